@@ -1,0 +1,93 @@
+# Every target sets up what it needs: a virtual environment in $(VENV) and an
+# editable install, again only when setup.cfg has changed.
+#
+#   make demo       derive, compare and simulate some models; see build/demo
+#   make test       style, documentation, tests and doctests
+#   make slow       the tests marked slow
+#   make docs       the documentation, in build/doc/html
+#   make bench      the benchmarks
+#   make lint       style only
+#   make versions   the tests on every supported SymPy; also on a checkout of
+#                   the development version if SYMPY_DEV=path is given
+#   make clean      remove all that these targets have made
+
+PYTHON ?= python3
+VENV ?= .venv
+DEMO_MODELS ?= four_bar rolling_disc parallel_cranks
+SYMPY_VERSIONS ?= 1.13 1.14
+SYMPY_DEV ?=
+WORKERS ?= auto
+PYTEST_ARGS ?=
+
+RUN = $(VENV)/bin/python
+PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
+SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
+
+# The tests use all processors themselves, and open no window.
+test slow versions: export OMP_NUM_THREADS = 1
+test slow versions: export OPENBLAS_NUM_THREADS = 1
+test slow versions docs bench demo: export MPLBACKEND = Agg
+
+.PHONY: demo test slow docs bench lint clean versions
+.DELETE_ON_ERROR:
+.PRECIOUS: $(VENV)-sympy-%/.ready
+
+demo: $(VENV)/.ready-demo
+	$(RUN) -m sympy_constrained compare $(DEMO_MODELS) --save build/demo
+
+# pytest comes last, so that its closing line is the last one printed.
+test: lint docs
+	$(RUN) $(PYTEST) -m "not slow"
+
+slow: $(VENV)/.ready-test
+	$(RUN) $(PYTEST) -m slow
+
+docs: $(VENV)/.ready-test
+	$(RUN) $(SPHINX) doc build/doc/html
+
+lint: $(VENV)/.ready-test
+	$(RUN) -m flake8 $(SOURCES)
+
+bench: $(VENV)/.ready-test
+	set -e; for file in $(sort $(wildcard benchmarks/bench_*.py)); do \
+		echo "== $$file"; $(RUN) $$file; done
+
+# Environments
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.ready-demo: EXTRAS = numeric,plot
+$(VENV)/.ready-test: EXTRAS = test,doc
+$(VENV)/.ready-demo $(VENV)/.ready-test: setup.cfg pyproject.toml | \
+		$(VENV)/.made
+	@echo "Installing sympy_constrained[$(EXTRAS)] in $(VENV)"
+	@$(RUN) -m pip install --quiet --editable ".[$(EXTRAS)]"
+	@touch $@
+
+# Supported versions of SymPy
+
+versions: $(SYMPY_VERSIONS:%=versions-%) $(if $(SYMPY_DEV),versions-dev)
+
+versions-%: $(VENV)-sympy-%/.ready
+	$(VENV)-sympy-$*/bin/python $(PYTEST) -m "not slow"
+
+versions-dev: $(VENV)-sympy-dev/.ready
+	PYTHONPATH="$(abspath $(SYMPY_DEV))" \
+		$(VENV)-sympy-dev/bin/python $(PYTEST) -m "not slow"
+
+$(VENV)-sympy-%/.ready: SYMPY = sympy==$*.*
+$(VENV)-sympy-dev/.ready: SYMPY = sympy
+$(VENV)-sympy-%/.ready: setup.cfg pyproject.toml
+	@echo "Installing sympy_constrained[test] with $(SYMPY)"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --editable ".[test]" "$(SYMPY)"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-sympy-* build *.egg-info .pytest_cache \
+		.hypothesis .mypy_cache
+	find sympy_constrained tests doc benchmarks -name __pycache__ \
+		-type d -prune -exec rm -rf {} + 2>/dev/null || true

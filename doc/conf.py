@@ -1,0 +1,54 @@
+"""Sphinx configuration; the documentation is built without the network."""
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / 'ext'), str(HERE.parent)]
+
+import sympy_constrained  # noqa: E402
+
+project = 'sympy_constrained'
+author = 'The sympy_constrained developers'
+copyright = '2026, ' + author
+release = version = sympy_constrained.__version__
+
+extensions = [
+    'sphinx.ext.autodoc',
+    'sphinx.ext.napoleon',
+    'sphinx.ext.mathjax',
+    'sphinx.ext.doctest',
+    'sympy_docstrings',
+]
+exclude_patterns = ['ext']
+html_theme = 'alabaster'
+html_theme_options = {
+    'description': 'Constrained equations of motion '
+                   'for sympy.physics.mechanics',
+    'page_width': '1080px',
+    'sidebar_width': '240px',
+}
+math_number_all = False
+math_eqref_format = '({number})'
+numfig = True
+
+# Docstrings
+
+autodoc_member_order = 'bysource'
+autodoc_default_options = {'members': True, 'show-inheritance': True}
+autodoc_typehints_format = 'short'
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 79
+napoleon_google_docstring = False
+# Types in docstrings are prose ("iterable of Expr, length m"), not links.
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_custom_sections = ['Explanation', ('Attributes', 'params_style')]
+
+# Names
+
+nitpicky = True
+nitpick_ignore_regex = [
+    ('py:.*', r'(abc|collections|contextlib|dataclasses|enum|fractions|'
+              r'functools|numbers|os|pathlib|random|types|typing)\..*'),
+    ('py:.*', r'(matplotlib|mpmath|numpy|pydy|scipy|sympy)\..*'),
+]

@@ -1,0 +1,29 @@
+"""Constrained dynamics for SymPy's ``physics.mechanics``.
+
+A model that is written for ``KanesMethod``, ``LagrangesMethod`` or as a
+``System`` gets, with one changed class name, the formulations SymPy lacks.
+A model becomes a :class:`.ConstrainedSystem` (what the physics is), a method
+turns that into :class:`.EquationsOfMotion` (``W z = r``), and
+:mod:`sympy_constrained.numeric` compiles and integrates those. Importing this
+package loads neither NumPy nor SciPy.
+"""
+from .diagnostics import ConstraintReport, constraint_report
+from .equations import EquationsOfMotion
+from .errors import (
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    KinematicsError, MissingIngredientError, RedundantConstraintsError,
+    SimulationError, UnsupportedFeatureError)
+from .methods import UdwadiaKalabaMethod
+from .system import ConstrainedSystem
+
+__version__ = '0.1.0'
+
+__all__ = [
+    'UdwadiaKalabaMethod',
+    'ConstrainedSystem', 'EquationsOfMotion',
+    'ConstraintReport', 'constraint_report',
+    'ConstrainedDynamicsError', 'ConstraintError',
+    'InconsistentConstraintsError', 'KinematicsError',
+    'MissingIngredientError', 'RedundantConstraintsError',
+    'SimulationError', 'UnsupportedFeatureError',
+]

@@ -1,0 +1,93 @@
+"""The only file that knows SymPy versions and SymPy's private attributes.
+
+The attributes read here are the same in SymPy 1.13, 1.14 and the development
+version. Objects of the user are read and never written to: the public
+``Point.vel`` stores what it finds, ``ang_vel_in`` and ``dcm`` enumerate
+paths, and that is slow on large models.
+"""
+from __future__ import annotations
+
+from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import method as _method
+
+try:                                    # the development version
+    MethodBase = _method.MethodBase
+except AttributeError:                  # 1.13, 1.14
+    MethodBase = _method._Methods
+
+__all__ = ['MethodBase', 'time_symbol', 'orientations', 'angular_velocities',
+           'angular_acceleration', 'positions', 'velocity', 'acceleration',
+           'kane_parts', 'lagrange_parts']
+
+
+def time_symbol():
+    """The symbol of time that ``dynamicsymbols`` uses now."""
+    return dynamicsymbols._t
+
+
+def orientations(frame):
+    """Adjacent frame -> ``C`` with ``v_frame = C*v_adjacent``."""
+    return frame._dcm_dict
+
+
+def angular_velocities(frame):
+    """Adjacent frame -> angular velocity of ``frame`` in it."""
+    return frame._ang_vel_dict
+
+
+def angular_acceleration(frame, inertial):
+    """The angular acceleration that the user has set, or None."""
+    return frame._ang_acc_dict.get(inertial)
+
+
+def positions(point):
+    """Adjacent point -> position of ``point`` relative to it."""
+    return point._pos_dict
+
+
+def velocity(point, inertial):
+    """The velocity that was set or found before, or None."""
+    return point._vel_dict.get(inertial)
+
+
+def acceleration(point, inertial):
+    """The acceleration that the user has set, or None."""
+    return point._acc_dict.get(inertial)
+
+
+def kane_parts(method):
+    """Arguments that describe an existing ``KanesMethod`` object."""
+    k, f = method._k_nh, method._f_nh
+    k_dot, f_dot = method._k_dnh, method._f_dnh
+    velocity_rows = list(k*method.u + f) if k else []
+    acceleration_rows = list(k_dot*method._udot + f_dot) if k_dot else []
+    return {
+        'frame': method._inertial,
+        'q_ind': method.q[:len(method.q) - len(method._qdep)],
+        'q_dependent': list(method._qdep),
+        'u_ind': method.u[:len(method.u) - len(method._udep)],
+        'u_dependent': list(method._udep),
+        'kd_eqs': [qd - rate for qd, rate in
+                   (method._qdot_u_map or {}).items()],
+        'configuration_constraints': list(method._f_h),
+        'velocity_constraints': velocity_rows,
+        'acceleration_constraints': acceleration_rows,
+        'u_auxiliary': list(method._uaux),
+        'bodies': method._bodylist,
+        'forcelist': method._forcelist,
+        'explicit_kinematics': method.explicit_kinematics,
+    }
+
+
+def lagrange_parts(method):
+    """Arguments that describe an existing ``LagrangesMethod`` object."""
+    holonomic = list(method._hol_coneqs)
+    return {
+        'Lagrangian': method._L[0],
+        'qs': list(method.q),
+        'forcelist': list(method._forcelist or []),
+        'bodies': method._bodies,
+        'frame': method.inertial,
+        'hol_coneqs': holonomic,
+        'nonhol_coneqs': list(method.coneqs)[len(holonomic):],
+    }

@@ -1,0 +1,477 @@
+"""The two call shapes of SymPy, and ``System``, into a constrained system.
+
+Input is normalised here, at the door: everything behind it works on the graph
+of a :class:`.ConstrainedSystem`. All problems of one input are told at once.
+"""
+from __future__ import annotations
+
+import inspect
+import warnings
+from itertools import chain
+
+from sympy import Equality, Expr, Matrix, Symbol, sympify
+from sympy.core.function import AppliedUndef, Derivative
+from sympy.matrices import MatrixBase
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, RigidBody)
+from sympy.physics.vector import Point, ReferenceFrame, Vector
+
+from . import _compat
+from .constraints import constraint_blocks
+from .errors import (
+    ConstrainedDynamicsError, ConstraintError, KinematicsError,
+    MissingIngredientError, UnsupportedFeatureError, raise_problems)
+from .graph import GraphBuilder, read
+from .graph.writing import nested
+from .kinematics import Kinematics, solve_kinematics
+from .kinetics import (
+    axes_of_vector, from_bodies, from_lagrangian, motion_of, parse_loads)
+from .system import ConstrainedSystem, freeze
+
+__all__ = ['arguments_of', 'build_system', 'applied_forces']
+
+
+def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
+               configuration_constraints=None, u_dependent=None,
+               velocity_constraints=None, acceleration_constraints=None,
+               u_auxiliary=None, bodies=None, forcelist=None,
+               explicit_kinematics=True, kd_eqs_solver='LU',
+               constraint_solver='LU', nonholonomic_constraints=None):
+    """The arguments of ``KanesMethod``, in its order."""
+
+
+def lagrange_shape(Lagrangian, qs, forcelist=None, bodies=None, frame=None,
+                   hol_coneqs=None, nonhol_coneqs=None, *,
+                   acceleration_constraints=None):
+    """The arguments of ``LagrangesMethod``, in its order, and one of ours."""
+
+
+SHAPES = {'kane': inspect.signature(kane_shape),
+          'lagrange': inspect.signature(lagrange_shape)}
+
+
+def shape_of(args, kwargs):
+    """Which of the two calls this is."""
+    if args:
+        if isinstance(args[0], ReferenceFrame):
+            return 'kane'
+        try:
+            lagrangian = sympify(args[0])
+        except (TypeError, ValueError, SyntaxError, AttributeError):
+            lagrangian = None
+        if isinstance(lagrangian, Expr) and not isinstance(args[0], str):
+            return 'lagrange'
+        raise TypeError(
+            f"The first argument is {args[0]!r}. Give the inertial "
+            "ReferenceFrame, as for KanesMethod, or a Lagrangian expression, "
+            "as for LagrangesMethod.")
+    if 'Lagrangian' in kwargs or 'qs' in kwargs:
+        return 'lagrange'
+    if 'q_ind' in kwargs or 'u_ind' in kwargs or 'frame' in kwargs:
+        return 'kane'
+    raise TypeError(
+        "No model was given. Call with the arguments of KanesMethod (frame, "
+        "q_ind, u_ind, ...) or with those of LagrangesMethod (Lagrangian, "
+        "qs, ...).")
+
+
+def bind_arguments(name, args, kwargs):
+    """Return the shape of a call and its arguments with defaults."""
+    shape = shape_of(args, kwargs)
+    signature = SHAPES[shape]
+    upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(
+            f"{name}: {error}. In {upstream}'s shape the arguments are "
+            f"{', '.join(signature.parameters)}.") from None
+    bound.apply_defaults()
+    return shape, dict(bound.arguments)
+
+
+def arguments_of(model):
+    """Shape and arguments of a ``System``, ``KanesMethod``, ... object.
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If the object is none of the three.
+
+    """
+    if hasattr(model, 'form_eoms') and hasattr(model, 'kdes'):
+        loads = list(chain(model.loads, *(
+            actuator.to_loads() for actuator in model.actuators)))
+        velocity = list(model.velocity_constraints)
+        return 'kane', {
+            **empty_arguments('kane'),
+            'frame': model.frame, 'q_ind': list(model.q_ind),
+            'q_dependent': list(model.q_dep), 'u_ind': list(model.u_ind),
+            'u_dependent': list(model.u_dep), 'kd_eqs': list(model.kdes),
+            'u_auxiliary': list(model.u_aux),
+            'configuration_constraints': list(model.holonomic_constraints),
+            'velocity_constraints': velocity,
+            'bodies': list(model.bodies), 'forcelist': loads}
+    if hasattr(model, 'arguments') and hasattr(model, 'shape'):
+        return model.shape, dict(model.arguments)
+    if type(model) is KanesMethod:
+        return 'kane', {**empty_arguments('kane'),
+                        **_compat.kane_parts(model)}
+    if type(model) is LagrangesMethod:
+        return 'lagrange', {**empty_arguments('lagrange'),
+                            **_compat.lagrange_parts(model)}
+    raise UnsupportedFeatureError(
+        f"A model cannot be read from {type(model).__name__}. Give a System, "
+        "a KanesMethod or a LagrangesMethod object.")
+
+
+def empty_arguments(shape):
+    """The defaults of a shape."""
+    return {name: None if p.default is p.empty else p.default
+            for name, p in SHAPES[shape].parameters.items()}
+
+
+# -- normalising ---------------------------------------------------------
+
+def as_list(value, name):
+    """A list of the entries of a matrix, an iterable or a single one."""
+    if value is None:
+        return []
+    if isinstance(value, MatrixBase):
+        return list(value)
+    if isinstance(value, (str, dict, set, frozenset)):
+        raise TypeError(
+            f"`{name}` is a {type(value).__name__}. Give a list, a tuple or "
+            "a column matrix, whose order is kept.")
+    try:
+        return list(value)
+    except TypeError:
+        return [value]
+
+
+def as_residuals(value, name):
+    """Expressions that are meant to vanish; equations are accepted."""
+    residuals = []
+    for k, row in enumerate(as_list(value, name)):
+        if isinstance(row, tuple):
+            residuals.append(row)       # given geometrically
+            continue
+        row = sympify(row)
+        if isinstance(row, Equality):
+            row = row.lhs - row.rhs
+        if not isinstance(row, Expr):
+            raise ConstraintError(
+                f"Row {k} of `{name}` is {row!r}, which is not an "
+                "expression. Give the residual, an expression that is zero "
+                "when the constraint holds.", rows=(k,))
+        residuals.append(row)
+    return residuals
+
+
+def check_coordinates(q, u, time):
+    """Raise one error with all that is wrong with coordinates and speeds."""
+    problems = []
+    for label, xs in (('coordinate', q), ('speed', u)):
+        seen = set()
+        for x in xs:
+            is_function = (isinstance(x, (AppliedUndef, Derivative)) and
+                           x.free_symbols == {time})
+            if not is_function:
+                problems.append(
+                    f"The generalized {label} `{x}` is not a function of "
+                    f"time. Create it with `dynamicsymbols('{x}')`.")
+            elif x in seen:
+                problems.append(
+                    f"The generalized {label} `{x}` occurs twice. Name it "
+                    "once, as independent or as dependent.")
+            seen.add(x)
+    for x in u:
+        if x in q:
+            problems.append(
+                f"`{x}` is both a coordinate and a speed. Use another "
+                "symbol, or the derivative of the coordinate, as speed.")
+    raise_problems(problems, KinematicsError)
+
+
+def check_bodies(bodies):
+    """Raise if something is not a body."""
+    raise_problems((
+        f"Body {k} is {body!r}. Bodies are RigidBody or Particle objects; "
+        "wrap the point or frame in one of them."
+        for k, body in enumerate(bodies)
+        if not isinstance(body, (RigidBody, Particle))),
+        ConstrainedDynamicsError)
+
+
+# -- building ------------------------------------------------------------
+
+def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
+                 potential_energy=None):
+    """Return the constrained system of a call in one of the two shapes.
+
+    Parameters
+    ==========
+
+    shape : 'kane' or 'lagrange'
+    arguments : dict
+        See :func:`bind_arguments`.
+    nonideal_forces : iterable, optional
+        The generalized forces ``C`` (one per speed) or a list of loads.
+    stabilization : optional
+        See :func:`.stabilization_gains`.
+    potential_energy : 'include', 'ignore' or None
+        What to do in Kane's shape with the potential energy of bodies; None
+        ignores it with a warning, as SymPy does without one.
+
+    """
+    if shape == 'lagrange':
+        routes = [False]
+    else:
+        potential = potential_of(as_list(arguments['bodies'], 'bodies'),
+                                 potential_energy)
+        arguments = {**arguments, 'potential': potential}
+        count = len(as_list(arguments['bodies'], 'bodies'))
+        routes = [False] if count < 3 else [True] if count > 6 else [
+            False, True]
+    systems = [build_by_route(shape, arguments, nonideal_forces,
+                              stabilization, route) for route in routes]
+    return min(systems, key=lambda system: system.graph.operation_count(
+        ('M', 'Q', 'A', 'b')))
+
+
+def build_by_route(shape, arguments, nonideal_forces, stabilization,
+                   composite):
+    """The constrained system with the kinetics made by one of the routes."""
+    builder = GraphBuilder(_compat.time_symbol())
+    if shape == 'kane':
+        system, kinematics, blocks = build_kane(
+            builder, arguments, composite)
+    else:
+        system, kinematics, blocks = build_lagrange(builder, arguments)
+    moving = kinematics.accelerations_in(*(
+        ref for name in ('M', 'Q') for row in blocks[name] for ref in row))
+    if moving:
+        raise ConstrainedDynamicsError(
+            f"A load contains {moving[0]}. Loads may depend on coordinates, "
+            "speeds and time; replace the acceleration by an expression in "
+            "them, or model it as a body with mass.")
+    blocks['rates'] = [[rate] for rate in kinematics.rates]
+    blocks['C'] = nonideal(kinematics, nonideal_forces, system['u'])
+    rows, geometry = constraint_rows(kinematics, system, shape)
+    blocks.update(constraint_blocks(
+        kinematics, *(refs for refs, _ in rows), system['u'], stabilization))
+    levels = ('holonomic_rows', 'velocity_rows', 'acceleration_rows')
+    system.update((level, tuple(expressions))
+                  for level, (_, expressions) in zip(levels, rows))
+    return ConstrainedSystem(
+        graph=freeze(builder, blocks, system['q'], system['u']),
+        geometry=geometry, stabilization=stabilization, **system)
+
+
+def build_kane(builder, given, composite):
+    """Fields, kinematics and kinetics of a call in Kane's shape."""
+    frame = given['frame']
+    if not isinstance(frame, ReferenceFrame):
+        raise TypeError(
+            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+    lists = {name: as_list(given[name], name) for name in (
+        'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'u_auxiliary',
+        'bodies', 'forcelist')}
+    if lists['u_auxiliary']:
+        raise UnsupportedFeatureError(
+            f"Auxiliary speeds {lists['u_auxiliary']} were given. This "
+            "method has no auxiliary equations: leave them out, write the "
+            "constraint on the motion instead, and read `multipliers`, "
+            "`constraint_forces` or `constraint_loads()`.")
+    q = lists['q_ind'] + lists['q_dependent']
+    u = lists['u_ind'] + lists['u_dependent']
+    check_coordinates(q, u, builder.time)
+    check_bodies(lists['bodies'])
+    kd_eqs = as_residuals(given['kd_eqs'], 'kd_eqs')
+    kinematics = Kinematics(
+        builder, frame, q, u, solve_kinematics(builder, kd_eqs, q, u))
+    loads = parse_loads(lists['forcelist'])
+    blocks = from_bodies(kinematics, lists['bodies'], loads,
+                         given['potential'], composite)
+    if (given['velocity_constraints'] is not None
+            and given['nonholonomic_constraints'] is not None):
+        raise ConstraintError(
+            "Both `velocity_constraints` and `nonholonomic_constraints` were "
+            "given. The first contains the second; give one of them.")
+    velocity = as_residuals(given['velocity_constraints'],
+                            'velocity_constraints')
+    velocity += as_residuals(given['nonholonomic_constraints'],
+                             'nonholonomic_constraints')
+    return dict(
+        q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(lists['bodies']),
+        loads=tuple(lists['forcelist']),
+        holonomic_rows=as_residuals(given['configuration_constraints'],
+                                    'configuration_constraints'),
+        velocity_rows=velocity,
+        acceleration_rows=as_residuals(given['acceleration_constraints'],
+                                       'acceleration_constraints'),
+        q_dependent=tuple(lists['q_dependent']),
+        u_dependent=tuple(lists['u_dependent'])), kinematics, blocks
+
+
+def build_lagrange(builder, given):
+    """Fields, kinematics and kinetics of a call in Lagrange's shape."""
+    lagrangian = sympify(given['Lagrangian'])
+    frame = given['frame']
+    q = as_list(given['qs'], 'qs')
+    bodies = as_list(given['bodies'], 'bodies')
+    forcelist = as_list(given['forcelist'], 'forcelist')
+    check_coordinates(q, [], builder.time)
+    check_bodies(bodies)
+    if frame is not None and not isinstance(frame, ReferenceFrame):
+        raise TypeError(
+            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+    if forcelist and frame is None:
+        raise MissingIngredientError(
+            "`forcelist` was given without `frame`. Generalized forces need "
+            "the velocities in an inertial frame; pass `frame=`.")
+    if not isinstance(lagrangian, Expr):
+        raise TypeError(
+            f"`Lagrangian` is {lagrangian!r}. Give an expression in the "
+            "coordinates and their derivatives.")
+    u = [x.diff(builder.time) for x in q]
+    rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
+    kinematics = Kinematics(builder, frame, q, u, rates)
+    blocks = from_lagrangian(kinematics, lagrangian, parse_loads(forcelist))
+    return dict(
+        q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
+        loads=tuple(forcelist), lagrangian=lagrangian,
+        holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs'),
+        velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs'),
+        acceleration_rows=as_residuals(given['acceleration_constraints'],
+                                       'acceleration_constraints'),
+    ), kinematics, blocks
+
+
+def potential_of(bodies, choice):
+    """The potential energy of bodies that is to be counted."""
+    if choice not in (None, 'include', 'ignore'):
+        raise ValueError(
+            f"`potential_energy` is {choice!r}. Choose 'include' or "
+            "'ignore'.")
+    having = [body for body in bodies if body.potential_energy != 0]
+    if having and choice is None:
+        warnings.warn(
+            "The potential energy of "
+            f"{', '.join(body.name for body in having)} is not used: in this "
+            "call shape forces come from the loads only, as in KanesMethod. "
+            "Pass potential_energy='include' to count it, or 'ignore' to "
+            "silence this warning.", stacklevel=5)
+    if choice != 'include':
+        return sympify(0)
+    return sum((body.potential_energy for body in having), sympify(0))
+
+
+def nonideal(kinematics, forces, u):
+    """Rows of the generalized forces ``C`` of non-ideal constraints."""
+    size = len(u)
+    forces = as_list(forces, 'nonideal_forces')
+    if not forces:
+        return [[0]]*size
+    if any(isinstance(x, tuple) or hasattr(x, 'to_loads') for x in forces):
+        total = [0]*size
+        g = kinematics.builder
+        for location, vector in parse_loads(forces):
+            axes = axes_of_vector(kinematics, vector)
+            motion = motion_of(kinematics, location, axes)
+            force = kinematics.measure(vector, axes)
+            for j, column in kinematics.columns(motion).items():
+                total[j] = g.add(total[j], g.dot(column, force))
+        return [[x] for x in total]
+    if len(forces) != size:
+        raise ValueError(
+            f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
+            "Give one generalized force per speed, or a list of loads.")
+    return [[read(kinematics.builder, sympify(x))] for x in forces]
+
+
+def constraint_rows(kinematics, system, shape):
+    """References and expressions of the rows of each level.
+
+    In Kane's shape the velocity constraints contain the differentiated
+    holonomic rows, and the acceleration constraints repeat all of them; both
+    are recognised by value and dropped.
+    """
+    g = kinematics.builder
+    holonomic = [read(g, e) for e in system['holonomic_rows']]
+    velocity, expressions, where = [], [], []
+    for k, row in enumerate(system['velocity_rows']):
+        if isinstance(row, tuple):
+            ref, location = geometric_row(kinematics, row, k)
+            velocity.append(ref)
+            expressions.append(nested_expression(g, ref))
+            where.append(location)
+        else:
+            velocity.append(read(g, row))
+            expressions.append(row)
+            where.append(None)
+    kept = range(len(velocity))
+    if shape == 'kane':
+        derived = {abs(kinematics.bias(h)) for h in holonomic}
+        kept = [k for k in kept if abs(velocity[k]) not in derived
+                or velocity[k] == 0]
+    velocity = [velocity[k] for k in kept]
+    expressions = [expressions[k] for k in kept]
+    geometry = tuple((len(holonomic) + i, where[k])
+                     for i, k in enumerate(kept) if where[k])
+    chi, chi_rows = [], system['acceleration_rows']
+    if chi_rows:
+        kinematics.declare_accelerations(system['u'])
+        total = kinematics.total_derivative
+        phi = [kinematics.bias(h) for h in holonomic] + velocity
+        known = {abs(total(p)) for p in phi} if shape == 'kane' else set()
+        refs = [read(g, e) for e in chi_rows]
+        fresh = [k for k, ref in enumerate(refs) if abs(ref) not in known]
+        chi = [refs[k] for k in fresh]
+        chi_rows = [chi_rows[k] for k in fresh]
+    return [(holonomic, system['holonomic_rows']), (velocity, expressions),
+            (chi, chi_rows)], geometry
+
+
+def nested_expression(builder, ref):
+    """SymPy expression of a reference of a builder."""
+    return nested(builder, [ref])[0]
+
+
+def geometric_row(kinematics, row, k):
+    """Residual of ``(point or frame, direction[, value])``, and where."""
+    g = kinematics.builder
+    if (len(row) not in (2, 3) or not isinstance(row[1], Vector) or
+            not isinstance(row[0], (Point, ReferenceFrame))):
+        raise ConstraintError(
+            f"Row {k} of the velocity-level constraints is {row!r}. A row "
+            "given geometrically is (point or frame, direction Vector) or "
+            "(point or frame, direction Vector, value): the speed in that "
+            "direction.", rows=(k,))
+    location, direction = row[:2]
+    axes = axes_of_vector(kinematics, direction)
+    motion = motion_of(kinematics, location, axes)
+    ref = g.dot(motion, kinematics.measure(direction, axes))
+    if len(row) == 3:
+        ref = g.sub(ref, read(g, sympify(row[2])))
+    return ref, (location, direction)
+
+
+def applied_forces(system):
+    """Generalized applied forces of a system in Kane's shape, (o, 1)."""
+    builder = GraphBuilder(system.t)
+    for x in (*system.q, *system.u):
+        builder.input(x, dynamic=True)
+    _, outputs = system.graph.load(builder, ('rates',))
+    kinematics = Kinematics(builder, system.frame, system.q, system.u,
+                            [rate for rate, in outputs['rates']])
+    blocks = from_bodies(kinematics, (), parse_loads(system.loads))
+    return Matrix([nested_expression(builder, ref)
+                   for ref, in blocks['Q']])
+
+
+def symbols_in_use(system):
+    """Names of all symbols and functions of a system."""
+    return {getattr(x, 'name', str(x)) if isinstance(x, Symbol)
+            else str(x.func) for x in system.graph.inputs}

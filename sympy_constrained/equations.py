@@ -1,0 +1,173 @@
+"""The equations of motion as a value: ``W z = r``."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sympy import Dummy, ImmutableDenseMatrix, Symbol
+
+from . import _compat
+from .errors import UnsupportedFeatureError
+from .graph import Graph, GraphBuilder, read
+
+__all__ = ['EquationsOfMotion']
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EquationsOfMotion:
+    r"""What every method makes and the numeric layer integrates.
+
+    Explanation
+    ===========
+
+    The states ``x`` are two groups: the rates of the first are explicit, the
+    rates ``x2'`` of the others are solved for, together with multipliers:
+
+    .. math::
+
+       \dot x_1 = f(x, t), \qquad
+       W(x, t, p)\begin{bmatrix}\dot x_2\\ \lambda\end{bmatrix} = r(x, t, p)
+
+    ``W`` is never inverted symbolically. Where constraint rows are redundant
+    ``W`` is singular, ``x2'`` is unique all the same, and of the multipliers
+    the numeric layer takes those of least norm.
+
+    ======================  ================  ============================
+    output of ``graph``     shape             meaning
+    ======================  ================  ============================
+    ``rates``               (k, 1)            rates of ``states[:k]``
+    ``W``, ``r``            (s, s), (s, 1)    ``s = len(unknowns)``
+    ``holonomic``           (mh, 1)           position residuals, zero
+    ``velocity``            (mv, 1)           velocity residuals, zero
+    ``holonomic_jacobian``  (mh, n)           derivative by ``q``
+    ``velocity_jacobian``   (mv, o)           derivative by ``u``
+    ``M``, ``Q``            (o, o), (o, 1)    ``M*u' = Q + Q_c``
+    ``A``, ``b``            (m, o), (m, 1)    ``A*u' = b``, stabilised
+    ``energy``, ``power``   (1, 1)            ``E``, rate by known forces
+    ======================  ================  ============================
+
+    ``power`` has no row where parts of the system move by prescription, so
+    that the power of their drives is not known.
+
+    Attributes
+    ==========
+
+    graph : Graph
+    q, u : tuple
+        Coordinates (n) and speeds (o).
+    states : tuple
+    unknowns : tuple
+        ``Derivative`` of the states of the second group, then multipliers.
+    multipliers : tuple
+        Symbols at the tail of ``unknowns``.
+    constraint_names : tuple of str
+        A label for each row of ``A``.
+
+    """
+
+    graph: Graph
+    q: tuple
+    u: tuple
+    states: tuple
+    unknowns: tuple
+    multipliers: tuple
+    constraint_names: tuple
+    inconsistent: str = 'error'
+
+    @property
+    def t(self):
+        """The symbol of time."""
+        return self.graph.time
+
+    @cached_property
+    def _inputs(self):
+        known = {*self.states, self.t}
+        return [x for x in self.graph.inputs if x not in known]
+
+    @property
+    def constants(self):
+        """Symbols that need one value for a whole motion."""
+        return tuple(x for x in self._inputs if isinstance(x, Symbol))
+
+    @property
+    def specifieds(self):
+        """Functions of time, and derivatives of them, to be supplied."""
+        return tuple(x for x in self._inputs if not isinstance(x, Symbol))
+
+    @property
+    def W(self):
+        """Coefficient matrix of the unknowns, shape (s, s)."""
+        return self.graph.sympy('W')
+
+    @property
+    def r(self):
+        """Right side, shape (s, 1)."""
+        return self.graph.sympy('r')
+
+    @property
+    def z(self):
+        """Column of the unknowns, shape (s, 1)."""
+        return ImmutableDenseMatrix(self.unknowns)
+
+    def __repr__(self):
+        return (f'<EquationsOfMotion: {len(self.states)} states, '
+                f'{len(self.multipliers)} multipliers, '
+                f'{self.graph.operation_count(("rates", "W", "r"))} '
+                'operations>')
+
+    @classmethod
+    def from_method(cls, method):
+        """Equations of a ``KanesMethod`` or ``LagrangesMethod`` object.
+
+        SymPy's own equations in our form, to be integrated and compared
+        with the same tools. They have been formed by the method.
+
+        Examples
+        ========
+
+        >>> from sympy import symbols
+        >>> from sympy.physics.mechanics import (
+        ...     LagrangesMethod, dynamicsymbols)
+        >>> from sympy_constrained import EquationsOfMotion
+        >>> m, k = symbols('m k')
+        >>> q = dynamicsymbols('q')
+        >>> method = LagrangesMethod(
+        ...     m*q.diff()**2/2 - k*q**2/2, [q])
+        >>> _ = method.form_lagranges_equations()
+        >>> EquationsOfMotion.from_method(method).r
+        Matrix([[-k*q(t)]])
+
+        """
+        if isinstance(getattr(method, 'equations_of_motion', None), cls):
+            return method.equations_of_motion
+        try:
+            n, q, u = len(method.q), tuple(method.q), tuple(method.u)
+            full, right = method.mass_matrix_full, method.forcing_full
+        except AttributeError as error:
+            raise UnsupportedFeatureError(
+                f"{type(method).__name__} has no `mass_matrix_full` and "
+                "`forcing_full`. Equations are read from KanesMethod, "
+                "LagrangesMethod, or a method of this package.") from error
+        time = _compat.time_symbol()
+        builder = GraphBuilder(time)
+        for x in (*q, *u):
+            builder.input(x, dynamic=True)
+        identity = full[:n, :n]
+        W = [[read(builder, e) for e in full[i, n:]]
+             for i in range(n, full.rows)]
+        r = [[read(builder, e)] for e in right[n:]]
+        rates = identity.LUsolve(right[:n, 0]) if n else []
+        rates = [[read(builder, e)] for e in rates]
+        o = len(u)
+        extra = full.rows - n - o
+        lam = tuple(Dummy(f'lam{i + 1}') for i in range(extra))
+        empty = {name: ([], columns) for name, columns in (
+            ('holonomic', 1), ('velocity', 1), ('holonomic_jacobian', n),
+            ('velocity_jacobian', o), ('energy', 1), ('power', 1))}
+        graph = Graph.freeze(builder, {
+            'rates': (rates, 1), 'W': (W, o + extra), 'r': (r, 1),
+            'M': ([row[:o] for row in W[:o]], o), 'Q': (r[:o], 1),
+            'A': ([row[:o] for row in W[o:]], o), 'b': (r[o:], 1), **empty})
+        return cls(graph, q, u, q + u,
+                   tuple(x.diff(time) for x in u) + lam, lam,
+                   tuple(f'row {i}' for i in range(extra)))

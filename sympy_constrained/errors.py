@@ -1,0 +1,68 @@
+"""Every exception that the package raises on purpose.
+
+Messages state the fact, its cause and the remedy. What a program may want to
+know (row numbers, times, the partial trajectory) is an attribute of the
+exception, so that nobody has to parse the text.
+"""
+from __future__ import annotations
+
+__all__ = [
+    'ConstrainedDynamicsError', 'ConstraintError',
+    'InconsistentConstraintsError', 'RedundantConstraintsError',
+    'KinematicsError', 'MissingIngredientError', 'UnsupportedFeatureError',
+    'SimulationError', 'raise_problems',
+]
+
+
+class ConstrainedDynamicsError(Exception):
+    """Base of all errors; keyword arguments become attributes.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.errors import ConstraintError
+    >>> ConstraintError('Row 2 vanishes.', rows=(2,)).rows
+    (2,)
+
+    """
+
+    def __init__(self, message='', **data):
+        super().__init__(message)
+        for name, value in data.items():
+            setattr(self, name, value)
+
+
+class ConstraintError(ConstrainedDynamicsError, ValueError):
+    """The constraint as written cannot be used."""
+
+
+class InconsistentConstraintsError(ConstraintError):
+    """No motion satisfies all the constraints."""
+
+
+class RedundantConstraintsError(ConstraintError):
+    """The rank of the constraints is too low for the method asked for."""
+
+
+class KinematicsError(ConstrainedDynamicsError, ValueError):
+    """The kinematics of the model cannot be read or solved."""
+
+
+class MissingIngredientError(ConstrainedDynamicsError, ValueError):
+    """Something the method needs was not given, e.g. the bodies."""
+
+
+class UnsupportedFeatureError(ConstrainedDynamicsError, NotImplementedError):
+    """The model uses something that this method does not treat."""
+
+
+class SimulationError(ConstrainedDynamicsError, RuntimeError):
+    """A simulation ended early; carries ``trajectory``, ``time``, ``reason``.
+    """
+
+
+def raise_problems(problems, error=ConstrainedDynamicsError, **data):
+    """Raise ``error`` once with all the problems found, or return."""
+    problems = list(problems)
+    if problems:
+        raise error('\n'.join(problems), **data)

@@ -1,0 +1,16 @@
+"""The shared expression graph on which all equations are made.
+
+A mechanism's equations are a small graph of shared operations and a monstrous
+tree. SymPy expressions are read into the graph once (:mod:`.reading`),
+differentiated and solved there (:mod:`.calculus`, :mod:`.linalg`), and
+written back when somebody reads a property (:mod:`.writing`). This package
+knows SymPy and nothing of mechanics.
+"""
+from .builder import GraphBuilder
+from .calculus import (
+    Derivation, gradient, jacobian, substitute, time_derivative)
+from .graph import Graph
+from .reading import read
+
+__all__ = ['Graph', 'GraphBuilder', 'Derivation', 'gradient', 'jacobian',
+           'read', 'substitute', 'time_derivative']

@@ -1,0 +1,374 @@
+"""The mutable half of the expression graph: nodes with value numbering.
+
+A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
+``k`` and ``-k`` its negation. Every node carries its value at one random
+point of a prime field; an operation whose value is already known returns the
+old node. A second value at a random real point (the shadow) guards merges.
+"""
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from hashlib import blake2b
+
+from sympy import Float, Symbol
+
+from ..errors import ConstrainedDynamicsError
+
+__all__ = ['GraphBuilder', 'CONST', 'INPUT', 'ADD', 'MUL', 'INV', 'ROOT',
+           'SIN', 'COS', 'CALL']
+
+CONST, INPUT, ADD, MUL, INV, ROOT, SIN, COS, CALL = range(9)
+
+PRIME = 2**127 - 1
+SHADOW_TOLERANCE = 1e-6
+SHADOW_FUNCTIONS = {
+    name: getattr(math, name)
+    for name in ('exp', 'log', 'asin', 'acos', 'atan', 'sinh', 'cosh',
+                 'tanh', 'asinh', 'acosh', 'atanh', 'atan2')}
+SHADOW_FUNCTIONS['Abs'] = abs
+
+
+def power_of_radicand(root, exponent):
+    """Value of a floating-point root, ``nan`` where it is not real."""
+    return root**(1/exponent) if root >= 0 else math.nan
+
+
+class GraphBuilder:
+    """Hash-consed expressions under construction.
+
+    Explanation
+    ===========
+
+    Operands precede their node, so node order is a topological order.
+    Constants are exact rationals and fold at once. Two nodes are one node
+    when their values agree at a random point of the field of
+    ``2**127 - 1`` elements: for rational functions of degree ``d`` the risk
+    of a false merge is ``d / 2**127``. Sines and cosines lie on the circle of
+    that field, so that ``sin(x)**2 + cos(x)**2`` is found to be one; roots
+    and other functions are taken as independent. An identity that is missed
+    costs operations, never correctness.
+
+    Examples
+    ========
+
+    >>> from sympy.abc import x
+    >>> from sympy_constrained.graph import GraphBuilder
+    >>> g = GraphBuilder()
+    >>> a = g.input(x)
+    >>> s, c = g.sincos(a)
+    >>> g.add(g.mul(s, s), g.mul(c, c))
+    1
+
+    Parameters
+    ==========
+
+    time : Symbol
+        What functions of time are functions of.
+    seed : int
+        Chooses the random points. The same seed gives the same graph.
+
+    """
+
+    def __init__(self, time=Symbol('t'), seed=0):
+        self.time = time
+        self.seed = seed
+        self.nodes = [(CONST, Fraction(0), None), (CONST, Fraction(1), None)]
+        self.values = [0, 1]            # fingerprints
+        self.shadows = [0.0, 1.0]
+        self.depends = [0, 0]           # bit i: depends on input i
+        self.inputs = []                # SymPy objects, by position
+        self.dynamic = 0                # bits of the inputs that move
+        self.templates = []             # of CALL nodes
+        self.bound = {}                 # SymPy object -> reference
+        self.read = {}                  # memo of the reader
+        self._known = {0: 0, 1: 1, PRIME - 1: -1}
+        self._memo = {}
+        self._template_index = {}
+        self.partials = {}              # memo of calculus.partial
+
+    # -- leaves ----------------------------------------------------------
+
+    def _digest(self, *key):
+        text = repr((self.seed, key)).encode()
+        return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
+
+    def input(self, symbol, dynamic=False):
+        """Reference of an input, declared when met for the first time."""
+        ref = self.bound.get(symbol)
+        if ref is None:
+            position = len(self.inputs)
+            value = self._digest('input', position) % PRIME
+            shadow = 0.3 + (self._digest('shadow', position) % 10**9)/1e9
+            self.inputs.append(symbol)
+            if dynamic:
+                self.dynamic |= 1 << position
+            ref = self._append((INPUT, position, None), value, shadow,
+                               1 << position)
+            self.bound[symbol] = ref
+        return ref
+
+    def constant(self, value, text=None):
+        """Reference of an exact rational; ``text`` is a SymPy Float."""
+        value = Fraction(value)
+        if value < 0:
+            return -self.constant(-value, None if text is None else -text)
+        if not value:
+            return 0
+        number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
+        ref = self._known.get(number)
+        if ref is None:
+            ref = self._append((CONST, value, text), number, float(value), 0)
+        return ref
+
+    # -- arithmetic ------------------------------------------------------
+
+    def add(self, a, b):
+        """Reference of ``a + b``."""
+        if not a:
+            return b
+        if not b:
+            return a
+        if a == -b:
+            return 0
+        if a < 0:
+            if b < 0:
+                return -self.add(-a, -b)
+            a, b = b, a
+        elif 0 < b < a:
+            a, b = b, a
+        key = (ADD, a, b)
+        ref = self._memo.get(key)
+        if ref is not None:
+            return ref
+        nodes, values = self.nodes, self.values
+        if nodes[a][0] == CONST and nodes[abs(b)][0] == CONST:
+            return self._folded(nodes[a], nodes[abs(b)], b)
+        s, t = self.shadows[a], self.shadows[abs(b)]
+        if b > 0:
+            value, shadow = (values[a] + values[b]) % PRIME, s + t
+        else:
+            value, shadow = (values[a] - values[-b]) % PRIME, s - t
+        return self._new(key, value, shadow, max(abs(s), abs(t)),
+                         self.depends[a] | self.depends[abs(b)])
+
+    def _folded(self, x, y, sign):
+        total = x[1] + (y[1] if sign > 0 else -y[1])
+        return self.constant(total, self._text(total, x, y))
+
+    @staticmethod
+    def _text(value, *operands):
+        """A SymPy Float if a float took part in an exact folding."""
+        if any(operand[2] is not None for operand in operands):
+            return Float(value.numerator)/Float(value.denominator)
+        return None
+
+    def sub(self, a, b):
+        """Reference of ``a - b``."""
+        return self.add(a, -b)
+
+    def mul(self, a, b):
+        """Reference of ``a*b``."""
+        if not a or not b:
+            return 0
+        if a < 0:
+            return self.mul(-a, -b) if b < 0 else -self.mul(-a, b)
+        if b < 0:
+            return -self.mul(a, -b)
+        if a == 1:
+            return b
+        if b == 1:
+            return a
+        if b < a:
+            a, b = b, a
+        key = (MUL, a, b)
+        ref = self._memo.get(key)
+        if ref is not None:
+            return ref
+        x, y = self.nodes[a], self.nodes[b]
+        if y[0] == CONST:
+            if x[0] == CONST:
+                value = x[1]*y[1]
+                return self.constant(value, self._text(value, x, y))
+            a, b, x, y = b, a, y, x
+        if x[0] == CONST and y[0] == MUL and self.nodes[y[1]][0] == CONST:
+            return self.mul(self.mul(a, y[1]), y[2])
+        if a == b and x[0] == ROOT and x[2] == 2:
+            return x[1]
+        shadow = self.shadows[a]*self.shadows[b]
+        ref = self._memo[key] = self._new(
+            (MUL, a, b), self.values[a]*self.values[b] % PRIME, shadow,
+            abs(shadow), self.depends[a] | self.depends[b])
+        return ref
+
+    def inv(self, a):
+        """Reference of ``1/a``."""
+        if not a:
+            raise ConstrainedDynamicsError(
+                "A denominator of the model vanishes identically. An "
+                "expression is divided by zero for all values of its "
+                "variables; check the formula, or the zero substituted "
+                "into it.")
+        if a < 0:
+            return -self.inv(-a)
+        if a == 1:
+            return 1
+        key = (INV, a, None)
+        ref = self._memo.get(key)
+        if ref is not None:
+            return ref
+        node = self.nodes[a]
+        if node[0] == CONST:
+            value = 1/node[1]
+            return self.constant(value, self._text(value, node))
+        shadow = self.shadows[a]
+        shadow = 1/shadow if shadow else math.nan
+        return self._new(key, pow(self.values[a], -1, PRIME), shadow,
+                         abs(shadow), self.depends[a])
+
+    def div(self, a, b):
+        """Reference of ``a/b``."""
+        return self.mul(a, self.inv(b)) if a else 0
+
+    def power(self, a, exponent):
+        """Reference of ``a**exponent`` for an integer exponent."""
+        if exponent < 0:
+            return self.inv(self.power(a, -exponent))
+        result = 1
+        while exponent:
+            if exponent & 1:
+                result = self.mul(result, a)
+            exponent >>= 1
+            if exponent:
+                a = self.mul(a, a)
+        return result
+
+    def root(self, a, degree):
+        """Reference of the principal root ``a**(1/degree)``."""
+        if a in (0, 1):
+            return a
+        key = (ROOT, a, degree)
+        ref = self._memo.get(key)
+        if ref is not None:
+            return ref
+        k = abs(a)
+        signed = self.values[k] if a > 0 else PRIME - self.values[k]
+        shadow = math.copysign(1, a)*self.shadows[k]
+        return self._new(
+            key, self._digest('root', signed, degree) % PRIME,
+            power_of_radicand(shadow, degree), 1.0, self.depends[k])
+
+    def sincos(self, a):
+        """References of the sine and the cosine of ``a``."""
+        if not a:
+            return 0, 1
+        if a < 0:
+            s, c = self.sincos(-a)
+            return -s, c
+        ref = self._memo.get((SIN, a, None))
+        if ref is not None:
+            return ref, self._memo[COS, a, None]
+        tau = self._digest('angle', self.values[a]) % PRIME
+        scale = pow(1 + tau*tau, -1, PRIME)
+        shadow, depends = self.shadows[a], self.depends[a]
+        s = self._new((SIN, a, None), 2*tau*scale % PRIME,
+                      math.sin(shadow), 1.0, depends)
+        c = self._new((COS, a, None), (1 - tau*tau)*scale % PRIME,
+                      math.cos(shadow), 1.0, depends)
+        return s, c
+
+    def call(self, template, operands):
+        """Reference of a SymPy expression in the slots of its operands."""
+        operands = tuple(operands)
+        index = self._template_index.setdefault(template, len(self.templates))
+        if index == len(self.templates):
+            self.templates.append(template)
+        key = (CALL, index, operands)
+        ref = self._memo.get(key)
+        if ref is not None:
+            return ref
+        depends, arguments, shadows = 0, [], []
+        for operand in operands:
+            k = abs(operand)
+            depends |= self.depends[k]
+            negative = operand < 0
+            arguments.append(PRIME - self.values[k] if negative
+                             else self.values[k])
+            shadows.append(-self.shadows[k] if negative else self.shadows[k])
+        try:
+            shadow = float(SHADOW_FUNCTIONS[type(template).__name__](*shadows))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            shadow = math.nan
+        return self._new(key, self._digest('call', index, *arguments) % PRIME,
+                         shadow, 1.0, depends)
+
+    # -- linear combinations ---------------------------------------------
+
+    def sum(self, refs):
+        """Reference of a sum."""
+        total = 0
+        for ref in refs:
+            total = self.add(total, ref)
+        return total
+
+    def dot(self, x, y):
+        """Reference of ``x . y`` for two sequences of references."""
+        total = 0
+        for a, b in zip(x, y):
+            if a and b:
+                total = self.add(total, self.mul(a, b))
+        return total
+
+    def cross(self, x, y):
+        """References of ``x`` cross ``y``."""
+        return tuple(self.sub(self.mul(x[i], y[j]), self.mul(x[j], y[i]))
+                     for i, j in ((1, 2), (2, 0), (0, 1)))
+
+    def scaled(self, factor, x):
+        """References of ``factor*x``."""
+        return tuple(self.mul(factor, a) for a in x)
+
+    def added(self, x, y):
+        """References of ``x + y``."""
+        return tuple(map(self.add, x, y))
+
+    # -- bookkeeping -----------------------------------------------------
+
+    def _append(self, node, value, shadow, depends, known=True):
+        ref = len(self.nodes)
+        self.nodes.append(node)
+        self.values.append(value)
+        self.shadows.append(shadow)
+        self.depends.append(depends)
+        if known:
+            self._known[value] = ref
+            self._known[PRIME - value] = -ref
+        return ref
+
+    def _new(self, key, value, shadow, scale, depends):
+        """The node with this value: an old one, or a new one."""
+        ref = self._known.get(value)
+        if ref is None:
+            ref = self._append(key, value, shadow, depends)
+        else:
+            old = self.shadows[abs(ref)]
+            old = old if ref >= 0 else -old
+            if abs(shadow - old) > SHADOW_TOLERANCE*max(scale, abs(old)):
+                # a false merge, or another branch: keep the two apart
+                ref = self._append(key, value, shadow, depends, known=False)
+        self._memo[key] = ref
+        return ref
+
+    def depends_on(self, ref, *inputs):
+        """Whether a reference depends on any of these input references."""
+        mask = 0
+        for i in inputs:
+            mask |= self.depends[abs(i)]
+        return bool(self.depends[abs(ref)] & mask)
+
+    def symbols_of(self, *refs):
+        """The inputs on which any of the references depend."""
+        mask = 0
+        for ref in refs:
+            mask |= self.depends[abs(ref)]
+        return tuple(s for i, s in enumerate(self.inputs) if mask >> i & 1)

@@ -1,0 +1,301 @@
+"""The immutable half of the expression graph: named outputs of inputs."""
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from sympy import ImmutableDenseMatrix, lambdify
+
+from ..errors import MissingIngredientError
+from .builder import (
+    ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
+from .calculus import rebuilt
+from .reading import SLOTS
+from .writing import assignments, nested, used_nodes
+
+__all__ = ['Graph']
+
+
+class Graph:
+    """A frozen expression graph with named matrices as outputs.
+
+    Explanation
+    ===========
+
+    A graph is made by :meth:`freeze` from a builder, and never changes. What
+    needs more equations loads it into a new builder and freezes that.
+
+    Examples
+    ========
+
+    >>> from sympy import sin
+    >>> from sympy.abc import x, y
+    >>> from sympy_constrained.graph import Graph, GraphBuilder, read
+    >>> g = GraphBuilder()
+    >>> f = read(g, y*sin(x) + sin(x))
+    >>> graph = Graph.freeze(g, {'f': ([[f]], 1)})
+    >>> graph.sympy('f')
+    Matrix([[y*sin(x) + sin(x)]])
+    >>> graph.evaluate({x: 0, y: 1})['f']
+    [[0.0]]
+    >>> graph.operation_count()
+    3
+
+    Attributes
+    ==========
+
+    inputs : tuple
+        The SymPy objects that the graph reads, in order of declaration.
+    outputs : mapping
+        Name -> shape ``(rows, columns)``.
+
+    """
+
+    def __init__(self, time, inputs, dynamic, nodes, templates, refs):
+        self.time = time
+        self.inputs = inputs
+        self.dynamic = dynamic
+        self.nodes = nodes
+        self.templates = templates
+        self._refs = refs
+
+    @classmethod
+    def freeze(cls, builder, outputs):
+        """Copy what ``outputs`` reach into an immutable graph.
+
+        Parameters
+        ==========
+
+        builder : GraphBuilder
+        outputs : dict
+            Name -> ``(rows, columns)``: a list of rows of references, and
+            the number of columns (needed where there are no rows).
+
+        """
+        flat = [r for rows, _ in outputs.values() for row in rows for r in row]
+        order, _ = used_nodes(builder.nodes, flat)
+        order = [0, 1] + [k for k in order if k > 1]
+        index = {k: i for i, k in enumerate(order)}
+        read = sorted({builder.nodes[k][1] for k in order
+                       if builder.nodes[k][0] == INPUT})
+        position = {p: i for i, p in enumerate(read)}
+        used = sorted({builder.nodes[k][1] for k in order
+                       if builder.nodes[k][0] == CALL})
+        template = {p: i for i, p in enumerate(used)}
+
+        def moved(ref):
+            return index[ref] if ref >= 0 else -index[-ref]
+
+        nodes = []
+        for k in order:
+            kind, x, y = builder.nodes[k]
+            if kind == INPUT:
+                x = position[x]
+            elif kind == CALL:
+                x, y = template[x], tuple(map(moved, y))
+            elif kind in (ADD, MUL):
+                x, y = moved(x), moved(y)
+            elif kind != CONST:
+                x = moved(x)
+            nodes.append((kind, x, y))
+        refs = {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
+                for name, (rows, columns) in outputs.items()}
+        dynamic = tuple(bool(builder.dynamic >> p & 1) for p in read)
+        return cls(builder.time, tuple(builder.inputs[p] for p in read),
+                   dynamic, tuple(nodes),
+                   tuple(builder.templates[p] for p in used), refs)
+
+    def load(self, builder=None, names=None):
+        """Rebuild outputs in a builder, a new one by default.
+
+        Returns
+        =======
+
+        GraphBuilder
+        dict
+            Name -> list of rows of references.
+
+        """
+        if builder is None:
+            builder = GraphBuilder(self.time)
+        refs = self._selected(names)
+        order, _ = used_nodes(self.nodes, [
+            r for rows, _ in refs.values() for row in rows for r in row])
+        memo = {0: 0, 1: 1}
+
+        def of(ref):
+            return memo[ref] if ref >= 0 else -memo[-ref]
+
+        for k in order:
+            node = self.nodes[k]
+            if node[0] == CONST:
+                memo[k] = builder.constant(node[1], node[2])
+            elif node[0] == INPUT:
+                memo[k] = builder.input(self.inputs[node[1]],
+                                        self.dynamic[node[1]])
+            else:
+                memo[k] = rebuilt(builder, node, of, self.templates)
+        return builder, {name: [list(map(of, row)) for row in rows]
+                         for name, (rows, _) in refs.items()}
+
+    # -- what is in it ---------------------------------------------------
+
+    def __repr__(self):
+        sizes = ', '.join(f'{name} {rows}x{columns}' for name, (rows, columns)
+                          in self.outputs.items())
+        return f'<Graph of {self.operation_count()} operations: {sizes}>'
+
+    @property
+    def outputs(self):
+        return MappingProxyType({name: (len(rows), columns) for
+                                 name, (rows, columns) in self._refs.items()})
+
+    def _selected(self, names):
+        if names is None:
+            return self._refs
+        return {name: self._refs[name] for name in names}
+
+    def _flat(self, names):
+        return [r for rows, _ in self._selected(names).values()
+                for row in rows for r in row]
+
+    def pattern(self, name):
+        """Rows of booleans: whether an entry is not identically zero."""
+        return tuple(tuple(map(bool, row)) for row in self._refs[name][0])
+
+    def operation_count(self, names=None):
+        """Additions, multiplications and functions in use; signs are free.
+        """
+        order, _ = used_nodes(self.nodes, self._flat(names))
+        return sum(self.nodes[k][0] not in (CONST, INPUT) for k in order)
+
+    def symbols(self, names=None):
+        """The inputs that occur in these outputs."""
+        order, _ = used_nodes(self.nodes, self._flat(names))
+        found = sorted(self.nodes[k][1] for k in order
+                       if self.nodes[k][0] == INPUT)
+        return tuple(self.inputs[p] for p in found)
+
+    # -- SymPy and numbers -----------------------------------------------
+
+    def sympy(self, name):
+        """An output as an immutable matrix of ordinary SymPy expressions."""
+        rows, columns = self._refs[name]
+        flat = nested(self, [r for row in rows for r in row])
+        return ImmutableDenseMatrix(len(rows), columns, flat)
+
+    def assignments(self, names=None, symbols=None):
+        """Outputs in terms of assignments that keep all sharing.
+
+        Parameters
+        ==========
+
+        names : iterable of str, optional
+            All outputs by default.
+        symbols : iterator of Symbol, optional
+            Names of the shared parts; fresh dummies by default.
+
+        Returns
+        =======
+
+        list of (Symbol, Expr)
+        dict
+            Name -> ImmutableDenseMatrix.
+
+        """
+        selected = self._selected(names)
+        shared, flat = assignments(self, self._flat(names), symbols)
+        result, start = {}, 0
+        for name, (rows, columns) in selected.items():
+            size = len(rows)*columns
+            result[name] = ImmutableDenseMatrix(
+                len(rows), columns, flat[start:start + size])
+            start += size
+        return shared, result
+
+    def evaluate(self, values, names=None, context=None):
+        """Evaluate outputs at numbers.
+
+        Parameters
+        ==========
+
+        values : dict
+            A number for every input that occurs.
+        names : iterable of str, optional
+            All outputs by default.
+        context : mpmath context, optional
+            For example ``mpmath.mp``, whose precision is used. Python
+            floats by default.
+
+        Returns
+        =======
+
+        dict
+            Name -> list of rows of numbers.
+
+        Raises
+        ======
+
+        MissingIngredientError
+            If an input has no number.
+
+        """
+        selected = self._selected(names)
+        order, _ = used_nodes(self.nodes, self._flat(names))
+        missing = [str(self.inputs[self.nodes[k][1]]) for k in order
+                   if self.nodes[k][0] == INPUT and
+                   self.inputs[self.nodes[k][1]] not in values]
+        if missing:
+            raise MissingIngredientError(
+                f"No value was given for {', '.join(missing)}. The "
+                "expressions depend on them; add them to the values.",
+                symbols=tuple(missing))
+        with_floats = context is None
+        if with_floats:
+            from mpmath import fp as context
+        convert = float if with_floats else context.convert
+        memo = {0: convert(0), 1: convert(1)}
+
+        def of(ref):
+            return memo[ref] if ref >= 0 else -memo[-ref]
+
+        for k in order:
+            kind, x, y = self.nodes[k]
+            if kind == CONST:
+                memo[k] = convert(x.numerator)/convert(x.denominator)
+            elif kind == INPUT:
+                value = values[self.inputs[x]]
+                if hasattr(value, '_to_mpmath'):        # a SymPy number
+                    value = value._to_mpmath(context.prec)
+                memo[k] = convert(value)
+            elif kind == ADD:
+                memo[k] = of(x) + of(y)
+            elif kind == MUL:
+                memo[k] = of(x)*of(y)
+            elif kind == INV:
+                memo[k] = 1/of(x)
+            elif kind == ROOT:
+                memo[k] = (context.sqrt(of(x)) if y == 2
+                           else context.root(of(x), y))
+            elif kind == SIN:
+                memo[k] = context.sin(of(x))
+            elif kind == COS:
+                memo[k] = context.cos(of(x))
+            else:
+                memo[k] = self._call(context, x, list(map(of, y)))
+        return {name: [list(map(of, row)) for row in rows]
+                for name, (rows, _) in selected.items()}
+
+    def _call(self, context, index, arguments):
+        template = self.templates[index]
+        if not template.args:                            # pi, E, ...
+            return context.convert(
+                template._to_mpmath(context.prec))
+        slots = SLOTS[:len(arguments)]
+        try:
+            return context.convert(
+                lambdify(slots, template, 'mpmath')(*arguments))
+        except NameError as error:
+            raise MissingIngredientError(
+                f"The function in `{template.func}` has no numeric meaning "
+                "here. Replace it by a SymPy function before the numbers "
+                "are asked for.", function=template.func) from error

@@ -1,0 +1,103 @@
+"""Linear systems on the graph, with pivots tested by value.
+
+A pivot is zero here only if it vanishes identically, as far as the value
+numbering sees. That it does not vanish at a given state, or on the
+constraints, is for the numeric layer to check.
+"""
+from __future__ import annotations
+
+from .builder import CONST
+
+__all__ = ['lu_solve', 'ldl_factor', 'ldl_solve']
+
+
+def lu_solve(builder, matrix, right):
+    """Solution of a square system, or None if it is singular.
+
+    Pivots: one first, then constants, then the entry with the fewest
+    nonzeros in its row and column.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.graph import GraphBuilder
+    >>> from sympy_constrained.graph.linalg import lu_solve
+    >>> g = GraphBuilder()
+    >>> two = g.constant(2)
+    >>> lu_solve(g, [[0, two], [1, 1]], [two, two])
+    [1, 1]
+
+    """
+    size = len(right)
+    rows = [list(row) + [value] for row, value in zip(matrix, right)]
+    left_rows, left_columns, pivots = list(range(size)), list(range(size)), []
+    while left_rows:
+        best = None
+        for i in left_rows:
+            filled = sum(map(bool, (rows[i][j] for j in left_columns)))
+            for j in left_columns:
+                entry = rows[i][j]
+                if not entry:
+                    continue
+                column = sum(bool(rows[k][j]) for k in left_rows)
+                rank = (abs(entry) != 1,
+                        builder.nodes[abs(entry)][0] != CONST,
+                        (filled - 1)*(column - 1), i, j)
+                if best is None or rank < best:
+                    best = rank
+        if best is None:
+            return None
+        i, j = best[-2:]
+        left_rows.remove(i)
+        left_columns.remove(j)
+        pivots.append((i, j))
+        over = builder.inv(rows[i][j])
+        for k in left_rows:
+            if not rows[k][j]:
+                continue
+            factor = builder.mul(rows[k][j], over)
+            for c in [*left_columns, size]:
+                rows[k][c] = builder.sub(
+                    rows[k][c], builder.mul(factor, rows[i][c]))
+    solved = {}
+    for i, j in reversed(pivots):
+        known = builder.sum(builder.mul(rows[i][c], x)
+                            for c, x in solved.items())
+        solved[j] = builder.div(builder.sub(rows[i][size], known), rows[i][j])
+    return [solved[j] for j in range(size)]
+
+
+def ldl_factor(builder, matrix):
+    """``L`` (unit lower) and the inverses of ``D`` of ``L*D*L^T``, or None.
+
+    For symmetric matrices whose natural pivots do not vanish, e.g. positive
+    definite ones. None if a pivot vanishes identically.
+    """
+    size = len(matrix)
+    lower = [[0]*i for i in range(size)]
+    work = [[0]*i for i in range(size)]         # L*D
+    inverses = []
+    for i in range(size):
+        for j in range(i):
+            work[i][j] = builder.sub(
+                matrix[i][j], builder.dot(work[i][:j], lower[j]))
+            lower[i][j] = builder.mul(work[i][j], inverses[j])
+        pivot = builder.sub(matrix[i][i], builder.dot(work[i], lower[i]))
+        if not pivot:
+            return None
+        inverses.append(builder.inv(pivot))
+    return lower, inverses
+
+
+def ldl_solve(builder, factor, right):
+    """Solution for one right side of a factored system."""
+    lower, inverses = factor
+    size = len(right)
+    x = []
+    for i in range(size):
+        x.append(builder.sub(right[i], builder.dot(lower[i], x)))
+    x = [builder.mul(a, d) for a, d in zip(x, inverses)]
+    for i in reversed(range(size)):
+        for j in range(i):
+            x[j] = builder.sub(x[j], builder.mul(lower[i][j], x[i]))
+    return x

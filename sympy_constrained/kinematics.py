@@ -1,0 +1,415 @@
+"""Frames, points and speeds of SymPy on the graph.
+
+Orientation, angular velocity and position are three separate graphs of
+SymPy's objects. Each is walked breadth first in the order of insertion, which
+gives the shortest path, as SymPy takes it. Nothing is stored in the user's
+objects.
+"""
+from __future__ import annotations
+
+from . import _compat
+from .errors import KinematicsError
+from .graph import Derivation, gradient, read, substitute, time_derivative
+from .graph.linalg import lu_solve
+
+__all__ = ['Kinematics', 'solve_kinematics']
+
+IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+
+
+class Kinematics:
+    """Positions, velocities and accelerations of one model on one builder.
+
+    Explanation
+    ===========
+
+    Vectors are triples of references: the measure numbers in the axes of a
+    frame. With ``q' = rates(q, u, t)`` the time derivative taken here is the
+    one at ``u' = 0``, so that accelerations are biases: what is left of them
+    when no speed changes.
+
+    Parameters
+    ==========
+
+    builder : GraphBuilder
+    frame : ReferenceFrame
+        The inertial frame.
+    q, u : iterable of dynamicsymbols
+        Coordinates and speeds. A speed may be the derivative of a
+        coordinate.
+    rates : list of references, length n
+        ``q'`` in terms of ``q``, ``u`` and ``t``; see
+        :func:`solve_kinematics`.
+
+    """
+
+    def __init__(self, builder, frame, q, u, rates):
+        self.builder = builder
+        self.frame = frame
+        time = builder.time
+        self.q = [builder.input(x, dynamic=True) for x in q]
+        self.u = [builder.input(x, dynamic=True) for x in u]
+        self.rates = rates
+        builder.read.clear()            # q' means its rate from here on
+        for x, rate in zip(q, rates):
+            builder.bound[x.diff(time)] = rate
+        seeds = dict(zip(self.q, rates))
+        seeds.update((k, 0) for k in self.u)
+        self.bias = time_derivative(builder, seeds)
+        self.total_derivative = None    # see declare_accelerations
+        self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
+        self._trees = {}
+        self._memo = {}
+
+    # -- acceleration level ----------------------------------------------
+
+    def accelerations_in(self, *refs):
+        """The rates of speeds, and the ``q''``, that references contain."""
+        g = self.builder
+        found = []
+        for k, order in [(k, 1) for k in self.u] + [(k, 2) for k in self.q]:
+            symbol = g.inputs[g.nodes[k][1]].diff(g.time, order)
+            ref = g.bound.get(symbol)
+            if ref and symbol not in found and any(
+                    g.depends_on(r, ref) for r in refs):
+                found.append(symbol)
+        return found
+
+    def declare_accelerations(self, u):
+        """Bind ``u'`` and ``q''``; return the references of ``u'``."""
+        builder, time = self.builder, self.builder.time
+        accelerations = [builder.input(x.diff(time), dynamic=True) for x in u]
+        if self.total_derivative is None:
+            self.total_derivative = time_derivative(builder, {
+                **dict(zip(self.q, self.rates)),
+                **dict(zip(self.u, accelerations))})
+            for k, rate in zip(self.q, self.rates):
+                symbol = builder.inputs[builder.nodes[k][1]].diff(time, 2)
+                if symbol not in builder.bound:
+                    builder.bound[symbol] = self.total_derivative(rate)
+        return accelerations
+
+    # -- orientation -----------------------------------------------------
+
+    def _tree(self, root, neighbours):
+        """Parent of every object on its shortest path to ``root``."""
+        key = root, neighbours
+        if key not in self._trees:
+            parents, queue = {root: None}, [root]
+            for here in queue:
+                for there in neighbours(here):
+                    if there not in parents:
+                        parents[there] = here
+                        queue.append(there)
+            self._trees[key] = parents
+        return self._trees[key]
+
+    @property
+    def oriented(self):
+        """The frames that have an orientation in the inertial frame."""
+        return self._tree(self.frame, _compat.orientations)
+
+    def _remembered(self, compute, *key):
+        key = compute, *key
+        value = self._memo.get(key)
+        if value is None:
+            value = self._memo[key] = compute(*key[1:])
+        return value
+
+    def rotation(self, axes, frame):
+        """Rows of ``R`` with ``v_axes = R*v_frame``."""
+        return self._remembered(self._rotation, axes, frame)
+
+    def _rotation(self, axes, frame):
+        if frame == axes:
+            return IDENTITY
+        parents = self._tree(axes, _compat.orientations)
+        if frame not in parents:
+            raise KinematicsError(
+                f"Frame {frame} has no orientation relative to frame {axes}. "
+                "A vector or an inertia is written in it; orient the frame "
+                "with one of its `orient_...` methods.", frame=frame)
+        parent = parents[frame]
+        return self._product(
+            self.rotation(axes, parent),
+            self._read_matrix(_compat.orientations(parent)[frame]))
+
+    def _read_matrix(self, matrix):
+        flat = [read(self.builder, e) for e in matrix.flat()]
+        return tuple(tuple(flat[3*i:3*i + 3]) for i in range(3))
+
+    def _product(self, a, b):
+        columns = tuple(zip(*b))
+        return tuple(tuple(self.builder.dot(row, column)
+                           for column in columns) for row in a)
+
+    def rotated(self, axes, frame, vector):
+        """Measure numbers in ``axes`` of a vector measured in ``frame``."""
+        if frame == axes or not any(vector):
+            return tuple(vector)
+        return tuple(self.builder.dot(row, vector)
+                     for row in self.rotation(axes, frame))
+
+    def rotated_matrix(self, axes, frame, matrix):
+        """Measure numbers in ``axes`` of a dyadic measured in ``frame``."""
+        if frame == axes or not any(map(any, matrix)):
+            return matrix
+        R = self.rotation(axes, frame)
+        return self._product(self._product(R, matrix), tuple(zip(*R)))
+
+    def measure(self, vector, axes):
+        """Measure numbers of a SymPy vector in the axes of a frame."""
+        total = (0, 0, 0)
+        for numbers, frame in vector.args:
+            numbers = [read(self.builder, e) for e in numbers.flat()]
+            total = self.builder.added(
+                total, self.rotated(axes, frame, numbers))
+        return total
+
+    # -- velocities ------------------------------------------------------
+
+    def angular_velocity(self, frame, axes):
+        """Angular velocity of ``frame`` in the inertial frame."""
+        return self._remembered(self._angular_velocity, frame, axes)
+
+    def _angular_velocity(self, frame, axes):
+        if frame == self.frame:
+            return (0, 0, 0)
+        parents = self._tree(self.frame, _compat.angular_velocities)
+        if frame not in parents:
+            raise KinematicsError(
+                f"Frame {frame} has no angular velocity in {self.frame}. "
+                "It is needed for the motion of a body or of a vector; "
+                "orient the frame, or call `set_ang_vel`.", frame=frame)
+        parent = parents[frame]
+        edge = _compat.angular_velocities(frame)[parent]
+        return self.builder.added(self.angular_velocity(parent, axes),
+                                  self.measure(edge, axes))
+
+    def derivative(self, vector, axes):
+        """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
+        total = (0, 0, 0)
+        for numbers, frame in vector.args:
+            numbers = [read(self.builder, e) for e in numbers.flat()]
+            total = self.builder.added(total, self.rotated(
+                axes, frame, self._derivative_in(frame, numbers)))
+        return total
+
+    def _derivative_in(self, frame, numbers):
+        rate = tuple(map(self.bias, numbers))
+        if frame == self.frame:
+            return rate
+        return self.builder.added(rate, self.builder.cross(
+            self.angular_velocity(frame, frame), numbers))
+
+    def velocity(self, point, axes):
+        """Velocity of a point in the inertial frame.
+
+        The velocity that was set defines it. Else it is that of the nearest
+        point that has one, plus the derivative of the relative position,
+        which is SymPy's rule.
+        """
+        return self._remembered(self._velocity, point, axes)
+
+    def _velocity(self, point, axes):
+        given = _compat.velocity(point, self.frame)
+        if given is not None:
+            return self.measure(given, axes)
+        path = self._path_to_known_velocity(point)
+        start = path[-1]
+        total = self.measure(_compat.velocity(start, self.frame), axes)
+        for there, here in zip(reversed(path), reversed(path[:-1])):
+            total = self._remembered(self._carried, here, there, total, axes)
+        return total
+
+    def _carried(self, here, there, velocity, axes):
+        edge = _compat.positions(here)[there]
+        return self.builder.added(velocity, self.derivative(edge, axes))
+
+    def _path_to_known_velocity(self, point):
+        oriented = self.oriented
+        parents, queue = {point: None}, [point]
+        for here in queue:
+            for there, edge in _compat.positions(here).items():
+                if there in parents or any(
+                        frame not in oriented for _, frame in edge.args):
+                    continue
+                parents[there] = here
+                if _compat.velocity(there, self.frame) is not None:
+                    path = [there]
+                    while parents[path[-1]] is not None:
+                        path.append(parents[path[-1]])
+                    return path[::-1]
+                queue.append(there)
+        raise KinematicsError(
+            f"Point {point} has no velocity in {self.frame}, and no point "
+            "that is connected to it by positions has one. Set the velocity "
+            "of the fixed point with `set_vel(frame, 0)`, and the positions "
+            "of the others relative to it.", point=point)
+
+    def acceleration(self, point, axes):
+        """Acceleration of a point at ``u' = 0``."""
+        v = self.velocity(point, axes)
+        bias = self._derivative_in(axes, v)
+        return self._as_set(_compat.acceleration(point, self.frame),
+                            bias, axes, v, f'point {point}')
+
+    def angular_acceleration(self, frame, axes):
+        """Angular acceleration of a frame at ``u' = 0``."""
+        w = self.angular_velocity(frame, axes)
+        bias = self._derivative_in(axes, w)
+        return self._as_set(_compat.angular_acceleration(frame, self.frame),
+                            bias, axes, w, f'frame {frame}')
+
+    def _as_set(self, given, bias, axes, velocity, name):
+        """Bias of the acceleration that the user has set, if any.
+
+        ``KanesMethod`` takes it, and so do we, where it is linear in ``u'``
+        with the coefficients of the velocity.
+        """
+        if given is None:
+            return bias
+        builder = self.builder
+        symbols = [builder.inputs[builder.nodes[k][1]] for k in self.u]
+        accelerations = self.declare_accelerations(symbols)
+        numbers = self.measure(given, axes)
+        columns = [tuple(map(d, velocity)) for d in self.by_speed]
+        for i, number in enumerate(numbers):
+            slopes = gradient(builder, number, accelerations)
+            if slopes != [column[i] for column in columns]:
+                raise KinematicsError(
+                    f"The acceleration set for {name} does not fit its "
+                    "velocity: its coefficients of the rates of the speeds "
+                    "are not the partial velocities. Remove the acceleration "
+                    "(it follows from the velocity), or correct one of the "
+                    "two.", name=name)
+        return tuple(substitute(builder, numbers,
+                                dict.fromkeys(accelerations, 0)))
+
+    def columns(self, vector):
+        """Speed index -> partial derivative of a vector, zeros left out."""
+        found = {}
+        for k, derivation in enumerate(self.by_speed):
+            column = tuple(map(derivation, vector))
+            if any(column):
+                found[k] = column
+        return found
+
+
+def solve_kinematics(builder, equations, q, u):
+    """Return the references of ``q'`` from kinematic differential equations.
+
+    Explanation
+    ===========
+
+    The equations ``K_q*q' + K_u*u + k = 0`` are split into the connected
+    blocks of the pattern of ``K_q``, and each block is solved by cofactors up
+    to three rows, else by elimination.
+
+    Raises
+    ======
+
+    KinematicsError
+        If equations are missing, depend on each other, or are not linear in
+        ``q'`` and ``u``. All problems are told at once.
+
+    """
+    time = builder.time
+    speeds = [builder.input(x, dynamic=True) for x in u]
+    rates = {}
+    for i, x in enumerate(q):
+        builder.input(x, dynamic=True)
+        rate = x.diff(time)
+        if rate in u:
+            rates[i] = builder.bound[rate]
+    unknown = [i for i in range(len(q)) if i not in rates]
+    derivatives = {i: builder.input(q[i].diff(time), dynamic=True)
+                   for i in unknown}
+    residuals = [read(builder, e) for e in equations]
+    rows = [k for k, residual in enumerate(residuals) if residual]
+    slots = list(derivatives.values())
+    problems = []
+    slopes = {}
+    for k in rows:
+        slopes[k] = gradient(builder, residuals[k], slots)
+        moving = slots + speeds
+        partial = slopes[k] + gradient(builder, residuals[k], speeds)
+        bad = [x for x, ref in zip([q[i].diff(time) for i in unknown] +
+                                   list(u), moving)
+               if any(builder.depends_on(s, ref) for s in partial if s)]
+        if bad:
+            problems.append(
+                f"Row {k} of `kd_eqs` is not linear in {bad[0]}. Kinematic "
+                "differential equations must be linear in the derivatives "
+                "of the coordinates and in the speeds; rewrite the row.")
+    for j, i in enumerate(unknown):
+        if not any(slopes[k][j] for k in rows):
+            problems.append(
+                f"No row of `kd_eqs` contains {q[i].diff(time)}. There are "
+                f"{len(rows)} equations for {len(unknown)} coordinates; add "
+                f"the kinematic differential equation of {q[i]}.")
+    if not problems and len(rows) != len(unknown):
+        problems.append(
+            f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "
+            "coordinates. Each coordinate needs one; add or remove rows.")
+    if problems:
+        raise KinematicsError('\n'.join(problems))
+    known = substitute(builder, [residuals[k] for k in rows],
+                       dict.fromkeys(slots, 0))
+    for block_rows, block in blocks(rows, unknown, slopes):
+        matrix = [[slopes[k][unknown.index(i)] for i in block]
+                  for k in block_rows]
+        right = [-known[rows.index(k)] for k in block_rows]
+        for i, rate in zip(block, solve_block(builder, matrix, right, [
+                q[i] for i in block])):
+            rates[i] = rate
+    return [rates[i] for i in range(len(q))]
+
+
+def blocks(rows, unknown, slopes):
+    """Connected blocks (rows, unknowns) of the pattern of ``K_q``."""
+    left = set(rows)
+    for first in rows:
+        if first not in left:
+            continue
+        block_rows, block = {first}, set()
+        while True:
+            more = {i for k in block_rows for j, i in enumerate(unknown)
+                    if slopes[k][j]}
+            reach = {k for k in rows for j, i in enumerate(unknown)
+                     if slopes[k][j] and i in more}
+            if more == block and reach == block_rows:
+                break
+            block, block_rows = more, reach | block_rows
+        left -= block_rows
+        yield sorted(block_rows), sorted(block)
+
+
+def solve_block(builder, matrix, right, names):
+    """Solve a small regular system; cofactors first, elimination later."""
+    size = len(right)
+    if size <= 3 and len(matrix) == size:
+        def minor(m):
+            if len(m) == 1:
+                return m[0][0]
+            if not m:
+                return 1
+            return builder.sum(
+                (1 if j % 2 == 0 else -1)*builder.mul(
+                    m[0][j], minor([r[:j] + r[j + 1:] for r in m[1:]]))
+                for j in range(len(m)) if m[0][j])
+        determinant = minor(matrix)
+        if determinant:
+            adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
+                [r[:i] + r[i + 1:] for k, r in enumerate(matrix) if k != j])
+                for j in range(size)] for i in range(size)]
+            return [builder.div(builder.dot(row, right), determinant)
+                    for row in adjugate]
+    elif len(matrix) == size:
+        solution = lu_solve(builder, matrix, right)
+        if solution is not None:
+            return solution
+    raise KinematicsError(
+        f"The rows of `kd_eqs` for {', '.join(map(str, names))} depend on "
+        "each other, so the derivatives of these coordinates cannot be "
+        "obtained from the speeds. Give independent equations.")

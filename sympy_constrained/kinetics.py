@@ -1,0 +1,289 @@
+r"""Mass matrix and generalized forces on the graph.
+
+From bodies and loads, by d'Alembert's principle with partial velocities
+
+.. math::
+
+   M_{jk} = \sum_b m\,v_j\cdot v_k + \omega_j\cdot I\omega_k, \qquad
+   Q_j = \sum_b v_j\cdot(F - m a) + \omega_j\cdot(G - \tau)
+
+or from a Lagrangian. Both give the dictionary of blocks that the constrained
+system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
+"""
+from __future__ import annotations
+
+from sympy.physics.mechanics import Particle, RigidBody
+from sympy.physics.vector import Point, ReferenceFrame, Vector
+
+from . import _compat
+from .composite import CompositeRoute
+from .errors import ConstrainedDynamicsError
+from .graph import gradient, read, substitute
+
+__all__ = ['from_bodies', 'from_lagrangian', 'parse_loads']
+
+
+def parse_loads(loads):
+    """Return ``(location, vector)`` pairs of forces and torques.
+
+    Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
+    (anything with ``to_loads``). A body stands for its mass centre.
+    """
+    pairs, problems = [], []
+    for k, load in enumerate(loads or ()):
+        if hasattr(load, 'to_loads'):
+            pairs.extend(parse_loads(load.to_loads()))
+            continue
+        try:
+            location, vector = load
+        except (TypeError, ValueError):
+            problems.append(
+                f"Load {k} is {load!r}. A load is a `Force`, a `Torque`, an "
+                "actuator, or a pair (point or frame, vector).")
+            continue
+        if isinstance(location, (RigidBody, Particle)):
+            location = location.masscenter
+        if not isinstance(location, (Point, ReferenceFrame)):
+            problems.append(
+                f"Load {k} acts at {location!r}, which is neither a Point "
+                "(for a force) nor a ReferenceFrame (for a torque).")
+        elif vector != 0 and not isinstance(vector, Vector):
+            problems.append(
+                f"Load {k} at {location} is {vector!r}, which is not a "
+                "Vector. Multiply the magnitude by a unit vector of a frame.")
+        else:
+            pairs.append((location, vector if vector != 0 else Vector(0)))
+    if problems:
+        raise ConstrainedDynamicsError('\n'.join(problems))
+    return pairs
+
+
+class Assembly:
+    """``M`` (upper triangle), ``Q``, energy and power under construction."""
+
+    def __init__(self, kinematics):
+        self.kinematics = kinematics
+        self.builder = kinematics.builder
+        size = len(kinematics.u)
+        self.M = [[0]*size for _ in range(size)]
+        self.Q = [0]*size
+        self.energy = self.power = 0
+
+    def add_force(self, columns, force):
+        """Add ``v_j . F`` to the generalized forces."""
+        for j, column in columns.items():
+            self.Q[j] = self.builder.add(
+                self.Q[j], self.builder.dot(column, force))
+
+    def add_inertia(self, columns, momenta):
+        """Add ``v_j . p_k`` to the mass matrix."""
+        for j, column in columns.items():
+            row = self.M[j]
+            for k, momentum in momenta.items():
+                if k >= j:
+                    row[k] = self.builder.add(
+                        row[k], self.builder.dot(column, momentum))
+
+    def blocks(self):
+        """The blocks by name, with the lower triangle filled in."""
+        size = len(self.Q)
+        rows = [[self.M[min(j, k)][max(j, k)] for k in range(size)]
+                for j in range(size)]
+        return {'M': rows, 'Q': [[x] for x in self.Q],
+                'energy': [[self.energy]], 'power': [[self.power]]}
+
+
+def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
+    """Blocks of bodies and loads.
+
+    Parameters
+    ==========
+
+    kinematics : Kinematics
+    bodies : iterable of RigidBody and Particle
+    loads : list of (location, vector)
+        From :func:`parse_loads`.
+    potential : Expr
+        Potential energy; its generalized force ``-H^T dV/dq`` is included.
+    composite : bool
+        Write all motion in the inertial axes and share composite bodies
+        (:mod:`.composite`), instead of each body in its own axes. Equal
+        values; fewer operations for chains and trees.
+
+    """
+    g = kinematics.builder
+    assembly = Assembly(kinematics)
+    route = CompositeRoute(assembly, bodies) if composite else None
+    homes = {}                          # axes in which a motion is written
+    for body in bodies:
+        point = body.masscenter
+        homes.setdefault(point, kinematics.frame if composite
+                         else axes_of_body(kinematics, body))
+        if isinstance(body, RigidBody):
+            homes.setdefault(body.frame, homes[point])
+    applied = {}
+    for location, vector in loads:
+        axes = homes.setdefault(location, axes_of_vector(kinematics, vector))
+        total = applied.get(location, (0, 0, 0))
+        applied[location] = g.added(total, kinematics.measure(vector, axes))
+    for body in bodies:
+        add_body(assembly, body, homes, applied, route)
+    if composite:
+        route.finish()
+    for location, force in applied.items():
+        motion = motion_of(kinematics, location, homes[location])
+        assembly.add_force(kinematics.columns(motion), force)
+        assembly.power = g.add(assembly.power, g.dot(motion, force))
+    resting = substitute(g, [assembly.energy],
+                         dict.fromkeys(kinematics.u, 0))[0]
+    add_potential(assembly, potential)
+    blocks = assembly.blocks()
+    if resting:                         # something moves by prescription
+        blocks['power'] = []
+    return blocks
+
+
+def axes_of_body(kinematics, body):
+    """The frame in which a body's inertia and motion are written."""
+    if not isinstance(body, RigidBody):
+        vector = _compat.velocity(body.masscenter, kinematics.frame)
+        return axes_of_vector(kinematics, vector)
+    frames = {frame for _, *units in body.central_inertia.args
+              for unit in units for _, frame in unit.args}
+    return frames.pop() if len(frames) == 1 else body.frame
+
+
+def axes_of_vector(kinematics, vector):
+    """The frame a vector is written in; the inertial one if several."""
+    if vector is not None and len(vector.args) == 1:
+        return vector.args[0][1]
+    return kinematics.frame
+
+
+def motion_of(kinematics, location, axes):
+    """Velocity of a point or angular velocity of a frame."""
+    if isinstance(location, Point):
+        return kinematics.velocity(location, axes)
+    return kinematics.angular_velocity(location, axes)
+
+
+def add_body(assembly, body, homes, applied, route):
+    """Add the inertia of a body and the loads at its centre and frame.
+
+    The rate of angular momentum is written in the axes ``f`` of the inertia:
+    ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
+    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation.
+    """
+    kinematics, g = assembly.kinematics, assembly.builder
+    half = g.inv(g.constant(2))
+    v = w = force = torque = (0, 0, 0)
+    inertia = ((0, 0, 0),)*3
+    mass = read(g, body.mass)
+    if mass:
+        point = body.masscenter
+        axes = homes[point]
+        v = kinematics.velocity(point, axes)
+        rate = g.added(g.scaled(mass, kinematics.acceleration(point, axes)),
+                       g.scaled(kinematics.bias(mass), v))
+        force = applied.pop(point, (0, 0, 0))
+        assembly.power = g.add(assembly.power, g.dot(v, force))
+        force = tuple(map(g.sub, force, rate))
+        assembly.energy = g.add(assembly.energy, g.mul(
+            half, g.dot(v, g.scaled(mass, v))))
+    if isinstance(body, RigidBody) and body.central_inertia != 0:
+        axes = axes_of_body(kinematics, body)
+        home = homes[body.frame]
+        inertia = measure_dyadic(kinematics, body.central_inertia, axes)
+        w = kinematics.angular_velocity(body.frame, axes)
+        spin = kinematics.angular_velocity(axes, axes)
+        alpha = kinematics.angular_acceleration(body.frame, axes)
+        momentum = times(g, inertia, w)
+        torque = g.added(
+            times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
+            g.cross(spin, momentum))
+        torque = g.added(torque, (
+            g.dot(map(kinematics.bias, row), w) for row in inertia))
+        assembly.energy = g.add(
+            assembly.energy, g.mul(half, g.dot(w, momentum)))
+        if home != axes:
+            torque = kinematics.rotated(home, axes, torque)
+            inertia = kinematics.rotated_matrix(home, axes, inertia)
+            w = kinematics.angular_velocity(body.frame, home)
+        moment = applied.pop(body.frame, (0, 0, 0))
+        assembly.power = g.add(assembly.power, g.dot(w, moment))
+        torque = tuple(map(g.sub, moment, torque))
+    if route is not None:
+        route.add(mass, body.masscenter, v, force, inertia, w, torque)
+        return
+    columns = kinematics.columns(v)
+    assembly.add_force(columns, force)
+    assembly.add_inertia(columns, {
+        k: g.scaled(mass, column) for k, column in columns.items()})
+    columns = kinematics.columns(w)
+    assembly.add_force(columns, torque)
+    assembly.add_inertia(columns, {
+        k: times(g, inertia, column) for k, column in columns.items()})
+
+
+def times(builder, matrix, vector):
+    """References of a matrix times a vector."""
+    vector = tuple(vector)
+    return tuple(builder.dot(row, vector) for row in matrix)
+
+
+def measure_dyadic(kinematics, dyadic, axes):
+    """3x3 references of a dyadic in the axes of a frame."""
+    g = kinematics.builder
+    total = [[0]*3 for _ in range(3)]
+    for measure, first, second in dyadic.args:
+        factor = read(g, measure)
+        x = g.scaled(factor, kinematics.measure(first, axes))
+        y = kinematics.measure(second, axes)
+        for i in range(3):
+            for j in range(3):
+                total[i][j] = g.add(total[i][j], g.mul(x[i], y[j]))
+    return tuple(map(tuple, total))
+
+
+def add_potential(assembly, potential):
+    """Add a potential energy ``V(q, t)`` and its generalized forces."""
+    kinematics, g = assembly.kinematics, assembly.builder
+    ref = read(g, potential)
+    if not ref:
+        return
+    slopes = gradient(g, ref, kinematics.q)
+    for k, by_speed in enumerate(kinematics.by_speed):
+        force = g.sum(g.mul(slope, by_speed(rate)) for slope, rate
+                      in zip(slopes, kinematics.rates))
+        assembly.Q[k] = g.sub(assembly.Q[k], force)
+    assembly.energy = g.add(assembly.energy, ref)
+    explicit = g.sub(kinematics.bias(ref), g.dot(slopes, kinematics.rates))
+    assembly.power = g.add(assembly.power, explicit)
+
+
+def from_lagrangian(kinematics, lagrangian, loads):
+    """Blocks of a Lagrangian whose speeds are the ``q'``.
+
+    ``M = dp/dq'`` and ``Q = dL/dq - p' + Q_nc`` with ``p = dL/dq'`` and the
+    derivative ``p'`` taken at ``q'' = 0``. ``L`` need not be quadratic.
+    The energy is ``p.q' - L``.
+    """
+    g = kinematics.builder
+    assembly = Assembly(kinematics)
+    ref = read(g, lagrangian)
+    slopes = gradient(g, ref, kinematics.u + kinematics.q)
+    momenta, forces = slopes[:len(kinematics.u)], slopes[len(kinematics.u):]
+    for j, momentum in enumerate(momenta):
+        for k in range(j, len(momenta)):
+            assembly.M[j][k] = kinematics.by_speed[k](momentum)
+        assembly.Q[j] = g.sub(forces[j], kinematics.bias(momentum))
+    for location, vector in loads:
+        axes = axes_of_vector(kinematics, vector)
+        motion = motion_of(kinematics, location, axes)
+        force = kinematics.measure(vector, axes)
+        assembly.add_force(kinematics.columns(motion), force)
+        assembly.power = g.add(assembly.power, g.dot(motion, force))
+    assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
+    explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
+    assembly.power = g.sub(assembly.power, explicit)
+    return assembly.blocks()

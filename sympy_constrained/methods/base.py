@@ -1,0 +1,472 @@
+"""The face of every method: SymPy's vocabulary, one meaning each."""
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+from sympy import (
+    ImmutableDenseMatrix, Matrix, diag, eye, zeros)
+from sympy.physics.mechanics import Force, Torque, dynamicsymbols
+from sympy.physics.mechanics.linearize import Linearizer
+from sympy.physics.vector import Point
+
+from .. import _compat
+from ..builders import (
+    applied_forces, arguments_of, bind_arguments, build_system,
+    symbols_in_use)
+
+from ..errors import (
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+
+__all__ = ['ConstrainedMethod']
+
+
+class ConstrainedMethod(_compat.MethodBase):
+    """Abstract base of the methods of this package.
+
+    Explanation
+    ===========
+
+    A method takes the arguments of ``KanesMethod`` or ``LagrangesMethod`` as
+    they are, positionally or by keyword. Nothing has to be formed before a
+    property is read; each is computed when it is read for the first time.
+    Dependent coordinates and speeds are appended to the independent ones;
+    their number need not be that of the constraints.
+
+    """
+
+    #: keyword arguments of ``build_system`` that a method accepts
+    options = ('stabilization', 'potential_energy')
+
+    def __init__(self, *args, **kwargs):
+        self._options = {name: kwargs.pop(name) for name in self.options
+                         if name in kwargs}
+        self._shape, self._arguments = bind_arguments(
+            type(self).__name__, args, kwargs)
+        self._build()
+
+    def _build(self):
+        """Make the system anew and forget what was computed from the old."""
+        for name, value in list(vars(type(self)).items()) + list(
+                vars(ConstrainedMethod).items()):
+            if isinstance(value, cached_property):
+                self.__dict__.pop(name, None)
+        self._system = build_system(
+            self._shape, self._arguments, **self._options)
+
+    @classmethod
+    def from_method(cls, method, **options):
+        """Return this method for the model of a SymPy method object.
+
+        Parameters
+        ==========
+
+        method : KanesMethod, LagrangesMethod or System
+        **options
+            Our own keyword arguments.
+
+        """
+        shape, arguments = arguments_of(method)
+        return cls(**arguments, **options)
+
+    @classmethod
+    def from_system(cls, system, **options):
+        """Return this method for a SymPy ``System``.
+
+        ``system.form_eoms(eom_method=...)`` does the same, and keeps the
+        method as ``system.eom_method``.
+        """
+        return cls.from_method(system, **options)
+
+    # -- the values ------------------------------------------------------
+
+    @property
+    def system(self):
+        """The :class:`.ConstrainedSystem` of the model.
+
+        Raises
+        ======
+
+        MissingIngredientError
+            If the bodies have not been given yet.
+
+        """
+        if (self._shape == 'kane' and self._arguments['bodies'] is None):
+            raise MissingIngredientError(
+                f"{type(self).__name__} has no bodies yet. Pass `bodies=` "
+                "(and `forcelist=`), or call `kanes_equations(bodies, "
+                "loads)` first.")
+        return self._system
+
+    @property
+    @abstractmethod
+    def equations_of_motion(self):
+        """The :class:`.EquationsOfMotion` ``W z = r``."""
+
+    @cached_property
+    def _solution(self):
+        """Graph of what follows from solving the equations."""
+        return self._solve()
+
+    @abstractmethod
+    def _solve(self):
+        """Return a graph with ``acceleration`` and ``forcing``."""
+
+    # -- SymPy's vocabulary ----------------------------------------------
+
+    @property
+    def frame(self):
+        """The inertial frame, or None."""
+        return self._system.frame
+
+    @property
+    def inertial(self):
+        """The inertial frame under the name of ``LagrangesMethod``."""
+        return self.frame
+
+    @property
+    def q(self):
+        """Generalized coordinates, shape (n, 1)."""
+        return column(self._system.q)
+
+    @property
+    def u(self):
+        """Generalized speeds, shape (o, 1)."""
+        return column(self._system.u)
+
+    @property
+    def bodies(self):
+        """The bodies, as given."""
+        return self._arguments['bodies']
+
+    @property
+    def loads(self):
+        """The loads, as given."""
+        return self._arguments['forcelist']
+
+    bodylist = bodies
+    forcelist = loads
+
+    @property
+    def states(self):
+        """Coordinates, then speeds, shape (n + o, 1)."""
+        return column(self.equations_of_motion.states)
+
+    @property
+    def constants(self):
+        """The symbols of the model that need values."""
+        return self.system.constants
+
+    @property
+    def specifieds(self):
+        """The functions of time that are inputs, and their derivatives."""
+        return self.system.specifieds
+
+    @property
+    def holonomic_constraints(self):
+        """Residuals ``h(q, t) = 0``, shape (mh, 1)."""
+        return column(self._system.holonomic_rows)
+
+    @property
+    def nonholonomic_constraints(self):
+        """Velocity-level residuals that were given, shape (m - mh, 1)."""
+        return column(self._system.velocity_rows)
+
+    @cached_property
+    def velocity_constraints(self):
+        """Differentiated holonomic rows, then nonholonomic, shape (m, 1)."""
+        return self._system.graph.sympy('velocity')
+
+    @cached_property
+    def acceleration_constraints(self):
+        """Residuals ``A*u' - b = 0``, shape (m, 1)."""
+        A, b = self._system.A, self._system.b
+        return ImmutableDenseMatrix(A*self._udot - b)
+
+    @cached_property
+    def constraints_jacobian(self):
+        """Derivative of the velocity constraints by ``u``, (mv, o)."""
+        return self._system.graph.sympy('velocity_jacobian')
+
+    @property
+    def coneqs(self):
+        """The velocity constraints under LagrangesMethod's name."""
+        return self.velocity_constraints
+
+    @property
+    def mass_matrix(self):
+        """``M`` of ``M*u' = forcing``, shape (o, o), without multipliers."""
+        return self.system.M
+
+    @cached_property
+    def forcing(self):
+        """``Q + Q_c`` of ``M*u' = Q + Q_c``, shape (o, 1)."""
+        return self._solution.sympy('forcing')
+
+    @property
+    def mass_matrix_kin(self):
+        """Identity: ``q'`` is given explicitly, shape (n, n)."""
+        return ImmutableDenseMatrix(eye(len(self._system.q)))
+
+    @property
+    def forcing_kin(self):
+        """``q'`` in terms of the states, shape (n, 1)."""
+        return self._system.rates
+
+    @property
+    def mass_matrix_full(self):
+        """Block diagonal of identity and ``mass_matrix``, (n + o, n + o)."""
+        return ImmutableDenseMatrix(diag(
+            self.mass_matrix_kin, self.mass_matrix)) if self._system.q else (
+            self.mass_matrix)
+
+    @property
+    def forcing_full(self):
+        """``q'`` above ``forcing``, shape (n + o, 1)."""
+        return self.forcing_kin.col_join(self.forcing)
+
+    def kindiffdict(self):
+        """Dictionary of the ``q'`` in terms of the states."""
+        return dict(zip(self._qdot, self._system.rates))
+
+    def rhs(self, inv_method=None, **kwargs):
+        """The rates of the states, shape (n + o, 1), from the solve.
+
+        ``inv_method`` is accepted for SymPy's sake and not used: no inverse
+        is formed.
+        """
+        return self.forcing_kin.col_join(self._solution.sympy('acceleration'))
+
+    @property
+    def _qdot(self):
+        return self.q.diff(_compat.time_symbol())
+
+    @property
+    def _udot(self):
+        return self.u.diff(_compat.time_symbol())
+
+    @property
+    def _uaux(self):
+        return Matrix()
+
+    @property
+    def _qdep(self):
+        return Matrix(self._system.q_dependent)
+
+    @property
+    def _udep(self):
+        return Matrix(self._system.u_dependent)
+
+    @property
+    def explicit_kinematics(self):
+        """True: the kinematic equations are always solved for ``q'``."""
+        return True
+
+    @property
+    def auxiliary_eqs(self):
+        """Not available; raises with the way to the constraint forces."""
+        raise UnsupportedFeatureError(
+            f"{type(self).__name__} has no auxiliary equations. Constraint "
+            "forces are in `multipliers`, `constraint_forces` and "
+            "`constraint_loads()`.")
+
+    # -- forming equations, for scripts that do --------------------------
+
+    def kanes_equations(self, bodies=None, loads=None):
+        """Return ``(Fr, Fr*)``, whose sum is zero along the motion.
+
+        ``Fr`` holds the applied and the constraint forces, shape (o, 1);
+        ``Fr*`` the inertia forces. Bodies and loads given here replace those
+        of the constructor.
+        """
+        if self._shape != 'kane':
+            raise UnsupportedFeatureError(
+                "`kanes_equations` belongs to a method made in Kane's shape. "
+                "This one was made from a Lagrangian; call "
+                "`form_lagranges_equations()`, or read `eom`.")
+        if bodies is not None or loads is not None:
+            if bodies is not None:
+                self._arguments['bodies'] = bodies
+            if loads is not None:
+                self._arguments['forcelist'] = loads
+            self._build()
+        active = Matrix(applied_forces(self.system) + self.constraint_forces)
+        return active, Matrix(-self.eom - active)
+
+    def form_lagranges_equations(self):
+        """Return :attr:`eom`."""
+        return self.eom
+
+    def _form_eoms(self):
+        return self.eom
+
+    @cached_property
+    def eom(self):
+        """``M*u' - Q - Q_c``, zero along the motion, without multipliers.
+
+        Shape (o, 1). ``LagrangesMethod.eom`` has the multipliers in it, with
+        the opposite sign; compare ``constraint_forces`` instead.
+        """
+        return ImmutableDenseMatrix(
+            self.mass_matrix*self._udot - self.forcing)
+
+    # -- multipliers -----------------------------------------------------
+
+    @cached_property
+    def lam_vec(self):
+        """Symbols of the multipliers, functions of time, shape (m, 1)."""
+        m = self._system.counts[2]
+        name = 'lam'
+        taken = symbols_in_use(self._system)
+        while any(f'{name}{k}' in taken for k in range(1, m + 1)):
+            name += '_'
+        return column(dynamicsymbols(f'{name}1:{m + 1}') if m else ())
+
+    @property
+    def lam_coeffs(self):
+        """``-A``, as in ``LagrangesMethod``, shape (m, o)."""
+        return -self._system.A
+
+    @cached_property
+    def multipliers(self):
+        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).
+        """
+        return self._solution.sympy('multipliers')
+
+    @cached_property
+    def constraint_forces(self):
+        """Generalized constraint forces ``Q_c``, shape (o, 1)."""
+        return self._solution.sympy('constraint_forces')
+
+    def solve_multipliers(self, op_point=None, sol_type='dict'):
+        """Multipliers at a point, by symbol or as a matrix.
+
+        They have our sign, ``Q_c = A^T*lam``, which is that of the trailing
+        entries of ``LagrangesMethod.rhs()`` and the opposite of those of
+        ``LagrangesMethod.solve_multipliers()``.
+        """
+        if not self._system.counts[2]:
+            raise ConstraintError(
+                "The system has no constraints, so it has no multipliers to "
+                "solve for.")
+        points = [op_point] if isinstance(op_point, dict) else op_point or []
+        values = {k: v for point in points for k, v in point.items()}
+        moving = {k: v for k, v in values.items() if k.is_Derivative}
+        found = self.multipliers.subs(moving).subs(values)
+        if sol_type == 'Matrix':
+            return Matrix(found)
+        if sol_type == 'dict':
+            return dict(zip(self.lam_vec, found))
+        raise ValueError(
+            f"`sol_type` is {sol_type!r}. Choose 'dict' or 'Matrix'.")
+
+    def constraint_loads(self):
+        """Reaction loads of the rows that were given geometrically.
+
+        Explanation
+        ===========
+
+        A velocity-level row may be given as ``(point, direction)`` or
+        ``(frame, direction)``, with a third entry for the prescribed speed:
+        ``v_P . n = value`` or ``omega_B . n = value``. Its reaction is the
+        force ``lam*n`` at the point, or the torque ``lam*n`` on the frame.
+
+        Returns
+        =======
+
+        list of Force and Torque
+
+        """
+        multipliers = self.multipliers
+        return [(Force if isinstance(location, Point) else Torque)(
+                    location, multipliers[k]*direction)
+                for k, (location, direction) in self._system.geometry]
+
+    def residual(self):
+        """Residuals of the implicit first-order form, zero along a motion.
+
+        ``[q' - f; M*u' - Q - A^T*lam; A*u' - b]`` in the states, their
+        derivatives and the multipliers ``lam_vec``, shape (n + o + m, 1);
+        what collocation and index-1 solvers take.
+        """
+        equations = self.equations_of_motion
+        z = ImmutableDenseMatrix(equations.unknowns)
+        return (self._qdot - self._system.rates).col_join(
+            equations.W*z - equations.r)
+
+    # -- linearization ---------------------------------------------------
+
+    def to_linearizer(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
+                      linear_solver='LU'):
+        """Return SymPy's ``Linearizer`` of the equations.
+
+        Parameters
+        ==========
+
+        q_ind, qd_ind, q_dep, qd_dep : iterables, optional
+            Partition of coordinates and speeds; by default the one given to
+            the constructor.
+        linear_solver : str or callable
+            As in SymPy.
+
+        """
+        system = self.system
+        rows = list(self.independent_rows)
+        given = {
+            'q_dep': q_dep if q_dep is not None else system.q_dependent,
+            'qd_dep': qd_dep if qd_dep is not None else system.u_dependent}
+        given['q_ind'] = q_ind if q_ind is not None else [
+            x for x in system.q if x not in list(given['q_dep'])]
+        given['qd_ind'] = qd_ind if qd_ind is not None else [
+            x for x in system.u if x not in list(given['qd_dep'])]
+        mh = len(system.holonomic_rows)
+        holonomic = [k for k in rows if k < mh]
+        needed = len(holonomic), len(rows)
+        found = len(given['q_dep']), len(given['qd_dep'])
+        if found != needed:
+            raise ConstraintError(
+                f"The constraints have {needed[0]} independent holonomic "
+                f"rows and {needed[1]} independent rows in all, but "
+                f"{found[0]} dependent coordinates and {found[1]} dependent "
+                "speeds were named. Pass q_ind, qd_ind, q_dep and qd_dep.")
+        pick = [self.velocity_constraints[k] for k in rows
+                if k < len(self.velocity_constraints)]
+        lam = Matrix([self.lam_vec[k] for k in rows])
+        A = system.A.extract(rows, list(range(len(system.u))))
+        empty = Matrix()
+        f_4 = -A.T*lam if rows else zeros(len(system.u), 1)
+        known = {*system.specifieds}
+        r = sorted((x for x in known if not x.is_Derivative), key=str)
+        if any(x.is_Derivative for x in known):
+            raise UnsupportedFeatureError(
+                "The equations contain derivatives of specified inputs: "
+                f"{sorted(map(str, known))}. SymPy's Linearizer does not "
+                "treat them; declare the derivative as an input of its own.")
+        return Linearizer(
+            self._qdot, -system.rates, system.M*self._udot,
+            -(system.Q + system.graph.sympy('C')), f_4,
+            Matrix([self.holonomic_constraints[k] for k in holonomic])
+            if holonomic else empty,
+            Matrix(pick) if pick else empty,
+            Matrix([self.acceleration_constraints[k] for k in rows])
+            if rows else empty,
+            self.q, self.u, given['q_ind'], given['q_dep'],
+            given['qd_ind'], given['qd_dep'], r, lam if rows else None,
+            linear_solver=linear_solver)
+
+    def linearize(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
+                  linear_solver='LU', **kwargs):
+        """Linearize with SymPy's ``Linearizer``; returns ``(..., r)``.
+
+        The keyword arguments are those of ``Linearizer.linearize``:
+        ``op_point``, ``A_and_B``, ``simplify``.
+        """
+        linearizer = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
+                                        linear_solver)
+        return linearizer.linearize(**kwargs) + (linearizer.r,)
+
+
+def column(entries):
+    """An immutable column matrix, shape (0, 1) if there are no entries."""
+    entries = list(entries)
+    return ImmutableDenseMatrix(len(entries), 1, entries)

@@ -1,0 +1,443 @@
+"""The explicit equations of constrained motion of Udwadia and Kalaba."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from sympy import ImmutableDenseMatrix, Matrix, S
+from sympy.physics.mechanics import KanesMethod
+
+from ..diagnostics import constraint_report
+from ..equations import EquationsOfMotion
+from ..errors import InconsistentConstraintsError, MissingIngredientError
+from ..graph import Graph, read
+from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
+from .base import ConstrainedMethod
+
+__all__ = ['UdwadiaKalabaMethod']
+
+SOLVERS = ('auto', 'schur', 'kkt', 'pinv')
+
+
+@KanesMethod.register
+class UdwadiaKalabaMethod(ConstrainedMethod):
+    r"""Explicit accelerations and constraint forces.
+
+    Explanation
+    ===========
+
+    Of all accelerations that satisfy :math:`A\dot u = b`, a system with mass
+    matrix :math:`M` and known forces :math:`Q` takes the one nearest to the
+    unconstrained :math:`a = M^{-1}Q` in the metric of :math:`M` (Gauss). It
+    is the solution of
+
+    .. math::
+
+       \begin{bmatrix} M & -A^T \\ A & 0 \end{bmatrix}
+       \begin{bmatrix} \dot u \\ \lambda \end{bmatrix} =
+       \begin{bmatrix} Q \\ b \end{bmatrix}
+       \qquad \text{(U4)}
+
+    and in explicit form [1]_
+
+    .. math::
+
+       \dot u = a + M^{-1}A^T (A M^{-1}A^T)^+ (b - A a), \qquad
+       Q_c = M\dot u - Q = A^T\lambda.
+       \qquad \text{(U2), (U3)}
+
+    The constraints may be holonomic, of velocity level (linear or not in the
+    speeds; the ideal force is then Appell's and Chetaev's), or of
+    acceleration level. They may be redundant, and :math:`M` may be singular
+    as long as :math:`M` and :math:`A` together determine the acceleration
+    [2]_. Which rows are independent is decided where the constraints hold,
+    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed:
+    the solution is an elimination on the shared graph.
+
+    If the constraint forces do virtual work with generalized forces
+    :math:`C` [3]_, the motion is that of :math:`Q + C`, and
+
+    .. math::
+
+       Q_c = Q_i + Q_{ni}, \quad
+       Q_{ni} = C - A^T(A M^{-1}A^T)^+ A M^{-1}C.  \qquad \text{(U5)}
+
+    Examples
+    ========
+
+    A pendulum in Cartesian coordinates, its rod given twice:
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> L = m*(x.diff()**2 + y.diff()**2)/2 - m*g*y
+    >>> rod = (x**2 + y**2 - l**2)/2
+    >>> pendulum = UdwadiaKalabaMethod(L, [x, y], hol_coneqs=[rod, 3*rod])
+    >>> pendulum.mass_matrix
+    Matrix([
+    [m, 0],
+    [0, m]])
+    >>> pendulum.independent_rows
+    [0]
+    >>> force = pendulum.constraint_forces
+    >>> force.subs({x.diff(): 0, y.diff(): 0}).subs({x: 0, y: -l})
+    Matrix([
+    [  0],
+    [g*m]])
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
+        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword.
+        Equations and their number: dependent speeds need not be named, and
+        constraints need be neither independent nor linear. A velocity-level
+        constraint may be a tuple ``(point or frame, direction, value)``.
+    acceleration_constraints : iterable of Expr, optional
+        Residuals linear in ``u'``. Those that repeat the derivative of a
+        velocity constraint, as ``KanesMethod`` wants them, are dropped.
+    nonideal_forces : iterable, optional
+        ``C`` of (U5), one generalized force per speed, or a list of loads.
+    stabilization : pair or list of pairs, optional
+        Baumgarte gains ``(alpha, beta)`` for all rows, or per row:
+        ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
+        ``psi' + alpha*psi = 0`` for velocity rows.
+    weight : Matrix (o, o), optional
+        For servo constraints: the generalized control force that satisfies
+        the constraints and minimises ``f^T*W*f``, (U8).
+    solver : 'auto', 'schur', 'kkt' or 'pinv'
+        How properties in closed form are solved: Schur complement (regular
+        mass matrix), the block system, or the full-rank factorisation
+        ``A = C*F`` that yields multipliers of least norm. The first two give
+        zero multipliers to redundant rows. 'auto' takes the first that
+        applies, the last for redundant rows.
+    sample : dict, optional
+        Values of symbols for the examination of the constraints; needed if
+        they hold only for special dimensions.
+    potential_energy : 'include' or 'ignore', optional
+        Whether the potential energy of bodies counts in Kane's shape.
+    inconsistent : 'error' or 'least-squares'
+        What to do with rows that no motion satisfies. The second is (U2) as
+        it stands: least ``|A*u' - b|`` first, which depends on the scaling
+        of the rows.
+
+    References
+    ==========
+
+    .. [1] F. E. Udwadia and R. E. Kalaba, "A new perspective on constrained
+       motion," Proc. R. Soc. Lond. A 439 (1992) 407-410.
+    .. [2] F. E. Udwadia and P. Phohomsiri, "Explicit equations of motion for
+       constrained mechanical systems with singular mass matrices," Proc. R.
+       Soc. A 462 (2006) 2097-2117.
+    .. [3] F. E. Udwadia and R. E. Kalaba, "Explicit equations of motion for
+       mechanical systems with nonideal constraints," J. Appl. Mech. 68
+       (2001) 462-467.
+
+    """
+
+    options = ConstrainedMethod.options + ('nonideal_forces',)
+
+    def __init__(self, *args, weight=None, solver='auto', sample=None,
+                 inconsistent='error', **kwargs):
+        if solver not in SOLVERS:
+            raise ValueError(
+                f"`solver` is {solver!r}. Choose one of {SOLVERS}.")
+        if inconsistent not in ('error', 'least-squares'):
+            raise ValueError(
+                f"`inconsistent` is {inconsistent!r}. Choose 'error' or "
+                "'least-squares'.")
+        self._solver = solver
+        self._sample = sample
+        self._inconsistent = inconsistent
+        self._weight = weight
+        super().__init__(*args, **kwargs)
+        if weight is not None:
+            o = len(self.u)
+            self._weight = ImmutableDenseMatrix(weight)
+            if self._weight.shape != (o, o):
+                raise ValueError(
+                    f"`weight` has shape {self._weight.shape}. It weighs the "
+                    f"{o} generalized forces; give a matrix ({o}, {o}).")
+
+    # -- the pieces, none of them solved ---------------------------------
+
+    @property
+    def unconstrained_forcing(self):
+        """``Q``, the known generalized forces, shape (o, 1)."""
+        return self.system.Q
+
+    @property
+    def constraint_matrix(self):
+        """``A`` of ``A*u' = b``, all levels, shape (m, o)."""
+        return self._system.A
+
+    @property
+    def constraint_vector(self):
+        """``b`` of ``A*u' = b`` with stabilisation, shape (m, 1)."""
+        return self._system.b
+
+    @property
+    def kkt_matrix(self):
+        """``[[M, -A^T], [A, 0]]`` of (U4), shape (o + m, o + m)."""
+        return self.equations_of_motion.W
+
+    @property
+    def kkt_forcing(self):
+        """``[Q + C; b]`` of (U4), shape (o + m, 1)."""
+        return self.equations_of_motion.r
+
+    @cached_property
+    def equations_of_motion(self):
+        """The :class:`.EquationsOfMotion`: (U4) with ``q'`` above.
+
+        With non-ideal forces the multipliers are those of the motion,
+        ``M*u' = Q + C + A^T*lam``. With a weight the transposed block is
+        ``(M*W)^-1*A^T``, so that its product with them is the control force.
+        """
+        system = self.system
+        n, o, m = system.counts
+        names = list(system.graph.outputs)
+        builder, out = system.graph.load()
+        acting = [[builder.add(x, c)] for [x], [c] in zip(out['Q'], out['C'])]
+        action = self._action(builder, out)
+        W = [row + [-x for x in forces]
+             for row, forces in zip(out['M'], action)]
+        W += [row + [0]*m for row in out['A']]
+        lam = tuple(self.lam_vec)
+        columns = {name: system.graph.outputs[name][1] for name in names}
+        graph = Graph.freeze(builder, {
+            **{name: (out[name], columns[name]) for name in names
+               if name != 'C'},
+            'W': (W, o + m), 'r': (acting + out['b'], 1)})
+        return EquationsOfMotion(
+            graph, system.q, system.u, system.q + system.u,
+            tuple(x.diff(system.t) for x in system.u) + lam, lam,
+            system.constraint_names, self._inconsistent)
+
+    def _action(self, builder, out):
+        """Rows (o, m): the forces of unit multipliers."""
+        m = len(out['A'])
+        o = len(out['M'])
+        transposed = [[row[j] for row in out['A']] for j in range(o)]
+        if self._weight is None or not m:
+            return transposed
+        weight = [[read(builder, e) for e in self._weight[i, :]]
+                  for i in range(o)]
+        product = [[builder.dot(row, column) for column in zip(*weight)]
+                   for row in out['M']]
+        columns = [lu_solve(builder, product, row) for row in out['A']]
+        if any(column is None for column in columns):
+            raise MissingIngredientError(
+                "A weighted control force needs a regular mass matrix and a "
+                "regular weight, and one of them is singular. Give mass to "
+                "every direction, and a positive definite `weight`.")
+        return [[column[j] for column in columns] for j in range(o)]
+
+    # -- solved ----------------------------------------------------------
+
+    @cached_property
+    def _report(self):
+        return constraint_report(self.system, self._sample,
+                                 self._inconsistent)
+
+    @property
+    def independent_rows(self):
+        """Numbers of rows of ``A`` that span all, where they hold."""
+        if not self._system.counts[2]:
+            return []
+        return list(self._report.independent_rows)
+
+    def constraint_rank(self, sample=None):
+        """Rank of ``A`` where the constraints hold.
+
+        Parameters
+        ==========
+
+        sample : dict, optional
+            Values of symbols to examine at; see :func:`.admissible_values`.
+
+        """
+        if sample is None:
+            return len(self.independent_rows)
+        return constraint_report(self.system, sample,
+                                 self._inconsistent).rank
+
+    def _solve(self):
+        """Closed forms on the graph, by elimination of the independent rows.
+
+        With ``A = C*F``, where ``F`` are the independent rows, (U2) holds
+        with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
+        """
+        system = self.system
+        rows = self.independent_rows
+        m = system.counts[2]
+        builder, out = system.graph.load(
+            None, ('M', 'Q', 'C', 'A', 'b', 'rates'))
+        M, F = out['M'], [out['A'][k] for k in rows]
+        Q = [x for x, in out['Q']]
+        C = [x for x, in out['C']]
+        b = [x for x, in out['b']]
+        redundant = m - len(rows)
+        spread = (redundant and self._solver in ('auto', 'pinv')
+                  or self._solver == 'pinv')
+        if self._inconsistent == 'least-squares' and not spread:
+            if redundant:
+                raise InconsistentConstraintsError(
+                    f"solver={self._solver!r} drops redundant rows, so it "
+                    "cannot satisfy contradicting ones in the least-squares "
+                    "sense. Use solver='pinv'.")
+        if spread:
+            factor = Factorization(builder, out['A'], F)
+            right = factor.reduced(b)
+        else:
+            right = [b[k] for k in rows]
+        action = None
+        if self._weight is not None:
+            action = list(zip(*self._action(builder, {'M': M, 'A': F})))
+        solve = self._solver_of(builder, M, F, action)
+        free, lam = solve(Q, right)
+        columns = list(zip(*(action or F))) or [()]*len(Q)
+        ideal = [builder.dot(lam, column) for column in columns]
+        total, extra = free, [0]*len(Q)
+        if any(C):
+            change, reaction = solve(C, [0]*len(rows))
+            total = [builder.add(x, y) for x, y in zip(free, change)]
+            extra = [builder.add(x, builder.dot(reaction, column))
+                     for x, column in zip(C, columns)]
+            lam = [builder.add(x, y) for x, y in zip(lam, reaction)]
+        if spread:
+            multipliers = factor.spread(lam)
+        else:
+            multipliers = [0]*m
+            for k, value in zip(rows, lam):
+                multipliers[k] = value
+        forces = [builder.add(x, y) for x, y in zip(ideal, extra)]
+        forcing = [builder.add(x, y) for x, y in zip(Q, forces)]
+        return Graph.freeze(builder, {
+            name: ([[x] for x in refs], 1) for name, refs in (
+                ('acceleration', total), ('multipliers', multipliers),
+                ('ideal', ideal), ('nonideal', extra),
+                ('constraint_forces', forces), ('forcing', forcing))})
+
+    def _solver_of(self, builder, M, F, action):
+        """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
+        mass = None
+        if self._solver != 'kkt':
+            mass = ldl_factor(builder, M)
+        if mass is None:
+            if self._solver == 'schur':
+                raise MissingIngredientError(
+                    "The mass matrix is singular, so it has no Schur "
+                    "complement. Use solver='auto' or 'kkt'.")
+            return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
+        forces = action or F
+        X = [ldl_solve(builder, mass, column) for column in forces]
+        S = [[builder.dot(row, x) for x in X] for row in F]
+        schur = ldl_factor(builder, S)
+
+        def solve(Q, b):
+            a = ldl_solve(builder, mass, Q)
+            gap = [builder.sub(right, builder.dot(row, a))
+                   for row, right in zip(F, b)]
+            lam = (ldl_solve(builder, schur, gap) if schur is not None
+                   else lu_solve(builder, S, gap))
+            if lam is None:
+                raise vanishing_pivot()
+            change = [builder.dot(lam, column) for column in zip(*X)] \
+                if X else [0]*len(a)
+            return [builder.add(x, y) for x, y in zip(a, change)], lam
+
+        return solve
+
+    @staticmethod
+    def _block_solve(builder, M, F, action, Q, b):
+        """``(u', lam)`` of the block system (U4)."""
+        k, o = len(F), len(M)
+        forces = action or F
+        matrix = [row + [-force[j] for force in forces]
+                  for j, row in enumerate(M)]
+        matrix += [list(row) + [0]*k for row in F]
+        z = lu_solve(builder, matrix, Q + b)
+        if z is None:
+            raise vanishing_pivot()
+        return z[:o], z[o:]
+
+    @cached_property
+    def acceleration(self):
+        """``u'``, shape (o, 1)."""
+        return self._solution.sympy('acceleration')
+
+    @cached_property
+    def unconstrained_acceleration(self):
+        """``a`` of ``M*a = Q``, the motion without constraints, (o, 1)."""
+        builder, out = self.system.graph.load(None, ('M', 'Q'))
+        right = [x for x, in out['Q']]
+        factor = ldl_factor(builder, out['M'])
+        a = (ldl_solve(builder, factor, right) if factor is not None
+             else lu_solve(builder, out['M'], right))
+        if a is None:
+            raise MissingIngredientError(
+                "The mass matrix is singular: without its constraints the "
+                "model has no definite acceleration. Read `acceleration`, "
+                "which takes the constraints into account.")
+        return Graph.freeze(builder, {
+            'a': ([[x] for x in a], 1)}).sympy('a')
+
+    @cached_property
+    def ideal_constraint_forces(self):
+        """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
+        return self._solution.sympy('ideal')
+
+    @cached_property
+    def nonideal_constraint_forces(self):
+        """``Q_ni`` of (U5), shape (o, 1)."""
+        return self._solution.sympy('nonideal')
+
+    @cached_property
+    def gauss_function(self):
+        """``(u' - a)^T*M*(u' - a)/2`` in the symbols ``u'``.
+
+        Gauss's measure of constraint. Among the accelerations with
+        ``A*u' = b`` the true one minimises it.
+        """
+        gap = Matrix(self._udot - self.unconstrained_acceleration)
+        return (gap.T*self.mass_matrix*gap)[0]*S.Half
+
+
+class Factorization:
+    """``A = C*F`` with independent rows ``F``, on the graph.
+
+    ``C = A*F^T*(F*F^T)^-1``. It gives ``C^+*b = (C^T*C)^-1*C^T*b`` for the
+    reduced constraints and ``lam = C*(C^T*C)^-1*lam_F``, the multipliers of
+    least norm with ``A^T*lam = F^T*lam_F``.
+    """
+
+    def __init__(self, builder, A, F):
+        self.builder = builder
+        gram = [[builder.dot(x, y) for y in F] for x in F]
+        factor = ldl_factor(builder, gram) if F else ([], [])
+        self.C = [ldl_solve(builder, factor, [builder.dot(row, y) for y in F])
+                  for row in A]
+        columns = list(zip(*self.C)) if F else []
+        self.columns = columns
+        self.factor = ldl_factor(builder, [
+            [builder.dot(x, y) for y in columns] for x in columns])
+
+    def reduced(self, b):
+        """``C^+*b``, one entry per independent row."""
+        return ldl_solve(self.builder, self.factor, [
+            self.builder.dot(column, b) for column in self.columns])
+
+    def spread(self, lam):
+        """Multipliers of least norm, one per row of ``A``."""
+        y = ldl_solve(self.builder, self.factor, lam)
+        return [self.builder.dot(row, y) for row in self.C]
+
+
+def vanishing_pivot():
+    return MissingIngredientError(
+        "The equations are singular for all values of the coordinates: the "
+        "mass matrix and the constraints do not determine the accelerations. "
+        "Give every direction a mass or a constraint.")

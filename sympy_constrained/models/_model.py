@@ -1,0 +1,205 @@
+"""What a ready model is: a frozen record of the arguments of an upstream
+call, numbers for its constants, a start, and answers known beforehand.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from sympy import Basic
+from sympy.physics.mechanics import (KanesMethod, Lagrangian, LagrangesMethod,
+                                     System, dynamicsymbols)
+
+__all__ = ['Model']
+
+_UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
+
+
+def _empty() -> Mapping:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Model:
+    """A mechanism ready to be formed by any method, with numbers.
+
+    Explanation
+    ===========
+
+    The symbols in all fields belong together; every call of a model function
+    builds them afresh. Units are SI unless the docstring of the model function
+    says otherwise.
+
+    Examples
+    ========
+
+    >>> from sympy.physics.mechanics import LagrangesMethod
+    >>> from sympy_constrained.models import model
+    >>> pendulum = model('cartesian_pendulum')
+    >>> method = pendulum.form(LagrangesMethod)
+    >>> method.q.T
+    Matrix([[x(t), y(t)]])
+    >>> pendulum.fixed
+    (y(t), Derivative(y(t), t))
+
+    Attributes
+    ==========
+
+    name : str
+        Key of the model in :data:`~sympy_constrained.models.MODELS`.
+    title : str
+        One sentence.
+    reference : str
+        Where the problem is from.
+    shape : str
+        ``'kane'`` or ``'lagrange'``: the upstream call ``arguments`` belongs
+        to.
+    arguments : Mapping
+        Keyword arguments of ``KanesMethod`` or ``LagrangesMethod``, complete
+        with bodies and loads.
+    parameters : Mapping
+        Symbol -> float, a value for every constant of the equations.
+    start : Mapping
+        State -> float, a guess for every coordinate and speed.
+    fixed : tuple
+        States that keep their value when the start is made consistent.
+    t_end : float
+        Length of a simulation that shows what is interesting.
+    system : System or None
+        The SymPy ``System`` where the model is written as one; ``arguments``
+        then are what ``System.form_eoms`` passes.
+    extra : Mapping
+        Keyword arguments that only the classes of this package take.
+    upstream_refuses : str
+        One sentence saying what the upstream class of this shape does where
+        it cannot treat the model; empty where it can.
+    inputs : Mapping
+        Specified function of time -> expression in ``t``.
+    accelerations : Mapping
+        Derivative of a speed -> expression, valid on admissible states: the
+        answer where it is known in closed form.
+    multipliers : tuple
+        Known multipliers in the order of the constraint rows, with the sign
+        of ``M u' = Q + A^T lam``; empty where they are not known.
+
+    """
+
+    name: str
+    title: str
+    reference: str
+    shape: str
+    arguments: Mapping[str, Any]
+    parameters: Mapping[Basic, float]
+    start: Mapping[Basic, float]
+    fixed: tuple[Basic, ...]
+    t_end: float
+    system: System | None = None
+    extra: Mapping[str, Any] = field(default_factory=_empty)
+    upstream_refuses: str = ''
+    inputs: Mapping[Basic, Any] = field(default_factory=_empty)
+    accelerations: Mapping[Basic, Basic] = field(default_factory=_empty)
+    multipliers: tuple[Basic, ...] = ()
+
+    def __post_init__(self):
+        for name in ('arguments', 'parameters', 'start', 'extra', 'inputs',
+                     'accelerations'):
+            value = MappingProxyType(dict(getattr(self, name)))
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, 'fixed', tuple(self.fixed))
+
+    @property
+    def coordinates(self) -> tuple[Basic, ...]:
+        """Generalized coordinates, independent ones first."""
+        a = self.arguments
+        if self.shape == 'lagrange':
+            return tuple(a['qs'])
+        return (*a['q_ind'], *(a.get('q_dependent') or ()))
+
+    @property
+    def speeds(self) -> tuple[Basic, ...]:
+        """Generalized speeds, independent ones first; ``q'`` in Lagrange's
+        shape."""
+        a = self.arguments
+        if self.shape == 'lagrange':
+            t = dynamicsymbols._t
+            return tuple(q.diff(t) for q in a['qs'])
+        return (*a['u_ind'], *(a.get('u_dependent') or ()))
+
+    def form(self, method, **kwargs):
+        """The equations of this model, formed by a method class.
+
+        Explanation
+        ===========
+
+        A model written as a ``System`` goes through ``System.form_eoms``, all
+        others through the constructor with ``arguments``. The upstream classes
+        are also told to form their equations, which the classes of this
+        package do on their own when a property is read.
+
+        Parameters
+        ==========
+
+        method : type
+            ``KanesMethod``, ``LagrangesMethod`` or a method class of this
+            package.
+        **kwargs
+            Further keyword arguments for the class.
+
+        Returns
+        =======
+
+        The method object.
+
+        Raises
+        ======
+
+        ValueError
+            If an upstream class is asked for a model of the other shape.
+
+        """
+        options = {**self.extra, **kwargs}
+        upstream = next((shape for shape, cls in _UPSTREAM.items()
+                         if cls in method.__mro__), None)
+        # System passes Kane's arguments to every class but LagrangesMethod.
+        if self.system is not None and self.shape == (upstream or 'kane'):
+            self.system.form_eoms(eom_method=method, **options)
+            return self.system.eom_method
+        if upstream not in (None, self.shape):
+            raise ValueError(
+                f'`method` {method.__name__} cannot form {self.name!r}: its '
+                f'arguments are those of {_UPSTREAM[self.shape].__name__}. '
+                f'Pass that class, or a class of this package, which takes '
+                f'both.')
+        formed = method(**self.arguments, **options)
+        if upstream:
+            formed._form_eoms()
+        return formed
+
+
+def system_arguments(system: System, shape: str) -> dict[str, Any]:
+    """The keyword arguments that ``System.form_eoms`` passes on."""
+    loads = system.loads + tuple(
+        load for actuator in system.actuators for load in actuator.to_loads())
+    common = {'frame': system.frame, 'forcelist': loads or None,
+              'bodies': system.bodies}
+    if shape == 'kane':
+        return {
+            'q_ind': system.q_ind, 'u_ind': system.u_ind,
+            'kd_eqs': system.kdes, 'q_dependent': system.q_dep,
+            'u_dependent': system.u_dep,
+            'configuration_constraints': system.holonomic_constraints,
+            'velocity_constraints': system.velocity_constraints,
+            'u_auxiliary': system.u_aux, 'explicit_kinematics': False,
+            **common}
+    return {
+        'Lagrangian': Lagrangian(system.frame, *system.bodies),
+        'qs': system.q, 'hol_coneqs': system.holonomic_constraints,
+        'nonhol_coneqs': system.nonholonomic_constraints, **common}
+
+
+def from_system(system: System, *, shape: str = 'kane', **fields) -> Model:
+    """A model from a complete ``System``."""
+    return Model(shape=shape, system=system,
+                 arguments=system_arguments(system, shape), **fields)

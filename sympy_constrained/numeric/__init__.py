@@ -1,0 +1,18 @@
+"""From equations of motion to numbers: the layer that needs NumPy and SciPy.
+
+:func:`compile_equations` makes functions of ``(t, x, p)``,
+:func:`consistent_state` a start on the constraints, :func:`simulate` a
+:class:`Trajectory`. Inside, ``names`` translates between symbols and arrays,
+``generate`` and ``evaluation`` between expressions and functions, ``linear``
+and ``sampling`` solve for accelerations where rows may be redundant, and
+``projection`` returns states to the constraints.
+"""
+from .compiled import CompiledEquations, compile_equations
+from .initial import consistent_state
+from .simulate import simulate
+from .trajectory import Event, RankChange, Reason, Trajectory
+
+__all__ = [
+    'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
+    'Trajectory', 'Reason', 'Event', 'RankChange',
+]

@@ -1,0 +1,177 @@
+"""Outputs of the equations, and user expressions, at numbers.
+
+This is the road from ``(t, x, p)`` to the positional arguments of generated
+code: shapes, constants and their defaults, inputs, batches.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from sympy import Matrix, MatrixBase, Symbol
+from sympy.core.function import AppliedUndef
+
+from ..errors import MissingIngredientError
+from .generate import Expressions, Generated, NotFiniteError
+from .inputs import Inputs
+from .names import Names
+
+__all__ = ['Evaluator', 'BACKENDS']
+
+# Name of a backend -> class with the interface of Generated.
+BACKENDS = {'numpy': Generated}
+
+
+class Evaluator:
+    """Values of graph outputs and of expressions as functions of (t, x, p).
+
+    Explanation
+    ===========
+
+    Functions are written at their first call and kept per group of outputs.
+    They do not survive pickling; they are written again when needed.
+
+    Parameters
+    ==========
+
+    equations : EquationsOfMotion
+    constants : mapping, sequence or None
+    inputs : mapping or None
+    backend : str
+
+    Attributes
+    ==========
+
+    states, constants : Names
+    p : ndarray or None
+        Default values of the constants.
+    inputs : Inputs
+
+    """
+
+    def __init__(self, equations, constants, inputs, backend):
+        if backend not in BACKENDS:
+            raise ValueError(
+                f"`backend` {backend!r} is not known; choose one of "
+                f"{', '.join(map(repr, BACKENDS))}.")
+        self.equations = equations
+        self.backend = backend
+        self.states = Names(equations.states, 'state')
+        self.constants = Names(equations.constants, 'constant')
+        self.inputs = Inputs.match(equations.specifieds, inputs, equations.t,
+                                   self.constants)
+        self.p = None
+        if constants is None and not len(self.constants):
+            constants = {}
+        if constants is not None:
+            self.p = self.constants.vector(constants, 'constants')
+        self._functions = {}
+
+    def __getstate__(self):
+        return {**self.__dict__, '_functions': {}}
+
+    def with_values(self, constants=None, inputs=None) -> Evaluator:
+        """A copy with other constants (some or all) or inputs (all)."""
+        result = object.__new__(Evaluator)
+        result.__dict__.update(self.__dict__)
+        if constants is not None:
+            result.p = self.constants.vector(constants, 'constants', self.p)
+        if inputs is not None:
+            result.inputs = Inputs.match(
+                self.equations.specifieds, inputs, self.equations.t,
+                self.constants)
+            result._functions = {}
+        return result
+
+    def parameters(self, p=None, states=None) -> np.ndarray:
+        """The constants as an array ``(np,)``.
+
+        With a number of ``states`` also ``(states, np)`` is let through.
+        """
+        if p is None:
+            if self.p is None:
+                raise MissingIngredientError(
+                    "No values for the constants "
+                    f"{', '.join(self.constants.labels)}. Pass `constants` "
+                    "at compilation, or `p` with every call.")
+            return self.p
+        if isinstance(p, Mapping):
+            return self.constants.vector(p, 'p', self.p)
+        p = np.asarray(p, dtype=float)
+        size = len(self.constants)
+        if p.shape != (size,) and (
+                states is None or p.shape != (states, size)):
+            raise ValueError(
+                f"`p` has shape {p.shape} for {size} constants "
+                f"({', '.join(self.constants.labels)}).")
+        return p
+
+    def outputs(self, names, t, x, p=None) -> dict:
+        """Name -> array ``(rows, columns)``, or ``(N, rows, columns)``."""
+        names = tuple(names)
+        function = self._functions.get(names)
+        if function is None:
+            function = self._generated(self.equations.graph, names)
+            self._functions[names] = function
+        return self._call(function, t, x, p)
+
+    def expression(self, expr) -> Callable:
+        """A SymPy expression or matrix as a function of ``(t, x, p)``."""
+        is_matrix = isinstance(expr, MatrixBase)
+        matrix = Matrix(expr) if is_matrix else Matrix([expr])
+        known = {*self.states, *self.constants, self.equations.t,
+                 *self.equations.specifieds}
+        rest = matrix.xreplace(dict.fromkeys(known, Symbol('known')))
+        strange = (rest.free_symbols - {Symbol('known')}) | {
+            f for f in rest.atoms(AppliedUndef) if not hasattr(f, '_imp_')}
+        if strange:
+            raise ValueError(
+                f"`expr` contains {', '.join(sorted(map(str, strange)))}, "
+                "which is no state, constant or input of the equations.")
+        function = self._generated(Expressions(value=matrix), ('value',))
+
+        def value(t, x, p=None):
+            result = self._call(function, t, x, p)['value']
+            return result if is_matrix else result[..., 0, 0]
+
+        return value
+
+    def _generated(self, graph, names):
+        arguments = {self.equations.t: Symbol('t')}
+        for letter, items in (('x', self.states), ('p', self.constants),
+                              ('r', self.inputs.called)):
+            for i, item in enumerate(items):
+                arguments[item] = Symbol(f'{letter}{i}')
+        return BACKENDS[self.backend](graph, names, arguments,
+                                      self.inputs.given)
+
+    def _call(self, function, t, x, p):
+        try:
+            return self._called(function, t, x, p)
+        except NotFiniteError:
+            for name, values in (('t', t), ('x', x),
+                                 ('p', self.parameters(p, len(x)))):
+                if not np.isfinite(values).all():
+                    raise ValueError(f"`{name}` is not finite.") from None
+            raise
+
+    def _called(self, function, t, x, p):
+        x = np.asarray(x, dtype=float)
+        size = len(self.states)
+        if x.shape == (size,):
+            values = [float(t), *x.tolist(), *self.parameters(p).tolist()]
+            if self.inputs.called:
+                values += self.inputs.values(values[0], x)
+            return function.scalar(*values)
+        if x.ndim != 2 or x.shape[1] != size:
+            raise ValueError(
+                f"`x` has shape {x.shape}; it must be ({size},) for the "
+                f"states {', '.join(self.states.labels)}, or (N, {size}) "
+                "for a batch.")
+        t = np.broadcast_to(np.asarray(t, dtype=float), len(x))
+        values = [t, *x.T, *self.parameters(p, len(x)).T]
+        if self.inputs.called:
+            rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
+            values += list(np.reshape(rows, (
+                len(x), len(self.inputs.called))).T)
+        return function.batch(len(x), *values)

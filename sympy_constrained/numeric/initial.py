@@ -1,0 +1,169 @@
+"""Consistent initial states, and what is wrong with inconsistent ones."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ConstraintError
+from .projection import distances, project, size_of
+
+__all__ = ['consistent_state', 'check_consistent']
+
+TOLERANCE = 1e-8
+# Names of at most so many states are proposed for a correction.
+PROPOSALS = 4
+# A guess may be a point where a gradient vanishes, all zeros for instance.
+# Then the free states are moved aside by so much and it is tried again.
+OFFSETS = 1e-3, 0.1
+
+
+def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
+    r"""Return the state nearest to a guess that satisfies the constraints.
+
+    Explanation
+    ===========
+
+    Coordinates are moved by Gauss-Newton steps of least norm until the
+    holonomic constraints hold. Then speeds are changed by the least kinetic
+    energy, :math:`\Delta u^T M \Delta u`, until the velocity-level constraints
+    hold (least Euclidean norm where ``M`` is singular). Where there are
+    several solutions, such as the two branches of a linkage, the guess
+    chooses. Redundant constraints are allowed.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import (
+    ...     compile_equations, consistent_state)
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 5})
+    >>> state = consistent_state(equations, {x: 3, y: -1, x.diff(): 8},
+    ...                          fixed=[x, x.diff()], fill=0)
+    >>> state.round(12)
+    array([ 3., -4.,  8.,  6.])
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    guess : mapping or sequence
+        Values of the states by SymPy object or name, or all in order.
+    fixed : iterable of states or names
+        Coordinates and speeds that keep the value of the guess.
+    t : float
+    p : mapping or sequence, optional
+        Constants other than those given at compilation.
+    fill : float, optional
+        Value of states that a mapping leaves out, usually 0. Without it every
+        state must be given, so that a forgotten one is noticed.
+
+    Returns
+    =======
+
+    ndarray, shape (ns,)
+
+    Raises
+    ======
+
+    ConstraintError
+        If constraints cannot be met, with their names and sizes; carries
+        ``rows``, ``residuals`` and the best ``state``.
+    ValueError
+        If the guess has missing, unknown or unusable entries.
+
+    """
+    names = compiled.names
+    default = None if fill is None else [float(fill)]*len(names)
+    start = names.vector(guess, 'guess', default)
+    held = set(names.indices(fixed, 'fixed'))
+    free = tuple(np.array([k for k in index if k not in held], dtype=int)
+                 for index in (compiled.q_index, compiled.u_index))
+    result = _from_guess(compiled, t, start, p, free)
+    if result.is_within(TOLERANCE):
+        return result.x
+    rows, text = _violations(compiled, result, TOLERANCE)
+    held = ', '.join(names.labels[i] for i in sorted(held))
+    cause = f" while {held} keep their values" if held else ""
+    remedy = ("Release some of them, or try another guess" if held else
+              "Try another guess; if none helps, the constraints contradict "
+              "each other")
+    raise ConstraintError(
+        f"No consistent state was found{cause}: the nearest one violates "
+        f"{text}. {remedy}.", rows=rows, residuals=result.residuals,
+        state=result.x)
+
+
+def _from_guess(compiled, t, start, p, free):
+    """Project the guess, or states beside it if it is a bad start."""
+    count = compiled.equations.graph.outputs['holonomic'][0]
+    result = project(compiled, t, start, p, free)
+    for offset in OFFSETS:
+        if result.is_within(TOLERANCE):
+            break
+        unmet = result.distances > TOLERANCE*size_of(result.x)
+        moving = free[0] if unmet[:count].any() else free[1]
+        trial = start.copy()
+        trial[moving] += offset*np.cos(2.4*(1. + moving))
+        result = project(compiled, t, trial, p, free)
+    return result
+
+
+def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
+    """Raise if a state violates constraints by more than ``tolerance``.
+
+    Violations are measured as distances: the residual divided by the norm of
+    its gradient, and by the largest state if that exceeds one.
+
+    Raises
+    ======
+
+    ConstraintError
+        With ``rows``, ``residuals`` and ``tolerance``.
+
+    """
+    found = distances(compiled, t, x, p)
+    if found.is_within(tolerance):
+        return
+    rows, text = _violations(compiled, found, tolerance)
+    raise ConstraintError(
+        f"The initial state violates {len(rows)} constraint"
+        f"{'s' if len(rows) > 1 else ''}: {text} (tolerance "
+        f"{tolerance:.0e}). Pass `initial='project'` to move to the nearest "
+        f"consistent state, or correct {_movable(compiled, t, x, p, rows)}.",
+        rows=rows, residuals=found.residuals, tolerance=tolerance)
+
+
+def _violations(compiled, found, tolerance):
+    bad = np.flatnonzero(found.distances > tolerance*size_of(found.x))
+    names = compiled.residual_names
+    rows = tuple(names[i] for i in bad)
+    return rows, ', '.join(
+        f"{names[i]} by {abs(found.residuals[i]):.1e}" for i in bad)
+
+
+def _movable(compiled, t, x, p, rows):
+    """The states that change the violated rows most, as text."""
+    names = compiled.residual_names
+    outputs = compiled.evaluate(
+        ('holonomic_jacobian', 'velocity_jacobian'), t, x, p)
+    split = len(outputs['holonomic_jacobian'])
+    strength = np.zeros(len(compiled.states))
+    for row in rows:
+        i = names.index(row)
+        if i < split:
+            index, gradient = (compiled.q_index,
+                               outputs['holonomic_jacobian'][i])
+        else:
+            index, gradient = (compiled.u_index,
+                               outputs['velocity_jacobian'][i - split])
+        strength[index] += np.abs(gradient)
+    order = [i for i in np.argsort(-strength, kind='stable')
+             if strength[i] > 0][:PROPOSALS]
+    return ', '.join(f'`{compiled.names.labels[i]}`' for i in sorted(order)
+                     ) or 'the constants'

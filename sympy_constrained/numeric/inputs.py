@@ -1,0 +1,151 @@
+"""Specified functions of time: expressions, numbers or Python functions."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy import Derivative, Expr, Float
+
+from ..errors import MissingIngredientError, raise_problems
+from .names import Names, label, number
+
+__all__ = ['Inputs']
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the specified functions of the equations are.
+
+    Attributes
+    ==========
+
+    given : dict
+        SymPy object -> expression in time and constants, computed inside the
+        generated code.
+    called : dict
+        SymPy object -> Python function of ``(t, x)``.
+
+    """
+
+    given: dict
+    called: dict
+
+    @classmethod
+    def match(cls, specifieds, values, time, constants) -> Inputs:
+        """Find each of the ``specifieds`` in the user's ``inputs``.
+
+        Parameters
+        ==========
+
+        specifieds : iterable
+            Functions of time and derivatives of them.
+        values : mapping or None
+            From these, or their names, to an expression in time and the
+            constants, a number, or a Python function of ``(t, x)``. Needed
+            derivatives of expressions and numbers are found; those of a
+            Python function must be given under their own key.
+        time : Symbol
+        constants : iterable of Symbol
+
+        Raises
+        ======
+
+        MissingIngredientError
+            With everything that is wrong with ``values``.
+
+        """
+        if values is not None and not isinstance(values, Mapping):
+            raise TypeError(
+                "`inputs` must be a mapping from specified functions to "
+                "expressions, numbers or Python functions, not "
+                f"{type(values).__name__}.")
+        known = list(specifieds)
+        known += [f for f in dict.fromkeys(map(_function, specifieds))
+                  if f not in known]
+        names = Names(known, 'specified function')
+        found, problems = {}, []
+        for key, value in (values or {}).items():
+            item = None
+            try:
+                item = names.objects[names.index(key)]
+                found[item] = _checked(value, {time, *constants})
+            except (KeyError, ValueError) as error:
+                problems.append(f"`inputs`: {error.args[0]}.")
+                found[item] = ...           # given, but of no use
+        given, called = {}, {}
+        for item in specifieds:
+            value = found.get(item)
+            if value is None:
+                value = _derivative(item, found)
+            if isinstance(value, Expr):
+                given[item] = value
+            elif value is not None:
+                called[item] = value
+        lacking = [item for item in specifieds
+                   if item not in given and item not in called]
+        problems += _lacking(lacking, found, time)
+        raise_problems(problems, MissingIngredientError)
+        return cls(given, called)
+
+    def values(self, t, x) -> list:
+        """Numbers of the Python functions at one state."""
+        result = []
+        for item, function in self.called.items():
+            try:
+                result.append(number(function(t, x)))
+            except ValueError as error:
+                raise ValueError(
+                    f"The input {label(item)} at t = {t:g}: {error}."
+                ) from None
+        return result
+
+
+def _function(item):
+    return item.expr if isinstance(item, Derivative) else item
+
+
+def _checked(value, allowed):
+    if isinstance(value, Expr):
+        strange = value.free_symbols - allowed
+        if strange:
+            raise ValueError(
+                f"{value} contains {', '.join(sorted(map(str, strange)))}, "
+                "which is neither time nor a constant of the equations")
+        return value
+    if callable(value):
+        return value
+    return Float(number(value), 17)
+
+
+def _lacking(items, found, time):
+    """One sentence for each function that misses something."""
+    by_function = {}
+    for item in items:
+        by_function.setdefault(_function(item), []).append(item)
+    for function, missing in by_function.items():
+        names, text = label(function), ', '.join(map(str, missing))
+        if function in found:
+            yield (f"`inputs` gives {names} as a Python function, but the "
+                   f"equations also need {text}. Add what is missing under "
+                   f"its own key, or give {names} as a SymPy expression in "
+                   f"{time}.")
+        else:
+            verb = 'has' if len(missing) == 1 else 'have'
+            yield (f"The specified {text} {verb} no value. Pass "
+                   f"`inputs={{{names}: ...}}`, with an expression in "
+                   f"{time}, a number or a function of (t, x).")
+
+
+def _derivative(item, found):
+    """The derivative of what was given as a number or an expression."""
+    if not isinstance(item, Derivative):
+        return None
+    (variable, count), = item.variable_count
+    for lower in range(count - 1, -1, -1):
+        base = Derivative(item.expr, (variable, lower)) if lower else item.expr
+        value = found.get(base)
+        if isinstance(value, Expr):
+            return value.diff(variable, count - lower)
+        if value is ...:
+            return value
+    return None

@@ -1,0 +1,354 @@
+r"""Solve ``W z = r`` where constraint rows may be redundant.
+
+Explanation
+===========
+
+With ``z = [x2'; multipliers]`` redundant rows leave the accelerations unique
+and the multipliers not: ``W`` is singular, its null vectors have multiplier
+components only.
+
+*The rank is decided once, on the constraint set, and carried.* A step away
+from the set a redundant row is not quite redundant: its singular value is of
+the size of the drift instead of zero, and so is the right side that it
+contributes. A solver that decides by machine precision at every step takes the
+quotient of the two for an equation. So a :class:`LinearSolver` keeps the
+nominal rank, and while it is used only watches it:
+
+* ``sigma_rank`` too small: a singular configuration, an error;
+* ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
+
+*Scaling.* Singular values compare entries of different units, so rows and
+columns are first scaled such that the logarithms of the entries are as small
+as possible in the sense of least squares [1]_. Equilibration of row norms
+would not do: for very small masses the norms of ``[M, -A^T]`` are those of
+``A``, and ``M`` drowns.
+
+*Minimum norm.* Where multipliers are not unique, those of least Euclidean norm
+(unscaled) are returned.
+
+References
+==========
+
+.. [1] A. R. Curtis and J. K. Reid, "On the automatic scaling of matrices for
+   Gaussian elimination," J. Inst. Maths Applics 10 (1972) 118-124.
+
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
+
+from ..errors import (
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
+
+__all__ = ['LinearSolver', 'Solution', 'SingularEquationsError']
+
+# A state counts as singular below this reciprocal condition (scaled, nominal
+# rank): of the sixteen digits of a float not more than six are left then.
+SINGULAR = 1e-10
+# On the constraint set (to about 1e-13) singular values below this part of
+# the largest are zero, and a jump of at least GAP must separate them.
+NEGLIGIBLE, GAP = 1e-9, 1e3
+# sigma_(rank+1) above this, and above this many times the drift, is a rise.
+RISE, DRIFT_FACTOR = 1e-6, 1e2
+# Below this the carried choice of rows is not good enough to be solved by LU.
+POOR_CHOICE = 1e-6
+# A null vector with a larger (scaled) part in the accelerations moves them.
+MOTION_PART = 1e-6
+# Relative contradiction of redundant rows that rounding may explain.
+CONTRADICTION = 1e-7
+
+
+class SingularEquationsError(ConstrainedDynamicsError, ArithmeticError):
+    """``W`` loses rank at this state; carries ``condition``."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """``z`` with multipliers of least norm, and the state of the rank.
+
+    Attributes
+    ==========
+
+    z : ndarray, shape (s,)
+    rank : int
+        Rank of ``W`` at this state; larger than the nominal one after a rise.
+    condition : float
+        Reciprocal condition number of the scaled ``W``, restricted to the
+        nominal rank.
+
+    """
+
+    z: np.ndarray
+    rank: int
+    condition: float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSolver:
+    """Solver of ``W z = r`` with a rank decided beforehand.
+
+    Explanation
+    ===========
+
+    Make one by :meth:`decide`. With full rank, a solution is an LU
+    factorisation with LAPACK's estimate of the condition. With redundant rows,
+    :meth:`solve` factorises the independent rows and columns found at the
+    decision, which is enough for the accelerations, and :meth:`solve_all` uses
+    a singular value decomposition truncated at the nominal rank.
+
+    Attributes
+    ==========
+
+    motion : int
+        How many of the unknowns are accelerations; multipliers follow.
+    rank : int
+        The nominal rank.
+    row_scale, column_scale : ndarray, shape (s,)
+    kept : tuple of two index arrays, or None
+        Independent rows and columns; None if all are.
+    singular_values : ndarray, shape (s,)
+        Of the scaled ``W`` at the state of the decision.
+    equations, unknowns : tuple of str
+        Labels for messages.
+    contradiction : str
+        What redundant rows with different right sides are: an ``'error'``,
+        or to be met in the sense of ``'least-squares'``.
+
+    """
+
+    motion: int
+    rank: int
+    row_scale: np.ndarray
+    column_scale: np.ndarray
+    kept: tuple | None
+    singular_values: np.ndarray
+    equations: tuple
+    unknowns: tuple
+    contradiction: str = 'error'
+
+    @classmethod
+    def decide(cls, matrices, magnitudes, motion, equations, unknowns,
+               contradiction='error'):
+        """Decide the rank from ``W`` at consistent states.
+
+        Parameters
+        ==========
+
+        matrices : list of ndarray, shape (s, s)
+            ``W`` at states on the constraint set. The first is the state
+            asked about; the rank is the largest of all.
+        magnitudes : ndarray, shape (s, s)
+            Typical size of the entries, 0 where they vanish identically.
+        motion : int
+        equations, unknowns : sequence of str
+        contradiction : str
+
+        Raises
+        ======
+
+        SingularEquationsError
+            If the rank is lower at the first state than at others.
+        ConstraintError
+            If there is no gap in the singular values.
+        ConstrainedDynamicsError
+            If the accelerations are not determined.
+
+        """
+        rows, columns = scales(magnitudes)
+        spectra = [np.linalg.svd(matrix*np.outer(rows, columns))
+                   for matrix in matrices]
+        ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+        best = int(np.argmax(ranks))
+        rank = ranks[best]
+        _, sigma, vh = spectra[best]
+        free = np.abs(vh[rank:, :motion]).max(axis=0, initial=0)
+        if (free > MOTION_PART).any():
+            names = ', '.join(unknowns[i] for i in np.flatnonzero(
+                free > MOTION_PART))
+            raise ConstrainedDynamicsError(
+                f"The equations do not determine {names}: W has rank {rank} "
+                f"of {len(sigma)}, and more is missing than redundant rows "
+                "explain. Usually a coordinate has no mass and no constraint "
+                "holds it. Give it mass, or add a constraint.",
+                rank=rank, unknowns=names)
+        if ranks[0] < rank:
+            raise SingularEquationsError(
+                f"The rank of the equations is {ranks[0]} at this state and "
+                f"{rank} beside it: a singular configuration, where the "
+                "motion may branch and multipliers are unbounded. Start "
+                "from a state beside it.", rank=ranks[0], condition=0.)
+        kept = None
+        if rank < len(sigma):
+            scaled = matrices[0]*np.outer(rows, columns)
+            kept = tuple(np.sort(qr(m, mode='r', pivoting=True)[1][:rank])
+                         for m in (scaled.T, scaled))
+        return cls(motion, rank, rows, columns, kept, spectra[0][1],
+                   tuple(equations), tuple(unknowns), contradiction)
+
+    @cached_property
+    def _scale(self):
+        return np.outer(self.row_scale, self.column_scale)
+
+    def solve(self, matrix, right):
+        """``z`` and the reciprocal condition, for the accelerations.
+
+        Multipliers of redundant rows are 0 here, and it is not looked at
+        whether redundant rows agree: this is for the inner stages of an
+        integrator.
+
+        Raises
+        ======
+
+        SingularEquationsError
+
+        """
+        scaled = matrix*self._scale
+        right = right*self.row_scale
+        if self.kept is None:
+            z, condition = lu_solve(scaled, right)
+            if condition < SINGULAR:
+                self._singular(condition)
+            return z*self.column_scale, condition
+        if self.contradiction == 'least-squares':
+            solution = self._truncated(scaled, right)
+            return solution.z, solution.condition
+        rows, columns = self.kept
+        part, condition = lu_solve(scaled[rows[:, None], columns],
+                                   right[rows])
+        if condition < POOR_CHOICE:
+            solution = self._truncated(scaled, right)
+            return solution.z, solution.condition
+        z = np.zeros(len(right))
+        z[columns] = part*self.column_scale[columns]
+        return z, condition
+
+    def solve_all(self, matrix, right, drift=0.) -> Solution:
+        """The solution with multipliers of least norm, and checks.
+
+        Parameters
+        ==========
+
+        matrix : ndarray, shape (s, s)
+        right : ndarray, shape (s,)
+        drift : float
+            Relative distance of the state from the constraint set; redundant
+            rows need agree only so far.
+
+        Raises
+        ======
+
+        SingularEquationsError
+        InconsistentConstraintsError
+
+        """
+        if self.kept is None:
+            z, condition = self.solve(matrix, right)
+            return Solution(z, self.rank, condition)
+        scaled = matrix*self._scale
+        return self._truncated(scaled, right*self.row_scale, drift)
+
+    def _truncated(self, scaled, right, drift=None):
+        """Singular value decomposition truncated at the nominal rank.
+
+        Without ``drift`` rises and contradictions are let pass.
+        """
+        left, sigma, vh = np.linalg.svd(scaled)
+        k = self.rank
+        condition = sigma[k - 1]/sigma[0] if k and sigma[0] else 1.
+        if condition < SINGULAR:
+            self._singular(condition)
+        if self.contradiction == 'least-squares':
+            right = self._reachable(left[:, k:], right)
+            drift = None
+        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
+        rank = k
+        if drift is not None:
+            limit = max(RISE, DRIFT_FACTOR*drift)
+            rank = max(k, int(np.sum(sigma > limit*sigma[0])))
+            if rank == k:
+                self._check_redundant(left[:, k:], right, sigma[0], z, drift)
+        z = z*self.column_scale
+        if k < len(sigma):
+            null = self.column_scale[self.motion:, None]*vh[
+                k:, self.motion:].T
+            basis = np.linalg.qr(null)[0]
+            z[self.motion:] -= basis@(basis.T@z[self.motion:])
+        return Solution(z, rank, float(condition))
+
+    def _reachable(self, null, right):
+        """The nearest right side, unscaled, that redundant rows can meet."""
+        basis = np.linalg.qr(self.row_scale[:, None]*null)[0]
+        right = right/self.row_scale
+        return (right - basis@(basis.T@right))*self.row_scale
+
+    def _check_redundant(self, null, right, size, z, drift):
+        contradiction = null@(null.T@right)
+        allowed = (CONTRADICTION + DRIFT_FACTOR*drift)*(
+            np.linalg.norm(right) + size*np.linalg.norm(z))
+        amount = np.abs(contradiction)
+        if amount.max(initial=0) > allowed:
+            rows = np.flatnonzero(amount > 0.1*amount.max())
+            raise InconsistentConstraintsError(
+                "Redundant rows contradict each other: "
+                f"{', '.join(self.equations[i] for i in rows)}. Their left "
+                "sides are dependent, their right sides are not, so no "
+                "acceleration satisfies all of them. Drop or correct one.",
+                rows=tuple(self.equations[i] for i in rows))
+
+    def _singular(self, condition):
+        raise SingularEquationsError(
+            "The equations became singular (reciprocal condition "
+            f"{condition:.0e} at the nominal rank {self.rank}).",
+            condition=float(condition), rank=self.rank)
+
+
+def lu_solve(matrix, right):
+    """Solution and reciprocal condition by LU; condition 0 if singular."""
+    if not len(right):
+        return np.zeros(0), 1.
+    lu, pivots, info = dgetrf(matrix)
+    if info:
+        return np.zeros_like(right), 0.
+    condition, _ = dgecon(lu, dlange('1', matrix))
+    return dgetrs(lu, pivots, right)[0], condition
+
+
+def numerical_rank(sigma):
+    """Rank by the gap in descending singular values."""
+    if not len(sigma) or not sigma[0]:
+        return 0
+    ratio = np.maximum(sigma/sigma[0], len(sigma)*np.finfo(float).eps)
+    rank = int(np.sum(ratio > NEGLIGIBLE))
+    if rank < len(sigma) and ratio[rank - 1] < GAP*ratio[rank]:
+        raise ConstraintError(
+            "The rank of the equations cannot be told: the scaled singular "
+            f"values pass {sigma[rank - 1]/sigma[0]:.0e} and "
+            f"{sigma[rank]/sigma[0]:.0e} without a gap. Usually masses or "
+            "lengths differ by many powers of ten, or the state is close to "
+            "a singular one. Choose other units or another state.",
+            singular_values=tuple(sigma))
+    return rank
+
+
+def scales(magnitudes):
+    """Factors of rows and columns that bring all entries close to 1.
+
+    The least-squares solution of ``log2|a_ij| + row_i + column_j = 0`` over
+    the entries that are not zero [1]_, rounded to powers of two, so that
+    scaling adds no rounding error.
+    """
+    mask = np.asarray(magnitudes) != 0
+    logarithms = np.zeros(mask.shape)
+    logarithms[mask] = np.log2(magnitudes[mask])
+    normal = np.block([[np.diag(mask.sum(axis=1)), mask],
+                       [mask.T, np.diag(mask.sum(axis=0))]])
+    right = -np.concatenate([logarithms.sum(axis=1), logarithms.sum(axis=0)])
+    exponents = np.linalg.lstsq(normal, right, rcond=None)[0]
+    size = len(mask)
+    factors = np.exp2(np.rint(exponents))
+    return factors[:size], factors[size:]

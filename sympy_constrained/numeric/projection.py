@@ -1,0 +1,204 @@
+r"""Bring a state back to the constraints, first ``q``, then ``u``.
+
+Explanation
+===========
+
+Both levels are solved by Gauss-Newton steps of least norm. Rows are divided
+by the norm of their gradient, so that a residual becomes a distance and does
+not depend on how the row was written. Redundant rows are allowed: singular
+values smaller than the distance that is still to go are not used, because away
+from the set a redundant row only looks independent. As the distance shrinks
+so does that limit, and convergence stays quadratic.
+
+Speeds move by the least kinetic energy of the change, ``du^T M du``, where
+``M`` is positive definite, else by the least Euclidean norm.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+__all__ = ['Correction', 'project', 'distances', 'size_of']
+
+# Residuals and their gradient, at both levels.
+LEVELS = (('holonomic', 'holonomic_jacobian'),
+          ('velocity', 'velocity_jacobian'))
+MAX_STEPS = 50
+HALVINGS = 10
+# A distance (relative to the size of the unknowns) that is as good as zero.
+CLOSE = 4*np.finfo(float).eps
+# Below this, an iteration that does not improve any more has met rounding.
+ROUNDING = 1e-11
+# Bounds of the relative singular values that are not used.
+LEAST_CUT, LARGEST_CUT = 1e-11, 1e-3
+# Gradients shorter than this part of the longest are rounding errors.
+NO_GRADIENT = 1e-12
+# A smaller pivot, relative to its diagonal entry, is a massless direction.
+NO_MASS = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """A corrected state and how well it meets the constraints.
+
+    Attributes
+    ==========
+
+    x : ndarray, shape (ns,)
+    residuals : ndarray, shape (mh + mv,)
+        As written by the user.
+    distances : ndarray, shape (mh + mv,)
+        Residuals divided by the norm of their gradient.
+
+    """
+
+    x: np.ndarray
+    residuals: np.ndarray
+    distances: np.ndarray
+
+    def is_within(self, tolerance) -> bool:
+        """Whether all distances are, relative to states above one."""
+        return bool(self.relative <= tolerance)
+
+    @property
+    def relative(self) -> float:
+        """The largest distance relative to the size of the state."""
+        if not len(self.distances):
+            return 0.
+        return float(self.distances.max()/size_of(self.x))
+
+
+def size_of(values) -> float:
+    """The largest absolute value, at least one."""
+    return max(1., np.abs(values).max(initial=0.))
+
+
+def distances(compiled, t, x, p=None) -> Correction:
+    """How far a state is from each constraint, without moving it."""
+    return project(compiled, t, x, p, steps=0)
+
+
+def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
+    """The consistent state near ``x``.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    t : float
+    x : ndarray, shape (ns,)
+    p : optional
+        Constants as everywhere in the numeric layer.
+    free : tuple of two index arrays, optional
+        Positions in ``x`` of the coordinates and of the speeds that may move;
+        all by default.
+    steps : int
+        Limit of Gauss-Newton steps at each level; 0 only measures.
+
+    """
+    x = np.array(x, dtype=float)
+    indices = compiled.q_index, compiled.u_index
+    residuals, far = [np.zeros(0)], [np.zeros(0)]
+    for index, movable, names in zip(indices, free or indices, LEVELS):
+        if not compiled.has(names[0]):
+            continue
+        moving = np.flatnonzero(np.isin(index, movable))
+
+        def rows(values):
+            x[index] = values
+            outputs = compiled.evaluate(names, t, x, p)
+            return outputs[names[0]][:, 0], outputs[names[1]][:, moving]
+
+        metric = None
+        if names[0] == 'velocity' and steps:
+            metric = _metric(compiled.evaluate(('M',), t, x, p)['M'], moving)
+        x[index], value, distance = gauss_newton(
+            rows, x[index], moving, metric, steps)
+        residuals.append(value)
+        far.append(distance)
+    return Correction(x, np.concatenate(residuals), np.concatenate(far))
+
+
+def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS):
+    """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
+
+    Parameters
+    ==========
+
+    rows : callable
+        ``v -> residuals (m,), gradients (m, len(moving))``.
+    start : ndarray
+    moving : index array
+    metric : ndarray, optional
+        Square ``T``: steps are ``T*d`` with the least norm of ``d``.
+    steps : int
+
+    Returns
+    =======
+
+    v, residuals, distances : ndarray
+
+    """
+    v = np.array(start, dtype=float)
+    value, gradient = rows(v)
+    last = np.inf
+    for _ in range(steps if len(moving) else 0):
+        norms = _norms(gradient)
+        far = np.abs(value/norms).max(initial=0)/size_of(v)
+        if far <= CLOSE or (far < ROUNDING and far > last/2):
+            break
+        last = far
+        step = least_norm_step(value/norms, gradient/norms[:, None],
+                               metric, far)
+        better = _shortened(rows, v, value, norms, moving, step)
+        if better is None:
+            break
+        v, value, gradient = better
+    return v, value, np.abs(value/_norms(gradient))
+
+
+def _shortened(rows, v, value, norms, moving, step):
+    """The first of the step, its half, ... that comes closer, or None."""
+    for halving in range(HALVINGS):
+        trial = v.copy()
+        trial[moving] += step/2**halving
+        try:
+            trial_value, gradient = rows(trial)
+        except ArithmeticError:         # outside the domain of a function
+            continue
+        if np.linalg.norm(trial_value/norms) < np.linalg.norm(value/norms):
+            return trial, trial_value, gradient
+    return None
+
+
+def least_norm_step(value, gradient, metric, far):
+    """The step ``d`` of least norm with ``gradient*d = -value``."""
+    cut = min(max(LEAST_CUT, far), LARGEST_CUT)
+    if metric is None:
+        return np.linalg.lstsq(gradient, -value, rcond=cut)[0]
+    weighted = gradient@metric
+    norms = _norms(weighted)
+    return metric@np.linalg.lstsq(
+        weighted/norms[:, None], -value/norms, rcond=cut)[0]
+
+
+def _norms(gradient):
+    """Norms of the rows; rows without a gradient are left as they are."""
+    norms = np.linalg.norm(gradient, axis=1)
+    return np.where(norms > NO_GRADIENT*norms.max(initial=0), norms, 1.)
+
+
+def _metric(mass, free):
+    """``T`` with ``T^T M T = 1`` on the free part, None if ``M`` is not > 0.
+    """
+    block = mass[np.ix_(free, free)]
+    try:
+        factor = np.linalg.cholesky((block + block.T)/2)
+    except np.linalg.LinAlgError:
+        return None
+    share = np.diag(factor)**2/np.diag(block)
+    if share.min(initial=1.) < NO_MASS:
+        return None
+    return dtrtri(factor, lower=1)[0].T

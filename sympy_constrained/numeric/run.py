@@ -1,0 +1,287 @@
+"""One integration step by step: projection, rank watch, events, records."""
+from __future__ import annotations
+
+from warnings import warn
+
+import numpy as np
+
+from ..errors import InconsistentConstraintsError
+from .events import Events
+from .generate import NotFiniteError
+from .linear import SingularEquationsError
+from .projection import distances, project
+from .trajectory import RankChange, Reason, Trajectory
+from .work import Work
+
+__all__ = ['Run']
+
+# Relative distance from the constraints at which a projection has failed.
+OFF = 1e-8
+# The carried choice of independent rows is made anew when its condition is
+# worse than that of all rows by this factor.
+WORN = 1e-3
+
+TROUBLE = (SingularEquationsError, NotFiniteError)
+
+
+class Stop(Exception):
+    """Ends a run with a reason and a sentence with its circumstances."""
+
+    def __init__(self, reason, message):
+        super().__init__(reason, message)
+        self.reason, self.message = reason, message
+
+
+class Run:
+    """One integration: where it is, and what it has recorded."""
+
+    def __init__(self, compiled, span, x, times, on_set, events):
+        self.compiled, self.span, self.times = compiled, span, times
+        self.t, self.start = span[0], x
+        self.size = len(x)
+        self.on_set = on_set            # whether states are projected
+        self.linear = compiled.linear_solver(self.t, x)
+        self.work = Work(compiled, span, x)
+        self.names = ('rates', 'W', 'r', *self.work.outputs)
+        self.recorded = ('rates', 'W', 'r', 'M', 'Q', 'holonomic', 'velocity',
+                         *(['energy'] if compiled.has('energy') else []))
+        self.events = Events(events, self.t, x)
+        self.rank_changes: list[RankChange] = []
+        self.rows: list[dict] = []      # what Trajectory has, per output
+        self.next_output = 0
+        self.trouble: Exception | None = None
+
+    # -- the equations for the integrator --------------------------------
+
+    def rates(self, t, y):
+        """Rates of states and work, nan where the equations have none.
+
+        The integrator answers nan with a shorter step. What was wrong is
+        remembered in case steps become too short.
+        """
+        x = y[:self.size]
+        if not np.isfinite(x).all():            # after an earlier stage
+            return np.full_like(y, np.nan)
+        try:
+            outputs = self.compiled.evaluate(self.names, t, x)
+            z, _ = self.linear.solve(outputs['W'], outputs['r'][:, 0])
+        except TROUBLE as trouble:
+            self.trouble = trouble
+            return np.full_like(y, np.nan)
+        parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
+        if not self.work.outputs:
+            return np.concatenate(parts)
+        rates = np.concatenate([*parts, [0.]])
+        index = self.compiled.u_index
+        rates[-1] = self.work.rate(outputs, x[index], rates[index])
+        return rates
+
+    # -- the loop --------------------------------------------------------
+
+    def integrate(self, method, progress, **options) -> Trajectory:
+        y = np.append(self.start, 0.) if self.work.outputs else self.start
+        solver, steps = None, 0
+        reason, message = Reason.END, Reason.END.value
+        try:
+            self.watch(self.t, y, 0.)
+            self.checked_rates(self.t, y)
+            if self.times is None or self.times[0] == self.t:
+                self.record(self.t, y)
+                self.next_output = 1
+            solver = method(self.rates, self.t, y, self.span[1], **options)
+            while solver.status == 'running':
+                self.step(solver)
+                steps += 1
+                progress.update(self.t)
+        except Stop as stop:
+            reason, message = stop.reason, stop.message
+        except KeyboardInterrupt:
+            reason = Reason.INTERRUPTED
+            message = f"The run was interrupted at t = {self.t:.6g}."
+        progress.close()
+        return self.trajectory(reason, message, {
+            'steps': steps, 'evaluations': getattr(solver, 'nfev', 0),
+            'seconds': progress.seconds})
+
+    def step(self, solver):
+        """One step: integrate, project, watch, look for events, record."""
+        t_old, self.trouble = self.t, None
+        try:
+            solver.step()
+        except (ValueError, np.linalg.LinAlgError):
+            if self.trouble is None:
+                raise
+            solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
+        if solver.status == 'failed' or not np.isfinite(solver.y).all():
+            raise self.failure()
+        t, y = solver.t, self.projected(solver.t, solver.y)
+        crossed = self.events.crossed(t, y[:self.size])
+        end = None
+        if crossed or self.is_due(t):
+            path = solver.dense_output()        # before y is replaced
+
+            def state(s):
+                return y if s == t else self.projected(s, path(s))
+
+            if crossed:
+                end = self.events.locate(
+                    crossed, lambda s: state(s)[:self.size], t_old, t)
+            self.record_due(t if end is None else end, state)
+        if end is not None:
+            self.finish_at(end, state(end))
+        self.t = t
+        if self.times is None:
+            self.record(t, y)
+        if self.on_set and solver.status == 'running':
+            solver.y, solver.f = y, self.checked_rates(t, y)
+
+    def record_due(self, t, state):
+        """Record the output times up to ``t``."""
+        while self.is_due(t):
+            due = self.times[self.next_output]
+            self.record(due, state(due))
+            self.next_output += 1
+
+    def finish_at(self, t, y):
+        """End at a terminal event, whose state is always recorded."""
+        self.t = t
+        if not self.rows or self.rows[-1]['t'] != t:
+            self.record(t, y)
+        raise Stop(Reason.EVENT, f"A terminal event occurred at t = {t:.6g}.")
+
+    def is_due(self, t):
+        """Whether an output time is not later than ``t``."""
+        if self.times is None or self.next_output >= len(self.times):
+            return False
+        forward = self.span[1] > self.span[0]
+        due = self.times[self.next_output]
+        return due <= t if forward else due >= t
+
+    def projected(self, t, y):
+        """The state on the constraint set, after a look at the rank."""
+        if not np.isfinite(y).all():
+            raise self.failure()
+        drift = 0.
+        if self.on_set:
+            correction = project(self.compiled, t, y[:self.size])
+            if not correction.is_within(OFF):
+                raise self.stopped(
+                    Reason.OFF_CONSTRAINTS, "the state could not be returned "
+                    "to the constraints (relative distance "
+                    f"{correction.relative:.0e})")
+            drift = correction.relative
+            y = np.append(correction.x, y[self.size:])
+        self.watch(t, y, drift)
+        return y
+
+    def watch(self, t, y, drift):
+        """Keep the rank decision valid; report a change."""
+        if self.linear.kept is None:
+            return
+        x = y[:self.size]
+        try:
+            if not self.on_set:
+                drift = distances(self.compiled, t, x).relative
+            W, r = self.compiled.matrices(t, x)
+            found = self.linear.solve_all(W, r, drift)
+            _, condition = self.linear.solve(W, r)
+            if (found.rank == self.linear.rank
+                    and condition > WORN*found.condition):
+                return
+            before = self.linear.rank
+            self.linear = self.compiled.linear_solver(t, x)
+        except TROUBLE as trouble:
+            self.trouble = trouble
+            raise self.failure() from trouble
+        except InconsistentConstraintsError as error:
+            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+        if self.linear.rank != before:
+            change = RankChange(t, before, self.linear.rank)
+            self.rank_changes.append(change)
+            warn(f"The rank of the equations changed: {change}. Multipliers "
+                 "before and after are not comparable.", stacklevel=5)
+
+    def checked_rates(self, t, y):
+        rates = self.rates(t, y)
+        if not np.isfinite(rates).all():
+            raise self.failure()
+        return rates
+
+    # -- ends ------------------------------------------------------------
+
+    def failure(self):
+        """The reason why the integrator gave up."""
+        if isinstance(self.trouble, SingularEquationsError):
+            return self.stopped(
+                Reason.SINGULAR, "the equations became singular (reciprocal "
+                f"condition {self.trouble.condition:.0e}). This usually means "
+                "(a) a configuration where constraints lose rank, (b) a "
+                "massless direction, or (c) quasi-velocities that are not "
+                "independent here.")
+        if self.trouble is not None:
+            return self.stopped(Reason.NOT_FINITE, str(self.trouble))
+        return self.stopped(
+            Reason.STEP_SIZE, "the integrator needs smaller steps than "
+            "numbers allow. This usually means (a) a solution that grows "
+            "without bound, (b) forces that jump, or (c) a stiff model, for "
+            "which `method='Radau'` is made.")
+
+    def stopped(self, reason, text):
+        return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
+                            f"{text.rstrip('.')}.")
+
+    # -- the result ------------------------------------------------------
+
+    def record(self, t, y):
+        """Add an output: everything a trajectory tells about a state."""
+        compiled, x = self.compiled, y[:self.size]
+        try:
+            outputs = compiled.evaluate(self.recorded, t, x)
+            drift = 0. if self.linear.kept is None else (
+                distances(compiled, t, x).relative)
+            found = self.linear.solve_all(
+                outputs['W'], outputs['r'][:, 0], drift)
+        except TROUBLE as trouble:
+            self.trouble = trouble
+            raise self.failure() from trouble
+        rates = np.concatenate(
+            [outputs['rates'][:, 0], found.z[:compiled.motion]])
+        speed_rates = rates[compiled.u_index]
+        self.rows.append({
+            't': t, 'x': x.copy(),
+            'residuals': np.concatenate(
+                [outputs['holonomic'], outputs['velocity']])[:, 0],
+            'multipliers': found.z[compiled.motion:],
+            'constraint_forces':
+                outputs['M']@speed_rates - outputs['Q'][:, 0],
+            'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
+            'work': y[-1] if self.work.outputs else 0.,
+            'rank': found.rank, 'condition': found.condition})
+
+    def trajectory(self, reason, message, statistics) -> Trajectory:
+        """Everything recorded as arrays."""
+        compiled = self.compiled
+        widths = {'x': self.size, 'residuals': len(compiled.residual_names),
+                  'multipliers': len(compiled.multiplier_names),
+                  'constraint_forces': len(compiled.u_index)}
+        columns = {}
+        for name in ('t', 'energy', 'work', 'rank', 'condition', *widths):
+            values = np.array([row[name] for row in self.rows],
+                              dtype=int if name == 'rank' else float)
+            columns[name] = (values.reshape(len(self.rows), widths[name])
+                             if name in widths else values)
+        if not compiled.has('energy'):
+            columns['energy'] = None
+        if not self.work.known:
+            columns['work'] = None
+        return Trajectory(
+            **columns,
+            states=tuple(compiled.states),
+            speeds=tuple(compiled.equations.u),
+            multiplier_names=tuple(compiled.multiplier_names),
+            residual_names=compiled.residual_names,
+            constants=dict(zip(compiled.constants,
+                               compiled.parameters().tolist())),
+            reason=reason, message=message,
+            events=tuple(self.events.found),
+            rank_changes=tuple(self.rank_changes), statistics=statistics)

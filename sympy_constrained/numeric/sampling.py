@@ -1,0 +1,75 @@
+"""Decide the rank of the equations at a state and beside it.
+
+One state is not enough: rows may vanish there by accident (a coordinate that
+starts at zero), or the state may be a singular one. So ``W`` is also looked
+at beside it, off the constraint set for the size of its entries and on the
+set for its rank.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from .linear import LinearSolver
+from .projection import project
+
+__all__ = ['decide_rank', 'equation_labels']
+
+# How far the other states are: relative to each state, or to one for zero.
+NEARBY = 1e-2
+# An entry that changes by more than NOISE when the states change by a few
+# rounding errors is a rounding error itself.
+FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
+# A state counts as on the constraint set within this relative distance.
+ON_SET = 1e-10
+
+
+def decide_rank(compiled, t, x, p=None) -> LinearSolver:
+    """The solver of ``W z = r`` with the rank on the constraint set near x.
+
+    If the set cannot be reached from ``x``, the rank at ``x`` itself.
+    """
+    start = project(compiled, t, x, p)
+    base = start.x if start.is_within(ON_SET) else np.array(x, dtype=float)
+    states = [base]
+    magnitudes = _magnitude(compiled, t, base, p)
+    for i in (1, 2):
+        try:
+            beside = _beside(base, NEARBY, i)
+            magnitudes = np.maximum(
+                magnitudes, _magnitude(compiled, t, beside, p))
+            correction = project(compiled, t, beside, p)
+        except ArithmeticError:         # outside the domain of a function
+            continue
+        if start.is_within(ON_SET) and correction.is_within(ON_SET):
+            states.append(correction.x)
+    matrices = [compiled.evaluate(('W', 'r'), t, state, p)['W']
+                for state in states]
+    rows, columns = equation_labels(compiled.equations)
+    return LinearSolver.decide(
+        matrices, magnitudes, compiled.motion, rows, columns,
+        compiled.equations.inconsistent)
+
+
+def _magnitude(compiled, t, x, p):
+    """Absolute values of ``W`` without the entries that are noise."""
+    W, other = (compiled.evaluate(('W', 'r'), t, state, p)['W']
+                for state in (x, _beside(x, FEW_ROUNDINGS, 3)))
+    noise = np.abs(W - other) > NOISE*np.abs(W)
+    return np.where(noise, 0, np.abs(W))
+
+
+def _beside(x, amount, i):
+    """A state near ``x``, the same for the same ``i``."""
+    pattern = np.cos(2.4*i*(1 + np.arange(len(x))))
+    return x + amount*np.where(x, np.abs(x), 1.)*pattern
+
+
+def equation_labels(equations):
+    """Names of the rows of ``W`` and of its unknowns."""
+    size, names = len(equations.unknowns), equations.constraint_names
+    motion = size - len(names)
+    if motion == len(equations.u):
+        rows = [f'dynamic equation {i}' for i in range(motion)] + list(names)
+    else:
+        rows = [f'equation {i}' for i in range(size)]
+    return rows, list(map(str, equations.unknowns))

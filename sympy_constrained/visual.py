@@ -1,0 +1,213 @@
+"""Pictures of a trajectory with matplotlib.
+
+Each function draws one picture, into axes that are given or into a figure of
+its own, and returns the figure. Dotted vertical lines are events, dashed ones
+changes of rank.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from .numeric.names import label
+
+__all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
+           'plot_constraint_forces', 'plot_multipliers', 'plot_motion']
+
+# Zero has no logarithm: smaller residuals are drawn at this value.
+FLOOR = 1e-17
+# Longer legends would hide the lines; they go to the side.
+SHORT_LEGEND = 6
+
+
+def plot(trajectory):
+    """Overview: states, residuals, energy and constraint forces.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    coordinates, speeds = _groups(trajectory)
+    panels = [(plot_states, {'names': names})
+              for names in (coordinates, speeds) if names]
+    if trajectory.residuals.shape[1]:
+        panels.append((plot_residuals, {}))
+    if trajectory.energy is not None:
+        panels.append((plot_energy, {}))
+    if trajectory.multipliers.shape[1]:
+        panels.append((plot_constraint_forces, {}))
+    rows = -(-len(panels)//2)
+    figure, axes = plt.subplots(rows, 2, figsize=(11, 2.8*rows), sharex=True,
+                                layout='constrained', squeeze=False)
+    for ax, (draw, options) in zip(axes.flat, panels):
+        draw(trajectory, ax=ax, **options)
+        ax.label_outer()
+    if len(panels) % 2:
+        axes.flat[-1].set_axis_off()
+        axes[-2, -1].tick_params(labelbottom=True)
+        axes[-2, -1].set_xlabel('t')
+    figure.suptitle(trajectory.message, fontsize='medium')
+    return figure
+
+
+def plot_states(trajectory, names=None, ax=None):
+    """Histories of states.
+
+    Without names and axes, coordinates and speeds get a panel each.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    names : iterable of SymPy objects or str, optional
+        All states by default.
+    ax : matplotlib axes, optional
+
+    """
+    if names is None and ax is None:
+        groups = [group for group in _groups(trajectory) if group]
+        figure, axes = plt.subplots(
+            len(groups), 1, figsize=(7, 2.8*len(groups)), sharex=True,
+            layout='constrained', squeeze=False)
+        for ax, group in zip(axes.flat, groups):
+            plot_states(trajectory, group, ax)
+            ax.label_outer()
+        return figure
+    if names is None:
+        names = trajectory.states
+    elif isinstance(names, str) or hasattr(names, 'free_symbols'):
+        names = (names,)
+    labels = [name if isinstance(name, str) else label(name)
+              for name in names]
+    title = 'states'
+    for group, text in zip(_groups(trajectory), ('coordinates', 'speeds')):
+        if set(labels) <= set(map(label, group)):
+            title = text
+    return _lines(trajectory, [trajectory[name] for name in names], labels,
+                  title, ax)
+
+
+def plot_residuals(trajectory, ax=None):
+    """Absolute residuals of all constraints, on a logarithmic scale."""
+    columns = np.maximum(np.abs(trajectory.residuals), FLOOR).T
+    figure = _lines(trajectory, columns, trajectory.residual_names,
+                    'constraint residuals', ax)
+    ax = ax or figure.axes[0]
+    ax.set_yscale('log')
+    return figure
+
+
+def plot_energy(trajectory, ax=None):
+    """Energy, work since the start, and the largest error of the balance."""
+    if trajectory.energy is None:
+        raise ValueError("`trajectory` carries no energy: it is not known "
+                         "for the model.")
+    columns, labels = [trajectory.energy], ['energy']
+    if trajectory.work is not None and trajectory.work.any():
+        columns.append(trajectory.work)
+        labels.append('work since start')
+    figure = _lines(trajectory, columns, labels, 'energy', ax)
+    error = trajectory.energy_error
+    if error is not None:
+        ax = ax or figure.axes[0]
+        ax.set_title('energy, largest error '
+                     f'{np.abs(error).max(initial=0.):.1e}')
+    return figure
+
+
+def plot_constraint_forces(trajectory, ax=None):
+    """Generalized constraint forces, one for each speed."""
+    labels = [f'on {label(u)}' for u in trajectory.speeds]
+    return _lines(trajectory, trajectory.constraint_forces.T, labels,
+                  'generalized constraint forces', ax)
+
+
+def plot_multipliers(trajectory, ax=None):
+    """Multipliers of the constraints."""
+    return _lines(trajectory, trajectory.multipliers.T,
+                  list(map(label, trajectory.multiplier_names)),
+                  'multipliers', ax)
+
+
+def plot_motion(points, ax=None):
+    """Paths of points in a plane, each with its start and its end.
+
+    Parameters
+    ==========
+
+    points : mapping
+        Name -> pair of arrays, the history of both coordinates.
+    ax : matplotlib axes, optional
+
+    Examples
+    ========
+
+    >>> import numpy as np
+    >>> from sympy_constrained.visual import plot_motion
+    >>> angle = np.linspace(0, 3)
+    >>> figure = plot_motion({'bob': (np.sin(angle), -np.cos(angle))})
+    >>> figure.axes[0].get_xlabel()
+    'x'
+
+    """
+    if not isinstance(points, Mapping):
+        raise TypeError("`points` must map names to pairs of arrays, not be "
+                        f"a {type(points).__name__}.")
+    figure, ax = _axes(ax, (6, 6))
+    for name, (x, y) in points.items():
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(
+                f"`points[{name!r}]` has arrays of shapes {x.shape} and "
+                f"{y.shape}; two of equal length are needed.")
+        line, = ax.plot(x, y, label=str(name))
+        ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
+        ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
+    ax.set(xlabel='x', ylabel='y', title='paths, from open to full circle')
+    ax.set_aspect('equal', adjustable='datalim')
+    ax.grid(alpha=0.3)
+    _legend(ax, len(points))
+    return figure
+
+
+def _groups(trajectory):
+    """Coordinates (and other states), then speeds."""
+    speeds = [x for x in trajectory.states if x in trajectory.speeds]
+    return [x for x in trajectory.states if x not in speeds], speeds
+
+
+def _axes(ax, size=(7, 3.5)):
+    if ax is not None:
+        return ax.figure, ax
+    return plt.subplots(figsize=size, layout='constrained')
+
+
+def _lines(trajectory, columns, labels, title, ax):
+    figure, ax = _axes(ax)
+    for values, text in zip(columns, labels):
+        ax.plot(trajectory.t, values, label=text)
+    for event in trajectory.events:
+        ax.axvline(event.t, color='0.6', linestyle=':', linewidth=1)
+    for change in trajectory.rank_changes:
+        ax.axvline(change.t, color='0.4', linestyle='--', linewidth=1)
+    ax.set(xlabel='t', title=title)
+    ax.grid(alpha=0.3)
+    _legend(ax, len(labels))
+    return figure
+
+
+def _legend(ax, count):
+    if 0 < count <= SHORT_LEGEND:
+        ax.legend(fontsize='small')
+    elif count:
+        ax.legend(fontsize='small', loc='center left',
+                  bbox_to_anchor=(1.01, 0.5), ncols=1 + count//20)

@@ -1,0 +1,596 @@
+"""The identities of section 7 of the theory page, each as a number.
+
+The left side is what the class returns, the right side is computed here with
+mpmath at 50 digits from M, F, A, b of :mod:`kkt`.
+"""
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import (
+    Matrix, Rational, atan, cos, diag, eye, simplify, sin, symbols)
+from sympy.physics.mechanics import (
+    Lagrangian, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
+    dynamicsymbols, inertia)
+
+from kkt import (
+    Reference, at, close, min_norm, norm, number, pinv, rank, solve, t)
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstrainedDynamicsError
+
+SEEDS = (1, 2, 3)
+SOLVERS = ('auto', 'schur', 'kkt', 'pinv')
+g = symbols('g', positive=True)
+
+
+@dataclass
+class Case:
+    args: tuple
+    kwargs: dict
+    reference: Reference
+    constants: dict
+    guess: dict
+
+    def method(self, **options):
+        return UdwadiaKalabaMethod(*self.args, **{**self.kwargs, **options})
+
+    def point(self, seed, **more):
+        more = {symbols(name): value for name, value in more.items()}
+        return self.reference.admissible({**self.constants, **more}, seed,
+                                         self.guess)
+
+
+def arm(redundant=False):
+    """A cart with a double pendulum: the tip on a moving line, and a linear
+    velocity row that cannot be integrated; M is full."""
+    x, a, c = q = dynamicsymbols('x a c')
+    v = [e.diff(t) for e in q]
+    m0, m1, m2, l1, l2, speed = symbols('m0 m1 m2 l1 l2 w', positive=True)
+    first = Matrix([x + l1*sin(a), -l1*cos(a)])
+    second = first + Matrix([l2*sin(c), -l2*cos(c)])
+    L = m0*v[0]**2/2 - g*(m1*first[1] + m2*second[1])
+    L += m1*first.diff(t).dot(first.diff(t))/2
+    L += m2*second.diff(t).dot(second.diff(t))/2
+    L = L.expand()
+    tip = second[1] - second[0]/3 + l1 - speed*t/5
+    row = v[0]*cos(c) + v[1]*l1*sin(x) - v[2]*l2/2 - speed
+    hol, vel = [tip], [row]
+    if redundant:
+        hol, vel = [tip, -2*tip], [row, row/3 + tip.diff(t)]
+    constants = dict(zip((m0, m1, m2, l1, l2, speed, g), map(Rational, (
+        '2', '3/2', '4/5', '1', '6/5', '1/3', '981/100'))))
+    return Case((L, list(q)), {'hol_coneqs': hol, 'nonhol_coneqs': vel},
+                Reference.lagrange(L, q, hol, vel), constants, {})
+
+
+def massless():
+    """Two masses and a massless point between springs; M is singular."""
+    x, y, z = q = dynamicsymbols('x y z')
+    v = [e.diff(t) for e in q]
+    k, m1, m2 = symbols('k m1 m2', positive=True)
+    L = (m1*v[0]**2/2 + m2*(v[1] + v[2])**2/2 - k*x**2/2
+         - k*(y - z)**2 - g*y)
+    hol = [x**2 + (y - 2)**2 - 3 + sin(z)/4]
+    return Case((L, list(q)), {'hol_coneqs': hol},
+                Reference.lagrange(L, q, hol),
+                {k: Rational(7, 3), m1: Rational(3, 4), m2: 2, g: 9}, {})
+
+
+CASES = {'full': arm, 'redundant': lambda: arm(True), 'singular': massless}
+regular = pytest.mark.parametrize('name', ['full', 'redundant'])
+every = pytest.mark.parametrize('name', sorted(CASES))
+
+
+def random_column(size, seed):
+    random = Random(seed)
+    return mp.matrix([mp.mpf(random.randint(-999, 999))/250
+                      for _ in range(size)])
+
+
+def random_null_vector(A, seed):
+    """v with A v = 0."""
+    v = random_column(A.cols, seed)
+    return v - pinv(A)*(A*v)
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(70):
+        yield
+
+
+# The ingredients, and SymPy's face of the result
+
+@every
+def test_ingredients(name):
+    case = CASES[name]()
+    method = case.method()
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        assert close(at(method.mass_matrix, values), M)
+        assert close(at(method.unconstrained_forcing, values), F)
+        assert close(at(method.constraint_matrix, values), A)
+        assert close(at(method.constraint_vector, values), b)
+        if name != 'singular':
+            assert close(at(method.unconstrained_acceleration, values),
+                         mp.lu_solve(M, F))
+
+
+@every
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_faces_agree(name, solver):
+    if (name, solver) == ('singular', 'schur'):
+        pytest.skip("the Schur complement needs a regular M")
+    case = CASES[name]()
+    method = case.method(solver=solver)
+    for seed in SEEDS:
+        values = case.point(seed)
+        exact = case.reference.solve(values)
+        speeds = at(Matrix(method.u), values)
+        a = at(method.acceleration, values)
+        assert close(a, exact.acceleration)
+        right = at(method.rhs(), values)
+        assert close(right[:3, 0], speeds)
+        assert close(right[3:, 0], a)
+        M = at(method.mass_matrix, values)
+        assert close(M*a, at(method.forcing, values))
+        full = at(method.mass_matrix_full, values)
+        assert (full.rows, full.cols) == (6, 6)
+        assert close(full*right, at(method.forcing_full, values))
+        lam = at(method.multipliers, values)
+        A = at(method.constraint_matrix, values)
+        assert close(A.T*lam, exact.forces)
+        assert close(at(method.constraint_forces, values), exact.forces)
+
+
+@every
+def test_eom_vanishes_on_the_motion(name):
+    case = CASES[name]()
+    method = case.method()
+    values = case.point(1)
+    exact = case.reference.solve(values)
+    eom = Matrix(method.eom)
+    du = [u.diff(t) for u in method.u]
+    known = {**values, **dict(zip(du, exact.acceleration))}
+    assert norm(at(eom, known)) < 1e-50
+    known[du[0]] += 1
+    assert norm(at(eom, known)) > 1e-3
+
+
+# (U1), (U2), (U3)
+
+@regular
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_fundamental_equation_with_the_root_of_the_mass_matrix(name, solver):
+    case = CASES[name]()
+    method = case.method(solver=solver)
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        w, X = mp.eigsy(M)
+        root = X*mp.diag([1/mp.sqrt(x) for x in w])*X.T
+        a = mp.lu_solve(M, F)
+        u1 = a + root*(pinv(A*root)*(b - A*a))
+        inverse = root*root
+        lam = pinv(A*inverse*A.T)*(b - A*a)
+        u2 = a + inverse*A.T*lam
+        assert close(u1, u2)
+        assert close(at(method.acceleration, values), u1)
+        assert close(at(method.constraint_forces, values), A.T*lam)
+        if solver == 'pinv' or name == 'full':
+            assert close(at(method.multipliers, values), lam)
+
+
+# (U4)
+
+@every
+def test_multiplier_system(name):
+    case = CASES[name]()
+    method = case.method()
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        o, m = M.rows, A.rows
+        K = at(method.kkt_matrix, values)
+        right = at(method.kkt_forcing, values)
+        assert (K.rows, K.cols, right.rows) == (o + m, o + m, o + m)
+        assert close(K[:o, :o], M)
+        assert close(K[:o, o:], -A.T)
+        assert close(K[o:, :o], A)
+        assert norm(K[o:, o:]) == 0
+        assert close(right[:o, 0], F)
+        assert close(right[o:, 0], b)
+        z = mp.matrix([*at(method.acceleration, values),
+                       *at(method.multipliers, values)])
+        assert close(K*z, right)
+
+
+# (U5)
+
+@regular
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_nonideal_split_and_power(name, solver):
+    case = CASES[name]()
+    x, a, c = case.reference.q
+    vx, va, vc = case.reference.u
+    mu = symbols('mu')
+    C = Matrix([-mu*vx + sin(a), x*va, mu**2*vc**2 - 3])
+    method = case.method(nonideal_forces=C, solver=solver)
+    ideal = case.method(solver=solver)
+    for seed in SEEDS:
+        values = case.point(seed, mu=Rational(3, 7))
+        M, F, A, b = case.reference.matrices(values)
+        c = at(C, values)
+        S = pinv(A*mp.inverse(M)*A.T)
+        lam = S*(b - A*mp.lu_solve(M, F))
+        Qi = A.T*lam
+        Qni = c - A.T*(S*(A*mp.lu_solve(M, c)))
+        assert close(at(method.ideal_constraint_forces, values), Qi)
+        assert close(at(method.nonideal_constraint_forces, values), Qni)
+        assert close(at(method.constraint_forces, values), Qi + Qni)
+        acceleration = at(method.acceleration, values)
+        assert close(acceleration, solve(M, F + c, A, b).acceleration)
+        assert close(M*acceleration - F, Qi + Qni)
+        assert close(at(ideal.constraint_forces, values), Qi)
+        assert norm(at(ideal.nonideal_constraint_forces, values)) == 0
+        v = random_null_vector(A, seed)
+        work = (v.T*at(method.constraint_forces, values))[0]
+        assert close([work], [(v.T*c)[0]])
+        assert abs((v.T*at(method.ideal_constraint_forces, values))[0]) < (
+            1e-50)
+
+
+@regular
+def test_multipliers_of_a_nonideal_system_give_its_ideal_forces(name):
+    case = CASES[name]()
+    C = Matrix([1, -2, 3])
+    method = case.method(nonideal_forces=C)
+    for seed in SEEDS:
+        values = case.point(seed)
+        A = at(method.constraint_matrix, values)
+        assert close(A.T*at(method.multipliers, values),
+                     at(method.ideal_constraint_forces, values))
+
+
+# (U6), (U7)
+
+@every
+@pytest.mark.parametrize('solver', ['auto', 'kkt', 'pinv'])
+def test_singular_mass_matrix_by_the_stacked_pseudoinverse(name, solver):
+    case = CASES[name]()
+    method = case.method(solver=solver)
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        assert rank(M) == (2 if name == 'singular' else 3)
+        o, m = M.rows, A.rows
+        tangent = mp.eye(o) - pinv(A)*A
+        stacked = mp.matrix(o + m, o)
+        stacked[:o, :] = tangent*M
+        stacked[o:, :] = A
+        for top in (tangent*F, F):
+            expected = min_norm(stacked, [*top, *b])
+            assert close(at(method.acceleration, values), expected)
+
+
+@every
+@pytest.mark.parametrize('solver', ['auto', 'kkt', 'pinv'])
+def test_auxiliary_mass_matrix(name, solver):
+    case = CASES[name]()
+    method = case.method(solver=solver)
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        m = A.rows
+        W = mp.eye(m)*mp.mpf('1.7')
+        z = random_column(m, seed)
+        M2, F2 = M + A.T*W*A, F + A.T*z
+        lam = pinv(A*mp.inverse(M2)*A.T)*(b - A*mp.lu_solve(M2, F2))
+        acceleration = mp.lu_solve(M2, F2 + A.T*lam)
+        forces = A.T*lam + A.T*z - A.T*(W*b)
+        assert close(at(method.acceleration, values), acceleration)
+        assert close(at(method.constraint_forces, values), forces)
+
+
+# (U8)
+
+@regular
+def test_weight_of_a_servo_constraint(name):
+    """The control of least f^T W f, and nothing smaller does the job."""
+    case = CASES[name]()
+    W = diag(2, Rational(1, 3), 1 + case.reference.q[0]**2)
+    method = case.method(weight=W)
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+        w = at(W, values)
+        a = mp.lu_solve(M, F)
+        D = A*mp.inverse(M)
+        inverse = mp.inverse(w)
+        f = inverse*D.T*(pinv(D*inverse*D.T)*(b - A*a))
+        found = at(method.constraint_forces, values)
+        assert close(found, f)
+        acceleration = at(method.acceleration, values)
+        assert close(acceleration, a + mp.lu_solve(M, f))
+        assert close(A*acceleration, b)
+        ideal = case.reference.solve(values)
+        assert not close(f, ideal.forces, rtol=1e-3)
+
+        def cost(force):
+            return (force.T*w*force)[0]
+        other = found + M*random_null_vector(A, seed)
+        assert cost(found) < cost(other)
+        assert cost(found) < cost(ideal.forces)
+
+
+def test_inverse_mass_matrix_as_weight_is_no_weight():
+    x, y, z = q = dynamicsymbols('x y z')
+    v = Matrix([e.diff(t) for e in q])
+    M = Matrix([[2, 1, 0], [1, 3, -1], [0, -1, 4]])
+    L = (v.T*M*v)[0].expand()/2 - sin(x)*z
+    hol, vel = [x + y**2 - z], [v[0]*z - v[1] + t]
+    reference = Reference.lagrange(L, q, hol, vel)
+    kwargs = {'hol_coneqs': hol, 'nonhol_coneqs': vel}
+    plain = UdwadiaKalabaMethod(L, q, **kwargs)
+    weighted = UdwadiaKalabaMethod(L, q, weight=M.inv(), **kwargs)
+    other = UdwadiaKalabaMethod(L, q, weight=eye(3), **kwargs)
+    values = reference.admissible({}, 4)
+    exact = reference.solve(values)
+    for method in (plain, weighted):
+        assert close(at(method.acceleration, values), exact.acceleration)
+        assert close(at(method.constraint_forces, values), exact.forces)
+    assert not close(at(other.constraint_forces, values), exact.forces,
+                     rtol=1e-3)
+
+
+# Gauss
+
+@every
+def test_gauss_function_is_least_at_the_motion(name):
+    case = CASES[name]()
+    method = case.method()
+    du = [u.diff(t) for u in method.u]
+    if name == 'singular':
+        # a = M^-1 F does not exist, so neither does Gauss' function
+        with pytest.raises(ConstrainedDynamicsError):
+            method.gauss_function
+        return
+    for seed in SEEDS:
+        values = case.point(seed)
+        M, F, A, b = case.reference.matrices(values)
+
+        def gauss(w):
+            return at(method.gauss_function,
+                      {**values, **dict(zip(du, w))})[0]
+        motion = at(method.acceleration, values)
+        least = gauss(motion)
+        free = motion - mp.lu_solve(M, F)
+        assert close([least], [(free.T*M*free)[0]/2])
+        for i in range(10):
+            v = random_null_vector(A, 100*seed + i)
+            assert norm(A*(motion + v) - b) < 1e-50
+            assert gauss(motion + v) > least
+            assert close([gauss(motion + v) - least], [(v.T*M*v)[0]/2])
+
+
+# 7.6
+
+@pytest.mark.parametrize('solver', SOLVERS)
+def test_stabilisation_changes_b_only(solver):
+    case = arm()
+    alpha, beta = symbols('alpha beta', positive=True)
+    method = case.method(stabilization=(alpha, beta), solver=solver)
+    reference = case.reference.stabilised(alpha, beta)
+    rates = {alpha: Rational(3, 2), beta: Rational(7, 3)}
+    values = {**case.point(1), **rates}
+    # anywhere, not on the constraint set
+    for i, symbol in enumerate((*reference.q, *reference.u)):
+        values[symbol] += number(Rational(i + 1, 9))
+    M, F, A, b = reference.matrices(values)
+    plain = case.reference.matrices(values)[3]
+    assert not close(b, plain, rtol=1e-3)
+    assert close(at(method.mass_matrix, values), M)
+    assert close(at(method.unconstrained_forcing, values), F)
+    assert close(at(method.constraint_matrix, values), A)
+    assert close(at(method.constraint_vector, values), b)
+    assert close(at(method.acceleration, values),
+                 solve(M, F, A, b).acceleration)
+
+
+def test_stabilisation_per_row():
+    case = arm()
+    first, second = (Rational(2), Rational(3)), (Rational(5), Rational(7))
+    method = case.method(stabilization=[first, second])
+    values = case.point(1)
+    for symbol in (*case.reference.q, *case.reference.u):
+        values[symbol] += number(Rational(1, 9))
+    phi = at(case.reference.holonomic, values)[0]
+    rate, psi = at(case.reference.velocity, values)
+    b = case.reference.matrices(values)[3]
+    expected = [b[0] - 2*2*rate - 9*phi, b[1] - 5*psi]
+    assert close(at(method.constraint_vector, values), expected)
+
+
+# 7.8
+
+def plate():
+    """A plate on a plane with a knife edge at P and its spin prescribed."""
+    x, y, theta = q = dynamicsymbols('x y theta')
+    u1, u2, u3 = u = dynamicsymbols('u1:4')
+    a, J, m, spin = symbols('a J m spin', positive=True)
+    N = ReferenceFrame('N')
+    B = N.orientnew('B', 'Axis', (theta, N.z))
+    B.set_ang_vel(N, u3*N.z)
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, u1*N.x + u2*N.y)
+    G = P.locatenew('G', a*B.x)
+    G.v2pt_theory(P, N, B)
+    bodies = [RigidBody('plate', G, B, m, (inertia(B, 0, 0, J), G))]
+    loads = [(G, -m*g*N.y)]
+    kd_eqs = [e.diff(t) - f for e, f in zip(q, u)]
+    constants = dict(zip((a, J, m, spin, g), map(Rational, (
+        '2/5', '11/10', '7/5', '3/2', '981/100'))))
+    edge = P.vel(N).dot(B.y)
+    drive = u3 - spin*sin(t)
+    reference = Reference.bodies(N, bodies, loads, q, u, kd_eqs,
+                                 vel=[edge, drive])
+    geometric = [(P, B.y), (B, N.z, spin*sin(t))]
+    kane = Case((N, q, u, kd_eqs), {'bodies': bodies, 'forcelist': loads},
+                reference, constants, {})
+    return kane, (N, B, P, G), geometric, [edge, drive]
+
+
+def test_rows_given_geometrically_are_the_rows_written_out():
+    case, _, geometric, written = plate()
+    ours = case.method(velocity_constraints=geometric)
+    plain = case.method(velocity_constraints=written)
+    for seed in SEEDS:
+        values = case.point(seed)
+        exact = case.reference.solve(values)
+        for method in (ours, plain):
+            assert close(at(method.acceleration, values),
+                         exact.acceleration)
+            assert close(at(method.multipliers, values), exact.lam)
+            assert close(at(method.constraint_vector, values),
+                         case.reference.matrices(values)[3])
+
+
+def test_constraint_loads():
+    case, (N, B, P, G), geometric, _ = plate()
+    method = case.method(velocity_constraints=geometric)
+    (where, force), (frame, torque) = method.constraint_loads()
+    assert where is P and frame is B
+    for seed in SEEDS:
+        values = case.point(seed)
+        side, spin = case.reference.solve(values).lam
+        along = [force.dot(e) for e in (B.x, B.y, B.z)]
+        assert close(at(Matrix(along), values), [0, side, 0])
+        about = [torque.dot(e) for e in (B.x, B.y, B.z)]
+        assert close(at(Matrix(about), values), [0, 0, spin])
+        # their generalized force is the constraint force
+        u = method.u
+        partial = Matrix([P.vel(N).diff(e, N).dot(force)
+                          + B.ang_vel_in(N).diff(e, N).dot(torque)
+                          for e in u])
+        assert close(at(partial, values),
+                     at(method.constraint_forces, values))
+
+
+def test_constraint_loads_obey_newton():
+    """Newton and Euler for the plate, from the loads alone."""
+    case, (N, B, P, G), geometric, _ = plate()
+    method = case.method(velocity_constraints=geometric)
+    (_, force), (_, torque) = method.constraint_loads()
+    a, J, m = symbols('a J m', positive=True)
+    u1, u2, u3 = u = method.u
+    du = [e.diff(t) for e in u]
+    rates = {e.diff(t): f for e, f in zip(method.q, u)}
+    needed = m*G.vel(N).dt(N) + m*g*N.y
+    moment = J*du[2]*N.z
+    values = case.point(2)
+    values |= dict(zip(du, case.reference.solve(values).acceleration))
+    gap = (force - needed).to_matrix(N).xreplace(rates)
+    assert norm(at(gap, values)) < 1e-50
+    turn = torque + P.pos_from(G).cross(force) - moment
+    assert norm(at(turn.to_matrix(N).xreplace(rates), values)) < 1e-50
+    assert norm(at(needed.to_matrix(N).xreplace(rates), values)) > 1e-3
+
+
+def test_geometric_rows_in_the_lagrangian_shape():
+    x, y, theta = q = dynamicsymbols('x y theta')
+    vx, vy, omega = [e.diff(t) for e in q]
+    m, J = symbols('m J', positive=True)
+    N = ReferenceFrame('N')
+    B = N.orientnew('B', 'Axis', (theta, N.z))
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, vx*N.x + vy*N.y)
+    L = m*(vx**2 + vy**2)/2 + J*omega**2/2 - m*g*y
+    edge = P.vel(N).dot(B.y)
+    reference = Reference.lagrange(L, q, vel=[edge])
+    method = UdwadiaKalabaMethod(L, q, frame=N, nonhol_coneqs=[(P, B.y)])
+    [(where, force)] = method.constraint_loads()
+    assert where is P
+    values = reference.admissible({m: 2, J: 3, g: 9}, 5)
+    exact = reference.solve(values)
+    assert close(at(method.acceleration, values), exact.acceleration)
+    assert close(at(Matrix([force.dot(B.x), force.dot(B.y)]), values),
+                 [0, exact.lam[0]])
+
+
+# residual, linearize
+
+def test_residual_vanishes_on_the_solution():
+    """F(x', x, lam) for solvers of implicit equations."""
+    for name in ('full', 'singular'):
+        case = CASES[name]()
+        method = case.method()
+        residual = Matrix(method.residual())
+        du = [u.diff(t) for u in method.u]
+        values = case.point(1)
+        exact = case.reference.solve(values)
+        known = {**values, **dict(zip(du, exact.acceleration)),
+                 **dict(zip(method.lam_vec, exact.lam))}
+        dq = [q.diff(t) for q in method.q]
+        known.update({x: values[u] for x, u in zip(dq, method.u)})
+        assert norm(at(residual, known)) < 1e-50
+        known[du[1]] += 1
+        assert norm(at(residual, known)) > 1e-3
+
+
+def nonminimal_pendulum(cls):
+    """SymPy's test_linearize_pendulum_lagrange_nonminimal."""
+    q1, q2 = q = dynamicsymbols('q1:3')
+    length, m, gravity = symbols('L m g')
+    N = ReferenceFrame('N')
+    origin = Point('N*')
+    origin.set_vel(N, 0)
+    N.orientnew('A', 'axis', [atan(q2/q1), N.z])
+    P = origin.locatenew('P1', q1*N.x + q2*N.y)
+    P.set_vel(N, P.pos_from(origin).dt(N))
+    bob = Particle('pP', P, m)
+    row = Matrix([q1**2 + q2**2 - length**2])
+    method = cls(Lagrangian(N, bob), list(q), hol_coneqs=row,
+                 forcelist=[(P, m*gravity*N.x)], frame=N)
+    method.form_lagranges_equations()
+    q1d, q2d = (e.diff(t) for e in q)
+    point = {q1: length, q2: 0, q1d: 0, q2d: 0,
+             q1d.diff(t): 0, q2d.diff(t): 0}
+    lam = method.solve_multipliers(op_point=point)
+    return method, q, point, lam
+
+
+@pytest.mark.parametrize('options', [
+    {}, {'linear_solver': lambda A, b: A.LUsolve(b)}])
+def test_linearize_as_in_sympys_own_test(options):
+    results = {}
+    for cls in (LagrangesMethod, UdwadiaKalabaMethod):
+        method, (q1, q2), point, lam = nonminimal_pendulum(cls)
+        A, B, inputs = method.linearize(
+            [q2], [q2.diff(t)], [q1], [q1.diff(t)],
+            op_point={**point, **lam}, A_and_B=True, **options)
+        results[cls] = simplify(A), B
+        [value] = lam.values()
+        # ours has the sign of M u' = Q + A^T lam
+        m, gravity, length = symbols('m g L')
+        sign = 1 if cls is LagrangesMethod else -1
+        assert simplify(value - sign*m*gravity/(2*length)) == 0
+        assert len(inputs) == 0
+    gravity, length = symbols('g L')
+    expected = Matrix([[0, 1], [-gravity/length, 0]])
+    for A, B in results.values():
+        assert A == expected
+        assert B == Matrix([])
+
+
+def test_to_linearizer_is_sympys():
+    method, (q1, q2), point, lam = nonminimal_pendulum(UdwadiaKalabaMethod)
+    linearizer = method.to_linearizer([q2], [q2.diff(t)], [q1], [q1.diff(t)])
+    A, B = linearizer.linearize(op_point={**point, **lam}, A_and_B=True)
+    gravity, length = symbols('g L')
+    assert simplify(A) == Matrix([[0, 1], [-gravity/length, 0]])

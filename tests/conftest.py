@@ -1,0 +1,28 @@
+"""What every test may use: repeatable numbers and an untouched precision."""
+from random import Random
+
+import hypothesis
+import mpmath
+import pytest
+import sympy
+
+hypothesis.settings.register_profile(
+    'repeatable', derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.load_profile('repeatable')
+
+
+def pytest_report_header():
+    return f'sympy {sympy.__version__}, mpmath {mpmath.__version__}'
+
+
+@pytest.fixture
+def rng():
+    """A generator of random numbers that are the same in every run."""
+    return Random(20161)
+
+
+@pytest.fixture(autouse=True)
+def restored_precision():
+    """Give mpmath's working precision back after each test."""
+    with mpmath.workprec(mpmath.mp.prec):
+        yield

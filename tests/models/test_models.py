@@ -1,0 +1,219 @@
+"""Every ready model builds, is complete, starts where its constraints hold,
+and knows the right answers.
+"""
+import math
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import Matrix, Symbol
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+import ready
+from kkt import at, close, number, t
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import MODELS, Model, model
+
+UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
+HEAVY = {'bicycle', 'bicycle_whole'}                    # upstream: seconds
+HEAVY_REFERENCE = HEAVY | {'rolling_disc_contact', 'pinned_top', 'heavy_top'}
+
+
+def named(names, heavy=HEAVY):
+    """A parameter per model, the heavy ones marked slow."""
+    return pytest.mark.parametrize('name', [
+        pytest.param(name, marks=pytest.mark.slow) if name in heavy else name
+        for name in names])
+
+
+@named(MODELS, heavy=())
+def test_a_model_is_complete(name):
+    m = MODELS[name]()
+    assert isinstance(m, Model)
+    assert m.name == name
+    assert m.title and not m.title.endswith('.')
+    assert m.reference and MODELS[name].__doc__
+    assert m.shape in UPSTREAM
+    assert m.t_end > 0
+    states = m.coordinates + m.speeds
+    assert len(set(states)) == len(states)
+    assert set(m.start) == set(states)
+    assert set(m.fixed) <= set(states)
+    assert set(m.accelerations) <= {u.diff(t) for u in m.speeds}
+    for value in (*m.parameters.values(), *m.start.values()):
+        assert isinstance(value, float) and math.isfinite(value)
+    if m.upstream_refuses:
+        assert m.upstream_refuses.endswith('.')
+
+
+@named(MODELS, heavy=())
+def test_parameters_and_inputs_cover_the_equations(name):
+    m = MODELS[name]()
+    written = ready.rows(m)
+    expressions = [written.holonomic, written.velocity]
+    for body in m.arguments.get('bodies') or ():
+        if m.coordinates and not body.name.startswith(
+                ('ground', 'wall', 'rail', 'W', 'N')):
+            expressions.append(Matrix([body.mass]))
+    if m.shape == 'lagrange':
+        expressions.append(Matrix([m.arguments['Lagrangian']]))
+    free = set().union(*(x.free_symbols for x in expressions if x)) - {t}
+    assert free <= set(m.parameters)
+    functions = set().union(
+        *(x.atoms(AppliedUndef) for x in expressions if x))
+    assert functions <= {*m.coordinates, *m.speeds, *m.inputs}
+
+
+@named(MODELS, heavy=())
+def test_the_method_asks_for_no_more_than_a_model_gives(name):
+    m = MODELS[name]()
+    method = m.form(UdwadiaKalabaMethod)
+    assert set(method.constants) <= set(m.parameters)
+    assert set(method.specifieds) <= set(m.inputs)
+    # Nothing is given in vain, but for constants that drop out.
+    assert set(m.inputs) == set(method.specifieds)
+
+
+@named(MODELS, heavy=())
+def test_masses_and_lengths_are_positive(name):
+    m = MODELS[name]()
+    for body in m.arguments.get('bodies') or ():
+        mass = body.mass.subs(m.parameters)
+        if mass.is_number:
+            assert mass > 0
+        if not hasattr(body, 'central_inertia'):
+            continue
+        dyadic = body.central_inertia
+        # Wheels of a bicycle have their inertia in a frame of another body.
+        frame = dyadic.args[0][1].args[0][1]
+        moments = dyadic.to_matrix(frame).subs(m.parameters)
+        if not moments.free_symbols:
+            moments = np.array(moments, dtype=float)
+            assert np.linalg.eigvalsh(moments).min() >= -1e-12, body
+
+
+@named(MODELS, heavy=())
+def test_a_start_is_where_the_constraints_hold(name):
+    m = MODELS[name]()
+    written = ready.rows(m)
+    values = {**ready.constants(m), **m.start, t: 0.0}
+    for f, expression in m.inputs.items():
+        values[f] = float(expression.subs(t, 0))
+    for residuals, states in ((written.holonomic, m.coordinates),
+                              (written.velocity, m.speeds)):
+        free = [x for x in states if x not in m.fixed]
+        if not residuals or not free:
+            assert not residuals or m.shape == 'kane' or not m.fixed
+            continue
+        jacobian = residuals.jacobian(free)
+        for _ in range(20):
+            r, j = ready.evaluate([residuals, jacobian], values)
+            step = np.linalg.lstsq(j, r[:, 0], rcond=1e-10)[0]
+            for x, d in zip(free, step):
+                values[x] -= d
+        assert abs(r).max() < 1e-10, 'the fixed states leave no solution'
+        if states == m.coordinates:
+            for x in free:
+                assert values[x] == pytest.approx(m.start[x], abs=5e-3), x
+
+
+@named([n for n in MODELS if MODELS[n]().accelerations],
+       heavy=HEAVY_REFERENCE)
+def test_known_answers_are_right(name):
+    m = MODELS[name]()
+    reference = ready.reference(m)
+    for seed in (1, 2):
+        values = ready.admissible(m, seed, reference)
+        solution = reference.solve(values)
+        found = {u.diff(t): a
+                 for u, a in zip(reference.u, solution.acceleration)}
+        size = max(abs(a) for a in found.values()) + 1
+        for x, expression in m.accelerations.items():
+            answer = at(expression, values)[0]
+            assert abs(answer - found[x]) < number(1e-45)*size, x
+        if m.multipliers:
+            # Rows may be given twice; their joint force is unique.
+            A = at(reference.A, values)[:len(m.multipliers), :]
+            lam = at(Matrix(m.multipliers), values)
+            with mp.workdps(60):
+                assert close(A.T*lam, solution.forces, 1e-45, scale=1)
+
+
+@named([n for n in MODELS if not MODELS[n]().upstream_refuses])
+def test_upstream_forms_what_it_does_not_refuse(name):
+    m = MODELS[name]()
+    method = m.form(UPSTREAM[m.shape])
+    assert isinstance(method, UPSTREAM[m.shape])
+    values = ready.admissible(m, 3)
+    found = ready.upstream(method, values)
+    assert np.isfinite(list(found.values())).all()
+    size = max(map(abs, found.values())) + 1
+    for x, answer in ready.known(m, values).items():
+        assert found[x] == pytest.approx(answer, abs=1e-9*size)
+    free = (method.mass_matrix.free_symbols | method.forcing.free_symbols)
+    assert free - {t} <= set(m.parameters)
+
+
+@named([n for n in MODELS if MODELS[n]().system is not None], heavy=())
+def test_a_system_is_valid(name):
+    m = MODELS[name]()
+    if m.upstream_refuses:
+        with pytest.raises(ValueError):
+            m.system.validate_system(UPSTREAM[m.shape])
+    else:
+        m.system.validate_system(UPSTREAM[m.shape], check_duplicates=True)
+
+
+def test_every_call_builds_a_fresh_model():
+    one, other = model('four_bar'), model('four_bar')
+    assert one.arguments['frame'] is not other.arguments['frame']
+    assert one.parameters == other.parameters
+
+
+def test_a_model_is_frozen():
+    pendulum = model('cartesian_pendulum')
+    with pytest.raises(FrozenInstanceError):
+        pendulum.t_end = 1.0
+    with pytest.raises(TypeError):
+        pendulum.parameters[Symbol('m')] = 2.0
+
+
+def test_names_are_unique_and_looked_up():
+    assert len({MODELS[name]().name for name in MODELS}) == len(MODELS)
+    assert model('closed_chain', n=5).coordinates[-1].func.__name__ == 'q5'
+    assert len(model('n_link_pendulum_on_cart', n=2).speeds) == 3
+
+
+@pytest.mark.parametrize('name', ['for_bar', 'nonsense', 3, None, []])
+def test_an_unknown_name_lists_the_models(name):
+    with pytest.raises(ValueError) as caught:
+        model(name)
+    message = str(caught.value)
+    assert message.startswith('`name` is')
+    assert all(known in message for known in MODELS)
+    assert ("Did you mean 'four_bar'?" in message) == (name == 'for_bar')
+
+
+@pytest.mark.parametrize('name, n', [('closed_chain', 2),
+                                     ('n_link_pendulum_on_cart', 0)])
+def test_too_few_links_are_refused(name, n):
+    with pytest.raises(ValueError, match='`n` is'):
+        model(name, n=n)
+
+
+def test_an_upstream_class_of_the_other_shape_is_refused():
+    with pytest.raises(ValueError, match='Pass that class'):
+        model('cartesian_pendulum').form(KanesMethod)
+    with pytest.raises(ValueError, match='Pass that class'):
+        model('bicycle').form(LagrangesMethod)
+
+
+@pytest.mark.parametrize('n', [3, 5, 8, 12])
+def test_the_closed_chain_hangs_as_a_closed_arc(n):
+    chain = model('closed_chain', n=n)
+    loop = Matrix(chain.arguments['configuration_constraints'])
+    residual, = ready.evaluate(
+        [loop], {**ready.constants(chain), **chain.start})
+    assert abs(residual).max() < 1e-10

@@ -1,0 +1,303 @@
+"""Change one name: the models of SymPy's documentation and test suite keep
+their accelerations when ``KanesMethod`` or ``LagrangesMethod`` is replaced by
+``UdwadiaKalabaMethod``.
+
+Compared at random states on the constraint set, to 1e-10.
+"""
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sympy import Matrix, cos, symbols
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import (
+    Force, JointsMethod, KanesMethod, Lagrangian, LagrangesMethod, Particle,
+    PinJoint, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+from sympy.physics.mechanics.models import (
+    multi_mass_spring_damper, n_link_pendulum_on_cart)
+
+import ready
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import MODELS, model
+
+UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
+TOLERANCE = 1e-10
+SLOW = {'bicycle', 'bicycle_whole'}
+SWAPPED = [name for name in MODELS if not MODELS[name]().upstream_refuses]
+# Explicit solutions are trees that lambdify walks: only where they are small.
+SMALL = [name for name in SWAPPED if len(MODELS[name]().speeds) <= 3
+         and name not in ('four_bar', 'slider_crank')]
+t = dynamicsymbols._t
+
+
+def each(names):
+    return pytest.mark.parametrize('name', [
+        pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
+        for name in names])
+
+
+def agree(method, upstream, states):
+    for values in states:
+        wanted = ready.upstream(upstream, values)
+        assert ready.disagreement(
+            ready.ours(method, values), wanted) < TOLERANCE
+
+
+@each(SWAPPED)
+def test_accelerations_stay_when_the_name_changes(name):
+    m = MODELS[name]()
+    written = ready.rows(m)
+    agree(m.form(UdwadiaKalabaMethod), m.form(UPSTREAM[m.shape]),
+          [ready.admissible(m, seed, written) for seed in (1, 2, 3)])
+
+
+@each(SWAPPED)
+def test_rates_of_the_coordinates_stay(name):
+    m = MODELS[name]()
+    method = m.form(UdwadiaKalabaMethod)
+    eom = method.equations_of_motion
+    values = ready.floats(ready.admissible(m, 4))
+    rates = eom.graph.evaluate(ready.named(eom, method, values), ['rates'])
+    wanted = ready.rows(m).rates
+    for q, rate in zip(method.q, np.ravel(rates['rates'])):
+        if m.shape == 'lagrange':
+            answer = values[q.diff(t)]
+        else:
+            answer = float(ready.at(wanted[q.diff(t)], values)[0])
+        assert rate == pytest.approx(answer, rel=1e-11, abs=1e-11)
+
+
+@each(SMALL)
+def test_mass_matrix_and_forcing_give_the_same(name):
+    m = MODELS[name]()
+    method = m.form(UdwadiaKalabaMethod)
+    upstream = m.form(UPSTREAM[m.shape])
+    if not np.linalg.matrix_rank(ready.evaluate(
+            [method.mass_matrix],
+            ready.floats(ready.admissible(m, 5)))[0]) == len(method.u):
+        pytest.skip('the mass matrix is singular')
+    for seed in (5, 6):
+        values = ready.admissible(m, seed)
+        assert ready.disagreement(
+            ready.ours_from_matrices(method, values),
+            ready.upstream(upstream, values)) < TOLERANCE
+
+
+@each(SWAPPED)
+def test_the_vocabulary_stays(name):
+    m = MODELS[name]()
+    method, upstream = (m.form(UdwadiaKalabaMethod),
+                        m.form(UPSTREAM[m.shape]))
+    assert Matrix(method.q) == Matrix(upstream.q)
+    assert Matrix(method.u) == Matrix(upstream.u)
+    assert method.frame == m.arguments.get('frame')
+    assert list(method.bodies) == list(upstream.bodies)
+    assert list(method.loads or ()) == list(upstream.loads or ())
+    assert isinstance(method, KanesMethod)
+    o = len(method.u)
+    assert method.mass_matrix.shape == (o, o)
+    assert method.forcing.shape == (o, 1)
+
+
+@pytest.mark.parametrize('name', ['nonminimal_pendulum', 'two_wheeled_cart',
+                                  'cartesian_pendulum', 'disc_on_incline'])
+def test_calls_by_position_and_by_keyword_are_one(name):
+    m = model(name)
+    upstream = UPSTREAM[m.shape]
+    parameters = list(inspect.signature(upstream).parameters.values())
+    positional = []
+    for parameter in parameters:
+        default = parameter.default
+        positional.append(m.arguments.get(
+            parameter.name,
+            None if default is inspect.Parameter.empty else default))
+    by_position = UdwadiaKalabaMethod(*positional)
+    by_keyword = UdwadiaKalabaMethod(**m.arguments)
+    assert by_position.mass_matrix == by_keyword.mass_matrix
+    assert by_position.forcing == by_keyword.forcing
+    reference = upstream(*positional)
+    reference._form_eoms()
+    agree(by_position, reference, [ready.admissible(m, 7)])
+
+
+@pytest.mark.parametrize('name', ['nonminimal_pendulum', 'two_wheeled_cart',
+                                  'rolling_disc_minimal',
+                                  'damped_double_pendulum'])
+def test_kanes_calling_sequence(name):
+    """Bodies and loads come with ``kanes_equations``, as in the tutorials."""
+    m = model(name)
+    early = {key: value for key, value in m.arguments.items()
+             if key not in ('bodies', 'forcelist')}
+    bodies, loads = m.arguments['bodies'], m.arguments['forcelist']
+    method, upstream = UdwadiaKalabaMethod(**early), KanesMethod(**early)
+    fr, frstar = method.kanes_equations(bodies, loads)
+    upstream.kanes_equations(bodies, loads)
+    assert fr.shape == frstar.shape
+    assert list(method.bodies) == list(bodies)
+    assert list(method.loads) == list(loads)
+    agree(method, upstream, [ready.admissible(m, 8)])
+
+
+@pytest.mark.parametrize('name', ['cartesian_pendulum', 'disc_on_incline',
+                                  'double_pendulum_lagrange'])
+def test_lagranges_calling_sequence(name):
+    m = model(name)
+    method = UdwadiaKalabaMethod(**m.arguments)
+    equations = method.form_lagranges_equations()
+    upstream = LagrangesMethod(**m.arguments)
+    wanted = upstream.form_lagranges_equations()
+    assert equations.shape == wanted.shape
+    agree(method, upstream, [ready.admissible(m, 9)])
+
+
+@pytest.mark.parametrize('name', [
+    n for n in SWAPPED if n not in SLOW and MODELS[n]().system is not None])
+def test_a_system_forms_our_equations(name):
+    m = MODELS[name]()
+    if m.shape == 'kane':
+        m.system.validate_system(UdwadiaKalabaMethod)
+        m.system.form_eoms(eom_method=UdwadiaKalabaMethod)
+        method = m.system.eom_method
+        assert m.system.mass_matrix == method.mass_matrix
+        assert m.system.forcing_full == method.forcing_full
+    else:
+        # System hands our class Kane's arguments, without any potential.
+        m.system.validate_system(LagrangesMethod)
+        m.system.form_eoms(eom_method=UdwadiaKalabaMethod,
+                           potential_energy='include')
+        method = m.system.eom_method
+    agree(method, m.form(UPSTREAM[m.shape]), [ready.admissible(m, 10)])
+
+
+@pytest.mark.parametrize('name', [
+    n for n in SWAPPED if n not in SLOW and MODELS[n]().system is not None])
+def test_from_system(name):
+    m = MODELS[name]()
+    method = UdwadiaKalabaMethod.from_system(
+        m.system, potential_energy='include')
+    agree(method, m.form(UPSTREAM[m.shape]), [ready.admissible(m, 11)])
+
+
+@pytest.mark.parametrize('name', [n for n in SWAPPED if n not in SLOW])
+def test_from_method(name):
+    m = MODELS[name]()
+    upstream = m.form(UPSTREAM[m.shape])
+    agree(UdwadiaKalabaMethod.from_method(upstream), upstream,
+          [ready.admissible(m, 12)])
+
+
+# Models that are tried as SymPy ships them
+
+def numbers(method, seed):
+    """Random values for everything in a method without constraints."""
+    rng = np.random.default_rng(seed)
+    matrices = (method.mass_matrix_full, method.forcing_full)
+    names = set().union(*(x.free_symbols for x in matrices)) - {t}
+    dynamic = set().union(*(x.atoms(AppliedUndef) for x in matrices))
+    dynamic |= set(method.q) | set(method.u)
+    ordered = sorted(names | dynamic, key=str)
+    return {t: 0.7, **{x: rng.uniform(0.5, 1.5) for x in ordered}}
+
+
+@pytest.mark.parametrize('build', [
+    lambda: n_link_pendulum_on_cart(3),
+    lambda: n_link_pendulum_on_cart(2, cart_force=False, joint_torques=True),
+    lambda: multi_mass_spring_damper(3, True, True)])
+def test_the_models_that_sympy_ships(build):
+    upstream = build()
+    method = UdwadiaKalabaMethod.from_method(upstream)
+    agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
+
+
+def test_inertia_about_a_point_that_is_not_the_mass_centre():
+    """SymPy's ``test_parallel_axis``: inertia given about the hinge."""
+    g, k, ls, a, mA, mC, Ix, Iy, Iz = symbols('g k ls a mA mC Ix Iy Iz')
+    q1, q2, u1, u2, F = dynamicsymbols('q1 q2 u1 u2 F')
+    N, A = ReferenceFrame('N'), ReferenceFrame('A')
+    A.orient(N, 'Axis', [-q2, N.z])
+    A.set_ang_vel(N, -u2*N.z)
+    O = Point('O')
+    C = O.locatenew('C', q1*N.x)
+    Ao = C.locatenew('Ao', a*A.y)
+    O.set_vel(N, 0)
+    C.set_vel(N, u1*N.x)
+    Ao.v2pt_theory(C, N, A)
+    bodies = [Particle('cart', C, mC),
+              RigidBody('pendulum', Ao, A, mA, (inertia(A, Ix, Iy, Iz), C))]
+    loads = [(Ao, -N.y*g*mA), (C, -N.y*g*mC), (C, -N.x*k*(q1 - ls)),
+             (C, N.x*F)]
+    call = (N, [q1, q2], [u1, u2], [q1.diff(t) - u1, q2.diff(t) - u2])
+    upstream, method = KanesMethod(*call), UdwadiaKalabaMethod(*call)
+    upstream.kanes_equations(bodies, loads)
+    method.kanes_equations(bodies, loads)
+    agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
+
+
+def test_the_lagrangian_disc_with_rolling_rows():
+    """SymPy's ``test_rolling_disc`` of Lagrange's method, second part."""
+    q1, q2, q3 = q = dynamicsymbols('q1 q2 q3')
+    r, m, g = symbols('r m g')
+    N = ReferenceFrame('N')
+    Y = N.orientnew('Y', 'Axis', [q1, N.z])
+    L = Y.orientnew('L', 'Axis', [q2, Y.x])
+    R = L.orientnew('R', 'Axis', [q3, L.y])
+    C = Point('C')
+    C.set_vel(N, 0)
+    Dmc = C.locatenew('Dmc', r*L.z)
+    Dmc.v2pt_theory(C, N, R)
+    disc = RigidBody('disc', Dmc, R, m, (
+        inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), Dmc))
+    disc.potential_energy = -m*g*r*cos(q2)
+    slip = C.vel(N) + R.ang_vel_in(N).cross(-r*L.z)
+    rows = [slip.dot(Y.x), slip.dot(Y.y)]
+    call = {'Lagrangian': Lagrangian(N, disc), 'qs': q,
+            'nonhol_coneqs': rows}
+    upstream, method = LagrangesMethod(**call), UdwadiaKalabaMethod(**call)
+    upstream.form_lagranges_equations()
+    # The rows stop the centre: q2' = 0 and q3' = -q1'*sin(q2).
+    values = {t: 0.7, r: 0.3, m: 2.0, g: 9.81, q1: 0.4, q2: 0.5, q3: 0.6,
+              q1.diff(t): 1.5, q2.diff(t): 0.0,
+              q3.diff(t): -1.5*float(np.sin(0.5))}
+    agree(method, upstream, [values])
+
+
+def test_joints_method_takes_our_class():
+    """SymPy's ``test_chaos_pendulum``, through ``JointsMethod``."""
+    mA, mB, lA, lB, IA, Ix, Iy, Iz, g = symbols(
+        'mA mB lA lB IAxx IBxx IByy IBzz g')
+    theta, phi, omega, alpha = dynamicsymbols('theta phi omega alpha')
+    ground = RigidBody('C')
+    rod, plate = RigidBody('rod', mass=mA), RigidBody('plate', mass=mB)
+    rod.central_inertia = inertia(rod.frame, IA, IA, 0)
+    plate.central_inertia = inertia(plate.frame, Ix, Iy, Iz)
+    joints = [PinJoint('J1', ground, rod, coordinates=theta, speeds=omega,
+                       child_point=-lA*rod.z, joint_axis=ground.y),
+              PinJoint('J2', rod, plate, coordinates=phi, speeds=alpha,
+                       parent_point=(lB - lA)*rod.z, joint_axis=rod.z)]
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')         # JointsMethod is deprecated
+        ours, theirs = (JointsMethod(ground, *joints) for _ in range(2))
+        ours.form_eoms(UdwadiaKalabaMethod)
+        theirs.form_eoms(KanesMethod)
+    method, upstream = ours.method, theirs.method
+    assert isinstance(method, UdwadiaKalabaMethod)
+    agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
+
+
+def test_loads_as_objects_and_as_tuples_are_one():
+    m = model('rolling_disc_minimal')
+    as_objects = dict(m.arguments)
+    as_objects['forcelist'] = [Force(*load) for load in
+                               m.arguments['forcelist']]
+    assert (UdwadiaKalabaMethod(**as_objects).forcing
+            == UdwadiaKalabaMethod(**m.arguments).forcing)
+
+
+def test_at_least_ten_models_of_sympy_are_swapped():
+    from_sympy = [name for name in SWAPPED
+                  if MODELS[name]().reference.startswith(('SymPy', 'J. P. M',
+                                                          'T. R. K'))]
+    assert len(from_sympy) >= 10
+    assert {'four_bar', 'rolling_disc', 'bicycle', 'multidof_holonomic',
+            'n_link_pendulum_on_cart'} <= set(from_sympy)

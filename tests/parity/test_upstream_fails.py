@@ -1,0 +1,260 @@
+"""Where SymPy's classes raise, return ``nan`` or are wrong, and that ours is
+right there: compared with a 50-digit solve of the multiplier system whose
+blocks are made from plain SymPy (see ``kkt``).
+
+The first half of every test pins down what upstream does, so that the day it
+learns the case is noticed.
+"""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import Matrix, Rational, cos, nan, nsimplify, pi, sin, zoo
+from sympy.core.function import AppliedUndef, Derivative
+from sympy.matrices.exceptions import NonInvertibleMatrixError
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+from sympy.solvers.solveset import NonlinearError
+
+import ready
+from kkt import at, number, t
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import MODELS, model
+
+TOLERANCE = 1e-11
+REFUSED = [name for name in MODELS if MODELS[name]().upstream_refuses]
+
+
+def right(m, method=None, seeds=(1, 2, 3), at_start=False):
+    """Compare our accelerations with the reference at admissible states."""
+    method = method or m.form(UdwadiaKalabaMethod)
+    reference = ready.reference(m)
+    states = [ready.admissible(m, seed, reference) for seed in seeds]
+    if at_start:
+        states.append(reference.admissible(
+            ready.constants(m), 0, dict(m.start)))
+    for values in states:
+        wanted = ready.independent(m, values, reference)
+        assert ready.disagreement(
+            ready.ours(method, values), wanted) < TOLERANCE
+
+
+def exactly(expression, values):
+    """Put exact numbers in: derivatives, then functions, then symbols."""
+    values = {x: nsimplify(value, rational=True) if not getattr(
+        value, 'free_symbols', True) or isinstance(value, float) else value
+        for x, value in values.items()}
+    result = Matrix(expression)
+    for kind in (Derivative, AppliedUndef, object):
+        result = result.subs({x: value for x, value in values.items()
+                              if isinstance(x, kind)})
+    return result
+
+
+@pytest.mark.parametrize('name', REFUSED)
+def test_ours_is_right_where_upstream_refuses(name):
+    right(MODELS[name](), at_start=True)
+
+
+# Knife edge
+
+def test_knife_edge_upstream_divides_by_the_cosine_of_the_heading():
+    m = model('knife_edge')
+    x, y, theta = m.coordinates
+    vx, omega, vy = m.speeds
+    exact = {**m.parameters, x: 0, y: 0, theta: pi/2, vx: 0, omega: 2,
+             vy: Rational(4, 5)}
+    upstream = m.form(KanesMethod)
+    assert exactly(upstream.mass_matrix, exact).has(zoo)
+    assert exactly(upstream.rhs(), exact)[3] is nan
+
+    method = m.form(UdwadiaKalabaMethod)
+    W, r = (exactly(z, exact) for z in (method.equations_of_motion.W,
+                                        method.equations_of_motion.r))
+    rates = W.LUsolve(r)
+    assert rates[:3] == [Rational(-8, 5), 0, 0]
+    right(m, method, at_start=True)
+
+
+def test_knife_edge_along_the_slope_upstream_gives_nan_in_floats():
+    """The mirror image, where floats meet the zero exactly: the blade points
+    along ``x`` and ``vx`` is taken as the dependent speed."""
+    m = model('knife_edge')
+    x, y, theta = m.coordinates
+    vx, omega, vy = m.speeds
+    m = replace(m, arguments={
+        **m.arguments, 'q_ind': [x, y, theta], 'u_ind': [vy, omega],
+        'u_dependent': [vx], 'velocity_constraints': [
+            vx*cos(theta + pi/2) + vy*sin(theta + pi/2)]})
+    m = replace(m, start={**m.start, theta: 0.0, vx: 1.5, vy: 0.0},
+                arguments={**m.arguments, 'velocity_constraints': [
+                    -vx*sin(theta) + vy*cos(theta)]})
+    values = {**ready.constants(m), **m.start}
+    found = ready.upstream(m.form(KanesMethod), values)
+    assert not np.isfinite(list(found.values())).all()
+    right(m, at_start=True)
+
+
+# Redundant rows
+
+def test_duplicated_row_upstream_raises_or_gives_nan():
+    m = model('duplicated_rows')
+    with pytest.raises(NonInvertibleMatrixError):
+        m.form(KanesMethod)
+    upstream = m.form(KanesMethod, constraint_solver='CRAMER')
+    found = ready.upstream(upstream, ready.admissible(m, 1))
+    assert np.isnan(list(found.values())).all()
+
+    method = m.form(UdwadiaKalabaMethod)
+    right(m, method, at_start=True)
+    values = ready.admissible(m, 1)
+    known = ready.known(m, values)
+    assert ready.disagreement(ready.ours(method, values),
+                              known) < TOLERANCE
+    # The force of the rod does not know how often the rod was mentioned.
+    reference = ready.reference(m)
+    forces, = ready.evaluate([method.constraint_forces],
+                             ready.floats(values))
+    wanted = np.array([float(f) for f in reference.solve(values).forces])
+    assert forces[:, 0] == pytest.approx(wanted, rel=1e-10)
+
+
+def test_duplicated_row_in_a_lagrangian_upstream_gives_nan():
+    m = model('cartesian_pendulum')
+    row, = m.arguments['hol_coneqs']
+    twice = replace(m, arguments={**m.arguments,
+                                  'hol_coneqs': [row, 2*row]})
+    x, y = m.coordinates
+    exact = {**m.parameters, x: Rational(3, 5), y: Rational(4, 5),
+             x.diff(t): 1, y.diff(t): Rational(-3, 4)}
+    upstream = twice.form(LagrangesMethod)
+    assert nan in exactly(upstream.rhs(), exact)
+    right(twice)
+
+
+def test_three_parallel_cranks_upstream_raises():
+    m = model('parallel_cranks')
+    with pytest.raises(ValueError, match='equal number of dependent'):
+        m.form(KanesMethod)
+    with pytest.raises(ValueError):
+        m.system.validate_system(KanesMethod)
+
+    method = m.form(UdwadiaKalabaMethod)
+    right(m, method, at_start=True)
+    for seed in (4, 5):
+        values = ready.admissible(m, seed)
+        assert ready.disagreement(ready.ours(method, values),
+                                  ready.known(m, values)) < TOLERANCE
+
+
+def test_three_parallel_cranks_the_rank_is_that_on_the_constraint_set():
+    for name, rank in (('parallel_cranks', 3), ('coupler_on_cranks', 2)):
+        m = MODELS[name]()
+        assert m.form(UdwadiaKalabaMethod).constraint_rank() == rank
+        reference = ready.reference(m)
+        values = ready.admissible(m, 1, reference)
+        off = {**values, **{q: values[q] + number(0.1*k) for k, q in
+                            enumerate(m.coordinates, 1)}}
+        with mp.workdps(60):
+            singular = mp.svd_r(at(reference.A, off), compute_uv=False)
+        rows = min(len(m.coordinates), len(singular))
+        assert sum(s > 1e-3 for s in singular[:rows]) > rank
+
+
+def test_coupler_on_cranks_upstream_is_singular_on_every_admissible_state():
+    m = model('coupler_on_cranks')
+    X, Y, phi = m.coordinates
+    exact = {**m.parameters, X: Rational(9, 10), Y: Rational(2, 5), phi: 0,
+             X.diff(t): Rational(-2, 5), Y.diff(t): Rational(3, 10),
+             phi.diff(t): 0}
+    upstream = m.form(LagrangesMethod)
+    matrix = exactly(upstream.mass_matrix_full, exact)
+    assert matrix.rank() == matrix.rows - 1
+    assert nan in exactly(upstream.rhs(), exact)
+    right(m, at_start=True)
+
+
+# Massless directions
+
+def test_massless_coordinate_has_no_inverse_mass_matrix():
+    """Upstream keeps the constraint rows in one matrix and is right here;
+    every formula with an inverse of ``M`` has nothing to invert."""
+    m = model('massless_coordinate')
+    upstream = m.form(LagrangesMethod)
+    with pytest.raises(NonInvertibleMatrixError):
+        upstream.mass_matrix[:, :3].inv()
+    values = ready.admissible(m, 1)
+    wanted = ready.independent(m, values)
+    assert ready.disagreement(
+        ready.upstream(upstream, values), wanted) < TOLERANCE
+
+    method = m.form(UdwadiaKalabaMethod)
+    right(m, method, at_start=True)
+    assert ready.disagreement(ready.ours(method, values),
+                              ready.known(m, values)) < TOLERANCE
+
+
+def test_quaternion_top_upstream_is_silently_wrong():
+    """A direction without inertia that does not look so: the pivot of
+    ``rhs()`` is zero, but only after simplification."""
+    m = model('quaternion_top_lagrange')
+    upstream = m.form(LagrangesMethod)
+    for seed in (1, 2):
+        values = ready.admissible(m, seed)
+        wanted = ready.independent(m, values)
+        solved, = ready.evaluate([upstream.rhs()], ready.floats(values))
+        n = len(m.coordinates)
+        found = dict(zip(wanted, solved[n:2*n, 0]))
+        assert not ready.disagreement(found, wanted) < 0.1
+    right(m, at_start=True)
+
+
+# Nonlinear and acceleration-level rows
+
+def test_constant_speed_upstream_raises():
+    m = model('constant_speed_particle')
+    with pytest.raises(NonlinearError):
+        m.form(KanesMethod)
+    method = m.form(UdwadiaKalabaMethod)
+    right(m, method, at_start=True)
+    values = ready.admissible(m, 1)
+    assert ready.disagreement(ready.ours(method, values),
+                              ready.known(m, values)) < TOLERANCE
+
+
+def test_appell_hamel_upstream_depends_on_the_version():
+    m = model('appell_hamel')
+    try:
+        upstream = m.form(LagrangesMethod)
+    except NonlinearError:
+        pass
+    else:
+        values = ready.admissible(m, 1)
+        assert ready.disagreement(
+            ready.upstream(upstream, values),
+            ready.independent(m, values)) < TOLERANCE
+    right(m)
+
+
+@pytest.mark.parametrize('name, word', [
+    ('acceleration_level', 'acceleration_constraints'),
+    ('bead_on_circle', 'nonideal_forces')])
+def test_words_that_upstream_does_not_know(name, word):
+    m = model(name)
+    with pytest.raises(TypeError, match=word):
+        m.form(LagrangesMethod)
+    right(m, at_start=True)
+
+
+@pytest.mark.slow
+def test_bicycle_upstream_is_silently_wrong_with_its_default_solver():
+    m = model('bicycle')
+    arguments = {key: value for key, value in m.arguments.items()
+                 if key != 'constraint_solver'}
+    values = ready.admissible(m, 1)
+    checked = ready.upstream(m.form(KanesMethod), values)
+    default = replace(m, arguments=arguments)
+    found = ready.upstream(default.form(KanesMethod), values)
+    assert not ready.disagreement(found, checked) < 1e-3
+    method = default.form(UdwadiaKalabaMethod)
+    assert ready.disagreement(ready.ours(method, values), checked) < 1e-10
