@@ -18,8 +18,10 @@ extensions = [
     'sphinx.ext.mathjax',
     'sphinx.ext.doctest',
     'sympy_docstrings',
+    'equation_names',
+    'gallery',
 ]
-exclude_patterns = ['ext']
+exclude_patterns = ['ext', 'examples']
 html_theme = 'alabaster'
 html_theme_options = {
     'description': 'Constrained equations of motion '
@@ -30,6 +32,7 @@ html_theme_options = {
 math_number_all = False
 math_eqref_format = '({number})'
 numfig = True
+math_numfig = False             # ext/equation_names.py numbers them
 
 # Docstrings
 

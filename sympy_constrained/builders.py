@@ -21,14 +21,15 @@ from .constraints import constraint_blocks
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError, raise_problems)
-from .graph import GraphBuilder, read
+from .graph import Graph, GraphBuilder, read
 from .graph.writing import nested
 from .kinematics import Kinematics, solve_kinematics
 from .kinetics import (
     axes_of_vector, from_bodies, from_lagrangian, motion_of, parse_loads)
 from .system import ConstrainedSystem, freeze
 
-__all__ = ['arguments_of', 'build_system', 'applied_forces']
+__all__ = ['arguments_of', 'bind_arguments', 'build_system',
+           'applied_forces', 'mass_centres', 'symbols_in_use']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -458,17 +459,41 @@ def geometric_row(kinematics, row, k):
     return ref, (location, direction)
 
 
-def applied_forces(system):
-    """Generalized applied forces of a system in Kane's shape, (o, 1)."""
+def kinematics_of(system):
+    """The kinematics of a system on a new builder."""
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u):
         builder.input(x, dynamic=True)
     _, outputs = system.graph.load(builder, ('rates',))
-    kinematics = Kinematics(builder, system.frame, system.q, system.u,
-                            [rate for rate, in outputs['rates']])
+    return Kinematics(builder, system.frame, system.q, system.u,
+                      [rate for rate, in outputs['rates']])
+
+
+def applied_forces(system):
+    """Generalized applied forces of a system in Kane's shape, (o, 1)."""
+    kinematics = kinematics_of(system)
     blocks = from_bodies(kinematics, (), parse_loads(system.loads))
-    return Matrix([nested_expression(builder, ref)
+    return Matrix([nested_expression(kinematics.builder, ref)
                    for ref, in blocks['Q']])
+
+
+def mass_centres(system):
+    """Graph of the paths of the bodies, one output (3, 1) per body name.
+
+    Bodies whose position relative to a point at rest is not known, or that
+    cannot move, are left out.
+    """
+    kinematics = kinematics_of(system)
+    found = {}
+    for body in system.bodies:
+        origin, positions = kinematics.positions([body.masscenter])
+        at_rest = _compat.velocity(origin, system.frame) == 0
+        position = positions.get(body.masscenter)
+        if at_rest and position and kinematics.builder.depends_on(
+                position[0], *kinematics.q) | kinematics.builder.depends_on(
+                position[1], *kinematics.q):
+            found[body.name] = [[x] for x in position], 1
+    return Graph.freeze(kinematics.builder, found)
 
 
 def symbols_in_use(system):

@@ -19,8 +19,6 @@ shared depends on it, so a body without a position gets :math:`r = 0`.
 """
 from __future__ import annotations
 
-from . import _compat
-
 __all__ = ['CompositeRoute']
 
 
@@ -35,37 +33,9 @@ class CompositeRoute:
         self.assembly = assembly
         self.kinematics = assembly.kinematics
         self.builder = assembly.builder
-        self.frame = self.kinematics.frame
-        self.positions = self._positions(
-            [body.masscenter for body in bodies])
+        self.positions = self.kinematics.positions(
+            [body.masscenter for body in bodies])[1]
         self.inertias, self.wrenches, self.twists = [], [], []
-
-    def _positions(self, centres):
-        """Positions of all points connected to the first mass centre."""
-        g, found = self.builder, {}
-        if not centres:
-            return found
-        start = centres[0]
-        queue, reached = [start], {start}
-        for here in queue:
-            for there in _compat.positions(here):
-                if there not in reached:
-                    reached.add(there)
-                    queue.append(there)
-        origin = next((point for point in queue if _compat.velocity(
-            point, self.frame) == 0), start)
-        oriented = self.kinematics.oriented
-        found[origin] = (0, 0, 0)
-        queue = [origin]
-        for here in queue:
-            for there, vector in _compat.positions(here).items():
-                if there in found or any(
-                        frame not in oriented for _, frame in vector.args):
-                    continue
-                edge = self.kinematics.measure(vector, self.frame)
-                found[there] = tuple(map(g.sub, found[here], edge))
-                queue.append(there)
-        return found
 
     def add(self, mass, point, v, force, inertia, w, torque):
         """Add a body: its inertia and wrench in the inertial axes.

@@ -89,7 +89,11 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
         else:
             right = g.sub(right, g.mul(alpha, phi))
         b.append([right])
-        if not any(A[-1]) and not problems:
+        # A holonomic row that the kinematics keep by themselves (the norm
+        # of a quaternion) stays: it is needed for consistent states.
+        kept_anyway = k < len(holonomic) and not phi and g.depends_on(
+            holonomic[k], *kinematics.q)
+        if not any(A[-1]) and not kept_anyway and not problems:
             problems.append(vanishing_row(k, len(holonomic)))
     if acceleration:
         accelerations = kinematics.declare_accelerations(u)

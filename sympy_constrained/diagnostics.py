@@ -7,6 +7,7 @@ Gauss-Newton steps at 30 digits.
 """
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from random import Random
 
@@ -20,7 +21,8 @@ __all__ = ['ConstraintReport', 'constraint_report', 'admissible_values']
 
 DIGITS = 30
 DEPENDENT = mp.mpf('1e-9')      # of a normalised row, to count as zero
-ATTEMPTS, STEPS, POINTS = 40, 60, 3
+ATTEMPTS, STEPS = 40, 60
+POINTS, MOST_POINTS = 3, 12
 
 
 @dataclass(frozen=True)
@@ -230,31 +232,61 @@ def constraint_report(system, sample=None, inconsistent='error'):
     """
     system = getattr(system, 'system', system)
     n, o, m = system.counts
-    best, points = None, []
+    found = []
     with mp.workdps(DIGITS):
-        for seed in range(POINTS):
-            values = admissible_values(system, sample, seed)
-            points.append(values)
-            out = system.graph.evaluate(values, ('A', 'b', 'M'), mp)
-            basis, extended = orthonormal_rows(out['A'])
-            kept = tuple(k for k, _ in extended)
-            relations = dependencies(out['A'], basis, extended)
-            if inconsistent == 'error':
-                check_consistency(system, out, relations)
-            whole, _ = orthonormal_rows([*out['A'], *out['M']])
-            if best is None or len(kept) > len(best[0]):
-                best = kept, relations, len(whole) == o
-    kept, relations, determined = best
-    if not determined:
+        for seed in range(MOST_POINTS):
+            found.append(examine(system, sample, seed, inconsistent))
+            mobile = [point for point in found if point.mobile]
+            if len(mobile) == POINTS:
+                break
+        # Assemblies that cannot move say nothing about motions.
+        points = mobile or found[:POINTS]
+        best = max(points, key=lambda point: len(point.kept))
+    ranks = sorted({len(point.kept) for point in points})
+    if len(ranks) > 1:
+        warnings.warn(
+            f"The constraints have rank {ranks[0]} at some states that "
+            f"satisfy them and rank {ranks[-1]} at others, so the mechanism "
+            "can be assembled in different ways. The largest is taken; pass "
+            "`sample={symbol: number, ...}` with values near the motion "
+            "that is meant.", stacklevel=2)
+    if not best.determined:
         raise MissingIngredientError(
             "The model does not determine the accelerations: the mass matrix "
             "and the constraints together have lower rank than there are "
             f"speeds ({o}). Some direction has neither mass nor a "
             "constraint; give it one of the two, or remove its coordinate.")
     return ConstraintReport(
-        len(kept), kept, tuple(k for k in range(m) if k not in kept),
+        len(best.kept), best.kept,
+        tuple(k for k in range(m) if k not in best.kept),
         {k: {i: float(c) for i, c in used.items()}
-         for k, used in relations.items()}, determined, tuple(points))
+         for k, used in best.relations.items()},
+        best.determined, tuple(point.values for point in points))
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found at one state."""
+
+    values: dict
+    kept: tuple
+    relations: dict
+    determined: bool
+    mobile: bool
+
+
+def examine(system, sample, seed, inconsistent):
+    """Independent rows and relations at one admissible state."""
+    o = len(system.u)
+    values = admissible_values(system, sample, seed)
+    out = system.graph.evaluate(values, ('A', 'b', 'M'), mp)
+    basis, extended = orthonormal_rows(out['A'])
+    kept = tuple(k for k, _ in extended)
+    relations = dependencies(out['A'], basis, extended)
+    if inconsistent == 'error':
+        check_consistency(system, out, relations)
+    whole, _ = orthonormal_rows([*out['A'], *out['M']])
+    return Examined(values, kept, relations, len(whole) == o, len(kept) < o)
 
 
 def dependencies(rows, basis, extended):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import _compat
 from .errors import KinematicsError
 from .graph import Derivation, gradient, read, substitute, time_derivative
+from .graph.builder import INPUT
 from .graph.linalg import lu_solve
 
 __all__ = ['Kinematics', 'solve_kinematics']
@@ -69,8 +70,9 @@ class Kinematics:
         found = []
         for k, order in [(k, 1) for k in self.u] + [(k, 2) for k in self.q]:
             symbol = g.inputs[g.nodes[k][1]].diff(g.time, order)
-            ref = g.bound.get(symbol)
-            if ref and symbol not in found and any(
+            ref = g.bound.get(symbol, 0)
+            is_input = ref > 0 and g.nodes[ref][0] == INPUT
+            if is_input and symbol not in found and any(
                     g.depends_on(r, ref) for r in refs):
                 found.append(symbol)
         return found
@@ -167,6 +169,36 @@ class Kinematics:
         return total
 
     # -- velocities ------------------------------------------------------
+
+    def positions(self, points):
+        """Positions of all points that are connected to the first one.
+
+        Returns
+        =======
+
+        origin : Point or None
+            A point at rest if there is one among them, else the first.
+        dict
+            Point -> position relative to the origin, in inertial axes.
+
+        """
+        if not points:
+            return None, {}
+        connected = list(self._tree(points[0], _compat.positions))
+        origin = next((point for point in connected if _compat.velocity(
+            point, self.frame) == 0), points[0])
+        found, queue = {origin: (0, 0, 0)}, [origin]
+        for here in queue:
+            for there, vector in _compat.positions(here).items():
+                if there in found or any(
+                        frame not in self.oriented
+                        for _, frame in vector.args):
+                    continue
+                found[there] = tuple(map(
+                    self.builder.sub, found[here],
+                    self.measure(vector, self.frame)))
+                queue.append(there)
+        return origin, found
 
     def angular_velocity(self, frame, axes):
         """Angular velocity of ``frame`` in the inertial frame."""

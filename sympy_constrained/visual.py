@@ -18,6 +18,8 @@ __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
 
 # Zero has no logarithm: smaller residuals are drawn at this value.
 FLOOR = 1e-17
+# More residuals are summed up by level.
+FEW_ROWS = 4
 # Longer legends would hide the lines; they go to the side.
 SHORT_LEGEND = 6
 
@@ -50,11 +52,9 @@ def plot(trajectory):
                                 layout='constrained', squeeze=False)
     for ax, (draw, options) in zip(axes.flat, panels):
         draw(trajectory, ax=ax, **options)
-        ax.label_outer()
     if len(panels) % 2:
         axes.flat[-1].set_axis_off()
-        axes[-2, -1].tick_params(labelbottom=True)
-        axes[-2, -1].set_xlabel('t')
+    _time_below(axes, len(panels))
     figure.suptitle(trajectory.message, fontsize='medium')
     return figure
 
@@ -80,7 +80,7 @@ def plot_states(trajectory, names=None, ax=None):
             layout='constrained', squeeze=False)
         for ax, group in zip(axes.flat, groups):
             plot_states(trajectory, group, ax)
-            ax.label_outer()
+        _time_below(axes, len(groups))
         return figure
     if names is None:
         names = trajectory.states
@@ -97,31 +97,39 @@ def plot_states(trajectory, names=None, ax=None):
 
 
 def plot_residuals(trajectory, ax=None):
-    """Absolute residuals of all constraints, on a logarithmic scale."""
-    columns = np.maximum(np.abs(trajectory.residuals), FLOOR).T
-    figure = _lines(trajectory, columns, trajectory.residual_names,
-                    'constraint residuals', ax)
+    """Absolute residuals of the constraints, on a logarithmic scale.
+
+    Of many constraints, the largest residual at each level.
+    """
+    rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
+    names = trajectory.residual_names
+    if len(rows) > FEW_ROWS:
+        holonomic = sum(f'rate of {name}' in names for name in names)
+        levels = [('position level', rows[:holonomic]),
+                  ('velocity level', rows[holonomic:])]
+        levels = [level for level in levels if len(level[1])]
+        names = [f'largest at {name}' for name, _ in levels]
+        rows = [values.max(axis=0) for _, values in levels]
+    figure = _lines(trajectory, rows, names, 'constraint residuals', ax)
     ax = ax or figure.axes[0]
     ax.set_yscale('log')
     return figure
 
 
 def plot_energy(trajectory, ax=None):
-    """Energy, work since the start, and the largest error of the balance."""
+    """Change of the energy beside the work done since the start."""
     if trajectory.energy is None:
         raise ValueError("`trajectory` carries no energy: it is not known "
                          "for the model.")
-    columns, labels = [trajectory.energy], ['energy']
+    columns = [trajectory.energy - trajectory.energy[:1]]
+    labels, title = ['change of energy'], 'energy balance'
     if trajectory.work is not None and trajectory.work.any():
         columns.append(trajectory.work)
-        labels.append('work since start')
-    figure = _lines(trajectory, columns, labels, 'energy', ax)
+        labels.append('work')
     error = trajectory.energy_error
     if error is not None:
-        ax = ax or figure.axes[0]
-        ax.set_title('energy, largest error '
-                     f'{np.abs(error).max(initial=0.):.1e}')
-    return figure
+        title += f', largest error {np.abs(error).max(initial=0.):.1e}'
+    return _lines(trajectory, columns, labels, title, ax)
 
 
 def plot_constraint_forces(trajectory, ax=None):
@@ -162,7 +170,7 @@ def plot_motion(points, ax=None):
     if not isinstance(points, Mapping):
         raise TypeError("`points` must map names to pairs of arrays, not be "
                         f"a {type(points).__name__}.")
-    figure, ax = _axes(ax, (6, 6))
+    figure, ax = _axes(ax, (7, 5))
     for name, (x, y) in points.items():
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         if x.ndim != 1 or x.shape != y.shape:
@@ -173,7 +181,7 @@ def plot_motion(points, ax=None):
         ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
         ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
     ax.set(xlabel='x', ylabel='y', title='paths, from open to full circle')
-    ax.set_aspect('equal', adjustable='datalim')
+    ax.set_aspect('equal', adjustable='box')
     ax.grid(alpha=0.3)
     _legend(ax, len(points))
     return figure
@@ -183,6 +191,15 @@ def _groups(trajectory):
     """Coordinates (and other states), then speeds."""
     speeds = [x for x in trajectory.states if x in trajectory.speeds]
     return [x for x in trajectory.states if x not in speeds], speeds
+
+
+def _time_below(axes, count):
+    """Numbers and name of the time axis only where no panel is below."""
+    columns = axes.shape[1]
+    for i, ax in enumerate(axes.flat[:count]):
+        last = i + columns >= count
+        ax.tick_params(labelbottom=last)
+        ax.set_xlabel('t' if last else '')
 
 
 def _axes(ax, size=(7, 3.5)):

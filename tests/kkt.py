@@ -12,8 +12,7 @@ from random import Random
 
 import mpmath
 from mpmath import mp
-from sympy import (
-    Derivative, Dummy, Matrix, Rational, lambdify, sympify, zeros)
+from sympy import Derivative, Matrix, Rational, Symbol, sympify, zeros
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Particle, dynamicsymbols
 
@@ -29,28 +28,41 @@ LARGE = mpmath.mpf(10)**-15
 def at(expression, values):
     """``expression`` (a scalar or a matrix) at ``values``, an mpmath matrix.
 
-    Every function, derivative and symbol that occurs must have a value; a
-    derivative is a variable of its own.
+    Every symbol, function and derivative that occurs must have a value; a
+    derivative is a variable of its own.  Shared parts are evaluated once, so
+    that large nested expressions are no harm.
     """
-    matrix = Matrix(expression) if hasattr(expression, 'shape') else (
+    matrix = expression if hasattr(expression, 'shape') else (
         Matrix([[expression]]))
-    if 0 in matrix.shape:
-        return mp.matrix(*matrix.shape)
-    names = dict(values)
-    missing = [a for a in matrix.atoms(Derivative) if a not in names]
-    plain = matrix.xreplace({k: sympify(0) for k in names
-                             if isinstance(k, Derivative)})
-    missing += [a for a in plain.atoms(AppliedUndef) if a not in names]
-    missing += [a for a in matrix.free_symbols if a not in names and a != t]
-    if missing:
-        raise ValueError(f"no value for {sorted(map(str, set(missing)))}")
-    dummies = {k: Dummy(f'd{i}') for i, k in enumerate(names)}
     with mp.workdps(WORK):
-        numbers = [number(v) for v in names.values()]
-        function = lambdify(list(dummies.values()), matrix.xreplace(dummies),
-                            'mpmath', cse=True)
-        result = function(*numbers)
-        return mp.matrix(result)
+        memo = {sympify(x): number(v) for x, v in dict(values).items()}
+        result = mp.matrix(*matrix.shape)
+        for i in range(matrix.rows):
+            for j in range(matrix.cols):
+                result[i, j] = evaluate(matrix[i, j], memo)
+        return result
+
+
+def evaluate(expression, memo):
+    if expression in memo:
+        return memo[expression]
+    if expression.is_Number or expression.is_NumberSymbol:
+        result = number(expression)
+    elif isinstance(expression, (Symbol, Derivative, AppliedUndef)):
+        raise ValueError(f"no value for {expression}")
+    else:
+        args = [evaluate(x, memo) for x in expression.args]
+        if expression.is_Add:
+            result = mp.fsum(args)
+        elif expression.is_Mul:
+            result = mp.fprod(args)
+        elif expression.is_Pow:
+            base, exponent = args
+            result = (mp.sqrt(base) if exponent == 0.5 else base**exponent)
+        else:
+            result = getattr(mp, expression.func.__name__)(*args)
+    memo[expression] = result
+    return result
 
 
 def number(value):

@@ -4,10 +4,11 @@ by this package and by a reference that shares nothing with either.
 from random import Random
 
 import numpy as np
+from mpmath import mp
 from sympy import Derivative, Dummy, Matrix, lambdify, sympify
 from sympy.core.function import AppliedUndef
 
-from kkt import Reference, at, t
+from kkt import WORK, Reference, at, number, t
 
 TIME = 0.7
 
@@ -75,15 +76,28 @@ def constants(model):
 def near_start(model, seed):
     """The start with its independent states moved a little, at random."""
     random = Random(f'{model.name} {seed}')
-    return {x: value + (x in model.fixed)*0.2*max(abs(value), 0.5)
-            * random.uniform(-1, 1) for x, value in model.start.items()}
+    return {x: value + (x in model.fixed)*random.uniform(-1, 1)
+            * (0.15*abs(value) or 0.1) for x, value in model.start.items()}
 
 
 def admissible(model, seed, ref=None):
     """Numbers for all symbols at a random state on the constraint set, good
-    to 60 digits."""
+    to 60 digits.
+
+    The independent states keep their values, so that Newton's method does not
+    run into the dead points of a linkage.
+    """
     ref = ref or rows(model)
-    return ref.admissible(constants(model), seed, near_start(model, seed))
+    with mp.workdps(WORK):
+        state = {x: number(value) for x, value in {
+            **constants(model), **near_start(model, seed)}.items()}
+    for residuals, states in ((ref.holonomic, model.coordinates),
+                              (ref.velocity, model.speeds)):
+        free = [x for x in states if x not in model.fixed]
+        if free:
+            with mp.workdps(WORK):
+                state = ref._newton(residuals, free, state)
+    return state
 
 
 def floats(values):

@@ -8,11 +8,11 @@ and the multipliers not: ``W`` is singular, its null vectors have multiplier
 components only.
 
 *The rank is decided once, on the constraint set, and carried.* A step away
-from the set a redundant row is not quite redundant: its singular value is of
-the size of the drift instead of zero, and so is the right side that it
-contributes. A solver that decides by machine precision at every step takes the
-quotient of the two for an equation. So a :class:`LinearSolver` keeps the
-nominal rank, and while it is used only watches it:
+from the set a redundant row is not quite redundant: what is left of it after
+the other rows are taken away is of the size of the drift instead of zero, and
+so is its right side. A solver that decides by machine precision at every step
+takes the quotient of the two for an equation. So a :class:`LinearSolver` keeps
+the nominal rank, and while it is used only watches it:
 
 * ``sigma_rank`` too small: a singular configuration, an error;
 * ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
@@ -48,13 +48,13 @@ from ..errors import (
 __all__ = ['LinearSolver', 'Solution', 'SingularEquationsError']
 
 # A state counts as singular below this reciprocal condition (scaled, nominal
-# rank): of the sixteen digits of a float not more than six are left then.
-SINGULAR = 1e-10
-# On the constraint set (to about 1e-13) singular values below this part of
-# the largest are zero, and a jump of at least GAP must separate them.
-NEGLIGIBLE, GAP = 1e-9, 1e3
+# rank): of the sixteen digits of a float not more than six are left then. On
+# the constraint set, singular values below this part of the largest are zero,
+# and a jump of at least GAP must separate them.
+SINGULAR, GAP = 1e-10, 1e3
 # sigma_(rank+1) above this, and above this many times the drift, is a rise.
-RISE, DRIFT_FACTOR = 1e-6, 1e2
+# (In the multiplier system it is of the order of the square of the drift.)
+RISE, DRIFT_FACTOR = 1e-8, 1e2
 # Below this the carried choice of rows is not good enough to be solved by LU.
 POOR_CHOICE = 1e-6
 # A null vector with a larger (scaled) part in the accelerations moves them.
@@ -323,7 +323,7 @@ def numerical_rank(sigma):
     if not len(sigma) or not sigma[0]:
         return 0
     ratio = np.maximum(sigma/sigma[0], len(sigma)*np.finfo(float).eps)
-    rank = int(np.sum(ratio > NEGLIGIBLE))
+    rank = int(np.sum(ratio > SINGULAR))
     if rank < len(sigma) and ratio[rank - 1] < GAP*ratio[rank]:
         raise ConstraintError(
             "The rank of the equations cannot be told: the scaled singular "

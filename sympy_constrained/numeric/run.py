@@ -41,7 +41,8 @@ class Run:
         self.size = len(x)
         self.on_set = on_set            # whether states are projected
         self.linear = compiled.linear_solver(self.t, x)
-        self.work = Work(compiled, span, x)
+        self.earlier = None             # the decision before the last one
+        self.work = Work(compiled, span, x, self.linear)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', 'holonomic', 'velocity',
                          *(['energy'] if compiled.has('energy') else []))
@@ -114,19 +115,21 @@ class Run:
             solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
         if solver.status == 'failed' or not np.isfinite(solver.y).all():
             raise self.failure()
-        t, y = solver.t, self.projected(solver.t, solver.y)
+        t, (y, drift) = solver.t, self.projected(solver.t, solver.y)
         crossed = self.events.crossed(t, y[:self.size])
-        end = None
+        path = end = None
         if crossed or self.is_due(t):
-            path = solver.dense_output()        # before y is replaced
+            # Before y is replaced and before a new rank changes the rates.
+            path = solver.dense_output()
+        self.watch(t, y, drift)
 
-            def state(s):
-                return y if s == t else self.projected(s, path(s))
+        def state(s):
+            return y if s == t else self.projected(s, path(s))[0]
 
-            if crossed:
-                end = self.events.locate(
-                    crossed, lambda s: state(s)[:self.size], t_old, t)
-            self.record_due(t if end is None else end, state)
+        if crossed:
+            end = self.events.locate(
+                crossed, lambda s: state(s)[:self.size], t_old, t)
+        self.record_due(t if end is None else end, state)
         if end is not None:
             self.finish_at(end, state(end))
         self.t = t
@@ -158,27 +161,25 @@ class Run:
         return due <= t if forward else due >= t
 
     def projected(self, t, y):
-        """The state on the constraint set, after a look at the rank."""
+        """The state on the constraint set, and how far from it it is."""
         if not np.isfinite(y).all():
             raise self.failure()
-        drift = 0.
-        if self.on_set:
-            correction = project(self.compiled, t, y[:self.size])
-            if not correction.is_within(OFF):
-                raise self.stopped(
-                    Reason.OFF_CONSTRAINTS, "the state could not be returned "
-                    "to the constraints (relative distance "
-                    f"{correction.relative:.0e})")
-            drift = correction.relative
-            y = np.append(correction.x, y[self.size:])
-        self.watch(t, y, drift)
-        return y
+        if not self.on_set:
+            return y, 0.
+        correction = project(self.compiled, t, y[:self.size])
+        if not correction.is_within(OFF):
+            raise self.stopped(
+                Reason.OFF_CONSTRAINTS, "the state could not be returned to "
+                "the constraints (relative distance "
+                f"{correction.relative:.0e})")
+        return np.append(correction.x, y[self.size:]), correction.relative
 
     def watch(self, t, y, drift):
         """Keep the rank decision valid; report a change."""
         if self.linear.kept is None:
             return
         x = y[:self.size]
+        contradiction = None
         try:
             if not self.on_set:
                 drift = distances(self.compiled, t, x).relative
@@ -188,18 +189,29 @@ class Run:
             if (found.rank == self.linear.rank
                     and condition > WORN*found.condition):
                 return
-            before = self.linear.rank
+        except InconsistentConstraintsError as error:
+            contradiction = error       # or the rank has begun to rise
+        except TROUBLE as trouble:
+            self.trouble = trouble
+            raise self.failure() from trouble
+        self.decide_again(t, x, contradiction)
+
+    def decide_again(self, t, x, contradiction):
+        """Decide the rank at a state where the old decision is in doubt."""
+        self.earlier = self.linear
+        try:
             self.linear = self.compiled.linear_solver(t, x)
         except TROUBLE as trouble:
             self.trouble = trouble
             raise self.failure() from trouble
-        except InconsistentConstraintsError as error:
-            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
-        if self.linear.rank != before:
-            change = RankChange(t, before, self.linear.rank)
+        if self.linear.rank != self.earlier.rank:
+            change = RankChange(float(t), self.earlier.rank, self.linear.rank)
             self.rank_changes.append(change)
             warn(f"The rank of the equations changed: {change}. Multipliers "
-                 "before and after are not comparable.", stacklevel=5)
+                 "before and after are not comparable.", stacklevel=6)
+        elif contradiction is not None:
+            raise self.stopped(Reason.CONTRADICTION, str(contradiction)
+                               ) from contradiction
 
     def checked_rates(self, t, y):
         rates = self.rates(t, y)
@@ -239,11 +251,12 @@ class Run:
             outputs = compiled.evaluate(self.recorded, t, x)
             drift = 0. if self.linear.kept is None else (
                 distances(compiled, t, x).relative)
-            found = self.linear.solve_all(
-                outputs['W'], outputs['r'][:, 0], drift)
+            found = self.solved(outputs['W'], outputs['r'][:, 0], drift)
         except TROUBLE as trouble:
             self.trouble = trouble
             raise self.failure() from trouble
+        except InconsistentConstraintsError as error:
+            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
         rates = np.concatenate(
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
@@ -257,6 +270,15 @@ class Run:
             'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
             'work': y[-1] if self.work.outputs else 0.,
             'rank': found.rank, 'condition': found.condition})
+
+    def solved(self, W, r, drift):
+        """The solution, for outputs before a change with the earlier rank."""
+        try:
+            return self.linear.solve_all(W, r, drift)
+        except SingularEquationsError:
+            if self.earlier is None:
+                raise
+            return self.earlier.solve_all(W, r, drift)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         """Everything recorded as arrays."""

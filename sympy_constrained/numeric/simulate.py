@@ -143,7 +143,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         raise SimulationError(
             f"{trajectory.message} The trajectory up to this point is in "
             "`error.trajectory`.", trajectory=trajectory,
-            time=run.t, reason=trajectory.reason)
+            time=float(run.t), reason=trajectory.reason)
     return trajectory
 
 

@@ -183,8 +183,3 @@ class Trajectory:
     def largest_residual(self) -> float:
         """The largest absolute residual of all rows and times."""
         return float(np.abs(self.residuals).max(initial=0.))
-
-    def plot(self):
-        """Overview figure; see :mod:`sympy_constrained.visual`."""
-        from ..visual import plot
-        return plot(self)

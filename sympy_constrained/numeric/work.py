@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .projection import project
+from .projection import project, size_of
 
 __all__ = ['Work']
 
@@ -23,8 +23,10 @@ class Work:
 
     with the power :math:`P` of known forces that have no potential. Ideal
     constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion,
-    servo constraints and other rows at acceleration level do work. Both
-    parts are integrated along with the motion only where they exist.
+    servo constraints, friction in constraints and some constraints that are
+    nonlinear in the speeds do work. Both parts are integrated along with the
+    motion only where they exist; whether constraints do work is tried out at
+    some states.
 
     Parameters
     ==========
@@ -33,6 +35,7 @@ class Work:
     t_span : tuple of float
     x : ndarray
         A consistent state at the start.
+    solver : LinearSolver
 
     Attributes
     ==========
@@ -44,8 +47,7 @@ class Work:
 
     """
 
-    def __init__(self, compiled, t_span, x):
-        self.compiled = compiled
+    def __init__(self, compiled, t_span, x, solver):
         self.known = compiled.has('energy') and compiled.has('power')
         self.outputs = ()
         if not self.known:
@@ -53,7 +55,7 @@ class Work:
         graph = compiled.equations.graph
         if any(map(any, graph.pattern('power'))):
             self.outputs += ('power',)
-        if compiled.has('A') and self._constraints_move(t_span, x):
+        if compiled.has('A') and constraints_work(compiled, t_span, x, solver):
             self.outputs += ('M', 'Q')
 
     def rate(self, outputs, speeds, accelerations):
@@ -65,26 +67,21 @@ class Work:
             power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
         return power
 
-    def _constraints_move(self, t_span, x):
-        """Whether admissible motions at some states meet ``A u != 0``."""
-        compiled = self.compiled
-        outputs = compiled.equations.graph.outputs
-        if outputs['A'][0] > outputs['velocity'][0]:
+
+def constraints_work(compiled, t_span, x, solver):
+    """Whether ``Q_c^T u`` differs from zero in some admissible motion."""
+    t0, t1 = t_span
+    index = compiled.u_index
+    size = size_of(x[index])
+    for i in (1, 2):
+        trial, t = x.copy(), t0 + (t1 - t0)*0.618/i
+        trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
+        try:
+            state = project(compiled, t, trial).x
+            forces = compiled.constraint_forces(t, state, solver=solver)
+        except ArithmeticError:         # no such state, or a singular one
+            continue
+        parts = forces*state[index]
+        if abs(parts.sum()) > POWERLESS*np.abs(parts).sum():
             return True
-        t0, t1 = t_span
-        size = max(1., np.abs(x[compiled.u_index]).max(initial=0.))
-        for i in (1, 2):
-            trial = x.copy()
-            trial[compiled.u_index] += size*np.cos(
-                2.4*i*(1 + np.arange(len(compiled.u_index))))
-            t = t0 + (t1 - t0)*0.618/i
-            try:
-                state = project(compiled, t, trial).x
-                A = compiled.evaluate(('A',), t, state)['A']
-            except ArithmeticError:
-                continue
-            u = state[compiled.u_index]
-            scale = np.abs(A)@np.abs(u)
-            if (np.abs(A@u) > POWERLESS*scale).any():
-                return True
-        return False
+    return False

@@ -92,7 +92,7 @@ def test_the_vocabulary_stays(name):
     assert Matrix(method.q) == Matrix(upstream.q)
     assert Matrix(method.u) == Matrix(upstream.u)
     assert method.frame == m.arguments.get('frame')
-    assert list(method.bodies) == list(upstream.bodies)
+    assert list(method.bodies or ()) == list(upstream.bodies or ())
     assert list(method.loads or ()) == list(upstream.loads or ())
     assert isinstance(method, KanesMethod)
     o = len(method.u)

@@ -1,0 +1,131 @@
+"""Generated functions against SymPy's own numbers."""
+import math
+
+import numpy as np
+import pytest
+from sympy import (
+    Float, Function, Heaviside, Max, Min, Piecewise, Rational, Symbol, asin,
+    atan2, besselj, cos, erf, exp, log, sign, sin, sqrt, symbols, sympify)
+from sympy.abc import x, y
+from sympy.utilities.lambdify import implemented_function
+
+from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.graph import Graph, GraphBuilder, read
+from sympy_constrained.numeric.generate import (
+    Expressions, Generated, NotFiniteError)
+
+
+def graph(*expressions):
+    builder = GraphBuilder()
+    rows = [[read(builder, sympify(e))] for e in expressions]
+    return Graph.freeze(builder, {'f': (rows, 1)})
+
+
+def generated(*expressions, inputs=(x, y), given=None):
+    arguments = {item: Symbol(f'x{i}') for i, item in enumerate(inputs)}
+    return Generated(graph(*expressions), ['f'], arguments, given or {})
+
+
+@pytest.mark.parametrize('expr', [
+    sin(x)*cos(y) + sin(x)/y, sqrt(x)*exp(-y) + log(x), atan2(y, x),
+    x**Rational(5, 3), Max(0, x - 1) + Min(x, y, 1), sign(y - 1)*abs(x),
+    Piecewise((x, x < y), (y**2, x < 2*y), (0, True)), Heaviside(x - y)*x,
+    besselj(0, x) + erf(y), Float('0.1')*x + Rational(1, 3)],
+    ids=str)
+def test_scalars_and_batches_agree_with_sympy(expr):
+    function = generated(expr)
+    points = np.array([(0.3, 0.7), (1.7, 0.4), (0.9, 0.9), (2.5, 1.5)])
+    expected = [float(expr.subs({x: a, y: b}).evalf(20)) for a, b in points]
+    one_by_one = [function.scalar(*point)['f'][0, 0] for point in points]
+    np.testing.assert_allclose(one_by_one, expected, rtol=1e-14, atol=1e-15)
+    batch = function.batch(4, *points.T)['f']
+    assert batch.shape == (4, 1, 1)
+    np.testing.assert_allclose(batch[:, 0, 0], expected, rtol=1e-14,
+                               atol=1e-15)
+
+
+def test_floats_keep_all_digits():
+    # lambdify alone prints 15 digits of a Float
+    value = generated(Float(1/3)*x).scalar(1., 0.)['f'][0, 0]
+    assert value == 1/3
+
+
+def test_constant_entries_are_filled_in():
+    outputs = generated(3, x, Rational(1, 7), 0)
+    np.testing.assert_array_equal(outputs.scalar(5., 0.)['f'][:, 0],
+                                  [3, 5, 1/7, 0])
+    np.testing.assert_array_equal(
+        outputs.batch(2, np.array([5., 6]), 0.)['f'][:, :, 0],
+        [[3, 5, 1/7, 0], [3, 6, 1/7, 0]])
+
+
+def test_unused_branches_may_have_no_value():
+    expr = Piecewise((sqrt(x), x > 0), (log(-x), x < -1), (0, True))
+    function = generated(expr, inputs=(x,))
+    assert function.scalar(4.)['f'][0, 0] == 2
+    assert function.scalar(0.)['f'][0, 0] == 0
+    assert function.scalar(-math.e)['f'][0, 0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize('expr, at', [
+    (1/x, 0.), (sqrt(x), -1.), (x**Rational(1, 3), -8.), (log(x), 0.),
+    (exp(x), 1e3), (asin(x), 2.), (Piecewise((1, x > 0)), -1.)], ids=str)
+def test_what_is_not_finite_is_an_error(expr, at):
+    function = generated(expr, inputs=(x,))
+    with pytest.raises(NotFiniteError, match='The outputs f are not finite'):
+        function.scalar(at)
+    with pytest.raises(NotFiniteError, match='f of state 1 are not') as error:
+        function.batch(2, np.array([0.5, at]))
+    assert error.value.outputs == ('f',) and error.value.state == 1
+
+
+def test_no_name_of_the_user_reaches_the_code():
+    x0, a0, f0, sine = symbols('x0 a0 f0 sin')
+    shared = (x0 + a0)**3
+    function = generated(shared*f0 + sin(shared)*sine,
+                         inputs=(sine, f0, a0, x0))
+    expected = 27*5 + math.sin(27)*7
+    assert function.scalar(7., 5., 1., 2.)['f'][0, 0] == pytest.approx(
+        expected, rel=1e-15)
+
+
+def test_given_inputs_are_computed_inside():
+    t, p = symbols('t p')
+    f = Function('f')(t)
+    function = generated(f**2 + x, inputs=(t, p, x),
+                         given={f: p*sin(t)})
+    assert function.scalar(0.5, 3., 1.)['f'][0, 0] == pytest.approx(
+        (3*math.sin(.5))**2 + 1, rel=1e-15)
+
+
+def test_functions_with_a_python_implementation():
+    f = implemented_function('f', lambda v: math.exp(v))
+    f0 = implemented_function('f0', lambda v: 10*v)
+    function = generated(f(x) + f(2*x)*f0(y))
+    expected = math.exp(.5) + math.exp(1)*10
+    assert function.scalar(.5, 1.)['f'][0, 0] == pytest.approx(expected)
+    batch = function.batch(2, np.array([.5, .5]), 1.)['f']
+    np.testing.assert_allclose(batch[:, 0, 0], expected)
+
+
+def test_errors_of_such_a_function_come_through():
+    def broken(value):
+        raise RuntimeError('no table entry')
+
+    with pytest.raises(RuntimeError, match='no table entry'):
+        generated(implemented_function('f', broken)(x)).scalar(1., 1.)
+
+
+def test_functions_without_a_number_are_named():
+    f = Function('friction')
+    with pytest.raises(UnsupportedFeatureError, match='known for friction'):
+        generated(f(x)*y).scalar(1., 1.)
+
+
+def test_expressions_share_their_parts():
+    from sympy import Matrix
+    matrix = Matrix([[sin(x)**2, sin(x)], [y, 3]])
+    function = Generated(Expressions(f=matrix), ['f'],
+                         {x: Symbol('x0'), y: Symbol('x1')}, {})
+    np.testing.assert_allclose(function.scalar(.5, 2.)['f'],
+                               [[math.sin(.5)**2, math.sin(.5)], [2, 3]])

@@ -1,0 +1,79 @@
+"""Symbols, names and numbers."""
+import numpy as np
+import pytest
+from sympy import I, Symbol, pi, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained.numeric.names import Names, label
+
+q1, q2, u1 = dynamicsymbols('q1 q2 u1')
+names = Names((q1, q2, u1, q1.diff()), 'state')
+
+
+def test_labels_are_short():
+    assert [label(n) for n in names] == ['q1', 'q2', 'u1', "q1'"]
+    assert label(q1.diff().diff()) == "q1''"
+    assert label(Symbol('m_1')) == 'm_1'
+
+
+@pytest.mark.parametrize('key', [
+    q1.diff(), "q1'", 'Derivative(q1(t), t)', " q1' "])
+def test_an_object_is_found_by_itself_and_by_its_names(key):
+    assert names.index(key) == 3
+
+
+def test_a_name_of_two_objects_is_refused():
+    both = Names((q1, Symbol('q1')), 'state')
+    assert both.index(Symbol('q1')) == 1
+    with pytest.raises(KeyError, match="'q1' names 2 objects"):
+        both.index('q1')
+
+
+def test_a_near_name_is_proposed():
+    with pytest.raises(KeyError, match="'q12' is no state; did you mean q"):
+        names.index('q12')
+    with pytest.raises(KeyError, match='known: q1, q2, u1'):
+        names.index('omega')
+
+
+def test_values_come_by_mapping_or_in_order():
+    expected = [np.pi, 2, 3, 4]
+    mapping = {q1: pi, 'q2': 2, u1: np.float64(3), "q1'": 4}
+    np.testing.assert_array_equal(names.vector(mapping, 'start'), expected)
+    np.testing.assert_array_equal(names.vector(expected, 'start'), expected)
+    np.testing.assert_array_equal(
+        names.vector({u1: 5}, 'start', default=[1, 1, 1, 1]), [1, 1, 5, 1])
+
+
+@pytest.mark.parametrize('value, text', [
+    (1j, '1j is not a real number'), (I, 'I is not a real number'),
+    (np.complex128(1), '.* is not a real number'),
+    (np.nan, 'nan is not finite'), (np.inf, 'inf is not finite'),
+    (symbols('a'), 'a is not a real number'),
+    ('3', "'3' is not a real number"), (None, 'None is not a real number')])
+def test_what_is_no_number_is_named(value, text):
+    with pytest.raises(ValueError, match=f'`start`: q2: {text}'):
+        names.vector({q1: 0, q2: value, u1: 0, q1.diff(): 0}, 'start')
+
+
+def test_all_mistakes_of_a_mapping_are_told_at_once():
+    with pytest.raises(ValueError) as error:
+        names.vector({q1: 1j, 'q1': 1, 'w': 1}, 'start')
+    for text in ('q1: 1j', 'q1 is given twice', "'w' is no state",
+                 "no value for q2, u1, q1'"):
+        assert text in str(error.value)
+
+
+def test_sequences_are_checked():
+    with pytest.raises(ValueError, match='has 3 values for 4 states'):
+        names.vector([1, 2, 3], 'start')
+    with pytest.raises(TypeError, match='`start` must be a mapping'):
+        names.vector(3, 'start')
+    with pytest.raises(ValueError, match='`start`: 1j is not a real'):
+        names.vector([1, 2, 3, 1j], 'start')
+
+
+def test_one_key_may_stand_for_a_list():
+    assert names.indices(q2, 'fixed') == names.indices('q2', 'fixed') == [1]
+    with pytest.raises(ValueError, match="`fixed`: 'a' is no state.*'b' is"):
+        names.indices(['a', q1, 'b'], 'fixed')
