@@ -73,53 +73,88 @@ def constants(model):
     return values
 
 
-def near_start(model, seed):
+def near_start(model, seed, spread=0.15):
     """The start with its independent states moved a little, at random."""
     random = Random(f'{model.name} {seed}')
-    return {x: value + (x in model.fixed)*random.uniform(-1, 1)
-            * (0.15*abs(value) or 0.1) for x, value in model.start.items()}
+    return {x: value + (x in model.fixed)*random.uniform(-1, 1)*spread
+            * (abs(value) or 0.7) for x, value in model.start.items()}
+
+
+class Admissible:
+    """Random states on the constraint set of a model, good to 60 digits.
+
+    The independent states keep their values, so that Newton's method does not
+    run into the dead points of a linkage; where they are out of its reach,
+    they are moved less.
+    """
+
+    def __init__(self, model, ref=None):
+        ref = ref or rows(model)
+        self.model = model
+        self.names = [*constants(model), *model.start]
+        self.steps = []
+        for residuals, states in ((ref.holonomic, model.coordinates),
+                                  (ref.velocity, model.speeds)):
+            free = [x for x in states if x not in model.fixed]
+            if free and residuals:
+                self.steps.append((free, compiled(
+                    [residuals, residuals.jacobian(free)], self.names,
+                    'mpmath')))
+
+    def __call__(self, seed):
+        for attempt in range(6):
+            start = near_start(self.model, seed, 0.15/2**attempt)
+            with mp.workdps(WORK):
+                state = {x: number(value) for x, value in {
+                    **constants(self.model), **start}.items()}
+                if all(self.settle(state, *step) for step in self.steps):
+                    return state
+        raise ArithmeticError(
+            f'no admissible state of {self.model.name} was found')
+
+    def settle(self, state, free, function):
+        """Newton steps of least norm, in place; whether they arrived."""
+        for _ in range(50):
+            residual, jacobian = map(mp.matrix, function(
+                *(state[x] for x in self.names)))
+            if mp.norm(residual, mp.inf) < mp.mpf(10)**-62:
+                return True
+            u, s, v = mp.svd_r(jacobian)
+            inverse = [1/x if x > mp.mpf(10)**-12*max(s) else 0 for x in s]
+            for x, d in zip(free, v.T*(mp.diag(inverse)*(u.T*residual))):
+                state[x] -= d
+        return False
 
 
 def admissible(model, seed, ref=None):
-    """Numbers for all symbols at a random state on the constraint set, good
-    to 60 digits.
-
-    The independent states keep their values, so that Newton's method does not
-    run into the dead points of a linkage.
-    """
-    ref = ref or rows(model)
-    with mp.workdps(WORK):
-        state = {x: number(value) for x, value in {
-            **constants(model), **near_start(model, seed)}.items()}
-    for residuals, states in ((ref.holonomic, model.coordinates),
-                              (ref.velocity, model.speeds)):
-        free = [x for x in states if x not in model.fixed]
-        if free:
-            with mp.workdps(WORK):
-                state = ref._newton(residuals, free, state)
-    return state
+    """Numbers for all symbols at one random admissible state."""
+    return Admissible(model, ref)(seed)
 
 
 def floats(values):
     return {x: float(value) for x, value in values.items()}
 
 
-def evaluate(expressions, values):
-    """SymPy matrices at float values, as arrays."""
-    names = {x: Dummy(f'd{i}') for i, x in enumerate(values)}
-    # Derivatives first: replacing q alone would spoil q'.
-    ordered = sorted(names, key=lambda x: -isinstance(x, Derivative))
+def compiled(expressions, names, module):
+    """A function of the values of ``names`` that gives SymPy matrices."""
+    dummies = {x: Dummy(f'd{i}') for i, x in enumerate(names)}
     matrices = []
     for expression in expressions:
         matrix = Matrix(expression)
+        # Derivatives first: replacing q alone would spoil q'.
         for kind in (True, False):
             matrix = matrix.xreplace({
-                x: names[x] for x in ordered
+                x: d for x, d in dummies.items()
                 if isinstance(x, Derivative) is kind})
         left = matrix.atoms(AppliedUndef, Derivative)
         assert not left, f'no value for {left}'
         matrices.append(matrix)
-    function = lambdify(list(names.values()), matrices, 'numpy', cse=True)
+    return lambdify(list(dummies.values()), matrices, module, cse=True)
+
+
+def evaluate(expressions, values):
+    """SymPy matrices at float values, as arrays."""
+    function = compiled(expressions, list(values), 'numpy')
     # Numbers of NumPy, so that a division by zero gives nan.
     with np.errstate(all='ignore'):
         return [np.array(x, dtype=float)
@@ -133,16 +168,31 @@ def independent(model, values, ref=None):
     return {u.diff(t): float(a) for u, a in zip(ref.u, solution.acceleration)}
 
 
+class Upstream:
+    """Accelerations by a formed upstream method, compiled once."""
+
+    def __init__(self, method, names):
+        self.method, self.names = method, list(names)
+        self.function = compiled(
+            [method.mass_matrix_full, method.forcing_full], self.names,
+            'numpy')
+
+    def __call__(self, values):
+        """Derivative of a speed -> acceleration."""
+        with np.errstate(all='ignore'):
+            M, F = (np.array(x, dtype=float) for x in self.function(
+                *(np.float64(values[x]) for x in self.names)))
+        try:
+            rates = np.linalg.solve(M, F)[:, 0]
+        except np.linalg.LinAlgError:
+            rates = np.full(len(F), np.nan)
+        n = len(self.method.q)
+        return {u.diff(t): a for u, a in zip(self.method.u, rates[n:])}
+
+
 def upstream(method, values):
     """Derivative of a speed -> acceleration, by a formed upstream method."""
-    values = floats(values)
-    M, F = evaluate([method.mass_matrix_full, method.forcing_full], values)
-    try:
-        rates = np.linalg.solve(M, F)[:, 0]
-    except np.linalg.LinAlgError:
-        rates = np.full(len(F), np.nan)
-    n = len(method.q)
-    return {u.diff(t): a for u, a in zip(method.u, rates[n:])}
+    return Upstream(method, values)(values)
 
 
 def ours(method, values):

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import overload
 
-from sympy import (
-    ImmutableDenseMatrix, Matrix, diag, eye, zeros)
+from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye, zeros
 from sympy.physics.mechanics import Force, Torque, dynamicsymbols
 from sympy.physics.mechanics.linearize import Linearizer
-from sympy.physics.vector import Point
+from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
 from ..builders import (
@@ -37,6 +37,21 @@ class ConstrainedMethod(_compat.MethodBase):
 
     #: keyword arguments of ``build_system`` that a method accepts
     options = ('stabilization', 'potential_energy')
+
+    @overload
+    def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
+                 q_dependent=None, configuration_constraints=None,
+                 u_dependent=None, velocity_constraints=None,
+                 acceleration_constraints=None, u_auxiliary=None,
+                 bodies=None, forcelist=None, explicit_kinematics=True,
+                 kd_eqs_solver='LU', constraint_solver='LU',
+                 nonholonomic_constraints=None, **options) -> None: ...
+
+    @overload
+    def __init__(self, Lagrangian: Expr, qs, forcelist=None, bodies=None,
+                 frame: ReferenceFrame | None = None, hol_coneqs=None,
+                 nonhol_coneqs=None, *, acceleration_constraints=None,
+                 **options) -> None: ...
 
     def __init__(self, *args, **kwargs):
         self._options = {name: kwargs.pop(name) for name in self.options

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from sympy import Matrix, MatrixBase, Symbol
+from sympy import Dummy, Matrix, MatrixBase, Symbol
 from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError
@@ -111,7 +111,9 @@ class Evaluator:
         names = tuple(names)
         function = self._functions.get(names)
         if function is None:
-            function = self._generated(self.equations.graph, names)
+            function = BACKENDS[self.backend](
+                self.equations.graph, names, self._arguments(),
+                self.inputs.given)
             self._functions[names] = function
         return self._call(function, t, x, p)
 
@@ -119,16 +121,21 @@ class Evaluator:
         """A SymPy expression or matrix as a function of ``(t, x, p)``."""
         is_matrix = isinstance(expr, MatrixBase)
         matrix = Matrix(expr) if is_matrix else Matrix([expr])
-        known = {*self.states, *self.constants, self.equations.t,
-                 *self.equations.specifieds}
-        rest = matrix.xreplace(dict.fromkeys(known, Symbol('known')))
-        strange = (rest.free_symbols - {Symbol('known')}) | {
-            f for f in rest.atoms(AppliedUndef) if not hasattr(f, '_imp_')}
+        arguments = self._arguments()
+        # Stand-ins keep cse from looking for shared parts inside of states.
+        known = {item: Dummy() for item in (*arguments, *self.inputs.given)}
+        matrix = matrix.xreplace(known)
+        strange = (matrix.free_symbols - set(known.values())) | {
+            f for f in matrix.atoms(AppliedUndef) if not hasattr(f, '_imp_')}
         if strange:
             raise ValueError(
                 f"`expr` contains {', '.join(sorted(map(str, strange)))}, "
                 "which is no state, constant or input of the equations.")
-        function = self._generated(Expressions(value=matrix), ('value',))
+        function = BACKENDS[self.backend](
+            Expressions(value=matrix), ('value',),
+            {known[item]: symbol for item, symbol in arguments.items()},
+            {known[item]: given.xreplace(known)
+             for item, given in self.inputs.given.items()})
 
         def value(t, x, p=None):
             result = self._call(function, t, x, p)['value']
@@ -136,14 +143,14 @@ class Evaluator:
 
         return value
 
-    def _generated(self, graph, names):
+    def _arguments(self):
+        """SymPy object -> its symbol in generated code, in order."""
         arguments = {self.equations.t: Symbol('t')}
         for letter, items in (('x', self.states), ('p', self.constants),
                               ('r', self.inputs.called)):
             for i, item in enumerate(items):
                 arguments[item] = Symbol(f'{letter}{i}')
-        return BACKENDS[self.backend](graph, names, arguments,
-                                      self.inputs.given)
+        return arguments
 
     def _call(self, function, t, x, p):
         try:

@@ -102,16 +102,17 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
 def _from_guess(compiled, t, start, p, free):
     """Project the guess, or states beside it if it is a bad start."""
     count = compiled.equations.graph.outputs['holonomic'][0]
-    result = project(compiled, t, start, p, free)
+    best = project(compiled, t, start, p, free)
     for offset in OFFSETS:
-        if result.is_within(TOLERANCE):
+        if best.is_within(TOLERANCE):
             break
-        unmet = result.distances > TOLERANCE*size_of(result.x)
+        unmet = best.distances > TOLERANCE*size_of(best.x)
         moving = free[0] if unmet[:count].any() else free[1]
         trial = start.copy()
         trial[moving] += offset*np.cos(2.4*(1. + moving))
         result = project(compiled, t, trial, p, free)
-    return result
+        best = min(best, result, key=lambda found: found.relative)
+    return best
 
 
 def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):

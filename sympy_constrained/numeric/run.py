@@ -1,25 +1,24 @@
-"""One integration step by step: projection, rank watch, events, records."""
+"""One integration, step by step: projection, events, records."""
 from __future__ import annotations
 
-from warnings import warn
+from contextlib import contextmanager
 
 import numpy as np
 
-from ..errors import InconsistentConstraintsError
+from ..errors import (
+    ConstrainedDynamicsError, InconsistentConstraintsError)
 from .events import Events
 from .generate import NotFiniteError
 from .linear import SingularEquationsError
-from .projection import distances, project
-from .trajectory import RankChange, Reason, Trajectory
+from .projection import project
+from .rank import CarriedRank
+from .trajectory import Reason, Trajectory
 from .work import Work
 
 __all__ = ['Run']
 
 # Relative distance from the constraints at which a projection has failed.
 OFF = 1e-8
-# The carried choice of independent rows is made anew when its condition is
-# worse than that of all rows by this factor.
-WORN = 1e-3
 
 TROUBLE = (SingularEquationsError, NotFiniteError)
 
@@ -40,14 +39,12 @@ class Run:
         self.t, self.start = span[0], x
         self.size = len(x)
         self.on_set = on_set            # whether states are projected
-        self.linear = compiled.linear_solver(self.t, x)
-        self.earlier = None             # the decision before the last one
-        self.work = Work(compiled, span, x, self.linear)
+        self.rank = CarriedRank(compiled, self.t, x)
+        self.work = Work(compiled, span, x, self.rank.solver)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', 'holonomic', 'velocity',
                          *(['energy'] if compiled.has('energy') else []))
         self.events = Events(events, self.t, x)
-        self.rank_changes: list[RankChange] = []
         self.rows: list[dict] = []      # what Trajectory has, per output
         self.next_output = 0
         self.trouble: Exception | None = None
@@ -65,7 +62,7 @@ class Run:
             return np.full_like(y, np.nan)
         try:
             outputs = self.compiled.evaluate(self.names, t, x)
-            z, _ = self.linear.solve(outputs['W'], outputs['r'][:, 0])
+            z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
         except TROUBLE as trouble:
             self.trouble = trouble
             return np.full_like(y, np.nan)
@@ -84,7 +81,8 @@ class Run:
         solver, steps = None, 0
         reason, message = Reason.END, Reason.END.value
         try:
-            self.watch(self.t, y, 0.)
+            with self.stopping():
+                self.rank.watch(self.t, self.start)
             self.checked_rates(self.t, y)
             if self.times is None or self.times[0] == self.t:
                 self.record(self.t, y)
@@ -121,7 +119,8 @@ class Run:
         if crossed or self.is_due(t):
             # Before y is replaced and before a new rank changes the rates.
             path = solver.dense_output()
-        self.watch(t, y, drift)
+        with self.stopping():
+            self.rank.watch(t, y[:self.size], drift)
 
         def state(s):
             return y if s == t else self.projected(s, path(s))[0]
@@ -161,11 +160,11 @@ class Run:
         return due <= t if forward else due >= t
 
     def projected(self, t, y):
-        """The state on the constraint set, and how far from it it is."""
+        """The state on the constraint set, and how far it still is."""
         if not np.isfinite(y).all():
             raise self.failure()
         if not self.on_set:
-            return y, 0.
+            return y, None
         correction = project(self.compiled, t, y[:self.size])
         if not correction.is_within(OFF):
             raise self.stopped(
@@ -174,45 +173,6 @@ class Run:
                 f"{correction.relative:.0e})")
         return np.append(correction.x, y[self.size:]), correction.relative
 
-    def watch(self, t, y, drift):
-        """Keep the rank decision valid; report a change."""
-        if self.linear.kept is None:
-            return
-        x = y[:self.size]
-        contradiction = None
-        try:
-            if not self.on_set:
-                drift = distances(self.compiled, t, x).relative
-            W, r = self.compiled.matrices(t, x)
-            found = self.linear.solve_all(W, r, drift)
-            _, condition = self.linear.solve(W, r)
-            if (found.rank == self.linear.rank
-                    and condition > WORN*found.condition):
-                return
-        except InconsistentConstraintsError as error:
-            contradiction = error       # or the rank has begun to rise
-        except TROUBLE as trouble:
-            self.trouble = trouble
-            raise self.failure() from trouble
-        self.decide_again(t, x, contradiction)
-
-    def decide_again(self, t, x, contradiction):
-        """Decide the rank at a state where the old decision is in doubt."""
-        self.earlier = self.linear
-        try:
-            self.linear = self.compiled.linear_solver(t, x)
-        except TROUBLE as trouble:
-            self.trouble = trouble
-            raise self.failure() from trouble
-        if self.linear.rank != self.earlier.rank:
-            change = RankChange(float(t), self.earlier.rank, self.linear.rank)
-            self.rank_changes.append(change)
-            warn(f"The rank of the equations changed: {change}. Multipliers "
-                 "before and after are not comparable.", stacklevel=6)
-        elif contradiction is not None:
-            raise self.stopped(Reason.CONTRADICTION, str(contradiction)
-                               ) from contradiction
-
     def checked_rates(self, t, y):
         rates = self.rates(t, y)
         if not np.isfinite(rates).all():
@@ -220,6 +180,19 @@ class Run:
         return rates
 
     # -- ends ------------------------------------------------------------
+
+    @contextmanager
+    def stopping(self):
+        """Turn what equations may raise into the end of the run."""
+        try:
+            yield
+        except TROUBLE as trouble:
+            self.trouble = trouble
+            raise self.failure() from trouble
+        except InconsistentConstraintsError as error:
+            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+        except ConstrainedDynamicsError as error:       # no rank, no motion
+            raise self.stopped(Reason.SINGULAR, str(error)) from error
 
     def failure(self):
         """The reason why the integrator gave up."""
@@ -247,16 +220,10 @@ class Run:
     def record(self, t, y):
         """Add an output: everything a trajectory tells about a state."""
         compiled, x = self.compiled, y[:self.size]
-        try:
+        with self.stopping():
             outputs = compiled.evaluate(self.recorded, t, x)
-            drift = 0. if self.linear.kept is None else (
-                distances(compiled, t, x).relative)
-            found = self.solved(outputs['W'], outputs['r'][:, 0], drift)
-        except TROUBLE as trouble:
-            self.trouble = trouble
-            raise self.failure() from trouble
-        except InconsistentConstraintsError as error:
-            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+            found = self.rank.solve_all(
+                outputs['W'], outputs['r'][:, 0], t, x)
         rates = np.concatenate(
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
@@ -270,15 +237,6 @@ class Run:
             'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
             'work': y[-1] if self.work.outputs else 0.,
             'rank': found.rank, 'condition': found.condition})
-
-    def solved(self, W, r, drift):
-        """The solution, for outputs before a change with the earlier rank."""
-        try:
-            return self.linear.solve_all(W, r, drift)
-        except SingularEquationsError:
-            if self.earlier is None:
-                raise
-            return self.earlier.solve_all(W, r, drift)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         """Everything recorded as arrays."""
@@ -306,4 +264,4 @@ class Run:
                                compiled.parameters().tolist())),
             reason=reason, message=message,
             events=tuple(self.events.found),
-            rank_changes=tuple(self.rank_changes), statistics=statistics)
+            rank_changes=tuple(self.rank.changes), statistics=statistics)

@@ -243,15 +243,23 @@ def test_nonideal_split_and_power(name, solver):
 
 
 @regular
-def test_multipliers_of_a_nonideal_system_give_its_ideal_forces(name):
+def test_multipliers_of_a_nonideal_system_are_those_of_its_motion(name):
+    """M u' = F + C + A^T lam, so that Q_c = C + A^T lam."""
     case = CASES[name]()
     C = Matrix([1, -2, 3])
     method = case.method(nonideal_forces=C)
     for seed in SEEDS:
         values = case.point(seed)
-        A = at(method.constraint_matrix, values)
-        assert close(A.T*at(method.multipliers, values),
-                     at(method.ideal_constraint_forces, values))
+        M, F, A, b = case.reference.matrices(values)
+        c = at(C, values)
+        exact = solve(M, F + c, A, b)
+        lam = at(method.multipliers, values)
+        assert close(A.T*lam, exact.forces)
+        assert close(lam, exact.lam)
+        assert close(at(method.constraint_forces, values), c + A.T*lam)
+        z = mp.matrix([*at(method.acceleration, values), *lam])
+        assert close(at(method.kkt_matrix, values)*z,
+                     at(method.kkt_forcing, values))
 
 
 # (U6), (U7)

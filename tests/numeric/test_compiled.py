@@ -1,0 +1,353 @@
+"""Compiled equations: values, shapes, constants, pickling, messages."""
+import pickle
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import Matrix, sin, symbols
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, dynamicsymbols)
+
+from mechanisms import g, l, m, particle, t, x, y
+from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, InconsistentConstraintsError,
+    MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric.generate import NotFiniteError
+from sympy_constrained.numeric.linear import SingularEquationsError
+
+
+@pytest.fixture
+def states():
+    """Some admissible states of the pendulum, one per row."""
+    angle = np.array([-1.2, -0.3, 0.4, 2.0])
+    speed = np.array([0.5, -1.5, 0., 3.])
+    return np.column_stack([
+        2*np.cos(angle), 2*np.sin(angle),
+        -2*speed*np.sin(angle), 2*speed*np.cos(angle)])
+
+
+# -- values ---------------------------------------------------------------
+
+def test_the_pendulum_in_closed_form(pendulum, states):
+    """Case U-1 of the theory page, for phi = x^2 + y^2 - l^2."""
+    compiled = pendulum.compiled
+    for state in states:
+        q, u = state[:2], state[2:]
+        lam = 1.5*(9.81*q[1] - u@u)/(2*q@q)
+        rates = compiled.rhs(0, state)
+        np.testing.assert_allclose(rates[:2], u)
+        np.testing.assert_allclose(
+            rates[2:], 2*lam*q/1.5 - [0, 9.81], rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(compiled.accelerations(0, state),
+                                   rates[2:])
+        np.testing.assert_allclose(compiled.multipliers(0, state), [lam])
+        np.testing.assert_allclose(
+            compiled.constraint_forces(0, state), 2*lam*q, atol=1e-13)
+        assert compiled.energy(0, state) == pytest.approx(
+            0.75*u@u + 1.5*9.81*q[1])
+        assert compiled.power(0, state) == 0
+
+
+@pytest.mark.parametrize('name', [
+    'four_bar', 'rolling_disc', 'bicycle_whole', 'parallel_cranks',
+    'heavy_top', 'driven_pendulum', 'massless_coordinate'])
+def test_outputs_agree_with_fifty_digits(name):
+    """All outputs of the graph in floats and by mpmath."""
+    ready = model(name)
+    method = ready.form(UdwadiaKalabaMethod)
+    equations = method.equations_of_motion
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants},
+        inputs=dict(ready.inputs))
+    state = np.array([0.1 + float(ready.start[s]) for s in compiled.states])
+    names = list(equations.graph.outputs)
+    outputs = compiled.evaluate(names, 0.7, state)
+    with mpmath.workdps(50):
+        values = dict(zip(compiled.states, map(mpmath.mpf, state)))
+        values.update({c: mpmath.mpf(float(ready.parameters[c]))
+                       for c in compiled.constants})
+        values[equations.t] = mpmath.mpf(0.7)
+        for item, expr in ready.inputs.items():
+            for f in compiled.specifieds:
+                order = getattr(f, 'derivative_count', 0)
+                if f in (item, item.diff(equations.t, order)):
+                    values[f] = mpmath.mpf(float(
+                        expr.diff(equations.t, order).subs(equations.t, 0.7)))
+        exact = equations.graph.evaluate(values, names, mpmath.mp)
+    for name in names:
+        expected = np.array(exact[name], dtype=float).reshape(
+            outputs[name].shape)
+        np.testing.assert_allclose(
+            outputs[name], expected, rtol=1e-11,
+            atol=1e-13*max(1., np.abs(expected).max(initial=0.)))
+
+
+def test_redundant_rows_change_the_multipliers_only(pendulum, doubled,
+                                                    states):
+    for state in states:
+        np.testing.assert_allclose(doubled.compiled.rhs(0, state),
+                                   pendulum.compiled.rhs(0, state),
+                                   rtol=1e-12, atol=1e-12)
+        lam, = pendulum.compiled.multipliers(0, state)
+        np.testing.assert_allclose(doubled.compiled.multipliers(0, state),
+                                   [lam/10, 3*lam/10])
+
+
+def test_parallel_cranks_near_the_constraint_set(cranks):
+    """A drift of 1e-7 must not make the third row an equation."""
+    compiled, state = cranks.compiled, cranks.start
+    on_set = compiled.rhs(0, state)
+    for i in range(6):
+        off = state.copy()
+        off[i] += 1e-7
+        W, r = compiled.matrices(0, off)
+        assert np.linalg.matrix_rank(W) >= 5
+        np.testing.assert_allclose(compiled.rhs(0, off), on_set, atol=1e-5)
+    assert compiled.linear_solver(0, state).rank == 5
+    assert compiled.linear_solver(0, off).rank == 5
+
+
+@pytest.mark.parametrize('name, upstream', [
+    ('rolling_disc_minimal', KanesMethod), ('four_bar', KanesMethod),
+    ('duffing_pendulum', LagrangesMethod)])
+def test_methods_of_sympy_are_models_too(name, upstream):
+    ready = model(name)
+    theirs, ours = ready.form(upstream), ready.form(UdwadiaKalabaMethod)
+    values = {c: ready.parameters[c] for c in ours.constants}
+    ours = compile_equations(ours, values, dict(ready.inputs))
+    state = consistent_state(ours, dict(ready.start), ready.fixed)
+    theirs = compile_equations(
+        theirs, {c: values[c] for c in
+                 EquationsOfMotion.from_method(theirs).constants},
+        dict(ready.inputs))
+    assert theirs.states == ours.states
+    np.testing.assert_allclose(theirs.rhs(0.4, state), ours.rhs(0.4, state),
+                               rtol=1e-9, atol=1e-9)
+
+
+# -- shapes ---------------------------------------------------------------
+
+@pytest.mark.parametrize('name, width', [
+    ('rhs', (4,)), ('accelerations', (2,)), ('multipliers', (2,)),
+    ('constraint_forces', (2,)), ('residuals', (4,)), ('energy', ()),
+    ('power', ())])
+def test_a_batch_is_its_states_one_by_one(doubled, states, name, width):
+    function = getattr(doubled.compiled, name)
+    times = np.array([0., 1, 2, 3])
+    batch = function(times, states)
+    assert batch.shape == (4, *width)
+    single = [function(time, state) for time, state in zip(times, states)]
+    np.testing.assert_allclose(batch, single, rtol=1e-13, atol=1e-13)
+    assert function(0., states[:0]).shape == (0, *width)
+
+
+def test_matrices_come_in_batches_too(doubled, states):
+    W, r = doubled.compiled.matrices(0, states)
+    assert W.shape == (4, 4, 4) and r.shape == (4, 4)
+    np.testing.assert_array_equal(doubled.compiled.matrices(0, states[2])[0],
+                                  W[2])
+
+
+def test_each_state_of_a_batch_may_have_its_constants(pendulum, states):
+    compiled = pendulum.compiled
+    p = np.tile([1.5, 9.81, 2.], (4, 1))
+    p[:, 1] = [1, 2, 3, 4]
+    batch = compiled.rhs(0, states, p)
+    for i in range(4):
+        np.testing.assert_allclose(
+            batch[i], compiled.rhs(0, states[i], {g: i + 1.}), atol=1e-13)
+
+
+def test_results_do_not_share_memory(pendulum):
+    compiled, state = pendulum.compiled, pendulum.start
+    first = compiled.matrices(0, state)[0]
+    kept = first.copy()
+    compiled.matrices(0, state + 1)
+    np.testing.assert_array_equal(first, kept)
+
+
+# -- constants, inputs, expressions ---------------------------------------
+
+def test_constants_in_every_form(pendulum, states):
+    state, method = states[1], pendulum.method
+    expected = pendulum.compiled.rhs(0, state)
+    for constants in ({m: 1.5, 'g': 9.81, l: 2}, [1.5, 9.81, 2],
+                      {'m': 1.5, g: 9.81, 'l': 2}):
+        np.testing.assert_array_equal(
+            compile_equations(method, constants).rhs(0, state), expected)
+        np.testing.assert_array_equal(
+            compile_equations(method).rhs(0, state, constants), expected)
+    other = pendulum.compiled.with_values({g: 1.62})
+    assert other.p.tolist() == [1.5, 1.62, 2]
+    assert pendulum.compiled.p.tolist() == [1.5, 9.81, 2]
+    np.testing.assert_array_equal(
+        other.rhs(0, state), pendulum.compiled.rhs(0, state, {'g': 1.62}))
+
+
+def test_inputs_in_every_form():
+    f = dynamicsymbols('f')
+    method = particle([x - f])      # needs f, f', f''
+    expected = [1., 0, -4*np.sin(2*.3), -9.81]
+    rates = []
+    for inputs in ({f: sin(2*t)}, {'f': sin(2*t)},
+                   {f: lambda t, x: np.sin(2*t),
+                    f.diff(): lambda t, x: 2*np.cos(2*t),
+                    "f''": lambda t, x: -4*np.sin(2*t)}):
+        compiled = compile_equations(method, {m: 1, g: 9.81}, inputs)
+        rates.append(compiled.rhs(.3, [np.sin(.6), 0, 1., 0]))
+        np.testing.assert_allclose(rates[-1], expected)
+        batch = compiled.rhs([.3, .3], [[np.sin(.6), 0, 1., 0]]*2)
+        np.testing.assert_allclose(batch, [expected]*2)
+    compiled = compile_equations(method, {m: 1, g: 9.81}, {f: 3})
+    np.testing.assert_allclose(compiled.residuals(0, [3.5, 0, 1, 0]),
+                               [0.5, 1])
+
+
+def test_constants_may_occur_in_inputs():
+    f = dynamicsymbols('f')
+    method = particle([x - f])
+    compiled = compile_equations(method, {m: 1, g: 2.}, {f: sin(g*t)})
+    assert compiled.accelerations(.5, [0, 0, 0, 0])[0] == pytest.approx(
+        -4*np.sin(1))
+    again = compiled.with_values(inputs={f: g*t**2})
+    assert again.accelerations(.5, [0, 0, 0, 0])[0] == pytest.approx(4)
+
+
+def test_expressions_of_the_user(pendulum, states):
+    compiled = pendulum.compiled
+    radius = compiled.expression(x**2 + y**2 - l**2 + 0*t)
+    assert radius(0, states[0]) == pytest.approx(0, abs=1e-14)
+    assert radius(0, states[0], {l: 1}) == pytest.approx(3)
+    np.testing.assert_allclose(radius(0, states), 0, atol=1e-14)
+    matrix = compiled.expression(Matrix([[x.diff(), m], [t, x*y]]))
+    np.testing.assert_allclose(matrix(5, [1, 2, 3, 4]), [[3, 1.5], [5, 2]])
+    assert matrix(5, states).shape == (4, 2, 2)
+    with pytest.raises(ValueError, match='`expr` contains k, which is no'):
+        compiled.expression(symbols('k')*x)
+
+
+# -- pickling -------------------------------------------------------------
+
+def test_compiled_equations_pickle(cranks):
+    compiled = cranks.compiled
+    expected = compiled.rhs(0, cranks.start)
+    copy = pickle.loads(pickle.dumps(compiled))
+    np.testing.assert_array_equal(copy.rhs(0, cranks.start), expected)
+    np.testing.assert_array_equal(copy.p, compiled.p)
+    assert copy.states == compiled.states
+
+
+def test_its_functions_stay_at_home(pendulum):
+    compiled = pendulum.compiled
+    compiled.rhs(0, pendulum.start)
+    assert b'lambdify' not in pickle.dumps(compiled)
+
+
+# -- messages -------------------------------------------------------------
+
+@pytest.mark.parametrize('constants, text', [
+    ({m: 1, g: 1}, '`constants`: no value for l'),
+    ({m: 1, g: 1, l: 1, 'gg': 2}, "'gg' is no constant; did you mean g"),
+    ({m: 1, g: 1j, l: 1}, 'g: 1j is not a real number'),
+    ({m: 1, g: np.inf, l: 1}, 'g: inf is not finite'),
+    ({m: 1, g: 1, l: x}, r'l: x\(t\) is not a real number'),
+    ([1, 2], '`constants` has 2 values for 3 constants')])
+def test_bad_constants(pendulum, constants, text):
+    with pytest.raises(ValueError, match=text):
+        compile_equations(pendulum.method, constants)
+
+
+def test_missing_constants_are_named_when_they_are_needed(pendulum):
+    compiled = compile_equations(pendulum.method)
+    with pytest.raises(MissingIngredientError,
+                       match='No values for the constants m, g, l'):
+        compiled.rhs(0, pendulum.start)
+    with pytest.raises(ValueError, match='`p`: no value for m, l'):
+        compiled.rhs(0, pendulum.start, {g: 9.81})
+    with pytest.raises(ValueError, match=r'`p` has shape \(2,\) for 3'):
+        compiled.rhs(0, pendulum.start, [1, 2])
+
+
+def test_bad_states(pendulum):
+    compiled = pendulum.compiled
+    with pytest.raises(ValueError, match=r"must be \(4,\) for the states x, "
+                                         r"y, x', y'"):
+        compiled.rhs(0, [1, 2, 3])
+    with pytest.raises(ValueError, match='`x` is not finite'):
+        compiled.rhs(0, [1, 2, 3, np.nan])
+    with pytest.raises(ValueError, match='`t` is not finite'):
+        compile_equations(particle([x - t]), {m: 1, g: 1}).residuals(
+            np.nan, [0, 0, 0, 0])
+
+
+def test_bad_backends_and_models(pendulum):
+    with pytest.raises(ValueError, match="`backend` 'llvm' is not known"):
+        compile_equations(pendulum.method, backend='llvm')
+    with pytest.raises(UnsupportedFeatureError, match='str has no'):
+        compile_equations('pendulum')
+
+
+def test_missing_inputs_are_named():
+    f = dynamicsymbols('f')
+    method, constants = particle([x - f]), {m: 1, g: 1}
+    for inputs, text in (
+            (None, r'The specified f\(t\), Derivative\(f\(t\), t\), .* have '
+                   'no value. Pass `inputs='),
+            ({f: lambda t, x: 0.},
+             r'gives f as a Python function, but the equations also need '
+             r'Derivative\(f\(t\), t\)'),
+            ({f: sin(symbols('w')*t)}, 'contains w, which is neither time'),
+            ({f: 1j}, '1j is not a real number'),
+            ({f: 0, 'h': 1}, "'h' is no specified function; known: f")):
+        with pytest.raises(MissingIngredientError, match=text):
+            compile_equations(method, constants, inputs)
+    with pytest.raises(TypeError, match='`inputs` must be a mapping'):
+        compile_equations(method, constants, sin)
+    bad = compile_equations(method, constants, {
+        f: lambda t, x: np.nan, "f'": 0, "f''": 0})
+    with pytest.raises(ValueError, match='input f at t = 2: nan is not fin'):
+        bad.residuals(2, [0, 0, 0, 0])
+
+
+def test_no_finite_value_is_an_error():
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*g/x, [x])
+    compiled = compile_equations(method, {m: 1, g: 1})
+    with pytest.raises(NotFiniteError, match='W, r are not finite|r are not'):
+        compiled.rhs(0, [0, 0])
+    with pytest.raises(NotFiniteError, match='energy of state 1 are not'):
+        compiled.energy(0, [[1, 0], [0, 0]])
+
+
+def test_an_undetermined_motion_names_what_is_free():
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x, y])
+    with pytest.raises(ConstrainedDynamicsError,
+                       match=r'do not determine Derivative\(y\(t\), \(t, 2'):
+        compile_equations(method, {m: 1}).rhs(0, [0, 0, 0, 0])
+
+
+def test_a_singular_state_is_not_answered():
+    method = particle([x*y])        # two lines that cross at the origin
+    compiled = compile_equations(method, {m: 1, g: 1})
+    assert np.isfinite(compiled.rhs(0, [1, 0, 0, 0])).all()
+    with pytest.raises(SingularEquationsError, match='rank .* is 2 at this '
+                                                     'state and 3 beside'):
+        compiled.rhs(0, [0, 0, 0, 0])
+
+
+def test_contradicting_rows_are_an_error_unless_asked_for():
+    rows = [x.diff(t, 2) - 1, 3*x.diff(t, 2) - 3.5]
+    state = [0, 0, 0, 0]
+    compiled = compile_equations(particle(acc=rows), {m: 2, g: 1})
+    with pytest.raises(InconsistentConstraintsError,
+                       match='contradict each other: acceleration-level row '
+                             '0, acceleration-level row 1'):
+        compiled.rhs(0, state)
+    compiled = compile_equations(
+        particle(acc=rows, inconsistent='least-squares'), {m: 2, g: 1})
+    # b = (1, 3 + 1/2) acts as 1 + 3/10*1/2
+    np.testing.assert_allclose(compiled.accelerations(0, state), [1.15, -1])
+    np.testing.assert_allclose(compiled.multipliers(0, state),
+                               np.array([1, 3])*2*1.15/10)

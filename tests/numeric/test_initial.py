@@ -1,0 +1,155 @@
+"""Consistent states: what moves, how far, and what cannot be met."""
+import numpy as np
+import pytest
+from sympy import cos, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from mechanisms import g, l, m, particle, t, x, y, z
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstraintError
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric.projection import distances, project
+
+
+def four_bar():
+    """Angles of a four-bar linkage: crank 1, coupler 4, rocker 3, base 4."""
+    q = dynamicsymbols('q1:4')
+    a, b, c, d = symbols('a b c d')
+    rows = [a*cos(q[0]) + b*cos(q[1]) - c*cos(q[2]) - d,
+            a*sin(q[0]) + b*sin(q[1]) - c*sin(q[2])]
+    L = m*sum(x.diff()**2 for x in q)/2 - m*g*sin(q[0])
+    return q, compile_equations(
+        UdwadiaKalabaMethod(L, q, hol_coneqs=rows),
+        {m: 1, g: 9.81, a: 1, b: 4, c: 3, d: 4})
+
+
+def test_fixed_states_stay_and_the_guess_chooses_the_branch():
+    q, compiled = four_bar()
+    angles = []
+    for elbow in (0.8, -0.8):
+        state = consistent_state(
+            compiled, {q[0]: 1., q[1]: elbow, q[2]: 2*elbow, 'q1\'': 2.},
+            fixed=[q[0], "q1'"], fill=0)
+        assert state[0] == 1 and state[3] == 2
+        assert np.abs(compiled.residuals(0, state)).max() < 1e-13
+        angles.append(state[1])
+    assert angles[0] > 0 > angles[1]
+
+
+def test_speeds_move_by_the_least_kinetic_energy():
+    """Unequal masses on a rod: the light one changes its speed more."""
+    M = symbols('M')
+    method = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 + M*y.diff()**2/2, [x, y], hol_coneqs=[x - y - l])
+    compiled = compile_equations(method, {m: 1., M: 9., l: 1})
+    state = consistent_state(compiled, [1, 0, 10., 0])
+    np.testing.assert_allclose(state, [1, 0, 1, 1])     # momentum is kept
+
+
+def test_without_masses_the_least_norm():
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x, y],
+                                 nonhol_coneqs=[x.diff() - y.diff()])
+    state = consistent_state(compile_equations(method, {m: 1}), [0, 0, 4, 0])
+    np.testing.assert_allclose(state, [0, 0, 2, 2])
+
+
+def test_redundant_rows_do_no_harm(cranks):
+    guess = cranks.start + [0.1, -0.2, 0.05, 1., 2, 3]
+    state = consistent_state(cranks.compiled, guess)
+    assert np.abs(cranks.compiled.residuals(0, state)).max() < 1e-12
+    assert abs(state[2]) < 1e-12 and abs(state[5]) < 1e-12
+
+
+def test_constraints_nonlinear_in_the_speeds():
+    compiled = compile_equations(
+        particle(vel=[x.diff()**2 + y.diff()**2 - 9]), {m: 1, g: 1})
+    state = consistent_state(compiled, {"x'": 1., "y'": 1.}, ["x'"], fill=0)
+    np.testing.assert_allclose(state, [0, 0, 1, np.sqrt(8)])
+
+
+def test_time_may_occur_in_constraints():
+    compiled = compile_equations(particle([x - t**2]), {m: 1, g: 1})
+    np.testing.assert_allclose(
+        consistent_state(compiled, [0, 1, 0, 1], t=3.), [9, 1, 6, 1])
+
+
+def test_a_guess_where_the_gradient_vanishes(pendulum):
+    state = consistent_state(pendulum.compiled, {}, fill=0)
+    assert np.hypot(*state[:2]) == pytest.approx(2, rel=1e-12)
+    np.testing.assert_array_equal(state[2:], 0)
+
+
+def test_other_constants(pendulum):
+    state = consistent_state(pendulum.compiled, [0, -1, 0, 0], p={l: 5})
+    np.testing.assert_allclose(state, [0, -5, 0, 0])
+
+
+@pytest.mark.parametrize('name', MODELS)
+def test_every_ready_model_has_a_consistent_start(name):
+    ready = model(name)
+    try:
+        method = ready.form(UdwadiaKalabaMethod)
+    except Exception as error:
+        pytest.skip(f'not formed: {error}')
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants},
+        dict(ready.inputs))
+    state = consistent_state(compiled, dict(ready.start), ready.fixed)
+    assert distances(compiled, 0, state).relative < 1e-12
+    for fixed in ready.fixed:
+        assert state[compiled.state_index(fixed)] == float(
+            ready.start[fixed])
+
+
+def test_distances_do_not_depend_on_how_a_row_is_written():
+    off = [2.1, 0, 0, 0]
+    far = [distances(compile_equations(particle([k*(x**2 + y**2 - l**2)]),
+                                       {m: 1, g: 1, l: 2}), 0, off)
+           for k in (1, 1000)]
+    np.testing.assert_allclose(far[0].distances, far[1].distances)
+    assert far[0].distances[0] == pytest.approx(0.1, rel=0.05)
+    np.testing.assert_array_equal(far[0].x, off)
+
+
+def test_projection_is_idempotent(cranks):
+    first = project(cranks.compiled, 0, cranks.start + 1e-4)
+    again = project(cranks.compiled, 0, first.x)
+    np.testing.assert_allclose(first.x, again.x, atol=1e-15)
+    assert again.relative < 1e-15
+
+
+# -- messages -------------------------------------------------------------
+
+def test_what_cannot_be_met_is_named(pendulum):
+    with pytest.raises(ConstraintError, match=(
+            'No consistent state was found while x keep.*violates holonomic '
+            'row 0 by 5.0e[+]00. Release some')) as error:
+        consistent_state(pendulum.compiled, [3, 0, 0, 0], fixed='x')
+    assert error.value.rows == ('holonomic row 0',)
+    assert error.value.residuals[0] == pytest.approx(5, rel=1e-4)
+    assert error.value.state.shape == (4,)
+
+
+def test_constraints_that_exclude_each_other():
+    compiled = compile_equations(
+        particle([x**2 + y**2 - 1, x - 2, y], q=(x, y, z)), {m: 1, g: 1})
+    with pytest.raises(ConstraintError, match='contradict each other'):
+        consistent_state(compiled, [0] * 6)
+    compiled = compile_equations(
+        particle(vel=[x.diff() - 1, x.diff() - 2]), {m: 1, g: 1})
+    with pytest.raises(ConstraintError, match=(
+            'velocity-level row 0 by 5.0e-01, velocity-level row 1 by 5.0')):
+        consistent_state(compiled, [0]*4)
+
+
+def test_bad_guesses(pendulum):
+    compiled = pendulum.compiled
+    with pytest.raises(ValueError, match="`guess`: no value for y, x', y'"):
+        consistent_state(compiled, {x: 1})
+    with pytest.raises(ValueError, match="`guess`: 'w' is no state"):
+        consistent_state(compiled, {'w': 1}, fill=0)
+    with pytest.raises(ValueError, match='`guess` has 3 values for 4'):
+        consistent_state(compiled, [1, 2, 3])
+    with pytest.raises(ValueError, match="`fixed`: 'w' is no state"):
+        consistent_state(compiled, [1, 2, 3, 4], fixed=['w'])

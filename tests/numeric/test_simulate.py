@@ -1,0 +1,448 @@
+"""Simulation: constraints kept, rank watched, ends explained."""
+import pickle
+
+import numpy as np
+import pytest
+from sympy import Max, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+import mechanisms
+from mechanisms import g, l, m, particle, t, x, y, z
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstraintError, SimulationError
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.progress import Progress
+
+PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau']
+
+
+# -- constraints and energy -----------------------------------------------
+
+def test_the_pendulum_for_a_minute(pendulum, record_property):
+    """The issue's figure: residual below 1e-9 at rtol 1e-8."""
+    motion = simulate(pendulum.compiled, 60, pendulum.start, rtol=1e-8)
+    assert motion.reason is Reason.END and motion.success
+    assert motion.t[-1] == 60
+    assert motion.largest_residual < 1e-12
+    scale = 1.5*9.81*2
+    drift = np.abs(motion.energy_error).max()/scale
+    record_property('relative energy drift', drift)
+    print(f'residual {motion.largest_residual:.1e}, relative energy drift '
+          f'{drift:.1e}')
+    assert drift < 1e-6
+
+
+def test_without_projection_the_constraint_drifts(pendulum):
+    free = simulate(pendulum.compiled, 60, pendulum.start,
+                    stabilization=None)
+    assert 1e-7 < free.largest_residual < 1e-2
+
+
+def test_the_pendulum_keeps_its_period(pendulum):
+    """Quarter period from level: K(1/sqrt(2)) sqrt(l/g)."""
+    from scipy.special import ellipk
+
+    def lowest(t, x):
+        return x[0]
+
+    motion = simulate(pendulum.compiled, 10, pendulum.start, events=lowest,
+                      rtol=1e-10, atol=1e-12)
+    quarter = ellipk(0.5)*np.sqrt(2/9.81)
+    times = [event.t for event in motion.events]
+    np.testing.assert_allclose(
+        times, quarter*np.arange(1, 2*len(times), 2), rtol=1e-8)
+
+
+@pytest.mark.parametrize('method', PROJECTABLE)
+@pytest.mark.parametrize('t_eval', [None, 21])
+def test_every_one_step_method_is_projected(pendulum, method, t_eval):
+    rtol = 1e-5 if method in ('RK23', 'Radau') else 1e-8
+    motion = simulate(pendulum.compiled, 2, pendulum.start, method=method,
+                      rtol=rtol, atol=rtol/100, t_eval=t_eval)
+    assert motion.largest_residual < 1e-12
+    assert np.abs(motion.energy_error).max() < 1e-2
+    if t_eval:
+        np.testing.assert_array_equal(motion.t, np.linspace(0, 2, 21))
+
+
+@pytest.mark.parametrize('method', ['BDF', 'LSODA'])
+def test_multistep_methods_go_with_baumgarte(method):
+    stabilized = particle([x**2 + y**2 - l**2], stabilization=(5, 5))
+    motion = simulate(stabilized, 2, [2, 0, 0, 0], method=method,
+                      constants={m: 1, g: 9.81, l: 2}, stabilization=None)
+    assert motion.largest_residual < 1e-5
+    with pytest.raises(ValueError, match=(
+            f"{method}' extrapolates past states.*'Radau'.*=None")):
+        simulate(stabilized, 2, [2, 0, 0, 0], method=method,
+                 constants={m: 1, g: 9.81, l: 2})
+
+
+def test_integrators_agree(pendulum):
+    ends = [simulate(pendulum.compiled, 1.5, pendulum.start, method=method,
+                     rtol=1e-9, atol=1e-11).x[-1]
+            for method in ('RK45', 'DOP853', 'Radau')]
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-7)
+    np.testing.assert_allclose(ends[2], ends[0], atol=1e-6)
+
+
+def test_redundant_rows_change_nothing(pendulum, doubled):
+    one = simulate(pendulum.compiled, 5, pendulum.start, t_eval=11)
+    two = simulate(doubled.compiled, 5, doubled.start, t_eval=11)
+    np.testing.assert_allclose(two.x, one.x, atol=1e-6)
+    np.testing.assert_allclose(two.constraint_forces, one.constraint_forces,
+                               atol=1e-5)
+    np.testing.assert_allclose(two['lam2'], 3*two['lam1'], atol=1e-12)
+    assert (two.rank == 3).all() and not two.rank_changes
+
+
+@pytest.mark.parametrize('stabilization', ['projection', None])
+def test_parallel_cranks_through_a_long_motion(cranks, stabilization):
+    """Rank 5 of 6 on the set only; U-3 says the coupler does not turn."""
+    motion = simulate(cranks.compiled, 30, cranks.start,
+                      stabilization=stabilization)
+    assert (motion.rank == 5).all() and not motion.rank_changes
+    assert np.abs(motion['Phi']).max() < 1e-8
+    drift = 1e-13 if stabilization else 1e-4
+    assert motion.largest_residual < drift
+    # The coupler moves like a pendulum of length 1 under the three cranks.
+    one = mechanisms.pendulum().compiled.with_values({l: 1})
+    same = simulate(one, 30, cranks.start[[0, 1, 3, 4]], t_eval=motion.t)
+    np.testing.assert_allclose(motion.x[:, :2], same.x[:, :2], atol=2e-4)
+
+
+def test_a_singular_mass_matrix():
+    """Case U-4: two masses, one coordinate too many."""
+    x1, y1, x2 = dynamicsymbols('x1 y1 x2')
+    m1, m2, k1, k2 = symbols('m1 m2 k1 k2')
+    L = (m1*x1.diff()**2 + m2*(y1.diff() + x2.diff())**2
+         - k1*x1**2 - k2*x2**2)/2
+    method = UdwadiaKalabaMethod(L, [x1, y1, x2], hol_coneqs=[x1 - y1])
+    motion = simulate(
+        method, 10, [0.1, 0.1, -0.2, 0, 0, 0.3],
+        constants={m1: 2, m2: 3, k1: 40, k2: 7}, rtol=1e-10, atol=1e-12)
+    assert motion.largest_residual < 1e-13
+    np.testing.assert_allclose(motion['lam1'], 7*motion[x2], rtol=1e-9)
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+def test_speed_of_constant_size():
+    """Case U-6: |v| = const does work against gravity, and it is booked."""
+    method = particle(vel=[x.diff()**2 + y.diff()**2 + z.diff()**2 - 9],
+                      q=(x, y, z))
+    motion = simulate(method, 4, [0, 0, 0, 2, 1, 2],
+                      constants={m: 2, g: 9.81})
+    speed = np.linalg.norm(motion.x[:, 3:], axis=1)
+    np.testing.assert_allclose(speed, 3, rtol=1e-14)
+    assert motion.work[-1] == pytest.approx(2*9.81*motion[z][-1], rel=1e-8)
+    assert np.abs(motion.energy_error).max() < 1e-9
+
+
+def test_moving_constraints_do_work():
+    w = symbols('w')
+    motion = simulate(
+        particle([x**2 + (y - sin(w*t))**2 - l**2]), 3, [1, 0, 0, 2],
+        constants={m: 1, g: 9.81, l: 1, w: 2}, initial='project')
+    assert np.abs(motion.work).max() > 1
+    assert np.abs(motion.energy_error).max() < 1e-5
+    assert motion.largest_residual < 1e-13
+
+
+def test_known_forces_do_work():
+    ready = model('damped_double_pendulum')
+    method = ready.form(UdwadiaKalabaMethod)
+    motion = simulate(
+        method, 3, [float(ready.start[s]) for s in
+                    method.equations_of_motion.states],
+        constants={c: ready.parameters[c] for c in method.constants})
+    assert motion.work[-1] < -1e-2
+    assert np.abs(motion.energy_error).max() < 1e-7
+
+
+# -- rank -----------------------------------------------------------------
+
+def growing_row(factor):
+    """``z' = 0`` and ``factor(t) y' + z' = 0`` on a motion along x."""
+    return particle(vel=[z.diff(), factor*y.diff() + z.diff()], q=(x, y, z))
+
+
+@pytest.mark.parametrize('t_eval', [None, 21])
+def test_a_rise_of_the_rank_is_reported(t_eval):
+    with pytest.warns(UserWarning, match='rank 4 became 5 at t = 1'):
+        motion = simulate(growing_row(Max(0, t - 1)), 2, [0, 0, 0, 1, 0, 0],
+                          constants={m: 1, g: 9.81}, t_eval=t_eval)
+    change, = motion.rank_changes
+    assert (change.before, change.after) == (4, 5) and 1 < change.t < 1.5
+    assert motion.rank[0] == 4 and motion.rank[-1] == 5
+    np.testing.assert_allclose(motion.x[-1], [2, 0, 0, 1, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(motion.multipliers.sum(axis=1), 9.81)
+
+
+def test_a_loss_of_rank_ends_the_run():
+    with pytest.raises(SimulationError, match=(
+            r'Integration stopped at t = 0.99\d*: the equations became '
+            r'singular \(reciprocal condition 1e-10\).*\(a\).*\(b\).*\(c\).*'
+            r'`error.trajectory`')) as error:
+        simulate(growing_row(Max(0, 1 - t)), 2, [0, 0, 0, 1, 0, 0],
+                 constants={m: 1, g: 9.81})
+    assert error.value.reason is Reason.SINGULAR
+    assert error.value.time == error.value.trajectory.t[-1] < 1
+    assert error.value.trajectory.condition[-1] < 1e-9
+    assert not error.value.trajectory.success
+
+
+@pytest.mark.parametrize('method', ['DOP853', 'Radau'])
+def test_a_run_into_a_singular_configuration(method):
+    """On y^2 = x^4 two curves meet at the origin."""
+    motion = simulate(particle([y**2 - x**4]), 10, [1, 1, 0, 0],
+                      constants={m: 1, g: 9.81}, method=method, rtol=1e-6,
+                      throw=False)
+    assert motion.reason is Reason.SINGULAR
+    assert 'Integration stopped at t = 0.59' in motion.message
+    assert np.hypot(*motion.x[-1, :2]) < 1e-2
+    assert np.isfinite(motion.x).all()
+
+
+def test_a_run_that_leaves_the_domain():
+    method = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 - m*g*(1 - x)**symbols('k'), [x])
+    motion = simulate(method, 10, [0, 1], throw=False,
+                      constants={m: 1, g: -0.01, 'k': 1.5})
+    assert motion.reason is Reason.NOT_FINITE
+    assert motion.x[-1, 0] == pytest.approx(1, abs=1e-3)
+    assert np.isfinite(motion.energy).all()
+
+
+@pytest.mark.parametrize('method', ['RK45', 'DOP853', 'Radau', 'BDF'])
+def test_a_solution_that_grows_without_bound(method):
+    explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
+    with pytest.raises(SimulationError, match='smaller steps than numbers '
+                                              'allow') as error:
+        simulate(explosive, 100, [1, 1], constants={m: 1}, method=method,
+                 rtol=1e-6)
+    assert error.value.reason is Reason.STEP_SIZE
+    assert error.value.time == pytest.approx(0.7531, abs=1e-3)
+
+
+def test_contradicting_rows_stop_at_the_start():
+    with pytest.raises(SimulationError, match='contradict') as error:
+        simulate(particle(acc=[x.diff(t, 2) - 1, x.diff(t, 2) - 2]), 1,
+                 [0]*4, constants={m: 1, g: 1})
+    assert error.value.reason is Reason.CONTRADICTION
+    assert len(error.value.trajectory) == 0
+    assert 'empty' in repr(error.value.trajectory)
+
+
+# -- output, events, interruption -----------------------------------------
+
+def test_output_times(pendulum):
+    times = [0.5, 0.75, 2.]
+    motion = simulate(pendulum.compiled, [0, 3], pendulum.start,
+                      t_eval=times)
+    np.testing.assert_array_equal(motion.t, times)
+    steps = simulate(pendulum.compiled, 3, pendulum.start)
+    assert len(steps) == steps.statistics['steps'] + 1
+
+
+def test_time_may_run_backwards(pendulum):
+    forth = simulate(pendulum.compiled, 2, pendulum.start)
+    back = simulate(pendulum.compiled, (2, 0), forth.x[-1], t_eval=5)
+    np.testing.assert_allclose(back.t, [2, 1.5, 1, .5, 0])
+    np.testing.assert_allclose(back.x[-1], pendulum.start, atol=1e-5)
+
+
+def ground(t, x):
+    return x[1] + 1.5
+
+
+def test_a_terminal_event_ends_the_run(pendulum, monkeypatch):
+    monkeypatch.setattr(ground, 'terminal', True, raising=False)
+    motion = simulate(pendulum.compiled, 20, pendulum.start, events=ground,
+                      t_eval=2001)
+    assert motion.reason is Reason.EVENT and motion.success
+    assert motion.x[-1, 1] == pytest.approx(-1.5, abs=1e-9)
+    assert motion.t[-1] == motion.events[0].t
+    assert np.diff(motion.t)[:-1] == pytest.approx(0.01)
+    assert motion.largest_residual < 1e-13
+    assert 'A terminal event occurred at t = 0.595' in motion.message
+
+
+@pytest.mark.parametrize('direction, sign', [(1, 1), (-1, -1)])
+def test_direction_of_events(pendulum, direction, sign, monkeypatch):
+    monkeypatch.setattr(ground, 'direction', direction, raising=False)
+    motion = simulate(pendulum.compiled, 10, pendulum.start, events=[ground])
+    assert len(motion.events) >= 3
+    assert all(np.sign(event.x[3]) == sign for event in motion.events)
+    assert motion.reason is Reason.END
+
+
+def test_an_event_may_end_the_run_at_its_third_time(pendulum, monkeypatch):
+    monkeypatch.setattr(ground, 'terminal', 3, raising=False)
+    for end in (20, -20):
+        motion = simulate(pendulum.compiled, end, pendulum.start,
+                          events=ground)
+        assert len(motion.events) == 3
+        assert motion.t[-1] == motion.events[-1].t
+        assert np.sign(motion.t[-1]) == np.sign(end)
+
+
+def test_an_event_at_the_start_is_none(pendulum):
+    def resting(t, x):
+        return x[3]
+
+    resting.terminal = True
+    motion = simulate(pendulum.compiled, 10, pendulum.start, events=resting)
+    assert motion.t[-1] > 0.5       # at the lowest point
+
+
+def test_events_that_are_no_functions(pendulum):
+    with pytest.raises(TypeError, match=r'`events\[1\]` is no function'):
+        simulate(pendulum.compiled, 1, pendulum.start, events=[ground, 3])
+    with pytest.raises(ValueError, match=r'`events\[0\]` returned nan'):
+        simulate(pendulum.compiled, 1, pendulum.start,
+                 events=lambda t, x: np.nan)
+
+
+def test_what_was_computed_survives_an_interruption(pendulum):
+    def impatient(t, x):
+        if t > 3:
+            raise KeyboardInterrupt
+        return 1.
+
+    motion = simulate(pendulum.compiled, 20, pendulum.start,
+                      events=impatient)
+    assert motion.reason is Reason.INTERRUPTED and not motion.success
+    assert 2 < motion.t[-1] <= 3
+    assert 'interrupted at t = 2.' in motion.message
+
+
+def test_progress_is_drawn_where_it_is_wanted(pendulum, capsys, monkeypatch):
+    monkeypatch.setattr('sympy_constrained.numeric.progress.PATIENCE', 0)
+    monkeypatch.setattr('sympy_constrained.numeric.progress.INTERVAL', 0)
+    simulate(pendulum.compiled, 1, pendulum.start, progress=True)
+    drawn = capsys.readouterr().err
+    assert '\r[' in drawn and '100%' in drawn and drawn.endswith('\n')
+    simulate(pendulum.compiled, 1, pendulum.start)      # no terminal
+    assert capsys.readouterr().err == ''
+
+
+def test_short_runs_draw_no_progress(capsys):
+    progress = Progress(0, 1, True)
+    progress.update(0.5)
+    progress.close()
+    assert capsys.readouterr().err == ''
+
+
+# -- arguments ------------------------------------------------------------
+
+def test_an_inconsistent_start_is_explained(pendulum):
+    with pytest.raises(ConstraintError, match=(
+            r'The initial state violates 2 constraints: holonomic row 0 by '
+            r'4.1e-01, rate of holonomic row 0 by 4.2e-01 \(tolerance '
+            r"1e-08\). Pass `initial='project'`.*or correct `x`, `x'`")):
+        simulate(pendulum.compiled, 1, [2.1, 0, 0.1, 0])
+    motion = simulate(pendulum.compiled, 1, [2.1, 0, 0.1, 3],
+                      initial='project')
+    np.testing.assert_allclose(motion.x[0], [2, 0, 0, 3], atol=1e-14)
+    loose = simulate(pendulum.compiled, 1, [2.0001, 0, 0, 0], tolerance=1e-3)
+    assert loose.largest_residual < 1e-13
+
+
+def test_a_method_is_compiled_on_the_way(pendulum):
+    motion = simulate(
+        pendulum.method, 1, {x: 2, y: 0, "x'": 0, y.diff(): 0},
+        constants=pendulum.constants, t_eval=3)
+    again = simulate(pendulum.compiled, 1, pendulum.start, t_eval=3)
+    np.testing.assert_array_equal(motion.x, again.x)
+    moon = simulate(pendulum.compiled, 1, pendulum.start,
+                    constants={g: 1.62})
+    assert moon.constants == {m: 1.5, g: 1.62, l: 2}
+
+
+def test_inputs_drive_a_motion():
+    f = dynamicsymbols('f')
+    motion = simulate(particle([x - f]), 2, [0, 0, 1, 0], inputs={f: sin(t)},
+                      constants={m: 1, g: 1}, t_eval=11)
+    np.testing.assert_allclose(motion[x], np.sin(motion.t), atol=1e-12)
+    np.testing.assert_allclose(motion['lam1'], -np.sin(motion.t), atol=1e-10)
+
+
+@pytest.mark.parametrize('options, text', [
+    ({'t_span': 0}, '`t_span` starts and ends at 0'),
+    ({'t_span': np.inf}, '`t_span` must be the end time or a pair'),
+    ({'t_span': (0, 1, 2)}, '`t_span` must be'),
+    ({'method': 'Euler'}, "`method` 'Euler' is not known; choose one of RK23"),
+    ({'stabilization': 'baumgarte'}, r'`stabilization=\(alpha, beta\)`'),
+    ({'initial': 'guess'}, "`initial` is 'guess'; it must be 'check' or"),
+    ({'t_eval': 1}, '`t_eval` is 1'), ({'t_eval': 2.5}, '`t_eval` is 2.5'),
+    ({'t_eval': [0, 3]}, '`t_eval` must be times between 0 and 2'),
+    ({'t_eval': [1, 1]}, 'each further on than the one before'),
+    ({'rtol': 0}, '`rtol` is 0; it must be positive'),
+    ({'atol': -1}, '`atol` is -1'),
+    ({'start': [1, 2]}, '`start` has 2 values for 4 states'),
+    ({'start': {x: 2}}, "`start`: no value for y, x', y'"),
+    ({'start': [2, 0, 0, np.nan]}, '`start`: nan is not finite'),
+    ({'constants': {'k': 3}}, "`constants`: 'k' is no constant")])
+def test_bad_arguments(pendulum, options, text):
+    options = {'model': pendulum.compiled, 't_span': 2,
+               'start': pendulum.start, **options}
+    with pytest.raises(ValueError, match=text):
+        simulate(**options)
+
+
+# -- the result -----------------------------------------------------------
+
+def test_a_trajectory_is_indexed_by_object_and_name(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=5)
+    assert len(motion) == 5
+    np.testing.assert_array_equal(motion[x], motion.x[:, 0])
+    np.testing.assert_array_equal(motion["y'"], motion.x[:, 3])
+    np.testing.assert_array_equal(motion['lam1'], motion.multipliers[:, 0])
+    np.testing.assert_array_equal(motion['t'], motion.t)
+    np.testing.assert_allclose(
+        motion.constraint_forces,
+        2*motion['lam1'][:, None]*motion.x[:, :2], atol=1e-12)
+    np.testing.assert_allclose(
+        motion.energy, pendulum.compiled.energy(motion.t, motion.x),
+        atol=1e-12)
+    with pytest.raises(KeyError, match="'w' is no state or multiplier"):
+        motion['w']
+    assert repr(motion) == ('<Trajectory of 4 states, 5 times from 0 to 1: '
+                            'The end of the time span was reached.>')
+
+
+def test_a_trajectory_does_not_change(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=5)
+    with pytest.raises(ValueError, match='read-only'):
+        motion.x[0, 0] = 1
+    with pytest.raises(AttributeError):
+        motion.t = None
+    copy = pickle.loads(pickle.dumps(motion))
+    np.testing.assert_array_equal(copy.x, motion.x)
+    assert copy.reason is Reason.END
+
+
+def test_reasons_are_sentences():
+    for reason in Reason:
+        assert reason.value[0].isupper() and reason.value.endswith('.')
+
+
+@pytest.mark.parametrize('name', [
+    'four_bar', 'rolling_disc', 'bicycle', 'parallel_cranks',
+    'nonminimal_pendulum', 'driven_pendulum', 'quaternion_top_lagrange',
+    'bead_on_circle', 'appell_hamel', 'duplicated_rows',
+    'massless_coordinate'])
+def test_ready_models_run(name):
+    ready = model(name)
+    method = ready.form(UdwadiaKalabaMethod)
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants},
+        dict(ready.inputs))
+    start = consistent_state(compiled, dict(ready.start), ready.fixed)
+    motion = simulate(compiled, ready.t_end, start, t_eval=50)
+    assert motion.success and not motion.rank_changes
+    assert motion.largest_residual < 1e-11
+    if motion.energy_error is not None:
+        scale = max(1, np.abs(motion.energy).max())
+        assert np.abs(motion.energy_error).max() < 1e-6*scale

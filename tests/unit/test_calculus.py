@@ -1,0 +1,277 @@
+"""Derivatives on the graph against numerical differentiation by mpmath."""
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import (
+    Abs, Function, Heaviside, Max, Min, Piecewise, Rational, S, acos, asinh,
+    atan, atan2, cbrt, cos, cosh, exp, floor, lambdify, log, sign, sin, sinh,
+    sqrt, symbols, tan, tanh)
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained.errors import ConstrainedDynamicsError
+from sympy_constrained.graph import (
+    Derivation, Graph, GraphBuilder, gradient, jacobian, read, substitute,
+    time_derivative)
+
+t = dynamicsymbols._t
+x, y, z = NAMES = symbols('x y z', real=True)
+q, u, s = dynamicsymbols('q u s')
+COUNT, BATCH = 240, 40
+
+UNARY = [sin, cos, tan, tanh, atan, asinh, Abs, cosh, sinh,
+         lambda e: exp(e/3), lambda e: sqrt(e**2 + 1), lambda e: 1/(e**2 + 2),
+         lambda e: log(e**2 + 1), lambda e: cbrt(e**2 + 3),
+         lambda e: (e**2 + 1)**Rational(-3, 2), lambda e: e**3,
+         lambda e: acos(e/(e**2 + 3)), lambda e: -e, lambda e: 0.75*e,
+         lambda e: Max(e, Rational(1, 5)), lambda e: Heaviside(e - 1)*e]
+BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a*b,
+          lambda a, b: a/(b**2 + 2), lambda a, b: atan2(a, b**2 + 1),
+          lambda a, b: (a**2 + 1)**(b/5), Min, Max,
+          lambda a, b: Piecewise((a, a < b), (b**2, True))]
+
+
+def expression(random, depth=4):
+    """A random real function, tame for arguments below two."""
+    if depth == 0 or random.random() < 0.1:
+        return random.choice([*NAMES, S(random.randint(-3, 3))/2])
+    if random.random() < 0.5:
+        return random.choice(UNARY)(expression(random, depth - 1))
+    return random.choice(BINARY)(expression(random, depth - 1),
+                                 expression(random, depth - 1))
+
+
+def expressions(seed):
+    """A batch of random expressions and a random point."""
+    random = Random(f'calculus {seed}')
+    point = [mp.mpf(random.randint(-2000, 2000))/1000 for _ in NAMES]
+    found = []
+    while len(found) < BATCH:
+        e = expression(random)
+        if e.free_symbols:
+            found.append(e)
+    return found, point
+
+
+def entries(builder, refs, values):
+    graph = Graph.freeze(builder, {'f': ([[ref] for ref in refs], 1)})
+    return [row[0] for row in graph.evaluate(values, context=mp)['f']]
+
+
+def same(found, wanted, tolerance=1e-18):
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted):
+        assert abs(a - b) <= tolerance*(1 + abs(b))
+
+
+def slope(function, point, direction):
+    """Derivative of a function at a point along a direction."""
+    return mp.diff(lambda h: function(*(
+        a + h*d for a, d in zip(point, direction))), 0)
+
+
+batches = pytest.mark.parametrize('seed', range(COUNT//BATCH))
+
+
+@batches
+def test_gradients_and_forward_passes_are_the_slopes(seed):
+    cases, point = expressions(seed)
+    direction = [mp.mpf(1), mp.mpf(-2)/3, mp.mpf(1)/7]
+    with mp.workdps(40):
+        for e in cases:
+            g = GraphBuilder(t)
+            inputs = [g.input(name) for name in NAMES]
+            ref = read(g, e)
+            along = Derivation(g, {i: read(g, S(d)) for i, d in zip(
+                inputs, (1, Rational(-2, 3), Rational(1, 7)))})
+            found = entries(g, [*gradient(g, ref, inputs), along(ref)],
+                            dict(zip(NAMES, point)))
+            function = lambdify(NAMES, e, 'mpmath')
+            units = mp.eye(3).tolist()
+            same(found, [slope(function, point, d)
+                         for d in (*units, direction)])
+
+
+@batches
+def test_second_derivatives_are_those_of_the_slopes(seed):
+    cases, point = expressions(seed)
+    with mp.workdps(40):
+        for e in cases[:8]:
+            g = GraphBuilder(t)
+            a, b, _ = inputs = [g.input(name) for name in NAMES]
+            ref = read(g, e)
+            by_b = Derivation(g, {b: 1})
+            first, _, _ = gradient(g, ref, inputs)
+            mixed = by_b(first), gradient(g, by_b(ref), inputs)[0]
+            found = entries(g, mixed, dict(zip(NAMES, point)))
+            graph = Graph.freeze(g, {'f': ([[first]], 1)})
+
+            def partial(b):
+                values = dict(zip(NAMES, (point[0], b, point[2])))
+                return graph.evaluate(values, context=mp)['f'][0][0]
+
+            same(found, [mp.diff(partial, point[1])]*2)
+
+
+@batches
+def test_time_derivatives_are_rates_along_a_motion(seed):
+    """``x = q(t)`` and ``y = s(t)`` with given rates, ``z = t``."""
+    cases, point = expressions(seed)
+    rate = sin(q)*u + s + t
+    with mp.workdps(40):
+        for e in cases[:20]:
+            g = GraphBuilder(t)
+            a, b = g.input(q, dynamic=True), g.input(u, dynamic=True)
+            ref = read(g, e.xreplace({x: q, y: s, z: t}))
+            D = time_derivative(g, {a: read(g, rate), b: 0})
+            values = dict(zip((q, s, t), point)) | {
+                u: mp.mpf(2)/3, s.diff(t): mp.mpf(5)/4}
+            found = entries(g, [D(ref)], values)
+            speed = mp.sin(point[0])*values[u] + point[1] + point[2]
+            same(found, [slope(lambdify(NAMES, e, 'mpmath'), point,
+                               (speed, values[s.diff(t)], 1))])
+
+
+@batches
+def test_substitution_is_composition(seed):
+    cases, point = expressions(seed)
+    with mp.workdps(40):
+        for e in cases[:20]:
+            g = GraphBuilder(t)
+            a, b, c = (g.input(name) for name in NAMES)
+            refs = [read(g, e), -read(g, e)]
+            new = {a: read(g, y*z - 1), c: a}
+            found = entries(g, substitute(g, refs, new),
+                            dict(zip(NAMES, point)))
+            value = lambdify(NAMES, e, 'mpmath')(
+                point[1]*point[2] - 1, point[1], point[0])
+            same(found, [value, -value])
+
+
+# Facts
+
+def test_the_derivative_of_a_function_of_time_alone_is_its_rate():
+    g = GraphBuilder(t)
+    ref = read(g, s)
+    D = time_derivative(g, {})
+    assert D(ref) == g.bound[s.diff(t)] and D(-ref) == -D(ref)
+
+
+@pytest.mark.parametrize('order', [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_time_derivatives_do_not_depend_on_what_was_asked_before(order):
+    g = GraphBuilder(t)
+    a = g.input(q, dynamic=True)
+    refs = [read(g, e) for e in (s, sin(s)*z, s*q)]
+    D = time_derivative(g, {a: read(g, u)})
+    found = {k: D(refs[k]) for k in order}
+    wanted = s.diff(t), cos(s)*s.diff(t)*z, s.diff(t)*q + s*u
+    for k, e in enumerate(wanted):
+        assert found[k] == read(g, e)
+
+
+def test_time_derivatives_go_on_to_any_order():
+    g = GraphBuilder(t)
+    D = time_derivative(g, {})
+    ref = read(g, s**2 + t**3)
+    for order in range(1, 4):
+        ref = D(ref)
+        assert ref == read(g, (s**2 + t**3).diff(t, order))
+
+
+def test_inputs_declared_later_move_too():
+    g = GraphBuilder(t)
+    D = time_derivative(g, {})
+    assert D(read(g, s)) == read(g, s.diff(t))
+    late = dynamicsymbols('late')
+    assert D(read(g, late*s)) == read(g, (late*s).diff(t))
+
+
+def test_constants_do_not_move():
+    g = GraphBuilder(t)
+    assert time_derivative(g, {})(read(g, sin(x)*y + 3)) == 0
+
+
+@pytest.mark.parametrize('e', [
+    sin(x)**2 + cos(x)**2, x - x*y/y, S(3), y**2, Heaviside(x), sign(x)])
+def test_what_does_not_change_has_no_slope(e):
+    g = GraphBuilder(t)
+    a = g.input(x)
+    ref = read(g, e)
+    assert gradient(g, ref, [a]) == [0]
+    assert Derivation(g, {a: 1})(ref) == 0
+
+
+@pytest.mark.parametrize('e, inner', [
+    (x**2, 2*x), (sqrt(y), 0), (x*y, y), (-x, -1), (Abs(x), sign(x)),
+    (sin(-x), -cos(x)), (log(x), 1/x), (1/x, -1/x**2),
+    (exp(2*x), 2*exp(2*x))])
+def test_slopes_merge_with_the_expressions_they_are(e, inner):
+    g = GraphBuilder(t)
+    a = g.input(x)
+    assert gradient(g, read(g, e), [a]) == [read(g, S(inner))]
+
+
+def test_gradients_of_constants_and_inputs():
+    g = GraphBuilder(t)
+    a, b = g.input(x), g.input(y)
+    assert gradient(g, 0, [a, b]) == [0, 0]
+    assert gradient(g, 1, [a, b]) == [0, 0]
+    assert gradient(g, a, [a, b]) == [1, 0]
+    assert gradient(g, -b, [a, b]) == [0, -1]
+    assert jacobian(g, [g.mul(a, b), -a], [a, b]) == [[b, a], [-1, 0]]
+
+
+def test_a_gradient_costs_a_small_multiple_of_its_function():
+    g = GraphBuilder(t)
+    names = symbols('x0:40')
+    e = S(1)
+    for name in names:
+        e = sin(name*e, evaluate=False) + name
+    ref = read(g, e)
+    before = Graph.freeze(g, {'f': ([[ref]], 1)}).operation_count()
+    slopes = gradient(g, ref, [g.bound[name] for name in names])
+    after = Graph.freeze(g, {'f': ([slopes], 40)}).operation_count()
+    assert after <= 4*before
+
+
+def test_user_functions_obey_the_chain_rule():
+    f = Function('f')
+    g = GraphBuilder(t)
+    a, b = g.input(q, dynamic=True), g.input(u, dynamic=True)
+    D = time_derivative(g, {a: b, b: 0})
+    rate = Graph.freeze(g, {'f': ([[D(read(g, f(q**2, t)))]], 1)})
+    e = rate.sympy('f')[0].replace(f, lambda c, d: sin(c)*d**2).doit()
+    wanted = (sin(q**2)*t**2).diff(t).subs(q.diff(t), u)
+    values = {q: 0.7, u: -0.4, t: 1.3}
+    assert float((e - wanted).subs(values)) == pytest.approx(0, abs=1e-14)
+
+
+def test_a_function_without_a_derivative_is_named():
+    g = GraphBuilder(t)
+    a = g.input(x)
+    ref = read(g, floor(x)*y)
+    with pytest.raises(ConstrainedDynamicsError, match='floor') as info:
+        gradient(g, ref, [a])
+    assert '_slot' not in str(info.value)
+
+
+def test_substitution_leaves_the_originals():
+    g = GraphBuilder(t)
+    a, b = g.input(x), g.input(y)
+    ref = read(g, sin(x) + y)
+    new, same_again = substitute(g, [ref, b], {a: 0})
+    assert (new, same_again) == (b, b)
+    assert ref == read(g, sin(x) + y)
+    assert substitute(g, [ref], {}) == [ref]
+
+
+def test_exchanging_two_inputs_is_simultaneous():
+    g = GraphBuilder(t)
+    a, b = g.input(x), g.input(y)
+    assert substitute(g, [read(g, x/y)], {a: b, b: a}) == [read(g, y/x)]
+
+
+def test_a_singular_substitution_is_an_error():
+    g = GraphBuilder(t)
+    with pytest.raises(ConstrainedDynamicsError, match='vanishes'):
+        substitute(g, [read(g, y/x)], {g.input(x): 0})
