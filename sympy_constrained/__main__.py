@@ -9,7 +9,7 @@ from pathlib import Path
 from sympy import Symbol
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
-from .builders import arguments_of
+from .arguments import arguments_of
 from .errors import ConstrainedDynamicsError, MissingIngredientError
 from .methods.base import ConstrainedMethod
 from .models import MODELS, Model, model

@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob('*.py'))
 BASE = {'errors', '_compat'}
 MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
                     'constraints'}
-DOOR = MECHANICS | {'system', 'equations', 'builders'}
+DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
 SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
                    'diagnostics', 'methods'}
 
@@ -30,10 +30,12 @@ LAYERS = {
     'kinematics': BASE | {'graph'},
     'composite': BASE,
     'kinetics': BASE | {'graph', 'kinematics', 'composite'},
+    'kinematic_equations': BASE | {'graph'},
     'constraints': BASE | {'graph', 'kinematics', 'kinetics'},
     'system': MECHANICS,
     'equations': BASE | {'graph'},
-    'builders': MECHANICS | {'system'},
+    'arguments': BASE,
+    'builders': MECHANICS | {'arguments', 'kinematic_equations', 'system'},
     'stabilization': MECHANICS | {'system'},
     'variable_mass': MECHANICS | {'system', 'builders'},
     'contact': MECHANICS | {'system', 'builders'},
@@ -43,11 +45,12 @@ LAYERS = {
     'numeric': {'errors', 'graph', 'equations'},
     'visual': {'errors', 'equations', 'numeric'},
     'models': SYMBOLIC,
+    'comparison': SYMBOLIC | {'models', 'numeric', 'visual'},
 }
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
-USES_ARRAYS = {'numeric', 'visual', '__main__'}
+USES_ARRAYS = {'numeric', 'visual', 'comparison', '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck. A
 # permitted one stands here as (file, call): 'reason'.

@@ -77,15 +77,16 @@ sketch.plot(np.cos(phi), np.sin(phi), color='0.6', linewidth=5)
 at = np.array([np.cos(0.8), np.sin(0.8)])
 along = np.array([-at[1], at[0]])
 sketch.plot(*at, 'o', color='C0', markersize=13)
-for vector, text, colour in ((0.7*along, 'v', 'C0'), (-0.5*at, 'N', 'k'),
+for vector, text, colour in ((0.7*along, 'v', 'C0'), (-0.4*at, '', 'k'),
                              (-0.45*along, r'$\mu$N', 'C3')):
     sketch.annotate('', at + vector, at, arrowprops={
         'arrowstyle': '->', 'color': colour, 'linewidth': 1.8})
     sketch.text(*(at + 1.25*vector), text, color=colour, ha='center',
                 va='center')
+sketch.text(*(0.8*at + 0.12*along), 'N', ha='center', va='center')
 sketch.plot([0, 1], [0, 0], ':', color='0.6')
-sketch.plot([0, at[0]/2.6], [0, at[1]/2.6], ':', color='0.6')
-sketch.text(0.3, 0.08, r'$\varphi$')
+sketch.plot([0, at[0]/2], [0, at[1]/2], ':', color='0.6')
+sketch.text(0.42, 0.1, r'$\varphi$')
 sketch.set(xlim=(-1.2, 1.4), ylim=(-1.2, 1.4), title='the system, from above')
 sketch.set_aspect('equal')
 sketch.axis('off')

@@ -125,9 +125,10 @@ above = figure.add_subplot(1, 3, 2)
 above.plot(nodding[x], nodding[y], color='C1', linewidth=1,
            label='lean increased')
 above.plot(circle[x], circle[y], color='C0', linewidth=2, label='steady')
-above.set(title='path of the centre, in m', ylim=(-0.75, 1.05))
-above.set_aspect('equal', adjustable='datalim')
-above.legend(loc='upper right', fontsize='small')
+above.set(title='path of the centre, in m', xlim=(-0.7, 0.7),
+          ylim=(-0.6, 0.85))
+above.set_aspect('equal')
+above.legend(loc='upper center', fontsize='small', ncols=2)
 leaning = figure.add_subplot(1, 3, 3)
 leaning.plot(nodding.t, np.degrees(nodding[q2]), color='C1')
 leaning.plot(circle.t, np.degrees(circle[q2]), color='C0', linewidth=2)

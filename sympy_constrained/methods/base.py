@@ -5,18 +5,16 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import overload
 
-from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye, zeros
+from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye
 from sympy.physics.mechanics import Force, Torque, dynamicsymbols
-from sympy.physics.mechanics.linearize import Linearizer
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
-from ..builders import (
-    applied_forces, arguments_of, bind_arguments, build_system,
-    symbols_in_use)
-
+from ..arguments import arguments_of, bind_arguments
+from ..builders import applied_forces, build_system, symbols_in_use
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from .linearization import linearizer
 
 __all__ = ['ConstrainedMethod']
 
@@ -425,49 +423,7 @@ class ConstrainedMethod(_compat.MethodBase):
             As in SymPy.
 
         """
-        system = self.system
-        rows = list(self.independent_rows)
-        given = {
-            'q_dep': q_dep if q_dep is not None else system.q_dependent,
-            'qd_dep': qd_dep if qd_dep is not None else system.u_dependent}
-        given['q_ind'] = q_ind if q_ind is not None else [
-            x for x in system.q if x not in list(given['q_dep'])]
-        given['qd_ind'] = qd_ind if qd_ind is not None else [
-            x for x in system.u if x not in list(given['qd_dep'])]
-        mh = len(system.holonomic_rows)
-        holonomic = [k for k in rows if k < mh]
-        needed = len(holonomic), len(rows)
-        found = len(given['q_dep']), len(given['qd_dep'])
-        if found != needed:
-            raise ConstraintError(
-                f"The constraints have {needed[0]} independent holonomic "
-                f"rows and {needed[1]} independent rows in all, but "
-                f"{found[0]} dependent coordinates and {found[1]} dependent "
-                "speeds were named. Pass q_ind, qd_ind, q_dep and qd_dep.")
-        pick = [self.velocity_constraints[k] for k in rows
-                if k < len(self.velocity_constraints)]
-        lam = Matrix([self.lam_vec[k] for k in rows])
-        A = system.A.extract(rows, list(range(len(system.u))))
-        empty = Matrix()
-        f_4 = -A.T*lam if rows else zeros(len(system.u), 1)
-        known = {*system.specifieds}
-        r = sorted((x for x in known if not x.is_Derivative), key=str)
-        if any(x.is_Derivative for x in known):
-            raise UnsupportedFeatureError(
-                "The equations contain derivatives of specified inputs: "
-                f"{sorted(map(str, known))}. SymPy's Linearizer does not "
-                "treat them; declare the derivative as an input of its own.")
-        return Linearizer(
-            self._qdot, -system.rates, system.M*self._udot,
-            -(system.Q + system.graph.sympy('C')), f_4,
-            Matrix([self.holonomic_constraints[k] for k in holonomic])
-            if holonomic else empty,
-            Matrix(pick) if pick else empty,
-            Matrix([self.acceleration_constraints[k] for k in rows])
-            if rows else empty,
-            self.q, self.u, given['q_ind'], given['q_dep'],
-            given['qd_ind'], given['qd_dep'], r, lam if rows else None,
-            linear_solver=linear_solver)
+        return linearizer(self, q_ind, qd_ind, q_dep, qd_dep, linear_solver)
 
     def linearize(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
                   linear_solver='LU', **kwargs):
@@ -476,9 +432,9 @@ class ConstrainedMethod(_compat.MethodBase):
         The keyword arguments are those of ``Linearizer.linearize``:
         ``op_point``, ``A_and_B``, ``simplify``.
         """
-        linearizer = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
-                                        linear_solver)
-        return linearizer.linearize(**kwargs) + (linearizer.r,)
+        made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
+                                  linear_solver)
+        return made.linearize(**kwargs) + (made.r,)
 
 
 def column(entries):

@@ -76,8 +76,8 @@ batches = pytest.mark.parametrize('seed', range(COUNT//BATCH))
 @batches
 def test_gradients_and_forward_passes_are_the_slopes(seed):
     cases, point = expressions(seed)
-    direction = [mp.mpf(1), mp.mpf(-2)/3, mp.mpf(1)/7]
     with mp.workdps(40):
+        direction = [mp.mpf(1), mp.mpf(-2)/3, mp.mpf(1)/7]
         for e in cases:
             g = GraphBuilder(t)
             inputs = [g.input(name) for name in NAMES]

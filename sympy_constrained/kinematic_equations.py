@@ -1,0 +1,126 @@
+"""Kinematic differential equations, solved for ``q'`` on the graph."""
+from __future__ import annotations
+
+from .errors import KinematicsError, raise_problems
+from .graph import gradient, read, substitute
+from .graph.linalg import lu_solve
+
+__all__ = ['solve_kinematics']
+
+
+def solve_kinematics(builder, equations, q, u):
+    """Return the references of ``q'`` from kinematic differential equations.
+
+    Explanation
+    ===========
+
+    The equations ``K_q*q' + K_u*u + k = 0`` are split into the connected
+    blocks of the pattern of ``K_q``, and each block is solved by cofactors up
+    to three rows, else by elimination.
+
+    Raises
+    ======
+
+    KinematicsError
+        If equations are missing, depend on each other, or are not linear in
+        ``q'`` and ``u``. All problems are told at once.
+
+    """
+    time = builder.time
+    speeds = [builder.input(x, dynamic=True) for x in u]
+    rates = {}
+    for i, x in enumerate(q):
+        builder.input(x, dynamic=True)
+        rate = x.diff(time)
+        if rate in u:
+            rates[i] = builder.bound[rate]
+    unknown = [i for i in range(len(q)) if i not in rates]
+    derivatives = {i: builder.input(q[i].diff(time), dynamic=True)
+                   for i in unknown}
+    residuals = [read(builder, e) for e in equations]
+    rows = [k for k, residual in enumerate(residuals) if residual]
+    slots = list(derivatives.values())
+    problems = []
+    slopes = {}
+    for k in rows:
+        slopes[k] = gradient(builder, residuals[k], slots)
+        moving = slots + speeds
+        partial = slopes[k] + gradient(builder, residuals[k], speeds)
+        bad = [x for x, ref in zip([q[i].diff(time) for i in unknown] +
+                                   list(u), moving)
+               if any(builder.depends_on(s, ref) for s in partial if s)]
+        if bad:
+            problems.append(
+                f"Row {k} of `kd_eqs` is not linear in {bad[0]}. Kinematic "
+                "differential equations must be linear in the derivatives "
+                "of the coordinates and in the speeds; rewrite the row.")
+    for j, i in enumerate(unknown):
+        if not any(slopes[k][j] for k in rows):
+            problems.append(
+                f"No row of `kd_eqs` contains {q[i].diff(time)}. There are "
+                f"{len(rows)} equations for {len(unknown)} coordinates; add "
+                f"the kinematic differential equation of {q[i]}.")
+    if not problems and len(rows) != len(unknown):
+        problems.append(
+            f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "
+            "coordinates. Each coordinate needs one; add or remove rows.")
+    raise_problems(problems, KinematicsError)
+    known = substitute(builder, [residuals[k] for k in rows],
+                       dict.fromkeys(slots, 0))
+    for block_rows, block in blocks(rows, unknown, slopes):
+        matrix = [[slopes[k][unknown.index(i)] for i in block]
+                  for k in block_rows]
+        right = [-known[rows.index(k)] for k in block_rows]
+        for i, rate in zip(block, solve_block(builder, matrix, right, [
+                q[i] for i in block])):
+            rates[i] = rate
+    return [rates[i] for i in range(len(q))]
+
+
+def blocks(rows, unknown, slopes):
+    """Connected blocks (rows, unknowns) of the pattern of ``K_q``."""
+    left = set(rows)
+    for first in rows:
+        if first not in left:
+            continue
+        block_rows, block = {first}, set()
+        while True:
+            more = {i for k in block_rows for j, i in enumerate(unknown)
+                    if slopes[k][j]}
+            reach = {k for k in rows for j, i in enumerate(unknown)
+                     if slopes[k][j] and i in more}
+            if more == block and reach == block_rows:
+                break
+            block, block_rows = more, reach | block_rows
+        left -= block_rows
+        yield sorted(block_rows), sorted(block)
+
+
+def solve_block(builder, matrix, right, names):
+    """Solve a small regular system; cofactors first, elimination later."""
+    size = len(right)
+    if size <= 3 and len(matrix) == size:
+        def minor(m):
+            if len(m) == 1:
+                return m[0][0]
+            if not m:
+                return 1
+            return builder.sum(
+                (1 if j % 2 == 0 else -1)*builder.mul(
+                    m[0][j], minor([r[:j] + r[j + 1:] for r in m[1:]]))
+                for j in range(len(m)) if m[0][j])
+        determinant = minor(matrix)
+        if determinant:
+            adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
+                [r[:i] + r[i + 1:] for k, r in enumerate(matrix) if k != j])
+                for j in range(size)] for i in range(size)]
+            return [builder.div(builder.dot(row, right), determinant)
+                    for row in adjugate]
+    elif len(matrix) == size:
+        solution = lu_solve(builder, matrix, right)
+        if solution is not None:
+            return solution
+    raise KinematicsError(
+        f"The rows of `kd_eqs` for {', '.join(map(str, names))} depend on "
+        "each other, so the derivatives of these coordinates cannot be "
+        "obtained from the speeds. Give independent equations.")

@@ -1,0 +1,56 @@
+"""SymPy's ``Linearizer`` for the equations of a method."""
+from __future__ import annotations
+
+from sympy import Matrix, zeros
+from sympy.physics.mechanics.linearize import Linearizer
+
+from ..errors import ConstraintError, UnsupportedFeatureError
+
+__all__ = ['linearizer']
+
+
+def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
+    """Return the ``Linearizer``; None means the partition of the method."""
+    system = method.system
+    rows = list(method.independent_rows)
+    given = {
+        'q_dep': q_dep if q_dep is not None else system.q_dependent,
+        'qd_dep': qd_dep if qd_dep is not None else system.u_dependent}
+    given['q_ind'] = q_ind if q_ind is not None else [
+        x for x in system.q if x not in list(given['q_dep'])]
+    given['qd_ind'] = qd_ind if qd_ind is not None else [
+        x for x in system.u if x not in list(given['qd_dep'])]
+    mh = len(system.holonomic_rows)
+    holonomic = [k for k in rows if k < mh]
+    needed = len(holonomic), len(rows)
+    found = len(given['q_dep']), len(given['qd_dep'])
+    if found != needed:
+        raise ConstraintError(
+            f"The constraints have {needed[0]} independent holonomic "
+            f"rows and {needed[1]} independent rows in all, but "
+            f"{found[0]} dependent coordinates and {found[1]} dependent "
+            "speeds were named. Pass q_ind, qd_ind, q_dep and qd_dep.")
+    pick = [method.velocity_constraints[k] for k in rows
+            if k < len(method.velocity_constraints)]
+    lam = Matrix([method.lam_vec[k] for k in rows])
+    A = system.A.extract(rows, list(range(len(system.u))))
+    empty = Matrix()
+    f_4 = -A.T*lam if rows else zeros(len(system.u), 1)
+    known = {*system.specifieds}
+    r = sorted((x for x in known if not x.is_Derivative), key=str)
+    if any(x.is_Derivative for x in known):
+        raise UnsupportedFeatureError(
+            "The equations contain derivatives of specified inputs: "
+            f"{sorted(map(str, known))}. SymPy's Linearizer does not "
+            "treat them; declare the derivative as an input of its own.")
+    return Linearizer(
+        method._qdot, -system.rates, system.M*method._udot,
+        -(system.Q + system.graph.sympy('C')), f_4,
+        Matrix([method.holonomic_constraints[k] for k in holonomic])
+        if holonomic else empty,
+        Matrix(pick) if pick else empty,
+        Matrix([method.acceleration_constraints[k] for k in rows])
+        if rows else empty,
+        method.q, method.u, given['q_ind'], given['q_dep'],
+        given['qd_ind'], given['qd_dep'], r, lam if rows else None,
+        linear_solver=linear_solver)

@@ -1,0 +1,489 @@
+"""Frames, points and speeds on the graph against SymPy's own vectors."""
+import warnings
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import Matrix, Symbol, cos, eye, sin, symbols, zeros
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, Vector, dynamicsymbols)
+
+from kkt import at
+from sympy_constrained.errors import KinematicsError
+from sympy_constrained.graph import Graph, GraphBuilder, read
+from sympy_constrained.kinematics import Kinematics, solve_kinematics
+
+t = dynamicsymbols._t
+Q = q1, q2, q3, q4 = dynamicsymbols('q1:5')
+U = u1, u2, u3, u4 = dynamicsymbols('u1:5')
+s = dynamicsymbols('s')                 # a specified input
+a, b = symbols('a b')
+PLAIN = [q.diff(t) - u for q, u in zip(Q, U)]
+
+
+def numbers(seed):
+    """Values of everything that occurs in this file but the ``q'``."""
+    random = Random(f'kinematics {seed}')
+    found = [*Q, *U, *(u.diff(t) for u in U), t, a, b, s, s.diff(t),
+             s.diff(t, 2)]
+    return {x: mp.mpf(random.randint(-1500, 1500))/1000 for x in found}
+
+
+class Model:
+    """The kinematics of a frame with SymPy's answer beside ours."""
+
+    def __init__(self, frame, kd_eqs=PLAIN, q=Q, u=U):
+        self.frame, self.q, self.u = frame, q, u
+        self.builder = GraphBuilder(t)
+        self.motion = Kinematics(
+            self.builder, frame, q, u,
+            solve_kinematics(self.builder, kd_eqs, q, u))
+        qd = Matrix([x.diff(t) for x in q])
+        kd = Matrix(list(kd_eqs))
+        J = kd.jacobian(qd)
+        self.rates = dict(zip(qd, J.LUsolve(
+            -kd.xreplace(dict.fromkeys(qd, 0)))))
+
+    def ours(self, refs, values):
+        graph = Graph.freeze(self.builder, {'f': ([[k] for k in refs], 1)})
+        return mp.matrix(graph.evaluate(values, context=mp)['f'])
+
+    def wanted(self, vector, values, still=True):
+        """SymPy's vector in ``frame`` at ``u' = 0``."""
+        column = vector.to_matrix(self.frame) if vector != 0 else zeros(3, 1)
+        column = column.doit()
+        for _ in range(2):
+            second = {qd.diff(t): rate.diff(t)
+                      for qd, rate in self.rates.items()}
+            column = column.xreplace(second).xreplace(self.rates)
+        if still:
+            column = column.xreplace({u.diff(t): 0 for u in self.u})
+        return at(column, values)
+
+    def same(self, refs, vector, axes=None, seeds=(1, 2)):
+        axes = axes or self.frame
+        for seed in seeds:
+            values = numbers(seed)
+            R = Matrix(axes.dcm(self.frame)) if axes != self.frame else eye(3)
+            with mp.workdps(40):
+                wanted = at(R.doit(), values)*self.wanted(vector, values)
+                gap = self.ours(refs, values) - wanted
+                assert mp.norm(gap, mp.inf) < mp.mpf(10)**-35
+
+    def same_point(self, point, axes=None):
+        """Velocity and acceleration of a point are SymPy's."""
+        axes = axes or self.frame
+        self.same(self.motion.velocity(point, axes), quiet(
+            point.vel, self.frame), axes)
+        self.same(self.motion.acceleration(point, axes), quiet(
+            point.acc, self.frame), axes)
+
+    def same_frame(self, frame, axes=None):
+        axes = axes or self.frame
+        self.same(self.motion.angular_velocity(frame, axes),
+                  frame.ang_vel_in(self.frame), axes)
+        self.same(self.motion.angular_acceleration(frame, axes),
+                  frame.ang_acc_in(self.frame), axes)
+
+
+def quiet(function, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return function(*args)
+
+
+def stored(*objects):
+    """What a frame or point remembers, to see that nobody writes to it."""
+    return [{name: dict(value) for name, value in vars(x).items()
+             if name.endswith('_dict')} for x in objects]
+
+
+@pytest.fixture
+def N():
+    return ReferenceFrame('N')
+
+
+@pytest.fixture
+def O(N):
+    origin = Point('O')
+    origin.set_vel(N, 0)
+    return origin
+
+
+def chain(N, O, velocities):
+    """Three links, each turning about another axis of the one before."""
+    frames, points = [N], [O]
+    for k, (q, length) in enumerate(zip(Q, (a, b, 2*a))):
+        frame = frames[-1].orientnew(
+            f'B{k}', 'Axis', (q, (frames[-1].z, frames[-1].x)[k % 2]))
+        point = points[-1].locatenew(f'P{k}', length*frame.x + k*frame.z)
+        if velocities == 'two points':
+            point.v2pt_theory(points[-1], N, frame)
+        elif velocities == 'one point':
+            frame_point = points[-1]
+            point.set_vel(frame, 0)
+            point.v1pt_theory(frame_point, N, frame)
+        frames.append(frame)
+        points.append(point)
+    return frames[1:], points[1:]
+
+
+VELOCITIES = ['unset', 'two points', 'one point']
+
+
+@pytest.mark.parametrize('velocities', VELOCITIES)
+@pytest.mark.parametrize('axes', [0, 2, None])
+def test_a_chain_moves_as_in_sympy(N, O, velocities, axes):
+    frames, points = chain(N, O, velocities)
+    model = Model(N)
+    axes = N if axes is None else frames[axes]
+    for point in points:
+        refs = (model.motion.velocity(point, axes),
+                model.motion.acceleration(point, axes))
+        v = quiet(point.vel, N)
+        model.same(refs[0], v, axes)
+        model.same(refs[1], v.dt(N), axes)
+    model.same_frame(frames[-1], axes)
+
+
+@pytest.mark.parametrize('velocities', VELOCITIES)
+def test_all_ways_to_give_velocities_are_one_value(N, O, velocities):
+    _, points = chain(N, O, velocities)
+    other, twins = ReferenceFrame('N'), Point('O')
+    twins.set_vel(other, 0)
+    _, twins = chain(other, twins, 'unset')
+    g = GraphBuilder(t)
+    rates = solve_kinematics(g, PLAIN, Q, U)
+    one, two = (Kinematics(g, frame, Q, U, rates) for frame in (N, other))
+    for point, twin in zip(points, twins):
+        assert one.velocity(point, N) == two.velocity(twin, other)
+
+
+def test_nothing_is_written_to_the_objects_of_the_user(N, O):
+    frames, points = chain(N, O, 'unset')
+    before = stored(N, O, *frames, *points)
+    model = Model(N)
+    for point in points:
+        model.motion.acceleration(point, N)
+        model.motion.velocity(point, frames[1])
+    for frame in frames:
+        model.motion.angular_acceleration(frame, frame)
+    assert stored(N, O, *frames, *points) == before
+
+
+def test_columns_are_the_partial_velocities(N, O):
+    frames, points = chain(N, O, 'unset')
+    model = Model(N)
+    columns = model.motion.columns(model.motion.velocity(points[1], N))
+    v = quiet(points[1].vel, N).express(N).subs(model.rates)
+    assert sorted(columns) == [0, 1]
+    for k, column in columns.items():
+        model.same(column, v.diff(U[k], N))
+
+
+def test_the_nearest_point_with_a_velocity_is_used(N, O):
+    """The first point in breadth-first order, as in SymPy."""
+    P, R, X = Point('P'), Point('R'), Point('X')
+    P.set_pos(O, a*N.x)
+    R.set_pos(P, q1*N.y)
+    X.set_pos(R, sin(q2)*N.z)
+    X.set_vel(N, u3*N.y)
+    model = Model(N)
+    model.same_point(R)                 # from X, one step away
+    model.same_point(P)                 # from O
+
+
+def test_positions_in_frames_without_orientation_are_not_used(N, O):
+    lost = ReferenceFrame('lost')
+    P, R = Point('P'), Point('R')
+    P.set_pos(O, a*lost.x)
+    P.set_vel(N, u1*N.x)
+    R.set_pos(P, q2*N.y)
+    R.set_pos(O, b*lost.y)
+    model = Model(N)
+    model.same(model.motion.velocity(R, N), u1*N.x + u2*N.y)
+
+
+ORIENTED = {
+    'axis': lambda B, N: B.orient_axis(N, N.x + 2*N.y, q1*q2),
+    'body 313': lambda B, N: B.orient_body_fixed(N, Q[:3], 313),
+    'body 123': lambda B, N: B.orient_body_fixed(N, Q[:3], 'XYZ'),
+    'space 312': lambda B, N: B.orient_space_fixed(N, Q[:3], 312),
+    'quaternion': lambda B, N: B.orient_quaternion(N, Q),
+    'dcm': lambda B, N: B.orient_explicit(N, Matrix([
+        [cos(q1), -sin(q1), 0], [sin(q1), cos(q1), 0], [0, 0, 1]]))}
+
+
+@pytest.mark.parametrize('orient', ORIENTED.values(), ids=ORIENTED)
+def test_every_way_to_orient_a_frame(N, orient):
+    B, C = ReferenceFrame('B'), ReferenceFrame('C')
+    orient(B, N)
+    C.orient_axis(B, B.y, q4)
+    model = Model(N)
+    for frame in (B, C):
+        for axes in (N, B, C):
+            model.same_frame(frame, axes)
+        R = model.motion.rotation(N, frame)
+        for k, unit in enumerate(frame):
+            model.same([row[k] for row in R], unit)
+    model.same(model.motion.measure(q1*B.x + a*C.z - N.y, C),
+               q1*B.x + a*C.z - N.y, C)
+
+
+@pytest.mark.parametrize('q, u', [(Q, U), (Q[:2], U[:2])])
+def test_body_rates_as_speeds(N, O, q, u):
+    """``q'`` in vectors is replaced, and its rate is not forgotten."""
+    B = ReferenceFrame('B')
+    if len(q) == 4:
+        B.orient_body_fixed(N, q[:3], 'ZXY')
+        kd_eqs = [B.ang_vel_in(N).dot(e) - u for e, u in zip(B, u)]
+        kd_eqs.append(q[3].diff(t) - u[3]*sin(q[3]) - t)
+        B.set_ang_vel(N, sum((u*e for u, e in zip(u, B)), Vector(0)))
+    else:
+        B.orient_axis(N, N.z, q[0])
+        kd_eqs = [q[0].diff(t)*a - u[0]*q[1] - s, q[1].diff(t) + u[0] - u[1]]
+    P = O.locatenew('P', q[-1]*B.x + b*B.y)
+    model = Model(N, kd_eqs, q, u)
+    model.same_point(P)
+    model.same_frame(B, B)
+
+
+def test_a_rolling_wheel_spins_without_an_orientation(N, O):
+    """An angular velocity that is set, of a frame nobody oriented."""
+    B, wheel = N.orientnew('B', 'Axis', (q1, N.z)), ReferenceFrame('W')
+    wheel.set_ang_vel(B, u2*B.y)
+    model = Model(N)
+    model.same(model.motion.angular_velocity(wheel, B), u1*N.z + u2*B.y, B)
+    alpha = (u1*N.z + u2*B.y).dt(N)
+    model.same(model.motion.angular_acceleration(wheel, B), alpha, B)
+    with pytest.raises(KinematicsError, match='W has no orientation.*orient'):
+        model.motion.rotation(N, wheel)
+
+
+def test_prescribed_motion_has_its_own_rates(N, O):
+    B = N.orientnew('B', 'Axis', (s*t, N.z))
+    P = O.locatenew('P', s*N.x + a*B.x)
+    R = P.locatenew('R', q1*B.y)
+    model = Model(N)
+    model.same_point(P)
+    model.same_point(R)
+    model.same_frame(B)
+
+
+def test_a_point_that_moves_by_prescription_alone(N):
+    P, R = Point('P'), Point('R')
+    P.set_vel(N, s.diff(t)*N.x + t**2*N.y)
+    R.set_pos(P, a*N.y)
+    model = Model(N)
+    for point in (P, R):
+        model.same(model.motion.velocity(point, N),
+                   s.diff(t)*N.x + t**2*N.y)
+        model.same(model.motion.acceleration(point, N),
+                   s.diff(t, 2)*N.x + 2*t*N.y)
+
+
+def test_bias_contains_no_rate_of_a_speed(N, O):
+    frames, points = chain(N, O, 'two points')
+    model = Model(N)
+    refs = (*model.motion.acceleration(points[-1], N),
+            *model.motion.angular_acceleration(frames[-1], N))
+    assert not model.motion.accelerations_in(*refs)
+
+
+# Accelerations that were set
+
+def spinning(N, O):
+    B = N.orientnew('B', 'Axis', (q1, N.z))
+    return B, O.locatenew('P', q2*B.x)
+
+
+@pytest.mark.parametrize('acceleration', [
+    lambda B: u2.diff()*B.x - q2*u1**2*B.x + (2*u1*u2 + q2*u1.diff())*B.y,
+    lambda B: q2.diff(t, 2)*B.x - q2*q1.diff()**2*B.x + (
+        2*q1.diff()*q2.diff() + q2*q1.diff(t, 2))*B.y,
+    lambda B: (u2.diff() - 7)*B.x + q2*u1.diff()*B.y], ids=[
+        'speeds', 'coordinates', 'another bias'])
+def test_a_consistent_acceleration_is_taken(N, O, acceleration):
+    B, P = spinning(N, O)
+    P.set_acc(N, acceleration(B))
+    model = Model(N)
+    for axes in (N, B):
+        model.same(model.motion.acceleration(P, axes), acceleration(B), axes)
+
+
+def test_accelerations_of_the_theorems_are_taken(N, O):
+    O.set_acc(N, 0)
+    frames, points = chain(N, O, 'two points')
+    for there, here, frame in zip([O, *points], points, frames):
+        here.a2pt_theory(there, N, frame)
+    model = Model(N)
+    for point in points:
+        model.same_point(point)
+
+
+@pytest.mark.parametrize('acceleration', [
+    lambda B: u2.diff()*B.x, lambda B: 0*B.x,
+    lambda B: 2*u2.diff()*B.x + q2*u1.diff()*B.y,
+    lambda B: u2.diff()*B.x + q2*u1.diff()*B.y + u3.diff()*B.z,
+    lambda B: u2.diff()**2*B.x + q2*u1.diff()*B.y])
+def test_an_acceleration_that_does_not_fit_is_refused(N, O, acceleration):
+    B, P = spinning(N, O)
+    P.set_acc(N, acceleration(B))
+    with pytest.raises(
+            KinematicsError,
+            match='acceleration set for point P does not fit its velocity'
+                  '.*coefficients.*Remove the acceleration'):
+        Model(N).motion.acceleration(P, B)
+
+
+@pytest.mark.parametrize('alpha, fits', [
+    (lambda B: u1.diff()*B.z, True), (lambda B: (u1.diff() + t)*B.z, True),
+    (lambda B: u2.diff()*B.z, False), (lambda B: t*B.z, False)])
+def test_angular_accelerations_that_were_set(N, alpha, fits):
+    B = N.orientnew('B', 'Axis', (q1, N.z))
+    B.set_ang_acc(N, alpha(B))
+    model = Model(N)
+    if fits:
+        model.same(model.motion.angular_acceleration(B, B), alpha(B), B)
+        return
+    with pytest.raises(KinematicsError, match='set for frame B .*Remove'):
+        model.motion.angular_acceleration(B, B)
+
+
+# What is missing
+
+def test_a_frame_without_orientation_is_named(N):
+    B = ReferenceFrame('B')
+    with pytest.raises(KinematicsError, match='(?s)Frame B has no '
+                       'orientation relative to frame N.*orient_') as info:
+        Model(N).motion.measure(q1*B.x, N)
+    assert info.value.frame is B
+
+
+def test_a_frame_without_angular_velocity_is_named(N):
+    B = ReferenceFrame('B')
+    with pytest.raises(KinematicsError, match='Frame B has no angular '
+                       'velocity in N.*set_ang_vel') as info:
+        Model(N).motion.angular_velocity(B, B)
+    assert info.value.frame is B
+
+
+@pytest.mark.parametrize('connected', [True, False])
+def test_a_point_without_velocity_is_named(N, connected):
+    P = Point('P')
+    if connected:
+        P.set_pos(Point('O'), q1*N.x)
+    with pytest.raises(KinematicsError, match='Point P has no velocity in '
+                       'N.*set_vel') as info:
+        Model(N).motion.velocity(P, N)
+    assert info.value.point is P
+
+
+# Kinematic differential equations
+
+def coupled(size, seed=0):
+    """Equations whose ``q'`` are coupled in one block of this size."""
+    random = Random(f'coupled {size} {seed}')
+
+    def entry():
+        return random.choice([1, 2, cos(q1), sin(q2) + 2, a, 1 + q3**2])
+
+    K = Matrix(size, size, lambda i, j: entry() + 4*(i == j))
+    H = Matrix(size, size, lambda i, j: random.choice([0, 1, q2, b]))
+    h = Matrix(size, 1, lambda i, _: random.choice([0, t, s, cos(q1)]))
+    qd = Matrix([q.diff(t) for q in Q[:size]])
+    return K*qd - (H + eye(size))*Matrix(U[:size]) - h
+
+
+@pytest.mark.parametrize('size', [1, 2, 3, 4])
+@pytest.mark.parametrize('seed', [1, 2])
+def test_coupled_equations_are_solved(size, seed):
+    kd_eqs = coupled(size, seed)
+    g = GraphBuilder(t)
+    rates = solve_kinematics(g, kd_eqs, Q[:size], U[:size])
+    graph = Graph.freeze(g, {'f': ([[k] for k in rates], 1)})
+    values = numbers(seed)
+    with mp.workdps(40):
+        found = [x for x, in graph.evaluate(values, context=mp)['f']]
+        values.update(zip((q.diff(t) for q in Q), found))
+        assert mp.norm(at(kd_eqs, values), mp.inf) < mp.mpf(10)**-35
+
+
+def test_blocks_are_solved_apart():
+    """Equations in any order; what is not coupled stays as it is written."""
+    kd_eqs = [q3.diff() - u3, q1.diff() + q2.diff() - u1, q4.diff() - a*u4,
+              q1.diff() - q2.diff()*cos(q1) - u2]
+    g = GraphBuilder(t)
+    rates = solve_kinematics(g, kd_eqs, Q, U)
+    assert rates[2:] == [read(g, u3), read(g, a*u4)]
+    assert rates[0] == read(g, (u1*cos(q1) + u2)/(1 + cos(q1)))
+
+
+def test_speeds_that_are_rates_need_no_equations():
+    g = GraphBuilder(t)
+    rates = solve_kinematics(g, [], Q[:2], [q1.diff(), q2.diff()])
+    assert rates == [read(g, q1.diff()), read(g, q2.diff())]
+
+
+def test_some_speeds_may_be_rates():
+    g = GraphBuilder(t)
+    u = [q2.diff(), u1]
+    rates = solve_kinematics(g, [q1.diff() - u1*q2.diff()*0 - u1], Q[:2], u)
+    assert rates == [read(g, u1), read(g, q2.diff())]
+
+
+def test_more_coordinates_than_speeds_are_welcome():
+    g = GraphBuilder(t)
+    rates = solve_kinematics(
+        g, [q1.diff() - u1*cos(q3), q2.diff() - u1*sin(q3),
+            q3.diff() - u2], Q[:3], U[:2])
+    assert rates == [read(g, e) for e in (u1*cos(q3), u1*sin(q3), u2)]
+
+
+D = [q.diff(t) for q in Q]
+
+
+@pytest.mark.parametrize('kd_eqs, q, problems', [
+    ([], Q[:1], [r'No row of `kd_eqs` contains Derivative\(q1\(t\), t\)',
+                 'There are 0 equations for 1 coordinates',
+                 r'add the kinematic differential equation of q1\(t\)']),
+    ([D[0] - u1, D[2] - u3], Q,
+     [r'contains Derivative\(q2\(t\), t\)',
+      r'contains Derivative\(q4\(t\), t\)', 'add']),
+    ([D[0] - u1, D[1]**2 - u2], Q[:2],
+     [r'Row 1 of `kd_eqs` is not linear in Derivative\(q2\(t\), t\)',
+      'must be linear', 'rewrite']),
+    ([D[0] - u1**2], Q[:1], [r'Row 0 .* not linear in u1\(t\)']),
+    ([D[0]*u1 - u2], Q[:1], ['Row 0 .* not linear']),
+    ([D[0] - u1, D[0] - u1**3], Q[:2],
+     [r'Row 1 .* not linear in u1', r'No row .* q2\(t\)']),
+    ([D[0] - u1, D[0] - u2], Q[:1],
+     ['`kd_eqs` has 2 equations for 1 coordinates', 'add or remove rows']),
+    ([D[0] + D[1] - u1, 2*D[0] + 2*D[1] - u2], Q[:2],
+     [r'for q1\(t\), q2\(t\) depend on each other', 'Give independent']),
+    ([D[0] + D[1] - u1, u1 - u2], Q[:2], ['depend on each other|no q']),
+    ([D[0] + D[1] - u1, D[1] + D[2] - u2, D[0] - D[2] - u3], Q[:3],
+     ['depend on each other']),
+    ([D[0] + D[1] - u1, D[1] + D[2] - u2, D[2] + D[3] - u3,
+      D[0] - D[3] - u4 + D[0]*0 + D[1] - D[1] + 2*D[3]], Q,
+     ['depend on each other']),
+])
+def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems):
+    with pytest.raises(KinematicsError) as info:
+        solve_kinematics(GraphBuilder(t), kd_eqs, q, U)
+    for problem in problems:
+        assert info.match(f'(?s){problem}')
+
+
+def test_an_acceleration_in_the_kinematic_equations_is_refused():
+    with pytest.raises(KinematicsError, match='(?s)Row 0 of `kd_eqs`'):
+        solve_kinematics(GraphBuilder(t), [q1.diff() - u1 - u2.diff()],
+                         Q[:1], U)
+
+
+def test_constants_of_the_same_name_as_a_coordinate_are_apart(N, O):
+    P = O.locatenew('P', Symbol('q1')*q1*N.x)
+    motion = Model(N).motion
+    v = motion.velocity(P, N)
+    g = motion.builder
+    assert v == (g.mul(g.bound[Symbol('q1')], g.bound[u1]), 0, 0)
