@@ -23,6 +23,7 @@ extensions = [
 ]
 exclude_patterns = ['ext', 'examples']
 html_theme = 'alabaster'
+html_static_path = ['_static']
 html_theme_options = {
     'description': 'Constrained equations of motion '
                    'for sympy.physics.mechanics',

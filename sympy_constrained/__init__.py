@@ -11,8 +11,9 @@ from .diagnostics import ConstraintReport, constraint_report
 from .equations import EquationsOfMotion
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    KinematicsError, MissingIngredientError, RedundantConstraintsError,
-    SimulationError, UnsupportedFeatureError)
+    KinematicsError, MissingIngredientError, NotFiniteError,
+    RedundantConstraintsError, SimulationError, SingularEquationsError,
+    UnsupportedFeatureError)
 from .methods import UdwadiaKalabaMethod
 from .system import ConstrainedSystem
 
@@ -24,6 +25,7 @@ __all__ = [
     'ConstraintReport', 'constraint_report',
     'ConstrainedDynamicsError', 'ConstraintError',
     'InconsistentConstraintsError', 'KinematicsError',
-    'MissingIngredientError', 'RedundantConstraintsError',
-    'SimulationError', 'UnsupportedFeatureError',
+    'MissingIngredientError', 'NotFiniteError',
+    'RedundantConstraintsError', 'SimulationError',
+    'SingularEquationsError', 'UnsupportedFeatureError',
 ]

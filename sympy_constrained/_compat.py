@@ -7,6 +7,9 @@ paths, and that is slow on large models.
 """
 from __future__ import annotations
 
+import copyreg
+
+from sympy.core.function import UndefinedFunction
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.mechanics import method as _method
 
@@ -91,3 +94,18 @@ def lagrange_parts(method):
         'hol_coneqs': holonomic,
         'nonhol_coneqs': list(method.coneqs)[len(holonomic):],
     }
+
+
+def undefined_function(name, assumptions):
+    """The class of functions of this name, as ``Function`` returns it."""
+    return UndefinedFunction(name, **assumptions)
+
+
+def _reduce(function):
+    return undefined_function, (function.__name__, function._kwargs)
+
+
+# Every state is a function of time, and whatever holds one must pickle. SymPy
+# 1.14 registers how; 1.13 does not.
+if UndefinedFunction not in copyreg.dispatch_table:
+    copyreg.pickle(UndefinedFunction, _reduce)

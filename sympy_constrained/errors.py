@@ -10,7 +10,8 @@ __all__ = [
     'ConstrainedDynamicsError', 'ConstraintError',
     'InconsistentConstraintsError', 'RedundantConstraintsError',
     'KinematicsError', 'MissingIngredientError', 'UnsupportedFeatureError',
-    'SimulationError', 'raise_problems',
+    'SimulationError', 'SingularEquationsError', 'NotFiniteError',
+    'raise_problems',
 ]
 
 
@@ -59,6 +60,14 @@ class UnsupportedFeatureError(ConstrainedDynamicsError, NotImplementedError):
 class SimulationError(ConstrainedDynamicsError, RuntimeError):
     """A simulation ended early; carries ``trajectory``, ``time``, ``reason``.
     """
+
+
+class SingularEquationsError(ConstrainedDynamicsError, ArithmeticError):
+    """The equations lose rank at this state; carries ``condition``."""
+
+
+class NotFiniteError(ConstrainedDynamicsError, ArithmeticError):
+    """The equations gave a value that is no finite real number."""
 
 
 def raise_problems(problems, error=ConstrainedDynamicsError, **data):

@@ -148,11 +148,6 @@ def solve(M, F, A, b):
                 raise ArithmeticError("the motion is not determined")
             return Solution(mp.lu_solve(M, F), mp.matrix(o, 1),
                             mp.matrix(0, 1), 0, mp.mpf(0))
-        stacked = mp.matrix(o + m, o)
-        stacked[:o, :] = M
-        stacked[o:, :] = A
-        if rank(stacked) < o:
-            raise ArithmeticError("the motion is not determined")
         u, s, _ = singular(A)
         reached = u*(u.T*b) if s else mp.matrix(m, 1)
         W = mp.matrix(o + m, o + m)
@@ -162,7 +157,10 @@ def solve(M, F, A, b):
         right = mp.matrix(o + m, 1)
         right[:o, 0] = F
         right[o:, 0] = reached
-        z = min_norm(W, right)
+        left, values, v = singular(W)
+        if len(values) < o + len(s):
+            raise ArithmeticError("the motion is not determined")
+        z = v.T*(mp.diag([1/x for x in values])*(left.T*right))
         if norm(W*z - right) > SMALL*(1 + norm(right)):
             raise ArithmeticError("the multiplier system has no solution")
         lam = z[o:, 0]

@@ -103,14 +103,19 @@ class Admissible:
 
     def __call__(self, seed):
         for attempt in range(6):
-            start = near_start(self.model, seed, 0.15/2**attempt)
-            with mp.workdps(WORK):
-                state = {x: number(value) for x, value in {
-                    **constants(self.model), **start}.items()}
-                if all(self.settle(state, *step) for step in self.steps):
-                    return state
+            state = self.near(near_start(self.model, seed, 0.15/2**attempt))
+            if state:
+                return state
         raise ArithmeticError(
             f'no admissible state of {self.model.name} was found')
+
+    def near(self, start):
+        """The state with the independent states of ``start``, or None."""
+        with mp.workdps(WORK):
+            state = {x: number(value) for x, value in {
+                **constants(self.model), **start}.items()}
+            arrived = all(self.settle(state, *step) for step in self.steps)
+        return state if arrived else None
 
     def settle(self, state, free, function):
         """Newton steps of least norm, in place; whether they arrived."""

@@ -16,9 +16,9 @@ start               at rest, rod horizontal (amplitude 90°)
 With the amplitude :math:`\\theta_0` the period is
 :math:`T = 4\\sqrt{l/g}\\,K(\\sin^2\\frac{\\theta_0}2)`, where :math:`K` is the
 complete elliptic integral of the first kind; its value for 90° is
-:math:`K(\\frac12) = 1.85407\\,46773` (M. Abramowitz and I. A. Stegun, *Handbook
-of Mathematical Functions*, 1964, table 17.1). The greatest pull in the rod is
-three times the weight, at the lowest point, as the energy tells.
+:math:`K(\\frac12) = 1.85407\\,46773` (M. Abramowitz and I. A. Stegun,
+*Handbook of Mathematical Functions*, 1964, table 17.1). The greatest pull in
+the rod is three times the weight, at the lowest point, as the energy tells.
 
 """
 import sys

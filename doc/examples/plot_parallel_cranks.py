@@ -128,7 +128,7 @@ angles.plot(motion.t, np.degrees(motion[q1]), label='q1')
 angles.plot(motion.t, np.degrees(motion[q1] + motion[q4]),
             label='coupler')
 angles.axvline(period, color='0.5', linestyle='--')
-angles.text(period, 20, f'T = {period:.4f} s ', ha='right')
+angles.text(period, -163, f'T = {period:.4f} s ', ha='right')
 angles.set(xlabel='t in s', ylim=(-170, 50), title='angles in degrees')
 angles.legend(loc='upper left')
 for k in range(4):

@@ -100,7 +100,8 @@ nodding = roll({**steady, q2: theta + 0.1}, turns=3)
 # The picture.
 
 figure = plt.figure(figsize=(10, 3.6), layout='constrained')
-sketch = figure.add_subplot(1, 3, 1, projection='3d')
+grid = figure.add_gridspec(1, 3, width_ratios=(1.35, 1, 1.1))
+sketch = figure.add_subplot(grid[0], projection='3d')
 s = np.linspace(0, 2*pi, 60)
 axis_y, axis_z = np.array([0, cos(theta), sin(theta)]), np.array(
     [0, -sin(theta), cos(theta)])
@@ -116,12 +117,12 @@ middle = (np.array([0, ring, 0])[:, None]
 sketch.plot(*middle, color='C0', linewidth=1)
 sketch.text(0, ring + 0.04, 0.5, r'$\theta$')
 sketch.text(0, 0.05, 0.75, r'$\Omega$')
-sketch.set_box_aspect((2.2, 2.2, 0.8), zoom=1.35)
+sketch.set_box_aspect((2.2, 2.2, 0.8), zoom=1.42)
 sketch.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(0, 0.8),
            title='the system')
 sketch.view_init(elev=16, azim=18)
 sketch.axis('off')
-above = figure.add_subplot(1, 3, 2)
+above = figure.add_subplot(grid[1])
 above.plot(nodding[x], nodding[y], color='C1', linewidth=1,
            label='lean increased')
 above.plot(circle[x], circle[y], color='C0', linewidth=2, label='steady')
@@ -129,7 +130,7 @@ above.set(title='path of the centre, in m', xlim=(-0.7, 0.7),
           ylim=(-0.6, 0.85))
 above.set_aspect('equal')
 above.legend(loc='upper center', fontsize='small', ncols=2)
-leaning = figure.add_subplot(1, 3, 3)
+leaning = figure.add_subplot(grid[2])
 leaning.plot(nodding.t, np.degrees(nodding[q2]), color='C1')
 leaning.plot(circle.t, np.degrees(circle[q2]), color='C0', linewidth=2)
 leaning.set(xlabel='t in s', title='lean in degrees')

@@ -2,9 +2,10 @@
 
 The docstrings speak of (U4); so the theory pages show (U4) beside the
 equation, and ``:eq:`U4``` is written so, whatever comes before it. Labels of
-another form keep Sphinx's counting.
+another form are counted from 1 on every page.
 """
 import re
+from itertools import count
 
 from docutils import nodes
 
@@ -13,11 +14,13 @@ NAME = re.compile(r'[A-Z]\d+')
 
 def number_by_name(app, doctree):
     equations = app.env.get_domain('math').equations
+    numbers = count(1)
     for node in doctree.findall(nodes.math_block):
         label = node.get('label')
-        if label and NAME.fullmatch(label):
-            node['number'] = label
-            equations[label] = app.env.docname, label
+        if label:
+            node['number'] = (label if NAME.fullmatch(label)
+                              else next(numbers))
+            equations[label] = app.env.docname, node['number']
 
 
 def setup(app):

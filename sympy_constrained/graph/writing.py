@@ -1,9 +1,11 @@
 """The graph back into SymPy expressions, nested or as assignments.
 
-Nested expressions share their parts and are evaluated by SymPy, so that sums
-and products are flat and sorted as usual. Never walk the nested form of a
-large model: its tree may have millions of operations where the graph has a
-thousand.
+Nested expressions share their parts. Up to a size that a person reads, SymPy
+evaluates them, so that sums and products are flat and sorted as usual. Beyond
+it they are left as they are, and made past SymPy's cache: sorting them, or
+finding an equal one in the cache, compares trees, and the tree of a large
+model may have millions of operations where the graph has a thousand. For the
+same reason, never walk the nested form of a large model.
 """
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ from .calculus import operands
 from .reading import SLOTS
 
 __all__ = ['nested', 'assignments']
+
+READABLE = 300                  # operations
 
 
 def used_nodes(nodes, refs):
@@ -63,10 +67,29 @@ def terms(nodes, k, absorbed):
     return found
 
 
+def plain_power(base, exponent):
+    """An unevaluated power, made without a look into SymPy's cache."""
+    make = getattr(Pow.__new__, '__wrapped__', Pow.__new__)
+    return make(Pow, base, exponent, evaluate=False)
+
+
+def plain_sum(*args):
+    """An unevaluated sum."""
+    return Add._from_args(args, True)
+
+
+def plain_product(*args):
+    """An unevaluated product."""
+    return Mul._from_args(args, True)
+
+
 def write(graph, refs, named):
     """Expressions of the references; ``named`` maps nodes to symbols."""
     nodes = graph.nodes
     order, uses = used_nodes(nodes, refs)
+    add, mul, power = Add, Mul, Pow
+    if not named and len(order) > READABLE:
+        add, mul, power = plain_sum, plain_product, plain_power
     memo = {0: S.Zero}
     pending = []
     absorbed = set()                    # by the sum or product that uses it
@@ -79,7 +102,7 @@ def write(graph, refs, named):
 
     def of(ref):
         value = memo[abs(ref)]
-        return value if ref >= 0 else Mul(S.NegativeOne, value)
+        return value if ref >= 0 else mul(S.NegativeOne, value)
 
     for k in order:
         if k in absorbed:
@@ -90,13 +113,13 @@ def write(graph, refs, named):
         elif kind == INPUT:
             value = graph.inputs[x]
         elif kind == ADD:
-            value = Add(*map(of, terms(nodes, k, absorbed)))
+            value = add(*map(of, terms(nodes, k, absorbed)))
         elif kind == MUL:
-            value = Mul(*map(of, terms(nodes, k, absorbed)))
+            value = mul(*map(of, terms(nodes, k, absorbed)))
         elif kind == INV:
-            value = Pow(of(x), S.NegativeOne)
+            value = power(of(x), S.NegativeOne)
         elif kind == ROOT:
-            value = Pow(of(x), Rational(1, y))
+            value = power(of(x), Rational(1, y))
         elif kind == SIN:
             value = sin(of(x))
         elif kind == COS:
@@ -106,6 +129,7 @@ def write(graph, refs, named):
         if k in named:
             pending.append((named[k], value))
             value = named[k]
+        hash(value)             # from the leaves up, so never recursive
         memo[k] = value
     return list(map(of, refs)), pending
 

@@ -14,6 +14,7 @@ from ..arguments import arguments_of, bind_arguments
 from ..builders import applied_forces, build_system, symbols_in_use
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from ..graph import Graph
 from .linearization import linearizer
 
 __all__ = ['ConstrainedMethod']
@@ -123,7 +124,7 @@ class ConstrainedMethod(_compat.MethodBase):
 
     @abstractmethod
     def _solve(self):
-        """Return a graph with ``acceleration`` and ``forcing``."""
+        """Return a graph with ``acceleration``, ``M`` and ``forcing``."""
 
     # -- SymPy's vocabulary ----------------------------------------------
 
@@ -193,8 +194,7 @@ class ConstrainedMethod(_compat.MethodBase):
     @cached_property
     def acceleration_constraints(self):
         """Residuals ``A*u' - b = 0``, shape (m, 1)."""
-        A, b = self._system.A, self._system.b
-        return ImmutableDenseMatrix(A*self._udot - b)
+        return self._linear_residual(self._system.graph, 'A', 'b')
 
     @cached_property
     def constraints_jacobian(self):
@@ -320,8 +320,17 @@ class ConstrainedMethod(_compat.MethodBase):
         Shape (o, 1). ``LagrangesMethod.eom`` has the multipliers in it, with
         the opposite sign; compare ``constraint_forces`` instead.
         """
-        return ImmutableDenseMatrix(
-            self.mass_matrix*self._udot - self.forcing)
+        return self._linear_residual(self._solution, 'M', 'forcing')
+
+    def _linear_residual(self, graph, matrix, right, unknowns=None):
+        """``matrix*u' - right`` of two outputs, made on the graph."""
+        builder, out = graph.load(None, (matrix, right))
+        z = [builder.input(x, dynamic=True)
+             for x in (self._udot if unknowns is None else unknowns)]
+        rows = [[builder.sub(builder.dot(row, z), b)]
+                for row, (b,) in zip(out[matrix], out[right])]
+        return Graph.freeze(builder, {'residual': (rows, 1)}).sympy(
+            'residual')
 
     # -- multipliers -----------------------------------------------------
 
@@ -403,9 +412,9 @@ class ConstrainedMethod(_compat.MethodBase):
         what collocation and index-1 solvers take.
         """
         equations = self.equations_of_motion
-        z = ImmutableDenseMatrix(equations.unknowns)
         return (self._qdot - self._system.rates).col_join(
-            equations.W*z - equations.r)
+            self._linear_residual(equations.graph, 'W', 'r',
+                                  equations.unknowns))
 
     # -- linearization ---------------------------------------------------
 

@@ -315,11 +315,11 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 multipliers[k] = value
         forces = [builder.add(x, y) for x, y in zip(ideal, extra)]
         forcing = [builder.add(x, y) for x, y in zip(Q, forces)]
-        return Graph.freeze(builder, {
+        return Graph.freeze(builder, {'M': (M, len(M)), **{
             name: ([[x] for x in refs], 1) for name, refs in (
                 ('acceleration', total), ('multipliers', multipliers),
                 ('ideal', ideal), ('nonideal', extra),
-                ('constraint_forces', forces), ('forcing', forcing))})
+                ('constraint_forces', forces), ('forcing', forcing))}})
 
     def _solver_of(self, builder, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""

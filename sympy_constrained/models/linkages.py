@@ -162,7 +162,8 @@ def parallel_cranks() -> Model:
         reference='The N-four-bar mechanism of the multibody benchmarks, '
                   'N = 2',
         parameters={length: 0.5, c: 0.6, m: 1.0, mc: 2.0, g: 9.81},
-        start={q1: 0.8, q2: 0.8, q3: 0.8, q4: -0.8,
+        # Hanging, so that the motion stays clear of the dead points.
+        start={q1: -0.8, q2: -0.8, q3: -0.8, q4: 0.8,
                u1: 1.0, u2: 1.0, u3: 1.0, u4: -1.0},
         fixed=(q1, u1), t_end=3.0,
         accelerations={u1.diff(t): known, u2.diff(t): known,
@@ -205,7 +206,7 @@ def coupler_on_cranks() -> Model:
         arguments={'Lagrangian': Lagrangian(N, body), 'qs': [X, Y, phi],
                    'bodies': [body], 'frame': N, 'hol_coneqs': rows},
         parameters={length: 0.5, c: 0.6, m: 2.0, g: 9.81},
-        start={X: 0.9, Y: 0.4, phi: 0.0, X.diff(t): -0.4, Y.diff(t): 0.3,
+        start={X: 0.9, Y: -0.4, phi: 0.0, X.diff(t): 0.4, Y.diff(t): 0.3,
                phi.diff(t): 0.0},
         fixed=(X, X.diff(t)), t_end=3.0,
         accelerations={phi.diff(t, 2): Integer(0)},

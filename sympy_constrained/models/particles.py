@@ -87,7 +87,8 @@ def constant_speed_particle() -> Model:
         accelerations={u[0].diff(t): pull*u[0], u[1].diff(t): pull*u[1],
                        u[2].diff(t): -g + pull*u[2]},
         multipliers=(m*pull,),
-        upstream_refuses='KanesMethod raises NonlinearError.')
+        upstream_refuses='KanesMethod raises NonlinearError; that of SymPy '
+                         '1.13 puts accelerations into its mass matrix.')
 
 
 def appell_hamel() -> Model:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..equations import EquationsOfMotion
-from ..errors import MissingIngredientError
+from ..errors import MissingIngredientError, SingularEquationsError
 from .evaluation import Evaluator
-from .linear import LinearSolver, SingularEquationsError
+from .linear import LinearSolver
 from .projection import distances
 from .sampling import decide_rank
 

@@ -11,8 +11,8 @@ import numpy as np
 from sympy import Dummy, Matrix, MatrixBase, Symbol
 from sympy.core.function import AppliedUndef
 
-from ..errors import MissingIngredientError
-from .generate import Expressions, Generated, NotFiniteError
+from ..errors import MissingIngredientError, NotFiniteError
+from .generate import Expressions, Generated
 from .inputs import Inputs
 from .names import Names
 

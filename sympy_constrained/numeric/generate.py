@@ -27,17 +27,13 @@ from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pycode import PythonCodePrinter
 
-from ..errors import ConstrainedDynamicsError, UnsupportedFeatureError
+from ..errors import NotFiniteError, UnsupportedFeatureError
 
-__all__ = ['Generated', 'Expressions', 'NotFiniteError']
+__all__ = ['Generated', 'Expressions']
 
 # What a scalar evaluation may raise where the value is nan, inf or complex
 # (TypeError: a complex number or None does not go into an array of floats).
 ARITHMETIC = (ArithmeticError, ValueError, TypeError)
-
-
-class NotFiniteError(ConstrainedDynamicsError, ArithmeticError):
-    """The equations gave a value that is no finite real number."""
 
 
 class _ScalarPrinter(PythonCodePrinter):

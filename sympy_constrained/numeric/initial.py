@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConstraintError
+from .compiled import compile_equations
 from .projection import distances, project, size_of
 
 __all__ = ['consistent_state', 'check_consistent']
@@ -52,6 +53,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
     ==========
 
     compiled : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with all constants in ``p``.
     guess : mapping or sequence
         Values of the states by SymPy object or name, or all in order.
     fixed : iterable of states or names
@@ -78,6 +81,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
         If the guess has missing, unknown or unusable entries.
 
     """
+    compiled = compile_equations(compiled)
     names = compiled.names
     default = None if fill is None else [float(fill)]*len(names)
     start = names.vector(guess, 'guess', default)

@@ -43,9 +43,10 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 
 from ..errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    SingularEquationsError)
 
-__all__ = ['LinearSolver', 'Solution', 'SingularEquationsError']
+__all__ = ['LinearSolver', 'Solution']
 
 # A state counts as singular below this reciprocal condition (scaled, nominal
 # rank): of the sixteen digits of a float not more than six are left then. On
@@ -61,10 +62,6 @@ POOR_CHOICE = 1e-6
 MOTION_PART = 1e-6
 # Relative contradiction of redundant rows that rounding may explain.
 CONTRADICTION = 1e-7
-
-
-class SingularEquationsError(ConstrainedDynamicsError, ArithmeticError):
-    """``W`` loses rank at this state; carries ``condition``."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
             return outputs[names[0]][:, 0], outputs[names[1]][:, moving]
 
         metric = None
-        if names[0] == 'velocity' and steps:
+        if names[0] == 'velocity' and steps and len(moving):
             metric = _metric(compiled.evaluate(('M',), t, x, p)['M'], moving)
         x[index], value, distance = gauss_newton(
             rows, x[index], moving, metric, steps)

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from warnings import warn
 
-from ..errors import InconsistentConstraintsError
-from .linear import LinearSolver, Solution, SingularEquationsError
+from ..errors import InconsistentConstraintsError, SingularEquationsError
+from .linear import LinearSolver, Solution
 from .projection import distances
 from .trajectory import RankChange
 

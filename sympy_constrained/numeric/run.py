@@ -6,10 +6,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from ..errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError)
+    ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
+    SingularEquationsError)
 from .events import Events
-from .generate import NotFiniteError
-from .linear import SingularEquationsError
 from .projection import project
 from .rank import CarriedRank
 from .trajectory import Reason, Trajectory

@@ -32,10 +32,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
     SciPy's integrators make the steps. With ``stabilization='projection'``
     each accepted state is returned to the constraints before the next step
-    begins, at position and at velocity level. The drift of a single step is
-    far below the error that the integrator accepts, so that nothing of its
-    accuracy is lost. (Baumgarte's stabilization belongs to the equations, not
-    to the integration: form them with ``stabilization=(alpha, beta)``.)
+    begins, at position and at velocity level. That moves it by no more than
+    the error of one step, which the integrator accepts anyway. (Baumgarte's
+    stabilization belongs to the equations, not to the integration: form them
+    with ``stabilization=(alpha, beta)``.)
 
     The rank of the equations is decided at the start and watched at every
     step; a change is a warning and an entry of ``Trajectory.rank_changes``, a
@@ -81,8 +81,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         past states and cannot be projected.
     stabilization : {'projection', None}
     t_eval : None, int or sequence of float
-        Output times: the steps of the integrator, so many equal intervals'
-        ends, or these times.
+        Output times: the steps of the integrator, so many equally spaced
+        times, or these times. A terminal event adds its own.
     initial : {'check', 'project'}
         A start that violates the constraints is an error, or is moved to the
         nearest consistent state.
@@ -112,6 +112,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         If the run ends early; carries ``trajectory``, ``time``, ``reason``.
     ConstraintError
         If the start is not consistent, or cannot be made so.
+    ConstrainedDynamicsError
+        If the start is a singular configuration, or the equations do not
+        determine the motion.
     ValueError, TypeError
         If an argument is missing, unknown or of no use.
 

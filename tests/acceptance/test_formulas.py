@@ -207,6 +207,20 @@ def test_multiplier_system(name):
         assert close(K*z, right)
 
 
+@pytest.mark.parametrize('level', ['hol_coneqs', 'nonhol_coneqs'])
+@pytest.mark.parametrize('angle', [Rational(1, 20), Rational(1, 10**6)])
+def test_nearly_parallel_rows_are_two_rows(level, angle):
+    x, y = q = dynamicsymbols('x y')
+    vx, vy = (e.diff(t) for e in q)
+    a, b = (x, y) if level == 'hol_coneqs' else (vx, vy)
+    rows = [a - 1, a + angle*b - 2]
+    method = UdwadiaKalabaMethod((vx**2 + vy**2)/2 - g*x - y, q,
+                                 **{level: rows})
+    assert method.constraint_rank() == 2
+    assert method.acceleration == Matrix([0, 0])
+    assert method.multipliers.expand() == Matrix([g - 1/angle, 1/angle])
+
+
 # (U5)
 
 @regular

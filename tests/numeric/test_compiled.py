@@ -15,8 +15,8 @@ from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
-from sympy_constrained.numeric.generate import NotFiniteError
-from sympy_constrained.numeric.linear import SingularEquationsError
+from sympy_constrained.errors import (
+    NotFiniteError, SingularEquationsError)
 
 
 @pytest.fixture

@@ -29,10 +29,10 @@ def right(m, method=None, seeds=(1, 2, 3), at_start=False):
     """Compare our accelerations with the reference at admissible states."""
     method = method or m.form(UdwadiaKalabaMethod)
     reference = ready.reference(m)
-    states = [ready.admissible(m, seed, reference) for seed in seeds]
+    admissible = ready.Admissible(m, reference)
+    states = [admissible(seed) for seed in seeds]
     if at_start:
-        states.append(reference.admissible(
-            ready.constants(m), 0, dict(m.start)))
+        states.append(admissible.near(m.start))
     for values in states:
         wanted = ready.independent(m, values, reference)
         assert ready.disagreement(
@@ -211,13 +211,18 @@ def test_quaternion_top_upstream_is_silently_wrong():
 
 # Nonlinear and acceleration-level rows
 
-def test_constant_speed_upstream_raises():
+def test_constant_speed_upstream_raises_or_is_wrong():
     m = model('constant_speed_particle')
-    with pytest.raises(NonlinearError):
-        m.form(KanesMethod)
+    values = ready.admissible(m, 1)
+    try:
+        upstream = m.form(KanesMethod)
+    except NonlinearError:
+        pass
+    else:               # 1.13 forms equations that cannot be evaluated
+        matrices = upstream.mass_matrix.row_join(upstream.forcing)
+        assert matrices.atoms(Derivative) & {u.diff(t) for u in m.speeds}
     method = m.form(UdwadiaKalabaMethod)
     right(m, method, at_start=True)
-    values = ready.admissible(m, 1)
     assert ready.disagreement(ready.ours(method, values),
                               ready.known(m, values)) < TOLERANCE
 

@@ -10,7 +10,7 @@ rail with speeds ``u`` that are not ``q'``.  All rows have the form
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from mpmath import mp
 from sympy import Matrix, Rational, zeros
@@ -22,6 +22,7 @@ from kkt import (
 from sympy_constrained import UdwadiaKalabaMethod
 
 RTOL = 1e-9
+ZERO = 1e-20
 EXAMPLES = 170          # for each of the three kinds, 510 in all
 Q = dynamicsymbols('q1:5')
 U = dynamicsymbols('u1:5')
@@ -189,19 +190,26 @@ def agree(system, method):
         if system.kind == 'singular':
             assert rank(M) < M.rows
         found = at(method.acceleration, system.values)
-        assert close(found, exact.acceleration, RTOL)
+        # Exact zeros occur; all other numbers are of order one.
+        assert close(found, exact.acceleration, RTOL, scale=ZERO)
         assert close(graph_solution(method, system.values),
-                     exact.acceleration, RTOL)
-        size = max(norm(F), norm(exact.forces))
+                     exact.acceleration, RTOL, scale=ZERO)
+        size = max(norm(F), norm(exact.forces), ZERO)
         forces = at(method.constraint_forces, system.values)
         assert close(forces, exact.forces, RTOL, scale=size)
+        # In Kane's shape rows that repeat a differentiated one are dropped.
+        ours = at(method.constraint_matrix, system.values)
+        assert (ours.rows == A.rows if system.shape == 'lagrange'
+                else rank(ours) == exact.rank)
         lam = at(method.multipliers, system.values)
-        assert close(A.T*lam, exact.forces, RTOL, scale=size)
+        assert close(ours.T*lam, exact.forces, RTOL, scale=size)
 
 
 seeds = st.integers(0, 2**32 - 1)
+# A seed does not become simpler by being smaller, so nothing is shrunk.
 run = settings(max_examples=EXAMPLES, derandomize=True, deadline=None,
-               database=None, suppress_health_check=list(HealthCheck))
+               database=None, phases=[Phase.generate],
+               suppress_health_check=list(HealthCheck))
 
 
 def check(seed, kind, **options):
@@ -232,19 +240,23 @@ def test_singular_mass_matrix(seed):
     ('schur', 'full'), ('schur', 'redundant'), ('kkt', 'full'),
     ('kkt', 'redundant'), ('kkt', 'singular'), ('pinv', 'full'),
     ('pinv', 'redundant'), ('pinv', 'singular')])
-@settings(run, max_examples=12)
+@settings(run, max_examples=8)
 @given(seed=seeds)
 def test_every_solver(solver, kind, seed):
     check(seed, kind, solver=solver)
 
 
-@settings(run, max_examples=25)
+@settings(run, max_examples=16)
 @given(seeds)
 def test_repeated_rows_share_their_multipliers_by_least_norm(seed):
     system = RandomSystem(seed, 'redundant')
     method = system.method(solver='pinv')
-    exact = solve(*system.numbers)
-    assert close(at(method.multipliers, system.values), exact.lam, RTOL)
+    M, F, *_ = system.numbers
+    A, b = (at(x, system.values) for x in (method.constraint_matrix,
+                                           method.constraint_vector))
+    exact = solve(M, F, A, b)
+    assert close(at(method.multipliers, system.values), exact.lam, RTOL,
+                 scale=ZERO)
 
 
 @pytest.mark.parametrize('kind', ['full', 'redundant', 'singular'])

@@ -1,0 +1,194 @@
+"""Rank, redundancy and consistency where the constraints hold."""
+from dataclasses import FrozenInstanceError
+
+import pytest
+from mpmath import mp
+from sympy import Rational, cos, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import UdwadiaKalabaMethod, constraint_report
+from sympy_constrained.diagnostics import admissible_values
+from sympy_constrained.errors import (
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
+
+t = dynamicsymbols._t
+x, y, z = Q = dynamicsymbols('x y z')
+X, Y, Z = (q.diff(t) for q in Q)
+m, a, b, c, l1, l2 = symbols('m a b c l1 l2')
+L = m*(X**2 + Y**2 + Z**2)/2
+
+
+def system(hol=(), vel=(), acc=(), lagrangian=L, **options):
+    return UdwadiaKalabaMethod(
+        lagrangian, list(Q), hol_coneqs=list(hol), nonhol_coneqs=list(vel),
+        acceleration_constraints=list(acc), **options).system
+
+
+RANKS = {
+    'none': ({}, 0, ()),
+    'one': ({'hol': [x**2 + y**2 - a**2]}, 1, ()),
+    'twice': ({'hol': [x*y - a, 2*x*y - 2*a]}, 1, (1,)),
+    # independent everywhere but where the rows hold
+    'on the set only': ({'hol': [x, x*(1 + y)]}, 1, (1,)),
+    'with time': ({'hol': [x - sin(t), (x - sin(t))*(y + 2)]}, 1, (1,)),
+    'velocity on the set': ({'vel': [X - Y, (X - Y)*(Z + 3)]}, 1, (1,)),
+    'across levels': ({'hol': [x - y], 'vel': [X - Y], 'acc': [
+        X.diff(t) - Y.diff(t)]}, 1, (1, 2)),
+    'a sum': ({'vel': [X - Y, Y - Z, Z - X]}, 2, (2,)),
+    'first rows win': ({'vel': [X - Z, 2*X - 2*Z, Y, X + Y - Z]}, 2, (1, 3)),
+    'three of three': ({'hol': [x - 1, y - x**2, z + x*y]}, 3, ()),
+    'small but independent': ({'hol': [x, x + y/10**5]}, 2, ()),
+    'badly scaled': ({'hol': [x*10**8, y/10**8, 3*x]}, 2, (2,)),
+    'two circles that touch in a plane': (
+        {'hol': [x**2 + y**2 - 1, z, z*x]}, 2, (2,))}
+
+
+@pytest.mark.parametrize('name', RANKS)
+def test_rank_is_counted_where_the_rows_hold(name):
+    rows, rank, redundant = RANKS[name]
+    report = constraint_report(system(**rows))
+    assert report.rank == rank == len(report.independent_rows)
+    assert report.redundant_rows == redundant
+    assert sorted(report.independent_rows + report.redundant_rows) == list(
+        range(sum(map(len, rows.values()))))
+    assert set(report.relations) == set(redundant)
+    assert report.determined
+
+
+@pytest.mark.parametrize('name', RANKS)
+def test_points_satisfy_the_constraints(name):
+    s = system(**RANKS[name][0])
+    for values in constraint_report(s).points:
+        with mp.workdps(30):
+            out = s.graph.evaluate(values, ('holonomic', 'velocity'), mp)
+            for row, in (*out['holonomic'], *out['velocity']):
+                assert abs(row) < mp.mpf(10)**-24
+
+
+@pytest.mark.parametrize('name', RANKS)
+def test_relations_reproduce_the_redundant_rows(name):
+    s = system(**RANKS[name][0])
+    report = constraint_report(s)
+    A = s.graph.evaluate(report.points[0], ('A',))['A']
+    for row, used in report.relations.items():
+        assert set(used) <= set(report.independent_rows)
+        for j, entry in enumerate(A[row]):
+            assert entry == pytest.approx(
+                sum(f*A[k][j] for k, f in used.items()), abs=1e-9)
+
+
+def test_relations_of_multiples_are_the_factors():
+    report = constraint_report(system(vel=[X - Y, Z, 3*X - 3*Y - 2*Z]))
+    assert report.relations == {2: {0: pytest.approx(3),
+                                    1: pytest.approx(-2)}}
+
+
+def test_a_method_and_its_system_have_the_same_report():
+    method = UdwadiaKalabaMethod(L, list(Q), hol_coneqs=[x, 2*x])
+    assert constraint_report(method) == constraint_report(method.system)
+    assert method.constraint_rank() == 1 and method.independent_rows == [0]
+
+
+def test_a_report_never_changes():
+    with pytest.raises(FrozenInstanceError):
+        constraint_report(system(hol=[x])).rank = 3
+
+
+# Determined
+
+def test_a_massless_coordinate_needs_a_constraint():
+    light = m*(X**2 + Y**2)/2 - c*z**2
+    assert constraint_report(system(
+        hol=[z - x*y], lagrangian=light)).determined
+    with pytest.raises(
+            MissingIngredientError,
+            match=r'(?s)does not determine the accelerations.*\(3\)'
+                  '.*neither mass nor a constraint.*remove its coordinate'):
+        constraint_report(system(hol=[x - y], lagrangian=light))
+
+
+# Consistency
+
+@pytest.mark.parametrize('acc, bad, others', [
+    ([X.diff(t) - 1, X.diff(t) - 2], 1, '0'),
+    ([X.diff(t) - a, 2*X.diff(t) - 2*a, X.diff(t) - a - 1], 2, '0'),
+    ([X.diff(t), Y.diff(t) - 1, X.diff(t) + Y.diff(t)], 2, '1')])
+def test_contradicting_rows_are_named(acc, bad, others):
+    with pytest.raises(
+            InconsistentConstraintsError,
+            match=f'(?s)acceleration-level row {bad} contradicts '
+                  f'.*acceleration-level row {others}.*No motion satisfies'
+                  '.*Correct or drop') as info:
+        constraint_report(system(acc=acc))
+    assert info.value.rows == (bad,)
+    assert constraint_report(
+        system(acc=acc), inconsistent='least-squares').rank == len(acc) - (
+            2 if bad == 2 and others == '0' else 1)
+
+
+def test_repeated_rows_with_other_gains_agree_where_they_hold():
+    report = constraint_report(system(
+        hol=[x*y - 1, 3*x*y - 3], stabilization=[(1, 2), (5, 7)]))
+    assert report.redundant_rows == (1,)
+
+
+@pytest.mark.parametrize('rows', [
+    {'hol': [x**2 + y**2 + 1]}, {'hol': [x - 1, x - 2]},
+    {'vel': [X - 1, X - 2]}, {'vel': [X**2 + Y**2 + 1]},
+    {'hol': [x*y - 1], 'vel': [x*Y + y*X - 1]}])
+def test_rows_that_never_hold_are_an_error_with_a_residual(rows):
+    with pytest.raises(
+            ConstraintError,
+            match='(?s)No state was found.*contradict.*`sample=') as info:
+        constraint_report(system(**rows))
+    assert 'residual of 0.0' not in str(info.value)
+
+
+# Samples
+
+def test_special_dimensions_are_given_as_a_sample():
+    s = system(hol=[x - l1, x - l2])
+    with pytest.raises(ConstraintError, match='sample'):
+        constraint_report(s)
+    report = constraint_report(s, sample={l1: 2, l2: Rational(2)})
+    assert report.redundant_rows == (1,)
+    for values in report.points:
+        assert values[l1] == values[l2] == 2
+        assert abs(values[x] - 2) < 1e-20
+
+
+@pytest.mark.parametrize('value', [0.25, Rational(1, 4), mp.mpf(1)/4])
+def test_given_constants_are_kept_and_states_are_moved(value):
+    s = system(hol=[x**2 + y**2 - a**2])
+    values = admissible_values(s, {a: value, x: 3.0})
+    assert values[a] == mp.mpf(1)/4
+    assert abs(values[x]) <= 0.25
+
+
+def test_states_start_at_the_sample():
+    """Of the two intersections the nearer one is found."""
+    s = system(hol=[x**2 - 1, y - x])
+    for start in (-2, 2):
+        values = admissible_values(s, {x: start})
+        assert abs(values[x] - start/2) < 1e-20
+
+
+def test_the_rank_at_a_special_sample_is_another_one():
+    """A plane four-bar that folds flat loses a row there."""
+    method = UdwadiaKalabaMethod(
+        L, list(Q), hol_coneqs=[cos(x) + cos(y) - 2*cos(z),
+                                sin(x) + sin(y) - 2*sin(z)])
+    assert method.constraint_rank() == 2
+    assert method.constraint_rank({x: 0.9, y: -0.4, z: 0.3}) == 2
+
+
+def test_seeds_repeat_and_differ():
+    s = system(hol=[x*y - a])
+    assert admissible_values(s, seed=1) == admissible_values(s, seed=1)
+    assert admissible_values(s, seed=1) != admissible_values(s, seed=2)
+
+
+def test_the_working_precision_is_given_back():
+    before = mp.dps
+    constraint_report(system(hol=[x]))
+    assert mp.dps == before

@@ -1,0 +1,529 @@
+"""Mass matrix, forces, energy and power against SymPy's own methods."""
+import warnings
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import (
+    Float, Function, Matrix, Rational, S, cos, sin, sqrt, symbols)
+from sympy.physics.mechanics import (
+    Force, ForceActuator, KanesMethod, LagrangesMethod, LinearPathway,
+    Particle, Point, ReferenceFrame, RigidBody, Torque, TorqueActuator,
+    dynamicsymbols, inertia, kinetic_energy)
+
+from kkt import at
+from sympy_constrained.errors import ConstrainedDynamicsError
+from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
+from sympy_constrained.kinematic_equations import solve_kinematics
+from sympy_constrained.kinematics import Kinematics
+from sympy_constrained.kinetics import (
+    from_bodies, from_lagrangian, parse_loads)
+
+t = dynamicsymbols._t
+Q = q1, q2, q3 = dynamicsymbols('q1:4')
+U = u1, u2, u3 = dynamicsymbols('u1:4')
+s, w = dynamicsymbols('s w')            # specified inputs
+m, m2, a, b, k, g = symbols('m m2 a b k g')
+I1, I2, I3, I12, I23, I13 = symbols('I1 I2 I3 I12 I23 I13')
+PLAIN = [q.diff(t) - u for q, u in zip(Q, U)]
+TIGHT = mp.mpf(10)**-25
+routes = pytest.mark.parametrize('composite', [False, True])
+
+
+def numbers(seed):
+    random = Random(f'kinetics {seed}')
+    found = [*Q, *U, s, w, *(s.diff(t, n) for n in (1, 2, 3)), w.diff(t),
+             w.diff(t, 2), *(q.diff(t) for q in Q)]
+    values = {x: random.randint(-1200, 1200) for x in found}
+    values |= {x: random.randint(500, 1500) for x in (
+        t, m, m2, a, b, k, g, I1, I2, I3, I12, I23, I13)}
+    with mp.workdps(50):
+        return {x: mp.mpf(v)/1000 for x, v in values.items()}
+
+
+class Model:
+    """Bodies and loads without constraints."""
+
+    def __init__(self):
+        self.N = ReferenceFrame('N')
+        self.O = Point('O')                                 # noqa: E741
+        self.O.set_vel(self.N, 0)
+        self.q, self.u, self.kd_eqs = Q, U, PLAIN
+        self.bodies, self.loads, self.potential = [], [], S.Zero
+        self.prescribed = False
+
+    def blocks(self, composite):
+        builder = GraphBuilder(t)
+        motion = Kinematics(builder, self.N, self.q, self.u, solve_kinematics(
+            builder, self.kd_eqs, self.q, self.u))
+        out = from_bodies(motion, self.bodies, parse_loads(self.loads),
+                          self.potential, composite)
+        out['rates'] = [[rate] for rate in motion.rates]
+        return frozen(builder, out)
+
+    def sympy(self):
+        """``M``, ``Q`` and the kinetic energy of SymPy."""
+        plain = [load for given in self.loads for load in (
+            given.to_loads() if hasattr(given, 'to_loads') else [given])]
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            kane = KanesMethod(self.N, list(self.q), list(self.u),
+                               kd_eqs=list(self.kd_eqs))
+            kane.kanes_equations(self.bodies, plain)
+            energy = kinetic_energy(self.N, *self.bodies)
+        rates = kane.kindiffdict()
+        forcing = kane.forcing
+        if self.potential != 0:
+            H = Matrix([rates[q.diff(t)] for q in self.q]).jacobian(self.u)
+            forcing -= H.T*Matrix([self.potential.diff(q) for q in self.q])
+        second = {q.diff(t, 2): rate.diff(t) for q, rate in zip(
+            self.q, (rates[q.diff(t)] for q in self.q))}
+        return tuple(e.doit().xreplace(second).xreplace(rates) for e in (
+            Matrix(kane.mass_matrix), Matrix(forcing),
+            Matrix([energy + self.potential])))
+
+
+def frozen(builder, out):
+    return Graph.freeze(builder, {
+        name: (rows, len(rows[0]) if rows else 1)
+        for name, rows in out.items()})
+
+
+MODELS = {}
+
+
+def model(function):
+    MODELS[function.__name__] = function
+    return function
+
+
+@model
+def particles():
+    x = Model()
+    for i, (q, e) in enumerate(zip(Q, x.N)):
+        P = x.O.locatenew(f'P{i}', q*e + Q[i - 1]**2*x.N.y)
+        x.bodies.append(Particle(f'p{i}', P, (i + 1)*m))
+        x.loads.append((P, -k*q*e + s*x.N.x))
+    x.loads.append((x.bodies[0].masscenter, m*g*x.N.z))
+    return x
+
+
+@model
+def products_of_inertia():
+    x = Model()
+    B = x.N.orientnew('B', 'Body', Q, 'ZXY')
+    P = x.O.locatenew('P', a*B.x + b*B.z)
+    x.bodies = [RigidBody('B', P, B, m, (
+        inertia(B, I1, I2, I3, I12, I23, I13), P))]
+    x.loads = [(P, -m*g*x.N.z), (B, k*q1*B.y + s*x.N.x),
+               (x.O.locatenew('R', b*B.y), w*B.x)]
+    return x
+
+
+@model
+def inertia_about_another_point():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    C = B.orientnew('C', 'Axis', (q2, B.x))
+    P = x.O.locatenew('P', a*B.x)
+    R = P.locatenew('R', b*C.y + a*C.z)
+    x.bodies = [
+        RigidBody('B', P, B, m, (inertia(B, I1, I2, I3, I12), x.O)),
+        RigidBody('C', R, C, m2, (inertia(C, I3, I1, I2, 0, I23, 0), P))]
+    x.loads = [(R, -m2*g*x.N.z), (C, s*B.x), (B, -s*B.x)]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@model
+def inertia_in_another_frame():
+    """A disc that spins, written in the frame that leans with it."""
+    x = Model()
+    A = x.N.orientnew('A', 'Axis', (q1, x.N.z))
+    B = A.orientnew('B', 'Axis', (q2, A.x))
+    C = B.orientnew('C', 'Axis', (q3, B.y))
+    C.set_ang_vel(B, u3*B.y)
+    P = x.O.locatenew('P', a*B.z)
+    P.set_vel(x.N, u1*a*sin(q2)*B.y + u2*b*B.x)     # as the user pleases
+    x.bodies = [RigidBody('C', P, C, m, (inertia(B, I1, I2, I1), P))]
+    x.loads = [(P, -m*g*x.N.z), (C, w*B.y)]
+    return x
+
+
+@model
+def inertia_in_mixed_frames():
+    x = Model()
+    A = x.N.orientnew('A', 'Axis', (q1, x.N.z))
+    B = A.orientnew('B', 'Axis', (q2, A.x))
+    P = x.O.locatenew('P', a*B.y)
+    J = inertia(B, I1, I2, I3) + I12*(A.x.outer(B.y) + B.y.outer(A.x))
+    x.bodies = [RigidBody('B', P, B, m, (J, P))]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@model
+def changing_mass():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P = x.O.locatenew('P', q2*B.x)
+    R = P.locatenew('R', q3*x.N.z)
+    x.bodies = [Particle('p', P, m + b*t**2), Particle('r', R, m2*s)]
+    x.loads = [(P, k*x.N.y)]
+    return x
+
+
+@model
+def changing_inertia():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P = x.O.locatenew('P', a*B.x)
+    x.bodies = [RigidBody('B', P, B, m, (
+        inertia(B, I1, I2, I3*s + I12*q1**2), P))]
+    x.loads = [(B, k*B.z)]
+    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
+    return x
+
+
+@model
+def prescribed_motion():
+    x = Model()
+    x.prescribed = True
+    pivot = x.O.locatenew('pivot', s*x.N.x + a*sin(t)*x.N.y)
+    A = x.N.orientnew('A', 'Axis', (w, x.N.x))
+    B = A.orientnew('B', 'Axis', (q1, A.z))
+    C = B.orientnew('C', 'Axis', (q2, B.y))
+    P, R = pivot.locatenew('P', a*B.x), pivot.locatenew('R', a*B.x + b*C.z)
+    x.bodies = [Particle('p', P, m), RigidBody('C', R, C, m2, (
+        inertia(C, I1, I2, I3), R))]
+    x.loads = [(P, -m*g*x.N.y)]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@model
+def prescribed_velocity_alone():
+    """A base whose velocity was set and is a function of time only."""
+    x = Model()
+    x.prescribed = True
+    base, P = Point('base'), Point('P')
+    base.set_vel(x.N, s*x.N.y)
+    P.set_pos(base, q1*x.N.y)
+    x.bodies = [Particle('p', P, m), Particle('base', base, m2)]
+    x.loads = [(P, -k*q1*x.N.y)]
+    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
+    return x
+
+
+@model
+def loads_of_every_kind():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    C = B.orientnew('C', 'Axis', (q2, B.z))
+    P = x.O.locatenew('P', q3*B.x)
+    R = P.locatenew('R', b*C.x)
+    body = RigidBody('C', R, C, m2, (inertia(C, I1, I2, I3), R))
+    point = Particle('p', P, m)
+    x.bodies = [point, body]
+    x.loads = [
+        Force(P, s*x.N.x), Force(point, g*x.N.y), Torque(C, w*x.N.z),
+        Torque(body, k*C.z), (R, u3*C.y), (B, -u1*B.z),
+        ForceActuator(k*(q3 - a), LinearPathway(x.O, P)),
+        TorqueActuator(k*q2, x.N.z, C, B), (x.O, s*x.N.y), (P, 0*x.N.x)]
+    return x
+
+
+@model
+def quasi_velocities():
+    """Body rates as speeds, and the velocity of the centre in body axes."""
+    x = Model()
+    B = x.N.orientnew('B', 'Body', Q, 'ZXZ')
+    x.kd_eqs = [B.ang_vel_in(x.N).dot(e) - u for e, u in zip(B, U)]
+    B.set_ang_vel(x.N, u1*B.x + u2*B.y + u3*B.z)
+    P = x.O.locatenew('P', a*B.z)
+    P.set_vel(x.N, a*u2*B.x - a*u1*B.y)
+    x.bodies = [RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P))]
+    x.loads = [(P, -m*g*x.N.z), (B, s*B.y)]
+    return x
+
+
+@model
+def rheonomic_kinematics():
+    x = Model()
+    x.prescribed = True
+    P = x.O.locatenew('P', q1*x.N.x + q2**2*x.N.y)
+    x.q, x.u = Q[:2], U[:2]
+    x.kd_eqs = [q1.diff(t) - u1 - s, q2.diff(t)*a - u2*cos(q1) - t]
+    x.bodies = [Particle('p', P, m)]
+    x.loads = [(P, -k*q1*x.N.x)]
+    return x
+
+
+@model
+def four_links():
+    """Long enough for composites of several sizes."""
+    x = Model()
+    frame, joint = x.N, x.O
+    for i, q in enumerate((q1, q2, q3, q1 + q3)):
+        frame = frame.orientnew(f'B{i}', 'Axis', (
+            q, (frame.z, frame.y, frame.x, frame.z)[i]))
+        centre = joint.locatenew(f'C{i}', b*frame.x)
+        joint = joint.locatenew(f'J{i}', a*frame.x)
+        x.bodies.append(RigidBody(f'B{i}', centre, frame, m, (
+            inertia(frame, I1, I2, I3), centre)))
+        x.loads.append((centre, -m*g*x.N.y))
+    x.loads.append((frame, s*frame.z))
+    return x
+
+
+@model
+def bodies_that_share_point_and_frame():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P = x.O.locatenew('P', q2*B.x)
+    x.bodies = [
+        Particle('p', P, m),
+        RigidBody('B', P, B, m2, (inertia(x.N, I1, I1, I3), P)),
+        RigidBody('light', x.O, B, 0, (inertia(B, I1, I2, I3), x.O)),
+        Particle('nothing', P, 0)]
+    x.loads = [(P, k*B.y), (B, s*B.z)]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@model
+def potential_energy():
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    P = x.O.locatenew('P', q2*B.x)
+    x.bodies = [Particle('p', P, m)]
+    x.potential = m*g*q2*sin(q1) + k*(q2 - a*cos(t) - s)**2/2
+    x.kd_eqs = [q1.diff(t) - u1*cos(q2), q2.diff(t) - u2 + u1*q1]
+    x.q, x.u = Q[:2], U[:2]
+    return x
+
+
+@model
+def a_coordinate_that_moves_by_itself():
+    """A potential that depends on a coordinate nobody's speed moves."""
+    x = Model()
+    P = x.O.locatenew('P', q1*x.N.x)
+    x.bodies, x.potential = [Particle('p', P, m)], k*(q1 - q2)**2/2
+    x.q, x.u, x.kd_eqs = Q[:2], U[:1], [q1.diff(t) - u1, q2.diff(t) - a*t]
+    return x
+
+
+def close(found, wanted):
+    return mp.mnorm(found - wanted, mp.inf) <= TIGHT*(
+        1 + mp.mnorm(wanted, mp.inf))
+
+
+@routes
+@pytest.mark.parametrize('name', MODELS)
+def test_both_routes_agree_with_kane(name, composite):
+    x = MODELS[name]()
+    graph, sympy = x.blocks(composite), x.sympy()
+    for seed in (1, 2):
+        values = numbers(seed)
+        with mp.workdps(40):
+            found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
+            for block, wanted in zip(('M', 'Q', 'energy'), sympy):
+                assert close(mp.matrix(found[block]), at(wanted, values)), (
+                    block)
+
+
+@routes
+@pytest.mark.parametrize('name', MODELS)
+def test_power_is_the_rate_of_energy_or_absent(name, composite):
+    """Along the unconstrained motion, by numerical differentiation."""
+    x = MODELS[name]()
+    graph = x.blocks(composite)
+    if not graph.outputs['power'][0]:
+        # only what moves by prescription hides the power of its drive
+        assert x.prescribed or name.startswith(('changing', 'a_coord'))
+        return
+    for seed in (1, 2):
+        values = numbers(seed)
+        with mp.workdps(40):
+            out = graph.evaluate(values, context=mp)
+            acceleration = mp.lu_solve(mp.matrix(out['M']),
+                                       mp.matrix(out['Q']))
+            rate = {t: 1} | dict(zip(x.u, acceleration)) | {
+                q: r for q, (r,) in zip(x.q, out['rates'])}
+            for r in (s, w):
+                rate |= {r.diff(t, n): values[r.diff(t, n + 1)]
+                         for n in (0, 1)}
+
+            def energy(h):
+                moved = {v: n + h*rate.get(v, 0) for v, n in values.items()}
+                return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
+
+            assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
+
+
+@routes
+@pytest.mark.parametrize('name', ['particles', 'products_of_inertia',
+                                  'four_links', 'quasi_velocities'])
+def test_power_is_known_where_nothing_is_prescribed(name, composite):
+    assert MODELS[name]().blocks(composite).outputs['power'] == (1, 1)
+
+
+@routes
+def test_the_mass_matrix_is_symmetric_by_reference(composite):
+    graph = MODELS['four_links']().blocks(composite)
+    rows = graph._refs['M'][0]
+    assert [list(row) for row in zip(*rows)] == [list(row) for row in rows]
+
+
+def test_composites_need_fewer_operations_for_a_long_chain():
+    x = Model()
+    frame, joint = x.N, x.O
+    x.q, x.u = dynamicsymbols('q1:9'), dynamicsymbols('u1:9')
+    x.kd_eqs = [q.diff(t) - u for q, u in zip(x.q, x.u)]
+    for i, q in enumerate(x.q):
+        frame = frame.orientnew(f'B{i}', 'Axis', (q, x.N.z))
+        joint = joint.locatenew(f'P{i}', a*frame.x)
+        x.bodies.append(Particle(f'p{i}', joint, m))
+    local, shared = (x.blocks(c).operation_count(('M', 'Q'))
+                     for c in (False, True))
+    assert shared < local
+
+
+def test_constants_of_motion_leave_no_force():
+    x = Model()
+    x.bodies = [Particle('p', x.O.locatenew('P', q1*x.N.x), m)]
+    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
+    graph = x.blocks(False)
+    assert graph.sympy('M') == Matrix([[m]])
+    assert graph.sympy('Q') == Matrix([[0]])
+    assert graph.sympy('energy') == Matrix([[m*u1**2/2]])
+
+
+@pytest.mark.parametrize('loads, problems', [
+    ([5], ['Load 0 is 5', 'A load is a `Force`']),
+    ([None], ['Load 0 is None']),
+    ([('P', Point('P'))], ["Load 0 acts at 'P'", 'neither a Point']),
+    ([(Point('P'), 3)], ['Load 0 at P is 3', 'not a Vector', 'Multiply']),
+    ([(Point('P'), q1)], ['not a Vector']),
+    ([(Point('P'), 1, 2)], ['Load 0 is']),
+    ([5, (Point('P'), 3), (q1, ReferenceFrame('N').x)],
+     ['Load 0', 'Load 1', 'Load 2 acts at']),
+])
+def test_bad_loads_are_all_named(loads, problems):
+    with pytest.raises(ConstrainedDynamicsError) as info:
+        parse_loads(loads)
+    for problem in problems:
+        assert info.match(f'(?s){problem}')
+
+
+def test_loads_are_read_in_their_order():
+    N, P = ReferenceFrame('N'), Point('P')
+    body = Particle('p', P, m)
+    assert parse_loads([(body, N.x), Torque(N, N.y), (P, 0)]) == [
+        (P, N.x), (N, N.y), (P, 0*N.x)]
+    assert parse_loads(None) == []
+
+
+# Lagrangians
+
+V = v1, v2 = q1.diff(t), q2.diff(t)
+LAGRANGIANS = {
+    'quadratic': m*(v1**2 + q1**2*v2**2)/2 - m*g*q1*cos(q2),
+    'explicit time': m*t*(v1 + a*cos(t))**2/2 + m*v2**2*s - k*q1*q2*t,
+    'gyroscopic': m*(v1**2 + v2**2)/2 + b*(q1*v2 - q2**2*v1) + s*v1,
+    'relativistic': -m*sqrt(k**2 - v1**2/9 - v2**2/9) - q1**2*q2,
+    'quartic': m*v1**4/4 + m2*v1**2*v2**2 + v2**4 + v1*v2*q1**3,
+    'floats': 0.3*v1**2 + Float('0.1')*v2**2*q1**2 + 1.7*sin(0.5*q2)*v1*v2,
+    'rational': (v1**2 + v2**2)/(1 + q1**2) + Rational(1, 3)*v1*v2/q2,
+    'prescribed': m*(v1 + s.diff(t))**2/2 + m*(v2 + s.diff(t)*sin(q1))**2,
+    'user function': m*(v1**2 + v2**2)/2 - Function('V')(q1 + q2, t),
+}
+
+
+def lagrange_blocks(L, frame=None, loads=()):
+    builder = GraphBuilder(t)
+    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
+    motion = Kinematics(builder, frame, Q[:2], V, refs[2:])
+    return frozen(builder, from_lagrangian(motion, L, parse_loads(loads)))
+
+
+@pytest.mark.parametrize('name', LAGRANGIANS)
+@pytest.mark.parametrize('loaded', [False, True])
+def test_a_lagrangian_agrees_with_lagrange(name, loaded):
+    L, N = LAGRANGIANS[name], ReferenceFrame('N')
+    P, B = Point('P'), N.orientnew('B', 'Axis', (q2, N.z))
+    P.set_vel(N, v1*B.x + q1*v2*B.y)
+    loads = [(P, k*N.x - b*v1*B.x), (B, w*N.z)] if loaded else []
+    graph = lagrange_blocks(L, N, loads)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        upstream = LagrangesMethod(L, Q[:2], forcelist=loads, frame=N)
+        upstream.form_lagranges_equations()
+
+    def meant(e):
+        return Matrix(e).replace(Function('V'), lambda x, y: sin(x)*y**3
+                                 ).doit()
+
+    energy = sum(v*L.diff(v) for v in V) - L
+    for seed in (1, 2):
+        values = numbers(seed)
+        wanted = [upstream.mass_matrix, upstream.forcing,
+                  Matrix([energy])]
+        with mp.workdps(40):
+            for block, e in zip(('M', 'Q', 'energy'), wanted):
+                found = at(meant(graph.sympy(block)), values)
+                gap = found - at(meant(e), values)
+                assert mp.mnorm(gap, mp.inf) < (
+                    1e-14 if name == 'floats' else TIGHT), block
+
+
+@pytest.mark.parametrize('name', [
+    name for name in LAGRANGIANS if name != 'user function'])
+def test_power_of_a_lagrangian_is_the_rate_of_its_energy(name):
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, v1*N.x + q1*v2*N.y)
+    graph = lagrange_blocks(LAGRANGIANS[name], N, [(P, k*N.x + s*N.y)])
+    values = numbers(3)
+    with mp.workdps(40):
+        out = graph.evaluate(values, context=mp)
+        acceleration = mp.lu_solve(mp.matrix(out['M']), mp.matrix(out['Q']))
+        rate = dict(zip((*Q, *V, t), (*map(values.get, V), 0,
+                                      *acceleration, 1)))
+        rate |= {s.diff(t, n): values[s.diff(t, n + 1)] for n in (0, 1)}
+
+        def energy(h):
+            moved = {v: n + h*rate.get(v, 0) for v, n in values.items()}
+            return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
+
+        assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
+
+
+def test_bodies_and_their_lagrangian_give_the_same_equations():
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    B = N.orientnew('B', 'Axis', (q1, N.z))
+    P = O.locatenew('P', q2*B.x)
+    body = RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P))
+    L = kinetic_energy(N, body)
+    builder = GraphBuilder(t)
+    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
+    motion = Kinematics(builder, N, Q[:2], V, refs[2:])
+    one, two = from_lagrangian(motion, L, []), from_bodies(motion, [body], [])
+    assert one == two
+
+
+def test_a_lagrangian_without_speeds_has_no_mass():
+    graph = lagrange_blocks(-k*q1**2)
+    assert graph.sympy('M').is_zero_matrix
+    assert graph.sympy('Q') == Matrix([-2*k*q1, 0])
+
+
+def test_momenta_are_gradients_once():
+    """M is the gradient of the momenta, exactly symmetric on the graph."""
+    builder = GraphBuilder(t)
+    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
+    motion = Kinematics(builder, None, Q[:2], V, refs[2:])
+    out = from_lagrangian(motion, LAGRANGIANS['quartic'], [])
+    L = read(builder, LAGRANGIANS['quartic'])
+    momenta = gradient(builder, L, refs[2:])
+    assert out['M'] == [gradient(builder, p, refs[2:]) for p in momenta]
