@@ -119,7 +119,7 @@ class Comparison:
         graph = mass_centres(self.method.system)
         paths = {}
         for name in graph.outputs:
-            position = self.compiled.expression(graph.sympy(name))
+            position = self.compiled.output(graph, name)
             paths[name] = np.array([
                 np.reshape(position(t, x), 3) for t, x in
                 zip(self.trajectory.t, self.trajectory.x)])
@@ -218,11 +218,11 @@ def closed_form(model, compiled, sample, states, reference):
     method = UdwadiaKalabaMethod(**{
         **model.arguments, **model.extra, **silent(model),
         'sample': sample})
-    acceleration = method.acceleration
+    graph = method.closed_form
     seconds = time.process_time() - began
-    function = compiled.expression(acceleration)
-    name = 'UdwadiaKalabaMethod, closed form'
-    return evaluated(name, seconds, lambda t, x: function(t, x), states,
+
+    return evaluated('UdwadiaKalabaMethod, closed form', seconds,
+                     compiled.output(graph, 'acceleration'), states,
                      reference)
 
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from sympy import ImmutableDenseMatrix, lambdify
+from sympy import ImmutableDenseMatrix, Symbol, lambdify
 
 from ..errors import MissingIngredientError
 from .builder import (
     ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
 from .calculus import rebuilt
-from .reading import SLOTS
+from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
 
 __all__ = ['Graph']
@@ -57,6 +57,25 @@ class Graph:
         self.nodes = nodes
         self.templates = templates
         self._refs = refs
+
+    @classmethod
+    def of(cls, matrices, time=Symbol('t')):
+        """Read SymPy matrices as the outputs of a graph.
+
+        Parameters
+        ==========
+
+        matrices : dict
+            Name -> Matrix.
+        time : Symbol
+            What functions of time are functions of.
+
+        """
+        builder = GraphBuilder(time)
+        return cls.freeze(builder, {
+            name: ([[read(builder, e) for e in matrix[i, :]]
+                    for i in range(matrix.rows)], matrix.cols)
+            for name, matrix in matrices.items()})
 
     @classmethod
     def freeze(cls, builder, outputs):

@@ -118,8 +118,14 @@ class ConstrainedMethod(_compat.MethodBase):
         """The :class:`.EquationsOfMotion` ``W z = r``."""
 
     @cached_property
-    def _solution(self):
-        """Graph of what follows from solving the equations."""
+    def closed_form(self):
+        """The :class:`.Graph` of the solved equations.
+
+        Outputs ``acceleration``, ``multipliers``, ``constraint_forces``,
+        ``forcing`` and more. For a large model use its ``evaluate`` and
+        ``assignments``: the properties of the same names write it as nested
+        expressions.
+        """
         return self._solve()
 
     @abstractmethod
@@ -214,7 +220,7 @@ class ConstrainedMethod(_compat.MethodBase):
     @cached_property
     def forcing(self):
         """``Q + Q_c`` of ``M*u' = Q + Q_c``, shape (o, 1)."""
-        return self._solution.sympy('forcing')
+        return self.closed_form.sympy('forcing')
 
     @property
     def mass_matrix_kin(self):
@@ -248,7 +254,8 @@ class ConstrainedMethod(_compat.MethodBase):
         ``inv_method`` is accepted for SymPy's sake and not used: no inverse
         is formed.
         """
-        return self.forcing_kin.col_join(self._solution.sympy('acceleration'))
+        return self.forcing_kin.col_join(
+            self.closed_form.sympy('acceleration'))
 
     @property
     def _qdot(self):
@@ -320,7 +327,7 @@ class ConstrainedMethod(_compat.MethodBase):
         Shape (o, 1). ``LagrangesMethod.eom`` has the multipliers in it, with
         the opposite sign; compare ``constraint_forces`` instead.
         """
-        return self._linear_residual(self._solution, 'M', 'forcing')
+        return self._linear_residual(self.closed_form, 'M', 'forcing')
 
     def _linear_residual(self, graph, matrix, right, unknowns=None):
         """``matrix*u' - right`` of two outputs, made on the graph."""
@@ -353,12 +360,12 @@ class ConstrainedMethod(_compat.MethodBase):
     def multipliers(self):
         """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).
         """
-        return self._solution.sympy('multipliers')
+        return self.closed_form.sympy('multipliers')
 
     @cached_property
     def constraint_forces(self):
         """Generalized constraint forces ``Q_c``, shape (o, 1)."""
-        return self._solution.sympy('constraint_forces')
+        return self.closed_form.sympy('constraint_forces')
 
     def solve_multipliers(self, op_point=None, sol_type='dict'):
         """Multipliers at a point, by symbol or as a matrix.

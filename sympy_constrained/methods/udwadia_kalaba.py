@@ -367,7 +367,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     @cached_property
     def acceleration(self):
         """``u'``, shape (o, 1)."""
-        return self._solution.sympy('acceleration')
+        return self.closed_form.sympy('acceleration')
 
     @cached_property
     def unconstrained_acceleration(self):
@@ -388,12 +388,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     @cached_property
     def ideal_constraint_forces(self):
         """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
-        return self._solution.sympy('ideal')
+        return self.closed_form.sympy('ideal')
 
     @cached_property
     def nonideal_constraint_forces(self):
         """``Q_ni`` of (U5), shape (o, 1)."""
-        return self._solution.sympy('nonideal')
+        return self.closed_form.sympy('nonideal')
 
     @cached_property
     def gauss_function(self):

@@ -208,6 +208,12 @@ class CompiledEquations:
         """
         return self._evaluator.expression(expr)
 
+    def output(self, graph, name) -> Callable:
+        """An output of a graph of the same model, such as
+        ``method.closed_form``, as a function of ``(t, x, p)``.
+        """
+        return self._evaluator.output(graph, name)
+
     def parameters(self, p=None):
         """``p`` in any allowed form as an array, shape (np,)."""
         return self._evaluator.parameters(p)

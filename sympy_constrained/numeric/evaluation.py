@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from sympy import Dummy, Matrix, MatrixBase, Symbol
-from sympy.core.function import AppliedUndef
+from sympy import Matrix, MatrixBase, Symbol
 
 from ..errors import MissingIngredientError, NotFiniteError
-from .generate import Expressions, Generated
+from ..graph import Graph
+from .generate import Generated
 from .inputs import Inputs
 from .names import Names
 
@@ -121,25 +121,26 @@ class Evaluator:
         """A SymPy expression or matrix as a function of ``(t, x, p)``."""
         is_matrix = isinstance(expr, MatrixBase)
         matrix = Matrix(expr) if is_matrix else Matrix([expr])
+        value = self.output(
+            Graph.of({'expr': matrix}, self.equations.t), 'expr')
+        if is_matrix:
+            return value
+        return lambda t, x, p=None: value(t, x, p)[..., 0, 0]
+
+    def output(self, graph, name) -> Callable:
+        """An output of another graph as a function of ``(t, x, p)``."""
         arguments = self._arguments()
-        # Stand-ins keep cse from looking for shared parts inside of states.
-        known = {item: Dummy() for item in (*arguments, *self.inputs.given)}
-        matrix = matrix.xreplace(known)
-        strange = (matrix.free_symbols - set(known.values())) | {
-            f for f in matrix.atoms(AppliedUndef) if not hasattr(f, '_imp_')}
+        strange = [str(item) for item in graph.symbols((name,))
+                   if item not in arguments and item not in self.inputs.given]
         if strange:
             raise ValueError(
-                f"`expr` contains {', '.join(sorted(map(str, strange)))}, "
-                "which is no state, constant or input of the equations.")
+                f"`{name}` contains {', '.join(sorted(strange))}, which is "
+                "no state, constant or input of the equations.")
         function = BACKENDS[self.backend](
-            Expressions(value=matrix), ('value',),
-            {known[item]: symbol for item, symbol in arguments.items()},
-            {known[item]: given.xreplace(known)
-             for item, given in self.inputs.given.items()})
+            graph, (name,), arguments, self.inputs.given)
 
         def value(t, x, p=None):
-            result = self._call(function, t, x, p)['value']
-            return result if is_matrix else result[..., 0, 0]
+            return self._call(function, t, x, p)[name]
 
         return value
 

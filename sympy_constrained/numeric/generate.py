@@ -17,11 +17,10 @@ from __future__ import annotations
 import builtins
 import dis
 from functools import cached_property
-from itertools import count
 from math import isfinite
 
 import numpy as np
-from sympy import Derivative, Dummy, Function, Subs, Symbol, cse, lambdify
+from sympy import Derivative, Function, Subs, Symbol, lambdify
 from sympy.core.function import AppliedUndef
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
@@ -29,7 +28,7 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from ..errors import NotFiniteError, UnsupportedFeatureError
 
-__all__ = ['Generated', 'Expressions']
+__all__ = ['Generated']
 
 # What a scalar evaluation may raise where the value is nan, inf or complex
 # (TypeError: a complex number or None does not go into an array of floats).
@@ -224,19 +223,6 @@ class Generated:
         if library == 'math':
             return None
         raise _no_meaning(unknown)
-
-
-class Expressions:
-    """SymPy matrices with the interface of a graph's outputs."""
-
-    def __init__(self, **matrices):
-        self.matrices = matrices
-        self.outputs = {name: m.shape for name, m in matrices.items()}
-
-    def assignments(self, names):
-        symbols = (Dummy() for _ in count())
-        shared, flat = cse([self.matrices[name] for name in names], symbols)
-        return shared, dict(zip(names, flat))
 
 
 def _own_functions(code, entries):

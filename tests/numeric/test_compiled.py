@@ -12,11 +12,10 @@ from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
-    MissingIngredientError, UnsupportedFeatureError)
+    MissingIngredientError, NotFiniteError, SingularEquationsError,
+    UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
-from sympy_constrained.errors import (
-    NotFiniteError, SingularEquationsError)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from sympy import (
 from sympy.abc import x, y
 from sympy.utilities.lambdify import implemented_function
 
-from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.errors import (
+    NotFiniteError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.numeric.generate import (
-    Expressions, Generated, NotFiniteError)
+from sympy_constrained.numeric.generate import Generated
 
 
 def graph(*expressions):
@@ -125,7 +125,7 @@ def test_functions_without_a_number_are_named():
 def test_expressions_share_their_parts():
     from sympy import Matrix
     matrix = Matrix([[sin(x)**2, sin(x)], [y, 3]])
-    function = Generated(Expressions(f=matrix), ['f'],
+    function = Generated(Graph.of({'f': matrix}), ['f'],
                          {x: Symbol('x0'), y: Symbol('x1')}, {})
     np.testing.assert_allclose(function.scalar(.5, 2.)['f'],
                                [[math.sin(.5)**2, math.sin(.5)], [2, 3]])

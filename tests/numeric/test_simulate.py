@@ -28,7 +28,7 @@ def test_the_pendulum_for_a_minute(pendulum, record_property):
     assert motion.largest_residual < 1e-12
     scale = 1.5*9.81*2
     drift = np.abs(motion.energy_error).max()/scale
-    record_property('relative energy drift', drift)
+    record_property('relative energy drift', float(drift))
     print(f'residual {motion.largest_residual:.1e}, relative energy drift '
           f'{drift:.1e}')
     assert drift < 1e-6

@@ -322,14 +322,11 @@ def close(found, wanted):
 @pytest.mark.parametrize('name', MODELS)
 def test_both_routes_agree_with_kane(name, composite):
     x = MODELS[name]()
-    graph, sympy = x.blocks(composite), x.sympy()
-    for seed in (1, 2):
-        values = numbers(seed)
-        with mp.workdps(40):
-            found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
-            for block, wanted in zip(('M', 'Q', 'energy'), sympy):
-                assert close(mp.matrix(found[block]), at(wanted, values)), (
-                    block)
+    graph, sympy, values = x.blocks(composite), x.sympy(), numbers(1)
+    with mp.workdps(40):
+        found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
+        for block, wanted in zip(('M', 'Q', 'energy'), sympy):
+            assert close(mp.matrix(found[block]), at(wanted, values)), block
 
 
 @routes

@@ -1,0 +1,238 @@
+"""Every public name of SymPy's methods is there, readable in any order."""
+import inspect
+import warnings
+
+import pytest
+from sympy import Matrix, MatrixBase, symbols
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    dynamicsymbols)
+from sympy.physics.mechanics import method as upstream_method
+
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    ConstraintError, UnsupportedFeatureError)
+
+t = dynamicsymbols._t
+x, y, u, v = dynamicsymbols('x y u v')
+m, g, l = symbols('m g l')                                  # noqa: E741
+ROD = x**2 + y**2 - l**2
+
+METHOD_BASE = getattr(upstream_method, 'MethodBase',
+                      getattr(upstream_method, '_Methods', None))
+# What the development version asks of a method, on every version.
+NEWEST = {
+    'q', 'u', 'bodies', 'loads', 'mass_matrix', 'forcing',
+    'mass_matrix_full', 'forcing_full', 'rhs', 'frame',
+    'holonomic_constraints', 'nonholonomic_constraints',
+    'velocity_constraints', 'acceleration_constraints',
+    'constraints_jacobian'}
+# Upstream's names that are not provided, each with the reason.
+LEFT_OUT = {}
+OURS = {
+    'states', 'constants', 'specifieds', 'equations_of_motion', 'system',
+    'unconstrained_forcing', 'constraint_matrix', 'constraint_vector',
+    'unconstrained_acceleration', 'acceleration', 'multipliers',
+    'constraint_forces', 'ideal_constraint_forces',
+    'nonideal_constraint_forces', 'kkt_matrix', 'kkt_forcing', 'eom',
+    'gauss_function', 'independent_rows', 'constraint_rank', 'lam_vec',
+    'constraint_loads', 'residual', 'solve_multipliers', 'lam_coeffs',
+    'coneqs', 'to_linearizer', 'linearize', 'kanes_equations', 'rhs',
+    'form_lagranges_equations', 'kindiffdict', 'from_method', 'from_system'}
+
+
+def parts():
+    N, O = ReferenceFrame('N'), Point('O')                  # noqa: E741
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x + y*N.y)
+    P.set_vel(N, u*N.x + v*N.y)
+    return N, [Particle('bob', P, m)], [(P, -m*g*N.y)]
+
+
+def kane(method):
+    N, bodies, loads = parts()
+    return method(
+        N, [x], [u], [x.diff(t) - u, y.diff(t) - v], [y], [ROD], [v],
+        [ROD.diff(t)], bodies=bodies, forcelist=loads)
+
+
+def lagrange(method):
+    L = m*(x.diff(t)**2 + y.diff(t)**2)/2 - m*g*y
+    return method(L, [x, y], hol_coneqs=[ROD])
+
+
+SHAPES = {'kane': kane, 'lagrange': lagrange}
+
+
+def formed(name):
+    """Upstream's object after its equations were formed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        if name == 'kane':
+            method = kane(KanesMethod)
+            method.kanes_equations(method.bodies, method.loads)
+        else:
+            method = lagrange(LagrangesMethod)
+            method.form_lagranges_equations()
+    return method
+
+
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith('_')}
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_every_public_name_of_upstream_is_there(shape):
+    ours, theirs = SHAPES[shape](UdwadiaKalabaMethod), formed(shape)
+    missing = public(theirs) - public(ours)
+    assert missing == {name for name in LEFT_OUT if name in public(theirs)}
+    assert all(LEFT_OUT.values())
+
+
+def test_the_base_of_every_version_is_complete():
+    assert issubclass(UdwadiaKalabaMethod, METHOD_BASE)
+    assert public(METHOD_BASE) | NEWEST <= public(UdwadiaKalabaMethod)
+    assert not UdwadiaKalabaMethod.__abstractmethods__
+    assert OURS <= public(UdwadiaKalabaMethod)
+
+
+PROPERTIES = sorted(
+    name for name in public(UdwadiaKalabaMethod)
+    if not inspect.isroutine(inspect.getattr_static(
+        UdwadiaKalabaMethod, name)) and name not in (
+            'options', 'auxiliary_eqs'))
+METHODS = ['rhs', 'kindiffdict', 'residual', 'constraint_rank',
+           'constraint_loads', 'solve_multipliers', 'to_linearizer',
+           'linearize']
+
+
+def read(method, name):
+    value = getattr(method, name)
+    return value() if name in METHODS else value
+
+
+REFERENCE = {}
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('name', PROPERTIES + METHODS[:6])
+def test_each_property_may_be_the_first_one_read(shape, name):
+    fresh = read(SHAPES[shape](UdwadiaKalabaMethod), name)
+    if shape not in REFERENCE:
+        REFERENCE[shape] = SHAPES[shape](UdwadiaKalabaMethod)
+    method = REFERENCE[shape]
+    for other in reversed(PROPERTIES):
+        getattr(method, other)
+    later = read(method, name)
+    assert type(fresh) is type(later)
+    if isinstance(fresh, MatrixBase):
+        assert fresh == later and fresh.shape == later.shape
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_shapes_of_the_matrices(shape):
+    method = SHAPES[shape](UdwadiaKalabaMethod)
+    n = o = 2
+    wanted = {
+        'q': (n, 1), 'u': (o, 1), 'states': (n + o, 1),
+        'mass_matrix': (o, o), 'forcing': (o, 1), 'eom': (o, 1),
+        'mass_matrix_full': (n + o, n + o), 'forcing_full': (n + o, 1),
+        'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
+        'holonomic_constraints': (1, 1), 'velocity_constraints': (1, 1),
+        'nonholonomic_constraints': (0, 1), 'multipliers': (1, 1),
+        'acceleration_constraints': (1, 1), 'constraints_jacobian': (1, o),
+        'constraint_matrix': (1, o), 'constraint_vector': (1, 1),
+        'kkt_matrix': (o + 1, o + 1), 'kkt_forcing': (o + 1, 1),
+        'acceleration': (o, 1), 'unconstrained_acceleration': (o, 1),
+        'constraint_forces': (o, 1), 'ideal_constraint_forces': (o, 1),
+        'nonideal_constraint_forces': (o, 1), 'lam_vec': (1, 1),
+        'unconstrained_forcing': (o, 1)}
+    assert {name: getattr(method, name).shape for name in wanted} == wanted
+    assert method.rhs().shape == (n + o, 1)
+    assert method.residual().shape == (n + o + 1, 1)
+
+
+def test_matrices_of_a_system_without_constraints():
+    N, bodies, loads = parts()
+    method = UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff(t) - u, y.diff(t) - v], bodies=bodies,
+        forcelist=loads)
+    for name in ('holonomic_constraints', 'velocity_constraints',
+                 'acceleration_constraints', 'multipliers', 'lam_vec',
+                 'constraint_vector'):
+        assert getattr(method, name).shape == (0, 1)
+    assert method.constraints_jacobian.shape == (0, 2)
+    assert method.constraint_rank() == 0 and method.independent_rows == []
+    assert method.constraint_forces == Matrix([0, 0])
+    assert method.forcing == Matrix([0, -m*g])
+    with pytest.raises(ConstraintError, match='no constraints'):
+        method.solve_multipliers()
+
+
+@pytest.mark.parametrize('name', [
+    'rhs', 'kindiffdict', 'linearize', 'to_linearizer', 'kanes_equations',
+    'form_lagranges_equations', 'solve_multipliers'])
+def test_methods_take_the_arguments_of_upstream(name):
+    ours = inspect.signature(getattr(UdwadiaKalabaMethod, name)).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in ours.values())
+    for upstream in (KanesMethod, LagrangesMethod):
+        theirs = getattr(upstream, name, None)
+        if theirs is None:
+            continue
+        for argument in inspect.signature(theirs).parameters.values():
+            if argument.kind is argument.VAR_KEYWORD:
+                continue
+            assert argument.name in ours or anything, (
+                upstream.__name__, argument.name)
+
+
+# Hanging at rest; only ours asks for the multiplier there.
+REST = {x: 0, y: -l, u: 0, v: 0, u.diff(t): 0, v.diff(t): 0}
+CALLS = {
+    'linearize': lambda method, rest: method.linearize(
+        A_and_B=True, op_point=rest, simplify=True),
+    'old scripts': lambda method, rest: method.linearize(
+        new_method=True, A_and_B=True, op_point=[rest]),
+    'linear solver': lambda method, rest: method.linearize(
+        linear_solver='LU', A_and_B=True, op_point=rest),
+    'linearizer': lambda method, rest: method.to_linearizer().linearize(
+        A_and_B=True, op_point=rest)}
+
+
+@pytest.mark.parametrize('name', CALLS)
+def test_linearization_calls_of_upstream_run(name):
+    ours = kane(UdwadiaKalabaMethod)
+    wanted = CALLS[name](formed('kane'), REST)
+    found = CALLS[name](ours, {**REST, ours.lam_vec[0]: -m*g/(2*l)})
+    for one, other in zip(wanted[:2], found[:2]):
+        assert one.shape == other.shape
+        gap = Matrix(one - other)
+        assert gap.applyfunc(lambda e: e.cancel()).is_zero_matrix is not False
+    assert found[0] == Matrix([[0, 1], [-g/l, 0]])
+
+
+def test_values_of_upstream_are_kept():
+    """What means the same there and here."""
+    theirs = formed('kane')
+    ours = UdwadiaKalabaMethod.from_method(theirs)
+    assert list(ours.q) == list(theirs.q)
+    assert list(ours.u) == list(theirs.u)
+    assert ours.kindiffdict() == theirs.kindiffdict()
+    assert ours.bodies == theirs.bodies and ours.loads == theirs.loads
+    assert ours.bodylist == theirs.bodylist
+    assert ours.forcelist == theirs.forcelist
+    theirs, ours = formed('lagrange'), lagrange(UdwadiaKalabaMethod)
+    assert list(ours.q) == list(theirs.q)
+    assert list(ours.u) == list(theirs.u)
+    assert ours.mass_matrix == theirs.mass_matrix[:2, :2]
+    assert ours.lam_coeffs == theirs.lam_coeffs
+
+
+def test_auxiliary_equations_tell_the_way():
+    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
+        kane(UdwadiaKalabaMethod).auxiliary_eqs
+
+
+def test_isinstance_follows_the_shape_of_system():
+    method = lagrange(UdwadiaKalabaMethod)
+    assert isinstance(method, (KanesMethod, METHOD_BASE))

@@ -1,0 +1,575 @@
+"""Two call shapes, ``System`` and existing methods into one system."""
+import warnings
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import Eq, I, Matrix, S, Symbol, cos, sin, symbols
+from sympy.physics.mechanics import (
+    Force, ForceActuator, JointsMethod, KanesMethod, LagrangesMethod,
+    LinearPathway, Particle, PinJoint, Point, ReferenceFrame, RigidBody,
+    System, dynamicsymbols)
+
+from kkt import at
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, ConstraintError, KinematicsError,
+    MissingIngredientError, UnsupportedFeatureError)
+
+t = dynamicsymbols._t
+x, y, u, v = dynamicsymbols('x y u v')
+s = dynamicsymbols('s')
+m, g, k, l = symbols('m g k l')                             # noqa: E741
+N = ReferenceFrame('N')
+O = Point('O')                                              # noqa: E741
+O.set_vel(N, 0)
+P = O.locatenew('P', x*N.x + y*N.y)
+P.set_vel(N, u*N.x + v*N.y)
+R = O.locatenew('R', x*N.x + y*N.y)      # its velocity follows
+BOB = Particle('bob', P, m)
+LOADS = [(P, -m*g*N.y)]
+KD = [x.diff(t) - u, y.diff(t) - v]
+L = m*(x.diff(t)**2 + y.diff(t)**2)/2 - m*g*y
+ROD = x**2 + y**2 - l**2
+ROD_RATE = ROD.diff(t)
+SHAPE = {'frame': N, 'q_ind': [x], 'q_dependent': [y], 'u_ind': [u],
+         'u_dependent': [v], 'kd_eqs': KD, 'bodies': [BOB],
+         'forcelist': LOADS, 'configuration_constraints': [ROD],
+         'velocity_constraints': [ROD_RATE]}
+PLAIN = {'frame': N, 'q_ind': [x, y], 'u_ind': [u, v], 'kd_eqs': KD,
+         'bodies': [BOB], 'forcelist': LOADS}
+
+
+def kane(**changes):
+    return UdwadiaKalabaMethod(**{**SHAPE, **changes})
+
+
+def plain(**changes):
+    return UdwadiaKalabaMethod(**{**PLAIN, **changes})
+
+
+def lagrange(*args, **changes):
+    args = args or (L, [x, y])
+    return UdwadiaKalabaMethod(*args, **changes)
+
+
+def numbers(seed=1):
+    random = Random(f'builders {seed}')
+    found = [x, y, u, v, x.diff(t), y.diff(t), s, s.diff(t), m, g, k, l, t]
+    values = {e: mp.mpf(random.randint(300, 1500)) for e in found}
+    with mp.workdps(30):
+        values = {e: value/1000 for e, value in values.items()}
+    return values | {x.diff(t): values[u], y.diff(t): values[v]}
+
+
+def acceleration(method, seed=1):
+    """The solution of ``W*z = r``, accelerations only."""
+    with mp.workdps(30):
+        out = method.equations_of_motion.graph.evaluate(
+            numbers(seed), ('W', 'r'), mp)
+        z = mp.lu_solve(mp.matrix(out['W']), mp.matrix(out['r']))
+        return list(z[:len(method.u)])
+
+
+def same(one, other):
+    assert len(one) == len(other)
+    assert all(abs(a - b) < 1e-20 for a, b in zip(one, other))
+
+
+PENDULUM = acceleration(kane())
+
+
+def test_the_pendulum_moves_as_by_hand():
+    values = numbers()
+    A = Matrix([[x, y]])
+    b = -u**2 - v**2
+    free = Matrix([0, -g])
+    wanted = free + A.T*(b - (A*free)[0])/(x**2 + y**2)
+    with mp.workdps(30):
+        same(PENDULUM, list(at(wanted, values)))
+
+
+# Shapes
+
+SHAPES = {
+    'kane by keyword': lambda: kane(),
+    'kane by position': lambda: UdwadiaKalabaMethod(
+        N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE], None, None, [BOB],
+        LOADS),
+    'kane by position and keyword': lambda: UdwadiaKalabaMethod(
+        N, (x,), (u,), kd_eqs=tuple(KD), q_dependent=(y,), bodies=(BOB,),
+        u_dependent=(v,), configuration_constraints=(ROD,),
+        velocity_constraints=(ROD_RATE,), forcelist=tuple(LOADS)),
+    'matrices': lambda: kane(
+        q_ind=Matrix([x]), u_ind=Matrix([u]), kd_eqs=Matrix(KD),
+        configuration_constraints=Matrix([ROD]),
+        velocity_constraints=Matrix([ROD_RATE]).as_immutable()),
+    'single entries': lambda: kane(
+        q_ind=x, q_dependent=y, u_ind=u, u_dependent=v, bodies=BOB,
+        configuration_constraints=ROD, velocity_constraints=ROD_RATE),
+    'equations': lambda: kane(
+        kd_eqs=[Eq(x.diff(t), u), Eq(v, y.diff(t))],
+        configuration_constraints=[Eq(x**2 + y**2, l**2)],
+        velocity_constraints=Eq(2*x*u, -2*y*v)),
+    'no dependent ones': lambda: plain(configuration_constraints=[ROD]),
+    'velocity level alone': lambda: plain(velocity_constraints=[ROD_RATE]),
+    'nonholonomic': lambda: plain(nonholonomic_constraints=[x*u + y*v]),
+    'accelerations too': lambda: kane(
+        acceleration_constraints=[ROD_RATE.diff(t)]),
+    'acceleration level alone': lambda: plain(
+        acceleration_constraints=[x*u.diff(t) + y*v.diff(t) + u**2 + v**2]),
+    'repeated rows': lambda: plain(
+        configuration_constraints=[ROD], velocity_constraints=[-ROD_RATE]),
+    'geometric row': lambda: plain(
+        velocity_constraints=[(P, x*N.x + y*N.y)]),
+    'geometric row with a value': lambda: plain(
+        velocity_constraints=[(P, x*N.x + y*N.y, 0)]),
+    'Force': lambda: kane(forcelist=[Force(P, -m*g*N.y)]),
+    'bodies stand for their centres': lambda: kane(
+        forcelist=[(BOB, -m*g*N.y)]),
+    'solver arguments of upstream': lambda: kane(
+        kd_eqs_solver='LU', constraint_solver='CRAMER',
+        explicit_kinematics=False),
+    'lagrange by position': lambda: lagrange(
+        L, [x, y], None, [BOB], N, [ROD], None),
+    'lagrange by keyword': lambda: UdwadiaKalabaMethod(
+        Lagrangian=L, qs=Matrix([x, y]), hol_coneqs=ROD),
+    'lagrange velocity': lambda: lagrange(
+        nonhol_coneqs=(Eq(x*x.diff(t), -y*y.diff(t)),)),
+    'lagrange acceleration': lambda: lagrange(
+        acceleration_constraints=[ROD_RATE.diff(t)]),
+    'lagrange with loads': lambda: lagrange(
+        L + m*g*y, [x, y], [(R, -m*g*N.y)], frame=N, hol_coneqs=[ROD]),
+}
+
+
+@pytest.mark.parametrize('name', SHAPES)
+def test_every_way_to_write_the_pendulum(name):
+    method = SHAPES[name]()
+    same(acceleration(method), PENDULUM)
+    assert len(method.q) == len(method.u) == 2
+    assert method.constraint_matrix.shape == (1, 2)
+
+
+def test_every_form_of_row_is_a_column_of_residuals():
+    method = SHAPES['equations']()
+    assert method.holonomic_constraints == Matrix([ROD])
+    assert method.nonholonomic_constraints.shape == (0, 1)
+    assert method.q == Matrix([x, y]) and method.u == Matrix([u, v])
+
+
+def test_differentiated_rows_are_split_from_the_velocity_constraints():
+    method = plain(configuration_constraints=[ROD],
+                   velocity_constraints=[u - s, ROD_RATE, 2*ROD_RATE])
+    assert method.holonomic_constraints == Matrix([ROD])
+    assert list(method.nonholonomic_constraints) == [u - s, 2*ROD_RATE]
+    assert method.system.constraint_names == (
+        'holonomic row 0', 'velocity-level row 0', 'velocity-level row 1')
+
+
+def test_accelerations_that_repeat_are_dropped():
+    rows = [ROD_RATE.diff(t), u.diff(t) - s.diff(t), v.diff(t) - 3]
+    method = plain(configuration_constraints=[ROD],
+                   velocity_constraints=[ROD_RATE, u - s],
+                   acceleration_constraints=rows)
+    assert method.system.acceleration_rows == (rows[2],)
+    assert method.constraint_matrix.shape == (3, 2)
+
+
+def test_rows_keep_their_order():
+    method = plain(velocity_constraints=[v, u], nonholonomic_constraints=None)
+    assert method.constraint_matrix == Matrix([[0, 1], [1, 0]])
+
+
+# From objects of SymPy
+
+def upstream_kane():
+    method = KanesMethod(
+        N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE])
+    method.kanes_equations([BOB], LOADS)
+    return method
+
+
+def upstream_lagrange(formed=True):
+    method = LagrangesMethod(L, [x, y], hol_coneqs=[ROD])
+    if formed:
+        method.form_lagranges_equations()
+    return method
+
+
+def pendulum_system():
+    system = System(frame=N, fixed_point=O)
+    system.add_coordinates(x, y, independent=[True, False])
+    system.add_speeds(u, v, independent=[True, False])
+    system.add_kdes(*KD)
+    system.add_bodies(BOB)
+    system.add_loads(Force(P, -m*g*N.y))
+    system.add_holonomic_constraints(ROD)
+    return system
+
+
+class Swapped(KanesMethod):
+    """A user's own subclass."""
+
+
+OBJECTS = {
+    'kane': upstream_kane,
+    'kane without equations': lambda: KanesMethod(
+        N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE], bodies=[BOB],
+        forcelist=LOADS),
+    'subclass of kane': lambda: Swapped(
+        N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE], bodies=[BOB],
+        forcelist=LOADS),
+    'lagrange': upstream_lagrange,
+    'lagrange without equations': lambda: upstream_lagrange(False),
+    'system': pendulum_system}
+
+
+@pytest.mark.parametrize('name', OBJECTS)
+def test_models_are_read_from_objects_of_sympy(name):
+    method = UdwadiaKalabaMethod.from_method(OBJECTS[name]())
+    same(acceleration(method), PENDULUM)
+    assert method.holonomic_constraints == Matrix([ROD])
+    assert method.constraint_matrix.shape == (1, 2)
+
+
+def test_options_go_with_the_object():
+    method = UdwadiaKalabaMethod.from_method(
+        upstream_kane(), stabilization=(1, 2), solver='kkt')
+    same(acceleration(method), acceleration(kane(stabilization=(1, 2))))
+    assert any(abs(p - q) > 1e-3 for p, q in zip(
+        acceleration(method), PENDULUM))
+
+
+def test_a_system_forms_our_equations():
+    system = pendulum_system()
+    system.validate_system(eom_method=UdwadiaKalabaMethod)
+    eom = system.form_eoms(eom_method=UdwadiaKalabaMethod)
+    method = system.eom_method
+    assert isinstance(method, UdwadiaKalabaMethod)
+    assert isinstance(method, KanesMethod)
+    assert not issubclass(UdwadiaKalabaMethod, LagrangesMethod)
+    assert eom == method.eom and eom.shape == (2, 1)
+    same(acceleration(method), PENDULUM)
+    assert system.mass_matrix == method.mass_matrix
+    assert system.forcing == method.forcing
+    assert UdwadiaKalabaMethod.from_system(
+        pendulum_system()).mass_matrix == method.mass_matrix
+
+
+def test_a_system_passes_our_options():
+    system = pendulum_system()
+    system.form_eoms(eom_method=UdwadiaKalabaMethod, stabilization=(1, 2))
+    same(acceleration(system.eom_method),
+         acceleration(kane(stabilization=(1, 2))))
+
+
+def test_a_system_with_an_actuator_and_a_redundant_constraint():
+    system = pendulum_system()
+    system.add_actuators(ForceActuator(k*x, LinearPathway(O, P)))
+    system.add_nonholonomic_constraints(2*x*u + 2*y*v)
+    method = UdwadiaKalabaMethod.from_system(system)
+    assert method.constraint_rank() == 1
+    # an ideal rod bears what acts along it
+    with mp.workdps(30):
+        same(at(method.acceleration, numbers()), PENDULUM)
+
+
+def test_joints_form_our_equations():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        wall, arm = RigidBody('wall'), RigidBody('arm')
+        q, w = dynamicsymbols('q w')
+        joint = PinJoint('pin', wall, arm, q, w,
+                         child_point=l*arm.y, joint_axis=wall.z)
+        joints = JointsMethod(wall, joint)
+        eom = joints.form_eoms(method=UdwadiaKalabaMethod)
+    assert isinstance(joints.method, UdwadiaKalabaMethod)
+    mass = arm.mass*l**2 + Symbol('arm_izz')
+    assert eom == Matrix([mass*w.diff(t)])
+
+
+@pytest.mark.parametrize('thing', [5, N, BOB, object(), KanesMethod, None])
+def test_other_objects_are_refused(thing):
+    with pytest.raises(UnsupportedFeatureError,
+                       match='(?s)cannot be read from .*Give a System'):
+        UdwadiaKalabaMethod.from_method(thing)
+
+
+def test_a_kane_object_with_auxiliary_speeds_is_refused():
+    z = dynamicsymbols('z')
+    method = KanesMethod(N, [x, y], [u, v], KD, u_auxiliary=[z])
+    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
+        UdwadiaKalabaMethod.from_method(method)
+
+
+# Bodies later
+
+def test_bodies_may_be_given_to_kanes_equations():
+    method = kane(bodies=None, forcelist=None)
+    assert method.q == Matrix([x, y])
+    assert method.holonomic_constraints == Matrix([ROD])
+    for name in ('mass_matrix', 'forcing', 'acceleration', 'system',
+                 'equations_of_motion'):
+        with pytest.raises(
+                MissingIngredientError,
+                match='(?s)no bodies yet.*`bodies=`.*kanes_equations'):
+            getattr(method, name)
+    active, inertial = method.kanes_equations([BOB], LOADS)
+    assert active.shape == inertial.shape == (2, 1)
+    same(acceleration(method), PENDULUM)
+    with mp.workdps(30):
+        values = numbers() | dict(zip((u.diff(t), v.diff(t)), PENDULUM))
+        assert mp.norm(at(active + inertial, values)) < 1e-20
+        assert mp.norm(at(inertial, values) + values[m]*mp.matrix(
+            PENDULUM)) < 1e-20
+
+
+def test_new_bodies_replace_the_old_answers():
+    method = kane()
+    before = method.mass_matrix
+    heavy = Particle('heavy', P, 3*m)
+    method.kanes_equations([heavy])
+    assert method.mass_matrix == 3*before
+    assert method.bodies == [heavy] and method.loads == LOADS
+    same(acceleration(method), acceleration(kane(bodies=[heavy])))
+
+
+def test_forms_do_not_mix():
+    with pytest.raises(UnsupportedFeatureError,
+                       match='(?s)`kanes_equations`.*Lagrangian.*`eom`'):
+        lagrange().kanes_equations([BOB], LOADS)
+    assert lagrange().form_lagranges_equations() == lagrange().eom
+
+
+# Potential energy
+
+def heavy_bob():
+    body = Particle('heavy', P, m)
+    body.potential_energy = m*g*y
+    return body
+
+
+def test_potential_energy_is_announced_included_or_ignored():
+    with pytest.warns(UserWarning, match='heavy is not used.*'
+                      "potential_energy='include'.*'ignore'"):
+        warned = plain(bodies=[heavy_bob()], forcelist=[])
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        ignored = plain(bodies=[heavy_bob()], forcelist=[],
+                        potential_energy='ignore')
+        included = plain(bodies=[heavy_bob()], forcelist=[],
+                         potential_energy='include')
+        plain(potential_energy='include')
+        plain()
+    assert warned.unconstrained_forcing == Matrix([0, 0])
+    assert ignored.unconstrained_forcing == Matrix([0, 0])
+    assert included.unconstrained_forcing == Matrix([0, -m*g])
+    assert included.system.graph.sympy('energy') == Matrix(
+        [m*(u**2 + v**2)/2 + m*g*y]).expand()
+
+
+# Non-ideal forces
+
+@pytest.mark.parametrize('given', [
+    [-k*u, -k*v], Matrix([-k*u, -k*v]), [(P, -k*u*N.x - k*v*N.y)],
+    [Force(P, -k*u*N.x), (P, -k*v*N.y)]])
+def test_nonideal_forces_are_per_speed_or_loads(given):
+    method = kane(nonideal_forces=given)
+    assert method.system.graph.sympy('C') == Matrix([-k*u, -k*v])
+
+
+def test_a_constant_only_in_a_constraint_is_a_constant():
+    method = lagrange(hol_coneqs=[ROD])
+    assert l in method.constants and set(method.constants) == {m, g, l}
+
+
+@pytest.mark.parametrize('count, routes', [(1, 1), (3, 2), (8, 1)])
+def test_a_system_of_many_bodies(count, routes):
+    """Local, both, or composite bodies: always a regular pendulum."""
+    bodies = [Particle(f'p{i}', P, m/count) for i in range(count)]
+    same(acceleration(kane(bodies=bodies)), PENDULUM)
+
+
+# Wrong input
+
+free = Symbol('free')
+BAD = {
+    'nothing': (lambda: UdwadiaKalabaMethod(), TypeError,
+                'No model was given.*KanesMethod.*LagrangesMethod'),
+    'a word': (lambda: lagrange('m*x', [x]), TypeError,
+               "first argument is 'm.x'.*ReferenceFrame.*Lagrangian"),
+    'a word by keyword': (
+        lambda: UdwadiaKalabaMethod(Lagrangian='m*x', qs=[x]), TypeError,
+        '`Lagrangian`.*expression'),
+    'a body first': (lambda: lagrange(BOB, [x]), TypeError, 'first argument'),
+    'unknown keyword': (lambda: kane(colour=3), TypeError,
+                        "UdwadiaKalabaMethod: .*'colour'.*KanesMethod's "
+                        "shape the arguments are frame, q_ind"),
+    'mixed shapes': (lambda: lagrange(kd_eqs=KD), TypeError,
+                     "'kd_eqs'.*LagrangesMethod's shape.*hol_coneqs"),
+    'speeds missing': (lambda: UdwadiaKalabaMethod(N, [x]), TypeError,
+                       "missing a required argument: 'u_ind'"),
+    'frame': (lambda: kane(frame='N'), TypeError, '`frame` is .*Give the '
+              'inertial'),
+    'frame of lagrange': (lambda: lagrange(frame=3), TypeError, '`frame`'),
+    'set': (lambda: kane(velocity_constraints={ROD_RATE}), TypeError,
+            '`velocity_constraints` is a set.*order'),
+    'string': (lambda: kane(bodies='bob'), TypeError, '`bodies` is a str'),
+    'string row': (lambda: kane(configuration_constraints=['x']),
+                   ConstraintError, 'Row 0 of `configuration_constraints`'),
+    'not a row': (lambda: kane(configuration_constraints=[ROD, Eq(x, x)]),
+                  ConstraintError, 'Row 1 of `configuration_constraints` is '
+                  'True.*Give the residual'),
+    'vector row': (lambda: plain(velocity_constraints=[x*N.x]),
+                   ConstraintError, 'Row 0 of `velocity_constraints`'),
+    'row in I': (lambda: lagrange(hol_coneqs=[x - I*y]),
+                 ConstrainedDynamicsError, 'contains `.*I.*`.*real scalar'),
+    'symbol as coordinate': (
+        lambda: lagrange(L, [x, free]), KinematicsError,
+        r'coordinate `free` is not a function of time.*dynamicsymbols'),
+    'coordinate twice': (lambda: kane(q_dependent=[x]), KinematicsError,
+                         r'coordinate `x\(t\)` occurs twice.*Name it once'),
+    'coordinate as speed': (
+        lambda: kane(u_ind=[x]), KinematicsError,
+        r'`x\(t\)` is both a coordinate and a speed.*Use another'),
+    'several coordinates': (
+        lambda: kane(q_ind=[free, 3], u_dependent=[u]), KinematicsError,
+        r'(?s)`free`.*`3`.*`u\(t\)` occurs twice'),
+    'kinematics missing': (
+        lambda: kane(kd_eqs=KD[:1]), KinematicsError,
+        r'No row of `kd_eqs` contains Derivative\(y\(t\), t\).*add'),
+    'not a body': (lambda: kane(bodies=[BOB, P, N]),
+                   ConstrainedDynamicsError,
+                   '(?s)Body 1 is P.*RigidBody or Particle.*Body 2 is N'),
+    'not a load': (lambda: kane(forcelist=[5, (P, 3)]),
+                   ConstrainedDynamicsError,
+                   '(?s)Load 0 is 5.*Load 1 at P is 3.*not a Vector'),
+    'load of an acceleration': (
+        lambda: kane(forcelist=[(P, u.diff(t)*N.x)]),
+        ConstrainedDynamicsError, r'load contains Derivative\(u\(t\), t\)'
+        '.*replace'),
+    'load without frame': (
+        lambda: lagrange(forcelist=LOADS), MissingIngredientError,
+        '`forcelist` was given without `frame`.*pass `frame=`'),
+    'both names': (
+        lambda: kane(nonholonomic_constraints=[u]), ConstraintError,
+        'Both `velocity_constraints` and `nonholonomic_constraints`'),
+    'auxiliary': (lambda: kane(u_auxiliary=[s]), UnsupportedFeatureError,
+                  r'Auxiliary speeds \[s\(t\)\].*`multipliers`.*'
+                  '`constraint_forces`'),
+    'velocity as position': (
+        lambda: kane(configuration_constraints=[u - s]), ConstraintError,
+        'Row 0 of the holonomic constraints contains a speed'),
+    'acceleration as velocity': (
+        lambda: plain(velocity_constraints=[u, v.diff(t)]), ConstraintError,
+        r'Row 1 .*contains Derivative\(v\(t\), t\).*acceleration_constr'),
+    'coordinates as velocity': (
+        lambda: plain(velocity_constraints=[ROD]), ConstraintError,
+        'does not depend on any speed.*holonomic'),
+    'geometric row': (
+        lambda: plain(velocity_constraints=[u, (P, 3)]), ConstraintError,
+        r'Row 1 .*given geometrically.*\(point or frame, direction'),
+    'geometric row at a body': (
+        lambda: plain(velocity_constraints=[(BOB, N.x)]), ConstraintError,
+        'Row 0 .*given geometrically'),
+    'geometric holonomic row': (
+        lambda: plain(configuration_constraints=[(P, N.x)]),
+        ConstraintError, 'Row 0 .*velocity'),
+    'no speeds in a geometric row': (
+        lambda: plain(velocity_constraints=[(P, N.z)]), ConstraintError,
+        'Row 0 .*does not depend on any speed'),
+    'gains': (lambda: kane(stabilization=[(1, 2), (3, 4)]), ConstraintError,
+              '`stabilization` has 2 entries for 1 constraint rows.*one pair'
+              ),
+    'nonideal count': (lambda: kane(nonideal_forces=[k]), ValueError,
+                       '`nonideal_forces` has 1 entries for 2 speeds'),
+    'weight': (lambda: kane(weight=Matrix([[1]])), ValueError,
+               r'`weight` has shape \(1, 1\).*\(2, 2\)'),
+    'solver': (lambda: kane(solver='lu'), ValueError,
+               "`solver` is 'lu'.*'schur'"),
+    'inconsistent': (lambda: kane(inconsistent='no'), ValueError,
+                     "`inconsistent` is 'no'.*'least-squares'"),
+    'potential': (lambda: kane(potential_energy='yes'), ValueError,
+                  "`potential_energy` is 'yes'.*'include'"),
+    'lost point': (
+        lambda: kane(bodies=[Particle('lost', Point('Q'), m)]),
+        KinematicsError, 'Point Q has no velocity in N.*set_vel'),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_wrong_input_is_explained(name):
+    call, error, match = BAD[name]
+    with pytest.raises(error, match=f'(?s){match}'):
+        call()
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_errors_of_the_package_are_ours_or_of_the_argument(name):
+    call, error, _ = BAD[name]
+    with pytest.raises((ConstrainedDynamicsError, TypeError, ValueError)
+                       ) as info:
+        call()
+    text = str(info.value)
+    assert text.endswith(('.', ').')) and '_slot' not in text
+
+
+@pytest.mark.parametrize('call, place', [
+    (lambda: lagrange(hol_coneqs=[ROD, x - I*y]), 'hol_coneqs|Row 1'),
+    (lambda: lagrange(L + I*x, [x, y]), 'Lagrangian'),
+    (lambda: plain(forcelist=[(P, I*x*N.x)]), 'Load 0'),
+    (lambda: plain(bodies=[Particle('bob', P, I*m)]), 'bob'),
+    (lambda: plain(kd_eqs=[KD[0], I*KD[1]]), '`kd_eqs`')], ids=[
+        'row', 'Lagrangian', 'load', 'mass', 'kinematics'])
+def test_what_cannot_be_read_is_located(call, place):
+    with pytest.raises(ConstrainedDynamicsError,
+                       match='contains `.*real scalar') as info:
+        call()
+    assert info.match(place)
+
+
+def test_nothing_is_formed_before_it_is_read():
+    method = kane()
+    assert 'closed_form' not in vars(method)
+    method.mass_matrix, method.constraint_matrix
+    assert 'closed_form' not in vars(method)
+    method.forcing
+    assert 'closed_form' in vars(method)
+
+
+def test_arguments_are_not_changed():
+    given = {name: list(value) for name, value in SHAPE.items()
+             if name != 'frame'}
+    method = UdwadiaKalabaMethod(frame=N, **given)
+    method.acceleration, method.eom
+    method.kanes_equations()
+    assert given == {name: list(value) for name, value in SHAPE.items()
+                     if name != 'frame'}
+
+
+@pytest.mark.parametrize('order', [(x, y), (y, x)])
+def test_columns_follow_the_order_of_the_speeds(order):
+    method = lagrange(L, list(order), hol_coneqs=[x**2 + 3*y - 1])
+    wanted = {x: 2*x, y: S(3)}
+    assert list(method.constraint_matrix) == [wanted[q] for q in order]
+    assert list(method.unconstrained_forcing) == [
+        {x: 0, y: -m*g}[q] for q in order]
+
+
+def test_symbols_keep_their_identity():
+    """Two constants of one name and different assumptions."""
+    one, two = Symbol('c'), Symbol('c', positive=True)
+    method = lagrange(one*x.diff(t)**2/2 - two*x, [x])
+    assert method.mass_matrix == Matrix([one])
+    assert method.unconstrained_forcing == Matrix([-two])
+    assert len(method.constants) == 2
+
+
+def test_equations_read_as_by_hand():
+    q = dynamicsymbols('q')
+    method = lagrange(m*l**2*q.diff(t)**2/2 + m*g*l*cos(q), [q])
+    assert method.mass_matrix == Matrix([[l**2*m]])
+    assert method.forcing == Matrix([-g*l*m*sin(q)])
+    assert method.acceleration in (
+        Matrix([-g*sin(q)/l]), Matrix([-g*l*sin(q)/l**2]))
