@@ -98,7 +98,6 @@ def arguments_of(model):
             actuator.to_loads() for actuator in model.actuators)))
         velocity = list(model.velocity_constraints)
         return 'kane', {
-            **empty_arguments('kane'),
             'frame': model.frame, 'q_ind': list(model.q_ind),
             'q_dependent': list(model.q_dep), 'u_ind': list(model.u_ind),
             'u_dependent': list(model.u_dep), 'kd_eqs': list(model.kdes),
@@ -106,23 +105,13 @@ def arguments_of(model):
             'configuration_constraints': list(model.holonomic_constraints),
             'velocity_constraints': velocity,
             'bodies': list(model.bodies), 'forcelist': loads}
-    if hasattr(model, 'arguments') and hasattr(model, 'shape'):
-        return model.shape, dict(model.arguments)
     if type(model) is KanesMethod:
-        return 'kane', {**empty_arguments('kane'),
-                        **_compat.kane_parts(model)}
+        return 'kane', _compat.kane_parts(model)
     if type(model) is LagrangesMethod:
-        return 'lagrange', {**empty_arguments('lagrange'),
-                            **_compat.lagrange_parts(model)}
+        return 'lagrange', _compat.lagrange_parts(model)
     raise UnsupportedFeatureError(
         f"A model cannot be read from {type(model).__name__}. Give a System, "
         "a KanesMethod or a LagrangesMethod object.")
-
-
-def empty_arguments(shape):
-    """The defaults of a shape."""
-    return {name: None if p.default is p.empty else p.default
-            for name, p in SHAPES[shape].parameters.items()}
 
 
 # -- normalising ---------------------------------------------------------

@@ -81,11 +81,13 @@ class Comparison:
 
     def __str__(self):
         n, o, m = self.method.system.counts
+        freedom = o - self.report.rank
         names = self.method.system.constraint_names
         lines = [
             f'{self.model.name}: {self.model.title}',
             f'  {n} coordinates, {o} speeds, {m} constraint rows of rank '
-            f'{self.report.rank}, {o - self.report.rank} degrees of freedom']
+            f'{self.report.rank}, {freedom} degree'
+            f'{"s" if freedom != 1 else ""} of freedom']
         for k in self.report.redundant_rows:
             used = self.report.relations.get(k, {})
             others = ', '.join(names[i] for i in used) or 'no other row'
@@ -105,9 +107,10 @@ class Comparison:
                          f'{found.largest_residual:.1e}')
         error = found.energy_error
         if error is not None and len(error):
-            scale = np.abs(found.energy).max() or 1.
-            lines.append('  energy balance holds to '
-                         f'{np.abs(error).max()/scale:.1e} of the energy')
+            lines.append(
+                f'  energy balance holds to {np.abs(error).max():.1e}, the '
+                f'energy changes by {np.ptp(found.energy):.3g} and the work '
+                f'by {np.ptp(found.work):.3g}')
         forces = np.abs(found.constraint_forces)
         if forces.size:
             lines.append('  largest generalized constraint force '

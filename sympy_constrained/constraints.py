@@ -93,15 +93,15 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
         # of a quaternion) stays: it is needed for consistent states.
         kept_anyway = k < len(holonomic) and not phi and g.depends_on(
             holonomic[k], *kinematics.q)
-        if not any(A[-1]) and not kept_anyway and not problems:
-            problems.append(vanishing_row(k, len(holonomic)))
+        if not any(A[-1]) and not kept_anyway and k not in problems:
+            problems[k] = vanishing_row(k, len(holonomic))
     if acceleration:
         accelerations = kinematics.declare_accelerations(u)
         for k, chi in enumerate(acceleration):
             row = gradient(g, chi, accelerations)
             if not any(row) or any(
                     g.depends_on(x, *accelerations) for x in row if x):
-                problems.append(
+                problems[len(A)] = (
                     f"Row {k} of `acceleration_constraints` is not linear in "
                     f"the rates of the speeds {list(u)}, or contains none of "
                     "them. Acceleration constraints have the form A*u' = b; "
@@ -109,7 +109,7 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
             A.append(row)
             rest, = substitute(g, [chi], dict.fromkeys(accelerations, 0))
             b.append([-rest])
-    raise_problems(problems, ConstraintError)
+    raise_problems(problems.values(), ConstraintError, rows=tuple(problems))
     return {
         'holonomic': [[h] for h in holonomic],
         'velocity': [[phi] for phi in residuals],
@@ -121,12 +121,12 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
 
 
 def level_problems(kinematics, holonomic, velocity):
-    """Sentences about rows that contain what their level does not allow."""
+    """Row number -> sentence, for rows with what their level excludes."""
     g = kinematics.builder
-    problems = []
+    problems = {}
     for k, h in enumerate(holonomic):
         if g.depends_on(h, *kinematics.u):
-            problems.append(
+            problems[k] = (
                 f"Row {k} of the holonomic constraints contains a speed or "
                 "the derivative of a coordinate. Holonomic constraints are "
                 "functions of the coordinates and time; give this row with "
@@ -134,7 +134,7 @@ def level_problems(kinematics, holonomic, velocity):
     for k, phi in enumerate(velocity):
         found = kinematics.accelerations_in(phi)
         if found:
-            problems.append(
+            problems[len(holonomic) + k] = (
                 f"Row {k} of the velocity-level constraints contains "
                 f"{found[0]}. Constraints are given at velocity level; give "
                 "the integral of the row, or pass it through "

@@ -21,6 +21,7 @@ __all__ = ['ConstraintReport', 'constraint_report', 'admissible_values']
 
 DIGITS = 30
 DEPENDENT = mp.mpf('1e-9')      # of a normalised row, to count as zero
+SETTLED = mp.mpf(10)**(5 - DIGITS)
 ATTEMPTS, STEPS = 40, 60
 POINTS, MOST_POINTS = 3, 12
 
@@ -78,20 +79,21 @@ def admissible_values(system, sample=None, seed=0):
     """
     random = Random(f'admissible {seed}')
     with mp.workdps(DIGITS):
-        worst = None
+        left = mp.inf
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt)
-            position = settle(system, values, 'holonomic',
+            residual = settle(system, values, 'holonomic',
                               'holonomic_jacobian', system.q)
-            worst = position if worst is None else min(worst, position)
-            if position < mp.mpf(10)**(5 - DIGITS) and settle(
-                    system, values, 'velocity', 'velocity_jacobian',
-                    system.u) < mp.mpf(10)**(5 - DIGITS):
+            if residual < SETTLED:
+                residual = settle(system, values, 'velocity',
+                                  'velocity_jacobian', system.u)
+            if residual < SETTLED:
                 return values
+            left = min(left, residual)
     raise ConstraintError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts from random constants and coordinates leaves "
-        f"a residual of {mp.nstr(worst, 3)}. The constraints may contradict "
+        f"a residual of {mp.nstr(left, 3)}. The constraints may contradict "
         "each other, or need special dimensions; pass `sample={symbol: "
         "number, ...}` with values near a state that satisfies them.")
 

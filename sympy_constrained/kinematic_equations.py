@@ -57,9 +57,9 @@ def solve_kinematics(builder, equations, q, u):
     for j, i in enumerate(unknown):
         if not any(slopes[k][j] for k in rows):
             problems.append(
-                f"No row of `kd_eqs` contains {q[i].diff(time)}. There are "
-                f"{len(rows)} equations for {len(unknown)} coordinates; add "
-                f"the kinematic differential equation of {q[i]}.")
+                f"No row of `kd_eqs` contains {q[i].diff(time)} (equations: "
+                f"{len(rows)}, coordinates that need one: {len(unknown)}). "
+                f"Add the kinematic differential equation of {q[i]}.")
     if not problems and len(rows) != len(unknown):
         problems.append(
             f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "

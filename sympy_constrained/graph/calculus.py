@@ -77,9 +77,9 @@ class Derivation:
         memo, builder = self.memo, self.builder
         k = abs(ref)
         if k not in memo:
+            self._prepare(k)
             if not builder.depends[k] & self.mask:
                 return 0
-            self._prepare(k)
             for i in reachable(builder, (k,), self.mask, memo):
                 memo[i] = self._rule(i)
         return memo[k] if ref > 0 else -memo[k]

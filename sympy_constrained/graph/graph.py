@@ -171,6 +171,12 @@ class Graph:
     def _selected(self, names):
         if names is None:
             return self._refs
+        names = tuple(names)
+        unknown = [name for name in names if name not in self._refs]
+        if unknown:
+            raise KeyError(
+                f"The graph has no output {', '.join(map(repr, unknown))}; "
+                f"it has {', '.join(self._refs)}.")
         return {name: self._refs[name] for name in names}
 
     def _flat(self, names):

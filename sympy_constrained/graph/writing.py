@@ -154,6 +154,7 @@ def assignments(graph, refs, symbols=None):
     order, uses = used_nodes(graph.nodes, refs)
     if symbols is None:
         symbols = (Dummy(f'x{i}') for i in range(len(order)))
+    symbols = iter(symbols)
     named = {k: next(symbols) for k in order
              if uses[k] > 1 and graph.nodes[k][0] not in (CONST, INPUT)}
     expressions, pending = write(graph, refs, named)

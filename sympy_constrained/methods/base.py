@@ -254,8 +254,12 @@ class ConstrainedMethod(_compat.MethodBase):
         ``inv_method`` is accepted for SymPy's sake and not used: no inverse
         is formed.
         """
-        return self.forcing_kin.col_join(
-            self.closed_form.sympy('acceleration'))
+        return self.forcing_kin.col_join(self.acceleration)
+
+    def __repr__(self):
+        n, o, m = self._system.counts
+        return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
+                f'{m} constraint rows>')
 
     @property
     def _qdot(self):
@@ -338,6 +342,11 @@ class ConstrainedMethod(_compat.MethodBase):
                 for row, (b,) in zip(out[matrix], out[right])]
         return Graph.freeze(builder, {'residual': (rows, 1)}).sympy(
             'residual')
+
+    @cached_property
+    def acceleration(self):
+        """``u'`` as functions of the states, shape (o, 1)."""
+        return self.closed_form.sympy('acceleration')
 
     # -- multipliers -----------------------------------------------------
 

@@ -33,9 +33,12 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     pick = [method.velocity_constraints[k] for k in rows
             if k < len(method.velocity_constraints)]
     lam = Matrix([method.lam_vec[k] for k in rows])
-    A = system.A.extract(rows, list(range(len(system.u))))
+    o = len(system.u)
+    # minus the forces of unit multipliers: -A^T, unless they are weighted
+    action = method.equations_of_motion.W.extract(
+        list(range(o)), [o + k for k in rows])
     empty = Matrix()
-    f_4 = -A.T*lam if rows else zeros(len(system.u), 1)
+    f_4 = action*lam if rows else zeros(o, 1)
     known = {*system.specifieds}
     r = sorted((x for x in known if not x.is_Derivative), key=str)
     if any(x.is_Derivative for x in known):

@@ -8,7 +8,9 @@ from sympy.physics.mechanics import KanesMethod
 
 from ..diagnostics import constraint_report
 from ..equations import EquationsOfMotion
-from ..errors import InconsistentConstraintsError, MissingIngredientError
+from ..errors import (
+    InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError)
 from ..graph import Graph, read
 from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
 from .base import ConstrainedMethod
@@ -237,6 +239,14 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     # -- solved ----------------------------------------------------------
 
+    def constraint_loads(self):
+        if self._weight is not None:
+            raise UnsupportedFeatureError(
+                "With a `weight` the generalized control force is "
+                "`(M*W)^-1*A^T*lam`, which is no reaction in the directions "
+                "of the rows. Read `constraint_forces`.")
+        return super().constraint_loads()
+
     @cached_property
     def _report(self):
         return constraint_report(self.system, self._sample,
@@ -363,11 +373,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if z is None:
             raise vanishing_pivot()
         return z[:o], z[o:]
-
-    @cached_property
-    def acceleration(self):
-        """``u'``, shape (o, 1)."""
-        return self.closed_form.sympy('acceleration')
 
     @cached_property
     def unconstrained_acceleration(self):
