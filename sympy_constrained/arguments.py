@@ -48,11 +48,7 @@ def shape_of(args, kwargs):
     if args:
         if isinstance(args[0], ReferenceFrame):
             return 'kane'
-        try:
-            lagrangian = sympify(args[0])
-        except (TypeError, ValueError, SyntaxError, AttributeError):
-            lagrangian = None
-        if isinstance(lagrangian, Expr) and not isinstance(args[0], str):
+        if isinstance(as_expression(args[0]), Expr):
             return 'lagrange'
         raise TypeError(
             f"The first argument is {args[0]!r}. Give the inertial "
@@ -105,10 +101,13 @@ def arguments_of(model):
             'configuration_constraints': list(model.holonomic_constraints),
             'velocity_constraints': velocity,
             'bodies': list(model.bodies), 'forcelist': loads}
-    if type(model) is KanesMethod:
+    mro = type(model).__mro__           # registered classes do not count
+    if KanesMethod in mro:
         return 'kane', _compat.kane_parts(model)
-    if type(model) is LagrangesMethod:
+    if LagrangesMethod in mro:
         return 'lagrange', _compat.lagrange_parts(model)
+    if hasattr(model, 'call'):
+        return model.call
     raise UnsupportedFeatureError(
         f"A model cannot be read from {type(model).__name__}. Give a System, "
         "a KanesMethod or a LagrangesMethod object.")
@@ -132,23 +131,38 @@ def as_list(value, name):
         return [value]
 
 
-def as_residuals(value, name):
-    """Expressions that are meant to vanish; equations are accepted."""
-    residuals = []
+def as_residuals(value, name, geometric=False):
+    """Expressions that are meant to vanish; equations are accepted.
+
+    With ``geometric`` rows may also be tuples, which are let through.
+    """
+    residuals, problems = [], []
     for k, row in enumerate(as_list(value, name)):
-        if isinstance(row, tuple):
-            residuals.append(row)       # given geometrically
+        if geometric and isinstance(row, tuple):
+            residuals.append(row)
             continue
-        row = sympify(row)
-        if isinstance(row, Equality):
-            row = row.lhs - row.rhs
-        if not isinstance(row, Expr):
-            raise ConstraintError(
+        found = as_expression(row)
+        if isinstance(found, Equality):
+            found = found.lhs - found.rhs
+        if not isinstance(found, Expr):
+            problems.append(
                 f"Row {k} of `{name}` is {row!r}, which is not an "
                 "expression. Give the residual, an expression that is zero "
-                "when the constraint holds.", rows=(k,))
-        residuals.append(row)
+                "when the constraint holds. Only velocity-level rows may be "
+                "tuples of a point or frame and a direction.")
+        residuals.append(found)
+    raise_problems(problems, ConstraintError)
     return residuals
+
+
+def as_expression(value):
+    """What SymPy makes of a value; None for strings and what it refuses."""
+    if isinstance(value, str):
+        return None
+    try:
+        return sympify(value)
+    except (TypeError, ValueError, AttributeError, SyntaxError):
+        return None
 
 
 def check_coordinates(q, u, time):

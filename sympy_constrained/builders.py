@@ -11,11 +11,12 @@ from sympy import Expr, Matrix, Symbol, sympify
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from . import _compat
-from .arguments import as_list, as_residuals, check_bodies, check_coordinates
+from .arguments import (
+    as_expression, as_list, as_residuals, check_bodies, check_coordinates)
 from .constraints import constraint_blocks
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
-    UnsupportedFeatureError)
+    UnsupportedFeatureError, located)
 from .graph import Graph, GraphBuilder, read
 from .graph.writing import nested
 from .kinematic_equations import solve_kinematics
@@ -47,6 +48,7 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         ignores it with a warning, as SymPy does without one.
 
     """
+    check_bodies(as_list(arguments['bodies'], 'bodies'))
     if shape == 'lagrange':
         routes = [False]
     else:
@@ -109,7 +111,6 @@ def build_kane(builder, given, composite):
     q = lists['q_ind'] + lists['q_dependent']
     u = lists['u_ind'] + lists['u_dependent']
     check_coordinates(q, u, builder.time)
-    check_bodies(lists['bodies'])
     kd_eqs = as_residuals(given['kd_eqs'], 'kd_eqs')
     kinematics = Kinematics(
         builder, frame, q, u, solve_kinematics(builder, kd_eqs, q, u))
@@ -122,9 +123,9 @@ def build_kane(builder, given, composite):
             "Both `velocity_constraints` and `nonholonomic_constraints` were "
             "given. The first contains the second; give one of them.")
     velocity = as_residuals(given['velocity_constraints'],
-                            'velocity_constraints')
+                            'velocity_constraints', True)
     velocity += as_residuals(given['nonholonomic_constraints'],
-                             'nonholonomic_constraints')
+                             'nonholonomic_constraints', True)
     return dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(lists['bodies']),
         loads=tuple(lists['forcelist']),
@@ -139,13 +140,12 @@ def build_kane(builder, given, composite):
 
 def build_lagrange(builder, given):
     """Fields, kinematics and kinetics of a call in Lagrange's shape."""
-    lagrangian = sympify(given['Lagrangian'])
+    lagrangian = as_expression(given['Lagrangian'])
     frame = given['frame']
     q = as_list(given['qs'], 'qs')
     bodies = as_list(given['bodies'], 'bodies')
     forcelist = as_list(given['forcelist'], 'forcelist')
     check_coordinates(q, [], builder.time)
-    check_bodies(bodies)
     if frame is not None and not isinstance(frame, ReferenceFrame):
         raise TypeError(
             f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
@@ -155,8 +155,8 @@ def build_lagrange(builder, given):
             "the velocities in an inertial frame; pass `frame=`.")
     if not isinstance(lagrangian, Expr):
         raise TypeError(
-            f"`Lagrangian` is {lagrangian!r}. Give an expression in the "
-            "coordinates and their derivatives.")
+            f"`Lagrangian` is {given['Lagrangian']!r}. Give an expression in "
+            "the coordinates and their derivatives.")
     u = [x.diff(builder.time) for x in q]
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)
@@ -165,7 +165,8 @@ def build_lagrange(builder, given):
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
         loads=tuple(forcelist), lagrangian=lagrangian,
         holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs'),
-        velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs'),
+        velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs',
+                                   True),
         acceleration_rows=as_residuals(given['acceleration_constraints'],
                                        'acceleration_constraints'),
     ), kinematics, blocks
@@ -221,7 +222,8 @@ def constraint_rows(kinematics, system, shape):
     are recognised by value and dropped.
     """
     g = kinematics.builder
-    holonomic = [read(g, e) for e in system['holonomic_rows']]
+    holonomic = read_rows(g, system['holonomic_rows'],
+                          'holonomic constraints')
     velocity, expressions, where = [], [], []
     for k, row in enumerate(system['velocity_rows']):
         if isinstance(row, tuple):
@@ -230,7 +232,7 @@ def constraint_rows(kinematics, system, shape):
             expressions.append(nested_expression(g, ref))
             where.append(location)
         else:
-            velocity.append(read(g, row))
+            velocity += read_rows(g, [row], 'velocity-level constraints', k)
             expressions.append(row)
             where.append(None)
     kept = range(len(velocity))
@@ -248,12 +250,21 @@ def constraint_rows(kinematics, system, shape):
         total = kinematics.total_derivative
         phi = [kinematics.bias(h) for h in holonomic] + velocity
         known = {abs(total(p)) for p in phi} if shape == 'kane' else set()
-        refs = [read(g, e) for e in chi_rows]
+        refs = read_rows(g, chi_rows, 'acceleration constraints')
         fresh = [k for k, ref in enumerate(refs) if abs(ref) not in known]
         chi = [refs[k] for k in fresh]
         chi_rows = [chi_rows[k] for k in fresh]
     return [(holonomic, system['holonomic_rows']), (velocity, expressions),
             (chi, chi_rows)], geometry
+
+
+def read_rows(builder, rows, name, first=0):
+    """References of residuals; errors tell the row."""
+    refs = []
+    for k, row in enumerate(rows, first):
+        with located(f'Row {k} of the {name}'):
+            refs.append(read(builder, row))
+    return refs
 
 
 def nested_expression(builder, ref):

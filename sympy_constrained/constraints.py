@@ -13,7 +13,8 @@ velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
 from __future__ import annotations
 
-from sympy import sympify
+from sympy import Expr, sympify
+from sympy.matrices import MatrixBase
 
 from .errors import ConstraintError, raise_problems
 from .graph import gradient, read, substitute
@@ -22,23 +23,30 @@ __all__ = ['constraint_blocks', 'stabilization_gains']
 
 
 def stabilization_gains(stabilization, count):
-    """Return one pair ``(alpha, beta)`` per row.
+    """Return one pair ``(alpha, beta)`` of gains per row.
 
     ``None`` means no stabilisation; one pair is for all rows; a list has one
     entry per row, each a pair or None.
     """
     if stabilization is None:
         return [(0, 0)]*count
-    entries = list(stabilization)
-    if len(entries) == 2 and not any(
-            isinstance(x, (tuple, list)) or x is None for x in entries):
+    entries = (list(stabilization)
+               if isinstance(stabilization, (tuple, list, MatrixBase)) else [])
+    if is_pair(entries):
         return [tuple(entries)]*count
-    if len(entries) != count:
+    if len(entries) != count or not all(
+            x is None or is_pair(x) for x in entries):
         raise ConstraintError(
-            f"`stabilization` has {len(entries)} entries for {count} "
-            "constraint rows. Give one pair (alpha, beta) for all rows, or "
-            "a list with a pair or None for every row.")
+            f"`stabilization` is {stabilization!r} for {count} constraint "
+            "rows. Give one pair (alpha, beta) for all rows, or a list with "
+            "a pair or None for every row.")
     return [(0, 0) if x is None else tuple(x) for x in entries]
+
+
+def is_pair(x):
+    """Whether this is a pair of numbers or expressions."""
+    return (isinstance(x, (tuple, list)) and len(x) == 2 and all(
+        isinstance(gain, (int, float, Expr)) for gain in x))
 
 
 def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
@@ -99,7 +107,9 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
         accelerations = kinematics.declare_accelerations(u)
         for k, chi in enumerate(acceleration):
             row = gradient(g, chi, accelerations)
-            if not any(row) or any(
+            higher = kinematics.accelerations_in(
+                chi, allowed=[x.diff(g.time) for x in u])
+            if higher or not any(row) or any(
                     g.depends_on(x, *accelerations) for x in row if x):
                 problems[len(A)] = (
                     f"Row {k} of `acceleration_constraints` is not linear in "

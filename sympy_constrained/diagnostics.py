@@ -125,8 +125,9 @@ def settle(system, values, residual, jacobian, unknowns):
     count = system.graph.outputs[residual][0]
     if not count:
         return mp.mpf(0)
-    size = mp.inf
+    size, tolerance = mp.inf, mp.mpf('0.1')
     for _ in range(STEPS):
+        before = size
         try:
             out = system.graph.evaluate(values, (residual, jacobian), mp)
         except (ZeroDivisionError, ValueError, TypeError):
@@ -138,9 +139,13 @@ def settle(system, values, residual, jacobian, unknowns):
         if size < mp.mpf(10)**(3 - DIGITS):
             break
         # Rows that are redundant on the constraints are independent near
-        # them, by as much as the residual: leave those to the others.
+        # them, by as much as the residual: leave those to the others, as
+        # long as that makes progress.
+        tolerance = min(tolerance, mp.sqrt(size))
+        if size > before/2:
+            tolerance /= 10
         basis, coefficients = orthonormal_rows(
-            out[jacobian], max(DEPENDENT, min(mp.mpf('0.1'), mp.sqrt(size))))
+            out[jacobian], max(DEPENDENT, tolerance))
         # lower-triangular solve of J d = -h on the independent rows
         components = []
         for k, used in coefficients:
@@ -313,20 +318,20 @@ def dependencies(rows, basis, extended):
 def check_consistency(system, out, relations):
     """Raise if a redundant row's right side breaks its relation."""
     b = [row[0] for row in out['b']]
-    bad = []
+    bad = {}
     for k, used in relations.items():
         gap = b[k] - sum(c*b[i] for i, c in used.items())
         scale = abs(b[k]) + sum(abs(c*b[i]) for i, c in used.items())
         if abs(gap) > DEPENDENT*max(scale, 1):
             others = ', '.join(system.constraint_names[i] for i in used)
-            bad.append(
+            bad[k] = (
                 f"{system.constraint_names[k]} contradicts {others or '0'}: "
                 "its acceleration is off by "
                 f"{mp.nstr(abs(gap), 3)} at a state that satisfies the "
                 "constraints.")
     if bad:
         raise InconsistentConstraintsError(
-            '\n'.join(bad) + "\nNo motion satisfies these rows together. "
-            "Correct or drop one of them, or pass "
-            "inconsistent='least-squares' to satisfy them as nearly as "
-            "possible.", rows=tuple(relations))
+            '\n'.join(bad.values()) +
+            "\nNo motion satisfies these rows together. Correct or drop one "
+            "of them, or pass inconsistent='least-squares' to satisfy them "
+            "as nearly as possible.", rows=tuple(bad))

@@ -6,12 +6,14 @@ exception, so that nobody has to parse the text.
 """
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 __all__ = [
     'ConstrainedDynamicsError', 'ConstraintError',
     'InconsistentConstraintsError', 'RedundantConstraintsError',
     'KinematicsError', 'MissingIngredientError', 'UnsupportedFeatureError',
     'SimulationError', 'SingularEquationsError', 'NotFiniteError',
-    'raise_problems',
+    'located', 'raise_problems',
 ]
 
 
@@ -68,6 +70,21 @@ class SingularEquationsError(ConstrainedDynamicsError, ArithmeticError):
 
 class NotFiniteError(ConstrainedDynamicsError, ArithmeticError):
     """The equations gave a value that is no finite real number."""
+
+
+@contextmanager
+def located(place):
+    """Put the place in the model before the message of an error of ours.
+
+    The first place wins, so that the innermost one is told.
+    """
+    try:
+        yield
+    except ConstrainedDynamicsError as error:
+        if hasattr(error, 'place'):
+            raise
+        raise type(error)(f'{place}: {error}', place=place,
+                          **vars(error)) from error
 
 
 def raise_problems(problems, error=ConstrainedDynamicsError, **data):

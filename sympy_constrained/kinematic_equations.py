@@ -1,7 +1,9 @@
 """Kinematic differential equations, solved for ``q'`` on the graph."""
 from __future__ import annotations
 
-from .errors import KinematicsError, raise_problems
+from sympy import Derivative
+
+from .errors import KinematicsError, located, raise_problems
 from .graph import gradient, read, substitute
 from .graph.linalg import lu_solve
 
@@ -37,13 +39,30 @@ def solve_kinematics(builder, equations, q, u):
     unknown = [i for i in range(len(q)) if i not in rates]
     derivatives = {i: builder.input(q[i].diff(time), dynamic=True)
                    for i in unknown}
-    residuals = [read(builder, e) for e in equations]
+    residuals = []
+    for k, e in enumerate(equations):
+        with located(f'Row {k} of `kd_eqs`'):
+            residuals.append(read(builder, e))
+    higher = [x for x in builder.symbols_of(*residuals)
+              if isinstance(x, Derivative) and x not in u and x.expr in
+              {getattr(x, 'expr', x) for x in (*q, *u)} and
+              x not in [q[i].diff(time) for i in unknown]]
+    if higher:
+        raise KinematicsError(
+            f"`kd_eqs` contains {higher[0]}. Kinematic differential equations "
+            "relate the first derivatives of the coordinates to the speeds; "
+            "remove the higher derivative.")
     rows = [k for k, residual in enumerate(residuals) if residual]
     slots = list(derivatives.values())
     problems = []
     slopes = {}
     for k in rows:
         slopes[k] = gradient(builder, residuals[k], slots)
+        if not any(slopes[k]):
+            problems.append(
+                f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
+                "that is still to be solved for. Remove the row, or correct "
+                "it.")
         moving = slots + speeds
         partial = slopes[k] + gradient(builder, residuals[k], speeds)
         bad = [x for x, ref in zip([q[i].diff(time) for i in unknown] +
@@ -89,7 +108,7 @@ def blocks(rows, unknown, slopes):
                     if slopes[k][j]}
             reach = {k for k in rows for j, i in enumerate(unknown)
                      if slopes[k][j] and i in more}
-            if more == block and reach == block_rows:
+            if more == block and reach <= block_rows:
                 break
             block, block_rows = more, reach | block_rows
         left -= block_rows

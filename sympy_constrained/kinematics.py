@@ -7,10 +7,11 @@ objects.
 """
 from __future__ import annotations
 
+from sympy import Derivative
+
 from . import _compat
 from .errors import KinematicsError
 from .graph import Derivation, gradient, read, substitute, time_derivative
-from .graph.builder import INPUT
 
 __all__ = ['Kinematics']
 
@@ -63,18 +64,18 @@ class Kinematics:
 
     # -- acceleration level ----------------------------------------------
 
-    def accelerations_in(self, *refs):
-        """The rates of speeds, and the ``q''``, that references contain."""
+    def accelerations_in(self, *refs, allowed=()):
+        """Derivatives of coordinates and speeds that references contain.
+
+        All that are no speed and no rate, but for the ``allowed`` ones.
+        """
         g = self.builder
-        found = []
-        for k, order in [(k, 1) for k in self.u] + [(k, 2) for k in self.q]:
-            symbol = g.inputs[g.nodes[k][1]].diff(g.time, order)
-            ref = g.bound.get(symbol, 0)
-            is_input = ref > 0 and g.nodes[ref][0] == INPUT
-            if is_input and symbol not in found and any(
-                    g.depends_on(r, ref) for r in refs):
-                found.append(symbol)
-        return found
+        states = [g.inputs[g.nodes[k][1]] for k in (*self.q, *self.u)]
+        functions = {x.expr if isinstance(x, Derivative) else x
+                     for x in states}
+        return [x for x in g.symbols_of(*refs)
+                if isinstance(x, Derivative) and x.expr in functions
+                and x not in states and x not in allowed]
 
     def declare_accelerations(self, u):
         """Bind ``u'`` and ``q''``; return the references of ``u'``."""

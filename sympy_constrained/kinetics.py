@@ -17,7 +17,7 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from . import _compat
 from .composite import CompositeRoute
-from .errors import ConstrainedDynamicsError
+from .errors import ConstrainedDynamicsError, located
 from .graph import gradient, read, substitute
 
 __all__ = ['from_bodies', 'from_lagrangian', 'parse_loads']
@@ -84,6 +84,17 @@ class Assembly:
                     row[k] = self.builder.add(
                         row[k], self.builder.dot(column, momentum))
 
+    def add_power(self, motion, force, gain=(0, 0, 0)):
+        """Add ``motion . (force - gain/2)``.
+
+        ``gain`` is the momentum that inertia gains by changing: of the
+        ``m'*v`` in the equations of motion half is kinetic energy.
+        """
+        g = self.builder
+        half = g.inv(g.constant(2))
+        self.power = g.add(self.power, g.sub(
+            g.dot(motion, force), g.mul(half, g.dot(motion, gain))))
+
     def blocks(self):
         """The blocks by name, with the lower triangle filled in."""
         size = len(self.Q)
@@ -122,18 +133,21 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
         if isinstance(body, RigidBody):
             homes.setdefault(body.frame, homes[point])
     applied = {}
-    for location, vector in loads:
+    for k, (location, vector) in enumerate(loads):
         axes = homes.setdefault(location, axes_of_vector(kinematics, vector))
         total = applied.get(location, (0, 0, 0))
-        applied[location] = g.added(total, kinematics.measure(vector, axes))
+        with located(f'Load {k} at {location}'):
+            force = kinematics.measure(vector, axes)
+        applied[location] = g.added(total, force)
     for body in bodies:
-        add_body(assembly, body, homes, applied, route)
+        with located(f'Body {body.name}'):
+            add_body(assembly, body, homes, applied, route)
     if composite:
         route.finish()
     for location, force in applied.items():
         motion = motion_of(kinematics, location, homes[location])
         assembly.add_force(kinematics.columns(motion), force)
-        assembly.power = g.add(assembly.power, g.dot(motion, force))
+        assembly.add_power(motion, force)
     resting = substitute(g, [assembly.energy],
                          dict.fromkeys(kinematics.u, 0))[0]
     add_potential(assembly, potential)
@@ -183,10 +197,11 @@ def add_body(assembly, body, homes, applied, route):
         point = body.masscenter
         axes = homes[point]
         v = kinematics.velocity(point, axes)
-        rate = g.added(g.scaled(mass, kinematics.acceleration(point, axes)),
-                       g.scaled(kinematics.bias(mass), v))
+        gain = g.scaled(kinematics.bias(mass), v)
+        rate = g.added(
+            g.scaled(mass, kinematics.acceleration(point, axes)), gain)
         force = applied.pop(point, (0, 0, 0))
-        assembly.power = g.add(assembly.power, g.dot(v, force))
+        assembly.add_power(v, force, gain)
         force = tuple(map(g.sub, force, rate))
         assembly.energy = g.add(assembly.energy, g.mul(
             half, g.dot(v, g.scaled(mass, v))))
@@ -201,16 +216,17 @@ def add_body(assembly, body, homes, applied, route):
         torque = g.added(
             times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
             g.cross(spin, momentum))
-        torque = g.added(torque, (
-            g.dot(map(kinematics.bias, row), w) for row in inertia))
+        gain = tuple(g.dot(map(kinematics.bias, row), w) for row in inertia)
+        torque = g.added(torque, gain)
         assembly.energy = g.add(
             assembly.energy, g.mul(half, g.dot(w, momentum)))
         if home != axes:
             torque = kinematics.rotated(home, axes, torque)
             inertia = kinematics.rotated_matrix(home, axes, inertia)
+            gain = kinematics.rotated(home, axes, gain)
             w = kinematics.angular_velocity(body.frame, home)
         moment = applied.pop(body.frame, (0, 0, 0))
-        assembly.power = g.add(assembly.power, g.dot(w, moment))
+        assembly.add_power(w, moment, gain)
         torque = tuple(map(g.sub, moment, torque))
     if route is not None:
         route.add(mass, body.masscenter, v, force, inertia, w, torque)
@@ -252,12 +268,13 @@ def add_potential(assembly, potential):
     if not ref:
         return
     slopes = gradient(g, ref, kinematics.q)
+    explicit = kinematics.bias(ref)     # what no generalized force does
     for k, by_speed in enumerate(kinematics.by_speed):
         force = g.sum(g.mul(slope, by_speed(rate)) for slope, rate
                       in zip(slopes, kinematics.rates))
         assembly.Q[k] = g.sub(assembly.Q[k], force)
+        explicit = g.sub(explicit, g.mul(force, kinematics.u[k]))
     assembly.energy = g.add(assembly.energy, ref)
-    explicit = g.sub(kinematics.bias(ref), g.dot(slopes, kinematics.rates))
     assembly.power = g.add(assembly.power, explicit)
 
 
@@ -270,19 +287,21 @@ def from_lagrangian(kinematics, lagrangian, loads):
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
-    ref = read(g, lagrangian)
+    with located('`Lagrangian`'):
+        ref = read(g, lagrangian)
     slopes = gradient(g, ref, kinematics.u + kinematics.q)
     momenta, forces = slopes[:len(kinematics.u)], slopes[len(kinematics.u):]
     for j, momentum in enumerate(momenta):
         for k in range(j, len(momenta)):
             assembly.M[j][k] = kinematics.by_speed[k](momentum)
         assembly.Q[j] = g.sub(forces[j], kinematics.bias(momentum))
-    for location, vector in loads:
+    for k, (location, vector) in enumerate(loads):
         axes = axes_of_vector(kinematics, vector)
-        motion = motion_of(kinematics, location, axes)
-        force = kinematics.measure(vector, axes)
+        with located(f'Load {k} at {location}'):
+            motion = motion_of(kinematics, location, axes)
+            force = kinematics.measure(vector, axes)
         assembly.add_force(kinematics.columns(motion), force)
-        assembly.power = g.add(assembly.power, g.dot(motion, force))
+        assembly.add_power(motion, force)
     assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
     explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
     assembly.power = g.sub(assembly.power, explicit)

@@ -118,7 +118,11 @@ class GraphBuilder:
         number = value.numerator*pow(value.denominator, -1, PRIME) % PRIME
         ref = self._known.get(number)
         if ref is None:
-            ref = self._append((CONST, value, text), number, float(value), 0)
+            try:
+                shadow = float(value)
+            except OverflowError:
+                shadow = math.nan
+            ref = self._append((CONST, value, text), number, shadow, 0)
         return ref
 
     # -- arithmetic ------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
+from sympy.core.function import AppliedUndef
+from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
 from ..errors import MissingIngredientError
 from .builder import (
@@ -296,8 +298,9 @@ class Graph:
                 memo[k] = of(x) + of(y)
             elif kind == MUL:
                 memo[k] = of(x)*of(y)
-            elif kind == INV:
-                memo[k] = 1/of(x)
+            elif kind == INV:           # a branch not taken may divide by 0
+                value = of(x)
+                memo[k] = 1/value if value else context.nan
             elif kind == ROOT:
                 memo[k] = (context.sqrt(of(x)) if y == 2
                            else context.root(of(x), y))
@@ -307,8 +310,15 @@ class Graph:
                 memo[k] = context.cos(of(x))
             else:
                 memo[k] = self._call(context, x, list(map(of, y)))
-        return {name: [list(map(of, row)) for row in rows]
-                for name, (rows, _) in selected.items()}
+        found = {name: [list(map(of, row)) for row in rows]
+                 for name, (rows, _) in selected.items()}
+        for name, rows in found.items():
+            if any(value != value for row in rows for value in row):
+                raise ZeroDivisionError(
+                    f"Output {name!r} has no finite value here: it divides "
+                    "by zero. The values are at a singular configuration, "
+                    "or a constant is zero that must not be.")
+        return found
 
     def _call(self, context, index, arguments):
         template = self.templates[index]
@@ -319,8 +329,10 @@ class Graph:
         try:
             return context.convert(
                 lambdify(slots, template, 'mpmath')(*arguments))
-        except NameError as error:
+        except (NameError, PrintMethodNotImplementedError) as error:
+            names = sorted(f.func.__name__
+                           for f in template.atoms(AppliedUndef))
             raise MissingIngredientError(
-                f"The function in `{template.func}` has no numeric meaning "
-                "here. Replace it by a SymPy function before the numbers "
-                "are asked for.", function=template.func) from error
+                f"The function `{', '.join(names) or template.func}` has no "
+                "numeric meaning. Replace it by a SymPy function before "
+                "numbers are asked for.", functions=tuple(names)) from error

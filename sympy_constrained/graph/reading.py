@@ -13,6 +13,8 @@ from sympy import (
     NumberSymbol, Pow, Rational, S, Symbol, cos, cot, csc, exp, sec, sin, tan)
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
+from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
@@ -70,11 +72,13 @@ def leaf(builder, e):
         return builder.constant(-value if sign else value, e)
     if isinstance(e, NumberSymbol):
         return builder.call(e, ())
-    if isinstance(e, Symbol):
+    if isinstance(e, (Symbol, Indexed, MatrixElement)):
+        if not e.is_commutative:
+            raise unreadable(e)
         return builder.input(e)
     if is_function_of(e, builder.time):
         return builder.input(e, dynamic=True)
-    if not isinstance(e, Expr) or not e.args or not e.is_commutative:
+    if not isinstance(e, Expr) or not e.args:
         raise unreadable(e)
     return None
 
@@ -116,6 +120,8 @@ def slots_of(e):
             return SLOTS[parts.index(x)]
         return x.func(*map(slotted, x.args)) if x.args else x
 
+    if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
+        return SLOTS[0], (e.expr.diff(*e.variables),)
     if isinstance(e, (Derivative, Subs)):
         return of_user_function(e)
     if not e.args:
@@ -138,8 +144,6 @@ def of_user_function(e):
         parts = tuple(a.xreplace(point) for a in inner.expr.args)
         wanted = inner
     else:
-        if not isinstance(inner, AppliedUndef):
-            raise unreadable(e)
         parts, wanted = inner.args, e
     template = inner.func(*SLOTS[:len(parts)])
     if isinstance(inner, Derivative):
@@ -165,6 +169,11 @@ def combine(builder, e, template, refs):
         return product
     if isinstance(e, Pow):
         base, exponent = refs[0], e.exp
+        if not base and exponent < 0:
+            raise ConstrainedDynamicsError(
+                f"The denominator `{e.base}` vanishes for all values of its "
+                "variables. Check the formula, or the zero that was "
+                "substituted into it.", expression=e)
         if isinstance(exponent, Integer):
             return builder.power(base, int(exponent))
         return builder.power(builder.root(base, int(exponent.q)),
@@ -178,6 +187,8 @@ def combine(builder, e, template, refs):
 
 def called(builder, template, refs):
     """Reference of a template with operands, in the order of its slots."""
+    if template in SLOTS:               # what SymPy made of it is an operand
+        return refs[SLOTS.index(template)]
     if template.has(DiracDelta):
         # The derivative of a jump: it acts in an instant of measure zero.
         template = template.replace(lambda x: isinstance(x, DiracDelta),
@@ -193,7 +204,13 @@ def partial(builder, k, i):
     key = index, i
     derived = builder.partials.get(key)
     if derived is None:
-        derived = builder.templates[index].diff(SLOTS[i])
+        template = builder.templates[index]
+        derived = template.diff(SLOTS[i])
+        if derived.has(Derivative) and not template.has(AppliedUndef):
+            raise ConstrainedDynamicsError(
+                f"The derivative of `{template.func.__name__}` is needed, and "
+                "SymPy does not know it. Replace the function by one that "
+                "can be differentiated.", function=template.func)
         builder.partials[key] = derived
     return bind(builder, derived, refs)
 

@@ -68,6 +68,11 @@ class ConstrainedMethod(_compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options)
 
+    @property
+    def call(self):
+        """Shape, ``'kane'`` or ``'lagrange'``, and arguments of the call."""
+        return self._shape, dict(self._arguments)
+
     @classmethod
     def from_method(cls, method, **options):
         """Return this method for the model of a SymPy method object.
@@ -75,7 +80,7 @@ class ConstrainedMethod(_compat.MethodBase):
         Parameters
         ==========
 
-        method : KanesMethod, LagrangesMethod or System
+        method : KanesMethod, LagrangesMethod, System or one of ours
         **options
             Our own keyword arguments.
 
@@ -457,6 +462,7 @@ class ConstrainedMethod(_compat.MethodBase):
         The keyword arguments are those of ``Linearizer.linearize``:
         ``op_point``, ``A_and_B``, ``simplify``.
         """
+        kwargs.pop('new_method', None)          # upstream ignores it, too
         made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
                                   linear_solver)
         return made.linearize(**kwargs) + (made.r,)

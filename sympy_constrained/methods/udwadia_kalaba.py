@@ -271,8 +271,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         """
         if sample is None:
             return len(self.independent_rows)
-        return constraint_report(self.system, sample,
-                                 self._inconsistent).rank
+        return constraint_report(self.system, sample, 'least-squares').rank
 
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.

@@ -42,6 +42,8 @@ class Mechanism:
     acc: tuple = ()
     constants: dict = field(default_factory=dict)
     guess: dict = field(default_factory=dict)
+    potential: tuple = ()       # the bodies' potential energy as loads
+    options: dict = field(default_factory=dict)
     state: object = None        # seed -> state, where Newton has no chance
     singular: bool = False
 
@@ -60,6 +62,7 @@ class Mechanism:
             rows = {'configuration_constraints': self.hol,
                     'velocity_constraints': self.vel,
                     'bodies': self.bodies, 'forcelist': self.loads}
+        options |= self.options
         rows['acceleration_constraints'] = self.acc
         rows = {name: list(value) for name, value in rows.items() if value}
         return method(*args, **rows, **options)
@@ -68,8 +71,9 @@ class Mechanism:
     def reference(self):
         rows = self.hol, self.vel, self.acc
         if self.L is None:
-            return Reference.bodies(self.frame, self.bodies, self.loads,
-                                    self.q, self.u, self.kd_eqs, *rows)
+            return Reference.bodies(
+                self.frame, self.bodies, self.loads + self.potential,
+                self.q, self.u, self.kd_eqs, *rows)
         Q = Matrix([sum(where.vel(self.frame).diff(v, self.frame).dot(f)
                         for where, f in self.loads) for v in self.u])
         return Reference.lagrange(self.L, self.q, *rows, Q=Q)
@@ -115,6 +119,27 @@ def damped_double_pendulum():
              (x2 - x1)**2 + (y2 - y1)**2 - length**2/4),
         constants={drag: Rational(3, 10)},
         guess={x1: 1, y1: Rational(-1, 2), x2: 2, y2: -1})
+
+
+def sprung_bob():
+    """Kane's shape with potential energy: weight, and a spring whose end is
+    moved, in speeds that are not q'."""
+    x, y = q = dynamicsymbols('x y')
+    u1, u2 = u = dynamicsymbols('u1 u2')
+    k = symbols('k', positive=True)
+    N = ReferenceFrame('N')
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, (u1 + x*u2)*N.x + (u1 - u2)*N.y)
+    bob = Particle('bob', P, m)
+    bob.potential_energy = k*(x - sin(t))**2/2 + m*g*y
+    return Mechanism(
+        q, u, frame=N, bodies=(bob,), loads=((P, -P.vel(N)/5),),
+        kd_eqs=(x.diff(t) - u1 - x*u2, y.diff(t) - u1 + u2),
+        hol=(x**2 + y**2 - length**2,), constants={k: Rational(7, 2)},
+        potential=((P, -k*(x - sin(t))*N.x - m*g*N.y),),
+        options={'potential_energy': 'include'})
 
 
 def turning_wire():
@@ -269,7 +294,8 @@ def ready(name):
     return build
 
 
-MODELS = [pendulum, damped_double_pendulum, turning_wire, sleigh, disc,
+MODELS = [pendulum, damped_double_pendulum, sprung_bob, turning_wire,
+          sleigh, disc,
           appell_hamel, mixed_rows, parallel_cranks, massless,
           *map(ready, ['slider_crank', 'four_bar', 'two_wheeled_cart',
                        'knife_edge'])]

@@ -219,8 +219,8 @@ def test_values_of_upstream_are_kept():
     assert list(ours.u) == list(theirs.u)
     assert ours.kindiffdict() == theirs.kindiffdict()
     assert ours.bodies == theirs.bodies and ours.loads == theirs.loads
-    assert ours.bodylist == theirs.bodylist
-    assert ours.forcelist == theirs.forcelist
+    assert ours.bodylist == ours.bodies
+    assert ours.forcelist == ours.loads
     theirs, ours = formed('lagrange'), lagrange(UdwadiaKalabaMethod)
     assert list(ours.q) == list(theirs.q)
     assert list(ours.u) == list(theirs.u)

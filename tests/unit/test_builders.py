@@ -438,7 +438,7 @@ BAD = {
         r'(?s)`free`.*`3`.*`u\(t\)` occurs twice'),
     'kinematics missing': (
         lambda: kane(kd_eqs=KD[:1]), KinematicsError,
-        r'No row of `kd_eqs` contains Derivative\(y\(t\), t\).*add'),
+        r'No row of `kd_eqs` contains Derivative\(y\(t\), t\).*Add'),
     'not a body': (lambda: kane(bodies=[BOB, P, N]),
                    ConstrainedDynamicsError,
                    '(?s)Body 1 is P.*RigidBody or Particle.*Body 2 is N'),
@@ -480,8 +480,7 @@ BAD = {
         lambda: plain(velocity_constraints=[(P, N.z)]), ConstraintError,
         'Row 0 .*does not depend on any speed'),
     'gains': (lambda: kane(stabilization=[(1, 2), (3, 4)]), ConstraintError,
-              '`stabilization` has 2 entries for 1 constraint rows.*one pair'
-              ),
+              '`stabilization` .*for 1 constraint rows.*one pair'),
     'nonideal count': (lambda: kane(nonideal_forces=[k]), ValueError,
                        '`nonideal_forces` has 1 entries for 2 speeds'),
     'weight': (lambda: kane(weight=Matrix([[1]])), ValueError,
@@ -512,7 +511,7 @@ def test_errors_of_the_package_are_ours_or_of_the_argument(name):
                        ) as info:
         call()
     text = str(info.value)
-    assert text.endswith(('.', ').')) and '_slot' not in text
+    assert text.endswith(('.', '.)')) and '_slot' not in text
 
 
 @pytest.mark.parametrize('call, place', [

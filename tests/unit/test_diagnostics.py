@@ -176,7 +176,7 @@ def test_states_start_at_the_sample():
 def test_the_rank_at_a_special_state_may_be_another_one():
     method = UdwadiaKalabaMethod(L, list(Q), hol_coneqs=[x*y])
     assert method.constraint_rank() == 1
-    assert method.constraint_rank({x: 0, y: 0}) == 0
+    assert method.constraint_rank({x: 0, y: 0, X: 0}) == 0
     assert method.constraint_rank({x: 0, y: 2}) == 1
 
 

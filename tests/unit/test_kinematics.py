@@ -472,11 +472,11 @@ D = [q.diff(t) for q in Q]
 
 @pytest.mark.parametrize('kd_eqs, q, problems', [
     ([], Q[:1], [r'No row of `kd_eqs` contains Derivative\(q1\(t\), t\)',
-                 'There are 0 equations for 1 coordinates',
-                 r'add the kinematic differential equation of q1\(t\)']),
+                 'equations: 0, coordinates that need one: 1',
+                 r'Add the kinematic differential equation of q1\(t\)']),
     ([D[0] - u1, D[2] - u3], Q,
      [r'contains Derivative\(q2\(t\), t\)',
-      r'contains Derivative\(q4\(t\), t\)', 'add']),
+      r'contains Derivative\(q4\(t\), t\)', 'Add']),
     ([D[0] - u1, D[1]**2 - u2], Q[:2],
      [r'Row 1 of `kd_eqs` is not linear in Derivative\(q2\(t\), t\)',
       'must be linear', 'rewrite']),
@@ -488,7 +488,7 @@ D = [q.diff(t) for q in Q]
      ['`kd_eqs` has 2 equations for 1 coordinates', 'add or remove rows']),
     ([D[0] + D[1] - u1, 2*D[0] + 2*D[1] - u2], Q[:2],
      [r'for q1\(t\), q2\(t\) depend on each other', 'Give independent']),
-    ([D[0] + D[1] - u1, u1 - u2], Q[:2], ['depend on each other|no q']),
+    ([D[0] + D[1] - u1, u1 - u2], Q[:2], ['contains no derivative of a coordinate', 'Remove the row']),
     ([D[0] + D[1] - u1, D[1] + D[2] - u2, D[0] - D[2] - u3], Q[:3],
      ['depend on each other']),
     ([D[0] + D[1] - u1, D[1] + D[2] - u2, D[2] + D[3] - u3,
@@ -504,7 +504,8 @@ def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems,
 
 
 def test_an_acceleration_in_the_kinematic_equations_is_refused():
-    with pytest.raises(KinematicsError, match='(?s)Row 0 of `kd_eqs`'):
+    with pytest.raises(KinematicsError, match=r'`kd_eqs` contains '
+                       r'Derivative\(u2\(t\), t\).*remove'):
         solve_kinematics(GraphBuilder(t), [q1.diff() - u1 - u2.diff()],
                          Q[:1], U)
 
