@@ -27,6 +27,8 @@ SymPy System, KanesMethod or LagrangesMethod object. Such a file also names
                                        the start is moved onto the constraints
   t_end = 10.0                         optional: length of the simulation
   inputs = {function: expression}      optional: specified functions of time
+  potential_energy = 'include'         optional: count that of the bodies, or
+                                       'ignore' it
 
 FILE.py:NAME picks one object of several.
 """
@@ -130,6 +132,8 @@ def model_of_file(file, names, wanted=''):
         start=dict(names.get('start', {})),
         fixed=tuple(names.get('fixed', ())),
         t_end=float(names.get('t_end', 10.)),
+        extra={name: names[name] for name in ('potential_energy',)
+               if name in names},
         system=value if isinstance(value, System) else None,
         inputs=dict(names.get('inputs', {})))
 

@@ -191,10 +191,15 @@ def check_coordinates(q, u, time):
 
 
 def check_bodies(bodies):
-    """Raise if something is not a body."""
-    raise_problems((
-        f"Body {k} is {body!r}. Bodies are RigidBody or Particle objects; "
-        "wrap the point or frame in one of them."
-        for k, body in enumerate(bodies)
-        if not isinstance(body, (RigidBody, Particle))),
-        ConstrainedDynamicsError)
+    """Raise if something is not a body, or is there twice."""
+    problems = []
+    for k, body in enumerate(bodies):
+        if not isinstance(body, (RigidBody, Particle)):
+            problems.append(
+                f"Body {k} is {body!r}. Bodies are RigidBody or Particle "
+                "objects; wrap the point or frame in one of them.")
+        elif any(body is other for other in bodies[:k]):
+            problems.append(
+                f"Body {k}, {body.name}, was given before, so its mass would "
+                "count twice. Remove the repetition.")
+    raise_problems(problems, ConstrainedDynamicsError)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 
-from sympy import Expr, Matrix, Symbol, sympify
+from sympy import Derivative, Expr, Matrix, Symbol, sympify
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from . import _compat
@@ -73,18 +73,25 @@ def build_by_route(shape, arguments, nonideal_forces, stabilization,
             builder, arguments, composite)
     else:
         system, kinematics, blocks = build_lagrange(builder, arguments)
-    moving = kinematics.accelerations_in(*(
-        ref for name in ('M', 'Q') for row in blocks[name] for ref in row))
-    if moving:
-        raise ConstrainedDynamicsError(
-            f"A load contains {moving[0]}. Loads may depend on coordinates, "
-            "speeds and time; replace the acceleration by an expression in "
-            "them, or model it as a body with mass.")
     blocks['rates'] = [[rate] for rate in kinematics.rates]
     blocks['C'] = nonideal(kinematics, nonideal_forces, system['u'])
+    moving = kinematics.accelerations_in(*(
+        ref for rows in blocks.values() for row in rows for ref in row))
+    if moving:
+        raise ConstrainedDynamicsError(
+            f"The loads, velocities, inertias or the Lagrangian contain "
+            f"{moving[0]}. They may depend on coordinates, speeds and time; "
+            "replace the acceleration by an expression in them, or model "
+            "what depends on it as a body with mass.")
     rows, geometry = constraint_rows(kinematics, system, shape)
     blocks.update(constraint_blocks(
         kinematics, *(refs for refs, _ in rows), system['u'], stabilization))
+    drop_costly_power(builder, blocks)
+    late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
+    if late:
+        raise ConstraintError(
+            f"A gain of `stabilization` contains {late[0]}. Gains may depend "
+            "on coordinates, speeds and time.")
     levels = ('holonomic_rows', 'velocity_rows', 'acceleration_rows')
     system.update((level, tuple(expressions))
                   for level, (_, expressions) in zip(levels, rows))
@@ -201,6 +208,7 @@ def nonideal(kinematics, forces, u):
         total = [0]*size
         g = kinematics.builder
         for location, vector in parse_loads(forces):
+            need_frame(kinematics, 'a load of `nonideal_forces`')
             axes = axes_of_vector(kinematics, vector)
             motion = motion_of(kinematics, location, axes)
             force = kinematics.measure(vector, axes)
@@ -238,8 +246,7 @@ def constraint_rows(kinematics, system, shape):
     kept = range(len(velocity))
     if shape == 'kane':
         derived = {abs(kinematics.bias(h)) for h in holonomic}
-        kept = [k for k in kept if abs(velocity[k]) not in derived
-                or velocity[k] == 0]
+        kept = [k for k in kept if abs(velocity[k]) not in derived]
     velocity = [velocity[k] for k in kept]
     expressions = [expressions[k] for k in kept]
     geometry = tuple((len(holonomic) + i, where[k])
@@ -267,6 +274,25 @@ def read_rows(builder, rows, name, first=0):
     return refs
 
 
+def drop_costly_power(builder, blocks):
+    """Leave out a power that needs derivatives of inputs nothing else needs.
+    """
+    others = builder.symbols_of(*(
+        ref for name, rows in blocks.items() if name != 'power'
+        for row in rows for ref in row))
+    if any(isinstance(x, Derivative) and x not in others
+           for x in builder.symbols_of(*(x for x, in blocks['power']))):
+        blocks['power'] = []
+
+
+def need_frame(kinematics, what):
+    """Raise if there is no inertial frame."""
+    if kinematics.frame is None:
+        raise MissingIngredientError(
+            f"The model has {what} and no inertial frame. Velocities are "
+            "taken in it; pass `frame=`.")
+
+
 def nested_expression(builder, ref):
     """SymPy expression of a reference of a builder."""
     return nested(builder, [ref])[0]
@@ -282,6 +308,7 @@ def geometric_row(kinematics, row, k):
             "given geometrically is (point or frame, direction Vector) or "
             "(point or frame, direction Vector, value): the speed in that "
             "direction.", rows=(k,))
+    need_frame(kinematics, 'a row given geometrically')
     location, direction = row[:2]
     axes = axes_of_vector(kinematics, direction)
     motion = motion_of(kinematics, location, axes)
@@ -301,10 +328,11 @@ def kinematics_of(system):
                       [rate for rate, in outputs['rates']])
 
 
-def applied_forces(system):
+def applied_forces(system, potential):
     """Generalized applied forces of a system in Kane's shape, (o, 1)."""
     kinematics = kinematics_of(system)
-    blocks = from_bodies(kinematics, (), parse_loads(system.loads))
+    blocks = from_bodies(kinematics, (), parse_loads(system.loads),
+                         potential)
     return Matrix([nested_expression(kinematics.builder, ref)
                    for ref, in blocks['Q']])
 

@@ -176,8 +176,7 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
 
     """
     began = time.process_time()
-    method = UdwadiaKalabaMethod(**model.arguments, **model.extra,
-                                 **silent(model))
+    method = UdwadiaKalabaMethod(**model.arguments, **model.extra)
     equations = method.equations_of_motion
     seconds = time.process_time() - began
     missing = [str(x) for x in equations.constants
@@ -209,18 +208,11 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
                       trajectory)
 
 
-def silent(model):
-    """Options that avoid questions about the potential energy."""
-    return {} if 'potential_energy' in model.extra else {
-        'potential_energy': 'ignore'}
-
-
 def closed_form(model, compiled, sample, states, reference):
     """The accelerations in closed form."""
     began = time.process_time()
     method = UdwadiaKalabaMethod(**{
-        **model.arguments, **model.extra, **silent(model),
-        'sample': sample})
+        **model.arguments, **model.extra, 'sample': sample})
     graph = method.closed_form
     seconds = time.process_time() - began
 
@@ -238,9 +230,11 @@ def upstream(model, base, compiled, states, reference, limit):
     """What one of SymPy's own methods does with the model."""
     name = f"SymPy's {base.__name__}"
     began = time.process_time()
-    if model.extra:
+    own = [option for option in model.extra if option != 'potential_energy'
+           or model.extra[option] == 'include']
+    if own:
         return Formulation(name, 0., None, 'not tried: it does not take '
-                           f'{", ".join(model.extra)}')
+                           f'{", ".join(own)}')
     try:
         with time_limit(limit):
             method = model.form(base)

@@ -38,15 +38,16 @@ def stabilization_gains(stabilization, count):
             x is None or is_pair(x) for x in entries):
         raise ConstraintError(
             f"`stabilization` is {stabilization!r} for {count} constraint "
-            "rows. Give one pair (alpha, beta) for all rows, or a list with "
-            "a pair or None for every row.")
+            "rows. Give one pair (alpha, beta) of gains, none negative, for "
+            "all rows, or a list with a pair or None for every row.")
     return [(0, 0) if x is None else tuple(x) for x in entries]
 
 
 def is_pair(x):
-    """Whether this is a pair of numbers or expressions."""
+    """Whether this is a pair of expressions or numbers, none negative."""
     return (isinstance(x, (tuple, list)) and len(x) == 2 and all(
-        isinstance(gain, (int, float, Expr)) for gain in x))
+        isinstance(gain, (int, float, Expr)) and
+        not sympify(gain).is_negative for gain in x))
 
 
 def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
@@ -135,7 +136,7 @@ def level_problems(kinematics, holonomic, velocity):
     g = kinematics.builder
     problems = {}
     for k, h in enumerate(holonomic):
-        if g.depends_on(h, *kinematics.u):
+        if g.depends_on(h, *kinematics.u) or kinematics.accelerations_in(h):
             problems[k] = (
                 f"Row {k} of the holonomic constraints contains a speed or "
                 "the derivative of a coordinate. Holonomic constraints are "

@@ -8,11 +8,13 @@ Gauss-Newton steps at 30 digits.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
 from mpmath import mp
-from sympy import Symbol
+from sympy import sin, sympify
+from sympy.core.function import AppliedUndef
 
 from .errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
@@ -20,8 +22,14 @@ from .errors import (
 __all__ = ['ConstraintReport', 'constraint_report', 'admissible_values']
 
 DIGITS = 30
-DEPENDENT = mp.mpf('1e-9')      # of a normalised row, to count as zero
 SETTLED = mp.mpf(10)**(5 - DIGITS)
+# The new part of a row, relative to its size, that makes it independent. A
+# double root is met to the square root of SETTLED only, and must count as 0.
+DEPENDENT = mp.mpf('1e-11')
+# The same where masses of different size are compared.
+MASSLESS = mp.mpf('1e-18')
+# Contradictions below this are rounding.
+ROUNDING = mp.mpf('1e-9')
 ATTEMPTS, STEPS = 40, 60
 POINTS, MOST_POINTS = 3, 12
 
@@ -41,9 +49,9 @@ class ConstraintReport:
     relations : dict
         Redundant row -> ``{independent row: coefficient}`` at the first
         point examined.
-    determined : bool
-        Whether ``[M; A]`` has full column rank, so that the accelerations
-        are unique.
+    mass_is_regular : bool
+        Whether the mass matrix has full rank there. If not, it and ``A``
+        together determine the accelerations all the same.
     points : tuple of dict
         The values at which the rows were examined.
 
@@ -53,7 +61,7 @@ class ConstraintReport:
     independent_rows: tuple
     redundant_rows: tuple
     relations: dict
-    determined: bool
+    mass_is_regular: bool
     points: tuple
 
 
@@ -75,31 +83,61 @@ def admissible_values(system, sample=None, seed=0):
 
     ConstraintError
         If no state was found that satisfies the constraints.
+    ValueError
+        If the sample has a symbol that is not in the model.
 
     """
     random = Random(f'admissible {seed}')
+    check_sample(system, sample)
     with mp.workdps(DIGITS):
-        left = mp.inf
+        least, worst = mp.inf, ()
         for attempt in range(ATTEMPTS):
-            values = random_values(system, sample, random, attempt)
-            residual = settle(system, values, 'holonomic',
-                              'holonomic_jacobian', system.q)
-            if residual < SETTLED:
-                residual = settle(system, values, 'velocity',
-                                  'velocity_jacobian', system.u)
+            values = random_values(system, sample, random, attempt + seed)
+            careful = attempt % 2 == 0
+            rows = settle(system, values, 'holonomic', 'holonomic_jacobian',
+                          system.q, careful)
+            names = system.constraint_names[:len(rows)]
+            if max(rows, default=0) < SETTLED:
+                rows = settle(system, values, 'velocity',
+                              'velocity_jacobian', system.u, careful)
+                names = system.constraint_names[:len(rows)]
+            residual = max(rows, default=mp.mpf(0))
             if residual < SETTLED:
                 return values
-            left = min(left, residual)
-    raise ConstraintError(
+            if residual < least:
+                least, worst = residual, [
+                    k for k, x in enumerate(rows) if x > residual/10]
+    raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
-        f"{ATTEMPTS} attempts from random constants and coordinates leaves "
-        f"a residual of {mp.nstr(left, 3)}. The constraints may contradict "
-        "each other, or need special dimensions; pass `sample={symbol: "
-        "number, ...}` with values near a state that satisfies them.")
+        f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
+        f"{', '.join(names[k] for k in worst) or 'all rows'}. The "
+        "constraints may contradict each other, or need special dimensions; "
+        "correct them, or pass `sample={symbol: number, ...}` with values "
+        "near a state that satisfies them.", rows=tuple(worst))
+
+
+def check_sample(system, sample):
+    """Raise if a sample is no dictionary of the model's symbols."""
+    if sample is None:
+        return
+    if not isinstance(sample, Mapping):
+        raise TypeError(
+            f"`sample` is {sample!r}. Give a dictionary of symbols and "
+            "numbers.")
+    known = {*system.graph.inputs, *system.q, *system.u, system.t}
+    unknown = [str(x) for x in sample if x not in known]
+    if unknown:
+        raise ValueError(
+            f"`sample` has a value for {', '.join(unknown)}, which does not "
+            "occur in the model. Use its symbols, states and functions "
+            "themselves, not their names.")
 
 
 def random_values(system, sample, random, attempt):
-    """Random numbers for all inputs, the sample first."""
+    """Random numbers for all inputs, near the sample where it has one.
+
+    The first attempt takes the sample as it is.
+    """
     states = {*system.q, *system.u}
     reach = mp.mpf(1) + attempt/mp.mpf(10)
     values = {}
@@ -110,56 +148,100 @@ def random_values(system, sample, random, attempt):
         else:
             values[x] = mp.mpf('0.5') + number
     for x, value in (sample or {}).items():
-        if x not in values and isinstance(x, Symbol):
-            continue
-        if x in values:
-            value = mp.mpf(str(value)) if not hasattr(
-                value, '_to_mpmath') else value._to_mpmath(mp.prec)
-            spread = (2*values[x] - 1)/100*attempt if x in states else 0
-            values[x] = value + spread
+        near = values[x]*attempt/100 if x in states else 0
+        values[x] = sympify(value)._to_mpmath(mp.prec) + near
     return values
 
 
-def settle(system, values, residual, jacobian, unknowns):
-    """Gauss-Newton steps of least norm, in place; return the residual."""
+def stand_ins(system):
+    """Smooth functions in the place of undefined ones, by their class."""
+    found = {f.func for template in system.graph.templates
+             for f in template.atoms(AppliedUndef)}
+    result = {}
+    for k, function in enumerate(sorted(found, key=str)):
+        def smooth(*x, k=k):
+            return sin(sum((i + 2 + k)*y for i, y in enumerate(x))/3 + k)/4
+        result[function] = smooth
+    return result
+
+
+def evaluated(system, values, names):
+    """Outputs of a system's graph at the working precision."""
+    return system.graph.evaluate(values, names, mp, stand_ins(system))
+
+
+def settle(system, values, residual, jacobian, unknowns, careful=True):
+    """Move the unknowns onto the residuals, in place; return what is left.
+
+    Levenberg-Marquardt steps ``-J^T*(J*J^T + mu)^-1*h`` with ``mu = |h|^2``.
+    They converge quadratically to a nearby solution also where the solutions
+    are not isolated and rows are redundant on them; steps of full rank would
+    be drawn to the singular points [1]_. Rows that are nearly parallel for
+    good need those: if not ``careful``, ``mu`` vanishes faster.
+
+    .. [1] N. Yamashita and M. Fukushima, "On the rate of convergence of the
+       Levenberg-Marquardt method," Computing Suppl. 15 (2001) 239-249.
+
+    """
     count = system.graph.outputs[residual][0]
     if not count:
-        return mp.mpf(0)
-    size, tolerance = mp.inf, mp.mpf('0.1')
+        return []
+    h, J = residuals_at(system, values, residual, jacobian)
+    weights = [1/(norm(row) or mp.mpf(1)) for row in J]
+    h, J = weighted(weights, h, J)
+    damping = mp.mpf(1)
+    least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
     for _ in range(STEPS):
-        before = size
-        try:
-            out = system.graph.evaluate(values, (residual, jacobian), mp)
-        except (ZeroDivisionError, ValueError, TypeError):
-            return mp.inf
-        h = [row[0] for row in out[residual]]
-        if any(isinstance(x, mp.mpc) or not mp.isfinite(x) for x in h):
-            return mp.inf
-        size = max(map(abs, h))
-        if size < mp.mpf(10)**(3 - DIGITS):
+        square = sum(x*x for x in h)
+        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED/100:
             break
-        # Rows that are redundant on the constraints are independent near
-        # them, by as much as the residual: leave those to the others, as
-        # long as that makes progress.
-        tolerance = min(tolerance, mp.sqrt(size))
-        if size > before/2:
-            tolerance /= 10
-        basis, coefficients = orthonormal_rows(
-            out[jacobian], max(DEPENDENT, tolerance))
-        # lower-triangular solve of J d = -h on the independent rows
-        components = []
-        for k, used in coefficients:
-            known = sum(c*y for c, y in zip(used[:-1], components))
-            components.append((-h[k] - known)/used[-1])
+        gram = mp.matrix([[sum(x*y for x, y in zip(a, b)) for b in J]
+                          for a in J])
+        scale = max(gram[i, i] for i in range(count))
+        mu = damping*square + scale*mp.mpf(10)**(6 - DIGITS)
+        for i in range(count):
+            gram[i, i] += mu
+        y = mp.cholesky_solve(gram, mp.matrix(h))
+        trial = dict(values)
         for j, x in enumerate(unknowns):
-            values[x] += sum(y*e[j] for y, e in zip(components, basis))
-    return size
+            trial[x] -= sum(y[i]*J[i][j] for i in range(count))
+        found = weighted(weights, *residuals_at(
+            system, trial, residual, jacobian))
+        if sum(x*x for x in found[0]) < square:
+            values.update(trial)
+            h, J = found
+            damping = max(damping/(4 if careful else 100), least)
+        else:
+            damping *= 16
+    return [abs(x/weight) for x, weight in zip(h, weights)]
 
 
-def orthonormal_rows(rows, tolerance=DEPENDENT):
+def weighted(weights, h, J):
+    """Residuals and rows times weights."""
+    return ([weight*x for weight, x in zip(weights, h)],
+            [[weight*x for x in row] for weight, row in zip(weights, J)])
+
+
+def residuals_at(system, values, residual, jacobian):
+    """Residuals and rows of their Jacobian; infinite where undefined."""
+    count, columns = system.graph.outputs[jacobian]
+    nowhere = [mp.inf]*count, [[mp.mpf(0)]*columns]*count
+    try:
+        out = evaluated(system, values, (residual, jacobian))
+    except (ArithmeticError, TypeError):        # beyond a function's domain
+        return nowhere
+    h = [row[0] for row in out[residual]]
+    if any(isinstance(x, mp.mpc) or not mp.isfinite(x) for x in h):
+        return nowhere
+    return h, out[jacobian]
+
+
+def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
     """Orthonormal basis of the rows in order, by Gram-Schmidt twice.
 
-    A row extends the basis if more than ``tolerance`` of it is new.
+    A row extends the basis if more than ``tolerance`` of it is new. With
+    ``sizes``, what the rows are like elsewhere, a row that is as good as
+    zero does not.
 
     Returns
     =======
@@ -172,15 +254,20 @@ def orthonormal_rows(rows, tolerance=DEPENDENT):
     """
     basis, extended = [], []
     for k, row in enumerate(rows):
-        size = mp.sqrt(sum(x*x for x in row))
-        if not size:
+        size = norm(row)
+        if not size or sizes and size < tolerance*sizes[k]:
             continue
         rest, used = project_out(row, basis)
-        length = mp.sqrt(sum(x*x for x in rest))
+        length = norm(rest)
         if length > tolerance*size:
             basis.append([x/length for x in rest])
             extended.append((k, used + [length]))
     return basis, extended
+
+
+def norm(row):
+    """Euclidean norm."""
+    return mp.sqrt(sum(x*x for x in row))
 
 
 def project_out(row, basis):
@@ -242,21 +329,26 @@ def constraint_report(system, sample=None, inconsistent='error'):
     found = []
     with mp.workdps(DIGITS):
         for seed in range(MOST_POINTS):
-            found.append(examine(system, sample, seed, inconsistent))
+            found.append(examine(system, sample, seed))
             mobile = [point for point in found if point.mobile]
             if len(mobile) == POINTS:
                 break
         # Assemblies that cannot move say nothing about motions.
         points = mobile or found[:POINTS]
         best = max(points, key=lambda point: len(point.kept))
+        if inconsistent == 'error':
+            check_gradients(system, points)
+            for point in points:
+                if len(point.kept) == len(best.kept):
+                    check_consistency(system, point)
     ranks = sorted({len(point.kept) for point in points})
     if len(ranks) > 1:
         warnings.warn(
             f"The constraints have rank {ranks[0]} at some states that "
-            f"satisfy them and rank {ranks[-1]} at others, so the mechanism "
-            "can be assembled in different ways. The largest is taken; pass "
-            "`sample={symbol: number, ...}` with values near the motion "
-            "that is meant.", stacklevel=2)
+            f"satisfy them and rank {ranks[-1]} at others: a state is "
+            "singular, or the mechanism can be assembled in different ways. "
+            "The largest rank is taken; pass `sample={symbol: number, ...}` "
+            "with values near the motion that is meant.", stacklevel=2)
     if not best.determined:
         raise MissingIngredientError(
             "The model does not determine the accelerations: the mass matrix "
@@ -268,7 +360,7 @@ def constraint_report(system, sample=None, inconsistent='error'):
         tuple(k for k in range(m) if k not in best.kept),
         {k: {i: float(c) for i, c in used.items()}
          for k, used in best.relations.items()},
-        best.determined, tuple(point.values for point in points))
+        best.mass_is_regular, tuple(point.values for point in points))
 
 
 @dataclass(frozen=True)
@@ -276,24 +368,55 @@ class Examined:
     """What was found at one state."""
 
     values: dict
+    b: list
     kept: tuple
+    vanishing: tuple
     relations: dict
     determined: bool
+    mass_is_regular: bool
     mobile: bool
 
 
-def examine(system, sample, seed, inconsistent):
+def rank_at(system, sample):
+    """Rank of ``A`` at the state of a sample, moved onto the constraints."""
+    with mp.workdps(DIGITS):
+        return len(examine(system, sample, 0).kept)
+
+
+def examine(system, sample, seed):
     """Independent rows and relations at one admissible state."""
     o = len(system.u)
     values = admissible_values(system, sample, seed)
-    out = system.graph.evaluate(values, ('A', 'b', 'M'), mp)
-    basis, extended = orthonormal_rows(out['A'])
+    out = evaluated(system, values, ('A', 'b', 'M'))
+    sizes = list(map(norm, out['A']))
+    elsewhere = sizes_elsewhere(system, values, sizes)
+    basis, extended = orthonormal_rows(out['A'], DEPENDENT, elsewhere)
     kept = tuple(k for k, _ in extended)
+    vanishing = tuple(k for k, (x, y) in enumerate(zip(sizes, elsewhere))
+                      if x < DEPENDENT*y)
     relations = dependencies(out['A'], basis, extended)
-    if inconsistent == 'error':
-        check_consistency(system, out, relations)
-    whole, _ = orthonormal_rows([*out['A'], *out['M']])
-    return Examined(values, kept, relations, len(whole) == o, len(kept) < o)
+    scale = [1/mp.sqrt(abs(out['M'][j][j])) if out['M'][j][j] else mp.mpf(1)
+             for j in range(o)]
+    M = [[x*scale[i]*scale[j] for j, x in enumerate(row)]
+         for i, row in enumerate(out['M'])]
+    A = [[x*scale[j] for j, x in enumerate(out['A'][k])] for k in kept]
+    return Examined(
+        values, [x for x, in out['b']], kept, vanishing, relations,
+        len(orthonormal_rows(A + M, MASSLESS)[0]) == o,
+        len(orthonormal_rows(M, MASSLESS)[0]) == o, len(kept) < o)
+
+
+def sizes_elsewhere(system, values, sizes):
+    """Sizes of the rows of ``A`` beside the constraints, at least as here."""
+    random = Random('elsewhere')
+    moved = dict(values)
+    for x in (*system.q, *system.u):
+        moved[x] = values[x] + mp.mpf(random.randint(1, 10**9))/10**9/3
+    try:
+        rows = evaluated(system, moved, ('A',))['A']
+    except (ArithmeticError, TypeError):
+        return sizes
+    return [max(x, abs(norm(row))) for x, row in zip(sizes, rows)]
 
 
 def dependencies(rows, basis, extended):
@@ -315,20 +438,31 @@ def dependencies(rows, basis, extended):
     return relations
 
 
-def check_consistency(system, out, relations):
-    """Raise if a redundant row's right side breaks its relation."""
-    b = [row[0] for row in out['b']]
+def check_gradients(system, points):
+    """Raise if a row vanishes at all states that satisfy the constraints."""
+    rows = sorted(set.intersection(*(set(p.vanishing) for p in points)))
+    if rows:
+        raise ConstraintError(
+            f"{', '.join(system.constraint_names[k] for k in rows)} has no "
+            "gradient where the constraints hold, so it does not act on the "
+            "accelerations. It may be a square, or a product with another "
+            "constraint; give the factor that has to vanish.",
+            rows=tuple(rows))
+
+
+def check_consistency(system, point):
+    """Raise if a redundant row breaks its relation."""
+    names, b = system.constraint_names, point.b
     bad = {}
-    for k, used in relations.items():
+    for k, used in point.relations.items():
         gap = b[k] - sum(c*b[i] for i, c in used.items())
         scale = abs(b[k]) + sum(abs(c*b[i]) for i, c in used.items())
-        if abs(gap) > DEPENDENT*max(scale, 1):
-            others = ', '.join(system.constraint_names[i] for i in used)
+        if abs(gap) > ROUNDING*max(scale, 1):
+            others = ', '.join(names[i] for i in used)
             bad[k] = (
-                f"{system.constraint_names[k]} contradicts {others or '0'}: "
-                "its acceleration is off by "
-                f"{mp.nstr(abs(gap), 3)} at a state that satisfies the "
-                "constraints.")
+                f"{names[k]} contradicts {others or '0'}: its acceleration "
+                f"is off by {mp.nstr(abs(gap), 3)} at a state that satisfies "
+                "the constraints.")
     if bad:
         raise InconsistentConstraintsError(
             '\n'.join(bad.values()) +

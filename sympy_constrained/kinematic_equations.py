@@ -117,7 +117,7 @@ def blocks(rows, unknown, slopes):
 
 def solve_block(builder, matrix, right, names):
     """Solve a small regular system; cofactors first, elimination later."""
-    size = len(right)
+    size = len(names)
     if size <= 3 and len(matrix) == size:
         def minor(m):
             if len(m) == 1:

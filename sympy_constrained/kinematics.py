@@ -308,7 +308,8 @@ class Kinematics:
         columns = [tuple(map(d, velocity)) for d in self.by_speed]
         for i, number in enumerate(numbers):
             slopes = gradient(builder, number, accelerations)
-            if slopes != [column[i] for column in columns]:
+            if not all(map(builder.same_value, slopes,
+                           [column[i] for column in columns])):
                 raise KinematicsError(
                     f"The acceleration set for {name} does not fit its "
                     "velocity: its coefficients of the rates of the speeds "

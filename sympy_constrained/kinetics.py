@@ -267,6 +267,11 @@ def add_potential(assembly, potential):
     ref = read(g, potential)
     if not ref:
         return
+    if g.depends_on(ref, *kinematics.u):
+        raise ConstrainedDynamicsError(
+            f"The potential energy `{potential}` contains a speed. Potential "
+            "energy is a function of the coordinates and time; give what "
+            "depends on speeds as a load.")
     slopes = gradient(g, ref, kinematics.q)
     explicit = kinematics.bias(ref)     # what no generalized force does
     for k, by_speed in enumerate(kinematics.by_speed):

@@ -7,6 +7,7 @@ from typing import Any
 
 from sympy import Expr, Symbol
 
+from .arguments import as_residuals
 from .constraints import constraint_blocks
 from .graph import Graph, GraphBuilder, read
 from .kinematics import Kinematics
@@ -160,12 +161,14 @@ class ConstrainedSystem:
 
         """
         rows = {
-            'holonomic': self.holonomic_rows if holonomic is None
-            else tuple(holonomic),
-            'velocity': self.velocity_rows if velocity is None
-            else tuple(velocity),
-            'acceleration': self.acceleration_rows if acceleration is None
-            else tuple(acceleration)}
+            level: kept if given is None else tuple(as_residuals(given, level))
+            for level, kept, given in (
+                ('holonomic', self.holonomic_rows, holonomic),
+                ('velocity', self.velocity_rows, velocity),
+                ('acceleration', self.acceleration_rows, acceleration))}
+        shift = len(rows['holonomic']) - len(self.holonomic_rows)
+        geometry = tuple((k + shift, where) for k, where in self.geometry
+                         if velocity is None)
         kept = [name for name in self.graph.outputs
                 if name not in CONSTRAINT_OUTPUTS]
         builder = GraphBuilder(self.t)
@@ -185,7 +188,7 @@ class ConstrainedSystem:
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
             holonomic_rows=rows['holonomic'], velocity_rows=rows['velocity'],
-            acceleration_rows=rows['acceleration'], geometry=(),
+            acceleration_rows=rows['acceleration'], geometry=geometry,
             stabilization=stabilization)
 
 

@@ -32,7 +32,7 @@ LAYERS = {
     'kinetics': BASE | {'graph', 'kinematics', 'composite'},
     'kinematic_equations': BASE | {'graph'},
     'constraints': BASE | {'graph', 'kinematics', 'kinetics'},
-    'system': MECHANICS,
+    'system': MECHANICS | {'arguments'},
     'equations': BASE | {'graph'},
     'arguments': BASE,
     'builders': MECHANICS | {'arguments', 'kinematic_equations', 'system'},

@@ -199,6 +199,12 @@ class GraphBuilder:
             return self.mul(self.mul(a, y[1]), y[2])
         if a == b and x[0] == ROOT and x[2] == 2:
             return x[1]
+        for root, product in ((a, y), (b, x)):
+            node = self.nodes[root]
+            if (node[0] == ROOT and node[2] == 2 and product[0] == MUL
+                    and root in product[1:]):
+                rest = product[2] if product[1] == root else product[1]
+                return self.mul(node[1], rest)
         shadow = self.shadows[a]*self.shadows[b]
         ref = self._memo[key] = self._new(
             (MUL, a, b), self.values[a]*self.values[b] % PRIME, shadow,
@@ -362,6 +368,17 @@ class GraphBuilder:
                 ref = self._append(key, value, shadow, depends, known=False)
         self._memo[key] = ref
         return ref
+
+    def same_value(self, a, b):
+        """Whether two references agree, at least at the random real point.
+
+        For judging, not for merging: it also sees identities that the
+        fingerprints miss, such as those of sines of sums.
+        """
+        if a == b:
+            return True
+        s, t = (math.copysign(1, k)*self.shadows[abs(k)] for k in (a, b))
+        return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t))
 
     def depends_on(self, ref, *inputs):
         """Whether a reference depends on any of these input references."""

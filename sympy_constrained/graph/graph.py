@@ -1,6 +1,7 @@
 """The immutable half of the expression graph: named outputs of inputs."""
 from __future__ import annotations
 
+from functools import lru_cache
 from types import MappingProxyType
 
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
@@ -239,7 +240,7 @@ class Graph:
             start += size
         return shared, result
 
-    def evaluate(self, values, names=None, context=None):
+    def evaluate(self, values, names=None, context=None, functions=None):
         """Evaluate outputs at numbers.
 
         Parameters
@@ -252,6 +253,9 @@ class Graph:
         context : mpmath context, optional
             For example ``mpmath.mp``, whose precision is used. Python
             floats by default.
+        functions : dict, optional
+            Undefined function of SymPy -> function that returns a SymPy
+            expression, which is used (and differentiated) in its place.
 
         Returns
         =======
@@ -309,7 +313,7 @@ class Graph:
             elif kind == COS:
                 memo[k] = context.cos(of(x))
             else:
-                memo[k] = self._call(context, x, list(map(of, y)))
+                memo[k] = self._call(context, x, list(map(of, y)), functions)
         found = {name: [list(map(of, row)) for row in rows]
                  for name, (rows, _) in selected.items()}
         for name, rows in found.items():
@@ -320,15 +324,18 @@ class Graph:
                     "or a constant is zero that must not be.")
         return found
 
-    def _call(self, context, index, arguments):
+    def _call(self, context, index, arguments, functions):
         template = self.templates[index]
         if not template.args:                            # pi, E, ...
             return context.convert(
                 template._to_mpmath(context.prec))
-        slots = SLOTS[:len(arguments)]
+        for function in template.atoms(AppliedUndef):
+            if functions and function.func in functions:
+                template = template.replace(
+                    function.func, functions[function.func]).doit()
         try:
             return context.convert(
-                lambdify(slots, template, 'mpmath')(*arguments))
+                numeric(template, len(arguments))(*arguments))
         except (NameError, PrintMethodNotImplementedError) as error:
             names = sorted(f.func.__name__
                            for f in template.atoms(AppliedUndef))
@@ -336,3 +343,9 @@ class Graph:
                 f"The function `{', '.join(names) or template.func}` has no "
                 "numeric meaning. Replace it by a SymPy function before "
                 "numbers are asked for.", functions=tuple(names)) from error
+
+
+@lru_cache(maxsize=1024)
+def numeric(template, count):
+    """A template as a function of so many mpmath numbers."""
+    return lambdify(SLOTS[:count], template, 'mpmath')

@@ -7,10 +7,13 @@ function becomes a call: a SymPy expression with slots for its operands.
 from __future__ import annotations
 
 from fractions import Fraction
+from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, E, Expr, Float, Integer, Mul,
-    NumberSymbol, Pow, Rational, S, Symbol, cos, cot, csc, exp, sec, sin, tan)
+    Add, Derivative, Dummy, E, Expr, Float, Mul,
+    NumberSymbol, Pow, Rational, S, Symbol, cos, cot, csc, exp, sec, sin,
+    sympify, tan)
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
 from sympy.matrices.expressions.matexpr import MatrixElement
@@ -20,9 +23,10 @@ from ..errors import ConstrainedDynamicsError
 
 __all__ = ['read', 'partial', 'SLOTS']
 
+MOST_SLOTS = 511
 # Numbered by hand, so that a pickled graph means the same in any process.
 SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
-              for i in range(64))
+              for i in range(MOST_SLOTS + 1))
 
 
 def read(builder, expr):
@@ -36,6 +40,7 @@ def read(builder, expr):
         (``I``, ``nan``, infinities, matrices, unevaluated logic).
 
     """
+    expr = sympify(expr)
     memo = builder.read
     ref = memo.get(expr)
     if ref is not None:
@@ -78,7 +83,7 @@ def leaf(builder, e):
         return builder.input(e)
     if is_function_of(e, builder.time):
         return builder.input(e, dynamic=True)
-    if not isinstance(e, Expr) or not e.args:
+    if not isinstance(e, Expr) or not e.args or e.is_Matrix:
         raise unreadable(e)
     return None
 
@@ -106,54 +111,70 @@ def slots_of(e):
     if isinstance(e, exp):
         return exp(SLOTS[0]), (e.exp,)
     if isinstance(e, Pow):
-        if isinstance(e.exp, Rational):
+        if rational_exponent(e) is not None:
             return None, (e.base,)
         if e.base is E:
             return exp(SLOTS[0]), (e.exp,)
         return Pow(SLOTS[0], SLOTS[1], evaluate=False), e.args
-    parts = []
-
-    def slotted(x):
-        if isinstance(x, Expr):
-            if x not in parts:
-                parts.append(x)
-            return SLOTS[parts.index(x)]
-        return x.func(*map(slotted, x.args)) if x.args else x
-
+    if isinstance(e, (ExprWithLimits, DiracDelta)):
+        raise ConstrainedDynamicsError(
+            f"The model contains `{e}`. Integrals, sums and impulses are not "
+            "evaluated here: call `.doit()` on an integral or a sum, model "
+            "an impulse by `Heaviside` or by an event of the simulation.",
+            expression=e)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
         return SLOTS[0], (e.expr.diff(*e.variables),)
     if isinstance(e, (Derivative, Subs)):
         return of_user_function(e)
     if not e.args:
         raise unreadable(e)
-    return e.func(*map(slotted, e.args)), tuple(parts)
+    parts = {}
+
+    def slotted(x):
+        if isinstance(x, Expr):
+            return parts.setdefault(x, SLOTS[min(len(parts), MOST_SLOTS)])
+        return x.func(*map(slotted, x.args)) if x.args else x
+
+    template = e.func(*map(slotted, e.args))
+    if len(parts) > MOST_SLOTS:
+        raise ConstrainedDynamicsError(
+            f"A `{e.func.__name__}` has more than {MOST_SLOTS} different "
+            "parts. Give it as a specified function of time, or split it.")
+    return template, tuple(parts)
+
+
+def rational_exponent(e):
+    """The exponent of a power as a Fraction, or None.
+
+    A float counts if it is a whole, half or quarter number.
+    """
+    if isinstance(e.exp, Rational):
+        return Fraction(int(e.exp.p), int(e.exp.q))
+    if isinstance(e.exp, Float) and e.exp.is_finite:
+        value = Fraction(float(e.exp))
+        if value.denominator <= 4 and abs(value) < 100:
+            return value
+    return None
 
 
 def of_user_function(e):
     """Template and operands of a derivative of a user's function.
 
-    ``Derivative(f(x(t)), x(t))`` is read as a partial derivative of ``f``.
+    ``Derivative(f(x(t)), x(t))`` is read as a partial derivative of ``f``,
+    and ``Subs(Derivative(f(v), v), v, g)`` as the same at ``g``.
     """
-    inner = e.expr
+    derivative, point = e, {}
     if isinstance(e, Subs):
-        point = dict(zip(e.variables, e.point))
-        inner = e.expr
-        if not (isinstance(inner, Derivative) and
-                isinstance(inner.expr, AppliedUndef)):
-            raise unreadable(e)
-        parts = tuple(a.xreplace(point) for a in inner.expr.args)
-        wanted = inner
-    else:
-        parts, wanted = inner.args, e
-    template = inner.func(*SLOTS[:len(parts)])
-    if isinstance(inner, Derivative):
-        template = inner.expr.func(*SLOTS[:len(parts)])
-    arguments = (inner.expr if isinstance(inner, Derivative) else inner).args
-    for variable in wanted.variables:
-        if variable not in arguments:
-            raise unreadable(e)
+        derivative, point = e.expr, dict(zip(e.variables, e.point))
+    function = getattr(derivative, 'expr', None)
+    if not isinstance(function, AppliedUndef) or any(
+            v not in function.args for v in derivative.variables):
+        raise unreadable(e)
+    arguments = function.args
+    template = function.func(*SLOTS[:len(arguments)])
+    for variable in derivative.variables:
         template = template.diff(SLOTS[arguments.index(variable)])
-    return template, parts
+    return template, tuple(x.xreplace(point) for x in arguments)
 
 
 def combine(builder, e, template, refs):
@@ -168,16 +189,15 @@ def combine(builder, e, template, refs):
             product = builder.mul(product, ref)
         return product
     if isinstance(e, Pow):
-        base, exponent = refs[0], e.exp
+        base, exponent = refs[0], rational_exponent(e)
         if not base and exponent < 0:
             raise ConstrainedDynamicsError(
                 f"The denominator `{e.base}` vanishes for all values of its "
                 "variables. Check the formula, or the zero that was "
                 "substituted into it.", expression=e)
-        if isinstance(exponent, Integer):
-            return builder.power(base, int(exponent))
-        return builder.power(builder.root(base, int(exponent.q)),
-                             int(exponent.p))
+        if exponent.denominator > 1:
+            base = builder.root(base, exponent.denominator)
+        return builder.power(base, exponent.numerator)
     s, c = builder.sincos(refs[0])
     return {sin: lambda: s, cos: lambda: c,
             tan: lambda: builder.div(s, c), cot: lambda: builder.div(c, s),
@@ -189,12 +209,6 @@ def called(builder, template, refs):
     """Reference of a template with operands, in the order of its slots."""
     if template in SLOTS:               # what SymPy made of it is an operand
         return refs[SLOTS.index(template)]
-    if template.has(DiracDelta):
-        # The derivative of a jump: it acts in an instant of measure zero.
-        template = template.replace(lambda x: isinstance(x, DiracDelta),
-                                    lambda x: S.Zero)
-        if template.is_zero:
-            return 0
     return builder.call(template, refs)
 
 
@@ -211,6 +225,11 @@ def partial(builder, k, i):
                 f"The derivative of `{template.func.__name__}` is needed, and "
                 "SymPy does not know it. Replace the function by one that "
                 "can be differentiated.", function=template.func)
+        if derived.has(DiracDelta):
+            warn(f"The derivative of a `{template.func.__name__}` has an "
+                 "impulse where the function jumps. It is left out: the "
+                 "equations hold between the jumps.", stacklevel=2)
+            derived = derived.replace(DiracDelta, lambda *_: S.Zero)
         builder.partials[key] = derived
     return bind(builder, derived, refs)
 
@@ -225,11 +244,7 @@ def bind(builder, template, refs):
             return used[e]
         if e in local:
             return local[e]
-        ref = None
-        if not e.args:
-            ref = leaf(builder, e)
-        elif not isinstance(e, AppliedUndef) or e.args[0] not in used:
-            ref = builder.bound.get(e)
+        ref = leaf(builder, e)
         if ref is None:
             inner, parts = slots_of(e)
             ref = combine(builder, e, inner, [value(p) for p in parts])

@@ -6,12 +6,14 @@ from functools import cached_property
 from typing import overload
 
 from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye
-from sympy.physics.mechanics import Force, Torque, dynamicsymbols
+from sympy.physics.mechanics import (
+    Force, SymbolicSystem, Torque, dynamicsymbols)
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
 from ..arguments import arguments_of, bind_arguments
-from ..builders import applied_forces, build_system, symbols_in_use
+from ..builders import (
+    applied_forces, build_system, potential_of, symbols_in_use)
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from ..graph import Graph
@@ -61,12 +63,12 @@ class ConstrainedMethod(_compat.MethodBase):
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
-        for name, value in list(vars(type(self)).items()) + list(
-                vars(ConstrainedMethod).items()):
-            if isinstance(value, cached_property):
-                self.__dict__.pop(name, None)
         self._system = build_system(
             self._shape, self._arguments, **self._options)
+        for cls in type(self).__mro__:
+            for name, value in vars(cls).items():
+                if isinstance(value, cached_property):
+                    self.__dict__.pop(name, None)
 
     @property
     def call(self):
@@ -180,12 +182,12 @@ class ConstrainedMethod(_compat.MethodBase):
     @property
     def constants(self):
         """The symbols of the model that need values."""
-        return self.system.constants
+        return self.equations_of_motion.constants
 
     @property
     def specifieds(self):
         """The functions of time that are inputs, and their derivatives."""
-        return self.system.specifieds
+        return self.equations_of_motion.specifieds
 
     @property
     def holonomic_constraints(self):
@@ -268,11 +270,11 @@ class ConstrainedMethod(_compat.MethodBase):
 
     @property
     def _qdot(self):
-        return self.q.diff(_compat.time_symbol())
+        return self.q.diff(self._system.t)
 
     @property
     def _udot(self):
-        return self.u.diff(_compat.time_symbol())
+        return self.u.diff(self._system.t)
 
     @property
     def _uaux(self):
@@ -314,12 +316,21 @@ class ConstrainedMethod(_compat.MethodBase):
                 "This one was made from a Lagrangian; call "
                 "`form_lagranges_equations()`, or read `eom`.")
         if bodies is not None or loads is not None:
-            if bodies is not None:
-                self._arguments['bodies'] = bodies
-            if loads is not None:
-                self._arguments['forcelist'] = loads
-            self._build()
-        active = Matrix(applied_forces(self.system) + self.constraint_forces)
+            given = self._arguments
+            self._arguments = {
+                **given,
+                'bodies': given['bodies'] if bodies is None else bodies,
+                'forcelist': given['forcelist'] if loads is None else loads}
+            try:
+                self._build()
+            except Exception:
+                self._arguments = given
+                raise
+        potential = potential_of(
+            self.system.bodies, self._options.get('potential_energy')
+            or 'ignore')
+        active = Matrix(applied_forces(self.system, potential)
+                        + self.constraint_forces)
         return active, Matrix(-self.eom - active)
 
     def form_lagranges_equations(self):
@@ -351,6 +362,11 @@ class ConstrainedMethod(_compat.MethodBase):
     @cached_property
     def acceleration(self):
         """``u'`` as functions of the states, shape (o, 1)."""
+        if 'acceleration' not in self.closed_form.outputs:
+            raise MissingIngredientError(
+                "The mass matrix is singular and there are no constraints, "
+                "so some accelerations are not determined. Give every "
+                "direction a mass or a constraint.")
         return self.closed_form.sympy('acceleration')
 
     # -- multipliers -----------------------------------------------------
@@ -436,6 +452,14 @@ class ConstrainedMethod(_compat.MethodBase):
         return (self._qdot - self._system.rates).col_join(
             self._linear_residual(equations.graph, 'W', 'r',
                                   equations.unknowns))
+
+    def to_symbolic_system(self):
+        """SymPy's ``SymbolicSystem`` with the explicit right-hand side."""
+        n, o, _ = self.system.counts
+        return SymbolicSystem(
+            self.states, self.rhs(), coord_idxs=tuple(range(n)),
+            speed_idxs=tuple(range(n, n + o)), bodies=self.bodies or None,
+            loads=self.loads or None)
 
     # -- linearization ---------------------------------------------------
 

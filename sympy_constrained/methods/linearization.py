@@ -12,6 +12,11 @@ __all__ = ['linearizer']
 def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     """Return the ``Linearizer``; None means the partition of the method."""
     system = method.system
+    if system.acceleration_rows:
+        raise UnsupportedFeatureError(
+            "The system has constraints at acceleration level, which SymPy's "
+            "Linearizer does not take. Give their integrals, if they have "
+            "any, or linearize `rhs()`.")
     rows = list(method.independent_rows)
     given = {
         'q_dep': q_dep if q_dep is not None else system.q_dependent,
@@ -41,11 +46,12 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     f_4 = action*lam if rows else zeros(o, 1)
     known = {*system.specifieds}
     r = sorted((x for x in known if not x.is_Derivative), key=str)
-    if any(x.is_Derivative for x in known):
+    rates = sorted(str(x) for x in known if x.is_Derivative)
+    if rates:
         raise UnsupportedFeatureError(
-            "The equations contain derivatives of specified inputs: "
-            f"{sorted(map(str, known))}. SymPy's Linearizer does not "
-            "treat them; declare the derivative as an input of its own.")
+            f"The equations contain {', '.join(rates)}, the derivative of a "
+            "specified input. SymPy's Linearizer does not treat them; "
+            "declare the derivative as an input of its own.")
     return Linearizer(
         method._qdot, -system.rates, system.M*method._udot,
         -(system.Q + system.graph.sympy('C')), f_4,

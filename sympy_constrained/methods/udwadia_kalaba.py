@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import ImmutableDenseMatrix, Matrix, S
+from sympy import ImmutableDenseMatrix
 from sympy.physics.mechanics import KanesMethod
 
-from ..diagnostics import constraint_report
+from ..diagnostics import constraint_report, rank_at
 from ..equations import EquationsOfMotion
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
@@ -158,10 +158,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if weight is not None:
             o = len(self.u)
             self._weight = ImmutableDenseMatrix(weight)
-            if self._weight.shape != (o, o):
+            if (self._weight.shape != (o, o)
+                    or self._weight != self._weight.T):
                 raise ValueError(
                     f"`weight` has shape {self._weight.shape}. It weighs the "
-                    f"{o} generalized forces; give a matrix ({o}, {o}).")
+                    f"{o} generalized forces; give a symmetric, positive "
+                    f"definite matrix ({o}, {o}).")
 
     # -- the pieces, none of them solved ---------------------------------
 
@@ -227,14 +229,15 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             return transposed
         weight = [[read(builder, e) for e in self._weight[i, :]]
                   for i in range(o)]
-        product = [[builder.dot(row, column) for column in zip(*weight)]
-                   for row in out['M']]
-        columns = [lu_solve(builder, product, row) for row in out['A']]
-        if any(column is None for column in columns):
+        mass, weight = ldl_factor(builder, out['M']), ldl_factor(
+            builder, weight)
+        if mass is None or weight is None:
             raise MissingIngredientError(
                 "A weighted control force needs a regular mass matrix and a "
-                "regular weight, and one of them is singular. Give mass to "
-                "every direction, and a positive definite `weight`.")
+                "positive definite weight, and one of them is singular. Give "
+                "mass to every direction, and correct `weight`.")
+        columns = [ldl_solve(builder, weight, ldl_solve(builder, mass, row))
+                   for row in out['A']]
         return [[column[j] for column in columns] for j in range(o)]
 
     # -- solved ----------------------------------------------------------
@@ -252,6 +255,13 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return constraint_report(self.system, self._sample,
                                  self._inconsistent)
 
+    def _report_or_none(self):
+        """The report, or None if the accelerations are not determined."""
+        try:
+            return self._report
+        except MissingIngredientError:
+            return None
+
     @property
     def independent_rows(self):
         """Numbers of rows of ``A`` that span all, where they hold."""
@@ -266,12 +276,14 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         ==========
 
         sample : dict, optional
-            Values of symbols to examine at; see :func:`.admissible_values`.
+            Values of the state to examine, which may be a singular one; see
+            :func:`.admissible_values`. By default the rank is that of
+            :attr:`independent_rows`.
 
         """
         if sample is None:
             return len(self.independent_rows)
-        return constraint_report(self.system, sample, 'least-squares').rank
+        return rank_at(self.system, sample)
 
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.
@@ -299,12 +311,19 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "sense. Use solver='pinv'.")
         if spread:
             factor = Factorization(builder, out['A'], F)
+        right = [b[k] for k in rows]
+        if self._inconsistent == 'least-squares' and spread:
             right = factor.reduced(b)
-        else:
-            right = [b[k] for k in rows]
         action = None
         if self._weight is not None:
             action = list(zip(*self._action(builder, {'M': M, 'A': F})))
+        if not rows and not self._report_or_none():
+            forces = [[x] for x in C]
+            return Graph.freeze(builder, {
+                'M': (M, len(M)), 'multipliers': ([[0]]*m, 1),
+                'ideal': ([[0]]*len(C), 1), 'nonideal': (forces, 1),
+                'constraint_forces': (forces, 1), 'forcing': (
+                    [[builder.add(x, y)] for x, y in zip(Q, C)], 1)})
         solve = self._solver_of(builder, M, F, action)
         free, lam = solve(Q, right)
         columns = list(zip(*(action or F))) or [()]*len(Q)
@@ -331,31 +350,43 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 ('constraint_forces', forces), ('forcing', forcing))}})
 
     def _solver_of(self, builder, M, F, action):
-        """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
-        mass = None
-        if self._solver != 'kkt':
-            mass = ldl_factor(builder, M)
-        if mass is None:
-            if self._solver == 'schur':
+        """A function ``(Q, b) -> (u', lam)`` for the independent rows.
+
+        A singular mass matrix is made regular by its constraints: with
+        ``M + F^T*F`` in its place the accelerations are the same and the
+        multipliers are larger by ``b``, (U7). So every pivot is positive
+        wherever the motion is determined.
+        """
+        if self._solver == 'kkt':
+            return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
+        regular = self._report.mass_is_regular
+        if not regular:
+            if self._solver == 'schur' or action is not None:
                 raise MissingIngredientError(
                     "The mass matrix is singular, so it has no Schur "
-                    "complement. Use solver='auto' or 'kkt'.")
-            return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
-        forces = action or F
-        X = [ldl_solve(builder, mass, column) for column in forces]
+                    "complement. Use solver='auto' or 'kkt', without a "
+                    "weight.")
+            columns = list(zip(*F)) or [()]*len(M)
+            M = [[builder.add(x, builder.dot(columns[i], columns[j]))
+                  for j, x in enumerate(row)] for i, row in enumerate(M)]
+        mass = ldl_factor(builder, M)
+        if mass is None:
+            raise vanishing_pivot()
+        X = [ldl_solve(builder, mass, force) for force in action or F]
         S = [[builder.dot(row, x) for x in X] for row in F]
         schur = ldl_factor(builder, S)
+        if schur is None:
+            raise vanishing_pivot()
 
         def solve(Q, b):
             a = ldl_solve(builder, mass, Q)
             gap = [builder.sub(right, builder.dot(row, a))
                    for row, right in zip(F, b)]
-            lam = (ldl_solve(builder, schur, gap) if schur is not None
-                   else lu_solve(builder, S, gap))
-            if lam is None:
-                raise vanishing_pivot()
+            lam = ldl_solve(builder, schur, gap)
             change = [builder.dot(lam, column) for column in zip(*X)] \
                 if X else [0]*len(a)
+            if not regular:
+                lam = list(map(builder.sub, lam, b))
             return [builder.add(x, y) for x, y in zip(a, change)], lam
 
         return solve
@@ -403,11 +434,30 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     def gauss_function(self):
         """``(u' - a)^T*M*(u' - a)/2`` in the symbols ``u'``.
 
-        Gauss's measure of constraint. Among the accelerations with
-        ``A*u' = b`` the true one minimises it.
+        Gauss's measure of constraint, where ``a`` is the acceleration by the
+        known and the non-ideal forces. Among the accelerations with
+        ``A*u' = b`` the true one minimises it (not so with a weight, which
+        asks for another measure).
         """
-        gap = Matrix(self._udot - self.unconstrained_acceleration)
-        return (gap.T*self.mass_matrix*gap)[0]*S.Half
+        if self._weight is not None:
+            raise UnsupportedFeatureError(
+                "With a `weight` the motion minimises `f^T*W*f` of the "
+                "control force and not Gauss's measure. Read "
+                "`constraint_forces`.")
+        builder, out = self.system.graph.load(None, ('M', 'Q', 'C'))
+        factor = ldl_factor(builder, out['M'])
+        if factor is None:
+            raise MissingIngredientError(
+                "The mass matrix is singular: Gauss's measure needs the "
+                "acceleration without constraints, which is not definite.")
+        a = ldl_solve(builder, factor, [
+            builder.add(x, c) for [x], [c] in zip(out['Q'], out['C'])])
+        gap = [builder.sub(builder.input(x, dynamic=True), y)
+               for x, y in zip(self._udot, a)]
+        pull = [builder.dot(row, gap) for row in out['M']]
+        measure = builder.div(builder.dot(gap, pull), builder.constant(2))
+        return Graph.freeze(builder, {
+            'measure': ([[measure]], 1)}).sympy('measure')[0]
 
 
 class Factorization:

@@ -159,9 +159,11 @@ class Model:
             If an upstream class is asked for a model of the other shape.
 
         """
-        options = {**self.extra, **kwargs}
         upstream = next((shape for shape, cls in _UPSTREAM.items()
                          if cls in method.__mro__), None)
+        options = {**self.extra, **kwargs}
+        if upstream:                    # it never counts potential energy
+            options.pop('potential_energy', None)
         # System passes Kane's arguments to every class but LagrangesMethod.
         if self.system is not None and self.shape == (upstream or 'kane'):
             self.system.form_eoms(eom_method=method, **options)

@@ -447,7 +447,7 @@ BAD = {
                    '(?s)Load 0 is 5.*Load 1 at P is 3.*not a Vector'),
     'load of an acceleration': (
         lambda: kane(forcelist=[(P, u.diff(t)*N.x)]),
-        ConstrainedDynamicsError, r'load contains Derivative\(u\(t\), t\)'
+        ConstrainedDynamicsError, r'contain Derivative\(u\(t\), t\)'
         '.*replace'),
     'load without frame': (
         lambda: lagrange(forcelist=LOADS), MissingIngredientError,
