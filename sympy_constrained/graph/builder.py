@@ -378,7 +378,7 @@ class GraphBuilder:
         if a == b:
             return True
         s, t = (math.copysign(1, k)*self.shadows[abs(k)] for k in (a, b))
-        return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t))
+        return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t), 1)
 
     def depends_on(self, ref, *inputs):
         """Whether a reference depends on any of these input references."""

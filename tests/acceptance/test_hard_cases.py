@@ -1,0 +1,311 @@
+"""Cases in which a derivation goes wrong without a word, each once."""
+import warnings
+
+import pytest
+from mpmath import mp
+from sympy import (
+    DiracDelta, Function, Heaviside, Integral, Matrix, Piecewise, Rational,
+    Sum, cos, eye, pi, sin, sqrt, symbols)
+from sympy.physics.mechanics import (
+    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, System,
+    dynamicsymbols, inertia)
+
+from sympy_constrained import (
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    UdwadiaKalabaMethod, UnsupportedFeatureError)
+from sympy_constrained.errors import ConstrainedDynamicsError
+
+m, g, k, s, a, b = symbols('m g k s a b', positive=True)
+x, y, z = dynamicsymbols('x y z')
+X, Y, Z = (q.diff() for q in (x, y, z))
+t = dynamicsymbols._t
+L2 = m*(X**2 + Y**2)/2 - m*g*y
+
+
+def values_of(method, name, values):
+    with mp.workdps(30):
+        rows = method.closed_form.evaluate(values, (name,), mp)[name]
+        return Matrix([row[0] for row in rows])
+
+
+def block_solution(method, values):
+    """Accelerations from the multiplier system at 30 digits."""
+    with mp.workdps(30):
+        out = method.equations_of_motion.graph.evaluate(
+            values, ('W', 'r'), mp)
+        z = mp.lu_solve(mp.matrix(out['W']), mp.matrix(out['r']))
+        return Matrix([z[i] for i in range(len(method.u))])
+
+
+def close(found, wanted):
+    return (found - wanted).norm() < 1e-15*(1 + wanted.norm())
+
+
+def test_singular_mass_where_a_natural_pivot_vanishes():
+    """At z = pi/2 a pivot of the block matrix is zero, its determinant 1."""
+    method = UdwadiaKalabaMethod(
+        m*Z**2/2 - g*y - s*x, [x, y, z],
+        hol_coneqs=[x*cos(z) + y*sin(z) - 1, -x*sin(z) + y*cos(z) - 2])
+    with mp.workdps(30):
+        values = {x: -2, y: 1, z: mp.pi/2, X: -3, Y: -6, Z: 3,
+                  m: 1, g: 7, s: 5}
+    assert close(values_of(method, 'acceleration', values),
+                 block_solution(method, values))
+    assert not method.acceleration.subs(
+        {X: -3, Y: -6, Z: 3}).subs({z: pi/2, x: -2, y: 1}).has(
+            symbols('nan'))
+
+
+def test_singular_mass_that_no_fingerprint_sees():
+    method = UdwadiaKalabaMethod(
+        (sqrt(a)*X + sqrt(b)*Y)**2/2 + m*Z**2/2 - k*z*x, [x, y, z],
+        hol_coneqs=[x - y - z])
+    values = {x: 3, y: 1, z: 2, X: 1, Y: -1, Z: 2, a: 2, b: 3, m: 1, k: 5}
+    assert close(values_of(method, 'acceleration', values),
+                 block_solution(method, values))
+
+
+@pytest.mark.parametrize('rows', [
+    {'hol_coneqs': [(x - y)**2]},
+    {'hol_coneqs': [x - y], 'nonhol_coneqs': [(x - y)*Y]},
+    {'nonhol_coneqs': [X**2 + Y**2]}])
+def test_a_row_without_gradient_where_it_holds_is_refused(rows):
+    method = UdwadiaKalabaMethod(L2, [x, y], **rows)
+    with pytest.raises(ConstraintError, match='no gradient|No state'):
+        method.acceleration
+
+
+def test_a_sample_at_a_singular_state_loses_no_row():
+    method = UdwadiaKalabaMethod(
+        L2 + m*Z**2/2, [x, y, z], hol_coneqs=[x, x + y*z],
+        sample={x: 0, y: 0, z: 0, X: 0, Y: 0, Z: 0})
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        assert method.independent_rows == [0, 1]
+
+
+@pytest.mark.parametrize('potential', [
+    Integral(s*sin(s), (s, 0, x)), Sum(x**s, (s, 1, 3)),
+    DiracDelta(x)])
+def test_what_is_not_evaluated_is_refused(potential):
+    with pytest.raises(ConstrainedDynamicsError, match='doit'):
+        UdwadiaKalabaMethod(L2 - potential, [x, y])
+
+
+def test_a_jump_warns_where_its_impulse_is_left_out():
+    with pytest.warns(UserWarning, match='impulse.*jumps'):
+        UdwadiaKalabaMethod(L2 - Heaviside(x)*k*x, [x, y])
+
+
+@pytest.mark.parametrize('call', [
+    lambda: UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x + Y.diff()]),
+    lambda: UdwadiaKalabaMethod(L2, [x, y],
+                                nonideal_forces=[-k*X.diff(), 0]),
+    lambda: UdwadiaKalabaMethod(L2 + k*X.diff(), [x, y])],
+    ids=['holonomic row', 'non-ideal force', 'Lagrangian'])
+def test_an_acceleration_is_no_specified_input(call):
+    with pytest.raises((ConstrainedDynamicsError, ConstraintError)):
+        call()
+
+
+def kane(body, q, u, kd_eqs, **kwargs):
+    return UdwadiaKalabaMethod(body[0], q, u, kd_eqs, bodies=[body[1]],
+                               **kwargs)
+
+
+def particle(velocity, potential=0):
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, velocity*N.x)
+    bob = Particle('bob', P, m)
+    bob.potential_energy = potential
+    return N, bob
+
+
+def test_a_potential_of_speeds_is_refused():
+    u = dynamicsymbols('u')
+    with pytest.raises(ConstrainedDynamicsError, match='contains a speed'):
+        kane(particle(u, k*u*x), [x], [u], [X - u],
+             potential_energy='include')
+
+
+def test_float_exponents_are_powers():
+    method = UdwadiaKalabaMethod(m*X**2.0/2 - k*x**2.0/2, [x])
+    assert method.mass_matrix[0] == m
+    assert method.system.graph.evaluate(
+        {x: 0, X: 0, m: 2, k: 3}, ('M', 'Q')) == {'M': [[2]], 'Q': [[0]]}
+
+
+def test_the_time_symbol_of_a_model_stays():
+    method = UdwadiaKalabaMethod(L2, [x, y])
+    before = dynamicsymbols._t
+    try:
+        dynamicsymbols._t = symbols('tau')
+        assert method.eom.has(X.diff(t))
+        assert set(method.kindiffdict()) == {X, Y}
+    finally:
+        dynamicsymbols._t = before
+
+
+def test_gauss_function_counts_nonideal_forces():
+    method = UdwadiaKalabaMethod(L2, [x, y], nonideal_forces=[-k*X, 0])
+    slope = method.gauss_function.diff(X.diff())
+    assert slope.subs(dict(zip(method.u.diff(t), method.acceleration))
+                      ).expand() == 0
+    weighted = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y],
+                                   weight=eye(2))
+    with pytest.raises(UnsupportedFeatureError, match='weight'):
+        weighted.gauss_function
+    with pytest.raises(UnsupportedFeatureError, match='weight'):
+        weighted.constraint_loads()
+
+
+def test_gains_of_redundant_rows_are_those_of_the_first():
+    rows = [x**2 + y**2 - 1, 2*(x**2 + y**2 - 1)]
+    twice = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=rows,
+                                stabilization=[(3, 5), (1, 2)])
+    once = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=rows[:1],
+                               stabilization=(3, 5))
+    values = {x: Rational(11, 10), y: 0, X: 0, Y: 1, m: 1, g: 9}
+    assert close(values_of(twice, 'acceleration', values),
+                 values_of(once, 'acceleration', values))
+
+
+def test_a_quaternion_norm_in_a_system():
+    """Its rate vanishes by the kinematics; System adds it as a row."""
+    e = dynamicsymbols('e0:4')
+    u = dynamicsymbols('u1:4')
+    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    B.orient_quaternion(N, e)
+    B.set_ang_vel(N, u[0]*B.x + u[1]*B.y + u[2]*B.z)
+    O = Point('O')
+    O.set_vel(N, 0)
+    top = RigidBody('top', O, B, m, (inertia(B, a, b, a), O))
+    system = System(N, O)
+    system.q_ind, system.q_dep = e[1:], e[:1]
+    system.u_ind = u
+    e0, e1, e2, e3 = e
+    half = Rational(1, 2)
+    system.kdes = [
+        e0.diff() + half*(e1*u[0] + e2*u[1] + e3*u[2]),
+        e1.diff() - half*(e0*u[0] + e2*u[2] - e3*u[1]),
+        e2.diff() - half*(e0*u[1] + e3*u[0] - e1*u[2]),
+        e3.diff() - half*(e0*u[2] + e1*u[1] - e2*u[0])]
+    system.holonomic_constraints = [sum(q**2 for q in e) - 1]
+    system.add_bodies(top)
+    method = UdwadiaKalabaMethod.from_system(system)
+    assert method.acceleration[1] == 0          # Euler, symmetric about B.y
+    assert method.constraint_rank() == 0
+
+
+def test_undefined_functions_in_constraints():
+    """A bead on the curve y = f(x), as LagrangesMethod allows it."""
+    f = Function('f')
+    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[y - f(x)])
+    parabola = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[y - x**2/2])
+    values = {x: 1, y: Rational(1, 2), X: 1, Y: 1, m: 2, g: 9}
+    with mp.workdps(30):
+        found = method.closed_form.evaluate(
+            values, ('acceleration',), mp, {f: lambda v: v**2/2})
+    wanted = values_of(parabola, 'acceleration', values)
+    assert close(Matrix(found['acceleration']), wanted)
+
+
+def test_an_acceleration_in_another_form_fits_its_velocity():
+    q1, q2, u1, u2 = dynamicsymbols('q1 q2 u1 u2')
+    l = symbols('l')
+    N = ReferenceFrame('N')
+    A = N.orientnew('A', 'Axis', [q1, N.z])
+    B = A.orientnew('B', 'Axis', [q2, A.z])
+    A.set_ang_vel(N, u1*N.z)
+    B.set_ang_vel(A, u2*N.z)
+    P = Point('P')
+    P.set_vel(N, l*(u1 + u2)*B.y)
+    angle, rate = q1 + q2, u1 + u2
+    P.set_acc(N, l*rate.diff(t)*(-sin(angle)*N.x + cos(angle)*N.y)
+              - l*rate**2*(cos(angle)*N.x + sin(angle)*N.y))
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff() - u1, q2.diff() - u2],
+        bodies=[Particle('bob', P, m)])
+    values = {q1: 1, q2: 2, u1: 3, u2: 4, l: 5, m: 6}
+    with mp.workdps(40):
+        forces = method.system.graph.evaluate(values, ('Q',), mp)['Q']
+    assert close(Matrix(forces), Matrix([0, 0]))
+
+
+def test_no_loads_and_no_solve():
+    """A particle on its own axis: M is singular, M and Q exist."""
+    N = ReferenceFrame('N')
+    q, u = dynamicsymbols('q u')
+    O = Point('O')
+    O.set_vel(N, 0)
+    arguments = (N, [q], [u], [q.diff() - u])
+    bodies = [Particle('bob', O, m)]
+    method = UdwadiaKalabaMethod(*arguments)
+    fr, frstar = method.kanes_equations(bodies)
+    assert KanesMethod(*arguments).kanes_equations(bodies)[1] == frstar
+    assert method.forcing == fr == Matrix([0])
+    with pytest.raises(MissingIngredientError, match='not determined'):
+        method.acceleration
+
+
+def test_a_long_table_as_piecewise():
+    table = Piecewise(*((k*x + i, x < i) for i in range(60)), (0, True))
+    method = UdwadiaKalabaMethod(m*X**2/2 - table, [x])
+    assert method.forcing.subs({x: Rational(5, 2), k: 3})[0] == -3
+
+
+def test_geometric_rows_need_a_frame():
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, X*N.x)
+    with pytest.raises(MissingIngredientError, match='frame='):
+        UdwadiaKalabaMethod(L2, [x, y], nonhol_coneqs=[(P, N.x)])
+    with pytest.raises(MissingIngredientError, match='frame='):
+        UdwadiaKalabaMethod(L2, [x, y], nonideal_forces=[(P, k*N.x)])
+
+
+def test_masses_of_very_different_size_are_masses():
+    big = symbols('big', positive=True)
+    method = UdwadiaKalabaMethod(
+        m*X**2/2 + big*(X + Y)**2/2, [x, y], sample={m: 1, big: 10**9})
+    assert method.acceleration == Matrix([0, 0])
+
+
+def test_contradicting_rows_are_inconsistent():
+    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y, x - y - 1])
+    with pytest.raises(InconsistentConstraintsError, match='No state'):
+        method.acceleration
+
+
+def test_constants_of_a_weight_are_constants():
+    w = symbols('w', positive=True)
+    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y],
+                                 weight=w*eye(2))
+    assert w in method.constants
+
+
+def test_linearization_of_a_weighted_system():
+    method = UdwadiaKalabaMethod(
+        m*X**2/2 + m*Y**2 - k*x**2/2, [x, y], hol_coneqs=[x - y],
+        weight=eye(2))
+    rates, _, _ = method.linearize(
+        q_ind=[x], q_dep=[y], qd_ind=[X], qd_dep=[Y], A_and_B=True,
+        op_point={x: 0, y: 0, X: 0, Y: 0})
+    slope = method.acceleration[0].diff(x)
+    assert (rates[1, 0] - slope.subs({y: x})).simplify() == 0
+
+
+def test_other_constraints_on_the_same_kinetics():
+    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y])
+    circle = method.system.with_constraints(
+        holonomic=[x**2 + y**2 - 1], stabilization=(1, 2))
+    whole = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x**2 + y**2 - 1],
+                                stabilization=(1, 2)).system
+    values = {x: 1, y: 2, X: 3, Y: 4, m: 5, g: 6}
+    assert circle.graph.evaluate(values) == whole.graph.evaluate(values)
+
+
+def test_sympys_symbolic_system():
+    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y])
+    system = method.to_symbolic_system()
+    assert system.comb_explicit_rhs == method.rhs()
+    assert list(system.coordinates) == [x, y]
