@@ -196,7 +196,8 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
         0, len(trajectory.t) - 1, SAMPLES).astype(int))
     states = [(trajectory.t[i], trajectory.x[i]) for i in picks]
     reference = np.array([compiled.accelerations(t, x) for t, x in states])
-    sample = {**model.parameters, **dict(zip(compiled.states, x0))}
+    sample = {**dict(zip(compiled.constants, compiled.p)),
+              **dict(zip(compiled.states, x0))}
     report = constraint_report(method, sample)
     found = [Formulation('UdwadiaKalabaMethod', seconds, reference,
                          'reference')]

@@ -12,6 +12,7 @@ system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
 """
 from __future__ import annotations
 
+from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
@@ -47,15 +48,24 @@ def parse_loads(loads):
             problems.append(
                 f"Load {k} acts at {location!r}, which is neither a Point "
                 "(for a force) nor a ReferenceFrame (for a torque).")
-        elif vector != 0 and not isinstance(vector, Vector):
+        elif not isinstance(vector, Vector) and vector != 0:
             problems.append(
                 f"Load {k} at {location} is {vector!r}, which is not a "
                 "Vector. Multiply the magnitude by a unit vector of a frame.")
+        elif vector != 0 and not is_proper(vector):
+            problems.append(
+                f"Load {k} at {location} has components that are no real "
+                "expressions, such as `nan`. Correct its magnitude.")
         else:
             pairs.append((location, vector if vector != 0 else Vector(0)))
     if problems:
         raise ConstrainedDynamicsError('\n'.join(problems))
     return pairs
+
+
+def is_proper(vector):
+    """Whether a vector has measure numbers; ``nan*N.x`` has none."""
+    return all(isinstance(numbers, MatrixBase) for numbers, _ in vector.args)
 
 
 class Assembly:
@@ -161,7 +171,11 @@ def axes_of_body(kinematics, body):
     """The frame in which a body's inertia and motion are written."""
     if not isinstance(body, RigidBody):
         vector = _compat.velocity(body.masscenter, kinematics.frame)
-        return axes_of_vector(kinematics, vector)
+        if vector is None:              # the link that carries the particle
+            vector = next(iter(_compat.positions(
+                body.masscenter).values()), None)
+        axes = axes_of_vector(kinematics, vector)
+        return axes if axes in kinematics.oriented else kinematics.frame
     frames = {frame for _, *units in body.central_inertia.args
               for unit in units for _, frame in unit.args}
     return frames.pop() if len(frames) == 1 else body.frame
