@@ -3,7 +3,7 @@
 Redundant rows of closed loops are often dependent only where the constraints
 hold, so a symbolic rank, or one at a generic point, is never asked for. The
 rows are examined at states that satisfy the constraints, found by
-Gauss-Newton steps at 30 digits.
+Levenberg-Marquardt steps at 30 digits.
 """
 from __future__ import annotations
 

@@ -113,8 +113,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         How properties in closed form are solved: Schur complement (regular
         mass matrix), the block system, or the full-rank factorisation
         ``A = C*F`` that yields multipliers of least norm. The first two give
-        zero multipliers to redundant rows. 'auto' takes the first that
-        applies, the last for redundant rows.
+        zero multipliers to redundant rows. 'auto' is a Schur complement, of
+        ``M + F^T*F`` if the mass matrix is singular (U7), with multipliers
+        of least norm for redundant rows.
     sample : dict, optional
         Values of symbols for the examination of the constraints; needed if
         they hold only for special dimensions.
