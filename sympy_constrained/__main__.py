@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from sympy import Symbol
@@ -64,10 +65,15 @@ def compare_models(given):
         if given.save:
             import matplotlib
             matplotlib.use('Agg')
+            given.save.mkdir(parents=True, exist_ok=True)
     except ImportError as error:
         print(f"{error}. Comparing needs NumPy and SciPy, pictures need "
               "matplotlib: pip install 'sympy_constrained[numeric,plot]'.",
               file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"The folder {given.save} cannot be written: {error}. Choose "
+              "another with --save.", file=sys.stderr)
         return 2
     agreed = True
     for name in given.models:
@@ -123,19 +129,28 @@ def model_of_file(file, names, wanted=''):
     if isinstance(value, Model):
         return value
     shape, arguments = arguments_of(value)
-    parameters = dict(names.get('parameters', {}))
+    given = {}
+    for name, kind, default in (
+            ('parameters', Mapping, {}), ('start', Mapping, {}),
+            ('inputs', Mapping, {}), ('fixed', (tuple, list), ()),
+            ('t_end', (int, float), 10.)):
+        given[name] = names.get(name, default)
+        if not isinstance(given[name], kind):
+            raise MissingIngredientError(
+                f"`{name}` in {file} is {given[name]!r}. See `python -m "
+                "sympy_constrained compare --help` for what it must be.")
     return Model(
         name=file.stem, title=f'the model of {file.name}',
         reference=str(file), shape=shape, arguments=arguments,
-        parameters={k: v for k, v in parameters.items()
+        parameters={k: v for k, v in given['parameters'].items()
                     if isinstance(k, Symbol)},
-        start=dict(names.get('start', {})),
-        fixed=tuple(names.get('fixed', ())),
-        t_end=float(names.get('t_end', 10.)),
+        start=given['start'], fixed=given['fixed'],
+        t_end=float(given['t_end']),
+        # SymPy has a function of this name, which a star import brings in
         extra={name: names[name] for name in ('potential_energy',)
-               if name in names},
+               if isinstance(names.get(name), str)},
         system=value if isinstance(value, System) else None,
-        inputs=dict(names.get('inputs', {})))
+        inputs=given['inputs'])
 
 
 if __name__ == '__main__':

@@ -19,11 +19,13 @@ from .models import Model
 from .numeric import (
     CompiledEquations, Trajectory, compile_equations, consistent_state,
     simulate)
+from .numeric.names import label
 
 __all__ = ['Comparison', 'Formulation', 'compare']
 
 SAMPLES = 8
 AGREE = 1e-8
+MOVED = 1e-6                    # of a start, to be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,8 @@ class Comparison:
     formulations : tuple of Formulation
         The first is the reference.
     trajectory : Trajectory
+    moved : dict
+        State -> by how much the start was moved onto the constraints.
 
     """
 
@@ -72,6 +76,7 @@ class Comparison:
     compiled: CompiledEquations
     formulations: tuple
     trajectory: Trajectory
+    moved: dict
 
     @property
     def agrees(self):
@@ -99,6 +104,9 @@ class Comparison:
         width = max(len(f.name) for f in self.formulations)
         lines += [f'  {f.name:{width}}  {f.seconds:8.3f} s  {f.verdict}'
                   for f in self.formulations]
+        if self.moved:
+            lines.append('  start moved onto the constraints: ' + ', '.join(
+                f'{label(x)} by {by:.3g}' for x, by in self.moved.items()))
         found = self.trajectory
         lines.append(f'  simulated to t = {found.t[-1]:g}: '
                      f'{found.reason.value}')
@@ -205,8 +213,11 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
     if upstream_limit:
         found += [upstream(model, base, compiled, states, reference,
                            upstream_limit) for base in applicable(model)]
+    moved = {x: by for x, by in zip(
+        compiled.states, x0 - compiled.names.vector(model.start, 'start'))
+        if abs(by) > MOVED}
     return Comparison(model, method, report, compiled, tuple(found),
-                      trajectory)
+                      trajectory, moved)
 
 
 def closed_form(model, compiled, sample, states, reference):

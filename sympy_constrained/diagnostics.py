@@ -26,6 +26,8 @@ SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
 # double root is met to the square root of SETTLED only, and must count as 0.
 DEPENDENT = mp.mpf('1e-11')
+# Both, where constants of the sample are floats and the residual shows it.
+INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 # The same where masses of different size are compared.
 MASSLESS = mp.mpf('1e-18')
 # Contradictions below this are rounding.
@@ -89,6 +91,7 @@ def admissible_values(system, sample=None, seed=0):
     """
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
+    exact = not has_floats(system, sample)
     with mp.workdps(DIGITS):
         least, worst = mp.inf, ()
         for attempt in range(ATTEMPTS):
@@ -97,12 +100,12 @@ def admissible_values(system, sample=None, seed=0):
             rows = settle(system, values, 'holonomic', 'holonomic_jacobian',
                           system.q, careful)
             names = system.constraint_names[:len(rows)]
-            if max(rows, default=0) < SETTLED:
+            if max(rows, default=0) < (SETTLED if exact else INEXACT):
                 rows = settle(system, values, 'velocity',
                               'velocity_jacobian', system.u, careful)
                 names = system.constraint_names[:len(rows)]
             residual = max(rows, default=mp.mpf(0))
-            if residual < SETTLED:
+            if residual < SETTLED or not exact and residual < INEXACT:
                 return values
             if residual < least:
                 least, worst = residual, [
@@ -114,6 +117,16 @@ def admissible_values(system, sample=None, seed=0):
         "constraints may contradict each other, or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.", rows=tuple(worst))
+
+
+def has_floats(system, sample):
+    """Whether a constant of the sample is known to a float's digits only.
+
+    Special dimensions then satisfy the constraints to those digits only.
+    """
+    states = {*system.q, *system.u}
+    return any(x not in states and not sympify(value).is_Rational
+               for x, value in (sample or {}).items())
 
 
 def check_sample(system, sample):
@@ -387,13 +400,16 @@ def examine(system, sample, seed):
     """Independent rows and relations at one admissible state."""
     o = len(system.u)
     values = admissible_values(system, sample, seed)
-    out = evaluated(system, values, ('A', 'b', 'M'))
+    out = evaluated(system, values, ('A', 'b', 'M', 'holonomic', 'velocity'))
+    met = all(abs(x) < SETTLED for name in ('holonomic', 'velocity')
+              for x, in out[name])
+    tolerance = DEPENDENT if met else DEPENDENT_THERE
     sizes = list(map(norm, out['A']))
     elsewhere = sizes_elsewhere(system, values, sizes)
-    basis, extended = orthonormal_rows(out['A'], DEPENDENT, elsewhere)
+    basis, extended = orthonormal_rows(out['A'], tolerance, elsewhere)
     kept = tuple(k for k, _ in extended)
     vanishing = tuple(k for k, (x, y) in enumerate(zip(sizes, elsewhere))
-                      if x < DEPENDENT*y)
+                      if x < tolerance*y)
     relations = dependencies(out['A'], basis, extended)
     scale = [1/mp.sqrt(abs(out['M'][j][j])) if out['M'][j][j] else mp.mpf(1)
              for j in range(o)]
@@ -443,10 +459,12 @@ def check_gradients(system, points):
     rows = sorted(set.intersection(*(set(p.vanishing) for p in points)))
     if rows:
         raise ConstraintError(
-            f"{', '.join(system.constraint_names[k] for k in rows)} has no "
-            "gradient where the constraints hold, so it does not act on the "
-            "accelerations. It may be a square, or a product with another "
-            "constraint; give the factor that has to vanish.",
+            "There is no gradient, where the constraints hold, of "
+            f"{', '.join(system.constraint_names[k] for k in rows)}, so it "
+            "does not act on the accelerations. It may be a square, or a "
+            "product with another constraint: give the factor that has to "
+            "vanish. Or the mechanism moves with special dimensions only: "
+            "pass them as `sample={symbol: number, ...}`.",
             rows=tuple(rows))
 
 

@@ -20,8 +20,6 @@ __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
 FLOOR = 1e-17
 # More residuals are summed up by level.
 FEW_ROWS = 4
-# Longer legends would hide the lines; they go to the side.
-SHORT_LEGEND = 6
 
 
 def plot(trajectory):
@@ -180,7 +178,8 @@ def plot_motion(points, ax=None):
         line, = ax.plot(x, y, label=str(name))
         ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
         ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
-    ax.set(xlabel='x', ylabel='y', title='paths, from open to full circle')
+    ax.set(xlabel='x', ylabel='y',
+           title='paths: open circle at the start, full at the end')
     ax.set_aspect('equal', adjustable='box')
     ax.grid(alpha=0.3)
     _legend(ax, len(points))
@@ -210,8 +209,11 @@ def _axes(ax, size=(7, 3.5)):
 
 def _lines(trajectory, columns, labels, title, ax):
     figure, ax = _axes(ax)
-    for values, text in zip(columns, labels):
-        ax.plot(trajectory.t, values, label=text)
+    styles = [('-', 2.2)] + [('--', 1.3), ('-', 1.3)]*len(columns)
+    for values, text, (style, width) in zip(columns, labels, styles):
+        # the first is wide and every other dashed: equal lines stay visible
+        ax.plot(trajectory.t, values, label=text, linestyle=style,
+                linewidth=width)
     for event in trajectory.events:
         ax.axvline(event.t, color='0.6', linestyle=':', linewidth=1)
     for change in trajectory.rank_changes:
@@ -223,8 +225,6 @@ def _lines(trajectory, columns, labels, title, ax):
 
 
 def _legend(ax, count):
-    if 0 < count <= SHORT_LEGEND:
-        ax.legend(fontsize='small')
-    elif count:
-        ax.legend(fontsize='small', loc='center left',
-                  bbox_to_anchor=(1.01, 0.5), ncols=1 + count//20)
+    if count:
+        ax.legend(fontsize='small', loc='center left', frameon=False,
+                  bbox_to_anchor=(1.0, 0.5), ncols=1 + count//20)

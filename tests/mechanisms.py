@@ -3,10 +3,11 @@ from types import SimpleNamespace
 
 import numpy as np
 from sympy import cos, sin, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric import compile_equations, consistent_state
 
 m, g, l = symbols('m g l', positive=True)
 t = dynamicsymbols._t
@@ -56,3 +57,42 @@ def parallel_cranks(angle=-0.3, speed=0.):
         UdwadiaKalabaMethod(L, [X, Y, Phi], hol_coneqs=rows),
         {m: 2., J: 0.3, g: 9.81, l: 1., c1: 1., c2: 2.5},
         [at, across, 0, -speed*across, speed*at, 0])
+
+
+def bennett(a=1., alpha=0.9, ratio=0.8):
+    """Bennett's loop: four pins in space, five closure rows of rank two.
+
+    It moves only because the lengths are as the sines of the twists.
+    """
+    q = dynamicsymbols('q1:4')
+    u = dynamicsymbols('u1:4')
+    lengths, twists = symbols('a b', positive=True), symbols('alpha beta')
+    inertias = symbols('I', positive=True)
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    axes, tip, bodies = N, O, []
+    for k in range(3):
+        length, twist = lengths[k % 2], twists[k % 2]
+        link, end = ReferenceFrame(f'L{k}'), ReferenceFrame(f'E{k}')
+        link.orient_axis(axes, axes.z, q[k])
+        end.orient_axis(link, link.x, twist)
+        centre = tip.locatenew(f'C{k}', length/2*link.x)
+        bodies.append(RigidBody(f'link{k}', centre, link, m, (
+            inertia(link, inertias/10, inertias, inertias), centre)))
+        tip, axes = tip.locatenew(f'P{k}', length*link.x), end
+    ground = ReferenceFrame('G')
+    ground.orient_axis(N, N.x, -twists[1])
+    gap = tip.pos_from(O) + lengths[1]*N.x
+    rows = [gap.dot(e) for e in N] + [axes.z.dot(ground.x),
+                                      axes.z.dot(ground.y)]
+    method = UdwadiaKalabaMethod(
+        N, q, u, [c.diff() - s for c, s in zip(q, u)], bodies=bodies,
+        configuration_constraints=rows,
+        forcelist=[(b.masscenter, -m*g*N.y) for b in bodies])
+    constants = {lengths[0]: a, lengths[1]: ratio*a, twists[0]: alpha,
+                 twists[1]: float(np.arcsin(ratio*np.sin(alpha))), m: 1.,
+                 g: 9.81, inertias: 0.1}
+    found = mechanism(method, constants, np.zeros(6))
+    found.start = consistent_state(
+        found.compiled, [.5, 2.5, -.5, 1, 0, 0], fixed=[q[0], u[0]])
+    return found

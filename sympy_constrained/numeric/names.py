@@ -111,6 +111,11 @@ class Names:
                 raise KeyError(
                     f"{text!r} names {len(found)} objects; use the SymPy "
                     "object itself")
+        if text in map(str, self.objects):
+            raise KeyError(
+                f"{text!r} has the name of a {self.kind} and is another "
+                "symbol (perhaps with other assumptions); use the one of the "
+                "model, or its name as a string")
         near = get_close_matches(text, self.labels, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else (
             f"known: {', '.join(self.labels) or 'none'}")

@@ -31,8 +31,11 @@ HALVINGS = 10
 CLOSE = 4*np.finfo(float).eps
 # Below this, an iteration that does not improve any more has met rounding.
 ROUNDING = 1e-11
-# Bounds of the relative singular values that are not used.
-LEAST_CUT, LARGEST_CUT = 1e-11, 1e-3
+# Bounds of the relative singular values that are not used. At velocity level
+# redundant rows look independent by what is left of the position error, which
+# is more where gradients nearly vanish.
+LEAST_CUT = {'holonomic': 1e-11, 'velocity': 1e-7}
+LARGEST_CUT = 1e-3
 # Gradients shorter than this part of the longest are rounding errors.
 NO_GRADIENT = 1e-12
 # A smaller pivot, relative to its diagonal entry, is a massless direction.
@@ -115,13 +118,14 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
         if names[0] == 'velocity' and steps and len(moving):
             metric = _metric(compiled.evaluate(('M',), t, x, p)['M'], moving)
         x[index], value, distance = gauss_newton(
-            rows, x[index], moving, metric, steps)
+            rows, x[index], moving, metric, steps, LEAST_CUT[names[0]])
         residuals.append(value)
         far.append(distance)
     return Correction(x, np.concatenate(residuals), np.concatenate(far))
 
 
-def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS):
+def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
+                 least=LEAST_CUT['holonomic']):
     """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
 
     Parameters
@@ -134,6 +138,8 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS):
     metric : ndarray, optional
         Square ``T``: steps are ``T*d`` with the least norm of ``d``.
     steps : int
+    least : float
+        Relative singular values below this are never used.
 
     Returns
     =======
@@ -151,7 +157,7 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS):
             break
         last = far
         step = least_norm_step(value/norms, gradient/norms[:, None],
-                               metric, far)
+                               metric, max(least, far))
         better = _shortened(rows, v, value, norms, moving, step)
         if better is None:
             break
@@ -173,9 +179,9 @@ def _shortened(rows, v, value, norms, moving, step):
     return None
 
 
-def least_norm_step(value, gradient, metric, far):
+def least_norm_step(value, gradient, metric, cut):
     """The step ``d`` of least norm with ``gradient*d = -value``."""
-    cut = min(max(LEAST_CUT, far), LARGEST_CUT)
+    cut = min(cut, LARGEST_CUT)
     if metric is None:
         return np.linalg.lstsq(gradient, -value, rcond=cut)[0]
     weighted = gradient@metric

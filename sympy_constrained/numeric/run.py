@@ -1,7 +1,8 @@
 """One integration, step by step: projection, events, records."""
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from warnings import warn
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
     SingularEquationsError)
 from .events import Events
-from .projection import project
+from .projection import distances, project, size_of
 from .rank import CarriedRank
 from .trajectory import Reason, Trajectory
 from .work import Work
@@ -18,6 +19,11 @@ __all__ = ['Run']
 
 # Relative distance from the constraints at which a projection has failed.
 OFF = 1e-8
+# A projection moves a state about as far as it is from the constraints. One
+# that moves it by more than this multiple has met a singular configuration,
+# and the state stays as the integrator left it.
+JUMP, NEAR = 1e5, 1e-6
+ROUNDING = 1e-15
 
 TROUBLE = (SingularEquationsError, NotFiniteError)
 
@@ -39,6 +45,7 @@ class Run:
         self.size = len(x)
         self.on_set = on_set            # whether states are projected
         self.rank = CarriedRank(compiled, self.t, x)
+        self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', 'holonomic', 'velocity',
@@ -46,6 +53,7 @@ class Run:
         self.events = Events(events, self.t, x)
         self.rows: list[dict] = []      # what Trajectory has, per output
         self.next_output = 0
+        self.last = None                # the last accepted state, and work
         self.trouble: Exception | None = None
 
     # -- the equations for the integrator --------------------------------
@@ -93,12 +101,16 @@ class Run:
                 progress.update(self.t)
         except Stop as stop:
             reason, message = stop.reason, stop.message
+            self.record_last()
         except KeyboardInterrupt:
             reason = Reason.INTERRUPTED
             message = f"The run was interrupted at t = {self.t:.6g}."
+            self.record_last()
+            warn(f"{message} What was computed is returned.", stacklevel=3)
         progress.close()
         return self.trajectory(reason, message, {
             'steps': steps, 'evaluations': getattr(solver, 'nfev', 0),
+            'unprojected': self.unprojected,
             'seconds': progress.seconds})
 
     def step(self, solver):
@@ -130,7 +142,7 @@ class Run:
         self.record_due(t if end is None else end, state)
         if end is not None:
             self.finish_at(end, state(end))
-        self.t = t
+        self.t, self.last = t, y
         if self.times is None:
             self.record(t, y)
         if self.on_set and solver.status == 'running':
@@ -150,6 +162,13 @@ class Run:
             self.record(t, y)
         raise Stop(Reason.EVENT, f"A terminal event occurred at t = {t:.6g}.")
 
+    def record_last(self):
+        """Record the last accepted state of a run that ends early."""
+        if self.last is not None and self.rows and (
+                self.rows[-1]['t'] != self.t):
+            with suppress(Stop):
+                self.record(self.t, self.last)
+
     def is_due(self, t):
         """Whether an output time is not later than ``t``."""
         if self.times is None or self.next_output >= len(self.times):
@@ -164,7 +183,13 @@ class Run:
             raise self.failure()
         if not self.on_set:
             return y, None
-        correction = project(self.compiled, t, y[:self.size])
+        x = y[:self.size]
+        before = distances(self.compiled, t, x).relative
+        correction = project(self.compiled, t, x)
+        moved = np.abs(correction.x - x).max()/size_of(x)
+        if moved > JUMP*max(before, ROUNDING) and before < NEAR:
+            self.unprojected += 1
+            return y, before
         if not correction.is_within(OFF):
             raise self.stopped(
                 Reason.OFF_CONSTRAINTS, "the state could not be returned to "

@@ -64,7 +64,7 @@ def test_a_disagreement_is_told():
     wrong = type(other)(other.name, 0., None, 'DIFFERS to 1.0')
     assert not type(found)(
         found.model, found.method, found.report, found.compiled,
-        (found.formulations[0], wrong), found.trajectory).agrees
+        (found.formulations[0], wrong), found.trajectory, {}).agrees
 
 
 def test_pictures(tmp_path):
@@ -156,3 +156,33 @@ def test_the_command_in_a_shell():
          '--t-end', '0.1'], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'reference' in done.stdout
+
+
+def test_a_star_import_brings_no_option(write):
+    """`potential_energy` is also a function of SymPy's."""
+    path = write('from sympy.physics.mechanics import *\n' + textwrap.dedent(
+        SPRING))
+    with pytest.warns(UserWarning, match='potential energy of bob'):
+        compare(find_model(str(path)))
+
+
+def test_a_start_that_was_moved_is_told(write):
+    path = write('''
+        from sympy import symbols
+        from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+        x, y = dynamicsymbols('x y')
+        m, g, l = symbols('m g l')
+        rod = LagrangesMethod(
+            m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+            hol_coneqs=[x**2 + y**2 - l**2])
+        parameters = {{m: 1, g: 9.81, l: 1}}
+        start = {{x: 2, y: 0, x.diff(): 0, y.diff(): 0}}
+        t_end = 0.1''')
+    assert 'start moved onto the constraints: x by -1' in str(
+        compare(find_model(str(path))))
+
+
+def test_what_a_file_says_must_have_the_right_type(write):
+    path = write(SPRING, more='start = [1, 0]')
+    with pytest.raises(MissingIngredientError, match='`start` in .*--help'):
+        find_model(str(path))

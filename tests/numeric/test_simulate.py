@@ -446,3 +446,39 @@ def test_ready_models_run(name):
     if motion.energy_error is not None:
         scale = max(1, np.abs(motion.energy).max())
         assert np.abs(motion.energy_error).max() < 1e-6*scale
+
+
+# -- a loop that passes near singular rows ---------------------------------
+
+@pytest.fixture(scope='module')
+def bennett():
+    return mechanisms.bennett()
+
+
+@pytest.mark.parametrize('method', ['DOP853', 'RK45'])
+@pytest.mark.parametrize('rtol', [1e-7, 5.6e-9, 1e-9, 1e-10, 1e-11])
+def test_projection_does_not_stop_a_loop(bennett, rtol, method):
+    """Near q1 = 0 gradients nearly vanish, and redundant rows look free."""
+    motion = simulate(bennett.compiled, 1, bennett.start, rtol=rtol,
+                      atol=rtol/100, method=method)
+    assert motion.success and motion.rank_changes == ()
+    assert np.abs(motion.energy_error).max() < 3e4*rtol
+    assert motion.largest_residual < 1e-7
+
+
+def test_a_loop_with_special_dimensions_in_floats(bennett):
+    sample = {**bennett.constants,
+              **dict(zip(bennett.compiled.states, bennett.start))}
+    assert bennett.method.constraint_rank(sample) == 2
+
+
+def test_the_last_state_of_a_run_that_ends_early_is_kept(pendulum):
+    def impatient(t, x):
+        if t > 3:
+            raise KeyboardInterrupt
+        return 1.
+
+    with pytest.warns(UserWarning, match='interrupted at t = 2'):
+        motion = simulate(pendulum.compiled, 20, pendulum.start,
+                          events=impatient, t_eval=3)
+    assert len(motion) == 2 and 2 < motion.t[-1] <= 3
