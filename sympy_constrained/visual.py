@@ -23,7 +23,7 @@ FEW_ROWS = 4
 
 
 def plot(trajectory):
-    """Overview: states, residuals, energy and constraint forces.
+    """Overview: states, residuals, energy, constraint forces, multipliers.
 
     Parameters
     ==========
@@ -45,8 +45,9 @@ def plot(trajectory):
         panels.append((plot_energy, {}))
     if trajectory.multipliers.shape[1]:
         panels.append((plot_constraint_forces, {}))
+        panels.append((plot_multipliers, {}))
     rows = -(-len(panels)//2)
-    figure, axes = plt.subplots(rows, 2, figsize=(11, 2.8*rows), sharex=True,
+    figure, axes = plt.subplots(rows, 2, figsize=(13, 2.8*rows), sharex=True,
                                 layout='constrained', squeeze=False)
     for ax, (draw, options) in zip(axes.flat, panels):
         draw(trajectory, ax=ax, **options)
