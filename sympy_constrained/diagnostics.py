@@ -354,8 +354,8 @@ def constraint_report(system, sample=None, inconsistent='error'):
             for point in points:
                 if len(point.kept) == len(best.kept):
                     check_consistency(system, point)
-    ranks = sorted({len(point.kept) for point in points})
-    if len(ranks) > 1:
+    ranks = sorted(len(point.kept) for point in points)
+    if len(ranks) > 1 and ranks[-2] < ranks[-1]:
         warnings.warn(
             f"The constraints have rank {ranks[0]} at some states that "
             f"satisfy them and rank {ranks[-1]} at others: a state is "

@@ -85,7 +85,7 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     assert [ax.get_title().split(',')[0] for ax in figure.axes
             if ax.axison] == [
         'coordinates', 'speeds', 'constraint residuals', 'energy balance',
-        'generalized constraint forces']
+        'generalized constraint forces', 'multipliers']
     figure.savefig(tmp_path/'overview.png')
     figure = visual.plot_motion({'joint': (motion['X'], motion['Y'])})
     assert figure.axes[0].get_aspect() == 1
