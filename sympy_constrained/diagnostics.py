@@ -32,7 +32,7 @@ INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 MASSLESS = mp.mpf('1e-18')
 # Contradictions below this are rounding.
 ROUNDING = mp.mpf('1e-9')
-ATTEMPTS, STEPS = 40, 60
+ATTEMPTS, FEW, STEPS = 40, 4, 60
 POINTS, MOST_POINTS = 3, 12
 
 
@@ -93,7 +93,7 @@ def admissible_values(system, sample=None, seed=0):
     check_sample(system, sample)
     exact = not has_floats(system, sample)
     with mp.workdps(DIGITS):
-        least, worst = mp.inf, ()
+        least, nearest, worst = mp.inf, None, {}
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
             careful = attempt % 2 == 0
@@ -105,15 +105,18 @@ def admissible_values(system, sample=None, seed=0):
                               'velocity_jacobian', system.u, careful)
                 names = system.constraint_names[:len(rows)]
             residual = max(rows, default=mp.mpf(0))
-            if residual < SETTLED or not exact and residual < INEXACT:
+            if residual < SETTLED:
                 return values
             if residual < least:
-                least, worst = residual, [
-                    k for k, x in enumerate(rows) if x > residual/10]
+                least, nearest = residual, values
+                worst = {k: names[k] for k, x in enumerate(rows)
+                         if x > residual/10}
+            if not exact and least < INEXACT and attempt >= FEW:
+                return nearest
     raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
-        f"{', '.join(names[k] for k in worst) or 'all rows'}. The "
+        f"{', '.join(worst.values()) or 'all rows'}. The "
         "constraints may contradict each other, or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.", rows=tuple(worst))
