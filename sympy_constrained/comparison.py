@@ -162,8 +162,9 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
 
     The reference is the block system of :class:`.UdwadiaKalabaMethod`,
     solved numerically with a rank-revealing solver. Beside it stand its
-    closed form, the same blocks solved at 50 digits, and SymPy's own
-    methods. All are evaluated at states along the simulated motion.
+    closed form and SymPy's own method. All are evaluated at states along the
+    simulated motion, and their accelerations and the generalized constraint
+    forces that follow from them are compared.
 
     Parameters
     ==========
@@ -198,7 +199,8 @@ def compare(model, t_end=None, upstream_limit=60., progress=None):
         x: model.parameters[x] for x in equations.constants},
         dict(model.inputs))
     x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
-    trajectory = simulate(compiled, t_end or model.t_end, x0, t_eval=401,
+    t_end = model.t_end if t_end is None else t_end
+    trajectory = simulate(compiled, t_end, x0, t_eval=401,
                           progress=progress, throw=False)
     picks = np.unique(np.linspace(
         0, len(trajectory.t) - 1, SAMPLES).astype(int))
@@ -230,7 +232,7 @@ def closed_form(model, compiled, sample, states, reference):
 
     return evaluated('UdwadiaKalabaMethod, closed form', seconds,
                      compiled.output(graph, 'acceleration'), states,
-                     reference)
+                     reference, compiled)
 
 
 def applicable(model):
@@ -270,10 +272,11 @@ def upstream(model, base, compiled, states, reference, limit):
         W, r = theirs.matrices(t, x[order])
         return np.linalg.solve(W, r)[:count][back]
 
-    return evaluated(name, seconds, accelerations, states, reference)
+    return evaluated(name, seconds, accelerations, states, reference,
+                     compiled)
 
 
-def evaluated(name, seconds, accelerations, states, reference):
+def evaluated(name, seconds, accelerations, states, reference, compiled):
     """A formulation with its verdict."""
     try:
         values = np.array([np.ravel(accelerations(t, x)) for t, x in states])
@@ -283,10 +286,18 @@ def evaluated(name, seconds, accelerations, states, reference):
                            f'has no value: {error}')
     if not np.isfinite(values).all():
         return Formulation(name, seconds, values, 'returns nan')
-    scale = np.abs(reference).max() or 1.
-    error = np.abs(values - reference).max()/scale
-    verdict = 'agrees' if error < AGREE else 'DIFFERS'
-    return Formulation(name, seconds, values, f'{verdict} to {error:.1e}')
+    error = np.abs(values - reference).max()/(np.abs(reference).max() or 1.)
+    off, size = [], []
+    for (t, x), mine, theirs in zip(states, reference, values):
+        known = compiled.evaluate(('M', 'Q'), t, x)
+        off.append(known['M']@(theirs - mine))
+        size.append(known['M']@mine - known['Q'][:, 0])
+    force = np.abs(off).max()/(np.abs(size).max() or 1.)
+    verdict = 'agrees' if max(error, force) < AGREE else 'DIFFERS'
+    return Formulation(
+        name, seconds, values, f'{verdict} to {error:.1e}' + (
+            f', constraint forces to {force:.1e}' if compiled.has('A')
+            else ''))
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def admissible_values(system, sample=None, seed=0):
     check_sample(system, sample)
     exact = not has_floats(system, sample)
     with mp.workdps(DIGITS):
-        least, nearest, worst = mp.inf, None, {}
+        least, worst, candidates = mp.inf, {}, []
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
             careful = attempt % 2 == 0
@@ -105,14 +105,16 @@ def admissible_values(system, sample=None, seed=0):
                               'velocity_jacobian', system.u, careful)
                 names = system.constraint_names[:len(rows)]
             residual = max(rows, default=mp.mpf(0))
-            if residual < SETTLED:
+            if exact and residual < SETTLED:
                 return values
+            if not exact and residual < INEXACT:
+                candidates.append(values)
+            if candidates and attempt >= FEW:
+                return most_regular(system, candidates)
             if residual < least:
-                least, nearest = residual, values
+                least = residual
                 worst = {k: names[k] for k, x in enumerate(rows)
                          if x > residual/10}
-            if not exact and least < INEXACT and attempt >= FEW:
-                return nearest
     raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
@@ -122,14 +124,29 @@ def admissible_values(system, sample=None, seed=0):
         "near a state that satisfies them.", rows=tuple(worst))
 
 
+def most_regular(system, candidates):
+    """The first of the states at which most rows are independent.
+
+    Dimensions that are known to the digits of a float may be met better at a
+    singular state than at any other.
+    """
+    def rank(values):
+        rows = evaluated(system, values, ('A',))['A']
+        sizes = sizes_elsewhere(system, values, list(map(norm, rows)))
+        return len(orthonormal_rows(rows, DEPENDENT_THERE, sizes)[0])
+
+    return max(candidates, key=rank)
+
+
 def has_floats(system, sample):
-    """Whether a constant of the sample is known to a float's digits only.
+    """Whether a constant is known to the digits of a float only.
 
     Special dimensions then satisfy the constraints to those digits only.
     """
     states = {*system.q, *system.u}
-    return any(x not in states and not sympify(value).is_Rational
-               for x, value in (sample or {}).items())
+    return system.graph.has_floats or any(
+        x not in states and not sympify(value).is_Rational
+        for x, value in (sample or {}).items())
 
 
 def check_sample(system, sample):
@@ -155,7 +172,7 @@ def random_values(system, sample, random, attempt):
     The first attempt takes the sample as it is.
     """
     states = {*system.q, *system.u}
-    reach = mp.mpf(1) + attempt/mp.mpf(10)
+    reach = (1 + mp.mpf(attempt)/10)*10**(attempt//8)
     values = {}
     for x in (*system.graph.inputs, *system.q, *system.u, system.t):
         number = mp.mpf(random.randint(1, 10**9))/10**9
@@ -189,7 +206,10 @@ def evaluated(system, values, names):
 def settle(system, values, residual, jacobian, unknowns, careful=True):
     """Move the unknowns onto the residuals, in place; return what is left.
 
-    Levenberg-Marquardt steps ``-J^T*(J*J^T + mu)^-1*h`` with ``mu = |h|^2``.
+    What is left is a distance: residuals over the norm of their gradient,
+    relative to unknowns above one.
+
+    Levenberg-Marquardt steps ``-J^T*(J*J^T + mu)^-1*h``, ``mu`` as ``|h|^2``.
     They converge quadratically to a nearby solution also where the solutions
     are not isolated and rows are redundant on them; steps of full rank would
     be drawn to the singular points [1]_. Rows that are nearly parallel for
@@ -204,17 +224,19 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
         return []
     h, J = residuals_at(system, values, residual, jacobian)
     weights = [1/(norm(row) or mp.mpf(1)) for row in J]
+    size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
     h, J = weighted(weights, h, J)
     damping = mp.mpf(1)
     least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
     for _ in range(STEPS):
         square = sum(x*x for x in h)
-        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED/100:
+        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
             break
         gram = mp.matrix([[sum(x*y for x, y in zip(a, b)) for b in J]
                           for a in J])
         scale = max(gram[i, i] for i in range(count))
-        mu = damping*square + scale*mp.mpf(10)**(6 - DIGITS)
+        mu = scale*(damping*square/(square + size**2) +
+                    mp.mpf(10)**(6 - DIGITS))
         for i in range(count):
             gram[i, i] += mu
         y = mp.cholesky_solve(gram, mp.matrix(h))
@@ -226,10 +248,11 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
         if sum(x*x for x in found[0]) < square:
             values.update(trial)
             h, J = found
+            size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
             damping = max(damping/(4 if careful else 100), least)
         else:
             damping *= 16
-    return [abs(x/weight) for x, weight in zip(h, weights)]
+    return [abs(x)/size for x in h]
 
 
 def weighted(weights, h, J):
@@ -391,6 +414,7 @@ class Examined:
     determined: bool
     mass_is_regular: bool
     mobile: bool
+    rounding: mp.mpf
 
 
 def rank_at(system, sample):
@@ -404,9 +428,11 @@ def examine(system, sample, seed):
     o = len(system.u)
     values = admissible_values(system, sample, seed)
     out = evaluated(system, values, ('A', 'b', 'M', 'holonomic', 'velocity'))
-    met = all(abs(x) < SETTLED for name in ('holonomic', 'velocity')
-              for x, in out[name])
-    tolerance = DEPENDENT if met else DEPENDENT_THERE
+    largest = max([mp.mpf(1), *(abs(values[x]) for x in system.q)])
+    met = all(abs(x) < SETTLED*largest**2
+              for name in ('holonomic', 'velocity') for x, in out[name])
+    exact = met and not has_floats(system, sample)
+    tolerance = DEPENDENT if exact else DEPENDENT_THERE
     sizes = list(map(norm, out['A']))
     elsewhere = sizes_elsewhere(system, values, sizes)
     basis, extended = orthonormal_rows(out['A'], tolerance, elsewhere)
@@ -422,7 +448,8 @@ def examine(system, sample, seed):
     return Examined(
         values, [x for x, in out['b']], kept, vanishing, relations,
         len(orthonormal_rows(A + M, MASSLESS)[0]) == o,
-        len(orthonormal_rows(M, MASSLESS)[0]) == o, len(kept) < o)
+        len(orthonormal_rows(M, MASSLESS)[0]) == o, len(kept) < o,
+        mp.mpf('1e-18') if exact else mp.mpf('1e-6'))
 
 
 def sizes_elsewhere(system, values, sizes):
@@ -478,7 +505,7 @@ def check_consistency(system, point):
     for k, used in point.relations.items():
         gap = b[k] - sum(c*b[i] for i, c in used.items())
         scale = abs(b[k]) + sum(abs(c*b[i]) for i, c in used.items())
-        if abs(gap) > ROUNDING*max(scale, 1):
+        if abs(gap) > ROUNDING*scale + point.rounding:
             others = ', '.join(names[i] for i in used)
             bad[k] = (
                 f"{names[k]} contradicts {others or '0'}: its acceleration "

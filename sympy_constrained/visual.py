@@ -85,6 +85,7 @@ def plot_states(trajectory, names=None, ax=None):
         names = trajectory.states
     elif isinstance(names, str) or hasattr(names, 'free_symbols'):
         names = (names,)
+    names = list(names)
     labels = [name if isinstance(name, str) else label(name)
               for name in names]
     title = 'states'
@@ -123,7 +124,7 @@ def plot_energy(trajectory, ax=None):
     columns = [trajectory.energy - trajectory.energy[:1]]
     labels, title = ['change of energy'], 'energy balance'
     if trajectory.work is not None and trajectory.work.any():
-        columns.append(trajectory.work)
+        columns.append(trajectory.work - trajectory.work[:1])
         labels.append('work')
     error = trajectory.energy_error
     if error is not None:

@@ -186,6 +186,12 @@ class Graph:
         return [r for rows, _ in self._selected(names).values()
                 for row in rows for r in row]
 
+    @property
+    def has_floats(self):
+        """Whether a constant was given as a float."""
+        return any(node[0] == CONST and node[2] is not None
+                   for node in self.nodes)
+
     def pattern(self, name):
         """Rows of booleans: whether an entry is not identically zero."""
         return tuple(tuple(map(bool, row)) for row in self._refs[name][0])

@@ -195,6 +195,10 @@ def combine(builder, e, template, refs):
                 f"The denominator `{e.base}` vanishes for all values of its "
                 "variables. Check the formula, or the zero that was "
                 "substituted into it.", expression=e)
+        if exponent.denominator > 1 and exponent > 1:
+            # one function, whose derivative has no root below the line
+            return builder.call(Pow(SLOTS[0], Rational(
+                exponent.numerator, exponent.denominator)), (base,))
         if exponent.denominator > 1:
             base = builder.root(base, exponent.denominator)
         return builder.power(base, exponent.numerator)

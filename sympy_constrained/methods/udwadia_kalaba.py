@@ -114,7 +114,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         mass matrix), the block system, or the full-rank factorisation
         ``A = C*F`` that yields multipliers of least norm. The first two give
         zero multipliers to redundant rows. 'auto' is a Schur complement, of
-        ``M + F^T*F`` if the mass matrix is singular (U7), with multipliers
+        ``M + w*F^T*F`` if the mass matrix is singular (U7), with multipliers
         of least norm for redundant rows.
     sample : dict, optional
         Values of symbols for the examination of the constraints; needed if
@@ -354,9 +354,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows.
 
         A singular mass matrix is made regular by its constraints: with
-        ``M + F^T*F`` in its place the accelerations are the same and the
-        multipliers are larger by ``b``, (U7). So every pivot is positive
-        wherever the motion is determined.
+        ``M + w*F^T*F`` in its place the accelerations are the same and the
+        multipliers are larger by ``w*b``, (U7). So every pivot is positive
+        wherever the motion is determined. ``w`` brings both parts to the
+        same size.
         """
         if self._solver == 'kkt':
             return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
@@ -367,8 +368,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "The mass matrix is singular, so it has no Schur "
                     "complement. Use solver='auto' or 'kkt', without a "
                     "weight.")
-            columns = list(zip(*F)) or [()]*len(M)
-            M = [[builder.add(x, builder.dot(columns[i], columns[j]))
+            columns = list(zip(*F))
+            gram = [[builder.dot(x, y) for y in columns] for x in columns]
+            w = builder.div(*(builder.sum(matrix[i][i] for i in range(len(M)))
+                              for matrix in (M, gram)))
+            w = w or 1                  # no mass at all
+            M = [[builder.add(x, builder.mul(w, gram[i][j]))
                   for j, x in enumerate(row)] for i, row in enumerate(M)]
         mass = ldl_factor(builder, M)
         if mass is None:
@@ -387,7 +392,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             change = [builder.dot(lam, column) for column in zip(*X)] \
                 if X else [0]*len(a)
             if not regular:
-                lam = list(map(builder.sub, lam, b))
+                lam = [builder.sub(x, builder.mul(w, y))
+                       for x, y in zip(lam, b)]
             return [builder.add(x, y) for x, y in zip(a, change)], lam
 
         return solve

@@ -300,7 +300,10 @@ class CompiledEquations:
         def solve(chosen):
             drift = 0. if chosen.kept is None else (
                 distances(self, t, x, p).relative)
-            return chosen.solve_all(W, r, drift).z
+            found = chosen.solve_all(W, r, drift)
+            if found.rank != chosen.rank and solver is None:
+                raise SingularEquationsError("The rank is higher here.")
+            return found.z
 
         if solver is not None:
             return solve(solver)
@@ -309,12 +312,13 @@ class CompiledEquations:
     def _with_kept_solver(self, solve, t, x, p):
         """Use the solver kept for ``p``, and decide again if it fails."""
         key = self.parameters(p).tobytes()
-        if key in self._solvers:
+        kept = self._solvers.get(key)
+        if kept is not None:
             try:
-                return solve(self._solvers[key])
+                return solve(kept)
             except SingularEquationsError:
                 pass
         if len(self._solvers) >= KEPT_SOLVERS:
             self._solvers.clear()
-        self._solvers[key] = self.linear_solver(t, x, p)
-        return solve(self._solvers[key])
+        kept = self._solvers[key] = self.linear_solver(t, x, p)
+        return solve(kept)

@@ -54,7 +54,8 @@ class Run:
         self.rows: list[dict] = []      # what Trajectory has, per output
         self.next_output = 0
         self.last = None                # the last accepted state, and work
-        self.trouble: Exception | None = None
+        self.trouble: Exception | None = None       # in this step
+        self.met: Exception | None = None           # in any step
 
     # -- the equations for the integrator --------------------------------
 
@@ -71,7 +72,7 @@ class Run:
             outputs = self.compiled.evaluate(self.names, t, x)
             z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
         except TROUBLE as trouble:
-            self.trouble = trouble
+            self.trouble = self.met = trouble
             return np.full_like(y, np.nan)
         parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
         if not self.work.outputs:
@@ -119,8 +120,9 @@ class Run:
         try:
             solver.step()
         except (ValueError, np.linalg.LinAlgError):
-            if self.trouble is None:
+            if self.met is None:
                 raise
+            self.trouble = self.trouble or self.met
             solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
         if solver.status == 'failed' or not np.isfinite(solver.y).all():
             raise self.failure()

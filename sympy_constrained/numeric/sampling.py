@@ -42,7 +42,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             continue
         if start.is_within(ON_SET) and correction.is_within(ON_SET):
             states.append(correction.x)
-    matrices = [compiled.evaluate(('W', 'r'), t, state, p)['W']
+    matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in states]
     rows, columns = equation_labels(compiled.equations)
     return LinearSolver.decide(
@@ -52,7 +52,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
 
 def _magnitude(compiled, t, x, p):
     """Absolute values of ``W`` without the entries that are noise."""
-    W, other = (compiled.evaluate(('W', 'r'), t, state, p)['W']
+    W, other = (compiled.evaluate(('W',), t, state, p)['W']
                 for state in (x, _beside(x, FEW_ROUNDINGS, 3)))
     noise = np.abs(W - other) > NOISE*np.abs(W)
     return np.where(noise, 0, np.abs(W))

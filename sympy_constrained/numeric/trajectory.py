@@ -174,10 +174,13 @@ class Trajectory:
 
     @property
     def energy_error(self) -> np.ndarray | None:
-        """``energy - energy[0] - work``; zero for an exact solution."""
+        """Change of energy less work since the first output time.
+
+        Zero for an exact solution.
+        """
         if self.energy is None or self.work is None:
             return None
-        return self.energy - self.energy[:1] - self.work
+        return self.energy - self.energy[:1] - self.work + self.work[:1]
 
     @property
     def largest_residual(self) -> float:

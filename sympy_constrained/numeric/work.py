@@ -55,7 +55,9 @@ class Work:
         graph = compiled.equations.graph
         if any(map(any, graph.pattern('power'))):
             self.outputs += ('power',)
-        if compiled.has('A') and constraints_work(compiled, t_span, x, solver):
+        if compiled.has('A') and (
+                moves_by_itself(compiled.equations)
+                or constraints_work(compiled, t_span, x, solver)):
             self.outputs += ('M', 'Q')
 
     def rate(self, outputs, speeds, accelerations):
@@ -66,6 +68,13 @@ class Work:
         if 'M' in outputs:
             power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
         return power
+
+
+def moves_by_itself(equations):
+    """Whether a constraint depends on time or on specified functions."""
+    moving = {equations.t, *equations.specifieds}
+    return not moving.isdisjoint(
+        equations.graph.symbols(('holonomic', 'velocity', 'b')))
 
 
 def constraints_work(compiled, t_span, x, solver):
