@@ -46,6 +46,7 @@ class EquationsOfMotion:
     ``energy``, ``power``   (1, 1)            ``E``, rate by known forces
     ======================  ================  ============================
 
+    Methods may add outputs, such as ``C``, the non-ideal part of ``r``.
     ``power`` has no row where parts of the system move by prescription, so
     that the power of their drives is not known.
 

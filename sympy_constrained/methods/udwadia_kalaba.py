@@ -213,8 +213,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         lam = tuple(self.lam_vec)
         columns = {name: system.graph.outputs[name][1] for name in names}
         graph = Graph.freeze(builder, {
-            **{name: (out[name], columns[name]) for name in names
-               if name != 'C'},
+            **{name: (out[name], columns[name]) for name in names},
             'W': (W, o + m), 'r': (acting + out['b'], 1)})
         return EquationsOfMotion(
             graph, system.q, system.u, system.q + system.u,

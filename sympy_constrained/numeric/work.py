@@ -55,9 +55,10 @@ class Work:
         graph = compiled.equations.graph
         if any(map(any, graph.pattern('power'))):
             self.outputs += ('power',)
-        if compiled.has('A') and (
-                moves_by_itself(compiled.equations)
-                or constraints_work(compiled, t_span, x, solver)):
+        if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
+                or compiled.has('A') and (
+                    moves_by_itself(compiled.equations)
+                    or constraints_work(compiled, t_span, x, solver))):
             self.outputs += ('M', 'Q')
 
     def rate(self, outputs, speeds, accelerations):

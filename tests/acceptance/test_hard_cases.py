@@ -309,3 +309,46 @@ def test_sympys_symbolic_system():
     system = method.to_symbolic_system()
     assert system.comb_explicit_rhs == method.rhs()
     assert list(system.coordinates) == [x, y]
+
+
+@pytest.mark.parametrize('anchors', [(0, Rational(3, 10), Rational(7, 10)),
+                                     (.1, .4, .8), (0, .1 + .2, .7)])
+def test_float_dimensions_leave_a_mechanism_mobile(anchors):
+    """Three equal parallel cranks: floats meet that to their digits only."""
+    phi = dynamicsymbols('phi')
+    first = anchors[0]
+    rows = [(x + (c - first)*cos(phi) - c)**2
+            + (y + (c - first)*sin(phi))**2 - 1 for c in anchors]
+    method = UdwadiaKalabaMethod(L2 + phi.diff()**2/2, [x, y, phi],
+                                 hol_coneqs=rows)
+    assert method.constraint_rank() == 2
+
+
+@pytest.mark.parametrize('unit', [1, 1000, 10**4])
+def test_the_unit_of_length_does_not_matter(unit):
+    """A four-bar in Cartesian coordinates, its lengths as numbers."""
+    r = dynamicsymbols('x1 y1 x2 y2')
+    x1, y1, x2, y2 = r
+    rows = [x1**2 + y1**2 - unit**2,
+            (x2 - x1)**2 + (y2 - y1)**2 - (3*unit)**2,
+            (x2 - 3*unit)**2 + y2**2 - (Rational(5, 2)*unit)**2]
+    method = UdwadiaKalabaMethod(
+        m*sum(q.diff()**2 for q in r)/2, list(r), hol_coneqs=rows)
+    assert method.constraint_rank() == 3
+
+
+@pytest.mark.parametrize('small', [1, Rational(1, 10**15)])
+def test_small_masses_are_not_drowned(small):
+    """U-4 with all masses and stiffnesses times a small number."""
+    method = UdwadiaKalabaMethod(
+        small*(m*X**2/2 + m*(Y + Z)**2/2 - k*x**2/2 - g*z**2/2),
+        [x, y, z], hol_coneqs=[x - y])
+    found = method.acceleration.subs({m: 2, k: 3, g: 5, x: 7, y: 7, z: 11})
+    first = Rational(5*11 - 3*7, 2)
+    assert found == Matrix([first, first, -Rational(5*11, 2) - first])
+
+
+def test_powers_with_a_root_have_a_slope_at_zero():
+    method = UdwadiaKalabaMethod(m*X**2/2 - k*x**Rational(5, 2), [x])
+    assert method.system.graph.evaluate({x: 0, k: 1, m: 1}, ('Q',)) == {
+        'Q': [[0]]}

@@ -350,3 +350,18 @@ def test_contradicting_rows_are_an_error_unless_asked_for():
     np.testing.assert_allclose(compiled.accelerations(0, state), [1.15, -1])
     np.testing.assert_allclose(compiled.multipliers(0, state),
                                np.array([1, 3])*2*1.15/10)
+
+
+def test_a_rank_that_rises_elsewhere_is_noticed():
+    from sympy import Piecewise
+    z = dynamicsymbols('z')
+    row = Piecewise((2*x.diff(), z < 1), (y.diff(), True))
+    method = UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2 + z.diff()**2)/2 - g*y, [x, y, z],
+        nonhol_coneqs=[x.diff(), row])
+    compiled = compile_equations(method, {g: 1})
+    below, above = [0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0]
+    np.testing.assert_allclose(compiled.accelerations(0, below), [0, -1, 0],
+                               atol=1e-12)
+    np.testing.assert_allclose(compiled.accelerations(0, above), [0, 0, 0],
+                               atol=1e-12)

@@ -482,3 +482,20 @@ def test_the_last_state_of_a_run_that_ends_early_is_kept(pendulum):
         motion = simulate(pendulum.compiled, 20, pendulum.start,
                           events=impatient, t_eval=3)
     assert len(motion) == 2 and 2 < motion.t[-1] <= 3
+
+
+def test_the_energy_balance_begins_with_the_first_output():
+    motion = simulate(
+        UdwadiaKalabaMethod(m*x.diff()**2/2, [x],
+                            nonideal_forces=[-x.diff()]),
+        3, [0, 1], constants={m: 1}, t_eval=[1, 2, 3])
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+def test_a_constraint_that_moves_late_does_work():
+    from sympy import Piecewise
+    late = Piecewise((0, t < 8), ((t - 8)**3, True))
+    motion = simulate(particle([x - late], q=(x, y)), 10, [0, 0, 0, 0],
+                      constants={m: 1, g: 0})
+    assert motion.energy[-1] == pytest.approx(72, rel=1e-6)
+    assert np.abs(motion.energy_error).max() < 1e-5
