@@ -261,9 +261,14 @@ def upstream(model, base, compiled, states, reference, limit):
         return Formulation(name, time.process_time() - began, None,
                            f'raises {type(error).__name__}: {text[:90]}')
     seconds = time.process_time() - began
+    rates = {x.diff(equations.t) for x in equations.states}
+    left = [str(x) for x in equations.specifieds if x in rates]
+    if left:
+        return Formulation(name, seconds, None, 'leaves '
+                           f'{", ".join(left)} in its equations')
     theirs = compile_equations(equations, {
         x: model.parameters[x] for x in equations.constants},
-        {x: v for x, v in model.inputs.items()})
+        dict(model.inputs))
     order = [compiled.states.index(x) for x in equations.states]
     back = [list(equations.u).index(x) for x in compiled.equations.u]
     count = len(equations.u)
