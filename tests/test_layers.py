@@ -21,7 +21,7 @@ MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
                     'constraints'}
 DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
 SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
-                   'diagnostics', 'methods'}
+                   'admissible', 'diagnostics', 'methods'}
 
 LAYERS = {
     'errors': set(),
@@ -40,7 +40,8 @@ LAYERS = {
     'variable_mass': MECHANICS | {'system', 'builders'},
     'contact': MECHANICS | {'system', 'builders'},
     'geometry': BASE | {'graph', 'system'},
-    'diagnostics': MECHANICS | {'system'},
+    'admissible': {'errors'},
+    'diagnostics': {'errors', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'numeric': {'errors', 'graph', 'equations'},
     'visual': {'errors', 'equations', 'numeric'},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .builder import CONST
 
-__all__ = ['lu_solve', 'ldl_factor', 'ldl_solve']
+__all__ = ['lu_solve', 'ldl_factor', 'ldl_solve', 'FullRankFactorization']
 
 
 def lu_solve(builder, matrix, right):
@@ -101,3 +101,33 @@ def ldl_solve(builder, factor, right):
         for j in range(i):
             x[j] = builder.sub(x[j], builder.mul(lower[i][j], x[i]))
     return x
+
+
+class FullRankFactorization:
+    """``A = C*F`` with independent rows ``F``, on the graph.
+
+    ``C = A*F^T*(F*F^T)^-1``. It gives ``C^+*b = (C^T*C)^-1*C^T*b`` for the
+    reduced constraints and ``lam = C*(C^T*C)^-1*lam_F``, the multipliers of
+    least norm with ``A^T*lam = F^T*lam_F``.
+    """
+
+    def __init__(self, builder, A, F):
+        self.builder = builder
+        gram = [[builder.dot(x, y) for y in F] for x in F]
+        factor = ldl_factor(builder, gram) if F else ([], [])
+        self.C = [ldl_solve(builder, factor, [builder.dot(row, y) for y in F])
+                  for row in A]
+        columns = list(zip(*self.C)) if F else []
+        self.columns = columns
+        self.factor = ldl_factor(builder, [
+            [builder.dot(x, y) for y in columns] for x in columns])
+
+    def reduced(self, b):
+        """``C^+*b``, one entry per independent row."""
+        return ldl_solve(self.builder, self.factor, [
+            self.builder.dot(column, b) for column in self.columns])
+
+    def spread(self, lam):
+        """Multipliers of least norm, one per row of ``A``."""
+        y = ldl_solve(self.builder, self.factor, lam)
+        return [self.builder.dot(row, y) for row in self.C]

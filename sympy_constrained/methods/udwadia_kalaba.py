@@ -12,7 +12,8 @@ from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
 from ..graph import Graph, read
-from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
+from ..graph.linalg import (
+    FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from .base import ConstrainedMethod
 
 __all__ = ['UdwadiaKalabaMethod']
@@ -310,7 +311,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "cannot satisfy contradicting ones in the least-squares "
                     "sense. Use solver='pinv'.")
         if spread:
-            factor = Factorization(builder, out['A'], F)
+            factor = FullRankFactorization(builder, out['A'], F)
         right = [b[k] for k in rows]
         if self._inconsistent == 'least-squares' and spread:
             right = factor.reduced(b)
@@ -464,36 +465,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         measure = builder.div(builder.dot(gap, pull), builder.constant(2))
         return Graph.freeze(builder, {
             'measure': ([[measure]], 1)}).sympy('measure')[0]
-
-
-class Factorization:
-    """``A = C*F`` with independent rows ``F``, on the graph.
-
-    ``C = A*F^T*(F*F^T)^-1``. It gives ``C^+*b = (C^T*C)^-1*C^T*b`` for the
-    reduced constraints and ``lam = C*(C^T*C)^-1*lam_F``, the multipliers of
-    least norm with ``A^T*lam = F^T*lam_F``.
-    """
-
-    def __init__(self, builder, A, F):
-        self.builder = builder
-        gram = [[builder.dot(x, y) for y in F] for x in F]
-        factor = ldl_factor(builder, gram) if F else ([], [])
-        self.C = [ldl_solve(builder, factor, [builder.dot(row, y) for y in F])
-                  for row in A]
-        columns = list(zip(*self.C)) if F else []
-        self.columns = columns
-        self.factor = ldl_factor(builder, [
-            [builder.dot(x, y) for y in columns] for x in columns])
-
-    def reduced(self, b):
-        """``C^+*b``, one entry per independent row."""
-        return ldl_solve(self.builder, self.factor, [
-            self.builder.dot(column, b) for column in self.columns])
-
-    def spread(self, lam):
-        """Multipliers of least norm, one per row of ``A``."""
-        y = ldl_solve(self.builder, self.factor, lam)
-        return [self.builder.dot(row, y) for row in self.C]
 
 
 def vanishing_pivot():

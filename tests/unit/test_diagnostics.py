@@ -7,7 +7,7 @@ from sympy import Rational, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, constraint_report
-from sympy_constrained.diagnostics import admissible_values
+from sympy_constrained.admissible import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
 
