@@ -30,6 +30,20 @@ SPRING = '''
 '''
 
 
+ROD = '''
+    from sympy import symbols
+    from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+    x, y = dynamicsymbols('x y')
+    m, g, l = symbols('m g l')
+    rod = LagrangesMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    parameters = {{m: 1, g: 9.81, l: 1}}
+    start = {{x: {x}, y: 0, x.diff(): 0, y.diff(): 0}}
+    t_end = 0.1
+'''
+
+
 @pytest.fixture
 def write(tmp_path):
     def written(text, **words):
@@ -92,17 +106,7 @@ def test_potential_energy_of_a_file_is_not_dropped_in_silence(write):
 
 
 def test_a_file_with_a_method(write):
-    path = write('''
-        from sympy import symbols
-        from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
-        x, y = dynamicsymbols('x y')
-        m, g, l = symbols('m g l')
-        rod = LagrangesMethod(
-            m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-            hol_coneqs=[x**2 + y**2 - l**2])
-        parameters = {{m: 1, g: 9.81, l: 1}}
-        start = {{x: 1, y: 0, x.diff(): 0, y.diff(): 0}}
-        t_end = 0.5''')
+    path = write(ROD, x=1)
     found = compare(find_model(str(path)))
     assert found.formulations[-1].verdict.startswith('agrees')
     assert found.formulations[-1].name == "SymPy's LagrangesMethod"
@@ -167,17 +171,7 @@ def test_a_star_import_brings_no_option(write):
 
 
 def test_a_start_that_was_moved_is_told(write):
-    path = write('''
-        from sympy import symbols
-        from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
-        x, y = dynamicsymbols('x y')
-        m, g, l = symbols('m g l')
-        rod = LagrangesMethod(
-            m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-            hol_coneqs=[x**2 + y**2 - l**2])
-        parameters = {{m: 1, g: 9.81, l: 1}}
-        start = {{x: 2, y: 0, x.diff(): 0, y.diff(): 0}}
-        t_end = 0.1''')
+    path = write(ROD, x=2)
     assert 'start moved onto the constraints: x by -1' in str(
         compare(find_model(str(path))))
 
