@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import SingularEquationsError
 from .linear import LinearSolver
 from .projection import project
 
 __all__ = ['decide_rank', 'equation_labels']
 
 # How far the other states are: relative to each state, or to one for zero.
-NEARBY = 1e-2
+NEARBY, NEARER = 1e-2, 1e-4
 # An entry that changes by more than NOISE when the states change by a few
 # rounding errors is a rounding error itself.
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
@@ -27,14 +28,24 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     """The solver of ``W z = r`` with the rank on the constraint set near x.
 
     If the set cannot be reached from ``x``, the rank at ``x`` itself.
+
+    Raises
+    ======
+
+    SingularEquationsError
+        If a state on the set has no other beside it that can be reached: by
+        itself it cannot be told from a singular one.
+
     """
     start = project(compiled, t, x, p)
     base = start.x if start.is_within(ON_SET) else np.array(x, dtype=float)
     states = [base]
     magnitudes = _magnitude(compiled, t, base, p)
-    for i in (1, 2):
+    for i, near in ((1, NEARBY), (2, NEARBY), (1, NEARER)):
+        if near == NEARER and len(states) > 1:
+            break
         try:
-            beside = _beside(base, NEARBY, i)
+            beside = _beside(base, near, i)
             magnitudes = np.maximum(
                 magnitudes, _magnitude(compiled, t, beside, p))
             correction = project(compiled, t, beside, p)
@@ -42,6 +53,13 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             continue
         if start.is_within(ON_SET) and correction.is_within(ON_SET):
             states.append(correction.x)
+    if start.is_within(ON_SET) and len(states) == 1 and compiled.has(
+            'holonomic'):
+        raise SingularEquationsError(
+            "The rank of the equations cannot be decided here: the "
+            "constraints hold at this state, and none beside it could be "
+            "reached on them. It is singular or very close to a singular "
+            "configuration. Start from a state beside it.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in states]
     rows, columns = equation_labels(compiled.equations)

@@ -9,7 +9,8 @@ from sympy.physics.mechanics import dynamicsymbols
 import mechanisms
 from mechanisms import g, l, m, particle, t, x, y, z
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.errors import ConstraintError, SimulationError
+from sympy_constrained.errors import (
+    ConstraintError, SimulationError, SingularEquationsError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
@@ -499,3 +500,12 @@ def test_a_constraint_that_moves_late_does_work():
                       constants={m: 1, g: 0})
     assert motion.energy[-1] == pytest.approx(72, rel=1e-6)
     assert np.abs(motion.energy_error).max() < 1e-5
+
+
+@pytest.mark.parametrize('start', [
+    [1, -2.1e-8, 3.25e-8, 0, 0, 0], [1.5307, -0.0892, 1.2522, 0, 0, 0]])
+def test_a_start_at_a_double_root_is_no_state_of_full_rank(start):
+    """Close to the flat position rounding gives a rank of its own."""
+    cranks = mechanisms.parallel_cranks()
+    with pytest.raises((ConstraintError, SingularEquationsError)):
+        simulate(cranks.compiled, 1, start, initial='project')
