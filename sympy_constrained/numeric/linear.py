@@ -53,6 +53,9 @@ __all__ = ['LinearSolver', 'Solution']
 # the constraint set, singular values below this part of the largest are zero,
 # and a jump of at least GAP must separate them.
 SINGULAR, GAP = 1e-10, 1e3
+# A double root is met to the square root of rounding only, and gives singular
+# values of that size which mean nothing.
+UNDECIDED = 1e-7
 # sigma_(rank+1) above this, and above this many times the drift, is a rise.
 # (In the multiplier system it is of the order of the square of the drift.)
 RISE, DRIFT_FACTOR = 1e-8, 1e2
@@ -321,12 +324,13 @@ def numerical_rank(sigma):
         return 0
     ratio = np.maximum(sigma/sigma[0], len(sigma)*np.finfo(float).eps)
     rank = int(np.sum(ratio > SINGULAR))
-    if rank < len(sigma) and ratio[rank - 1] < GAP*ratio[rank]:
+    if ratio[rank - 1] < UNDECIDED or (
+            rank < len(sigma) and ratio[rank - 1] < GAP*ratio[rank]):
         raise ConstraintError(
-            "The rank of the equations cannot be told: the scaled singular "
-            f"values pass {sigma[rank - 1]/sigma[0]:.0e} and "
-            f"{sigma[rank]/sigma[0]:.0e} without a gap. Usually masses or "
-            "lengths differ by many powers of ten, or the state is close to "
+            "The rank of the equations cannot be told: the smallest scaled "
+            f"singular values are {', '.join(f'{x:.0e}' for x in ratio[-3:])}"
+            ", without a clear gap to zero. Usually masses or lengths "
+            "differ by many powers of ten, or the state is close to "
             "a singular one. Choose other units or another state.",
             singular_values=tuple(sigma))
     return rank

@@ -178,7 +178,7 @@ def test_contradictions_in_the_least_squares_sense(random):
 def test_no_gap_no_rank():
     assert numerical_rank(np.array([1., 1e-3, 1e-15])) == 2
     assert numerical_rank(np.array([])) == numerical_rank(np.zeros(2)) == 0
-    with pytest.raises(ConstraintError, match='without a gap'):
+    with pytest.raises(ConstraintError, match='without a clear gap'):
         numerical_rank(np.array([1., 3e-10, 5e-11]))
 
 
