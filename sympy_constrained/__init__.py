@@ -14,13 +14,13 @@ from .errors import (
     KinematicsError, MissingIngredientError, NotFiniteError,
     RedundantConstraintsError, SimulationError, SingularEquationsError,
     UnsupportedFeatureError)
-from .methods import UdwadiaKalabaMethod
+from .methods import HamelEmbedding, UdwadiaKalabaMethod, Validity
 from .system import ConstrainedSystem
 
 __version__ = '0.1.0'
 
 __all__ = [
-    'UdwadiaKalabaMethod',
+    'UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
     'ConstrainedDynamicsError', 'ConstraintError',

@@ -5,6 +5,7 @@ of a :class:`.ConstrainedSystem`.
 """
 from __future__ import annotations
 
+import math
 import warnings
 
 from sympy import Derivative, Expr, Matrix, Symbol, sympify
@@ -17,9 +18,9 @@ from .constraints import constraint_blocks
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     UnsupportedFeatureError, located)
-from .graph import Graph, GraphBuilder, read
+from .graph import Graph, GraphBuilder, gradient, read
 from .graph.writing import nested
-from .kinematic_equations import solve_kinematics
+from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
 from .kinetics import (
     axes_of_vector, from_bodies, from_lagrangian, motion_of, parse_loads)
@@ -30,7 +31,8 @@ __all__ = ['build_system', 'applied_forces', 'mass_centres',
 
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
-                 potential_energy=None):
+                 potential_energy=None, generalized_forces=None,
+                 in_velocities=False):
     """Return the constrained system of a call in one of the two shapes.
 
     Parameters
@@ -46,9 +48,19 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     potential_energy : 'include', 'ignore' or None
         What to do in Kane's shape with the potential energy of bodies; None
         ignores it with a warning, as SymPy does without one.
+    generalized_forces : iterable of Expr, optional
+        Forces beside those of loads and Lagrangian, one per speed.
+    in_velocities : bool
+        State the model in the ``q'``, for methods that vary a Lagrangian:
+        the speeds of the system are the velocities of its coordinates, and
+        its graph has the outputs ``lagrangian`` and ``applied`` as well.
 
     """
     check_bodies(as_list(arguments['bodies'], 'bodies'))
+    options = {'nonideal_forces': nonideal_forces,
+               'stabilization': stabilization,
+               'generalized_forces': generalized_forces,
+               'in_velocities': in_velocities}
     if shape == 'lagrange':
         routes = [False]
     else:
@@ -58,25 +70,32 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         count = len(as_list(arguments['bodies'], 'bodies'))
         routes = [False] if count < 3 else [True] if count > 6 else [
             False, True]
-    systems = [build_by_route(shape, arguments, nonideal_forces,
-                              stabilization, route) for route in routes]
+    systems = [build_by_route(shape, arguments, route, **options)
+               for route in routes]
     return min(systems, key=lambda system: system.graph.operation_count(
         ('M', 'Q', 'A', 'b')))
 
 
-def build_by_route(shape, arguments, nonideal_forces, stabilization,
-                   composite):
+def build_by_route(shape, arguments, composite, nonideal_forces,
+                   stabilization, generalized_forces, in_velocities):
     """The constrained system with the kinetics made by one of the routes."""
     builder = GraphBuilder(_compat.time_symbol())
     if shape == 'kane':
         system, kinematics, blocks = build_kane(
-            builder, arguments, composite)
+            builder, arguments, composite, in_velocities)
     else:
         system, kinematics, blocks = build_lagrange(builder, arguments)
     blocks['rates'] = [[rate] for rate in kinematics.rates]
     blocks['C'] = nonideal(kinematics, nonideal_forces, system['u'])
-    moving = kinematics.accelerations_in(*(
-        ref for rows in blocks.values() for row in rows for ref in row))
+    add_generalized(kinematics, blocks, generalized_forces,
+                    speeds_of(arguments) if shape == 'kane' else system['u'])
+    if not in_velocities:
+        del blocks['lagrangian'], blocks['applied']
+    refs = [ref for rows in blocks.values() for row in rows for ref in row]
+    moving = kinematics.accelerations_in(*refs)
+    if in_velocities and shape == 'kane':       # speeds that were replaced
+        moving += [x for x in builder.symbols_of(*refs) if isinstance(
+            x, Derivative) and x.expr in speeds_of(arguments)]
     if moving:
         raise ConstrainedDynamicsError(
             f"The loads, velocities, inertias or the Lagrangian contain "
@@ -95,12 +114,15 @@ def build_by_route(shape, arguments, nonideal_forces, stabilization,
     levels = ('holonomic_rows', 'velocity_rows', 'acceleration_rows')
     system.update((level, tuple(expressions))
                   for level, (_, expressions) in zip(levels, rows))
+    if in_velocities:                   # rows may be in other speeds
+        system['velocity_rows'] = tuple(
+            nested_expression(builder, ref) for ref in rows[1][0])
     return ConstrainedSystem(
         graph=freeze(builder, blocks, system['q'], system['u']),
         geometry=geometry, stabilization=stabilization, **system)
 
 
-def build_kane(builder, given, composite):
+def build_kane(builder, given, composite, in_velocities=False):
     """Fields, kinematics and kinetics of a call in Kane's shape."""
     frame = given['frame']
     if not isinstance(frame, ReferenceFrame):
@@ -119,11 +141,16 @@ def build_kane(builder, given, composite):
     u = lists['u_ind'] + lists['u_dependent']
     check_coordinates(q, u, builder.time)
     kd_eqs = as_residuals(given['kd_eqs'], 'kd_eqs')
-    kinematics = Kinematics(
-        builder, frame, q, u, solve_kinematics(builder, kd_eqs, q, u))
+    rates = solve_kinematics(builder, kd_eqs, q, u)
+    if in_velocities:
+        u, rates = solve_speeds(builder, rates, q, u)
+    kinematics = Kinematics(builder, frame, q, u, rates)
     loads = parse_loads(lists['forcelist'])
     blocks = from_bodies(kinematics, lists['bodies'], loads,
                          given['potential'], composite)
+    if in_velocities:
+        blocks['applied'] = from_bodies(kinematics, (), loads)['Q']
+        check_lagrangian(kinematics, blocks)
     if (given['velocity_constraints'] is not None
             and given['nonholonomic_constraints'] is not None):
         raise ConstraintError(
@@ -179,6 +206,36 @@ def build_lagrange(builder, given):
     ), kinematics, blocks
 
 
+def speeds_of(arguments):
+    """The user's speeds in Kane's shape."""
+    return (as_list(arguments['u_ind'], 'u_ind')
+            + as_list(arguments['u_dependent'], 'u_dependent'))
+
+
+def check_lagrangian(kinematics, blocks):
+    """Raise unless Lagrange's equations of the energy are the equations.
+
+    They are not where velocities were set that the positions do not have,
+    such as those of a body whose rolling was put in by hand.
+    """
+    g = kinematics.builder
+    slopes = gradient(g, blocks['lagrangian'][0][0],
+                      kinematics.u + kinematics.q)
+    count = len(kinematics.u)
+    for momentum, slope, [applied], [known] in zip(
+            slopes[:count], slopes[count:], blocks['applied'], blocks['Q']):
+        force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
+        if not g.same_value(force, known) and not math.isnan(
+                g.shadows[abs(force)] + g.shadows[abs(known)]):
+            raise UnsupportedFeatureError(
+                "The equations of motion of these bodies are not Lagrange's "
+                "equations of their kinetic energy. A velocity was set that "
+                "is not the derivative of a position (rolling put in by "
+                "hand?), or a mass depends on the motion. State every "
+                "velocity in the coordinates and give the constraints as "
+                "rows, or use UdwadiaKalabaMethod.")
+
+
 def potential_of(bodies, choice):
     """The potential energy of bodies that is to be counted."""
     if choice not in (None, 'include', 'ignore'):
@@ -220,6 +277,36 @@ def nonideal(kinematics, forces, u):
             f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
             "Give one generalized force per speed, or a list of loads.")
     return [[read(kinematics.builder, sympify(x))] for x in forces]
+
+
+def add_generalized(kinematics, blocks, forces, u):
+    """Add the generalized forces that were given per speed ``u``.
+
+    Where the system has other speeds ``v``, they are multiplied by
+    ``du/dv``.
+    """
+    forces = as_list(forces, 'generalized_forces')
+    if not forces:
+        return
+    if len(forces) != len(u):
+        raise ValueError(
+            f"`generalized_forces` has {len(forces)} entries for {len(u)} "
+            "speeds. Give one generalized force per speed, 0 where there is "
+            "none.")
+    g = kinematics.builder
+    refs = []
+    for k, force in enumerate(as_residuals(forces, 'generalized_forces')):
+        with located(f'Entry {k} of `generalized_forces`'):
+            refs.append(read(g, force))
+    speeds = [read(g, x) for x in u]
+    for j, by_speed in enumerate(kinematics.by_speed):
+        force = g.sum(g.mul(ref, by_speed(speed))
+                      for ref, speed in zip(refs, speeds))
+        for name in ('Q', 'applied'):
+            blocks[name][j][0] = g.add(blocks[name][j][0], force)
+    if blocks['power']:
+        blocks['power'][0][0] = g.add(blocks['power'][0][0],
+                                      g.dot(refs, speeds))
 
 
 def constraint_rows(kinematics, system, shape):

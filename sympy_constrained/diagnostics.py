@@ -160,6 +160,16 @@ def rank_at(system, sample):
         return len(examine(system, sample, 0).kept)
 
 
+def row_relations(system, sample=None):
+    """Redundant row -> {independent row: coefficient}, where rows hold.
+
+    Of the rows alone; the kinetics may be missing yet.
+    """
+    with mp.workdps(DIGITS):
+        found = [examine(system, sample, seed) for seed in range(POINTS)]
+    return max(found, key=lambda point: len(point.kept)).relations
+
+
 def examine(system, sample, seed):
     """Independent rows and relations at one admissible state."""
     o = len(system.u)

@@ -62,7 +62,7 @@ class EquationsOfMotion:
     multipliers : tuple
         Symbols at the tail of ``unknowns``.
     constraint_names : tuple of str
-        A label for each row of ``A``.
+        A label for each constraint row, holonomic ones first.
 
     """
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from sympy import Derivative
 
-from .errors import KinematicsError, located, raise_problems
+from .errors import (
+    KinematicsError, UnsupportedFeatureError, located, raise_problems)
 from .graph import gradient, read, substitute
 from .graph.linalg import lu_solve
 
-__all__ = ['solve_kinematics']
+__all__ = ['solve_kinematics', 'solve_speeds']
 
 
 def solve_kinematics(builder, equations, q, u):
@@ -94,6 +95,59 @@ def solve_kinematics(builder, equations, q, u):
                 q[i] for i in block])):
             rates[i] = rate
     return [rates[i] for i in range(len(q))]
+
+
+def solve_speeds(builder, rates, q, u):
+    """Invert the kinematics: state everything in the velocities ``q'``.
+
+    Explanation
+    ===========
+
+    A velocity keeps the name of the speed that is equal to it, if there is
+    one; the others are the derivatives of their coordinates. Every other
+    speed is bound to its expression in the velocities, so that what is read
+    from here on is in terms of them.
+
+    Returns
+    =======
+
+    tuple
+        The velocities as SymPy objects, in the order of ``q``.
+    list of references
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If there are fewer or more speeds than coordinates.
+    KinematicsError
+        If the velocities do not determine the speeds.
+
+    """
+    if len(q) != len(u):
+        raise UnsupportedFeatureError(
+            f"The model has {len(q)} coordinates and {len(u)} speeds. This "
+            "method varies a Lagrangian, which needs as many independent "
+            "velocities as coordinates: use coordinates without relations "
+            "among them (angles for a quaternion), with one speed each, or "
+            "UdwadiaKalabaMethod.")
+    speeds = [builder.bound[x] for x in u]
+    named = {ref: x for ref, x in zip(speeds, u)}
+    names = tuple(named.get(rate, x.diff(builder.time))
+                  for x, rate in zip(q, rates))
+    velocities = [builder.input(x, dynamic=True) for x in names]
+    known = substitute(builder, rates, dict.fromkeys(speeds, 0))
+    solution = lu_solve(
+        builder, [gradient(builder, rate, speeds) for rate in rates],
+        [builder.sub(v, x) for v, x in zip(velocities, known)])
+    if solution is None:
+        raise KinematicsError(
+            "The kinematic differential equations cannot be solved for the "
+            "speeds: some of them depend on each other. Give independent "
+            "speeds, e.g. the derivatives of the coordinates.")
+    builder.bound.update(
+        (x, ref) for x, ref in zip(u, solution) if x not in names)
+    return names, velocities
 
 
 def blocks(rows, unknown, slopes):

@@ -160,8 +160,11 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
         assembly.add_power(motion, force)
     resting = substitute(g, [assembly.energy],
                          dict.fromkeys(kinematics.u, 0))[0]
+    kinetic = assembly.energy
     add_potential(assembly, potential)
     blocks = assembly.blocks()
+    blocks['lagrangian'] = [[g.sub(kinetic, read(g, potential))]]
+    blocks['applied'] = [[0] for _ in kinematics.u]
     if resting:                         # something moves by prescription
         blocks['power'] = []
     return blocks
@@ -310,10 +313,6 @@ def from_lagrangian(kinematics, lagrangian, loads):
         ref = read(g, lagrangian)
     slopes = gradient(g, ref, kinematics.u + kinematics.q)
     momenta, forces = slopes[:len(kinematics.u)], slopes[len(kinematics.u):]
-    for j, momentum in enumerate(momenta):
-        for k in range(j, len(momenta)):
-            assembly.M[j][k] = kinematics.by_speed[k](momentum)
-        assembly.Q[j] = g.sub(forces[j], kinematics.bias(momentum))
     for k, (location, vector) in enumerate(loads):
         axes = axes_of_vector(kinematics, vector)
         with located(f'Load {k} at {location}'):
@@ -321,7 +320,14 @@ def from_lagrangian(kinematics, lagrangian, loads):
             force = kinematics.measure(vector, axes)
         assembly.add_force(kinematics.columns(motion), force)
         assembly.add_power(motion, force)
+    applied = [[force] for force in assembly.Q]
+    for j, momentum in enumerate(momenta):
+        for k in range(j, len(momenta)):
+            assembly.M[j][k] = kinematics.by_speed[k](momentum)
+        assembly.Q[j] = g.add(
+            g.sub(forces[j], kinematics.bias(momentum)), assembly.Q[j])
     assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
     explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
     assembly.power = g.sub(assembly.power, explicit)
-    return assembly.blocks()
+    return {**assembly.blocks(), 'lagrangian': [[ref]],
+            'applied': applied}

@@ -147,6 +147,31 @@ class ConstrainedSystem:
                 f'{m} constraint rows, {self.graph.operation_count()} '
                 'operations>')
 
+    def without_velocity_rows(self, rows):
+        """Return a system without some velocity-level rows.
+
+        Parameters
+        ==========
+
+        rows : iterable of int
+            Their numbers among all rows, as in ``constraint_names``.
+
+        """
+        dropped = set(rows)
+        first = len(self.holonomic_rows)
+        kept = [k for k in range(self.counts[2]) if k not in dropped]
+        builder, outputs = self.graph.load()
+        for name in ('velocity', 'velocity_jacobian', 'A', 'b'):
+            outputs[name] = [row for k, row in enumerate(outputs[name])
+                             if k not in dropped]
+        return replace(
+            self, graph=freeze(builder, outputs, self.q, self.u),
+            velocity_rows=tuple(
+                row for k, row in enumerate(self.velocity_rows, first)
+                if k not in dropped),
+            geometry=tuple((kept.index(k), where)
+                           for k, where in self.geometry if k in kept))
+
     def with_constraints(self, holonomic=None, velocity=None,
                          acceleration=None, stabilization=None):
         """Return a system with other constraints and the same kinetics.

@@ -21,7 +21,7 @@ MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
                     'constraints'}
 DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
 SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
-                   'admissible', 'diagnostics', 'methods'}
+                   'admissible', 'vanishing', 'diagnostics', 'methods'}
 
 LAYERS = {
     'errors': set(),
@@ -41,6 +41,7 @@ LAYERS = {
     'contact': MECHANICS | {'system', 'builders'},
     'geometry': BASE | {'graph', 'system'},
     'admissible': {'errors'},
+    'vanishing': {'admissible'},
     'diagnostics': {'errors', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'numeric': {'errors', 'graph', 'equations'},

@@ -1,4 +1,6 @@
-"""The formulations, one file each."""
+"""Methods: from a constrained system to equations of motion."""
+from .hamel import HamelEmbedding
 from .udwadia_kalaba import UdwadiaKalabaMethod
+from .validity import Validity
 
-__all__ = ['UdwadiaKalabaMethod']
+__all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity']

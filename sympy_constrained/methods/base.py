@@ -11,7 +11,7 @@ from sympy.physics.mechanics import (
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
-from ..arguments import arguments_of, bind_arguments
+from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..errors import (
@@ -37,7 +37,10 @@ class ConstrainedMethod(_compat.MethodBase):
     """
 
     #: keyword arguments of ``build_system`` that a method accepts
-    options = ('stabilization', 'potential_energy')
+    options = ('stabilization', 'potential_energy', 'generalized_forces')
+
+    #: whether the method varies a Lagrangian of ``q`` and ``q'``
+    in_velocities = False
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -64,7 +67,12 @@ class ConstrainedMethod(_compat.MethodBase):
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
         self._system = build_system(
-            self._shape, self._arguments, **self._options)
+            self._shape, self._arguments, **self._options,
+            in_velocities=self.in_velocities)
+        self._forget()
+
+    def _forget(self):
+        """Forget what was computed."""
         for cls in type(self).__mro__:
             for name, value in vars(cls).items():
                 if isinstance(value, cached_property):
@@ -253,7 +261,7 @@ class ConstrainedMethod(_compat.MethodBase):
 
     def kindiffdict(self):
         """Dictionary of the ``q'`` in terms of the states."""
-        return dict(zip(self._qdot, self._system.rates))
+        return dict(zip(self._qdot, self.forcing_kin))
 
     def rhs(self, inv_method=None, **kwargs):
         """The rates of the states, shape (n + o, 1), from the solve.
@@ -264,7 +272,7 @@ class ConstrainedMethod(_compat.MethodBase):
         return self.forcing_kin.col_join(self.acceleration)
 
     def __repr__(self):
-        n, o, m = self._system.counts
+        n, o, m = len(self.q), len(self.u), self._system.counts[2]
         return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
                 f'{m} constraint rows>')
 
@@ -326,12 +334,18 @@ class ConstrainedMethod(_compat.MethodBase):
             except Exception:
                 self._arguments = given
                 raise
+        active = Matrix(self._active_forces())
+        return active, Matrix(-self.eom - active)
+
+    def _active_forces(self):
+        """Applied and constraint forces, one per speed."""
         potential = potential_of(
             self.system.bodies, self._options.get('potential_energy')
             or 'ignore')
-        active = Matrix(applied_forces(self.system, potential)
-                        + self.constraint_forces)
-        return active, Matrix(-self.eom - active)
+        given = as_list(self._options.get('generalized_forces'),
+                        'generalized_forces')
+        return (applied_forces(self.system, potential)
+                + column(given or [0]*len(self.u)) + self.constraint_forces)
 
     def form_lagranges_equations(self):
         """Return :attr:`eom`."""
@@ -449,13 +463,13 @@ class ConstrainedMethod(_compat.MethodBase):
         what collocation and index-1 solvers take.
         """
         equations = self.equations_of_motion
-        return (self._qdot - self._system.rates).col_join(
+        return (self._qdot - self.forcing_kin).col_join(
             self._linear_residual(equations.graph, 'W', 'r',
                                   equations.unknowns))
 
     def to_symbolic_system(self):
         """SymPy's ``SymbolicSystem`` with the explicit right-hand side."""
-        n, o, _ = self.system.counts
+        n, o = len(self.q), len(self.u)
         return SymbolicSystem(
             self.states, self.rhs(), coord_idxs=tuple(range(n)),
             speed_idxs=tuple(range(n, n + o)), bodies=self.bodies or None,

@@ -44,14 +44,7 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         list(range(o)), [o + k for k in rows])
     empty = Matrix()
     f_4 = action*lam if rows else zeros(o, 1)
-    known = {*system.specifieds}
-    r = sorted((x for x in known if not x.is_Derivative), key=str)
-    rates = sorted(str(x) for x in known if x.is_Derivative)
-    if rates:
-        raise UnsupportedFeatureError(
-            f"The equations contain {', '.join(rates)}, the derivative of a "
-            "specified input. SymPy's Linearizer does not treat them; "
-            "declare the derivative as an input of its own.")
+    r = inputs_of(system)
     return Linearizer(
         method._qdot, -system.rates, system.M*method._udot,
         -(system.Q + system.graph.sympy('C')), f_4,
@@ -63,3 +56,37 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         method.q, method.u, given['q_ind'], given['q_dep'],
         given['qd_ind'], given['qd_dep'], r, lam if rows else None,
         linear_solver=linear_solver)
+
+
+def embedded_linearizer(method, q_ind, q_dep, linear_solver):
+    """The ``Linearizer`` of equations whose speeds are all independent."""
+    system = method.system
+    if q_dep is None:
+        q_dep = method.q_dependent if system.holonomic_rows else ()
+    q_dep = list(q_dep)
+    if q_ind is None:
+        q_ind = [x for x in system.q if x not in q_dep]
+    if len(q_dep) != len(system.holonomic_rows):
+        raise ConstraintError(
+            f"There are {len(system.holonomic_rows)} holonomic rows and "
+            f"{len(q_dep)} dependent coordinates. Pass `q_ind` and `q_dep` "
+            "with one dependent coordinate for each holonomic row.")
+    empty = Matrix()
+    return Linearizer(
+        method._qdot, -method.forcing_kin, method.mass_matrix*method._udot,
+        -method.forcing, zeros(len(method.u), 1),
+        method.holonomic_constraints if q_dep else empty, empty, empty,
+        method.q, method.u, q_ind, q_dep, method.u, [], inputs_of(system),
+        None, linear_solver=linear_solver)
+
+
+def inputs_of(system):
+    """The specified inputs, which must not be differentiated."""
+    known = {*system.specifieds}
+    rates = sorted(str(x) for x in known if x.is_Derivative)
+    if rates:
+        raise UnsupportedFeatureError(
+            f"The equations contain {', '.join(rates)}, the derivative of a "
+            "specified input. SymPy's Linearizer does not treat them; "
+            "declare the derivative as an input of its own.")
+    return sorted(known, key=str)

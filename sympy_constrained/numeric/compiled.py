@@ -187,7 +187,8 @@ class CompiledEquations:
         if len(names) < velocity:
             names = [f'row {i}' for i in range(velocity)]
         return (*names[:holonomic],
-                *(f'rate of {name}' for name in names[:holonomic]),
+                *(f'rate of {name}'
+                  for name in names[:min(holonomic, velocity)]),
                 *names[holonomic:velocity])
 
     def has(self, output) -> bool:

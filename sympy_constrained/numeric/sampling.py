@@ -84,10 +84,7 @@ def _beside(x, amount, i):
 
 def equation_labels(equations):
     """Names of the rows of ``W`` and of its unknowns."""
-    size, names = len(equations.unknowns), equations.constraint_names
-    motion = size - len(names)
-    if motion == len(equations.u):
-        rows = [f'dynamic equation {i}' for i in range(motion)] + list(names)
-    else:
-        rows = [f'equation {i}' for i in range(size)]
-    return rows, list(map(str, equations.unknowns))
+    size, rows = len(equations.unknowns), len(equations.multipliers)
+    names = [f'dynamic equation {i}' for i in range(size - rows)]
+    names += equations.constraint_names[:rows]
+    return names, list(map(str, equations.unknowns))

@@ -1,0 +1,55 @@
+"""Whether Hamel's embedding is right for one choice of coordinates."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ['Validity']
+
+FAULTS = {
+    'curvature': 'curvature of the constraints',
+    'neglected row': 'the neglected equations of the dependent coordinates',
+    'singular': 'the rows do not determine these velocities',
+    'nonlinear': 'the rows are not linear in these velocities'}
+
+
+@dataclass(frozen=True)
+class Validity:
+    """What is known of an embedding with these dependent coordinates.
+
+    Attributes
+    ==========
+
+    q_dependent : tuple
+    holds : bool or None
+        Whether Hamel's equations are right; None if it was not decided: the
+        discrepancy vanishes at all states that were tried, and that it does
+        so everywhere was not proved.
+    faults : tuple of str
+        What is wrong: ``'curvature'``, ``'neglected row'``, or both. Two
+        faults may also cancel; then ``holds`` is True and both are named.
+        ``'singular'`` or ``'nonlinear'`` if there are no equations.
+    discrepancy : tuple of float or None
+        ``E`` at ``state``, where it is not zero.
+    state : dict or None
+
+    """
+
+    q_dependent: tuple
+    holds: bool | None
+    faults: tuple = ()
+    discrepancy: tuple | None = None
+    state: dict | None = None
+
+    def __str__(self):
+        names = ', '.join(map(str, self.q_dependent)) or 'nothing'
+        reasons = ' and '.join(FAULTS[fault] for fault in self.faults)
+        if self.holds is None:
+            verdict = 'not decided'
+        elif not self.holds:
+            return f'{names} dependent: wrong, because of {reasons}' if (
+                self.discrepancy) else f'{names} dependent: {reasons}'
+        elif self.faults:
+            return f'{names} dependent: right, {reasons} cancel'
+        else:
+            verdict = 'right'
+        return f'{names} dependent: {verdict}'

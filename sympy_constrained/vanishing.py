@@ -1,0 +1,128 @@
+"""Whether expressions vanish where the constraints hold.
+
+Asked in this order: are they zero on the graph, that is, identically? Do they
+differ from zero at states that satisfy the constraints? Can they be proved to
+vanish by the holonomic constraints? If nothing answers, the answer is None.
+"""
+from __future__ import annotations
+
+from random import Random
+
+from mpmath import mp
+from sympy import Dummy, Poly, PolynomialError, cos, reduced, sin, together
+
+from .admissible import DIGITS, admissible_values, has_floats, stand_ins
+
+__all__ = ['vanishing', 'Vanishing', 'states_of', 'values_at']
+
+POINTS = 4
+# Relative sizes that count as zero, for exact and for inexact dimensions.
+ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
+# A proof is tried up to so many operations and symbols.
+OPERATIONS, SYMBOLS = 400, 24
+
+
+class Vanishing:
+    """An answer: ``holds`` is True, False or None.
+
+    If it is False, ``state`` is where it fails and ``values`` are what the
+    expressions are there.
+    """
+
+    def __init__(self, holds, state=None, values=None):
+        self.holds, self.state, self.values = holds, state, values
+
+    def __repr__(self):
+        return f'<Vanishing: {self.holds}>'
+
+
+def vanishing(system, graph, name, scale=(), sample=None, states=None):
+    """Return whether an output of a graph vanishes on the constraints.
+
+    Parameters
+    ==========
+
+    system : ConstrainedSystem
+    graph : Graph
+        Of the same inputs as the system; others get random values.
+    name : str
+        The output in question.
+    scale : iterable of str
+        Outputs whose size tells what is rounding.
+    sample : dict, optional
+        See :func:`.admissible_values`.
+    states : list of dict, optional
+        From :func:`states_of`; made here if not given.
+
+    Returns
+    =======
+
+    Vanishing
+
+    """
+    if not any(map(any, graph.pattern(name))):
+        return Vanishing(True)
+    small = INEXACT if has_floats(system, sample) else ROUNDING
+    for values in states or states_of(system, sample):
+        found = values_at(system, graph, values, (name, *scale))
+        size = max([mp.mpf(1), *(abs(x) for rows in found.values()
+                                 for row in rows for x in row)])
+        if any(abs(x) > small*size for row in found[name] for x in row):
+            return Vanishing(False, values, found[name])
+    return Vanishing(proved(system, graph, name) or None)
+
+
+def states_of(system, sample=None, count=POINTS):
+    """Some states that satisfy the constraints, at high precision."""
+    return [admissible_values(system, sample, seed) for seed in range(count)]
+
+
+def values_at(system, graph, values, names):
+    """Outputs of a graph at a state; what the state lacks is random."""
+    random = Random('others')
+    more = {x: mp.mpf(random.randint(1, 10**9))/10**9
+            for x in graph.inputs if x not in values}
+    with mp.workdps(DIGITS):
+        return graph.evaluate({**values, **more}, names, mp,
+                              stand_ins(system))
+
+
+def proved(system, graph, name):
+    """Whether the numerators are in the ideal of the constraints.
+
+    Sines and cosines are symbols with the relation of the circle. What is
+    no rational function of symbols is not proved.
+    """
+    if graph.operation_count((name,)) > OPERATIONS:
+        return False
+    rows = list(system.graph.sympy('holonomic'))
+    expressions = [x for x in graph.sympy(name) if x != 0]
+    names, circles = {}, []
+
+    def plain(x):
+        """``x`` with dummies for all that is no rational operation."""
+        if x.is_Rational:
+            return x
+        if x.is_Add or x.is_Mul or (x.is_Pow and x.exp.is_Integer):
+            return x.func(*map(plain, x.args))
+        if isinstance(x, (sin, cos)) and x not in names:
+            s, c = names[sin(x.args[0])], names[cos(x.args[0])] = (
+                Dummy('s'), Dummy('c'))
+            circles.append(s**2 + c**2 - 1)
+        return names.setdefault(x, Dummy('x'))
+
+    try:
+        expressions = [together(plain(x)).as_numer_denom()[0]
+                       for x in expressions]
+        relations = [together(plain(x)).as_numer_denom()[0]
+                     for x in rows] + circles
+        if len(names) > SYMBOLS:
+            return False
+        if not relations:
+            return all(x.expand() == 0 for x in expressions)
+        gens = sorted(names.values(), key=lambda x: x.dummy_index)
+        relations = [Poly(x, *gens) for x in relations]
+        return all(reduced(Poly(x, *gens), relations)[1] == 0
+                   for x in expressions)
+    except PolynomialError:
+        return False
