@@ -14,13 +14,16 @@ from .errors import (
     KinematicsError, MissingIngredientError, NotFiniteError,
     RedundantConstraintsError, SimulationError, SingularEquationsError,
     UnsupportedFeatureError)
-from .methods import HamelEmbedding, UdwadiaKalabaMethod, Validity
+from .methods import (
+    HamelEmbedding, Quantity, RouthMethod, UdwadiaKalabaMethod, VaccoMethod,
+    Validity)
 from .system import ConstrainedSystem
 
 __version__ = '0.1.0'
 
 __all__ = [
-    'UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
+    'UdwadiaKalabaMethod', 'HamelEmbedding', 'RouthMethod', 'VaccoMethod',
+    'Validity', 'Quantity',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
     'ConstrainedDynamicsError', 'ConstraintError',

@@ -63,6 +63,11 @@ class EquationsOfMotion:
         Symbols at the tail of ``unknowns``.
     constraint_names : tuple of str
         A label for each constraint row, holonomic ones first.
+    inconsistent : 'error' or 'least-squares'
+        What contradicting redundant rows are.
+    when_singular, when_incomplete : str
+        What to tell the user if ``W`` is singular at a state, or if initial
+        values are missing, beyond the usual.
 
     """
 
@@ -74,6 +79,8 @@ class EquationsOfMotion:
     multipliers: tuple
     constraint_names: tuple
     inconsistent: str = 'error'
+    when_singular: str = ''
+    when_incomplete: str = ''
 
     @property
     def t(self):

@@ -1,6 +1,10 @@
 """Methods: from a constrained system to equations of motion."""
 from .hamel import HamelEmbedding
+from .lagrangian import Quantity
+from .routh import RouthMethod
 from .udwadia_kalaba import UdwadiaKalabaMethod
+from .vacco import VaccoMethod
 from .validity import Validity
 
-__all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity']
+__all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
+           'RouthMethod', 'VaccoMethod', 'Quantity']

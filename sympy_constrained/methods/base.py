@@ -14,8 +14,10 @@ from .. import _compat
 from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
+from ..diagnostics import constraint_report, row_relations
 from ..errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
 from ..graph import Graph
 from .linearization import linearizer
 
@@ -41,6 +43,7 @@ class ConstrainedMethod(_compat.MethodBase):
 
     #: whether the method varies a Lagrangian of ``q`` and ``q'``
     in_velocities = False
+    _sample = None
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -69,6 +72,8 @@ class ConstrainedMethod(_compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self.in_velocities)
+        if self.in_velocities and self._shape == 'kane':
+            self._system = without_repetitions(self._system, self._sample)
         self._forget()
 
     def _forget(self):
@@ -146,6 +151,39 @@ class ConstrainedMethod(_compat.MethodBase):
     @abstractmethod
     def _solve(self):
         """Return a graph with ``acceleration``, ``M`` and ``forcing``."""
+
+    # -- what the constraints are ----------------------------------------
+
+    @cached_property
+    def _report(self):
+        """Rank of the rows, and states at which they hold."""
+        return constraint_report(self.system, self._sample)
+
+    @property
+    def independent_rows(self):
+        """Numbers of rows of ``A`` that span all, where they hold."""
+        if not self._system.counts[2]:
+            return []
+        return list(self._report.independent_rows)
+
+    def _check_velocity_level(self, what):
+        """Raise if there are constraints at acceleration level."""
+        if self._system.acceleration_rows:
+            raise UnsupportedFeatureError(
+                "There are constraints at acceleration level, and "
+                f"{type(self).__name__} {what} constraints on velocities. "
+                "Give their integrals, or use UdwadiaKalabaMethod.")
+
+    def _check_independent(self, reason):
+        """Raise if rows are redundant where they hold."""
+        rows = self._system.counts[2] and self._report.redundant_rows
+        if rows:
+            names = self._system.constraint_names
+            raise RedundantConstraintsError(
+                f"{', '.join(names[k] for k in rows)} follows from the other "
+                f"rows where the constraints hold, and {reason}. Leave the "
+                "redundant rows out, or use UdwadiaKalabaMethod, which takes "
+                "them.", rows=rows)
 
     # -- SymPy's vocabulary ----------------------------------------------
 
@@ -388,12 +426,15 @@ class ConstrainedMethod(_compat.MethodBase):
     @cached_property
     def lam_vec(self):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
-        m = self._system.counts[2]
-        name = 'lam'
+        return self._fresh_symbols('lam', self._system.counts[2])
+
+    def _fresh_symbols(self, name, count):
+        """A column of functions of time whose names are not in use."""
         taken = symbols_in_use(self._system)
-        while any(f'{name}{k}' in taken for k in range(1, m + 1)):
+        while any(f'{name}{k}' in taken for k in range(1, count + 1)):
             name += '_'
-        return column(dynamicsymbols(f'{name}1:{m + 1}') if m else ())
+        return column(
+            dynamicsymbols(f'{name}1:{count + 1}') if count else ())
 
     @property
     def lam_coeffs(self):
@@ -425,13 +466,17 @@ class ConstrainedMethod(_compat.MethodBase):
         points = [op_point] if isinstance(op_point, dict) else op_point or []
         values = {k: v for point in points for k, v in point.items()}
         moving = {k: v for k, v in values.items() if k.is_Derivative}
-        found = self.multipliers.subs(moving).subs(values)
+        found = self._solved_for().subs(moving).subs(values)
         if sol_type == 'Matrix':
             return Matrix(found)
         if sol_type == 'dict':
             return dict(zip(self.lam_vec, found))
         raise ValueError(
             f"`sol_type` is {sol_type!r}. Choose 'dict' or 'Matrix'.")
+
+    def _solved_for(self):
+        """What ``lam_vec`` is, as functions of the states."""
+        return self.multipliers
 
     def constraint_loads(self):
         """Reaction loads of the rows that were given geometrically.
@@ -504,6 +549,20 @@ class ConstrainedMethod(_compat.MethodBase):
         made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
                                   linear_solver)
         return made.linearize(**kwargs) + (made.r,)
+
+
+def without_repetitions(system, sample):
+    """A system without velocity rows that repeat holonomic ones.
+
+    ``KanesMethod`` asks for them. The builder sees most of them; this also
+    sees those that are written in another way.
+    """
+    count = len(system.holonomic_rows)
+    if not count or not system.velocity_rows:
+        return system
+    return system.without_velocity_rows(
+        k for k, used in row_relations(system, sample).items()
+        if k >= count and max(used, default=count) < count)
 
 
 def column(entries):

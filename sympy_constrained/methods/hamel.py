@@ -11,7 +11,6 @@ from sympy.physics.mechanics import KanesMethod
 
 from ..admissible import DIGITS, evaluated, norm, orthonormal_rows
 from ..arguments import arguments_of, as_list, shape_of
-from ..diagnostics import constraint_report, row_relations
 from ..equations import EquationsOfMotion
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
@@ -168,20 +167,6 @@ class HamelEmbedding(ConstrainedMethod):
         super().__init__(*args, **kwargs)
         self._dependent                 # complains at once
 
-    def _build(self):
-        """Leave out velocity rows that repeat holonomic ones.
-
-        ``KanesMethod`` asks for them; the builder sees most of them, this
-        also those that are written in another way.
-        """
-        super()._build()
-        system = self._system
-        count = len(system.holonomic_rows)
-        if self._shape == 'kane' and count and system.velocity_rows:
-            self._system = system.without_velocity_rows(
-                k for k, used in row_relations(system, self._sample).items()
-                if k >= count and max(used, default=count) < count)
-
     @classmethod
     def from_method(cls, method, *, q_dependent=None, **options):
         """Return the embedding for the model of another method object.
@@ -225,11 +210,7 @@ class HamelEmbedding(ConstrainedMethod):
     def _dependent(self):
         """Positions of the dependent coordinates in ``q``."""
         system = self._system
-        if system.acceleration_rows:
-            raise UnsupportedFeatureError(
-                "There are constraints at acceleration level, which cannot "
-                "be embedded in an energy of velocities. Give their "
-                "integrals, or use UdwadiaKalabaMethod.")
+        self._check_velocity_level('embeds')
         count = system.graph.outputs['velocity'][0]
         named = self._named
         if named is None:
@@ -241,10 +222,10 @@ class HamelEmbedding(ConstrainedMethod):
         known = ', '.join(map(str, system.q))
         if count and not named:
             raise MissingIngredientError(
-                f"The model has {count} constraint rows, and no dependent "
-                "coordinates were named. Whether Hamel's equations are right "
-                "depends on the choice, so it is yours: pass "
-                f"`q_dependent=[...]` with {count} of {known}. "
+                f"The constraint rows of the model ({count}) need as many "
+                "dependent coordinates, and none were named. Whether Hamel's "
+                "equations are right depends on the choice, so it is yours: "
+                f"pass `q_dependent=[...]` with {count} of {known}. "
                 "`valid_partitions()` of any choice tells about all.")
         for k, x in enumerate(named):
             if x not in system.q or x in named[:k]:
@@ -268,11 +249,6 @@ class HamelEmbedding(ConstrainedMethod):
                 "constraints relate to others in `q_dependent`.")
         return positions
 
-    @cached_property
-    def _report(self):
-        """Rank of the rows, and states at which they hold."""
-        return constraint_report(self._system, self._sample)
-
     def _columns(self, values):
         """Columns of the constraint matrix at a state."""
         rows = evaluated(self._system, values, ('velocity_jacobian',))
@@ -280,19 +256,12 @@ class HamelEmbedding(ConstrainedMethod):
 
     def _check_regular(self):
         """Raise unless the rows determine the dependent velocities."""
-        system, report = self._system, self._report
-        if report.redundant_rows:
-            rows = report.redundant_rows
-            names = system.constraint_names
-            raise RedundantConstraintsError(
-                f"{', '.join(names[k] for k in rows)} follows from the other "
-                "rows where the constraints hold, and an embedding "
-                "eliminates one velocity for each row. Leave the redundant "
-                "rows out, or use UdwadiaKalabaMethod, which takes them.",
-                rows=rows)
+        system = self._system
+        self._check_independent(
+            'an embedding eliminates one velocity for each row')
         with mp.workdps(DIGITS):
             works = ()
-            for values in report.points:
+            for values in self._report.points:
                 columns = self._columns(values)
                 basis, _ = orthonormal_rows(
                     [columns[i] for i in self._dependent], INDEPENDENT,
@@ -460,7 +429,9 @@ class HamelEmbedding(ConstrainedMethod):
     def voronets_equations_of_motion(self):
         """The corrected equations as :class:`.EquationsOfMotion`.
 
-        With the multipliers of the rows: ``A1^T*lam = (M*q'' - F)_1``.
+        With the multipliers of the rows: ``A1^T*lam = (M*q'' - F)_1``. The
+        generalized constraint forces of its independent speeds are zero;
+        those of all coordinates are :attr:`constraint_forces`.
         """
         return self._as_equations('Psi_true', 'H', tuple(self.lam_vec))
 

@@ -263,13 +263,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         except MissingIngredientError:
             return None
 
-    @property
-    def independent_rows(self):
-        """Numbers of rows of ``A`` that span all, where they hold."""
-        if not self._system.counts[2]:
-            return []
-        return list(self._report.independent_rows)
-
     def constraint_rank(self, sample=None):
         """Rank of ``A`` where the constraints hold.
 

@@ -11,8 +11,10 @@ from .compiled import CompiledEquations, compile_equations
 from .initial import consistent_state
 from .simulate import simulate
 from .trajectory import Event, RankChange, Reason, Trajectory
+from .vakonomic import Matching, boundary_value, matching_multipliers
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
     'Trajectory', 'Reason', 'Event', 'RankChange',
+    'matching_multipliers', 'Matching', 'boundary_value',
 ]

@@ -56,7 +56,8 @@ class Evaluator:
                 f"{', '.join(map(repr, BACKENDS))}.")
         self.equations = equations
         self.backend = backend
-        self.states = Names(equations.states, 'state')
+        self.states = Names(equations.states, 'state',
+                            equations.when_incomplete)
         self.constants = Names(equations.constants, 'constant')
         self.inputs = Inputs.match(equations.specifieds, inputs, equations.t,
                                    self.constants)

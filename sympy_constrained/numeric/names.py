@@ -70,12 +70,15 @@ class Names:
     objects : iterable of SymPy objects
     kind : str
         What they are, in the singular, for messages: ``'state'``.
+    hint : str
+        What to say beside that values are missing.
 
     """
 
-    def __init__(self, objects, kind: str):
+    def __init__(self, objects, kind: str, hint: str = ''):
         self.objects = tuple(objects)
         self.kind = kind
+        self.hint = hint
         self.labels = tuple(map(label, self.objects))
         self._positions = {item: i for i, item in enumerate(self.objects)}
 
@@ -181,7 +184,8 @@ class Names:
         if missing:
             problems.append(f"no value for {', '.join(missing)}")
         if problems:
-            raise ValueError(f"`{argument}`: {'; '.join(problems)}.")
+            hint = f' {self.hint}' if missing and self.hint else ''
+            raise ValueError(f"`{argument}`: {'; '.join(problems)}.{hint}")
         return np.array(result, dtype=float)
 
     def _sequence(self, values, argument):
@@ -197,5 +201,6 @@ class Names:
         if result.shape != (len(self),):
             raise ValueError(
                 f"`{argument}` has {result.size} values for {len(self)} "
-                f"{self.kind}s ({', '.join(self.labels)}).")
+                f"{self.kind}s ({', '.join(self.labels)})."
+                + (f' {self.hint}' if self.hint else ''))
         return result

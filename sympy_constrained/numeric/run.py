@@ -25,6 +25,11 @@ OFF = 1e-8
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 
+USUALLY = (
+    "This usually means (a) a configuration where constraints lose rank, "
+    "(b) a massless direction, or (c) quasi-velocities that are not "
+    "independent here.")
+
 TROUBLE = (SingularEquationsError, NotFiniteError)
 
 
@@ -225,10 +230,8 @@ class Run:
         if isinstance(self.trouble, SingularEquationsError):
             return self.stopped(
                 Reason.SINGULAR, "the equations became singular (reciprocal "
-                f"condition {self.trouble.condition:.0e}). This usually means "
-                "(a) a configuration where constraints lose rank, (b) a "
-                "massless direction, or (c) quasi-velocities that are not "
-                "independent here.")
+                f"condition {self.trouble.condition:.0e}). "
+                f"{self.compiled.equations.when_singular or USUALLY}")
         if self.trouble is not None:
             return self.stopped(Reason.NOT_FINITE, str(self.trouble))
         return self.stopped(

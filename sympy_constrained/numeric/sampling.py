@@ -63,9 +63,16 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in states]
     rows, columns = equation_labels(compiled.equations)
-    return LinearSolver.decide(
-        matrices, magnitudes, compiled.motion, rows, columns,
-        compiled.equations.inconsistent)
+    try:
+        return LinearSolver.decide(
+            matrices, magnitudes, compiled.motion, rows, columns,
+            compiled.equations.inconsistent)
+    except SingularEquationsError as error:
+        reason = compiled.equations.when_singular
+        if not reason:
+            raise
+        raise SingularEquationsError(
+            f'{error} {reason}', **vars(error)) from error
 
 
 def _magnitude(compiled, t, x, p):
@@ -84,7 +91,7 @@ def _beside(x, amount, i):
 
 def equation_labels(equations):
     """Names of the rows of ``W`` and of its unknowns."""
-    size, rows = len(equations.unknowns), len(equations.multipliers)
-    names = [f'dynamic equation {i}' for i in range(size - rows)]
+    rows = len(equations.unknowns) - len(equations.u)
+    names = [f'dynamic equation {i}' for i in range(len(equations.u))]
     names += equations.constraint_names[:rows]
     return names, list(map(str, equations.unknowns))

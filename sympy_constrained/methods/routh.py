@@ -1,0 +1,199 @@
+"""Routh's equations: multipliers as reactions."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from sympy.physics.mechanics import KanesMethod
+
+from ..equations import EquationsOfMotion
+from ..errors import MissingIngredientError
+from ..graph import Graph
+from ..graph.linalg import FullRankFactorization, lu_solve
+from .base import column
+from .lagrangian import LagrangianMethod
+
+__all__ = ['RouthMethod']
+
+
+@KanesMethod.register
+class RouthMethod(LagrangianMethod):
+    r"""Lagrange's equations with multipliers of holonomic and other rows.
+
+    Explanation
+    ===========
+
+    .. math::
+
+       \mathcal E(L) = Q + A^T\lambda, \qquad
+       \mathcal E_i = \frac{d}{dt}\frac{\partial}{\partial\dot q_i}
+       - \frac{\partial}{\partial q_i}, \qquad
+       A = \frac{\partial g}{\partial\dot q} \qquad (7), (21)
+
+    for velocity-level constraints :math:`g(q, \dot q, t) = 0`, into which
+    holonomic ones enter by their derivatives. Virtual displacements satisfy
+    :math:`A\,\delta q = 0`, also for constraints nonlinear in the velocities
+    (Appell and Chetaev, (19)), and the multipliers are reactions [1]_. This
+    is what rolling bodies and blades do; :class:`.VaccoMethod` has the
+    motion that is stationary among the curves that satisfy the constraints.
+
+    The blocks are those of ``LagrangesMethod``, with one sign: ``eom``
+    vanishes with the multipliers that ``rhs()`` and ``solve_multipliers``
+    return, in ``Q_c = A^T*lam``.
+
+    Examples
+    ========
+
+    A skate on an inclined plane:
+
+    >>> from sympy import cos, sin, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import RouthMethod
+    >>> m, J, g = symbols('m J g')
+    >>> x, y, phi = dynamicsymbols('x y phi')
+    >>> vx, vy, w = x.diff(), y.diff(), phi.diff()
+    >>> L = m*(vx**2 + vy**2)/2 + J*w**2/2 + m*g*x
+    >>> skate = RouthMethod(L, [x, y, phi],
+    ...                     nonhol_coneqs=[vx*sin(phi) - vy*cos(phi)])
+    >>> skate.eom
+    Matrix([
+    [-g*m + m*Derivative(x(t), (t, 2)) - lam1(t)*sin(phi(t))],
+    [       m*Derivative(y(t), (t, 2)) + lam1(t)*cos(phi(t))],
+    [                           J*Derivative(phi(t), (t, 2))]])
+    >>> skate.conserved_quantities()[phi]
+    J*Derivative(phi(t), t)
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
+        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
+        keyword.
+    generalized_forces : iterable of Expr, optional
+        Forces beside those of the loads, one per coordinate (Lagrange's
+        shape) or speed (Kane's).
+    multipliers : str or iterable, optional
+        Names or functions of time, one for each row; ``lam1, lam2, ...`` by
+        default.
+    potential_energy : 'include' or 'ignore', optional
+        In Kane's shape, whether the potential energy of the bodies counts.
+    sample : dict, optional
+        Numbers near the motion that is meant; see
+        :func:`.admissible_values`.
+
+    References
+    ==========
+
+    .. [1] G. T. Ding, "Two ways to introduce undetermined multipliers to
+       constrained mechanical systems," Mechanics in Engineering 38 (2016)
+       83-86.
+
+    """
+
+    @property
+    def mu_vec(self):
+        """Multipliers that are states: none, shape (0, 1)."""
+        return column(())
+
+    @property
+    def lam_vec(self):
+        """Symbols of the multipliers, functions of time, shape (m, 1)."""
+        return self._multiplier_symbols
+
+    @cached_property
+    def equations_of_motion(self):
+        """``[[M, -A^T], [A, 0]]*[u'; lam] = [F; b]`` with ``q'`` above."""
+        system = self.system
+        n, o, m = system.counts
+        g, out = system.graph.load()
+        W = [row + [-a[j] for a in out['A']] for j, row in enumerate(out['M'])]
+        W += [row + [0]*m for row in out['A']]
+        shapes = system.graph.outputs
+        graph = Graph.freeze(g, {
+            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
+            'W': (W, o + m), 'r': (out['Q'] + out['b'], 1)})
+        lam = tuple(self.lam_vec)
+        return EquationsOfMotion(
+            graph, system.q, system.u, system.q + system.u,
+            tuple(x.diff(system.t) for x in system.u) + lam, lam,
+            system.constraint_names)
+
+    def form_rouths_equations(self):
+        """Return :attr:`eom`, ``E(L) - Q - A^T*lam``, shape (n, 1)."""
+        return self.eom
+
+    def _solve(self):
+        """Elimination of the block system with the independent rows.
+
+        Of the multipliers of redundant rows those of least norm are taken.
+        """
+        rows = self.independent_rows
+        g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
+        M, F = out['M'], [out['A'][k] for k in rows]
+        k, n = len(F), len(M)
+        matrix = [row + [-a[j] for a in F] for j, row in enumerate(M)]
+        matrix += [row + [0]*k for row in F]
+        z = lu_solve(g, matrix, [x for x, in out['Q']] + [
+            out['b'][i][0] for i in rows])
+        if z is None:
+            raise MissingIngredientError(
+                "The mass matrix and the constraints do not determine the "
+                "accelerations. Give every direction a mass or a constraint.")
+        lam = z[n:]
+        force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
+        if k < len(out['A']):
+            lam = FullRankFactorization(g, out['A'], F).spread(lam)
+        return Graph.freeze(g, {'M': (M, n), **{
+            name: ([[x] for x in refs], 1) for name, refs in (
+                ('acceleration', z[:n]), ('multipliers', lam),
+                ('constraint_forces', force), ('forcing', [
+                    g.add(x, y) for (x,), y in zip(out['Q'], force)]))}})
+
+    def rhs(self, inv_method=None, **kwargs):
+        """``[q'; u'; lam]``, shape (2n + m, 1), as in ``LagrangesMethod``.
+
+        ``inv_method`` is accepted for SymPy's sake and not used.
+        """
+        return self.forcing_kin.col_join(self.acceleration).col_join(
+            self.multipliers)
+
+    @cached_property
+    def constraint_term(self):
+        """``-A^T*lam``, as in ``eom``, shape (n, 1)."""
+        return -self._system.A.T*self.lam_vec
+
+    def _quantity_rate(self, name, reactions):
+        rate = self._varied.sympy(name)
+        if not self._system.counts[2]:
+            return rate
+        if reactions == 'reactions':
+            return rate - self.constraint_term
+        slip = self._slip
+        return rate + slip.T*self.lam_vec
+
+    @cached_property
+    def _slip(self):
+        """``A*q'`` where the constraints hold, shape (m, 1).
+
+        ``A*q' - g``, which is zero for rows homogeneous of degree one.
+        """
+        g, out = self.system.graph.load(None, ('A', 'velocity'))
+        u = [g.input(x, dynamic=True) for x in self._system.u]
+        return Graph.freeze(g, {'slip': ([
+            [g.sub(g.dot(row, u), x)] for row, (x,) in zip(
+                out['A'], out['velocity'])], 1)}).sympy('slip')
+
+    def _work(self, slip):
+        return (slip.T*self.lam_vec)[0] if self._system.counts[2] else 0
+
+    @cached_property
+    def maggi_equations(self):
+        """``B^T*(E(L) - Q)``, without multipliers, shape (n - rank, 1)."""
+        g, out, columns = self._with_basis(
+            self.equations_of_motion.graph, ('M', 'Q'))
+        z = [g.input(x.diff(self._system.t), dynamic=True)
+             for x in self._system.u]
+        rows = [g.sub(g.dot(row, z), x) for row, (x,) in zip(
+            out['M'], out['Q'])]
+        return Graph.freeze(g, {'maggi': (
+            [[g.dot(c, rows)] for c in columns], 1)}).sympy('maggi')

@@ -1,0 +1,368 @@
+"""Vakonomic equations: multipliers as part of the Lagrangian."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from sympy.physics.mechanics import KanesMethod
+
+from ..equations import EquationsOfMotion
+from ..errors import (
+    MissingIngredientError, UnsupportedFeatureError)
+from ..graph import Graph, gradient, jacobian, substitute, time_derivative
+from ..graph.linalg import lu_solve
+from ..vanishing import vanishing
+from .lagrangian import LagrangianMethod
+from .routh import RouthMethod
+
+__all__ = ['VaccoMethod']
+
+
+@KanesMethod.register
+class VaccoMethod(LagrangianMethod):
+    r"""Vakonomic motion, stationary among all curves on the constraints.
+
+    Explanation
+    ===========
+
+    The action of :math:`L` is stationary among the curves that satisfy
+    :math:`g(q, \dot q, t) = 0`. With :math:`L' = L + \mu^T g`
+
+    .. math::
+
+       \mathcal E(L') = Q \quad\Leftrightarrow\quad
+       \mathcal E(L) + A^T\dot\mu + \Gamma\mu = Q, \qquad
+       \Gamma_{i\sigma} = \mathcal E_i(g_\sigma), \qquad (26)
+
+    which [1]_ calls Vacco equations; the common name is vakonomic
+    (V. V. Kozlov), also variational nonholonomic. The multipliers are
+    states: their initial values are free data of the problem, in general
+    with another motion for each choice, and must be given. With
+    :math:`W = \partial^2 L'/\partial\dot q^2`
+
+    .. math::
+
+       \begin{bmatrix} W & A^T \\ A & 0 \end{bmatrix}
+       \begin{bmatrix} \ddot q \\ \dot\mu \end{bmatrix} =
+       \begin{bmatrix} \partial L'/\partial q - (\partial L'/\partial\dot q
+       )^{\cdot}|_{\ddot q = \dot\mu = 0} + Q \\ b \end{bmatrix}.
+       \qquad \text{(V)}
+
+    **This is not how a coin rolls.** Rolling bodies and blades obey
+    :class:`.RouthMethod`. Vakonomic equations are those of optimal control
+    and of sub-Riemannian geometry. For holonomic constraints the two agree.
+
+    Forces :math:`Q` without a potential enter as they stand in (26). That is
+    a convention: there is no extremum then.
+
+    Examples
+    ========
+
+    A skate on an inclined plane:
+
+    >>> from sympy import cos, sin, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import VaccoMethod
+    >>> m, J, g = symbols('m J g')
+    >>> x, y, phi = dynamicsymbols('x y phi')
+    >>> vx, vy, w = x.diff(), y.diff(), phi.diff()
+    >>> L = m*(vx**2 + vy**2)/2 + J*w**2/2 + m*g*x
+    >>> skate = VaccoMethod(L, [x, y, phi],
+    ...                     nonhol_coneqs=[vx*sin(phi) - vy*cos(phi)])
+    >>> skate.states.T
+    Matrix([[x(t), y(t), phi(t), Derivative(x(t), t), Derivative(y(t), t),
+    Derivative(phi(t), t), mu1(t)]])
+    >>> skate.momenta
+    Matrix([
+    [m*Derivative(x(t), t) + mu1(t)*sin(phi(t))],
+    [m*Derivative(y(t), t) - mu1(t)*cos(phi(t))],
+    [                    J*Derivative(phi(t), t)]])
+    >>> sorted(skate.conserved_quantities(), key=str)
+    ['energy', y(t)]
+    >>> skate.always_coincides
+    False
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
+        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
+        keyword.
+    generalized_forces : iterable of Expr, optional
+        Forces beside those of the loads, one per coordinate (Lagrange's
+        shape) or speed (Kane's).
+    multipliers : str or iterable, optional
+        Names or functions of time, one for each row; ``mu1, mu2, ...`` by
+        default.
+    potential_energy : 'include' or 'ignore', optional
+        In Kane's shape, whether the potential energy of the bodies counts.
+    sample : dict, optional
+        Numbers near the motion that is meant; see
+        :func:`.admissible_values`.
+
+    Raises
+    ======
+
+    RedundantConstraintsError
+        If rows are redundant: their multipliers have no equations.
+
+    References
+    ==========
+
+    .. [1] G. T. Ding, "Two ways to introduce undetermined multipliers to
+       constrained mechanical systems," Mechanics in Engineering 38 (2016)
+       83-86.
+    .. [2] V. I. Arnold, V. V. Kozlov and A. I. Neishtadt, "Mathematical
+       Aspects of Classical and Celestial Mechanics," Springer (2006).
+
+    """
+
+    multiplier_name = 'mu'
+
+    @property
+    def mu_vec(self):
+        """The multipliers ``mu``, which are states, shape (m, 1)."""
+        return self._multiplier_symbols
+
+    @property
+    def lam_vec(self):
+        """The rates ``mu'``, shape (m, 1).
+
+        They stand where the multipliers of ``LagrangesMethod.eom`` stand.
+        """
+        return self.mu_vec.diff(self._system.t)
+
+    @cached_property
+    def _varied(self):
+        self._check_independent(
+            'multipliers of dependent rows have no equations of their own')
+        return super()._varied
+
+    @cached_property
+    def modified_lagrangian(self):
+        """``L' = L + mu^T*g``, (11) and (25)."""
+        return self._varied.sympy('lagrangian')[0]
+
+    @cached_property
+    def equations_of_motion(self):
+        """(V) with ``q'`` above; the states are ``q, u, mu``."""
+        system, mu = self.system, tuple(self.mu_vec)
+        n, o, m = system.counts
+        g, out = self._varied.load(None, ('W', 'right'))
+        _, old = system.graph.load(g)
+        W = [row + [a[j] for a in old['A']] for j, row in enumerate(out['W'])]
+        W += [row + [0]*m for row in old['A']]
+        shapes = system.graph.outputs
+        graph = Graph.freeze(g, {
+            **{name: (rows, shapes[name][1]) for name, rows in old.items()},
+            'W': (W, o + m), 'r': (out['right'] + old['b'], 1)})
+        states = system.q + system.u + mu
+        return EquationsOfMotion(
+            graph, system.q, system.u, states,
+            tuple(x.diff(system.t) for x in system.u + mu), (),
+            system.constraint_names, when_singular=(
+                "The regularity matrix B^T*W*B is singular there, or the "
+                "constraints lose rank: the vakonomic problem determines no "
+                "motion through such a state, e.g. where a multiplier has "
+                "cancelled the mass."), when_incomplete=(
+                "Multipliers of vakonomic motion are states: their initial "
+                "values are data of the problem, each with another motion. "
+                "`matching_multipliers` finds those of Routh's motion, if "
+                "there are any."))
+
+    def form_vacco_equations(self):
+        """Return :attr:`eom`, ``E(L') - Q``, shape (n, 1)."""
+        return self.eom
+
+    def _solve(self):
+        """Elimination of (V)."""
+        graph = self.equations_of_motion.graph
+        g, out = graph.load(None, ('W', 'r', 'M', 'Q'))
+        n = len(out['M'])
+        z = lu_solve(g, out['W'], [x for x, in out['r']])
+        if z is None:
+            raise MissingIngredientError(
+                "(V) is singular for all states: the Lagrangian and the "
+                "constraints determine no vakonomic motion (it may be "
+                "abnormal). Read `regularity_matrix`, and use another "
+                "Lagrangian or RouthMethod.")
+        inertia = [g.dot(row, z[:n]) for row in out['M']]
+        return Graph.freeze(g, {'M': (out['M'], n), **{
+            name: ([[x] for x in refs], 1) for name, refs in (
+                ('acceleration', z[:n]), ('multiplier_rates', z[n:]),
+                ('constraint_forces', [g.sub(x, y) for x, (y,) in zip(
+                    inertia, out['Q'])]), ('forcing', inertia))}})
+
+    def rhs(self, inv_method=None, **kwargs):
+        """Rates of the states ``[q'; u'; mu']``, shape (2n + m, 1).
+
+        ``inv_method`` is accepted for SymPy's sake and not used.
+        """
+        return self.forcing_kin.col_join(self.acceleration).col_join(
+            self.multiplier_rates)
+
+    @property
+    def multipliers(self):
+        """The multipliers, which are states: :attr:`mu_vec`."""
+        return self.mu_vec
+
+    @cached_property
+    def multiplier_rates(self):
+        """``mu'`` as functions of the states, shape (m, 1)."""
+        return self.closed_form.sympy('multiplier_rates')
+
+    def _solved_for(self):
+        return self.multiplier_rates
+
+    @cached_property
+    def constraint_term(self):
+        """``A^T*mu' + Gamma*mu``, (27), minus the reactions, (n, 1)."""
+        gamma = self._varied.sympy('Gamma')
+        return self._system.A.T*self.lam_vec + gamma*self.mu_vec
+
+    def constraint_loads(self):
+        """Not available: raises."""
+        raise UnsupportedFeatureError(
+            "Vakonomic reactions `-(A^T*mu' + Gamma*mu)` are not along the "
+            "rows of the constraints, so they are no loads there. Read "
+            "`constraint_forces`.")
+
+    def to_linearizer(self, *args, **kwargs):
+        """Not available: raises."""
+        raise UnsupportedFeatureError(
+            "SymPy's Linearizer has no place for multipliers that are "
+            "states. Differentiate `rhs()` by `states`.")
+
+    # -- beside Routh's equations ----------------------------------------
+
+    def routh(self):
+        """Return :class:`.RouthMethod` for the same model."""
+        return RouthMethod(**self._arguments, **self._options,
+                           sample=self._sample)
+
+    @cached_property
+    def coincidence(self):
+        """The :class:`.Graph` of what decides whether Routh's motion fits.
+
+        A motion of Routh with reactions ``lam`` is vakonomic if some ``mu``
+        satisfies ``A^T*(lam + mu') + Gamma*mu = 0``. Outputs ``Gamma`` with
+        Routh's accelerations (n, m), ``A`` (m, n), ``acceleration``,
+        ``multipliers``, and ``S = B^T*Gamma`` (n - m, m).
+        """
+        g, out, columns = self._with_basis(self._varied, ('Gamma', 'A'))
+        _, routh = self.routh().closed_form.load(
+            g, ('acceleration', 'multipliers'))
+        known = {g.input(x.diff(self._system.t), dynamic=True): value
+                 for x, (value,) in zip(self._system.u,
+                                        routh['acceleration'])}
+        gamma = [substitute(g, row, known) for row in out['Gamma']]
+        S = [[g.dot(c, column) for column in zip(*gamma)] for c in columns]
+        m = len(out['A'])
+        return Graph.freeze(g, {
+            'Gamma': (gamma, m), 'S': (S, m),
+            'A': (out['A'], len(self._system.u)),
+            'acceleration': (routh['acceleration'], 1),
+            'multipliers': (routh['multipliers'], 1)})
+
+    @property
+    def coincidence_matrix(self):
+        """``S = B^T*Gamma`` with Routh's accelerations, (n - m, m).
+
+        A motion of Routh is vakonomic with multipliers that satisfy
+        ``S*mu = 0`` along it. ``B`` are the :attr:`free_directions`.
+        """
+        return self.coincidence.sympy('S')
+
+    @cached_property
+    def always_coincides(self):
+        """Whether every motion of Routh is vakonomic for any ``mu``.
+
+        True if ``S`` vanishes where the constraints hold. For constraints
+        linear in the velocities that is integrability: holonomic in disguise.
+        False if it does not, None if it was not decided.
+        :func:`.matching_multipliers` asks about one motion.
+        """
+        if not self._system.counts[2]:
+            return True
+        return vanishing(self._system, self.coincidence, 'S', (),
+                         self._sample, self._report.points).holds
+
+    # -- Pontryagin's form -----------------------------------------------
+
+    def hamiltonian_equations(self):
+        r"""Return the same motion in coordinates and momenta.
+
+        Explanation
+        ===========
+
+        With :math:`p = \partial L'/\partial\dot q` the velocities and
+        multipliers follow from :math:`p` and :math:`g = 0`, and
+        :math:`H(q, p, t) = p\cdot\dot q - L` gives
+        :math:`\dot q = H_p`, :math:`\dot p = -H_q + Q`. Nothing of (V) is
+        used: this is an independent check, and the form of Pontryagin.
+
+        Returns
+        =======
+
+        EquationsOfMotion
+            The states are ``q`` and the momenta. The outputs ``velocities``
+            (n, 1) and ``mu`` (m, 1) of its graph are functions of them.
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If the Lagrangian is not quadratic or the constraints are not
+            linear in the velocities, so that there is no explicit ``H``.
+
+        """
+        system = self.system
+        n, _, m = system.counts
+        g, out = system.graph.load(None, (
+            'lagrangian', 'applied', 'velocity', 'A'))
+        q, u = ([g.input(x, dynamic=True) for x in xs]
+                for xs in (system.q, system.u))
+        symbols = tuple(self._fresh_symbols('p', n))
+        p = [g.input(x, dynamic=True) for x in symbols]
+        lagrangian = out['lagrangian'][0][0]
+        momenta = gradient(g, lagrangian, u)
+        M = jacobian(g, momenta, u)
+        if any(g.depends_on(x, *u) for row in (*M, *out['A'])
+               for x in row if x):
+            raise UnsupportedFeatureError(
+                "The Lagrangian is not quadratic, or a constraint not "
+                "linear, in the velocities, so they cannot be expressed by "
+                "momenta. Use `equations_of_motion`.")
+        at_rest = dict.fromkeys(u, 0)
+        rows = [x for x, in out['velocity']]
+        matrix = [row + [a[j] for a in out['A']] for j, row in enumerate(M)]
+        matrix += [row + [0]*m for row in out['A']]
+        right = [g.sub(x, y) for x, y in zip(
+            p, substitute(g, momenta, at_rest))]
+        right += [-x for x in substitute(g, rows, at_rest)]
+        z = lu_solve(g, matrix, right)
+        if z is None:
+            raise MissingIngredientError(
+                "Momenta and constraints do not determine the velocities: "
+                "the problem is abnormal or a direction has no inertia.")
+        star = dict(zip(u, z[:n]))
+        lagrangian, *force = substitute(
+            g, [lagrangian, *(x for x, in out['applied'])], star)
+        H = g.sub(g.dot(p, z[:n]), lagrangian)
+        slopes = gradient(g, H, p + q)
+        rates = [g.sub(x, y) for x, y in zip(force, slopes[n:])]
+        explicit = time_derivative(g, dict.fromkeys((*p, *q), 0))(H)
+        identity = [[int(i == j) for j in range(n)] for i in range(n)]
+        graph = Graph.freeze(g, {
+            'W': (identity, n), 'M': (identity, n), **{
+                name: ([[x] for x in refs], 1) for name, refs in (
+                    ('rates', slopes[:n]), ('r', rates), ('Q', rates),
+                    ('energy', [H]), ('power', [g.add(
+                        explicit, g.dot(slopes[:n], force))]),
+                    ('velocities', z[:n]), ('mu', z[n:]))},
+            **{name: ([], columns) for name, columns in (
+                ('holonomic', 1), ('velocity', 1), ('A', n), ('b', 1),
+                ('holonomic_jacobian', n), ('velocity_jacobian', n))}})
+        return EquationsOfMotion(
+            graph, system.q, symbols, system.q + symbols,
+            tuple(x.diff(system.t) for x in symbols), (), ())

@@ -1,0 +1,270 @@
+"""Questions about vakonomic motion that need a motion to answer."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares
+
+from ..errors import ConstrainedDynamicsError, SimulationError
+from .compiled import compile_equations
+from .initial import check_consistent
+from .names import number
+from .projection import size_of
+from .simulate import simulate
+
+__all__ = ['Matching', 'matching_multipliers', 'boundary_value']
+
+# Relative residual up to which a motion counts as vakonomic, and singular
+# values of the conditions on mu0 that count as zero.
+COINCIDES, FREE = 1e-6, 1e-7
+# Distance from the end point, relative to its size, that counts as there.
+ARRIVED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Whether a motion of Routh is vakonomic; ``print`` it for a sentence.
+
+    Attributes
+    ==========
+
+    residual : float
+        What is left of ``S*mu = 0`` along the motion with the best ``mu0``,
+        relative to what is to be cancelled: 0 if it coincides, of order one
+        if it does not.
+    mu0 : ndarray, shape (m,)
+        The multipliers at the start, those of least norm if not unique.
+    free : int
+        How many of them are free.
+
+    """
+
+    residual: float
+    mu0: np.ndarray
+    free: int
+
+    @property
+    def coincides(self) -> bool:
+        """Whether some initial multipliers give the same motion."""
+        return self.residual < COINCIDES
+
+    def __str__(self) -> str:
+        if not self.coincides:
+            return ('this motion of Routh is not vakonomic for any initial '
+                    f'multipliers (relative residual {self.residual:.1e})')
+        values = ', '.join(f'{x:.6g}' for x in self.mu0)
+        if self.free == len(self.mu0):
+            return ('this motion of Routh is vakonomic for all initial '
+                    'multipliers')
+        more = f', of which {self.free} are free' if self.free else ''
+        return (f'this motion of Routh is vakonomic for the initial '
+                f'multipliers ({values}){more}')
+
+
+def matching_multipliers(method, start, t_span, *, constants=None,
+                         inputs=None, rtol=1e-10, samples=101) -> Matching:
+    r"""Look for multipliers with which a motion of Routh is vakonomic.
+
+    Explanation
+    ===========
+
+    Along a motion of Routh with reactions :math:`\lambda` they satisfy
+
+    .. math::
+
+       \dot\mu = -\lambda - (AA^T)^{-1}A\Gamma\mu, \qquad S\mu = 0.
+
+    The first is solved for all initial values at once, :math:`\mu = \Psi\mu_0
+    + \eta`; the second, at many times, is a linear least-squares problem for
+    :math:`\mu_0`.
+
+    Examples
+    ========
+
+    A skate that glides straight ahead:
+
+    >>> from sympy import cos, sin
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import VaccoMethod
+    >>> from sympy_constrained.numeric import matching_multipliers
+    >>> x, y, phi = dynamicsymbols('x y phi')
+    >>> vx, vy, w = x.diff(), y.diff(), phi.diff()
+    >>> skate = VaccoMethod((vx**2 + vy**2 + w**2)/2, [x, y, phi],
+    ...                     nonhol_coneqs=[vx*sin(phi) - vy*cos(phi)])
+    >>> start = {x: 0, y: 0, phi: 0, vx: 1, vy: 0, w: 0}
+    >>> print(matching_multipliers(skate, start, 2))
+    this motion of Routh is vakonomic for the initial multipliers (0)
+
+    Parameters
+    ==========
+
+    method : VaccoMethod
+    start : mapping or sequence
+        Coordinates and velocities at the start, no multipliers.
+    t_span : float or pair of float
+        The interval in which the motions are compared.
+    constants, inputs : mapping, optional
+        As for :func:`.compile_equations`.
+    rtol : float
+        Tolerance of the integrator.
+    samples : int
+        Number of times at which the conditions are imposed.
+
+    Returns
+    =======
+
+    Matching
+
+    """
+    compiled = compile_equations(method.routh(), constants, inputs)
+    graph = method.coincidence
+    gamma, jacobian = (compiled.output(graph, name)
+                       for name in ('Gamma', 'A'))
+    reaction = compiled.output(graph, 'multipliers')
+    x0 = compiled.names.vector(start, 'start')
+    span = (0., number(t_span)) if np.ndim(t_span) == 0 else tuple(
+        map(number, t_span))
+    check_consistent(compiled, span[0], x0)
+    size, m = len(x0), graph.outputs['A'][0]
+
+    def rates(t, y):
+        x, flow = y[:size], y[size:].reshape(m, m + 1)
+        A, lam = jacobian(t, x), np.ravel(reaction(t, x))
+        change = -np.linalg.lstsq(A.T, gamma(t, x)@flow, rcond=None)[0]
+        change[:, m] -= lam
+        return np.concatenate([compiled.rhs(t, x), change.ravel()])
+
+    begin = np.concatenate([x0, np.eye(m, m + 1).ravel()])
+    found = solve_ivp(rates, span, begin, 'DOP853', rtol=rtol,
+                      atol=rtol/100, t_eval=np.linspace(*span, samples))
+    if not found.success:
+        raise SimulationError(
+            f"Routh's motion could not be integrated: {found.message} "
+            "Choose a shorter interval, or look at `simulate` of "
+            "`method.routh()`.")
+    rows = []
+    for t, y in zip(found.t, found.y.T):
+        x, flow = y[:size], y[size:].reshape(m, m + 1)
+        A = jacobian(t, x)
+        free = np.linalg.svd(A)[2][np.linalg.matrix_rank(A):]
+        rows.append(free@gamma(t, x)@flow)
+    conditions = np.concatenate(rows)
+    left, right = conditions[:, :m], -conditions[:, m]
+    sigma = np.linalg.svd(left, compute_uv=False)
+    scale = max(1., np.abs(found.y[size:]).max())*np.sqrt(len(left))
+    rank = int(np.sum(sigma > FREE*scale))
+    mu0 = np.zeros(m)
+    if rank:
+        u, s, vh = np.linalg.svd(left, full_matrices=False)
+        mu0 = vh[:rank].T@((u[:, :rank].T@right)/s[:rank])
+    total = np.linalg.norm(right)
+    rest = np.linalg.norm(left@mu0 - right)
+    small = FREE*scale
+    return Matching(float(rest/max(total, small)), mu0, m - rank)
+
+
+def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
+                   inputs=None, rtol=1e-9, atol=1e-11, t_eval=None):
+    """Find the vakonomic motion between two positions, by shooting.
+
+    Explanation
+    ===========
+
+    The unknowns are velocities and multipliers at the start; the conditions
+    are the constraints at the start and the position at the end. SciPy's
+    ``least_squares`` solves them. There may be several motions, and the guess
+    chooses. They make the action stationary, not always least.
+
+    Examples
+    ========
+
+    The shortest curve in the plane that encloses the area 1 from the origin
+    to itself (Heisenberg's geometry) is a circle, its action ``2*pi``:
+
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import VaccoMethod
+    >>> from sympy_constrained.numeric import boundary_value
+    >>> x, y, z = dynamicsymbols('x y z')
+    >>> vx, vy, vz = x.diff(), y.diff(), z.diff()
+    >>> area = vz - (x*vy - y*vx)/2
+    >>> problem = VaccoMethod((vx**2 + vy**2)/2, [x, y, z],
+    ...                       nonhol_coneqs=[area])
+    >>> mu, = problem.mu_vec
+    >>> motion = boundary_value(
+    ...     problem, [0, 0, 0], [0, 0, 1], 1,
+    ...     {vx: 3, vy: 1, vz: 0, mu: 5})
+    >>> bool(abs(motion.energy[0] - 6.283185307) < 1e-6)
+    True
+
+    Parameters
+    ==========
+
+    method : VaccoMethod
+    q_start, q_end : mapping or sequence
+        Coordinates at the start and at the end.
+    t_span : float or pair of float
+    guess : mapping or sequence
+        Velocities and multipliers at the start; all of them.
+    constants, inputs : mapping, optional
+        As for :func:`.compile_equations`.
+    rtol, atol : float
+        Tolerances of the integrator.
+    t_eval : optional
+        As for :func:`.simulate`.
+
+    Returns
+    =======
+
+    Trajectory
+
+    Raises
+    ======
+
+    SimulationError
+        If no motion was found that arrives; carries ``state``, the best
+        start, and ``distance``.
+
+    """
+    compiled = compile_equations(method, constants, inputs)
+    names, n = compiled.names, len(compiled.equations.q)
+    q_names = type(names)(compiled.equations.q, 'coordinate')
+    first = q_names.vector(q_start, 'q_start')
+    last = q_names.vector(q_end, 'q_end')
+    rest = type(names)(compiled.states[n:], 'velocity or multiplier')
+    unknown = rest.vector(guess, 'guess')
+    span = (0., number(t_span)) if np.ndim(t_span) == 0 else tuple(
+        map(number, t_span))
+    mh = compiled.equations.graph.outputs['holonomic'][0]
+    solver = compiled.linear_solver(
+        span[0], np.concatenate([first, unknown]))
+
+    def end_of(x):
+        found = solve_ivp(
+            lambda t, y: compiled.rhs(t, y, solver=solver), span, x,
+            'DOP853', rtol=rtol, atol=atol)
+        if not found.success:
+            raise SimulationError(found.message)
+        return found.y[:n, -1]
+
+    def conditions(values):
+        x = np.concatenate([first, values])
+        held = compiled.residuals(span[0], x)[mh:]
+        try:
+            return np.concatenate([held, end_of(x) - last])
+        except (ArithmeticError, ConstrainedDynamicsError):
+            return np.full(len(held) + n, 1e3*size_of(last))
+
+    best = least_squares(conditions, unknown, method='trf', x_scale='jac',
+                         xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=500)
+    x = np.concatenate([first, best.x])
+    distance = float(np.abs(best.fun).max(initial=0))
+    if distance > ARRIVED*size_of(last):
+        raise SimulationError(
+            "No motion was found that arrives: the best one misses the end "
+            f"or the constraints at the start by {distance:.1e}. Try another "
+            "guess, a nearer end, or a longer time.", state=x,
+            distance=distance)
+    return simulate(compiled, span, x, rtol=rtol, atol=atol, t_eval=t_eval,
+                    tolerance=ARRIVED)
