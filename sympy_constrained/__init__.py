@@ -15,15 +15,15 @@ from .errors import (
     RedundantConstraintsError, SimulationError, SingularEquationsError,
     UnsupportedFeatureError)
 from .methods import (
-    HamelEmbedding, Quantity, RouthMethod, UdwadiaKalabaMethod, VaccoMethod,
-    Validity)
+    HamelEmbedding, LinearMappingMethod, Quantity, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod, Validity)
 from .system import ConstrainedSystem
 
 __version__ = '0.1.0'
 
 __all__ = [
     'UdwadiaKalabaMethod', 'HamelEmbedding', 'RouthMethod', 'VaccoMethod',
-    'Validity', 'Quantity',
+    'LinearMappingMethod', 'Validity', 'Quantity',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
     'ConstrainedDynamicsError', 'ConstraintError',

@@ -52,8 +52,10 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         Forces beside those of loads and Lagrangian, one per speed.
     in_velocities : bool
         State the model in the ``q'``, for methods that vary a Lagrangian:
-        the speeds of the system are the velocities of its coordinates, and
-        its graph has the outputs ``lagrangian`` and ``applied`` as well.
+        the speeds of the system are the velocities of its coordinates. Its
+        graph has more outputs: ``lagrangian``, the generalized forces
+        ``applied`` that are not in it, and the user's ``speeds`` in terms of
+        the velocities.
 
     """
     check_bodies(as_list(arguments['bodies'], 'bodies'))
@@ -90,7 +92,8 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
     add_generalized(kinematics, blocks, generalized_forces,
                     speeds_of(arguments) if shape == 'kane' else system['u'])
     if not in_velocities:
-        del blocks['lagrangian'], blocks['applied']
+        for name in ('lagrangian', 'applied', 'speeds'):
+            blocks.pop(name, None)
     refs = [ref for rows in blocks.values() for row in rows for ref in row]
     moving = kinematics.accelerations_in(*refs)
     if in_velocities and shape == 'kane':       # speeds that were replaced
@@ -150,6 +153,8 @@ def build_kane(builder, given, composite, in_velocities=False):
                          given['potential'], composite)
     if in_velocities:
         blocks['applied'] = from_bodies(kinematics, (), loads)['Q']
+        blocks['speeds'] = [[read(builder, x)] for x in (
+            *lists['u_ind'], *lists['u_dependent'])]
         check_lagrangian(kinematics, blocks)
     if (given['velocity_constraints'] is not None
             and given['nonholonomic_constraints'] is not None):
@@ -195,6 +200,7 @@ def build_lagrange(builder, given):
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)
     blocks = from_lagrangian(kinematics, lagrangian, parse_loads(forcelist))
+    blocks['speeds'] = [[rate] for rate in rates]
     return dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
         loads=tuple(forcelist), lagrangian=lagrangian,

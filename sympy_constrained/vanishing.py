@@ -63,8 +63,8 @@ def vanishing(system, graph, name, scale=(), sample=None, states=None):
     if not any(map(any, graph.pattern(name))):
         return Vanishing(True)
     small = INEXACT if has_floats(system, sample) else ROUNDING
-    for values in states or states_of(system, sample):
-        found = values_at(system, graph, values, (name, *scale))
+    for seed, values in enumerate(states or states_of(system, sample)):
+        found = values_at(system, graph, values, (name, *scale), seed)
         size = max([mp.mpf(1), *(abs(x) for rows in found.values()
                                  for row in rows for x in row)])
         if any(abs(x) > small*size for row in found[name] for x in row):
@@ -77,9 +77,9 @@ def states_of(system, sample=None, count=POINTS):
     return [admissible_values(system, sample, seed) for seed in range(count)]
 
 
-def values_at(system, graph, values, names):
+def values_at(system, graph, values, names, seed=0):
     """Outputs of a graph at a state; what the state lacks is random."""
-    random = Random('others')
+    random = Random(f'others {seed}')
     more = {x: mp.mpf(random.randint(1, 10**9))/10**9
             for x in graph.inputs if x not in values}
     with mp.workdps(DIGITS):

@@ -39,7 +39,7 @@ LAYERS = {
     'stabilization': MECHANICS | {'system'},
     'variable_mass': MECHANICS | {'system', 'builders'},
     'contact': MECHANICS | {'system', 'builders'},
-    'geometry': BASE | {'graph', 'system'},
+    'geometry': BASE | {'graph', 'system', 'vanishing'},
     'admissible': {'errors'},
     'vanishing': {'admissible'},
     'diagnostics': {'errors', 'admissible'},

@@ -22,6 +22,8 @@ CONST, INPUT, ADD, MUL, INV, ROOT, SIN, COS, CALL = range(9)
 
 PRIME = 2**127 - 1
 SHADOW_TOLERANCE = 1e-6
+MOST_FACTORS = 12
+HALF = Fraction(1, 2)
 SHADOW_FUNCTIONS = {
     name: getattr(math, name)
     for name in ('exp', 'log', 'asin', 'acos', 'atan', 'sinh', 'cosh',
@@ -86,6 +88,8 @@ class GraphBuilder:
         self._memo = {}
         self._template_index = {}
         self.partials = {}              # memo of calculus.partial
+        self._square_memo = {}
+        self._factor_memo = {}
 
     # -- leaves ----------------------------------------------------------
 
@@ -148,6 +152,11 @@ class GraphBuilder:
         nodes, values = self.nodes, self.values
         if nodes[a][0] == CONST and nodes[abs(b)][0] == CONST:
             return self._folded(nodes[a], nodes[abs(b)], b)
+        if b > 0:
+            ref = self._circle(a, b) if a != b else self._double(a)
+            if ref is not None:
+                self._memo[key] = ref
+                return ref
         s, t = self.shadows[a], self.shadows[abs(b)]
         if b > 0:
             value, shadow = (values[a] + values[b]) % PRIME, s + t
@@ -155,6 +164,91 @@ class GraphBuilder:
             value, shadow = (values[a] - values[-b]) % PRIME, s - t
         return self._new(key, value, shadow, max(abs(s), abs(t)),
                          self.depends[a] | self.depends[abs(b)])
+
+    def _double(self, a):
+        """``2*a`` where 1/2 is near the top of the product ``a``, else None.
+        """
+        nodes = self.nodes
+        kind, x, y = nodes[a]
+        if kind != MUL:
+            return None
+        for half, other in ((x, y), (y, x)):
+            if nodes[half] == (CONST, HALF, None):
+                return other
+            if nodes[half][0] == MUL and (
+                    nodes[nodes[half][1]] == (CONST, HALF, None)):
+                return self.mul(nodes[half][2], other)
+        return None
+
+    def _circle(self, a, b):
+        """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None.
+
+        Also where one of the two is the last term of a sum.
+        """
+        for p, q in ((a, b), (b, a)):
+            squares = self._squares(q)
+            if not squares:
+                continue
+            kind, rest, last = self.nodes[p]
+            if kind == MUL:
+                found = self._square_sum(self._squares(p), squares)
+                return None if found is None else self._product(found)
+            if kind == ADD:
+                for term, other in ((last, rest), (rest, last)):
+                    if term > 0 and self.nodes[term][0] == MUL:
+                        found = self._square_sum(
+                            self._squares(term), squares)
+                        if found is not None:
+                            return self.add(other, self._product(found))
+        return None
+
+    def _square_sum(self, first, second):
+        """The factors beside ``sin(y)**2`` in one and ``cos`` in the other.
+        """
+        for s, rest in first.items():
+            kind, y, _ = self.nodes[s]
+            partner = self._memo.get((COS if kind == SIN else SIN, y, None))
+            if second.get(partner) == rest:
+                return rest
+        return None
+
+    def _product(self, factors):
+        result = 1
+        for k in factors:
+            result = self.mul(result, k)
+        return result
+
+    def _squares(self, k):
+        """Sine or cosine that a product has twice -> the other factors."""
+        found = self._square_memo.get(k)
+        if found is None:
+            factors = self._factors(k)
+            found = {}
+            for i, x in enumerate(factors[1:]):
+                if x == factors[i] and self.nodes[x][0] in (SIN, COS):
+                    found[x] = factors[:i] + factors[i + 2:]
+            self._square_memo[k] = found
+        return found
+
+    def _factors(self, k):
+        """The factors of a product, sorted; long ones are left alone.
+
+        Without those that occur with their inverse.
+        """
+        found = self._factor_memo.get(k)
+        if found is None:
+            kind, x, y = self.nodes[k]
+            found = (k,)
+            if kind == MUL:
+                split = sorted(self._factors(x) + self._factors(y))
+                for z in [z for z in split if self.nodes[z][0] == INV]:
+                    if self.nodes[z][1] in split:
+                        split.remove(z)
+                        split.remove(self.nodes[z][1])
+                if len(split) <= MOST_FACTORS:
+                    found = tuple(split)
+            self._factor_memo[k] = found
+        return found
 
     def _folded(self, x, y, sign):
         total = x[1] + (y[1] if sign > 0 else -y[1])

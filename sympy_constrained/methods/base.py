@@ -43,6 +43,8 @@ class ConstrainedMethod(_compat.MethodBase):
 
     #: whether the method varies a Lagrangian of ``q`` and ``q'``
     in_velocities = False
+    #: whether velocity rows that repeat holonomic ones are dropped
+    drops_repetitions = False
     _sample = None
 
     @overload
@@ -72,7 +74,7 @@ class ConstrainedMethod(_compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self.in_velocities)
-        if self.in_velocities and self._shape == 'kane':
+        if self.drops_repetitions and self._shape == 'kane':
             self._system = without_repetitions(self._system, self._sample)
         self._forget()
 

@@ -157,6 +157,7 @@ class HamelEmbedding(ConstrainedMethod):
 
     options = ('potential_energy', 'generalized_forces')
     in_velocities = True
+    drops_repetitions = True
 
     def __init__(self, *args, project_loads=False, sample=None, **kwargs):
         self._named = None

@@ -57,6 +57,7 @@ class LagrangianMethod(ConstrainedMethod):
 
     options = ('potential_energy', 'generalized_forces')
     in_velocities = True
+    drops_repetitions = True
     multiplier_name = 'lam'
 
     def __init__(self, *args, multipliers=None, sample=None, **kwargs):

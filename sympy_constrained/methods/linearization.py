@@ -62,7 +62,7 @@ def embedded_linearizer(method, q_ind, q_dep, linear_solver):
     """The ``Linearizer`` of equations whose speeds are all independent."""
     system = method.system
     if q_dep is None:
-        q_dep = method.q_dependent if system.holonomic_rows else ()
+        q_dep = method._qdep if system.holonomic_rows else ()
     q_dep = list(q_dep)
     if q_ind is None:
         q_ind = [x for x in system.q if x not in q_dep]
