@@ -67,6 +67,8 @@ def admissible_values(system, sample=None, seed=0):
                               'velocity_jacobian', system.u, careful)
                 names = system.constraint_names[:len(rows)]
             residual = max(rows, default=mp.mpf(0))
+            if not is_real(system, values):
+                continue                # outside the domain of a function
             if exact and residual < SETTLED:
                 return values
             if not exact and residual < INEXACT:
@@ -84,6 +86,16 @@ def admissible_values(system, sample=None, seed=0):
         "constraints may contradict each other, or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.", rows=tuple(worst))
+
+
+def is_real(system, values):
+    """Whether the equations have real numbers at a state."""
+    try:
+        out = evaluated(system, values, ('M', 'Q', 'A', 'b'))
+    except (ArithmeticError, TypeError):
+        return False
+    return not any(isinstance(x, mp.mpc) or not mp.isfinite(x)
+                   for rows in out.values() for row in rows for x in row)
 
 
 def most_regular(system, candidates):

@@ -64,8 +64,11 @@ def shape_of(args, kwargs):
         "qs, ...).")
 
 
-def bind_arguments(name, args, kwargs):
-    """Return the shape of a call and its arguments with defaults."""
+def bind_arguments(name, args, kwargs, options=()):
+    """Return the shape of a call and its arguments with defaults.
+
+    ``options`` are further keywords of the class, for the message.
+    """
     shape = shape_of(args, kwargs)
     signature = SHAPES[shape]
     upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
@@ -74,7 +77,8 @@ def bind_arguments(name, args, kwargs):
     except TypeError as error:
         raise TypeError(
             f"{name}: {error}. In {upstream}'s shape the arguments are "
-            f"{', '.join(signature.parameters)}.") from None
+            f"{', '.join(signature.parameters)}; options are "
+            f"{', '.join(options)}.") from None
     bound.apply_defaults()
     return shape, dict(bound.arguments)
 

@@ -21,6 +21,8 @@ __all__ = ['ConstraintReport', 'constraint_report']
 
 # The new part of a row where masses of different size are compared.
 MASSLESS = mp.mpf('1e-18')
+# The new part of a column of A, relative to the largest, that counts.
+INDEPENDENT = mp.mpf('1e-8')
 # Contradictions below this are rounding.
 ROUNDING = mp.mpf('1e-9')
 POINTS, MOST_POINTS = 3, 12
@@ -57,7 +59,8 @@ class ConstraintReport:
     points: tuple
 
 
-def constraint_report(system, sample=None, inconsistent='error'):
+def constraint_report(system, sample=None, inconsistent='error',
+                      determined=True):
     """Examine the constraint rows of a system where they hold.
 
     Examples
@@ -85,6 +88,8 @@ def constraint_report(system, sample=None, inconsistent='error'):
         See :func:`admissible_values`.
     inconsistent : 'error' or 'least-squares'
         Whether rows that no acceleration satisfies are an error.
+    determined : bool
+        Whether mass matrix and rows must determine the accelerations.
 
     Returns
     =======
@@ -125,7 +130,7 @@ def constraint_report(system, sample=None, inconsistent='error'):
             "singular, or the mechanism can be assembled in different ways. "
             "The largest rank is taken; pass `sample={symbol: number, ...}` "
             "with values near the motion that is meant.", stacklevel=2)
-    if not best.determined:
+    if determined and not best.determined:
         raise MissingIngredientError(
             "The model does not determine the accelerations: the mass matrix "
             "and the constraints together have lower rank than there are "
@@ -168,6 +173,32 @@ def row_relations(system, sample=None):
     with mp.workdps(DIGITS):
         found = [examine(system, sample, seed) for seed in range(POINTS)]
     return max(found, key=lambda point: len(point.kept)).relations
+
+
+def constant_columns(system):
+    """Positions of columns of ``A`` without anything that moves."""
+    builder, out = system.graph.load(None, ('A',))
+    return [i for i, column in enumerate(zip(*out['A'])) if not any(
+        builder.depends[abs(x)] & builder.dynamic for x in column)]
+
+
+def independent_columns(system, points, preferred=()):
+    """Positions of columns of ``A`` that are independent at one of points.
+
+    As many as there are independent rows: the preferred ones as far as they
+    go, then the first others.
+    """
+    with mp.workdps(DIGITS):
+        best = ()
+        for values in points:
+            columns = list(zip(*evaluated(system, values, ('A',))['A']))
+            order = [*preferred, *(i for i in range(len(columns))
+                                   if i not in preferred)]
+            _, kept = orthonormal_rows(
+                [columns[i] for i in order], INDEPENDENT,
+                [max(map(norm, columns))]*len(columns))
+            best = max(best, tuple(order[k] for k, _ in kept), key=len)
+    return tuple(sorted(best))
 
 
 def examine(system, sample, seed):

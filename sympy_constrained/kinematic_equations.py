@@ -6,7 +6,7 @@ from sympy import Derivative
 from .errors import (
     KinematicsError, UnsupportedFeatureError, located, raise_problems)
 from .graph import gradient, read, substitute
-from .graph.linalg import lu_solve
+from .graph.linalg import solve
 
 __all__ = ['solve_kinematics', 'solve_speeds']
 
@@ -17,9 +17,8 @@ def solve_kinematics(builder, equations, q, u):
     Explanation
     ===========
 
-    The equations ``K_q*q' + K_u*u + k = 0`` are split into the connected
-    blocks of the pattern of ``K_q``, and each block is solved by cofactors up
-    to three rows, else by elimination.
+    The equations ``K_q*q' + K_u*u + k = 0`` are solved by
+    :func:`.graph.linalg.solve`.
 
     Raises
     ======
@@ -87,13 +86,14 @@ def solve_kinematics(builder, equations, q, u):
     raise_problems(problems, KinematicsError)
     known = substitute(builder, [residuals[k] for k in rows],
                        dict.fromkeys(slots, 0))
-    for block_rows, block in blocks(rows, unknown, slopes):
-        matrix = [[slopes[k][unknown.index(i)] for i in block]
-                  for k in block_rows]
-        right = [-known[rows.index(k)] for k in block_rows]
-        for i, rate in zip(block, solve_block(builder, matrix, right, [
-                q[i] for i in block])):
-            rates[i] = rate
+    found = solve(builder, [slopes[k] for k in rows], [-x for x in known])
+    if found is None:
+        raise KinematicsError(
+            "The rows of `kd_eqs` for "
+            f"{', '.join(str(q[i]) for i in unknown)} depend on each other, "
+            "so the derivatives of these coordinates cannot be obtained from "
+            "the speeds. Give independent equations.")
+    rates.update(zip(unknown, found))
     return [rates[i] for i in range(len(q))]
 
 
@@ -137,7 +137,7 @@ def solve_speeds(builder, rates, q, u):
                   for x, rate in zip(q, rates))
     velocities = [builder.input(x, dynamic=True) for x in names]
     known = substitute(builder, rates, dict.fromkeys(speeds, 0))
-    solution = lu_solve(
+    solution = solve(
         builder, [gradient(builder, rate, speeds) for rate in rates],
         [builder.sub(v, x) for v, x in zip(velocities, known)])
     if solution is None:
@@ -148,52 +148,3 @@ def solve_speeds(builder, rates, q, u):
     builder.bound.update(
         (x, ref) for x, ref in zip(u, solution) if x not in names)
     return names, velocities
-
-
-def blocks(rows, unknown, slopes):
-    """Connected blocks (rows, unknowns) of the pattern of ``K_q``."""
-    left = set(rows)
-    for first in rows:
-        if first not in left:
-            continue
-        block_rows, block = {first}, set()
-        while True:
-            more = {i for k in block_rows for j, i in enumerate(unknown)
-                    if slopes[k][j]}
-            reach = {k for k in rows for j, i in enumerate(unknown)
-                     if slopes[k][j] and i in more}
-            if more == block and reach <= block_rows:
-                break
-            block, block_rows = more, reach | block_rows
-        left -= block_rows
-        yield sorted(block_rows), sorted(block)
-
-
-def solve_block(builder, matrix, right, names):
-    """Solve a small regular system; cofactors first, elimination later."""
-    size = len(names)
-    if size <= 3 and len(matrix) == size:
-        def minor(m):
-            if len(m) == 1:
-                return m[0][0]
-            if not m:
-                return 1
-            return builder.sum(
-                (1 if j % 2 == 0 else -1)*builder.mul(
-                    m[0][j], minor([r[:j] + r[j + 1:] for r in m[1:]]))
-                for j in range(len(m)) if m[0][j])
-        determinant = minor(matrix)
-        if determinant:
-            adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
-                [r[:i] + r[i + 1:] for k, r in enumerate(matrix) if k != j])
-                for j in range(size)] for i in range(size)]
-            return [builder.div(builder.dot(row, right), determinant)
-                    for row in adjugate]
-    elif len(matrix) == size:
-        solution = lu_solve(builder, matrix, right)
-        if solution is not None:
-            return solution
-    raise KinematicsError(
-        f"The rows of `kd_eqs` for {', '.join(map(str, names))} depend on "
-        "each other, so the derivatives of these coordinates cannot be "
-        "obtained from the speeds. Give independent equations.")

@@ -17,8 +17,9 @@ from sympy import (
 
 from ..errors import UnsupportedFeatureError
 from ..graph import (
-    Derivation, Graph, gradient, jacobian, substitute, time_derivative)
-from ..graph.linalg import lu_solve
+    Derivation, Graph, gradient, jacobian, substitute, time_derivative,
+    without)
+from ..graph.linalg import solve
 from ..vanishing import values_at
 
 __all__ = ['MappedSpace']
@@ -68,23 +69,23 @@ class MappedSpace:
         v = [g.input(x, dynamic=True) for x in system.u]
         speeds = [x for x, in out['speeds']]
         at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
-        slopes = jacobian(g, speeds, v)
+        slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
         a = [[g.dot(row, column) for column in zip(*slopes)]
              for row in rows['a']]
         a0 = [g.add(g.dot(row, at_rest), x)
               for row, (x,) in zip(rows['a'], rows['a0'])]
         momenta = gradient(g, out['lagrangian'][0][0], v)
-        self._M = jacobian(g, momenta, v)
-        if any(g.depends_on(x, *v) for row in self._M for x in row if x):
+        self._M = [without(g, row, v) for row in jacobian(g, momenta, v)]
+        if any(None in row for row in self._M):
             raise UnsupportedFeatureError(
                 "The kinetic energy is not quadratic in the velocities, so "
                 "it is no metric. The equations of motion need none.")
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
         self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
-        inverse = [lu_solve(g, a, [int(i == k) for i in range(n)])
+        inverse = [solve(g, a, [int(i == k) for i in range(n)])
                    for k in range(n)]
-        drift = lu_solve(g, a, [-x for x in a0])
+        drift = solve(g, a, [-x for x in a0])
         self._b = [[1] + [0]*n] + [
             [drift[i], *(column[i] for column in inverse)] for i in range(n)]
         explicit = time_derivative(g, dict.fromkeys((*q, *v), 0))
@@ -100,7 +101,7 @@ class MappedSpace:
                      if self._b[k][index])
 
     def _solve(self, matrix, vectors):
-        found = [lu_solve(self._g, matrix, list(x)) for x in vectors]
+        found = [solve(self._g, matrix, list(x)) for x in vectors]
         if None in found:
             raise UnsupportedFeatureError(
                 "The mass matrix is singular, so it is no metric. The "

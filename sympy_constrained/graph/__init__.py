@@ -8,9 +8,9 @@ knows SymPy and nothing of mechanics.
 """
 from .builder import GraphBuilder
 from .calculus import (
-    Derivation, gradient, jacobian, substitute, time_derivative)
+    Derivation, gradient, jacobian, substitute, time_derivative, without)
 from .graph import Graph
 from .reading import read
 
 __all__ = ['Graph', 'GraphBuilder', 'Derivation', 'gradient', 'jacobian',
-           'read', 'substitute', 'time_derivative']
+           'read', 'substitute', 'time_derivative', 'without']

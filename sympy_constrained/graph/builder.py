@@ -88,6 +88,7 @@ class GraphBuilder:
         self._memo = {}
         self._template_index = {}
         self.partials = {}              # memo of calculus.partial
+        self.unwanted = 0               # bits of inputs, see avoid
         self._square_memo = {}
         self._factor_memo = {}
 
@@ -460,8 +461,33 @@ class GraphBuilder:
             if abs(shadow - old) > SHADOW_TOLERANCE*max(scale, abs(old)):
                 # a false merge, or another branch: keep the two apart
                 ref = self._append(key, value, shadow, depends, known=False)
+            elif self.depends[abs(ref)] & self.unwanted & ~depends:
+                # the old one is written with inputs that only cancel
+                ref = self._append(key, value, shadow, depends)
         self._memo[key] = ref
         return ref
+
+    def fingerprint(self, ref):
+        """Value of a reference at the random point of the prime field."""
+        value = self.values[abs(ref)]
+        return value if ref >= 0 else -value % PRIME
+
+    def avoid(self, inputs):
+        """Do not merge new nodes with old ones that depend on these inputs.
+
+        An expression may be written with inputs that cancel, and have the
+        value of one that does without. Where inputs are to be eliminated,
+        the two must be kept apart.
+        """
+        mask = 0
+        for k in inputs:
+            mask |= self.depends[k]
+        if mask & ~self.unwanted:
+            self.unwanted |= mask
+            self._memo = {
+                key: ref for key, ref in self._memo.items()
+                if key[0] in (SIN, COS)
+                or not self.depends[abs(ref)] & self.unwanted}
 
     def same_value(self, a, b):
         """Whether two references agree, at least at the random real point.

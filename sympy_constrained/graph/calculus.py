@@ -4,11 +4,14 @@ All of them walk the nodes that matter once, in node order, and never a tree.
 """
 from __future__ import annotations
 
+from fractions import Fraction
+
+from ..errors import ConstrainedDynamicsError
 from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
 from .reading import partial
 
 __all__ = ['Derivation', 'time_derivative', 'gradient', 'jacobian',
-           'substitute']
+           'substitute', 'without']
 
 
 def reachable(builder, refs, mask, stop=()):
@@ -203,7 +206,10 @@ def jacobian(builder, refs, inputs):
 
 
 def substitute(builder, refs, replacements):
-    """References with some inputs replaced by other references."""
+    """References with some inputs replaced by other references.
+
+    See :meth:`GraphBuilder.avoid` where these inputs must not come back.
+    """
     mask = 0
     for k in replacements:
         mask |= builder.depends[k]
@@ -217,6 +223,24 @@ def substitute(builder, refs, replacements):
     for k in reachable(builder, refs, mask, memo):
         memo[k] = rebuilt(builder, builder.nodes[k], of, builder.templates)
     return [of(ref) for ref in refs]
+
+
+def without(builder, refs, inputs):
+    """References of the same values that do not depend on some inputs.
+
+    None in the place of one whose value does. An expression may be written
+    with inputs that cancel; it is rebuilt with numbers in their place.
+    """
+    inputs = list(inputs)
+    builder.avoid(inputs)
+    try:
+        found = substitute(builder, refs, dict.fromkeys(inputs, 0))
+    except ConstrainedDynamicsError:    # divided by zero
+        found = substitute(builder, refs, {
+            k: builder.constant(Fraction(2*i + 5, 2*i + 3))
+            for i, k in enumerate(inputs)})
+    return [new if builder.fingerprint(ref) == builder.fingerprint(new)
+            else None for ref, new in zip(refs, found)]
 
 
 def rebuilt(builder, node, of, templates):

@@ -8,7 +8,120 @@ from __future__ import annotations
 
 from .builder import CONST
 
-__all__ = ['lu_solve', 'ldl_factor', 'ldl_solve', 'FullRankFactorization']
+__all__ = ['solve', 'lu_solve', 'ldl_factor', 'ldl_solve',
+           'FullRankFactorization']
+
+# Larger blocks are solved by elimination.
+COFACTORS = 4
+
+
+def solve(builder, matrix, right):
+    """Solution of a square system, or None if it is singular.
+
+    Constant pivots are eliminated first. What is left is split into the
+    connected blocks of its pattern, and small blocks are solved by cofactors:
+    the only divisor is the determinant, so that the solution has numbers
+    wherever the block is regular. A pivot of an elimination, by which larger
+    blocks are solved, may vanish at regular states.
+
+    Examples
+    ========
+
+    >>> from sympy.abc import x
+    >>> from sympy_constrained.graph import GraphBuilder
+    >>> from sympy_constrained.graph.linalg import solve
+    >>> g = GraphBuilder()
+    >>> s, c = g.sincos(g.input(x))
+    >>> solve(g, [[c, s], [-s, c]], [c, -s]) == [1, 0]
+    True
+
+    """
+    size = len(right)
+    matrix, right = [list(row) for row in matrix], list(right)
+    rows, columns, pivots = set(range(size)), set(range(size)), []
+    while True:                         # constants can always be pivots
+        pivot = next(((i, j) for i in sorted(rows) for j in sorted(columns)
+                      if matrix[i][j] and is_constant(builder, matrix[i][j])
+                      ), None)
+        if pivot is None:
+            break
+        i, j = pivot
+        rows.remove(i)
+        columns.remove(j)
+        pivots.append(pivot)
+        over = builder.inv(matrix[i][j])
+        for k in rows:
+            if not matrix[k][j]:
+                continue
+            factor = builder.mul(matrix[k][j], over)
+            for c in columns:
+                matrix[k][c] = builder.sub(
+                    matrix[k][c], builder.mul(factor, matrix[i][c]))
+            right[k] = builder.sub(right[k], builder.mul(factor, right[i]))
+    solution = {}
+    while rows:
+        some, block = connected(matrix, min(rows), rows, columns)
+        rows -= some
+        columns -= block
+        if len(some) != len(block):
+            return None
+        some, block = sorted(some), sorted(block)
+        part = [[matrix[i][j] for j in block] for i in some]
+        find = by_cofactors if len(block) <= COFACTORS else lu_solve
+        found = find(builder, part, [right[i] for i in some])
+        if found is None:
+            return None
+        solution.update(zip(block, found))
+    if columns:
+        return None
+    for i, j in reversed(pivots):
+        known = builder.sum(builder.mul(matrix[i][c], x)
+                            for c, x in solution.items())
+        solution[j] = builder.div(builder.sub(right[i], known), matrix[i][j])
+    return [solution[j] for j in range(size)]
+
+
+def is_constant(builder, ref):
+    """Whether a reference is a number."""
+    return builder.nodes[abs(ref)][0] == CONST
+
+
+def connected(matrix, first, rows, columns):
+    """Rows and columns that are connected with the first row by entries."""
+    some, block, waiting = {first}, set(), [first]
+    while waiting:
+        i = waiting.pop()
+        new = {j for j in columns if matrix[i][j]} - block
+        block |= new
+        for k in rows - some:
+            if any(matrix[k][j] for j in new):
+                some.add(k)
+                waiting.append(k)
+    return some, block
+
+
+def by_cofactors(builder, matrix, right):
+    """Solution of a small system, by the adjugate; None if singular."""
+    size = len(right)
+
+    def minor(m):
+        if not m:
+            return 1
+        if len(m) == 1:
+            return m[0][0]
+        return builder.sum(
+            (1 if j % 2 == 0 else -1)*builder.mul(
+                m[0][j], minor([row[:j] + row[j + 1:] for row in m[1:]]))
+            for j in range(len(m)) if m[0][j])
+
+    determinant = minor(matrix)
+    if not determinant:
+        return None
+    adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
+        [row[:i] + row[i + 1:] for k, row in enumerate(matrix) if k != j])
+        for j in range(size)] for i in range(size)]
+    return [builder.div(builder.dot(row, right), determinant)
+            for row in adjugate]
 
 
 def lu_solve(builder, matrix, right):

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from inspect import signature
 from typing import overload
 
 from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye
+from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Force, SymbolicSystem, Torque, dynamicsymbols)
 from sympy.physics.vector import Point, ReferenceFrame
@@ -14,10 +16,11 @@ from .. import _compat
 from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
-from ..diagnostics import constraint_report, row_relations
+from ..diagnostics import (
+    constant_columns, constraint_report, independent_columns, row_relations)
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    UnsupportedFeatureError, raise_problems)
 from ..graph import Graph
 from .linearization import linearizer
 
@@ -65,8 +68,11 @@ class ConstrainedMethod(_compat.MethodBase):
     def __init__(self, *args, **kwargs):
         self._options = {name: kwargs.pop(name) for name in self.options
                          if name in kwargs}
+        own = [name for name, parameter in signature(
+            type(self).__init__).parameters.items()
+            if parameter.kind == parameter.KEYWORD_ONLY]
         self._shape, self._arguments = bind_arguments(
-            type(self).__name__, args, kwargs)
+            type(self).__name__, args, kwargs, [*self.options, *own])
         self._build()
 
     def _build(self):
@@ -99,11 +105,12 @@ class ConstrainedMethod(_compat.MethodBase):
 
         method : KanesMethod, LagrangesMethod, System or one of ours
         **options
-            Our own keyword arguments.
+            Our own keyword arguments. Of a method of ours those that both
+            have are kept, unless they are given.
 
         """
-        shape, arguments = arguments_of(method)
-        return cls(**arguments, **options)
+        _, arguments = arguments_of(method)
+        return cls(**arguments, **{**inherited(cls, method), **options})
 
     @classmethod
     def from_system(cls, system, **options):
@@ -167,6 +174,18 @@ class ConstrainedMethod(_compat.MethodBase):
         if not self._system.counts[2]:
             return []
         return list(self._report.independent_rows)
+
+    @cached_property
+    def _pivots(self):
+        """Positions of speeds that the rows determine.
+
+        Those with constant coefficients first, which never lose that.
+        """
+        system = self._system
+        if not system.counts[2]:
+            return ()
+        return independent_columns(system, self._report.points,
+                                   constant_columns(system))
 
     def _check_velocity_level(self, what):
         """Raise if there are constraints at acceleration level."""
@@ -418,9 +437,9 @@ class ConstrainedMethod(_compat.MethodBase):
         """``u'`` as functions of the states, shape (o, 1)."""
         if 'acceleration' not in self.closed_form.outputs:
             raise MissingIngredientError(
-                "The mass matrix is singular and there are no constraints, "
-                "so some accelerations are not determined. Give every "
-                "direction a mass or a constraint.")
+                "The mass matrix is singular, and nothing else determines "
+                "all of the accelerations. Give every direction a mass or a "
+                "constraint.")
         return self.closed_form.sympy('acceleration')
 
     # -- multipliers -----------------------------------------------------
@@ -429,6 +448,42 @@ class ConstrainedMethod(_compat.MethodBase):
     def lam_vec(self):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
         return self._fresh_symbols('lam', self._system.counts[2])
+
+    def _named_symbols(self, given, argument, label, counted, count):
+        """A column of functions of time that the user gave, checked.
+
+        Parameters
+        ==========
+
+        given : str or iterable
+            Names in one string, or names and functions of time.
+        argument, label, counted : str
+            For messages: ``'us'``, ``'quasi-velocity'``, and what there is
+            one of each for.
+        count : int
+
+        """
+        if isinstance(given, str):
+            given = given.replace(',', ' ').split()
+        found = [dynamicsymbols(x) if isinstance(x, str) else x
+                 for x in as_list(given, argument)]
+        problems, taken = [], symbols_in_use(self._system)
+        if len(found) != count:
+            problems.append(
+                f"`{argument}` has {len(found)} names for {count} {counted}. "
+                "Give one for each.")
+        for k, x in enumerate(found):
+            if not (isinstance(x, AppliedUndef)
+                    and x.args == (self._system.t,)):
+                problems.append(
+                    f"The {label} `{x}` is not a function of time. Give a "
+                    f"name, or `dynamicsymbols('{x}')`.")
+            elif str(x.func) in taken or x in found[:k]:
+                problems.append(
+                    f"The {label} `{x}` has the name of something else in "
+                    "the model. Choose another name.")
+        raise_problems(problems, ConstraintError)
+        return column(found)
 
     def _fresh_symbols(self, name, count):
         """A column of functions of time whose names are not in use."""
@@ -518,8 +573,9 @@ class ConstrainedMethod(_compat.MethodBase):
         """SymPy's ``SymbolicSystem`` with the explicit right-hand side."""
         n, o = len(self.q), len(self.u)
         return SymbolicSystem(
-            self.states, self.rhs(), coord_idxs=tuple(range(n)),
-            speed_idxs=tuple(range(n, n + o)), bodies=self.bodies or None,
+            self.states, self.rhs()[:len(self.states), :],
+            coord_idxs=tuple(range(n)), speed_idxs=tuple(range(n, n + o)),
+            bodies=self.bodies or None,
             loads=self.loads or None)
 
     # -- linearization ---------------------------------------------------
@@ -551,6 +607,17 @@ class ConstrainedMethod(_compat.MethodBase):
         made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
                                   linear_solver)
         return made.linearize(**kwargs) + (made.r,)
+
+
+def inherited(cls, method):
+    """Options of a method of ours that another class has, too."""
+    if not isinstance(method, ConstrainedMethod):
+        return {}
+    found = {name: value for name, value in method._options.items()
+             if name in cls.options}
+    if method._sample is not None:
+        found['sample'] = method._sample
+    return found
 
 
 def without_repetitions(system, sample):

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from ..errors import ConstraintError
 from ..graph import (
-    Graph, gradient, jacobian, substitute, time_derivative)
-from ..graph.linalg import lu_solve
+    Graph, gradient, jacobian, substitute, time_derivative, without)
+from ..graph.linalg import solve
 
 __all__ = ['embed']
 
@@ -69,76 +69,189 @@ def embed(system, dependent, project_loads=False):
         ``reason``, ``'nonlinear'`` or ``'singular'``.
 
     """
-    names = [x for x in system.graph.outputs if x not in ('C', 'rates')]
-    g, out = system.graph.load(None, names)
-    q = [g.input(x, dynamic=True) for x in system.q]
-    v = [g.input(x, dynamic=True) for x in system.u]
-    one = list(dependent)
-    two = [i for i in range(len(q)) if i not in one]
-    v1, u = [v[i] for i in one], [v[i] for i in two]
-    accelerations = [g.input(system.u[i].diff(system.t), dynamic=True)
-                     for i in two]
-    rates = solved_rates(system, g, out, one, v1)
-    star = dict(zip(v1, rates))
+    work = Embedding(system, dependent, project_loads)
+    return Graph.freeze(work.g, {
+        **work.state(), **work.hamel(), **work.faults(), **work.projected(),
+        **work.linear_parts()})
 
-    def at(refs):
-        return substitute(g, refs, star)
 
-    lagrangian = out['lagrangian'][0][0]
-    p1 = at(gradient(g, lagrangian, v1))
-    lagrangian, = at([lagrangian])
-    force = at([x for x, in out['applied']])
-    Q1 = [0]*len(one) if project_loads else [force[i] for i in one]
-    velocity = {q[i]: x for i, x in (*zip(one, rates), *zip(two, u))}
-    along = time_derivative(g, {**velocity, **dict.fromkeys(u, 0)})
-    total = time_derivative(g, {**velocity, **dict(zip(u, accelerations))})
+class Embedding:
+    """One embedding under construction; see :func:`embed`.
 
-    # Hamel's equations: Lagrange's of L*, for q2 only
-    S = jacobian(g, rates, u)                   # dg/du = -B
-    momenta = gradient(g, lagrangian, u)
-    slope = gradient(g, lagrangian, q)
-    Psi = jacobian(g, momenta, u)
-    Q2 = [force[i] for i in two]
-    if project_loads:
-        Q2 = [g.add(x, g.dot(column, [force[i] for i in one]))
-              for x, column in zip(Q2, columns(S, two))]
-    G = [g.sub(g.add(slope[i], x), along(momentum))
-         for i, x, momentum in zip(two, Q2, momenta)]
+    ``one`` and ``two`` are the positions of ``q1`` and ``q2``, ``S`` the
+    columns of ``dg/du``, and ``at`` puts the star to references.
+    """
 
-    # the two faults
-    by_q = jacobian(g, rates, q)
-    Gamma = [[g.sub(g.add(by_q[k][i], g.dot([by_q[k][m] for m in one],
-                                            column)), total(S[k][j]))
-              for j, (i, column) in enumerate(zip(two, columns(S, two)))]
-             for k in range(len(one))]
-    neglected = [-g.dot(column, [g.add(slope[i], x)
-                                 for i, x in zip(one, Q1)])
-                 for column in columns(S, two)]
-    bent = [g.dot(column, p1) for column in columns(Gamma, two)]
+    def __init__(self, system, dependent, project_loads):
+        names = [x for x in system.graph.outputs if x not in ('C', 'rates')]
+        self.g, self.out = g, out = system.graph.load(None, names)
+        self.one = one = list(dependent)
+        self.two = two = [i for i in range(len(system.q)) if i not in one]
+        self.q, self.v = ([g.input(x, dynamic=True) for x in xs]
+                          for xs in (system.q, system.u))
+        v1 = [self.v[i] for i in one]
+        self.u = [self.v[i] for i in two]
+        self.rates = solved_rates(system, g, out, one, v1)
+        self.star = dict(zip(v1, self.rates))
+        accelerations = [g.input(system.u[i].diff(system.t), dynamic=True)
+                         for i in two]
+        motion = dict(zip(self.q, self.placed(self.rates, self.u)))
+        self.along = time_derivative(         # at u' = 0
+            g, {**motion, **dict.fromkeys(self.u, 0)})
+        slopes = jacobian(g, self.rates, self.u)
+        free = [without(g, row, self.u) for row in slopes]
+        self.linear = not any(None in row for row in free)
+        self.S = columns(free if self.linear else slopes, len(two))
+        self.total = self.along if self.linear else time_derivative(
+            g, {**motion, **dict(zip(self.u, accelerations))})
+        force = self.at(column(out['applied']))
+        self.Q1 = [force[i] for i in one]
+        self.Q2 = [force[i] for i in two]
+        if project_loads:
+            self.Q2 = [g.add(x, g.dot(s, self.Q1))
+                       for x, s in zip(self.Q2, self.S)]
+            self.Q1 = [0]*len(one)
+        lagrangian = out['lagrangian'][0][0]
+        self.p1 = self.at(gradient(g, lagrangian, v1))
+        self.lagrangian, = self.at([lagrangian])
+        self.slope = gradient(g, self.lagrangian, self.q)
 
-    blocks = {
-        'rates': at_positions(len(q), one, rates, two, u),
-        'g': rates, 'lagrangian': [lagrangian], 'Q1': Q1, 'Q2': Q2,
-        'p1': p1, 'pull': [slope[i] for i in one], 'G': G,
-        'neglected': neglected, 'bent': bent,
-        'E': [g.add(x, y) for x, y in zip(neglected, bent)]}
-    blocks = {name: ([[x] for x in refs], 1)
-              for name, refs in blocks.items()}
-    blocks |= {'Psi': (Psi, len(two)), 'Gamma': (Gamma, len(two)),
-               'holonomic': (out['holonomic'], 1),
-               'holonomic_jacobian': (out['holonomic_jacobian'], len(q)),
-               'energy': ([at(row) for row in out['energy']], 1),
-               'power': ([at(row) for row in out['power']], 1)}
-    blocks |= projected(g, out, at, S, one, two, v)
-    blocks |= linear_parts(g, S, rates, q, u, one, two, slope, Q1, p1, along)
-    return Graph.freeze(g, blocks)
+    def at(self, refs):
+        """References with ``g`` in the place of ``q1'``."""
+        return substitute(self.g, refs, self.star)
+
+    def placed(self, first, second):
+        """A list with ``first`` at the positions of ``q1``, and ``second``.
+        """
+        found = [0]*len(self.q)
+        for i, x in (*zip(self.one, first), *zip(self.two, second)):
+            found[i] = x
+        return found
+
+    def projected_on(self, values):
+        """``x2 + S^T*x1`` of a column of the whole model."""
+        first = [values[i] for i in self.one]
+        return [self.g.add(values[i], self.g.dot(s, first))
+                for i, s in zip(self.two, self.S)]
+
+    def state(self):
+        """What is not yet an equation."""
+        out = self.out
+        return {
+            'lagrangian': ([[self.lagrangian]], 1),
+            'holonomic': (out['holonomic'], 1),
+            'holonomic_jacobian': (out['holonomic_jacobian'], len(self.q)),
+            'energy': ([self.at(row) for row in out['energy']], 1),
+            'power': ([self.at(row) for row in out['power']], 1),
+            **singles({
+                'rates': self.placed(self.rates, self.u), 'g': self.rates,
+                'Q1': self.Q1, 'Q2': self.Q2, 'p1': self.p1,
+                'pull': [self.slope[i] for i in self.one]})}
+
+    def hamel(self):
+        """Lagrange's equations of ``L*``, for ``q2`` only."""
+        g, p = self.g, len(self.two)
+        momenta = gradient(g, self.lagrangian, self.u)
+        G = [g.sub(g.add(self.slope[i], x), self.along(momentum))
+             for i, x, momentum in zip(self.two, self.Q2, momenta)]
+        return {'Psi': (jacobian(g, momenta, self.u), p),
+                **singles({'G': G})}
+
+    def faults(self):
+        """The two parts of ``E``, (E1) and (E2)."""
+        g = self.g
+        Gamma = []
+        for k, rate in enumerate(self.rates):
+            slope = gradient(g, rate, self.q)
+            along_columns = self.projected_on(slope)    # dg/dq along [S; 1]
+            Gamma.append([g.sub(x, self.total(s[k]))
+                          for x, s in zip(along_columns, self.S)])
+        pull = [g.add(self.slope[i], x) for i, x in zip(self.one, self.Q1)]
+        neglected = [-g.dot(s, pull) for s in self.S]
+        bent = [g.dot(c, self.p1) for c in columns(Gamma, len(self.two))]
+        return {'Gamma': (Gamma, len(self.two)), **singles({
+            'neglected': neglected, 'bent': bent,
+            'E': [g.add(x, y) for x, y in zip(neglected, bent)]})}
+
+    def projected(self):
+        """d'Alembert's principle on the constraints, from the whole model.
+
+        Nothing here comes from ``L*``: ``M`` and ``F`` are those of the
+        model without constraints, and ``q1'' = S*u' + A1^-1*b`` is (22).
+        """
+        g, out, one, two = self.g, self.out, self.one, self.two
+        M = [self.at(row) for row in out['M']]
+        F = self.at(column(out['Q']))
+        A = [self.at(row) for row in out['velocity_jacobian']]
+        A1 = [[row[i] for i in one] for row in A]
+        bias = solve(g, A1, self.at(column(out['b'])))
+        known = [g.sub(force, g.dot([row[i] for i in one], bias))
+                 for row, force in zip(M, F)]   # F - M*[A1^-1*b; 0]
+        slope = [self.projected_on(row) for row in M]   # M*[S; 1]
+        Psi = [self.projected_on(c) for c in columns(slope, len(two))]
+        p = len(two)
+        return {
+            'Psi_true': (columns(Psi, p), p), 'A1': (A1, len(one)),
+            'X': ([slope[i] for i in one], p),
+            'X2': ([slope[i] for i in two], p),
+            **singles({
+                'H': self.projected_on(known),
+                'y': [-known[i] for i in one],
+                'y2': [-known[i] for i in two],
+                'slip': [g.dot(row, self.at(self.v)) for row in A]})}
+
+    def linear_parts(self):
+        """``B`` and ``a``, and what exists where they are free of ``u``."""
+        g, p, r = self.g, len(self.two), len(self.one)
+        B = [[-s[k] for s in self.S] for k in range(r)]
+        if self.linear:
+            a = substitute(g, self.rates, dict.fromkeys(self.u, 0))
+        else:
+            a = [g.add(rate, g.dot(row, self.u))
+                 for rate, row in zip(self.rates, B)]
+        found = {'B': (B, p), **singles({'a': a})}
+        if self.linear:
+            omega, eta = self.curvature_tensor(B, a)
+            rates = [[self.along(x) for x in row] for row in B]
+            pull = [g.add(self.slope[i], x)
+                    for i, x in zip(self.one, self.Q1)]
+            found |= {'omega': (omega, p), 'eta': (eta, p), **singles({
+                'paper': [g.add(g.dot(b, pull), g.dot(rate, self.p1))
+                          for b, rate in zip(columns(B, p),
+                                             columns(rates, p))]})}
+        return found
+
+    def curvature_tensor(self, B, a):
+        """``omega``, (r*p, p), and ``eta``, (r, p), of (E2)."""
+        g, one, two = self.g, self.one, self.two
+        explicit = time_derivative(             # at fixed coordinates
+            g, dict.fromkeys((*self.q, *self.u), 0))
+
+        def along_first(slopes, direction):
+            """Derivative of a function of ``q`` along ``[direction; 0]``."""
+            return g.dot([slopes[i] for i in one], direction)
+
+        omega, eta = [], []
+        B_columns = columns(B, len(two))
+        for row, drift in zip(B, a):
+            by_q = [gradient(g, x, self.q) for x in row]
+            drift_by_q = gradient(g, drift, self.q)
+            lean = [[g.sub(slopes[i], along_first(slopes, b))
+                     for i, b in zip(two, B_columns)] for slopes in by_q]
+            omega += [[g.sub(lean[j][k], lean[k][j])
+                       for k in range(len(two))] for j in range(len(two))]
+            eta.append([g.sum((
+                explicit(x), along_first(slopes, a), drift_by_q[i],
+                -along_first(drift_by_q, b)))
+                for x, slopes, i, b in zip(row, by_q, two, B_columns)])
+        return omega, eta
 
 
 def solved_rates(system, g, out, one, v1):
     """References of ``g``, the rows solved for the ``q1'``."""
-    A1 = [[row[i] for i in one] for row in out['velocity_jacobian']]
-    bad = [k for k, row in enumerate(A1)
-           if any(g.depends_on(x, *v1) for x in row if x)]
+    A1 = [without(g, [row[i] for i in one], v1)
+          for row in out['velocity_jacobian']]
+    bad = [k for k, row in enumerate(A1) if None in row]
     if bad:
         names = ', '.join(str(system.u[i]) for i in one)
         raise ConstraintError(
@@ -149,7 +262,7 @@ def solved_rates(system, g, out, one, v1):
             rows=tuple(bad), reason='nonlinear')
     at_rest = substitute(g, [x for x, in out['velocity']],
                          dict.fromkeys(v1, 0))
-    rates = lu_solve(g, A1, [-x for x in at_rest])
+    rates = solve(g, A1, [-x for x in at_rest])
     if rates is None:
         raise ConstraintError(
             "The rows do not determine the velocities of "
@@ -158,84 +271,16 @@ def solved_rates(system, g, out, one, v1):
     return rates
 
 
-def projected(g, out, at, S, one, two, v):
-    """d'Alembert's principle on the constraints, from the whole model.
-
-    Nothing here comes from ``L*``: ``M`` and ``F`` are those of the model
-    without constraints, and ``q1'' = S*u' + A1^-1*b`` are (22) with (13).
-    """
-    M = [at(row) for row in out['M']]
-    F = at([x for x, in out['Q']])
-    A = [at(row) for row in out['velocity_jacobian']]
-    A1 = [[row[i] for i in one] for row in A]
-    bias = lu_solve(g, A1, at([x for x, in out['b']]))
-    known = [g.sub(force, g.dot([row[i] for i in one], bias))
-             for row, force in zip(M, F)]       # F - M*[A1^-1*b; 0]
-    slope = [[g.add(row[i], g.dot([row[k] for k in one], column))
-              for i, column in zip(two, columns(S, two))] for row in M]
-
-    def project(values):
-        """``x2 + S^T*x1`` of a column (n)."""
-        return [g.add(values[i], g.dot(column, [values[k] for k in one]))
-                for i, column in zip(two, columns(S, two))]
-
-    rows = [project(column) for column in zip(*slope)]
-    slip = [g.dot(row, at(v)) for row in A]
-    return {
-        'Psi_true': ([list(row) for row in zip(*rows)], len(two)),
-        'H': ([[x] for x in project(known)], 1),
-        'A1': (A1, len(one)), 'X': ([slope[i] for i in one], len(two)),
-        'y': ([[-known[i]] for i in one], 1),
-        'X2': ([slope[i] for i in two], len(two)),
-        'y2': ([[-known[i]] for i in two], 1),
-        'slip': ([[x] for x in slip], 1)}
+def column(rows):
+    """The references of an output with one column."""
+    return [x for x, in rows]
 
 
-def linear_parts(g, S, rates, q, u, one, two, slope, Q1, p1, along):
-    """``B`` and ``a``, and what exists where they are free of ``u``."""
-    p = len(two)
-    B = [[-x for x in row] for row in S]
-    a = [g.sub(rate, g.dot(row, u)) for rate, row in zip(rates, S)]
-    linear = not any(g.depends_on(x, *u) for row in S for x in row if x)
-    if not linear:
-        return {'B': (B, p), 'a': ([[x] for x in a], 1)}
-    a = substitute(g, rates, dict.fromkeys(u, 0))
-    explicit = time_derivative(
-        g, {x: 0 for x in (*q, *u)})            # d/dt at fixed q
-    by_q = [[gradient(g, x, q) for x in row] for row in B]
-    a_by_q = jacobian(g, a, q)
-
-    def bracket(slopes, direction):
-        """Derivative along ``[direction; 0]``, i.e. of ``q1`` only."""
-        return g.dot([slopes[i] for i in one], direction)
-
-    omega, eta = [], []
-    for k in range(len(one)):
-        lean = [[g.sub(by_q[k][j][two[m]],
-                       bracket(by_q[k][j], [row[m] for row in B]))
-                 for m in range(p)] for j in range(p)]
-        omega += [[g.sub(lean[j][m], lean[m][j]) for m in range(p)]
-                  for j in range(p)]
-        eta.append([g.sum((
-            explicit(B[k][j]), bracket(by_q[k][j], a), a_by_q[k][two[j]],
-            -bracket(a_by_q[k], [row[j] for row in B]))) for j in range(p)])
-    rate = [[along(x) for x in row] for row in B]
-    pull = [g.add(slope[i], x) for i, x in zip(one, Q1)]
-    paper = [g.add(g.dot(b, pull), g.dot(bent, p1)) for b, bent in zip(
-        columns(B, two), columns(rate, two))]
-    return {'B': (B, p), 'a': ([[x] for x in a], 1), 'omega': (omega, p),
-            'eta': (eta, p), 'paper': ([[x] for x in paper], 1)}
-
-
-def columns(matrix, two):
+def columns(matrix, count):
     """Columns of a matrix (r, p), also where there are no rows."""
-    return [[row[j] for row in matrix] for j in range(len(two))]
+    return [[row[j] for row in matrix] for j in range(count)]
 
 
-def at_positions(size, one, first, two, second):
-    """A list with ``first`` at the positions ``one``, the rest at ``two``.
-    """
-    found = [0]*size
-    for i, x in (*zip(one, first), *zip(two, second)):
-        found[i] = x
-    return found
+def singles(named):
+    """Columns under their names, as outputs of a graph."""
+    return {name: ([[x] for x in refs], 1) for name, refs in named.items()}

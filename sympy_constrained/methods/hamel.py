@@ -9,24 +9,27 @@ from mpmath import mp
 from sympy import ImmutableDenseNDimArray
 from sympy.physics.mechanics import KanesMethod
 
-from ..admissible import DIGITS, evaluated, norm, orthonormal_rows
+from ..admissible import DIGITS, orthonormal_rows
 from ..arguments import arguments_of, as_list, shape_of
+from ..diagnostics import independent_columns
 from ..equations import EquationsOfMotion
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
 from ..graph import Graph, gradient, substitute, time_derivative
 from ..graph.linalg import (
-    FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
+    FullRankFactorization, ldl_factor, ldl_solve, solve)
 from ..vanishing import values_at, vanishing
-from .base import ConstrainedMethod, column
+from .base import ConstrainedMethod, column, inherited
 from .embedding import embed
 from .linearization import embedded_linearizer
+from .reduced import accelerations, no_mass, reduced_equations
 from .validity import Validity
 
 __all__ = ['HamelEmbedding']
 
-# Relative size of what is new in a column of A1 that is independent.
+ONE_EACH = 'an embedding eliminates one velocity for each row'
+# Relative size of what is new in an independent row of B.
 INDEPENDENT = mp.mpf('1e-8')
 
 
@@ -177,7 +180,8 @@ class HamelEmbedding(ConstrainedMethod):
 
         method : KanesMethod, LagrangesMethod, System or one of ours
         q_dependent : iterable, optional
-            By default the dependent coordinates and speeds of ``method``.
+            By default the dependent coordinates and speeds of ``method``. In
+            Kane's shape they become the last of ``q``.
         **options
             The other keyword arguments of the class.
 
@@ -194,7 +198,7 @@ class HamelEmbedding(ConstrainedMethod):
                     **arguments, 'q_ind': [x for x in q if x not in named],
                     'u_ind': u, 'u_dependent': []}
             arguments = {**arguments, 'q_dependent': named}
-        return cls(**arguments, **options)
+        return cls(**arguments, **{**inherited(cls, method), **options})
 
     def with_partition(self, q_dependent):
         """Return the embedding of the same model with other coordinates."""
@@ -235,10 +239,11 @@ class HamelEmbedding(ConstrainedMethod):
                     f"{'there twice' if x in system.q else 'no coordinate'}. "
                     f"Name {count} different ones of {known}.")
         if len(named) != count:
+            self._check_independent(ONE_EACH)
             raise ConstraintError(
                 f"`q_dependent` has {len(named)} coordinates for {count} "
                 "constraint rows. Each row eliminates one velocity: name "
-                f"{count} of {known} (and leave out redundant rows).")
+                f"{count} of {known}.")
         positions = tuple(system.q.index(x) for x in named)
         pattern = system.graph.pattern('velocity_jacobian')
         idle = [str(system.q[i]) for i in positions
@@ -250,27 +255,14 @@ class HamelEmbedding(ConstrainedMethod):
                 "constraints relate to others in `q_dependent`.")
         return positions
 
-    def _columns(self, values):
-        """Columns of the constraint matrix at a state."""
-        rows = evaluated(self._system, values, ('velocity_jacobian',))
-        return list(zip(*rows['velocity_jacobian']))
-
     def _check_regular(self):
         """Raise unless the rows determine the dependent velocities."""
-        system = self._system
-        self._check_independent(
-            'an embedding eliminates one velocity for each row')
-        with mp.workdps(DIGITS):
-            works = ()
-            for values in self._report.points:
-                columns = self._columns(values)
-                basis, _ = orthonormal_rows(
-                    [columns[i] for i in self._dependent], INDEPENDENT,
-                    [norm(column) for column in columns])
-                if len(basis) == len(self._dependent):
-                    return
-                _, kept = orthonormal_rows(columns, INDEPENDENT)
-                works = tuple(system.q[k] for k, _ in kept)
+        self._check_independent(ONE_EACH)
+        works = independent_columns(
+            self._system, self._report.points, self._dependent)
+        if set(works) == set(self._dependent):
+            return
+        works = tuple(self._system.q[i] for i in works)
         raise ConstraintError(
             "Where the constraints hold they do not determine the velocities "
             f"of {', '.join(map(str, self.q_dependent))}: that part of the "
@@ -399,7 +391,7 @@ class HamelEmbedding(ConstrainedMethod):
     @cached_property
     def equations_of_motion(self):
         """Hamel's equations as :class:`.EquationsOfMotion`, right or not."""
-        return self._as_equations('Psi', 'G', ())
+        return reduced_equations(self, self._embedding, 'Psi', 'G', False)
 
     # -- what is right ---------------------------------------------------
 
@@ -434,67 +426,44 @@ class HamelEmbedding(ConstrainedMethod):
         generalized constraint forces of its independent speeds are zero;
         those of all coordinates are :attr:`constraint_forces`.
         """
-        return self._as_equations('Psi_true', 'H', tuple(self.lam_vec))
-
-    def _as_equations(self, matrix, right, lam):
-        """``W z = r`` of a mass matrix and a forcing of the embedding."""
-        system, states = self._system, tuple(self.u)
-        g, out = self._embedding.load()
-        p, r = len(states), len(lam)
-        W = [row + [0]*r for row in out[matrix]]
-        if lam:
-            W += [[-x for x in slope] + list(a)
-                  for slope, a in zip(out['X'], zip(*out['A1']))]
-        power = out['power']
-        if power and any(x for x, in out['slip']):
-            loads, = self.closed_form.load(g, ('multipliers',))[1].values()
-            power = [[g.add(power[0][0], g.dot(
-                [x for x, in loads], [x for x, in out['slip']]))]]
-        graph = Graph.freeze(g, {
-            'rates': (out['rates'], 1), 'W': (W, p + r),
-            'r': (out[right] + (out['y'] if lam else []), 1),
-            'holonomic': (out['holonomic'], 1), 'velocity': ([], 1),
-            'holonomic_jacobian': (out['holonomic_jacobian'], len(system.q)),
-            'velocity_jacobian': ([], p), 'M': (out[matrix], p),
-            'Q': (out[right], 1), 'A': ([], p), 'b': ([], 1),
-            'energy': (out['energy'], 1), 'power': (power, 1)})
-        return EquationsOfMotion(
-            graph, system.q, states, system.q + states,
-            tuple(x.diff(system.t) for x in states) + lam, lam,
-            system.constraint_names if lam else (
-                system.constraint_names[:len(system.holonomic_rows)]))
+        return reduced_equations(self, self._embedding, 'Psi_true', 'H')
 
     def _solve(self):
         """Both accelerations, and the reactions of the right one."""
         g, out = self._embedding.load(None, (
             'Psi', 'G', 'Psi_true', 'H', 'A1', 'X', 'y', 'X2', 'y2'))
-        accelerations = []
-        for matrix, right in (('Psi', 'G'), ('Psi_true', 'H')):
-            factor = ldl_factor(g, out[matrix])
-            known = [x for x, in out[right]]
-            solution = (ldl_solve(g, factor, known) if factor
-                        else lu_solve(g, out[matrix], known))
-            if solution is None:
-                raise MissingIngredientError(
-                    "The embedded mass matrix is singular: a direction that "
-                    "the constraints leave free has no mass. Give it mass, "
-                    "or remove its coordinate.")
-            accelerations.append(solution)
-        hamel, true = accelerations
+        hamel = accelerations(g, out['Psi'], out['G'])
+        true = accelerations(g, out['Psi_true'], out['H'])
+        if true is None:
+            raise no_mass()
         first, second = (
             [g.add(g.dot(row, true), y) for row, (y,) in zip(
                 out[slope], out[known])]
             for slope, known in (('X', 'y'), ('X2', 'y2')))
-        lam = lu_solve(g, [list(row) for row in zip(*out['A1'])], first)
+        lam = solve(g, [list(row) for row in zip(*out['A1'])], first)
         forces = [0]*len(self._system.q)
         for i, x in (*zip(self._dependent, first), *zip(
                 self._others, second)):
             forces[i] = x
+        columns = {'true_acceleration': true, 'multipliers': lam,
+                   'constraint_forces': forces}
+        if hamel is not None:           # an embedding may lose its mass
+            columns['acceleration'] = hamel
         return Graph.freeze(g, {
-            'M': (out['Psi'], len(hamel)), 'forcing': (out['G'], 1), **{
-                name: ([[x] for x in refs], 1) for name, refs in (
-                    ('acceleration', hamel), ('true_acceleration', true),
-                    ('multipliers', lam), ('constraint_forces', forces))}})
+            'M': (out['Psi'], len(true)), 'forcing': (out['G'], 1), **{
+                name: ([[x] for x in refs], 1)
+                for name, refs in columns.items()}})
+
+    @property
+    def acceleration(self):
+        """``u'`` of Hamel's equations, shape (p, 1)."""
+        if 'acceleration' not in self.closed_form.outputs:
+            raise MissingIngredientError(
+                "The embedded mass matrix Psi is singular: the embedding has "
+                "taken the mass out of a direction, so Hamel's equations "
+                "determine no motion. The right equations are "
+                "`form_voronets_equations()`, with `true_acceleration`.")
+        return super().acceleration
 
     @cached_property
     def true_acceleration(self):
@@ -744,7 +713,7 @@ class HamelEmbedding(ConstrainedMethod):
         chosen = range(n) if len(speeds) == n else self._others
         theirs = [rates[self._system.q[i]] for i in chosen]
         known = substitute(g, theirs, dict.fromkeys(speeds, 0))
-        value = lu_solve(
+        value = solve(
             g, [gradient(g, rate, speeds) for rate in theirs],
             [g.sub(mine['rates'][i][0], x) for i, x in zip(chosen, known)])
         moving = self._accelerations_of(other, equations, g, out)
@@ -756,6 +725,7 @@ class HamelEmbedding(ConstrainedMethod):
         along = time_derivative(g, {
             **{g.input(x, dynamic=True): rate for x, rate in rates.items()},
             **dict(zip(speeds, moving))})
+        g.avoid(set(speeds) - {abs(x) for x in value})
         second = substitute(
             g, [along(rates[self._system.q[i]]) for i in self._others],
             dict(zip(speeds, value)))
@@ -766,15 +736,13 @@ class HamelEmbedding(ConstrainedMethod):
     @staticmethod
     def _accelerations_of(other, equations, g, out):
         """References of ``u'`` of other equations; None if singular."""
-        z = lu_solve(g, out['W'], [x for x, in out['r']])
-        if z is not None:
-            unknowns = list(equations.unknowns)
-            return [z[unknowns.index(x.diff(equations.t))]
-                    for x in equations.u]
-        if not isinstance(other, ConstrainedMethod):
-            return None
-        _, solved = other.closed_form.load(g, ('acceleration',))
-        return [x for x, in solved['acceleration']]
+        if isinstance(other, ConstrainedMethod):    # rows may be redundant
+            _, solved = other.closed_form.load(g, ('acceleration',))
+            return [x for x, in solved['acceleration']]
+        z = solve(g, out['W'], [x for x, in out['r']])
+        unknowns = list(equations.unknowns)
+        return z and [z[unknowns.index(x.diff(equations.t))]
+                      for x in equations.u]
 
     # -- linearization ---------------------------------------------------
 

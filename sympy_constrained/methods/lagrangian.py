@@ -5,23 +5,15 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import NamedTuple
 
-from mpmath import mp
 from sympy import Expr, ImmutableDenseMatrix, diag, eye, sympify
-from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
-from ..admissible import DIGITS, evaluated, orthonormal_rows
 from ..arguments import as_list, as_residuals
-from ..builders import symbols_in_use
-from ..errors import ConstraintError, raise_problems
+from ..errors import ConstraintError
 from ..graph import Graph, gradient, jacobian, read, time_derivative
-from ..graph.linalg import lu_solve
-from .base import ConstrainedMethod, column
+from ..graph.linalg import solve
+from .base import ConstrainedMethod
 
 __all__ = ['LagrangianMethod', 'Quantity']
-
-# Relative size of what is new in an independent column of A.
-INDEPENDENT = mp.mpf('1e-8')
 
 
 class Quantity(NamedTuple):
@@ -70,33 +62,11 @@ class LagrangianMethod(ConstrainedMethod):
     @cached_property
     def _multiplier_symbols(self):
         """The multipliers as functions of time, shape (m, 1)."""
-        system = self._system
-        count = system.counts[2]
+        count = self._system.counts[2]
         if self._multipliers is None:
             return self._fresh_symbols(self.multiplier_name, count)
-        if isinstance(self._multipliers, str):
-            given = self._multipliers.replace(',', ' ').split()
-        else:
-            given = as_list(self._multipliers, 'multipliers')
-        found = [dynamicsymbols(x) if isinstance(x, str) else x
-                 for x in given]
-        problems, taken = [], symbols_in_use(system)
-        if len(found) != count:
-            problems.append(
-                f"`multipliers` has {len(found)} names for {count} "
-                "constraint rows. Give one for each row, holonomic rows "
-                "first.")
-        for k, x in enumerate(found):
-            if not (isinstance(x, AppliedUndef) and x.args == (system.t,)):
-                problems.append(
-                    f"The multiplier `{x}` is not a function of time. Give a "
-                    f"name, or `dynamicsymbols('{x}')`.")
-            elif str(x.func) in taken or x in found[:k]:
-                problems.append(
-                    f"The multiplier `{x}` has the name of something else "
-                    "in the model. Choose another name.")
-        raise_problems(problems, ConstraintError)
-        return column(found)
+        return self._named_symbols(self._multipliers, 'multipliers',
+                                   'multiplier', 'constraint rows', count)
 
     # -- variation -------------------------------------------------------
 
@@ -201,19 +171,6 @@ class LagrangianMethod(ConstrainedMethod):
 
     # -- the free directions ---------------------------------------------
 
-    @cached_property
-    def _pivots(self):
-        """Positions of independent columns of ``A``, where the rows hold."""
-        if not self._system.counts[2]:
-            return ()
-        with mp.workdps(DIGITS):
-            found = ()
-            for values in self._report.points:
-                rows = evaluated(self._system, values, ('A',))['A']
-                _, kept = orthonormal_rows(list(zip(*rows)), INDEPENDENT)
-                found = max(found, tuple(k for k, _ in kept), key=len)
-        return found
-
     def _with_basis(self, graph, names):
         """Outputs in a builder, and columns ``B`` with ``A*B = 0``."""
         rows = self.independent_rows
@@ -224,7 +181,7 @@ class LagrangianMethod(ConstrainedMethod):
         for j in range(n):
             if j in one:
                 continue
-            lean = lu_solve(g, [[row[i] for i in one] for row in A],
+            lean = solve(g, [[row[i] for i in one] for row in A],
                             [-row[j] for row in A])
             if lean is None:
                 raise ConstraintError(
@@ -323,6 +280,7 @@ def vary(system, mu):
     ``momentum_rates``   (n, 1)   ``dL'/dq + Q``
     ``W``, ``right``     n, (n,)  ``W*u' + A^T*mu' = right``, (V)
     ``A``, ``b``         (m, n)   ``A*u' = b``
+    ``M``, ``Q``         (n, n)   of ``L`` alone
     ``Gamma``            (n, m)   ``E_i(g_s)``, with ``u'``
     ``energy``           (1, 1)   ``u.dL'/du - L'``
     ``energy_rate``      (1, 1)   ``-dL'/dt + u.Q``
@@ -332,7 +290,7 @@ def vary(system, mu):
     any case.
     """
     g, out = system.graph.load(None, (
-        'lagrangian', 'applied', 'velocity', 'A', 'b'))
+        'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))
     q, u = ([g.input(x, dynamic=True) for x in xs]
             for xs in (system.q, system.u))
     states = [g.input(x, dynamic=True) for x in mu]
@@ -349,16 +307,25 @@ def vary(system, mu):
         g, dict.fromkeys((*q, *u, *states), 0))
     force = [x for x, in out['applied']]
     rates = [g.add(x, y) for x, y in zip(by_q, force)]
-    gamma = [[g.sub(total(momentum), slope) for momentum, slope in zip(
-        gradient(g, row, u), gradient(g, row, q))] for row in rows]
+    slopes = [gradient(g, row, u + q) for row in rows]
+
+    def euler(along):
+        """Rows (n, m) of ``E_i(g_s)`` with the given derivative."""
+        return [[g.sub(along(x[i]), x[len(u) + i]) for x in slopes]
+                for i in range(len(u))]
+
+    right = [x for x, in out['Q']]
+    if states:                          # what is not in Q, at u' = 0
+        right = [g.sub(x, g.dot(row, states))
+                 for x, row in zip(right, euler(bias))]
     columns = {
         'lagrangian': [lagrangian], 'momenta': momenta,
         'momentum_rates': rates,
-        'right': [g.sub(x, bias(p)) for x, p in zip(rates, momenta)],
+        'right': right,
         'energy': [g.sub(g.dot(u, momenta), lagrangian)],
         'energy_rate': [g.sub(g.dot(u, force), explicit(lagrangian))]}
     return Graph.freeze(g, {
         **{name: ([[x] for x in refs], 1) for name, refs in columns.items()},
         'W': (jacobian(g, momenta, u), len(u)), 'A': (out['A'], len(u)),
-        'b': (out['b'], 1), 'Gamma': (
-            [[row[i] for row in gamma] for i in range(len(u))], len(rows))})
+        'b': (out['b'], 1), 'M': (out['M'], len(u)), 'Q': (out['Q'], 1),
+        'Gamma': (euler(total), len(rows))})

@@ -5,22 +5,20 @@ from functools import cached_property
 
 from mpmath import mp
 from sympy import Matrix
-from sympy.core.function import AppliedUndef
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import KanesMethod
 
-from ..admissible import DIGITS, evaluated, norm, orthonormal_rows
+from ..admissible import DIGITS, norm, orthonormal_rows
 from ..arguments import as_list, as_residuals
-from ..builders import build_system, symbols_in_use
-from ..equations import EquationsOfMotion
-from ..errors import ConstraintError, MissingIngredientError, raise_problems
+from ..builders import build_system
+from ..errors import ConstraintError
 from ..geometry import MappedSpace
 from ..graph import Graph
-from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
 from ..vanishing import values_at, vanishing
 from .base import ConstrainedMethod, column
 from .linearization import embedded_linearizer
 from .mapping import FreeRows, map_velocities
+from .reduced import accelerations, no_mass, reduced_equations
 
 __all__ = ['LinearMappingMethod']
 
@@ -228,13 +226,7 @@ class LinearMappingMethod(ConstrainedMethod):
             return tuple(map(system.q.index, named))
         if len(system.u_dependent) == count:
             return tuple(map(system.u.index, system.u_dependent))
-        with mp.workdps(DIGITS):
-            found = ()
-            for values in self._report.points:
-                rows = evaluated(system, values, ('A',))['A']
-                _, kept = orthonormal_rows(list(zip(*rows)), INDEPENDENT)
-                found = max(found, tuple(k for k, _ in kept), key=len)
-        return found
+        return self._pivots
 
     @cached_property
     def _speeds(self):
@@ -247,23 +239,8 @@ class LinearMappingMethod(ConstrainedMethod):
                 return column(x for i, x in enumerate(system.u)
                               if i not in self._dependent)
             return self._fresh_symbols('u', p)
-        us = as_list(self._us, 'us')
-        problems, taken = [], symbols_in_use(system)
-        if len(us) != p:
-            problems.append(
-                f"`us` has {len(us)} quasi-velocities; there are {p} free "
-                "ones. Give one for each.")
-        for k, x in enumerate(us):
-            if not (isinstance(x, AppliedUndef) and x.args == (system.t,)):
-                problems.append(
-                    f"The quasi-velocity `{x}` is not a function of time. "
-                    f"Create it with `dynamicsymbols('{x}')`.")
-            elif str(x.func) in taken or x in us[:k]:
-                problems.append(
-                    f"The quasi-velocity `{x}` has the name of something "
-                    "else in the model. Choose another name.")
-        raise_problems(problems, ConstraintError)
-        return column(us)
+        return self._named_symbols(self._us, 'us', 'quasi-velocity',
+                                   'free quasi-velocities', p)
 
     @cached_property
     def _mapped(self):
@@ -363,47 +340,19 @@ class LinearMappingMethod(ConstrainedMethod):
 
         The states are ``q`` and the free quasi-velocities.
         """
-        system, states = self._system, tuple(self.u)
-        lam = tuple(self.lam_vec)
-        g, out = self._mapped.load()
-        p, K = len(states), len(lam)
-        W = [row + [0]*K for row in out['mass']]
-        W += [[-x for x in row] + [int(i == k) for i in range(K)]
-              for k, row in enumerate(out['X'])]
-        power = out['power']
-        if power and any(x for x, in out['A0']):
-            loads, = self.closed_form.load(g, ('multipliers',))[1].values()
-            power = [[g.sub(power[0][0], g.dot(
-                [x for x, in loads], [x for x, in out['A0']]))]]
-        graph = Graph.freeze(g, {
-            'rates': (out['rates'], 1), 'W': (W, p + K),
-            'r': (out['forcing'] + out['y'], 1),
-            'holonomic': (out['holonomic'], 1), 'velocity': ([], 1),
-            'holonomic_jacobian': (out['holonomic_jacobian'], len(system.q)),
-            'velocity_jacobian': ([], p), 'M': (out['mass'], p),
-            'Q': (out['forcing'], 1), 'A': ([], p), 'b': ([], 1),
-            'energy': (out['energy'], 1), 'power': (power, 1)})
-        return EquationsOfMotion(
-            graph, system.q, states, system.q + states,
-            tuple(x.diff(system.t) for x in states) + lam, lam,
-            system.constraint_names)
+        return reduced_equations(self, self._mapped, 'mass', 'forcing')
 
     def _solve(self):
         g, out = self._mapped.load(None, ('mass', 'forcing', 'X', 'y', 'A'))
-        factor = ldl_factor(g, out['mass'])
-        known = [x for x, in out['forcing']]
-        solution = (ldl_solve(g, factor, known) if factor
-                    else lu_solve(g, out['mass'], known))
+        solution = accelerations(g, out['mass'], out['forcing'])
         if solution is None:
-            raise MissingIngredientError(
-                "The projected mass matrix is singular: a direction that the "
-                "constraints leave free has no mass. Give it mass.")
+            raise no_mass()
         lam = [g.add(g.dot(row, solution), y)
                for row, (y,) in zip(out['X'], out['y'])]
         forces = [g.dot(lam, c) for c in zip(*out['A'])] or [0]*len(
             self._system.u)
         return Graph.freeze(g, {
-            'M': (out['mass'], len(known)), 'forcing': (out['forcing'], 1),
+            'M': (out['mass'], len(solution)), 'forcing': (out['forcing'], 1),
             **{name: ([[x] for x in refs], 1) for name, refs in (
                 ('acceleration', solution), ('multipliers', lam),
                 ('constraint_forces', forces))}})

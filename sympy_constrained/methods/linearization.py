@@ -25,6 +25,12 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         x for x in system.q if x not in list(given['q_dep'])]
     given['qd_ind'] = qd_ind if qd_ind is not None else [
         x for x in system.u if x not in list(given['qd_dep'])]
+    strange = [str(x) for x in given['qd_dep'] if x not in system.u]
+    if strange:
+        raise ConstraintError(
+            f"{', '.join(strange)} is no speed of these equations, which "
+            f"have {', '.join(map(str, system.u))}. Pass `qd_ind` and "
+            "`qd_dep` with a partition of them.")
     mh = len(system.holonomic_rows)
     holonomic = [k for k in rows if k < mh]
     needed = len(holonomic), len(rows)
@@ -38,12 +44,13 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     pick = [method.velocity_constraints[k] for k in rows
             if k < len(method.velocity_constraints)]
     lam = Matrix([method.lam_vec[k] for k in rows])
-    o = len(system.u)
-    # minus the forces of unit multipliers: -A^T, unless they are weighted
+    o, m = len(system.u), system.counts[2]
+    # Minus the forces of all multipliers: -A^T*lam, unless they are weighted.
+    # Those of redundant rows are numbers of the operating point.
     action = method.equations_of_motion.W.extract(
-        list(range(o)), [o + k for k in rows])
+        list(range(o)), list(range(o, o + m)))
     empty = Matrix()
-    f_4 = action*lam if rows else zeros(o, 1)
+    f_4 = action*method.lam_vec if rows else zeros(o, 1)
     r = inputs_of(system)
     return Linearizer(
         method._qdot, -system.rates, system.M*method._udot,

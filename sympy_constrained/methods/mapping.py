@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ConstraintError
-from ..graph import Graph, jacobian, read, substitute, time_derivative
-from ..graph.linalg import lu_solve
+from ..graph import (
+    Graph, jacobian, read, substitute, time_derivative, without)
+from ..graph.linalg import solve
 
 __all__ = ['FreeRows', 'map_velocities']
 
@@ -57,8 +58,8 @@ def map_velocities(system, free, us):
     ``N``, ``nu``           (o, p)   ``w = N*u + nu``
     ``w``, ``gamma``        (o, 1)   parent speeds, ``w' = N*u' + gamma``
     ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*gamma)``
-    ``X``, ``y``            (K, p)   ``lam = X*u' + y``
-    ``A``, ``A0``           (K, o)   constraints
+    ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
+    ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
@@ -76,9 +77,9 @@ def map_velocities(system, free, us):
     w = [g.input(x, dynamic=True) for x in system.u]
     q = [g.input(x, dynamic=True) for x in system.q]
     known = dict.fromkeys(w, 0)
-    A, rows = out['velocity_jacobian'], [x for x, in out['velocity']]
-    check_affine(g, A, w, system.constraint_names,
-                 'Use UdwadiaKalabaMethod for it.')
+    rows = [x for x, in out['velocity']]
+    A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
+               'Use UdwadiaKalabaMethod for it.')
     A0 = substitute(g, rows, known)
     o, K = len(w), len(A)
     p = o - K
@@ -93,6 +94,7 @@ def map_velocities(system, free, us):
     u = [g.input(x, dynamic=True) for x in us]
     mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
     star = dict(zip(w, mapped))
+    g.avoid(x for x in w if x not in u)
 
     def at(refs):
         return substitute(g, refs, star)
@@ -101,13 +103,14 @@ def map_velocities(system, free, us):
     bias = time_derivative(
         g, {**dict(zip(q, [x for x, in out['rates']])), **known})
     change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
-    gamma = lu_solve(g, a + A, at(change) + at(
+    gamma = solve(g, a + A, at(change) + at(
         [x for x, in out['b'][:K]]))
     M, Q = [at(row) for row in out['M']], at([x for x, in out['Q']])
     inertia = [[g.dot(row, column) for column in columns(N, p)] for row in M]
     known_force = [g.sub(x, g.dot(row, gamma)) for x, row in zip(Q, M)]
     single = {
         'rates': rates, 'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
+        'slip': [-x for x in A0],
         'a0': a0 + A0,
         'forcing': [g.dot(c, known_force) for c in columns(N, p)],
         'y': [-g.dot(c, known_force) for c in columns(b_A, K)]}
@@ -115,6 +118,7 @@ def map_velocities(system, free, us):
         **{name: ([[x] for x in refs], 1) for name, refs in single.items()},
         'a': (a + A, o), 'b': ([x + y for x, y in zip(N, b_A)], o),
         'N': (N, p), 'A': (A, o),
+        'A1': ([[int(i == k) for i in range(K)] for k in range(K)], K),
         'mass': ([[g.dot(c, d) for d in columns(inertia, p)]
                   for c in columns(N, p)], p),
         'X': ([[g.dot(c, d) for d in columns(inertia, p)]
@@ -125,15 +129,16 @@ def map_velocities(system, free, us):
         'power': ([at(row) for row in out['power']], 1)})
 
 
-def check_affine(g, slopes, w, names, remedy):
-    """Raise if slopes by the speeds depend on the speeds."""
-    bad = [k for k, row in enumerate(slopes)
-           if any(g.depends_on(x, *w) for x in row if x)]
+def affine(g, slopes, w, names, remedy):
+    """Slopes by the speeds; raise if they depend on the speeds."""
+    found = [without(g, row, w) for row in slopes]
+    bad = [k for k, row in enumerate(found) if None in row]
     if bad:
         raise ConstraintError(
             f"{', '.join(names[k] for k in bad)} is not linear in the "
             f"velocities, and a linear mapping needs that. {remedy}",
             rows=tuple(bad))
+    return found
 
 
 def free_rows(g, free, w, A, p):
@@ -144,9 +149,9 @@ def free_rows(g, free, w, A, p):
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
         refs = [read(g, e) for e in free.value]
-        a = jacobian(g, refs, w)
-        check_affine(g, a, w, [f'Row {k} of `mapping`' for k in range(o)],
-                     'Give expressions linear in the velocities.')
+        a = affine(g, jacobian(g, refs, w), w, [
+            f'Row {k} of `mapping`' for k in range(o)],
+            'Give expressions linear in the velocities.')
         a0 = substitute(g, refs, dict.fromkeys(w, 0))
         if len(refs) == o:
             check_span(g, a[p:], A)
@@ -163,13 +168,13 @@ def free_rows(g, free, w, A, p):
                     "is not zero. Correct them, or give `mapping`.")
     if matrix and len(matrix[0]) == o:          # first rows of b^-1
         transposed = [list(c) for c in zip(*matrix)]
-        a = [lu_solve(g, transposed, [int(i == k) for i in range(o)])
+        a = [solve(g, transposed, [int(i == k) for i in range(o)])
              for k in range(p)]
         if None in a:
             raise singular_mapping()
         return a, [0]*p
     gram = [[g.dot(c, d) for d in columns(N, p)] for c in columns(N, p)]
-    rows = [lu_solve(g, gram, list(N[i])) for i in range(o)]
+    rows = [solve(g, gram, list(N[i])) for i in range(o)]
     if None in rows:
         raise singular_mapping()
     return [list(c) for c in zip(*rows)], [0]*p
@@ -183,7 +188,7 @@ def check_span(g, last, A):
     """
     gram = [[g.dot(x, y) for y in A] for x in A]
     for row in last:
-        part = lu_solve(g, gram, [g.dot(row, x) for x in A])
+        part = solve(g, gram, [g.dot(row, x) for x in A])
         rest = [0] if part is None else [
             g.sub(x, g.dot(part, c)) for x, c in zip(row, zip(*A))]
         if not all(x == 0 or g.same_value(x, 0) for x in rest):
@@ -195,14 +200,15 @@ def check_span(g, last, A):
 
 def orthogonal_rows(g, M, w, N, nu):
     """``(N^T*M*N)^-1*N^T*M``, with a drift that keeps ``N`` and ``nu``."""
-    if any(g.depends_on(x, *w) for row in M for x in row if x):
+    M = [without(g, row, w) for row in M]
+    if any(None in row for row in M):
         raise ConstraintError(
             "The mass matrix depends on the velocities, so there is no "
             "metric to complete the mapping with. Use completion='given'.")
     free = list(zip(*N))
     pull = [[g.dot(row, c) for row in M] for c in free]         # N^T*M
     mass = [[g.dot(c, x) for c in free] for x in pull]
-    rows = [lu_solve(g, mass, list(c)) for c in zip(*pull)]
+    rows = [solve(g, mass, list(c)) for c in zip(*pull)]
     if None in rows:
         raise singular_mapping()
     a = [list(c) for c in zip(*rows)] if free else []
@@ -212,9 +218,9 @@ def orthogonal_rows(g, M, w, N, nu):
 def solved(g, rows, drift, p):
     """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``."""
     o = len(rows)
-    found = [lu_solve(g, rows, [int(i == k) for i in range(o)])
+    found = [solve(g, rows, [int(i == k) for i in range(o)])
              for k in range(o)]
-    nu = lu_solve(g, rows, [-x for x in drift])
+    nu = solve(g, rows, [-x for x in drift])
     if None in found or nu is None:
         raise singular_mapping()
     inverse = [list(row) for row in zip(*found)]

@@ -8,9 +8,10 @@ from sympy.physics.mechanics import KanesMethod
 from ..equations import EquationsOfMotion
 from ..errors import MissingIngredientError
 from ..graph import Graph
-from ..graph.linalg import FullRankFactorization, lu_solve
+from ..graph.linalg import FullRankFactorization
 from .base import column
 from .lagrangian import LagrangianMethod
+from .reduced import elimination
 
 __all__ = ['RouthMethod']
 
@@ -92,7 +93,7 @@ class RouthMethod(LagrangianMethod):
 
     @property
     def mu_vec(self):
-        """Multipliers that are states: none, shape (0, 1)."""
+        """No multiplier is a state, shape (0, 1)."""
         return column(())
 
     @property
@@ -119,33 +120,30 @@ class RouthMethod(LagrangianMethod):
             system.constraint_names)
 
     def form_rouths_equations(self):
-        """Return :attr:`eom`, ``E(L) - Q - A^T*lam``, shape (n, 1)."""
+        """Return ``eom``, ``E(L) - Q - A^T*lam``, shape (n, 1)."""
         return self.eom
 
     def _solve(self):
-        """Elimination of the block system with the independent rows.
+        """Solution of the block system with the independent rows.
 
         Of the multipliers of redundant rows those of least norm are taken.
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
-        M, F = out['M'], [out['A'][k] for k in rows]
-        k, n = len(F), len(M)
-        matrix = [row + [-a[j] for a in F] for j, row in enumerate(M)]
-        matrix += [row + [0]*k for row in F]
-        z = lu_solve(g, matrix, [x for x, in out['Q']] + [
-            out['b'][i][0] for i in rows])
-        if z is None:
+        M, F, n = out['M'], [out['A'][k] for k in rows], len(out['M'])
+        solution = elimination(g, M, F, self._report.mass_is_regular)
+        if solution is None:
             raise MissingIngredientError(
                 "The mass matrix and the constraints do not determine the "
                 "accelerations. Give every direction a mass or a constraint.")
-        lam = z[n:]
+        u, lam = solution([x for x, in out['Q']],
+                          [out['b'][i][0] for i in rows])
         force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
-        if k < len(out['A']):
+        if len(F) < len(out['A']):
             lam = FullRankFactorization(g, out['A'], F).spread(lam)
         return Graph.freeze(g, {'M': (M, n), **{
             name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', z[:n]), ('multipliers', lam),
+                ('acceleration', u), ('multipliers', lam),
                 ('constraint_forces', force), ('forcing', [
                     g.add(x, y) for (x,), y in zip(out['Q'], force)]))}})
 

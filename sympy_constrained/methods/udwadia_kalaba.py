@@ -15,6 +15,7 @@ from ..graph import Graph, read
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from .base import ConstrainedMethod
+from .reduced import elimination, null_space_solve
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -344,14 +345,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 ('constraint_forces', forces), ('forcing', forcing))}})
 
     def _solver_of(self, builder, M, F, action):
-        """A function ``(Q, b) -> (u', lam)`` for the independent rows.
-
-        A singular mass matrix is made regular by its constraints: with
-        ``M + w*F^T*F`` in its place the accelerations are the same and the
-        multipliers are larger by ``w*b``, (U7). So every pivot is positive
-        wherever the motion is determined. ``w`` brings both parts to the
-        same size.
-        """
+        """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
         if self._solver == 'kkt':
             return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
         regular = self._report.mass_is_regular
@@ -361,42 +355,20 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "The mass matrix is singular, so it has no Schur "
                     "complement. Use solver='auto' or 'kkt', without a "
                     "weight.")
-            columns = list(zip(*F))
-            gram = [[builder.dot(x, y) for y in columns] for x in columns]
-            w = builder.div(*(builder.sum(matrix[i][i] for i in range(len(M)))
-                              for matrix in (M, gram)))
-            w = w or 1                  # no mass at all
-            M = [[builder.add(x, builder.mul(w, gram[i][j]))
-                  for j, x in enumerate(row)] for i, row in enumerate(M)]
-        mass = ldl_factor(builder, M)
-        if mass is None:
+        found = elimination(builder, M, F, regular, action)
+        if found is None:
             raise vanishing_pivot()
-        X = [ldl_solve(builder, mass, force) for force in action or F]
-        S = [[builder.dot(row, x) for x in X] for row in F]
-        schur = ldl_factor(builder, S)
-        if schur is None:
-            raise vanishing_pivot()
+        return found
 
-        def solve(Q, b):
-            a = ldl_solve(builder, mass, Q)
-            gap = [builder.sub(right, builder.dot(row, a))
-                   for row, right in zip(F, b)]
-            lam = ldl_solve(builder, schur, gap)
-            change = [builder.dot(lam, column) for column in zip(*X)] \
-                if X else [0]*len(a)
-            if not regular:
-                lam = [builder.sub(x, builder.mul(w, y))
-                       for x, y in zip(lam, b)]
-            return [builder.add(x, y) for x, y in zip(a, change)], lam
-
-        return solve
-
-    @staticmethod
-    def _block_solve(builder, M, F, action, Q, b):
+    def _block_solve(self, builder, M, F, action, Q, b):
         """``(u', lam)`` of the block system (U4)."""
+        if action is None:
+            u, lam = null_space_solve(builder, M, F, self._pivots, Q, b)
+            if u is None:
+                raise vanishing_pivot()
+            return u, [-x for x in lam]
         k, o = len(F), len(M)
-        forces = action or F
-        matrix = [row + [-force[j] for force in forces]
+        matrix = [row + [-force[j] for force in action]
                   for j, row in enumerate(M)]
         matrix += [list(row) + [0]*k for row in F]
         z = lu_solve(builder, matrix, Q + b)

@@ -5,13 +5,15 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
+from ..diagnostics import constraint_report
 from ..equations import EquationsOfMotion
 from ..errors import (
     MissingIngredientError, UnsupportedFeatureError)
-from ..graph import Graph, gradient, jacobian, substitute, time_derivative
-from ..graph.linalg import lu_solve
+from ..graph import (
+    Graph, gradient, jacobian, substitute, time_derivative, without)
 from ..vanishing import vanishing
 from .lagrangian import LagrangianMethod
+from .reduced import null_space_solve
 from .routh import RouthMethod
 
 __all__ = ['VaccoMethod']
@@ -133,6 +135,11 @@ class VaccoMethod(LagrangianMethod):
         return self.mu_vec.diff(self._system.t)
 
     @cached_property
+    def _report(self):
+        """Of the rows; whether (V) is regular is another question."""
+        return constraint_report(self.system, self._sample, determined=False)
+
+    @cached_property
     def _varied(self):
         self._check_independent(
             'multipliers of dependent rows have no equations of their own')
@@ -140,7 +147,7 @@ class VaccoMethod(LagrangianMethod):
 
     @cached_property
     def modified_lagrangian(self):
-        """``L' = L + mu^T*g``, (11) and (25)."""
+        """``L' = L + mu^T*g``, (11) and (23)."""
         return self._varied.sympy('lagrangian')[0]
 
     @cached_property
@@ -171,25 +178,26 @@ class VaccoMethod(LagrangianMethod):
                 "there are any."))
 
     def form_vacco_equations(self):
-        """Return :attr:`eom`, ``E(L') - Q``, shape (n, 1)."""
+        """Return ``eom``, ``E(L') - Q``, shape (n, 1)."""
         return self.eom
 
     def _solve(self):
-        """Elimination of (V)."""
-        graph = self.equations_of_motion.graph
-        g, out = graph.load(None, ('W', 'r', 'M', 'Q'))
+        """Solution of (V)."""
+        g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
         n = len(out['M'])
-        z = lu_solve(g, out['W'], [x for x, in out['r']])
-        if z is None:
+        u, mu = null_space_solve(
+            g, out['W'], out['A'], self._pivots,
+            [x for x, in out['right']], [x for x, in out['b']])
+        if u is None:
             raise MissingIngredientError(
                 "(V) is singular for all states: the Lagrangian and the "
                 "constraints determine no vakonomic motion (it may be "
                 "abnormal). Read `regularity_matrix`, and use another "
                 "Lagrangian or RouthMethod.")
-        inertia = [g.dot(row, z[:n]) for row in out['M']]
+        inertia = [g.dot(row, u) for row in out['M']]
         return Graph.freeze(g, {'M': (out['M'], n), **{
             name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', z[:n]), ('multiplier_rates', z[n:]),
+                ('acceleration', u), ('multiplier_rates', mu),
                 ('constraint_forces', [g.sub(x, y) for x, (y,) in zip(
                     inertia, out['Q'])]), ('forcing', inertia))}})
 
@@ -203,7 +211,7 @@ class VaccoMethod(LagrangianMethod):
 
     @property
     def multipliers(self):
-        """The multipliers, which are states: :attr:`mu_vec`."""
+        """The same as :attr:`mu_vec`, since multipliers are states."""
         return self.mu_vec
 
     @cached_property
@@ -255,6 +263,7 @@ class VaccoMethod(LagrangianMethod):
         known = {g.input(x.diff(self._system.t), dynamic=True): value
                  for x, (value,) in zip(self._system.u,
                                         routh['acceleration'])}
+        g.avoid(known)
         gamma = [substitute(g, row, known) for row in out['Gamma']]
         S = [[g.dot(c, column) for column in zip(*gamma)] for c in columns]
         m = len(out['A'])
@@ -326,40 +335,39 @@ class VaccoMethod(LagrangianMethod):
         p = [g.input(x, dynamic=True) for x in symbols]
         lagrangian = out['lagrangian'][0][0]
         momenta = gradient(g, lagrangian, u)
-        M = jacobian(g, momenta, u)
-        if any(g.depends_on(x, *u) for row in (*M, *out['A'])
-               for x in row if x):
+        M = [without(g, row, u) for row in jacobian(g, momenta, u)]
+        A = [without(g, row, u) for row in out['A']]
+        if any(None in row for row in (*M, *A)):
             raise UnsupportedFeatureError(
                 "The Lagrangian is not quadratic, or a constraint not "
                 "linear, in the velocities, so they cannot be expressed by "
                 "momenta. Use `equations_of_motion`.")
         at_rest = dict.fromkeys(u, 0)
-        rows = [x for x, in out['velocity']]
-        matrix = [row + [a[j] for a in out['A']] for j, row in enumerate(M)]
-        matrix += [row + [0]*m for row in out['A']]
-        right = [g.sub(x, y) for x, y in zip(
-            p, substitute(g, momenta, at_rest))]
-        right += [-x for x in substitute(g, rows, at_rest)]
-        z = lu_solve(g, matrix, right)
-        if z is None:
+        rows = [y for y, in out['velocity']]
+        x, mu = null_space_solve(
+            g, M, A, self._pivots, [g.sub(x, y) for x, y in zip(
+                p, substitute(g, momenta, at_rest))],
+            [-x for x in substitute(g, rows, at_rest)])
+        if x is None:
             raise MissingIngredientError(
                 "Momenta and constraints do not determine the velocities: "
                 "the problem is abnormal or a direction has no inertia.")
-        star = dict(zip(u, z[:n]))
+        star = dict(zip(u, x))
+        g.avoid(u)
         lagrangian, *force = substitute(
-            g, [lagrangian, *(x for x, in out['applied'])], star)
-        H = g.sub(g.dot(p, z[:n]), lagrangian)
+            g, [lagrangian, *(y for y, in out['applied'])], star)
+        H = g.sub(g.dot(p, x), lagrangian)
         slopes = gradient(g, H, p + q)
-        rates = [g.sub(x, y) for x, y in zip(force, slopes[n:])]
+        rates = [g.sub(y, z) for y, z in zip(force, slopes[n:])]
         explicit = time_derivative(g, dict.fromkeys((*p, *q), 0))(H)
         identity = [[int(i == j) for j in range(n)] for i in range(n)]
         graph = Graph.freeze(g, {
             'W': (identity, n), 'M': (identity, n), **{
-                name: ([[x] for x in refs], 1) for name, refs in (
+                name: ([[y] for y in refs], 1) for name, refs in (
                     ('rates', slopes[:n]), ('r', rates), ('Q', rates),
                     ('energy', [H]), ('power', [g.add(
                         explicit, g.dot(slopes[:n], force))]),
-                    ('velocities', z[:n]), ('mu', z[n:]))},
+                    ('velocities', x), ('mu', mu))},
             **{name: ([], columns) for name, columns in (
                 ('holonomic', 1), ('velocity', 1), ('A', n), ('b', 1),
                 ('holonomic_jacobian', n), ('velocity_jacobian', n))}})

@@ -436,3 +436,124 @@ def chaplygin_sleigh() -> Model:
         accelerations={u1.diff(t): a*u3**2, u2.diff(t): Integer(0),
                        u3.diff(t): -m*a*u1*u3/(i + m*a**2)},
         multipliers=(m*i*u1*u3/(i + m*a**2),))
+
+
+def upright_disc() -> Model:
+    """A disc that rolls without slip and stays upright.
+
+    Contact point ``x``, ``y``, roll ``theta``, heading ``phi``. Mass ``m``,
+    radius ``R``, moments of inertia ``I`` about the axle and ``J`` about a
+    diameter. The rows are ``x' = R*cos(phi)*theta'`` and
+    ``y' = R*sin(phi)*theta'``.
+    """
+    x, y, theta, phi = q = dynamicsymbols('x y theta phi')
+    m, R, i, j = symbols('m R I J')
+    t = dynamicsymbols._t
+    vx, vy, roll, turn = speeds = [qi.diff(t) for qi in q]
+
+    N, H, D = (ReferenceFrame(name) for name in 'NHD')
+    H.orient_axis(N, phi, N.z)
+    D.orient_axis(H, theta, H.y)
+    origin = Point('O')
+    origin.set_vel(N, 0)
+    center = origin.locatenew('C', x*N.x + y*N.y + R*N.z)
+    center.set_vel(N, vx*N.x + vy*N.y)
+    disc = RigidBody('disc', center, D, m, (inertia(H, j, i, j), center))
+    return Model(
+        name='upright_disc',
+        title='A disc that rolls upright on a horizontal plane',
+        reference='A. M. Bloch, Nonholonomic Mechanics and Control (2003), '
+                  'the vertical rolling disk; acceptance case H1',
+        shape='lagrange',
+        arguments={'Lagrangian': Lagrangian(N, disc), 'qs': list(q),
+                   'bodies': [disc], 'frame': N,
+                   'nonhol_coneqs': [vx - R*cos(phi)*roll,
+                                     vy - R*sin(phi)*roll]},
+        parameters={m: 2.0, R: 0.3, i: 0.09, j: 0.045},
+        start=dict(zip((*q, *speeds),
+                       (0.0, 0.0, 0.0, 0.3, 1.433, 0.443, 5.0, 1.2))),
+        fixed=(*q, roll, turn), t_end=6.0,
+        accelerations={vx.diff(t): -R*sin(phi)*roll*turn,
+                       vy.diff(t): R*cos(phi)*roll*turn,
+                       roll.diff(t): Integer(0), turn.diff(t): Integer(0)},
+        multipliers=(-m*R*sin(phi)*roll*turn, m*R*cos(phi)*roll*turn))
+
+
+def snakeboard() -> Model:
+    """A snakeboard: two wheel pairs that steer oppositely, and a rotor.
+
+    Centre ``x``, ``y`` and heading ``theta`` of the board, angle ``psi`` of
+    the rotor relative to it, steering angle ``phi`` of the front wheels at
+    ``r`` ahead of the centre; the rear ones, at ``r`` behind it, stand at
+    ``-phi``. Masses ``m`` and moments of inertia ``J`` of the board, ``m0``
+    and ``J0`` of the rotor, ``m1`` and ``J1`` of each wheel pair. The rider
+    turns the rotor with the torque ``tau(t)`` and the wheel pairs with
+    ``sigma(t)`` and ``-sigma(t)``, all against the board.
+    """
+    x, y, theta, psi, phi = q = dynamicsymbols('x y theta psi phi')
+    tau, sigma = dynamicsymbols('tau sigma')
+    m, m0, m1, r, j, j0, j1 = symbols('m m0 m1 r J J0 J1')
+    t = dynamicsymbols._t
+    vx, vy, turn, spin, steer = speeds = [qi.diff(t) for qi in q]
+
+    N = ReferenceFrame('N')
+    B, rotor_frame, F, A = (ReferenceFrame(name) for name in 'BRFA')
+    B.orient_axis(N, theta, N.z)
+    rotor_frame.orient_axis(B, psi, N.z)
+    F.orient_axis(B, phi, N.z)
+    A.orient_axis(B, -phi, N.z)
+    origin = Point('O')
+    origin.set_vel(N, 0)
+    center = origin.locatenew('C', x*N.x + y*N.y)
+    center.set_vel(N, vx*N.x + vy*N.y)
+    bodies = [RigidBody(name, center, frame, mass,
+                        (inertia(frame, 0, 0, moment), center))
+              for name, frame, mass, moment in (
+                  ('board', B, m, j), ('rotor', rotor_frame, m0, j0))]
+    rows = []
+    for name, place, frame in (('front', r, F), ('rear', -r, A)):
+        hub = center.locatenew(name, place*B.x)
+        hub.v2pt_theory(center, N, B)
+        bodies.append(RigidBody(name, hub, frame, m1,
+                                (inertia(frame, 0, 0, j1), hub)))
+        rows.append(hub.vel(N).dot(frame.y))
+
+    # Along the heading the board moves with r*cos(phi)*s, and it turns with
+    # sin(phi)*s, whatever the steering.
+    s = (cos(phi)*(vx*cos(theta) + vy*sin(theta))/r + sin(phi)*turn)
+    along = (m + m0 + 2*m1)*r**2
+    around = j + j0 + 2*j1 + 2*m1*r**2
+    square = along*cos(phi)**2 + around*sin(phi)**2
+    bend = cos(phi)*steer*s
+    pull = (around - along)*sin(phi)*bend
+    spin_rate = ((tau/j0 - bend)*square + sin(phi)*pull) / (
+        square - j0*sin(phi)**2)
+    s_rate = -(j0*sin(phi)*spin_rate + pull)/square
+    # A gait: the rotor swings, the wheels steer at the same rate.
+    rate, swing, lock = 3.0, 0.8, 0.4
+    numbers = {m: 3.0, m0: 2.0, m1: 0.5, r: 0.2, j: 0.02, j0: 0.07,
+               j1: 0.0015}
+    return Model(
+        name='snakeboard',
+        title='A snakeboard with coupled wheels, driven by its rider',
+        reference='A. Lewis, J. Ostrowski, R. Murray and J. Burdick, '
+                  'Nonholonomic mechanics and locomotion: the snakeboard '
+                  'example, IEEE ICRA (1994) 2391-2397; A. M. Bloch, P. S. '
+                  'Krishnaprasad, J. E. Marsden and R. M. Murray, Arch. '
+                  'Rational Mech. Anal. 136 (1996) 21-99',
+        shape='lagrange',
+        arguments={'Lagrangian': Lagrangian(N, *bodies), 'qs': list(q),
+                   'bodies': bodies, 'frame': N,
+                   'forcelist': [(rotor_frame, tau*N.z), (F, sigma*N.z),
+                                 (A, -sigma*N.z), (B, -tau*N.z)],
+                   'nonhol_coneqs': rows},
+        parameters=numbers,
+        start=dict(zip((*q, *speeds),
+                       (0.0, 0.0, 0.0, 0.0, 0.0,
+                        0.3, 0.0, 0.0, rate*swing, rate*lock))),
+        fixed=(*q, vx, spin, steer), t_end=6.0,
+        inputs={tau: -swing*rate**2*numbers[j0]*sin(rate*t),
+                sigma: -lock*rate**2*numbers[j1]*sin(rate*t)},
+        accelerations={
+            turn.diff(t): sin(phi)*s_rate + bend,
+            spin.diff(t): spin_rate, steer.diff(t): sigma/j1})

@@ -191,7 +191,8 @@ class LinearSolver:
                    tuple(equations), tuple(unknowns), contradiction)
 
     @cached_property
-    def _scale(self):
+    def scale(self):
+        """Factors of the entries of ``W``, shape (s, s)."""
         return np.outer(self.row_scale, self.column_scale)
 
     def solve(self, matrix, right):
@@ -207,7 +208,7 @@ class LinearSolver:
         SingularEquationsError
 
         """
-        scaled = matrix*self._scale
+        scaled = matrix*self.scale
         right = right*self.row_scale
         if self.kept is None:
             z, condition = lu_solve(scaled, right)
@@ -249,7 +250,7 @@ class LinearSolver:
         if self.kept is None:
             z, condition = self.solve(matrix, right)
             return Solution(z, self.rank, condition)
-        scaled = matrix*self._scale
+        scaled = matrix*self.scale
         return self._truncated(scaled, right*self.row_scale, drift)
 
     def _truncated(self, scaled, right, drift=None):

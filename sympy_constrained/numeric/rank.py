@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from warnings import warn
 
+import numpy as np
+
 from ..errors import InconsistentConstraintsError, SingularEquationsError
 from .linear import LinearSolver, Solution
 from .projection import distances
@@ -33,6 +35,7 @@ class CarriedRank:
         self.solver: LinearSolver = compiled.linear_solver(t, x)
         self.changes: list[RankChange] = []
         self._earlier: LinearSolver | None = None
+        self._sign = 0.
 
     def watch(self, t, x, drift=None):
         """Look at an accepted state; decide again where there is doubt.
@@ -54,6 +57,7 @@ class CarriedRank:
         """
         solver = self.solver
         if solver.kept is None:         # full rank; LU sees a loss by itself
+            self._watch_sign(t, x)      # unless it lies between two steps
             return
         if drift is None:
             drift = distances(self.compiled, t, x).relative
@@ -76,6 +80,16 @@ class CarriedRank:
                  "before and after are not comparable.", stacklevel=6)
         elif contradiction is not None:
             raise contradiction
+
+    def _watch_sign(self, t, x):
+        """Raise if the determinant has changed its sign since the start."""
+        W, _ = self.compiled.matrices(t, x)
+        sign = np.linalg.slogdet(W*self.solver.scale)[0]
+        if sign*self._sign < 0:
+            raise SingularEquationsError(
+                "The determinant of the equations has changed its sign since "
+                "the last step.", condition=0., rank=self.solver.rank)
+        self._sign = sign
 
     def solve_all(self, W, r, t, x) -> Solution:
         """The checked solution at an output time.

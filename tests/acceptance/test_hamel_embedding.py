@@ -1,0 +1,1925 @@
+"""Hamel's embedding: what it gives, where it is wrong, and by how much.
+
+The examples of section 5 and the cases of section 6 of the theory page in
+closed form, and every formula of its sections 2 to 4 on systems that use all
+of it.  The truth is a 50-digit solve of the multiplier system (see ``kkt``),
+which knows nothing of partitions; the embedding is written down once more
+here, with plain SymPy differentiation.
+"""
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import (
+    Derivative, Function, Matrix, Max, Rational, Symbol, asinh, cos, diag,
+    exp, eye, ones, pi, sin, sinh, sqrt, symbols, tan, zeros)
+from sympy.core.function import AppliedUndef
+from sympy.matrices import ImmutableDenseMatrix
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
+    System, dynamicsymbols, inertia)
+
+from kkt import WORK, Reference, at, close, norm, number, t
+from sympy_constrained import (
+    EquationsOfMotion, HamelEmbedding, UdwadiaKalabaMethod)
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
+from sympy_constrained.numeric import compile_equations, simulate
+
+SEEDS = (1, 2, 3)
+x, y, z, w = dynamicsymbols('x y z w')
+theta, phi = dynamicsymbols('theta phi')
+vx, vy, vz, vw = (e.diff(t) for e in (x, y, z, w))
+omega, spin = theta.diff(t), phi.diff(t)
+m, R, I, J, a, k, g, f, C = symbols('m R I J a k g f C', positive=True)
+CONSTANTS = {m: Rational(7, 5), R: Rational(4, 5), I: Rational(3, 10),
+             J: Rational(11, 10), a: Rational(3, 7), k: Rational(3, 5),
+             g: Rational(981, 100), f: Rational(-5, 7), C: 3}
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(WORK):
+        yield
+
+
+# A model, and the embedding in plain SymPy
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A Lagrangian, its constraints, and the dependent coordinates."""
+
+    L: object
+    q: tuple
+    q1: tuple
+    hol: tuple = ()
+    vel: tuple = ()
+    Q: tuple = None
+    guess: dict = field(default_factory=dict)
+
+    @property
+    def arguments(self):
+        given = {'hol_coneqs': list(self.hol), 'nonhol_coneqs': list(
+            self.vel), 'generalized_forces': self.Q and list(self.Q)}
+        return {name: value for name, value in given.items() if value}
+
+    @property
+    def model(self):
+        """The arguments without the partition."""
+        return {'Lagrangian': self.L, 'qs': list(self.q), **self.arguments}
+
+    def method(self, **options):
+        return HamelEmbedding(**{**self.model, 'q_dependent': list(self.q1),
+                                 **options})
+
+    @cached_property
+    def hamel(self):
+        return self.method()
+
+    @cached_property
+    def reference(self):
+        return Reference.lagrange(self.L, self.q, self.hol, self.vel,
+                                  Q=self.Q)
+
+    @cached_property
+    def theory(self):
+        return Theory(self)
+
+    @property
+    def q2(self):
+        return [e for e in self.q if e not in self.q1]
+
+    def point(self, seed):
+        return self.reference.admissible(CONSTANTS, seed, self.guess)
+
+    def motion(self, values):
+        """True accelerations of all, and of the independent coordinates."""
+        acceleration = self.reference.solve(values).acceleration
+        return acceleration, mp.matrix([
+            acceleration[self.q.index(e)] for e in self.q2])
+
+
+class Theory:
+    """The blocks of sections 2 to 4, for ``q1' = g(q, u, t)``.
+
+    ``B = -dg/du`` where the rows are nonlinear in ``u``; the terms with
+    ``u'`` are then in ``Gamma``.
+    """
+
+    def __init__(self, case):
+        q1, q2 = Matrix(case.q1), Matrix(case.q2)
+        d1, u = q1.diff(t), q2.diff(t)
+        self.u, self.du = u, u.diff(t)
+        rows = case.reference.velocity
+        rest = rows.xreplace(dict.fromkeys(d1, 0))
+        A1 = rows.jacobian(d1)
+        self.g = -A1.adjugate()*rest/A1.det()
+        self.map = dict(zip(d1, self.g))
+        B = self.B = -self.g.jacobian(u)
+        self.a = self.g + B*u
+        Q = Matrix(case.Q or [0]*len(case.q))
+        Q1, Q2 = (self.star(Matrix([Q[case.q.index(e)] for e in part]))
+                  for part in (q1, q2))
+        L = self.L = self.star(case.L)
+        self.Q1, self.Q2 = Q1, Q2
+        self.p1 = self.star(gradient(case.L, d1))
+        residual = (self.along(gradient(L, u)) - gradient(L, q2) - Q2)
+        self.Psi = residual.jacobian(self.du)
+        self.G = -residual.xreplace(dict.fromkeys(self.du, 0))
+        self.Bdot = self.along(B)
+        bracket = self.g.jacobian(q2) - self.g.jacobian(q1)*B
+        self.Gamma = self.Bdot + bracket
+        self.row = B.T*(gradient(L, q1) + Q1)
+        self.curvature = self.Gamma.T*self.p1
+        self.E = self.row + self.curvature
+        self.printed = self.row + self.Bdot.T*self.p1
+        self.E3 = bracket.T*self.p1
+
+    def star(self, expression):
+        return expression.xreplace(self.map)
+
+    def along(self, expression):
+        """The total derivative along the motion."""
+        return expression.diff(t).xreplace(self.map)
+
+
+def gradient(expression, variables):
+    return Matrix([expression.diff(v) for v in variables])
+
+
+def same(found, expected, values):
+    """Agreement to 50 digits; a scale of one, so that zeros may be found."""
+    return close(at(found, values), at(expected, values), scale=1)
+
+
+def column(*entries):
+    return Matrix(len(entries), 1, entries)
+
+
+def assert_is(case, method=None, seeds=SEEDS):
+    """Everything that the class tells about a case with linear rows."""
+    method, theory = method or case.hamel, case.theory
+    u, du = theory.u, theory.du
+    r, p, n = len(case.q1), len(case.q2), len(case.q)
+    assert Matrix(method.q) == Matrix(case.q)
+    assert Matrix(method.q_dependent) == Matrix(case.q1)
+    assert Matrix(method.q_independent) == Matrix(case.q2)
+    assert Matrix(method.u) == u
+    assert Matrix(method.states) == Matrix([*case.q, *u])
+    assert set(method.velocity_map) == {e.diff(t) for e in case.q1}
+    map_ = Matrix([method.velocity_map[e.diff(t)] for e in case.q1])
+    velocity = Matrix([theory.map.get(e.diff(t), e.diff(t))
+                       for e in case.q])
+    omega, eta = method.curvature_tensor
+    assert omega.shape == (r, p, p) and eta.shape == (r, p)
+    slopes = Matrix(r*p, p, list(omega.reshape(r*p*p)))
+    expected_slopes = theory.Gamma.reshape(r*p, 1).jacobian(u)
+    blocks = [
+        (method.embedding_matrix, theory.B, (r, p)),
+        (method.embedding_vector, theory.a, (r, 1)),
+        (map_, theory.g, (r, 1)),
+        (Matrix([method.embedded_lagrangian]), Matrix([theory.L]), (1, 1)),
+        (Matrix([method.embedded_kinetic_energy]), Matrix([theory.L]),
+         (1, 1)),
+        (method.embedded_forces, theory.Q2, (p, 1)),
+        (method.dropped_forces, theory.Q1, (r, 1)),
+        (method.mass_matrix, theory.Psi, (p, p)),
+        (method.true_mass_matrix, theory.Psi, (p, p)),
+        (method.forcing, theory.G, (p, 1)),
+        (method.true_forcing, theory.G - theory.E, (p, 1)),
+        (method.discrepancy, theory.E, (p, 1)),
+        (method.neglected_row, theory.row, (p, 1)),
+        (method.curvature_force, theory.curvature, (p, 1)),
+        (method.paper_discrepancy, theory.printed, (p, 1)),
+        (method.curvature, theory.Gamma, (r, p)),
+        (method.constraint_momenta, theory.p1, (r, 1)),
+        (slopes, expected_slopes, (r*p, p)),
+        (eta, theory.Gamma.xreplace(dict.fromkeys(u, 0)), (r, p)),
+        (method.forcing_full, velocity.col_join(theory.G), (n + p, 1)),
+        (method.mass_matrix_full, diag(eye(n), theory.Psi),
+         (n + p, n + p)),
+    ]
+    eliminated = {e.diff(t) for e in case.q1}
+    for found, _, _ in blocks:
+        assert not found.atoms(Derivative) & eliminated
+    for found in (method.embedding_matrix, method.embedding_vector, slopes,
+                  eta):
+        assert not found.atoms(Derivative) & {e.diff(t) for e in case.q}
+    multipliers = UdwadiaKalabaMethod(**case.model).multipliers
+    for seed in seeds:
+        values = case.point(seed)
+        for found, expected, shape in blocks:
+            assert found.shape == shape
+            assert same(found, expected, values)
+        exact = case.reference.solve(values)
+        _, motion = case.motion(values)
+        Psi = at(method.mass_matrix, values)
+        H = at(method.true_forcing, values)
+        E = at(method.discrepancy, values)
+        G = at(method.forcing, values)
+        assert close(Psi*motion, H, scale=1)
+        assert close(G - H, E, scale=1)
+        assert close(at(method.multipliers, values), exact.lam, scale=1)
+        assert same(method.multipliers, multipliers, values)
+        assert close(at(method.constraint_forces, values), exact.forces,
+                     scale=1)
+        moving = {**values, **dict(zip(du, motion))}
+        assert norm(at(method.form_voronets_equations(), moving)) < 1e-50
+        assert close(at(method.form_hamel_equations(), moving), -E, scale=1)
+        assert same(method.eom, method.form_hamel_equations(), moving)
+        rhs = at(method.rhs(), values)
+        assert close(rhs[:n, 0], at(velocity, values), scale=1)
+        assert close(Psi*rhs[n:, 0], G, scale=1)
+    hamel, voronets = (method.equations_of_motion,
+                       method.voronets_equations_of_motion)
+    for equations in (hamel, voronets):
+        assert isinstance(equations, EquationsOfMotion)
+        assert Matrix(equations.states) == Matrix(method.states)
+        assert equations.specifieds == ()
+    values = case.point(4)
+    for equations, forcing in ((hamel, method.forcing),
+                               (voronets, method.true_forcing)):
+        W, right = (at(e, values) for e in (equations.W, equations.r))
+        rates = mp.lu_solve(W, right)[:p, 0]
+        assert close(at(method.mass_matrix, values)*rates,
+                     at(forcing, values), scale=1)
+
+
+def assert_values(case, expected, seeds=SEEDS):
+    """Closed forms of the members of a method, by name."""
+    for seed in seeds:
+        values = case.point(seed)
+        for name, value in expected.items():
+            found = getattr(case.hamel, name)
+            value = Matrix(value)
+            assert found.shape == value.shape, name
+            assert same(found, value, values), name
+
+
+def assert_verdict(method, holds, faults=(), holonomic=None):
+    assert method.is_valid() is holds
+    validity = method.validity
+    assert validity.holds is holds
+    assert tuple(validity.q_dependent) == tuple(method.q_dependent)
+    assert set(validity.faults) == set(faults)
+    assert method.is_holonomic is holonomic
+    for e in method.q_dependent:
+        assert str(e.func) in str(validity)
+
+
+def assert_witness(case, method=None):
+    """A state where the equations are wrong is told, with what E is there.
+    """
+    validity = (method or case.hamel).validity
+    assert validity.holds is False
+    state = {e: number(v) for e, v in validity.state.items()}
+    state = {**{e.diff(t): 0 for e in case.q1}, **state}
+    E = at(case.theory.E, state)
+    assert norm(E) > 1e-6
+    assert norm(at(case.reference.holonomic, state)) < 1e-12
+    assert close(E, [number(e) for e in validity.discrepancy], rtol=1e-9)
+
+
+# Examples 1 to 6
+
+def particle(row=None, hol=None, Q=None, mass=1, q=(x, y, z), q1=(x,)):
+    L = mass*sum((e.diff(t)**2 for e in q), start=0*m)/2
+    return Case(L, q, q1, (hol,) if hol else (), (row,) if row else (), Q)
+
+
+s = vy + vz
+skew = vx - z*vy
+EXAMPLES = {
+    1: particle(x*vx + vy + vz, Q=(f, 0, 0)),
+    2: particle(skew, Q=(f, 0, 0)),
+    3: particle(x*vx + y*vy, q=(x, y)),
+    4: particle(skew, Q=(-vy*vz, 0, 0)),
+    5: particle(skew, Q=(-vy*vz, 0, 0), mass=m),
+    6: particle(skew),
+}
+FORCES = {2: f, 4: -vy*vz, 6: 0}
+each_example = pytest.mark.parametrize('name', sorted(EXAMPLES))
+
+
+@each_example
+def test_examples_by_the_formulas(name):
+    assert_is(EXAMPLES[name])
+
+
+def test_example_1():
+    assert_values(EXAMPLES[1], {
+        'embedding_matrix': [[1/x, 1/x]],
+        'embedding_vector': [0],
+        'curvature': zeros(1, 2),
+        'constraint_momenta': [-s/x],
+        'mass_matrix': eye(2) + ones(2, 2)/x**2,
+        'forcing': -2*s**2/x**4*ones(2, 1),
+        'true_forcing': -(s**2/x**4 + f/x)*ones(2, 1),
+        'discrepancy': (f - s**2/x**3)/x*ones(2, 1),
+        'neglected_row': (f - s**2/x**3)/x*ones(2, 1),
+        'curvature_force': zeros(2, 1),
+        'paper_discrepancy': (f - 2*s**2/x**3)/x*ones(2, 1)})
+
+
+@pytest.mark.parametrize('name', [2, 4, 6])
+def test_examples_2_4_and_6(name):
+    force = FORCES[name]
+    assert_values(EXAMPLES[name], {
+        'embedding_matrix': [[-z, 0]],
+        'embedding_vector': [0],
+        'curvature': [[-vz, vy]],
+        'constraint_momenta': [z*vy],
+        'mass_matrix': diag(1 + z**2, 1),
+        'forcing': [-2*z*vz*vy, z*vy**2],
+        'true_forcing': [z*(force - vy*vz), 0],
+        'discrepancy': [-z*(force + vy*vz), z*vy**2],
+        'neglected_row': [-z*force, 0],
+        'curvature_force': [-z*vy*vz, z*vy**2],
+        'paper_discrepancy': [-z*(force + vy*vz), 0]})
+
+
+def test_example_3():
+    assert_values(EXAMPLES[3], {
+        'embedding_matrix': [y/x],
+        'embedding_vector': [0],
+        'curvature': [0],
+        'constraint_momenta': [-y*vy/x],
+        'mass_matrix': [1 + y**2/x**2],
+        'forcing': [-y*vy**2/x**2 - 2*y**3*vy**2/x**4],
+        'true_forcing': [-y*vy**2/x**2 - y**3*vy**2/x**4],
+        'discrepancy': [-y**3*vy**2/x**4],
+        'paper_discrepancy': [-y**3*vy**2/x**4
+                              - (x*vy - y*vx)*y*vy/x**3]})
+
+
+def test_example_5():
+    assert_values(EXAMPLES[5], {
+        'embedding_matrix': [[-z, 0]],
+        'curvature': [[-vz, vy]],
+        'constraint_momenta': [m*z*vy],
+        'mass_matrix': m*diag(1 + z**2, 1),
+        'forcing': [-2*m*z*vz*vy, m*z*vy**2],
+        'true_forcing': [-(1 + m)*z*vy*vz, 0],
+        'discrepancy': [(1 - m)*z*vy*vz, m*z*vy**2],
+        'paper_discrepancy': [(1 - m)*z*vy*vz, 0]})
+
+
+VERDICTS = {1: (['neglected row'], True), 3: (['neglected row'], True),
+            6: (['curvature'], False),
+            **dict.fromkeys([2, 4, 5], (['curvature', 'neglected row'],
+                                        False))}
+
+
+@each_example
+def test_verdicts_of_the_examples(name):
+    """Each of the six is wrong, two of them against what is printed."""
+    case = EXAMPLES[name]
+    faults, holonomic = VERDICTS[name]
+    assert_verdict(case.hamel, False, faults, holonomic)
+    assert_witness(case)
+    printed = at(case.hamel.paper_discrepancy, case.point(1))
+    assert (norm(printed) < 1e-50) == (name == 4)
+
+
+@each_example
+def test_embedded_energy_of_the_examples(name):
+    """W1 = Psi/2, W2 = 0, W3 = 0 and the derivative by x."""
+    case, u = EXAMPLES[name], EXAMPLES[name].theory.u
+    embedded = case.hamel.embedded_lagrangian
+    W1 = Matrix(len(u), len(u), [embedded.diff(v, v2)/2 for v in u
+                                 for v2 in u])
+    slope = {1: -s**2/x**3, 3: -y**2*vy**2/x**3}.get(name, 0)
+    values = case.point(1)
+    assert same(W1, case.hamel.mass_matrix/2, values)
+    assert same(embedded, (u.T*W1*u)[0], values)
+    assert same(embedded.diff(x), 0*m + slope, values)
+
+
+@pytest.mark.parametrize('name, K', [(1, s/x**2), (2, vz/z), (4, vz/z)])
+def test_the_printed_force_makes_only_the_printed_discrepancy_vanish(
+        name, K):
+    """B'^T = B^T K solves (45); the force is twice the right one in Example
+    1, and no right one exists in the others."""
+    case = EXAMPLES[name]
+    method = case.hamel
+    B = Matrix(method.embedding_matrix)
+    Bdot = B.diff(t).xreplace(method.velocity_map)
+    printed = (-method.embedded_lagrangian.diff(x)
+               - K*method.constraint_momenta[0])
+    repaired = replace(case, Q=(printed, 0, 0))
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert same(Bdot.T, B.T*K, values)
+        assert same(repaired.hamel.paper_discrepancy, zeros(2, 1), values)
+        if name == 1:
+            assert same(printed, 2*s**2/x**3, values)
+            wanted = s**2/x**4*ones(2, 1)
+        else:
+            wanted = column(0, z*vy**2)
+        assert same(repaired.hamel.discrepancy, wanted, values)
+    assert repaired.hamel.is_valid() is False
+
+
+def test_example_1_is_right_with_the_corrected_force():
+    case = replace(EXAMPLES[1], Q=(s**2/x**3, 0, 0))
+    assert_verdict(case.hamel, True, (), True)
+    assert not same(case.hamel.paper_discrepancy, zeros(2, 1),
+                    case.point(1))
+    assert_is(case)
+
+
+def test_required_forces_of_the_examples():
+    for name in (1, 3):
+        case = EXAMPLES[name]
+        needed = case.hamel.required_force()
+        assert needed.shape == (1, 1)
+        wanted = {1: s**2/x**3, 3: y**2*vy**2/x**3}[name]
+        for seed in SEEDS:
+            assert same(needed, Matrix([wanted]), case.point(seed))
+    for name in (2, 4, 5, 6):
+        assert EXAMPLES[name].hamel.required_force() is None
+
+
+# H1 to H9
+
+coin = Case(m*(vx**2 + vy**2)/2 + I*omega**2/2 + J*spin**2/2,
+            (x, y, theta, phi), (x, y),
+            vel=(vx - R*cos(phi)*omega, vy - R*sin(phi)*omega))
+tilted = replace(coin, q1=(y, theta))
+sleigh = Case(
+    m*((vx - a*omega*sin(theta))**2 + (vy + a*omega*cos(theta))**2)/2
+    + I*omega**2/2, (x, y, theta), (y,),
+    vel=(vy*cos(theta) - vx*sin(theta),))
+repaired = Case((vx**2 + vy**2 + vz**2 + vw**2)/2, (x, y, z, w), (x, w),
+                vel=(vx - z*vy, vw - vz), Q=(-vy*vz, 0, 0, z*vy**2))
+CASES = {
+    'H1': coin, 'H2': tilted, 'H3': sleigh, 'H4': repaired,
+    'H5': Case((m*(vx - z*vy)**2 + vy**2 + vz**2)/2, (x, y, z), (x,),
+               vel=(vx - z*vy,)),
+    'H6': particle(vx + 2*vy + 3*vz),
+    'H7': particle(vx + vy, q=(x, y), Q=(f, 0)),
+    'H8': particle(hol=(x**2 + y**2 - C)/2, q=(x, y)),
+}
+EXPECTED = {
+    'H1': {'curvature': R*Matrix([[spin*sin(phi), -omega*sin(phi)],
+                                  [-spin*cos(phi), omega*cos(phi)]]),
+           'constraint_momenta': m*R*omega*column(cos(phi), sin(phi)),
+           'mass_matrix': diag(I + m*R**2, J),
+           'forcing': [0, 0], 'true_forcing': [0, 0],
+           'discrepancy': [0, 0]},
+    'H2': {'discrepancy': (m + I/R**2)*vx*sin(phi)/cos(phi)**3
+           * column(-spin, vx)},
+    'H3': {'discrepancy': m*(vx*tan(theta) + a*omega*cos(theta))
+           / cos(theta)**2*column(-omega, vx)},
+    'H4': {'discrepancy': [0, 0], 'paper_discrepancy': [0, -z*vy**2]},
+    'H5': {'discrepancy': [0, 0], 'constraint_momenta': [0],
+           'curvature': [[-vz, vy]]},
+    'H6': {'discrepancy': [0, 0], 'curvature': [[0, 0]],
+           'paper_discrepancy': [0, 0]},
+    'H7': {'discrepancy': [f], 'forcing': [0], 'true_forcing': [-f],
+           'dropped_forces': [f]},
+    'H8': {'discrepancy': [-y**3*vy**2/x**4], 'curvature': [[0]]},
+}
+H_VERDICTS = {
+    'H1': (True, (), False), 'H2': (False, ['curvature'], False),
+    'H3': (False, ['curvature'], False),
+    'H4': (True, ['curvature', 'neglected row'], False),
+    'H5': (True, (), False), 'H6': (True, (), True),
+    'H7': (False, ['neglected row'], True),
+    'H8': (False, ['neglected row'], True)}
+each_case = pytest.mark.parametrize('name', sorted(CASES))
+
+
+@each_case
+def test_cases_by_the_formulas(name):
+    assert_is(CASES[name])
+
+
+@each_case
+def test_cases_in_closed_form(name):
+    assert_values(CASES[name], EXPECTED[name])
+
+
+@each_case
+def test_verdicts_of_the_cases(name):
+    holds, faults, holonomic = H_VERDICTS[name]
+    assert_verdict(CASES[name].hamel, holds, faults, holonomic)
+    if not holds:
+        assert_witness(CASES[name])
+
+
+def test_h3_the_corrected_equations_are_the_sleighs():
+    """v' = a w^2 and (I + m a^2) w' = -m a v w."""
+    method = sleigh.hamel
+    v = vx*cos(theta) + method.velocity_map[vy]*sin(theta)
+    for seed in SEEDS:
+        values = sleigh.point(seed)
+        rates = mp.lu_solve(at(method.mass_matrix, values),
+                            at(method.true_forcing, values))
+        moving = {**values, **dict(zip((vx.diff(t), omega.diff(t)), rates))}
+        vdot = v.diff(t).xreplace(method.velocity_map)
+        assert same(vdot, a*omega**2, moving)
+        assert same((I + m*a**2)*omega.diff(t), -m*a*v*omega, moving)
+
+
+def test_h7_projected_loads_are_not_lost():
+    method = CASES['H7'].method(project_loads=True)
+    assert_verdict(method, True, (), True)
+    values = CASES['H7'].point(1)
+    assert same(method.embedded_forces, Matrix([-f]), values)
+    assert same(method.dropped_forces, Matrix([0]), values)
+    assert same(method.forcing, Matrix([-f]), values)
+    assert same(method.true_forcing, Matrix([-f]), values)
+    assert same(method.discrepancy, Matrix([0]), values)
+
+
+@pytest.mark.parametrize('name', [1, 2, 4, 5])
+def test_projected_loads_drop_from_the_discrepancy(name):
+    case, plain = EXAMPLES[name], EXAMPLES[name].hamel
+    theory = case.theory
+    method = case.method(project_loads=True)
+    projected = theory.Q2 - theory.B.T*theory.Q1
+    assert method.dropped_forces.shape == (1, 1)
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert same(method.embedded_forces, projected, values)
+        assert same(method.forcing, theory.G - theory.B.T*theory.Q1, values)
+        assert same(method.true_forcing, plain.true_forcing, values)
+        assert same(method.discrepancy, theory.E - theory.B.T*theory.Q1,
+                    values)
+        assert same(method.paper_discrepancy,
+                    theory.printed - theory.B.T*theory.Q1, values)
+    assert method.is_valid() is False
+    assert method.required_force() is None
+
+
+@pytest.mark.parametrize('given', ['none', 'empty'])
+def test_h9_without_the_dependent_coordinate_there_is_no_discrepancy(given):
+    """The circle in y alone: Lagrange's equation, and the right one."""
+    L = (1 + y**2/(C - y**2))*vy**2/2
+    options = {} if given == 'none' else {'q_dependent': []}
+    method = HamelEmbedding(L, [y], **options)
+    assert method.q_dependent.shape == (0, 1)
+    assert Matrix(method.u) == Matrix([vy])
+    assert method.embedding_matrix.shape == (0, 1)
+    assert method.velocity_map == {}
+    assert method.discrepancy.shape == (1, 1)
+    assert_verdict(method, True, (), True)
+    for seed in SEEDS:
+        values = CASES['H8'].point(seed)
+        _, motion = CASES['H8'].motion(values)
+        Psi = at(method.mass_matrix, values)
+        assert close(Psi*motion, at(method.forcing, values), scale=1)
+        assert close(Psi*motion, at(method.true_forcing, values), scale=1)
+        assert norm(at(method.discrepancy, values)) == 0
+    upstream = LagrangesMethod(L, [y])
+    upstream.form_lagranges_equations()
+    assert same(method.rhs(), upstream.rhs(), CASES['H8'].point(1))
+    assert [v.holds for v in method.valid_partitions()] == [True]
+
+
+def test_elimination_restores_the_neglected_row():
+    """4.3.1: T in y alone gives G of the whole, less E."""
+    case = CASES['H8']
+    L = (1 + y**2/(C - y**2))*vy**2/2
+    method = HamelEmbedding(L, [y])
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert same(method.mass_matrix, case.hamel.mass_matrix, values)
+        assert same(method.forcing,
+                    case.hamel.forcing - case.hamel.discrepancy, values)
+
+
+# The partition matters
+
+def names(partitions):
+    return {tuple(v.q_dependent): v for v in partitions}
+
+
+@pytest.mark.parametrize('case', [coin, tilted], ids=['H1', 'H2'])
+def test_the_same_coin_is_right_or_wrong(case):
+    found = case.hamel.valid_partitions()
+    assert isinstance(found, tuple) and len(found) == 6
+    by_name = names(found)
+    assert {key: v.holds for key, v in by_name.items() if key in (
+        (x, y), (x, theta), (y, theta))} == {
+            (x, y): True, (x, theta): False, (y, theta): False}
+    for key in ((x, phi), (y, phi), (theta, phi)):
+        assert by_name[key].faults == ('singular',)
+        assert by_name[key].holds is not True
+    for key in ((x, theta), (y, theta)):
+        assert by_name[key].faults == ('curvature',)
+    for key, validity in by_name.items():
+        if 'singular' not in validity.faults:
+            other = case.hamel.with_partition(list(key))
+            assert other.is_valid() is validity.holds
+            assert_is(replace(case, q1=key), other, seeds=(1,))
+
+
+def test_another_partition_is_another_object():
+    other = coin.hamel.with_partition([y, theta])
+    assert Matrix(other.q_dependent) == Matrix([y, theta])
+    assert Matrix(coin.hamel.q_dependent) == Matrix([x, y])
+    assert isinstance(other, HamelEmbedding)
+    values = tilted.point(1)
+    assert same(other.forcing, tilted.hamel.forcing, values)
+    assert same(other.mass_matrix, tilted.hamel.mass_matrix, values)
+
+
+def test_a_partition_keeps_the_options():
+    case = CASES['H7']
+    method = case.method(project_loads=True).with_partition([y])
+    assert method.is_valid() is True
+    values = case.point(1)
+    assert same(method.forcing, Matrix([f]), values)
+    plain = case.hamel.with_partition([y])
+    assert plain.is_valid() is True         # nothing pushes on y
+    assert same(plain.forcing, Matrix([f]), values)
+
+
+def test_no_partition_of_a_skew_particle_is_right():
+    by_name = names(EXAMPLES[6].hamel.valid_partitions())
+    assert set(by_name) == {(x,), (y,), (z,)}
+    assert by_name[z,].faults == ('singular',)
+    assert by_name[x,].holds is by_name[y,].holds is False
+    assert 'curvature' in by_name[y,].faults
+
+
+def test_a_partition_in_whose_velocities_the_rows_are_not_linear():
+    method = HamelEmbedding((vx**2 + vy**2 + vz**2)/2, [x, y, z],
+                            nonhol_coneqs=[vz - vx**2], q_dependent=[z])
+    by_name = names(method.valid_partitions())
+    assert by_name[x,].faults == ('nonlinear',)
+    assert by_name[y,].faults == ('singular',)
+    assert by_name[z,].holds is False
+
+
+# Theorem 2 and the power identity
+
+def test_power_identity():
+    """c = 0 and A = A(q): u^T E = -q1'^T (dT*/dq1 + Q1*)."""
+    for case in (*EXAMPLES.values(), coin, tilted, sleigh, repaired):
+        theory, method = case.theory, case.hamel
+        lost = gradient(method.embedded_lagrangian, case.q1) + Matrix(
+            method.dropped_forces)
+        g = Matrix([method.velocity_map[e.diff(t)] for e in case.q1])
+        for seed in SEEDS:
+            values = case.point(seed)
+            assert same(theory.u.T*method.discrepancy, -g.T*lost, values)
+            assert same(method.curvature*theory.u,
+                        zeros(len(case.q1), 1), values)
+
+
+def with_force(case, force):
+    """The case with ``force`` instead of its own on the dependent ones."""
+    Q = list(case.Q or [0]*len(case.q))
+    for e, value in zip(case.q1, force):
+        Q[case.q.index(e)] = value
+    return replace(case, Q=tuple(Q))
+
+
+two_rows = {
+    # B is square and regular: exactly one force.
+    'square': replace(repaired, Q=None),
+    # B has two rows and one column: many forces, the smallest is given.
+    'tall': Case((vx**2 + vy**2 + vz**2)/2 - x*z, (x, y, z), (x, y),
+                 vel=(vx - cos(z)*vz, vy - (1 + x)*vz)),
+    # Nonholonomic, and no force is needed beyond the gradient.
+    'coin': replace(coin, L=coin.L - k*x**2/2),
+    # Affine and with time.
+    'affine': Case((vx**2 + vy**2 + vz**2 + vw**2)/2 + x*vy,
+                   (x, y, z, w), (x, y),
+                   vel=(vx - z*vw - 2*vz - sin(t),
+                        vy + x*vz - w*vw - t)),
+}
+
+
+@pytest.mark.parametrize('name', sorted(two_rows))
+def test_required_force_with_two_rows(name):
+    """(E4) makes E vanish, and it is the smallest force beyond the gradient
+    that does."""
+    case = two_rows[name]
+    needed = case.hamel.required_force()
+    assert needed.shape == (2, 1)
+    theory = case.theory
+    gradient_part = -gradient(theory.L, case.q1)
+    for seed in SEEDS:
+        values = case.point(seed)
+        B = at(theory.B, values)
+        rest = at(needed, values) - at(gradient_part, values)
+        assert close(B.T*rest, -at(theory.curvature, values), scale=1)
+        u, sizes, v = mp.svd_r(B.T)
+        kept = [i for i, size in enumerate(sizes) if size > 1e-30]
+        inside = sum((v[i, :].T*(v[i, :]*rest)[0] for i in kept),
+                     mp.zeros(2, 1))
+        assert close(inside, rest, scale=1)
+    repaired = with_force(case, needed)
+    assert repaired.hamel.is_valid() is not False
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert norm(at(repaired.hamel.discrepancy, values)) < 1e-45
+        assert same(repaired.hamel.forcing, repaired.hamel.true_forcing,
+                    values)
+
+
+def test_required_force_of_the_repaired_example_is_its_force():
+    needed = repaired.hamel.required_force()
+    for seed in SEEDS:
+        assert same(needed, column(-vy*vz, z*vy**2), repaired.point(seed))
+    assert with_force(repaired, needed).hamel.is_valid() is True
+
+
+def test_no_force_repairs_what_is_outside_the_range_of_b():
+    """Two rows, the second without effect on the curvature of the first."""
+    case = Case((vx**2 + vy**2 + vz**2 + vw**2)/2, (x, y, z, w), (x, w),
+                vel=(vx - z*vy, vw - vy))
+    assert case.hamel.required_force() is None
+    values = case.point(1)
+    both = Matrix(case.theory.B.T).row_join(case.theory.curvature)
+    assert len([e for e in mp.svd_r(at(case.theory.B.T, values))[1]
+                if e > 1e-30]) == 1
+    assert mp.svd_r(at(both, values))[1][1] > 1e-6
+    assert tilted.hamel.required_force() is None
+    assert sleigh.hamel.required_force() is None
+
+
+def test_projected_loads_need_nothing_or_cannot_be_repaired():
+    method = CASES['H7'].method(project_loads=True)
+    needed = method.required_force()
+    assert needed == zeros(1, 1)         # none is needed
+    assert EXAMPLES[1].method(project_loads=True).required_force() is None
+
+
+# What is decided about E = 0, and what is not
+
+spring = Case((vx**2 + vy**2)/2 - k*(x - y)**2/2, (x, y), (x,), (x - y,))
+modulo = {
+    'spring': spring,
+    'circle': replace(CASES['H8'], Q=((C - x**2)*vy**2/x**3, 0)),
+    'moving': Case((vx**2 + vy**2)/2 + k*(x + y*t - t**2)**2*vy,
+                   (x, y), (x,), (x + y*t - t**2,)),
+}
+
+
+@pytest.mark.parametrize('name', sorted(modulo))
+def test_a_discrepancy_that_vanishes_where_the_constraint_holds(name):
+    case = modulo[name]
+    method = case.hamel
+    assert method.is_valid() is not False
+    assert method.validity.holds is not False
+    assert 'curvature' not in method.validity.faults
+    assert method.is_holonomic is True
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert norm(at(method.discrepancy, values)) < 1e-50
+        aside = {**values, x: values[x] + mp.mpf('0.1')}
+        if name != 'moving':        # that one has a zero of second order
+            assert norm(at(method.discrepancy, aside)) > 1e-6
+    assert_is(case, seeds=(1,))
+
+
+def test_the_spring_is_known_to_be_right():
+    assert spring.hamel.is_valid() is True
+
+
+def opaque(E, L=(vx**2 + vy**2)/2, row=vx - vy, q=(x, y)):
+    """A case whose discrepancy is ``-E``."""
+    return HamelEmbedding(L, list(q), nonhol_coneqs=[row], q_dependent=[x],
+                          generalized_forces=[E, *[0]*(len(q) - 1)])
+
+
+def test_a_zero_that_needs_an_inverse_function_is_not_called_wrong():
+    h = sinh(x) - y
+    slope = 1/cosh_of(x)
+    method = HamelEmbedding(
+        (vx**2 + vy**2)/2, [x, y], hol_coneqs=[h], q_dependent=[x],
+        generalized_forces=[slope**3*sinh(x)*vy**2 + x - asinh(y), 0])
+    assert method.is_valid() is not False
+
+
+def cosh_of(e):
+    return (exp(e) + exp(-e))/2
+
+
+@pytest.mark.parametrize('E', [
+    Rational(1, 10**60), Rational(1, 10**60)*vy, Rational(1, 10**200)*x,
+    Max(0, y - 10)**2, Max(0, vy - 100), Function('F')(y),
+    Function('F')(x, vy), 10**-40*sin(y)], ids=str)
+def test_a_small_or_distant_discrepancy_is_never_called_zero(E):
+    method = opaque(E)
+    assert method.is_valid() is not True
+    assert method.validity.holds is method.is_valid()
+
+
+@pytest.mark.parametrize('E', [
+    sin(y)**2 + cos(y)**2 - 1, (x + y)**3 - x**3 - 3*x*y*(x + y) - y**3,
+    exp(2*y) - exp(y)**2, sqrt(2 + sqrt(3)) - sqrt(6)/2 - sqrt(2)/2,
+    tan(y)*cos(y) - sin(y)], ids=str)
+def test_a_zero_in_disguise_is_never_called_wrong(E):
+    assert opaque(E).is_valid() is not False
+
+
+def test_an_unknown_function_may_cancel():
+    F = Function('F')
+    method = opaque(Derivative(F(x), x), (vx**2 + vy**2)/2 - F(x))
+    assert method.is_valid() is not False
+    assert opaque(2*Derivative(F(x), x),
+                  (vx**2 + vy**2)/2 - F(x)).is_valid() is not True
+
+
+def test_bent_far_away_is_not_called_holonomic():
+    method = HamelEmbedding(
+        (vx**2 + vy**2 + vz**2)/2, [x, y, z], q_dependent=[x],
+        nonhol_coneqs=[vx - Max(0, z - 20)**2*vy])
+    assert method.is_holonomic is not True
+    assert method.is_valid() is not True
+
+
+@pytest.mark.parametrize('row, holonomic', [
+    (vx - 2*x*y*vy, True),
+    (y*vx - x*vy + y*y*vz, True),           # x/y + z
+    (vx - sin(t), True),
+    (vx - t*vy, False), (vx - t*vy - y, True),
+    (vx - x*vy - y*vz, False), (vx - z*vy - y*vz, True),
+    (vx - y, False)])
+def test_integrability(row, holonomic):
+    """Frobenius, with time as one of the variables."""
+    method = HamelEmbedding((vx**2 + vy**2 + vz**2)/2, [x, y, z],
+                            nonhol_coneqs=[row], q_dependent=[x])
+    assert method.is_holonomic is holonomic
+
+
+def test_integrability_of_a_pair_of_rows():
+    """Each row alone is not integrable, together they are: w is fixed."""
+    q = [x, y, z, w]
+    L = (vx**2 + vy**2 + vz**2 + vw**2)/2
+    pair = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz, vw],
+                          q_dependent=[x, w])
+    single = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz],
+                            q_dependent=[x])
+    assert pair.is_holonomic is True
+    assert single.is_holonomic is False
+
+
+# Affine, rheonomic, gyroscopic, with forces that depend on velocities
+
+GENERAL = {
+    'gyroscopic': Case(
+        m*(vx**2 + vy**2 + vz**2)/2 + k*vx*vz/3 + x*y*vz - z**2*vx
+        + sin(x)*vy - x**2*z, (x, y, z), (y,),
+        vel=(2*vy - x*vz + cos(z)*vx,)),
+    'rheonomic': Case(
+        (vx**2 + 2*vy**2 + 3*vz**2)/2 + vx*vy*sin(t)/2 + t*x*vz + x*y*t,
+        (x, y, z), (x,), vel=((2 + sin(t))*vx - y*vz - t*vy,)),
+    'affine': Case(
+        (vx**2 + vy**2 + vz**2)/2 + y*vx + cos(t)*vz, (x, y, z), (x,),
+        vel=(vx - z*vy - y*sin(t) - x**2,)),
+    'turntable': Case(
+        (vx**2 + vy**2)/2 + (omega**2 + spin**2)/5,
+        (x, y, theta, phi), (x, y),
+        vel=(vx - R*omega + k*y, vy + R*spin - k*x)),
+    'friction': replace(
+        sleigh, Q=(-k*vx*omega**2, -m*vy + x*omega, -omega**3 + vy)),
+    'slope': replace(
+        sleigh, L=sleigh.L - m*g*(y + a*sin(theta))/10,
+        Q=(-k*vx, -k*vy, -k*omega)),
+    'holonomic': Case(
+        (vx**2 + vy**2 + vz**2)/2 - g*z + x*vz, (x, y, z), (z, x),
+        hol=(x + sin(y)/3 - t*y**2/5,),
+        vel=(vz - x*vy - t,), Q=(-vx, y*vz, -k*vz)),
+    'energy': Case(
+        (1 + x**2 + z**2)*vx**2/2 + x*y*vx*vy + (1 + y**2*x**2)*vy**2
+        + (2 + x**2)*vz**2 - x**4 - g*y, (x, y, z), (x,),
+        vel=((2 + z**2)*vx - y*vy - x*vz,), Q=(vy, -vx, x*vz)),
+    'three rows': Case(
+        (vx**2 + vy**2 + vz**2 + vw**2 + omega**2)/2 - x*y*z*w
+        + vx*vw/3, (x, y, z, w, theta), (w, x, z),
+        vel=(vx - cos(theta)*omega - y, vz - vx - w*vy,
+             2*vw - sin(theta)*vy + t)),
+}
+each_general = pytest.mark.parametrize('name', sorted(GENERAL))
+
+
+@each_general
+def test_general_cases_by_the_formulas(name):
+    assert_is(GENERAL[name])
+
+
+@each_general
+def test_the_printed_discrepancy_lacks_one_term(name):
+    """(E3)."""
+    case = GENERAL[name]
+    gap = case.hamel.discrepancy - case.hamel.paper_discrepancy
+    for seed in SEEDS:
+        assert same(gap, case.theory.E3, case.point(seed))
+
+
+@each_general
+def test_other_methods_of_the_same_model_agree_with_the_corrected(name):
+    case = GENERAL[name]
+    gap = case.hamel.compare(UdwadiaKalabaMethod(**case.model))
+    assert gap.shape == (len(case.q2), 1)
+    for seed in SEEDS:
+        assert norm(at(gap, case.point(seed))) < 1e-45
+
+
+@each_general
+def test_verdicts_of_general_cases(name):
+    case = GENERAL[name]
+    assert case.hamel.is_holonomic is False
+    if name == 'turntable':
+        # dT*/dq1 = (dg/dq1)^T p1* there, and B is constant: E cancels
+        assert_verdict(case.hamel, True, ['curvature', 'neglected row'],
+                       False)
+    else:
+        assert case.hamel.is_valid() is False
+        assert_witness(case)
+
+
+# Rows that are regular where the first entry of A1 is not
+
+body_axes = replace(
+    coin, L=coin.L - m*g*(x + y/2)/10, vel=(
+        vx*cos(phi) + vy*sin(phi) - R*omega,
+        vy*cos(phi) - vx*sin(phi)))
+turning = replace(
+    coin, L=coin.L + x*vy/3, vel=(
+        vx*cos(phi) + vy*sin(phi) - R*omega - y,
+        vy*cos(phi) - vx*sin(phi) + x))
+three_axes = Case(
+    (vx**2 + vy**2 + vz**2 + vw**2)/2 + x*z*vw - y**2, (x, y, z, w),
+    (x, y, z), vel=(x*vx + vy - w*vw, vx + x*vz + vw, vx + vy + z*vz - t),
+    guess={x: 0})
+
+
+@pytest.mark.parametrize('angle', [pi/2, -pi/2, 0, Rational(1, 3)])
+def test_rows_in_body_axes_at_every_heading(angle):
+    """A1 is a rotation: nothing is special where its cosine vanishes."""
+    assert_is(replace(body_axes, guess={phi: angle}))
+
+
+@pytest.mark.parametrize('angle', [pi/2, Rational(1, 3)])
+def test_affine_rows_in_body_axes(angle):
+    assert_is(replace(turning, guess={phi: angle}))
+
+
+def test_three_rows_where_an_entry_vanishes():
+    assert_is(three_axes)
+
+
+@pytest.mark.parametrize('gap', [0, 1e-13, 1e-9, 1e-6])
+def test_rows_in_body_axes_in_numbers(gap):
+    """(I + m R^2) theta'' = -m g R (cos(phi) + sin(phi)/2)/10."""
+    equations = body_axes.hamel.voronets_equations_of_motion
+    heading = np.pi/2 + gap
+    rate = -NUMBERS[m]*NUMBERS[g]*NUMBERS[R]*(
+        np.cos(heading) + np.sin(heading)/2)/10/(
+            NUMBERS[I] + NUMBERS[m]*NUMBERS[R]**2)
+    compiled = compile_equations(equations, values_of(equations))
+    found = compiled.accelerations(0, [0, 0, 0, heading, 1, 0])
+    np.testing.assert_allclose(found, [rate, 0], atol=1e-12)
+    start = {x: 0, y: 0, theta: 0, phi: heading, omega: 1, spin: 0}
+    motion = run(compiled, 1, start)
+    np.testing.assert_allclose(motion[omega], 1 + rate*motion.t, atol=1e-9)
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+# Velocities that cancel, in a Lagrangian that is not expanded
+
+def hidden(coefficient, v):
+    """``coefficient*z``, written with a velocity."""
+    return (v + coefficient)*z - v*z
+
+
+@pytest.mark.parametrize('v', [vx, vy, vz])
+@pytest.mark.parametrize('row, holonomic', [
+    (vx - y*z*vy, False), (y*z*vx - vy - vz, False),
+    (y*z*vx + y*vz - vy, False), (vx - 2*y*z*vy - y**2*vz, True),
+    ((2 + y*z)*vx - vz, False)])
+def test_linear_rows_are_linear_whatever_the_lagrangian(v, row, holonomic):
+    plain = (vx**2 + 2*vy**2 + vz**2)/2
+    case = Case(plain + x*hidden(y, v) + hidden(2*y, v)**2, (x, y, z),
+                (x,), vel=(row,))
+    assert_is(case, seeds=(1,))
+    assert case.hamel.is_holonomic is holonomic
+
+
+# compare
+
+def test_compare_with_lagranges_method():
+    upstream = LagrangesMethod(sleigh.L, list(sleigh.q),
+                               nonhol_coneqs=list(sleigh.vel))
+    upstream.form_lagranges_equations()
+    gap = sleigh.hamel.compare(upstream)
+    for seed in SEEDS:
+        assert norm(at(gap, sleigh.point(seed))) < 1e-45
+
+
+def test_compare_with_another_partition_and_with_other_physics():
+    assert norm(at(coin.hamel.compare(UdwadiaKalabaMethod(**coin.model)),
+                   coin.point(1))) < 1e-45
+    pushed = UdwadiaKalabaMethod(
+        **{**coin.model, 'generalized_forces': [0, 0, f, 0]})
+    gap = coin.hamel.compare(pushed)
+    for seed in SEEDS:
+        assert same(gap, column(f, 0), coin.point(seed))
+
+
+def test_compare_with_redundant_rows():
+    case = EXAMPLES[6]
+    doubled = UdwadiaKalabaMethod(
+        case.L, list(case.q), nonhol_coneqs=[skew, 2*skew])
+    gap = case.hamel.compare(doubled)
+    for seed in SEEDS:
+        assert norm(at(gap, case.point(seed))) < 1e-45
+
+
+def test_generalized_forces_of_the_other_method():
+    """The argument is common to all methods."""
+    for case in (EXAMPLES[5], GENERAL['friction']):
+        method = UdwadiaKalabaMethod(**case.model)
+        for seed in SEEDS:
+            values = case.point(seed)
+            assert close(at(method.acceleration, values),
+                         case.reference.solve(values).acceleration, scale=1)
+
+
+# Constraints that are nonlinear in the velocities
+
+SPEED = Symbol('c', positive=True)
+NONLINEAR = {
+    'Appell-Hamel': Case(
+        m*(vx**2 + vy**2 + vz**2)/2 - m*g*z, (x, y, z), (z,),
+        vel=(vz - k*sqrt(vx**2 + vy**2),), guess={vz: Rational(1, 2)}),
+    'constant speed': Case(
+        m*(vx**2 + vy**2 + vz**2)/2 - m*g*z + x*vy, (x, y, z), (x,),
+        vel=(vx - sqrt(9 - vy**2 - vz**2),), Q=(y, 0, -k*vz),
+        guess={vx: 2}),
+    'polynomial': Case(
+        (vx**2 + 2*vy**2 + vz**2)/2 + x*vx*vz/3 - x*y*z, (x, y, z), (x,),
+        vel=(vx - y*vz**2 - x*t*vy*vz - sin(z),), Q=(vy*x, t, vx)),
+    'unsolved': Case(
+        (vx**2 + vy**2 + vz**2)/2 + vx*vy/4, (x, y, z), (y,),
+        vel=((2 + vz**2)*vy - vx**2*z + t,)),
+    'two rows': Case(
+        (vx**2 + vy**2 + vz**2 + vw**2)/2 - x**2*z, (x, y, z, w), (w, x),
+        vel=(vx - vy*vz, vw - x*vy**2 - vx)),
+}
+each_nonlinear = pytest.mark.parametrize('name', sorted(NONLINEAR))
+
+
+def random_rates(case, seed):
+    """Accelerations u' that are no motion, and q1'' that go with them."""
+    values = case.point(seed)
+    theory = case.theory
+    for i, e in enumerate(theory.du):
+        values[e] = number(Rational((7*seed + 5*i) % 11 - 5, 4))
+    dependent = at(theory.along(theory.g), values)
+    for e, value in zip(case.q1, dependent):
+        values[e.diff(t, 2)] = value
+    return values, at(Matrix([e.diff(t, 2) for e in case.q]), values)
+
+
+@each_nonlinear
+def test_nonlinear_rows_by_the_formulas(name):
+    case = NONLINEAR[name]
+    method, theory = case.hamel, case.theory
+    r, p = len(case.q1), len(case.q2)
+    map_ = Matrix([method.velocity_map[e.diff(t)] for e in case.q1])
+    residual = method.form_hamel_equations()
+    for seed in SEEDS:
+        values, _ = random_rates(case, seed)
+        assert same(map_, theory.g, values)
+        assert same(method.embedded_lagrangian, theory.L, values)
+        assert same(method.constraint_momenta, theory.p1, values)
+        assert same(method.mass_matrix, theory.Psi, values)
+        assert same(method.forcing, theory.G, values)
+        assert same(residual, theory.Psi*theory.du - theory.G, values)
+        assert same(method.discrepancy, theory.E, values)
+        assert same(method.neglected_row, theory.row, values)
+        assert same(method.curvature_force, theory.curvature, values)
+    assert method.mass_matrix.shape == method.true_mass_matrix.shape == (
+        p, p)
+    assert method.constraint_momenta.shape == (r, 1)
+
+
+@each_nonlinear
+def test_nonlinear_residuals_differ_by_the_discrepancy(name):
+    """4.4: R_true - R_Hamel, with R_true from d'Alembert and numbers."""
+    case = NONLINEAR[name]
+    method, theory = case.hamel, case.theory
+    true = method.form_voronets_equations()
+    hamel = method.form_hamel_equations()
+    q, q1, q2 = case.q, case.q1, case.q2
+    for seed in SEEDS:
+        values, rates = random_rates(case, seed)
+        M, F, A, b = case.reference.matrices(values)
+        assert close(A*rates, b, scale=1)
+        R = M*rates - F
+        R1 = mp.matrix([R[q.index(e)] for e in q1])
+        R2 = mp.matrix([R[q.index(e)] for e in q2])
+        expected = R2 - at(theory.B, values).T*R1
+        found = at(true, values)
+        assert close(found, expected, scale=1)
+        assert close(found - at(hamel, values),
+                     at(method.discrepancy, values), scale=1)
+
+
+@each_nonlinear
+def test_nonlinear_motion_is_that_of_the_multipliers(name):
+    case = NONLINEAR[name]
+    method = case.hamel
+    gap = method.compare(UdwadiaKalabaMethod(**case.model))
+    for seed in SEEDS:
+        values = case.point(seed)
+        exact = case.reference.solve(values)
+        _, motion = case.motion(values)
+        moving = {**values, **dict(zip(case.theory.du, motion))}
+        assert norm(at(method.form_voronets_equations(), moving)) < 1e-45
+        M = at(method.true_mass_matrix, values)
+        H = at(method.true_forcing, values)
+        assert close(M*motion, H, scale=1)
+        assert close(at(method.multipliers, values), exact.lam, scale=1)
+        assert close(at(method.constraint_forces, values), exact.forces,
+                     scale=1)
+        assert norm(at(gap, values)) < 1e-45
+        Psi = at(method.mass_matrix, values)
+        assert norm(Psi - M) > 1e-6
+        solutions = [(method.voronets_equations_of_motion, motion)]
+        if name != 'constant speed':
+            # The motions differ, not only the way to write them.
+            rhs = at(method.rhs(), values)[len(case.q):, 0]
+            assert norm(rhs - motion) > 1e-6
+            solutions.append((method.equations_of_motion, rhs))
+        for equations, expected in solutions:
+            W, right = (at(e, values) for e in (equations.W, equations.r))
+            found = mp.lu_solve(W, right)[:len(motion), 0]
+            assert close(found, expected, scale=1)
+
+
+def test_an_embedding_may_lose_all_its_mass():
+    """At constant speed T* is a constant, and Hamel's equations are empty.
+    The corrected ones are not."""
+    case = NONLINEAR['constant speed']
+    method = case.hamel
+    for seed in SEEDS:
+        values = case.point(seed)
+        assert norm(at(method.mass_matrix, values)) < 1e-50
+        assert abs(mp.det(at(method.true_mass_matrix, values))) > 1e-6
+    with pytest.raises(MissingIngredientError, match='mass'):
+        method.rhs()
+    assert norm(at(method.multipliers, values)) > 1e-6
+    motion = run(method.voronets_equations_of_motion, 1, {
+        x: 0, y: 0, z: 0, vy: 1.0, vz: 2.0})
+    theirs = simulate(
+        UdwadiaKalabaMethod(**case.model), 1,
+        {x: 0, y: 0, z: 0, vx: 2.0, vy: 1.0, vz: 2.0}, constants={
+            e: NUMBERS[e] for e in (m, g, k)}, t_eval=201, **TIGHT)
+    for e in (x, y, z, vy, vz):
+        np.testing.assert_allclose(motion[e], theirs[e], atol=1e-8)
+
+
+@each_nonlinear
+def test_verdict_on_nonlinear_rows(name):
+    case = NONLINEAR[name]
+    assert case.hamel.is_valid() is False
+    assert case.hamel.is_holonomic is not True
+
+
+def test_nonlinear_rows_in_a_sample():
+    """Where a square root has a value is told by the sample."""
+    row = vx - sqrt(SPEED**2 - vy**2)
+    method = HamelEmbedding(
+        (vx**2 + vy**2)/2 - y, [x, y], nonhol_coneqs=[row], q_dependent=[x],
+        sample={SPEED: 10})
+    assert method.is_valid() is False
+    assert method.validity.state[SPEED] == 10
+
+
+@pytest.mark.parametrize('member', ['curvature_tensor', 'paper_discrepancy'])
+def test_what_nonlinear_rows_do_not_have(member):
+    for case in (NONLINEAR['polynomial'], NONLINEAR['Appell-Hamel']):
+        with pytest.raises(UnsupportedFeatureError, match='(?i)linear'):
+            getattr(case.hamel, member)
+
+
+# Kane's shape
+
+ux, uy, uz = dynamicsymbols('u_x u_y u_z')
+u1, u2, u3 = dynamicsymbols('u1:4')
+N = ReferenceFrame('N')
+
+
+def kane_particle(load=True, **options):
+    """Example 5 of bodies and loads; speeds are the velocities."""
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y + z*N.z)
+    P.set_vel(N, ux*N.x + uy*N.y + uz*N.z)
+    arguments = {
+        'frame': N, 'q_ind': [x, y, z], 'u_ind': [uy, uz],
+        'kd_eqs': [vx - ux, vy - uy, vz - uz], 'u_dependent': [ux],
+        'velocity_constraints': [ux - z*uy],
+        'bodies': [Particle('particle', P, m)],
+        'forcelist': [(P, -uy*uz*N.x)] if load else []}
+    return {**arguments, **options}
+
+
+def in_speeds(values):
+    """Speeds equal to velocities get their values."""
+    return {**values, ux: values[vx], uy: values[vy], uz: values[vz]}
+
+
+def check_particle(method, case=EXAMPLES[5]):
+    assert set(method.q) == {x, y, z}
+    assert Matrix(method.q_dependent) == Matrix([x])
+    assert Matrix(method.q_independent) == Matrix([y, z])
+    assert Matrix(method.u) == Matrix([uy, uz])
+    for seed in SEEDS:
+        values = in_speeds(case.point(seed))
+        del values[vx], values[vy], values[vz]
+        assert same(method.embedding_matrix, Matrix([[-z, 0]]), values)
+        assert same(method.mass_matrix, m*diag(1 + z**2, 1), values)
+        assert same(method.forcing, m*column(-2*z*uz*uy, z*uy**2), values)
+        assert same(method.true_forcing, column(-(1 + m)*z*uy*uz, 0),
+                    values)
+        assert same(method.discrepancy,
+                    column((1 - m)*z*uy*uz, m*z*uy**2), values)
+        assert same(method.curvature, Matrix([[-uz, uy]]), values)
+        assert same(method.constraint_momenta, Matrix([m*z*uy]), values)
+        assert same(method.dropped_forces, Matrix([-uy*uz]), values)
+    assert_verdict(method, False, ['curvature', 'neglected row'], False)
+
+
+@pytest.mark.parametrize('named', ['by speed', 'by coordinate', 'by both'])
+def test_kanes_shape_with_velocities_for_speeds(named):
+    arguments = kane_particle()
+    if named == 'by coordinate':
+        arguments.update(q_ind=[y, z], q_dependent=[x],
+                         u_ind=[ux, uy, uz], u_dependent=None)
+    elif named == 'by both':
+        arguments.update(q_ind=[y, z], q_dependent=[x])
+    method = HamelEmbedding(**arguments)
+    check_particle(method)
+    assert method.frame is N
+    assert list(method.bodies) == arguments['bodies']
+
+
+def test_kanes_shape_by_position():
+    given = kane_particle()
+    positional = [given.pop(name) for name in (
+        'frame', 'q_ind', 'u_ind', 'kd_eqs')]
+    check_particle(HamelEmbedding(*positional, **given))
+
+
+def test_kanes_shape_with_another_partition():
+    method = HamelEmbedding(**kane_particle()).with_partition([y])
+    assert Matrix(method.q_dependent) == Matrix([y])
+    assert Matrix(method.u) == Matrix([ux, uz])
+    case = replace(EXAMPLES[5], q1=(y,))
+    for seed in SEEDS:
+        values = in_speeds(case.point(seed))
+        assert same(method.discrepancy, case.hamel.discrepancy, values)
+        assert same(method.forcing, case.hamel.forcing, values)
+        assert same(method.true_forcing, case.hamel.true_forcing, values)
+
+
+def test_rows_that_repeat_holonomic_ones_as_in_kanes_method():
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, ux*N.x + uy*N.y)
+    method = HamelEmbedding(
+        N, [y], [uy], [vx - ux, vy - uy], q_dependent=[x],
+        configuration_constraints=[(x**2 + y**2 - C)/2],
+        u_dependent=[ux], velocity_constraints=[x*ux + y*uy],
+        bodies=[Particle('particle', P, 1)])
+    assert method.multipliers.shape == (1, 1)
+    values = CASES['H8'].point(1)
+    values[uy] = values.pop(vy)
+    assert same(method.discrepancy, Matrix([-y**3*uy**2/x**4]), values)
+
+
+def test_kanes_shape_with_generalized_forces():
+    """One per speed, independent speeds first."""
+    check_particle(HamelEmbedding(**kane_particle(
+        load=False, generalized_forces=[0, 0, -uy*uz])))
+
+
+def test_kanes_shape_with_projected_loads():
+    method = HamelEmbedding(**kane_particle(project_loads=True))
+    values = in_speeds(EXAMPLES[5].point(1))
+    assert same(method.embedded_forces, column(-z*uy*uz, 0), values)
+    assert same(method.discrepancy, column(-m*z*uy*uz, m*z*uy**2),
+                values)
+    assert method.required_force() is None
+
+
+def test_from_method_and_from_system():
+    arguments = kane_particle()
+    check_particle(HamelEmbedding.from_method(
+        UdwadiaKalabaMethod(**arguments)))
+    upstream = KanesMethod(**arguments)
+    upstream.kanes_equations(arguments['bodies'], arguments['forcelist'])
+    method = HamelEmbedding.from_method(upstream)
+    check_particle(method)
+    gap = method.compare(upstream)
+    for seed in SEEDS:
+        assert norm(at(gap, in_speeds(EXAMPLES[5].point(seed)))) < 1e-45
+
+
+def test_from_a_lagrangian_method():
+    for cls in (UdwadiaKalabaMethod, LagrangesMethod):
+        given = cls(tilted.L, list(tilted.q), nonhol_coneqs=list(
+            tilted.vel))
+        if cls is LagrangesMethod:
+            given.form_lagranges_equations()
+        method = HamelEmbedding.from_method(given, q_dependent=[y, theta])
+        values = tilted.point(2)
+        assert same(method.discrepancy, EXPECTED['H2']['discrepancy'],
+                    values)
+        assert same(method.forcing, tilted.hamel.forcing, values)
+    with pytest.raises(MissingIngredientError, match='q_dependent'):
+        HamelEmbedding.from_method(given).forcing
+
+
+def particle_system():
+    given = kane_particle()
+    [body] = given['bodies']
+    O = Point('O')
+    O.set_vel(N, 0)
+    body.masscenter.set_pos(O, x*N.x + y*N.y + z*N.z)
+    system = System(N, O)
+    system.add_coordinates(x, y, z)
+    system.add_speeds(ux, uy, uz, independent=[False, True, True])
+    system.add_kdes(*given['kd_eqs'])
+    system.add_nonholonomic_constraints(*given['velocity_constraints'])
+    system.add_bodies(body)
+    system.add_loads(*given['forcelist'])
+    return system
+
+
+def test_system():
+    system = particle_system()
+    equations = system.form_eoms(eom_method=HamelEmbedding)
+    assert isinstance(system.eom_method, HamelEmbedding)
+    assert equations.shape == (2, 1)
+    check_particle(system.eom_method)
+    check_particle(HamelEmbedding.from_system(particle_system()))
+    values = in_speeds(EXAMPLES[5].point(1))
+    values.update({uy.diff(t): 2, uz.diff(t): -3})
+    assert same(equations, system.eom_method.form_hamel_equations(), values)
+    assert same(equations, column(2*m*(1 + z**2) + 2*m*z*uy*uz,
+                                  -3*m - m*z*uy**2), values)
+    rhs = system.rhs()
+    W = at(system.eom_method.mass_matrix, values)
+    assert close(W*at(rhs, values)[3:, 0],
+                 at(system.eom_method.forcing, values), scale=1)
+
+
+def test_options_reach_the_embedding_of_a_system():
+    system = particle_system()
+    system.form_eoms(eom_method=HamelEmbedding, project_loads=True)
+    values = in_speeds(EXAMPLES[5].point(1))
+    assert same(system.eom_method.discrepancy,
+                column(-m*z*uy*uz, m*z*uy**2), values)
+
+
+def test_a_system_that_names_no_dependent_coordinates():
+    system = particle_system()
+    system.u_dep, system.u_ind = [], [ux, uy, uz]
+    with pytest.raises(MissingIngredientError, match='q_dependent'):
+        HamelEmbedding.from_system(system)
+    method = HamelEmbedding.from_system(system, q_dependent=[x])
+    check_particle(method)
+
+
+@pytest.mark.parametrize('named', ['coordinates', 'speeds', 'both'])
+def test_system_with_a_holonomic_row(named):
+    """The circle, in the speeds of the user."""
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, ux*N.x + uy*N.y)
+    system = System(N, O)
+    system.add_coordinates(x, y)
+    system.add_speeds(ux, uy)
+    system.add_kdes(vx - ux, vy - uy)
+    system.add_holonomic_constraints((x**2 + y**2 - C)/2)
+    system.add_bodies(Particle('particle', P, 1))
+    if named in ('coordinates', 'both'):
+        system.q_ind, system.q_dep = [y], [x]
+    if named in ('speeds', 'both'):
+        system.u_ind, system.u_dep = [uy], [ux]
+    method = HamelEmbedding.from_system(system)
+    if named == 'both':
+        system.form_eoms(eom_method=HamelEmbedding)
+        method = system.eom_method
+    assert Matrix(method.q_dependent) == Matrix([x])
+    assert Matrix(method.u) == Matrix([uy])
+    for seed in SEEDS:
+        values = CASES['H8'].point(seed)
+        values[uy] = values.pop(vy)
+        assert same(method.discrepancy, Matrix([-y**3*uy**2/x**4]), values)
+        assert same(method.mass_matrix, Matrix([1 + y**2/x**2]), values)
+    assert_verdict(method, False, ['neglected row'], True)
+
+
+def test_kanes_equations_sum_to_zero_along_the_motion():
+    early = kane_particle()
+    bodies, loads = early.pop('bodies'), early.pop('forcelist')
+    for arguments, given in ((early, (bodies, loads)),
+                             (kane_particle(), ())):
+        method = HamelEmbedding(**arguments)
+        active, inertial = method.kanes_equations(*given)
+        assert active.shape == inertial.shape == (2, 1)
+        values = in_speeds(EXAMPLES[5].point(1))
+        motion = at(method.rhs(), values)[3:, 0]
+        moving = {**values, uy.diff(t): motion[0], uz.diff(t): motion[1]}
+        assert norm(at(active + inertial, moving)) < 1e-50
+        moving[uz.diff(t)] += 1
+        assert norm(at(active + inertial, moving)) > 0.1
+    with pytest.raises(UnsupportedFeatureError):
+        coin.hamel.kanes_equations()
+
+
+def body_sleigh(load=None, potential=0, **options):
+    """The sleigh in body-fixed speeds, with a blade at the origin of B."""
+    O, P, G = Point('O'), Point('P'), Point('G')
+    O.set_vel(N, 0)
+    B = N.orientnew('B', 'Axis', (theta, N.z))
+    B.set_ang_vel(N, u3*N.z)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, u1*B.x + u2*B.y)
+    G.set_pos(P, a*B.x)
+    G.v2pt_theory(P, N, B)
+    body = RigidBody('sleigh', G, B, m, (inertia(B, 0, 0, I), G))
+    body.potential_energy = potential
+    return {
+        'frame': N, 'q_ind': [x, y, theta], 'u_ind': [u1, u2, u3],
+        'kd_eqs': [vx - u1*cos(theta) + u2*sin(theta),
+                   vy - u1*sin(theta) - u2*cos(theta), omega - u3],
+        'q_dependent': None, 'velocity_constraints': [u2],
+        'bodies': [body], 'forcelist': [(G, load)] if load else [],
+        **options}
+
+
+def partitioned(arguments, dependent):
+    q = [e for e in arguments['q_ind'] if e not in dependent]
+    return {**arguments, 'q_ind': q, 'q_dependent': list(dependent)}
+
+
+def body_values(reference, seed):
+    """A state with its velocities; those of x and y are no speeds."""
+    values = reference.admissible(CONSTANTS, seed)
+    with mp.workdps(WORK):
+        values.update({rate: at(e, values)[0]
+                       for rate, e in reference.rates.items()})
+    return values
+
+
+@pytest.mark.parametrize('load, Q', [
+    (None, None), (-k*u1*N.x + m*g*N.y + x*u3*N.y, None),
+    (None, [-k*u1, x*u2 + f, -k*u3]), (m*g*N.y, [x, -u1**3, u1*y])])
+def test_kanes_shape_with_speeds_that_are_no_velocities(load, Q):
+    arguments = body_sleigh(load)
+    method = HamelEmbedding(**partitioned(arguments, [y]),
+                            generalized_forces=Q)
+    assert Matrix(method.q_independent) == Matrix([x, theta])
+    assert Matrix(method.u) == Matrix([vx, u3])
+    reference = Reference.bodies(
+        N, arguments['bodies'], arguments['forcelist'], (x, y, theta),
+        (u1, u2, u3), arguments['kd_eqs'], vel=arguments[
+            'velocity_constraints'], Q=Q)
+    x_rate = reference.rates[vx]
+    for seed in SEEDS:
+        values = body_values(reference, seed)
+        exact = reference.solve(values).acceleration
+        moving = dict(values)
+        moving.update(zip((e.diff(t) for e in (u1, u2, u3)), exact))
+        motion = mp.matrix([
+            at(x_rate.diff(t), {**moving, omega: values[u3]})[0], exact[2]])
+        hidden = {e: v for e, v in values.items()
+                  if e not in (u1, u2, vy, omega)}
+        Psi = at(method.mass_matrix, hidden)
+        assert close(Psi*motion, at(method.true_forcing, hidden), scale=1)
+        assert close(at(method.forcing, hidden) - Psi*motion,
+                     at(method.discrepancy, hidden), scale=1)
+        curved = (m*(vx*tan(theta) + a*u3*cos(theta))/cos(theta)**2
+                  * column(-u3, vx))
+        assert same(method.curvature_force, curved, hidden)
+        if load is Q is None:
+            assert same(method.discrepancy, curved, hidden)
+    assert method.is_valid() is False
+    assert method.is_holonomic is False
+    assert method.equations_of_motion.specifieds == ()
+    assert method.voronets_equations_of_motion.specifieds == ()
+
+
+def test_compare_with_methods_in_other_speeds():
+    arguments = body_sleigh(-k*u1*N.x + m*g*N.y)
+    method = HamelEmbedding(**partitioned(arguments, [y]))
+    upstream = KanesMethod(**{**arguments, 'u_ind': [u1, u3],
+                              'u_dependent': [u2]})
+    upstream.kanes_equations(arguments['bodies'], arguments['forcelist'])
+    reference = Reference.bodies(
+        N, arguments['bodies'], arguments['forcelist'], (x, y, theta),
+        (u1, u2, u3), arguments['kd_eqs'], vel=[u2])
+    for other in (UdwadiaKalabaMethod(**arguments), upstream):
+        gap = method.compare(other)
+        assert gap.shape == (2, 1)
+        for seed in SEEDS:
+            assert norm(at(gap, body_values(reference, seed))) < 1e-45
+    free = UdwadiaKalabaMethod(**body_sleigh())
+    values = body_values(reference, 1)
+    assert norm(at(method.compare(free), values)) > 1e-3
+
+
+def test_potential_energy_of_bodies_and_the_load_that_replaces_it():
+    """Gravity on the dependent coordinate is lost in both."""
+    height = y + a*sin(theta)
+    potential = HamelEmbedding(**partitioned(body_sleigh(
+        potential=m*g*height), [y]), potential_energy='include')
+    load = HamelEmbedding(**partitioned(body_sleigh(-m*g*N.y), [y]))
+    ignored = HamelEmbedding(**partitioned(body_sleigh(
+        potential=m*g*height), [y]), potential_energy='ignore')
+    case = replace(sleigh, L=sleigh.L - m*g*height)
+    for seed in SEEDS:
+        values = case.point(seed)
+        values[u3] = values[omega]
+        assert same(potential.true_forcing, case.hamel.true_forcing, values)
+        assert same(load.true_forcing, case.hamel.true_forcing, values)
+        assert same(potential.forcing, case.hamel.forcing, values)
+        assert same(load.forcing, case.hamel.forcing, values)
+        assert same(load.discrepancy, case.hamel.discrepancy, values)
+        assert same(ignored.forcing, sleigh.hamel.forcing, values)
+        assert same(load.dropped_forces, Matrix([-m*g]), values)
+        assert same(potential.dropped_forces, Matrix([0]), values)
+
+
+# In numbers
+
+NUMBERS = {m: 1.3, R: 0.7, I: 0.2, J: 0.4, a: 0.3, k: 0.5, g: 9.81, C: 4.0}
+TIGHT = dict(rtol=1e-11, atol=1e-12)
+
+
+def values_of(equations):
+    return {e: NUMBERS[e] for e in equations.constants}
+
+
+def run(equations, end, start):
+    return simulate(equations, end, start, constants=values_of(equations),
+                    t_eval=201, **TIGHT)
+
+
+def test_the_coin_rolls_on_a_circle_only_by_the_corrected_equations():
+    """Radius R theta'/phi'; the other motion has the same energy."""
+    r = NUMBERS[R]
+    start = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 0.5,
+             vx: r*np.cos(0.2)*1.5}
+    method = tilted.hamel
+    right = run(method.voronets_equations_of_motion, 0.8, start)
+    wrong = run(method.equations_of_motion, 0.8, start)
+    radius = r*1.5/0.5
+    centre = -radius*np.sin(0.2), radius*np.cos(0.2)
+    off = [np.hypot(motion[x] - centre[0], motion[y] - centre[1]) - radius
+           for motion in (right, wrong)]
+    assert np.abs(off[0]).max() < 1e-9
+    assert np.abs(off[1]).max() > 1e-2
+    np.testing.assert_allclose(right[theta], 1.5*right.t, atol=1e-9)
+    np.testing.assert_allclose(right[phi], 0.2 + 0.5*right.t, atol=1e-9)
+    # E is gyroscopic here, so the energy does not tell.
+    for motion in (right, wrong):
+        assert np.abs(motion.energy_error).max() < 1e-8
+        energy = (1.3*r**2 + 0.2)*1.5**2/2 + 0.4*0.5**2/2
+        np.testing.assert_allclose(motion.energy, energy, rtol=1e-9)
+    assert right.energy is not None
+
+
+def test_the_right_partition_of_the_coin_needs_no_correction():
+    r = NUMBERS[R]
+    start = {x: 0, y: 0, theta: 0, phi: 0, omega: 1.5, spin: 0.5}
+    motion = run(coin.hamel, 13, start)
+    radius = r*1.5/0.5
+    off = np.hypot(motion[x], motion[y] - radius) - radius
+    assert np.abs(off).max() < 1e-8
+    assert np.ptp(motion[x]) > 1.9*radius
+
+
+def test_example_6_in_numbers():
+    """Newton: z'' = 0. Hamel: z'' = z y'^2, (1 + z^2) y' is constant."""
+    method = EXAMPLES[6].hamel
+    start = {x: 0, y: 0, z: 0.4, vy: 1.2, vz: 0.3}
+    right = run(method.voronets_equations_of_motion, 3, start)
+    wrong = run(method, 3, start)
+    np.testing.assert_allclose(right[z], 0.4 + 0.3*right.t, atol=1e-9)
+    np.testing.assert_allclose(np.sqrt(1 + right[z]**2)*right[vy],
+                               np.sqrt(1.16)*1.2, rtol=1e-9)
+    momentum = (1 + wrong[z]**2)*wrong[vy]
+    np.testing.assert_allclose(momentum, 1.16*1.2, rtol=1e-9)
+    np.testing.assert_allclose(
+        wrong[vz]**2 + momentum**2/(1 + wrong[z]**2),
+        0.09 + 1.16*1.44, rtol=1e-9)
+    assert np.abs(wrong[z] - right[z]).max() > 0.1
+    assert np.abs(right.energy_error).max() < 1e-8
+
+
+def test_power_of_the_discrepancy():
+    """H8: Hamel's motion gains the energy of the integral of y' E."""
+    method = CASES['H8'].hamel
+    start = {x: np.sqrt(3.0), y: 1.0, vy: 0.8}
+    right = run(method.voronets_equations_of_motion, 0.8, start)
+    assert np.abs(right.energy_error).max() < 1e-8
+    np.testing.assert_allclose(
+        right[vy]**2*(1 + right[y]**2/right[x]**2), 0.64*4/3, rtol=1e-8)
+    assert right.largest_residual < 1e-10
+    wrong = run(method, 0.8, start)
+    assert wrong.largest_residual < 1e-10
+    X, Y, V = wrong[x], wrong[y], wrong[vy]
+    kinetic = (1 + Y**2/X**2)*V**2/2
+    power = V*(-Y**3*V**2/X**4)
+    from scipy.integrate import simpson
+    gained = simpson(power, x=wrong.t)
+    assert kinetic[-1] - kinetic[0] == pytest.approx(gained, abs=1e-8)
+    assert abs(gained) > 1e-2
+    np.testing.assert_allclose(wrong.energy, kinetic, rtol=1e-9)
+
+
+def test_energy_balance_with_friction_on_every_coordinate():
+    case = GENERAL['slope']
+    start = {x: 0, y: 0, theta: 0.3, vx: 1.1, omega: 0.4}
+    motion = run(case.hamel.voronets_equations_of_motion, 0.8, start)
+    assert np.abs(motion.energy_error).max() < 1e-8
+    assert motion.work[-1] < -0.1
+    reference = simulate(
+        UdwadiaKalabaMethod(**case.model), 0.8,
+        {**start, vy: 1.1*np.tan(0.3)}, constants=values_of(
+            case.hamel.voronets_equations_of_motion), t_eval=201, **TIGHT)
+    for e in (x, y, theta, vx, omega):
+        np.testing.assert_allclose(motion[e], reference[e], atol=1e-8)
+    np.testing.assert_allclose(motion.multipliers, reference.multipliers,
+                               atol=1e-7)
+    np.testing.assert_allclose(motion.energy, reference.energy, atol=1e-8)
+    np.testing.assert_allclose(motion.work, reference.work, atol=1e-8)
+
+
+def test_energy_balance_where_the_constraint_is_driven():
+    """The turntable does work."""
+    case = GENERAL['turntable']
+    start = {x: 0.3, y: 0.2, theta: 0, phi: 0, omega: 0.5, spin: -0.7}
+    motion = run(case.hamel.voronets_equations_of_motion, 2, start)
+    X, Y = motion[x], motion[y]
+    k_, R_ = NUMBERS[k], NUMBERS[R]
+    VX, VY = R_*motion[omega] - k_*Y, k_*X - R_*motion[spin]
+    kinetic = (VX**2 + VY**2)/2 + (motion[omega]**2 + motion[spin]**2)/5
+    np.testing.assert_allclose(motion.energy, kinetic, rtol=1e-10)
+    assert np.ptp(kinetic) > 1e-2
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+def test_kanes_shape_in_numbers():
+    method = HamelEmbedding(**kane_particle(load=False))
+    start = {x: 0, y: 0, z: 0.4, uy: 1.2, uz: 0.3}
+    right = run(method.voronets_equations_of_motion, 2, start)
+    np.testing.assert_allclose(right[z], 0.4 + 0.3*right.t, atol=1e-9)
+    wrong = run(method, 2, start)
+    np.testing.assert_allclose((1 + wrong[z]**2)*wrong[uy], 1.16*1.2,
+                               rtol=1e-9)
+    assert np.abs(right.energy_error).max() < 1e-8
+
+
+def test_nonlinear_motion_in_numbers():
+    """Appell's machine falls with z'' = -g k^2/(1 + k^2)."""
+    method = NONLINEAR['Appell-Hamel'].hamel
+    start = {x: 0, y: 0, z: 0, vx: 3.0, vy: 4.0}
+    motion = run(method.voronets_equations_of_motion, 1, start)
+    speed = np.hypot(motion[vx], motion[vy])
+    k_ = NUMBERS[k]
+    np.testing.assert_allclose(
+        speed, 5 - 9.81*k_/(1 + k_**2)*motion.t, rtol=1e-9)
+    assert np.abs(motion.energy_error).max() < 1e-8
+    wrong = run(method, 1, start)
+    assert np.abs(np.hypot(wrong[vx], wrong[vy]) - speed).max() > 1e-2
+
+
+# Errors
+
+def raises(error, *words, **arguments):
+    """The error of a model, whose text has all the words."""
+    with pytest.raises(error) as caught:
+        HamelEmbedding(**arguments).forcing
+    text = str(caught.value)
+    for word in words:
+        assert word in text, (word, text)
+    return caught.value
+
+
+plane = {'Lagrangian': (vx**2 + vy**2 + vz**2)/2, 'qs': [x, y, z]}
+
+
+def test_constraints_without_dependent_coordinates():
+    raises(MissingIngredientError, 'q_dependent', '1', **plane,
+           nonhol_coneqs=[skew])
+    raises(MissingIngredientError, 'q_dependent', '2', **plane,
+           nonhol_coneqs=[skew], hol_coneqs=[x - z])
+
+
+@pytest.mark.parametrize('dependent, words', [
+    ([x, y], ['q_dependent', '2', '1']),
+    ([w], ['q_dependent', 'w']),
+    ([vx], ['q_dependent', 'x'])])
+def test_dependent_coordinates_that_are_not(dependent, words):
+    raises(ConstraintError, *words, **plane, nonhol_coneqs=[skew],
+           q_dependent=dependent)
+
+
+def test_a_dependent_coordinate_named_twice():
+    raises(ConstraintError, 'x', 'twice', **plane,
+           nonhol_coneqs=[skew, vz - vx], q_dependent=[x, x])
+
+
+def test_too_few_dependent_coordinates():
+    raises(ConstraintError, 'q_dependent', '1', '2', **plane,
+           nonhol_coneqs=[skew, vz - vx], q_dependent=[x])
+
+
+def test_dependent_coordinates_without_constraints():
+    raises(ConstraintError, 'q_dependent', **plane, q_dependent=[x])
+
+
+def test_a_dependent_coordinate_that_occurs_in_no_row():
+    error = raises(ConstraintError, 'z', **plane, nonhol_coneqs=[skew],
+                   q_dependent=[z])
+    assert not isinstance(error, RedundantConstraintsError)
+
+
+@pytest.mark.parametrize('rows', [
+    {'nonhol_coneqs': [skew, 2*skew]},
+    {'hol_coneqs': [x - y], 'nonhol_coneqs': [vx - vy]},
+    {'hol_coneqs': [x - y, (x - y)*(2 + z)]}])
+def test_redundant_rows(rows):
+    error = raises(RedundantConstraintsError, 'UdwadiaKalabaMethod', **plane,
+                   **rows, q_dependent=[x, y])
+    assert tuple(error.rows) == (1,)
+
+
+SINGULAR = {
+    'identically': (
+        {'nonhol_coneqs': [vx + vy - vz, vx + vy + 2*z*vz]}, [x, y]),
+    'in one of two': (
+        {'nonhol_coneqs': [vx*cos(x) + vy*sin(x), vz - t]}, [x, y]),
+    'where the constraints hold': (
+        {'hol_coneqs': [x - y], 'nonhol_coneqs': [
+            (x - y)*vz + vx + 2*vy + vy*t]}, [x, z]),
+}
+
+
+@pytest.mark.parametrize('name', sorted(SINGULAR))
+def test_a_partition_that_does_not_work_and_one_that_does(name):
+    rows, dependent = SINGULAR[name]
+    error = raises(ConstraintError, **plane, **rows, q_dependent=dependent)
+    remedy = list(error.q_dependent)
+    assert len(remedy) == 2 and set(remedy) <= {x, y, z}
+    for e in remedy:
+        assert str(e.func) in str(error)
+    method = HamelEmbedding(**plane, **rows, q_dependent=remedy)
+    assert method.is_valid() in (True, False)
+    case = Case(plane['Lagrangian'], (x, y, z), tuple(remedy),
+                tuple(rows.get('hol_coneqs', ())),
+                tuple(rows['nonhol_coneqs']))
+    assert_is(case, method, seeds=(1,))
+
+
+def test_rows_that_are_not_affine_in_the_dependent_velocities():
+    for row in (vx**2 + vy**2 - vz**2, vx*vy - vz*vx**2, sin(vx) - vy):
+        raises(ConstraintError, 'x', **plane, nonhol_coneqs=[row],
+               q_dependent=[x])
+
+
+def test_acceleration_level_rows():
+    raises(UnsupportedFeatureError, 'UdwadiaKalabaMethod', **plane,
+           acceleration_constraints=[vx.diff(t) - y], q_dependent=[x])
+
+
+def test_fewer_speeds_than_coordinates():
+    v, u = dynamicsymbols('v u')
+    P = Point('P')
+    O = Point('O')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y)
+    P.set_vel(N, v*cos(theta)*N.x + v*sin(theta)*N.y)
+    raises(UnsupportedFeatureError, '3', '2', 'UdwadiaKalabaMethod',
+           frame=N, q_ind=[x, y, theta], u_ind=[v, u],
+           kd_eqs=[vx - v*cos(theta), vy - v*sin(theta), omega - u],
+           bodies=[Particle('P', P, m)])
+
+
+def test_rolling_that_was_put_in_by_hand():
+    """The lateral velocity is left out: T has another derivative."""
+    arguments = partitioned(body_sleigh(), [y])
+    [body] = arguments['bodies']
+    G, B = body.masscenter, body.frame
+    G.set_vel(N, u1*B.x + a*u3*B.y)
+    raises(UnsupportedFeatureError, 'velocity', 'UdwadiaKalabaMethod',
+           **arguments)
+
+
+def test_generalized_forces_of_another_length():
+    for cls in (HamelEmbedding, UdwadiaKalabaMethod):
+        options = {'q_dependent': [x]} if cls is HamelEmbedding else {}
+        with pytest.raises(ValueError, match='generalized_forces.*2.*3'):
+            cls(**plane, nonhol_coneqs=[skew], generalized_forces=[0, f],
+                **options)
+
+
+def test_a_partition_that_does_not_work_is_refused_later_too():
+    with pytest.raises(ConstraintError) as error:
+        coin.hamel.with_partition([x, phi]).forcing
+    assert 'phi' in str(error.value)
+    with pytest.raises(ConstraintError):
+        coin.hamel.with_partition([x]).forcing
+
+
+# Manners
+
+def test_members_are_immutable_and_plain():
+    method = sleigh.hamel
+    for name in ('q', 'u', 'q_dependent', 'q_independent',
+                 'embedding_matrix', 'embedding_vector', 'mass_matrix',
+                 'forcing', 'true_forcing', 'discrepancy', 'neglected_row',
+                 'curvature_force', 'paper_discrepancy', 'curvature',
+                 'constraint_momenta', 'multipliers', 'embedded_forces',
+                 'dropped_forces', 'true_mass_matrix'):
+        assert isinstance(getattr(method, name), ImmutableDenseMatrix), name
+    with pytest.raises(AttributeError):
+        method.validity.holds = True
+    known = {*sleigh.q, *method.u}
+    for name in ('mass_matrix', 'forcing', 'true_forcing', 'discrepancy'):
+        found = getattr(method, name)
+        assert found.atoms(Derivative) <= known
+        assert found.atoms(AppliedUndef) <= known | {
+            e.expr for e in method.u}
+        assert found.free_symbols <= {m, a, I, t}
+
+
+def test_as_many_rows_as_coordinates():
+    """Nothing is left to move, and the reaction is known."""
+    method = HamelEmbedding(m*vx**2/2, [x], nonhol_coneqs=[vx - sin(t)],
+                            q_dependent=[x])
+    assert method.mass_matrix.shape == (0, 0)
+    assert method.forcing.shape == method.discrepancy.shape == (0, 1)
+    assert method.u.shape == (0, 1)
+    assert method.velocity_map == {vx: sin(t)}
+    assert method.is_valid() is True
+    assert same(method.multipliers, Matrix([m*cos(t)]),
+                {m: 2, t: Rational(1, 3)})
+
+
+def test_a_function_of_time_in_the_rows():
+    """x' = F y' with a given F(t): E = -F F' y' - F k."""
+    F = dynamicsymbols('F')
+    method = HamelEmbedding((vx**2 + vy**2)/2 - k*x, [x, y],
+                            nonhol_coneqs=[vx - F*vy], q_dependent=[x])
+    values = {k: 3, F: Rational(2, 7), F.diff(t): -2, vy: Rational(5, 3),
+              x: 1, y: 2, t: 0}
+    assert same(method.curvature, Matrix([-F.diff(t)]), values)
+    assert same(method.discrepancy, Matrix([F*k - F*F.diff(t)*vy]), values)
+    assert same(method.true_forcing, Matrix([-F*F.diff(t)*vy - F*k]),
+                values)
+    assert method.is_holonomic is False
+    assert method.is_valid() is False
+    assert set(method.equations_of_motion.specifieds) <= {F, F.diff(t)}
+
+
+def test_a_sample_does_not_prove_anything_for_other_values():
+    """E = 0 if k = 1, which is said of the sample only."""
+    arguments = {'Lagrangian': (vx**2 + vy**2 + vz**2)/2, 'qs': [x, y, z],
+                 'nonhol_coneqs': [vx - (k - 1)*z*vy], 'q_dependent': [x]}
+    method = HamelEmbedding(**arguments, sample={k: 1})
+    assert method.is_valid() is not True
+    assert method.is_holonomic is not True
+    assert HamelEmbedding(**arguments).is_valid() is False
+
+
+def test_the_text_of_a_verdict():
+    wrong, right = str(tilted.hamel.validity), str(coin.hamel.validity)
+    assert wrong != right
+    assert 'curvature' in wrong and 'curvature' not in right
+    singular = names(coin.hamel.valid_partitions())[x, phi]
+    assert str(singular) not in (wrong, right)
+    cancelling = str(repaired.hamel.validity)
+    assert 'right' in cancelling and 'curvature' in cancelling
+
+
+def test_kinematics():
+    method = coin.hamel
+    rates = method.kindiffdict()
+    values = coin.point(1)
+    assert set(rates) == {e.diff(t) for e in coin.q}
+    assert same(Matrix([rates[e.diff(t)] for e in coin.q]),
+                Matrix([R*cos(phi)*omega, R*sin(phi)*omega, omega, spin]),
+                values)
+    assert set(method.constants) == {m, R, I, J}

@@ -1,0 +1,899 @@
+"""``RouthMethod`` and ``VaccoMethod`` beside SymPy's classes.
+
+Routh's equations are those of ``LagrangesMethod``, block by block and to 45
+digits, and in Kane's shape the motion of ``KanesMethod``.  Vakonomic
+equations are those of ``LagrangesMethod`` for ``L + mu^T*g``, where the
+multipliers are coordinates; without constraints both are Lagrange's, and for
+holonomic constraints the motion is that of ``UdwadiaKalabaMethod`` for any
+``mu``.
+"""
+import functools
+from dataclasses import replace
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import (
+    Derivative, Matrix, Rational, Symbol, cos, exp, sin, symbols, zeros)
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Point, ReferenceFrame, RigidBody,
+    dynamicsymbols, inertia)
+from sympy.solvers.solveset import NonlinearError
+
+import ready
+from kkt import Reference, at, close, min_norm, norm, number, t
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VaccoMethod
+from sympy_constrained.errors import (
+    RedundantConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.models import MODELS
+
+UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
+METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
+EXACT = mp.mpf(10)**-45
+TOLERANCE = 1e-10           # where upstream is solved in floats
+SEEDS = (1, 2)
+SLOW = {'bicycle_whole'}
+# Whose equations of Newton and Euler take long by plain differentiation.
+TOPS = {'heavy_top', 'pinned_top'}
+
+# Models that neither class takes -> error and a part of its text.
+REFUSED = {
+    'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
+    'rolling_disc_contact': (UnsupportedFeatureError, 'put in by hand'),
+    'rolling_disc_dependent': (UnsupportedFeatureError, '6 speeds'),
+    'two_wheeled_cart': (UnsupportedFeatureError, '4 speeds'),
+    'bicycle': (UnsupportedFeatureError, '6 speeds'),
+    'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
+    'bead_on_circle': (TypeError, 'nonideal_forces'),
+    'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
+REDUNDANT = {'parallel_cranks', 'coupler_on_cranks', 'duplicated_rows'}
+NONLINEAR = {'constant_speed_particle', 'appell_hamel'}
+# Whose velocity rows repeat holonomic ones in another way: dropped here.
+REPEATS = {'nonminimal_pendulum', 'bicycle_whole'}
+# Where upstream has no answer at any state, or none in every release.
+UNSOLVED = REDUNDANT | NONLINEAR | {'quaternion_top_lagrange'}
+TAKEN = [name for name in MODELS if name not in REFUSED]
+LAGRANGE = [name for name in TAKEN if MODELS[name]().shape == 'lagrange']
+KANE = [name for name in TAKEN if MODELS[name]().shape == 'kane']
+
+
+# Calls of ``LagrangesMethod`` that the ready models do not have
+
+def moving_ice():
+    """A skate with friction on ice that turns and moves to and fro."""
+    x, y, theta = q = dynamicsymbols('x y theta')
+    vx, vy, w = (s.diff(t) for s in q)
+    m, J, c, b = symbols('m J c b')
+    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    B.orient_axis(N, theta, N.z)
+    O, C = Point('O'), Point('C')
+    O.set_vel(N, 0)
+    C.set_pos(O, x*N.x + y*N.y)
+    C.set_vel(N, vx*N.x + vy*N.y)
+    along = (vx - b*cos(t) + c*y)*sin(theta) - (vy - c*x)*cos(theta)
+    return dict(
+        Lagrangian=m*(vx**2 + vy**2)/2 + J*w**2/2 - m*exp(-t)*x*y, qs=q,
+        forcelist=[(C, -c*C.vel(N).dot(B.x)*B.x), (B, -c*w*t*N.z)],
+        frame=N, nonhol_coneqs=[along])
+
+
+def everything():
+    """Rows of both kinds and explicit time; ``L`` has a full matrix and
+    terms linear in the velocities."""
+    x, y, z = q = dynamicsymbols('x y z')
+    vx, vy, vz = (s.diff(t) for s in q)
+    m, k = symbols('m k')
+    T = m*((2 + sin(x))*vx**2 + (1 + x**2)*vy**2 + vz**2 + vx*vz
+           + t*x*vx*vy/3 + 2*y*x*vx + z*vy)/2
+    return dict(
+        Lagrangian=T - k*x**2*z, qs=q, hol_coneqs=[x*y + z**2 - 2 - t*k],
+        nonhol_coneqs=[(1 + x**2)*vx - (z + t*x)*vy + y*vz - x*cos(t)])
+
+
+def charge():
+    """A relativistic charge in a magnetic field, held on a cone."""
+    x, y, z = q = dynamicsymbols('x y z')
+    vx, vy, vz = (s.diff(t) for s in q)
+    m, c, b = symbols('m c b')
+    v2 = vx**2 + vy**2 + vz**2
+    L = -m*c**2*(1 - v2/c**2)**Rational(1, 2) + b*(x*vy - y*vx)/2
+    return dict(Lagrangian=L.subs(c, 5*c), qs=q,
+                hol_coneqs=[x**2 + y**2 - z**2])
+
+
+CALLS = {f.__name__: f for f in (moving_ice, everything, charge)}
+
+
+# Numbers
+
+def point(expressions, seed, known=None):
+    """Random exact numbers for all that occurs and is not known."""
+    random = Random(seed)
+    names = set()
+    for expression in expressions:
+        names |= Matrix(expression).atoms(Symbol, AppliedUndef, Derivative)
+    values = {x: Rational(random.randint(-900, 900), 701)
+              if isinstance(x, (AppliedUndef, Derivative)) else
+              Rational(random.randint(500, 1500), 997)
+              for x in sorted(names, key=str)}
+    return {**values, **(known or {})}
+
+
+def equal(one, other, seeds=(1, 2, 3), known=None):
+    """Whether two matrices are the same functions of their symbols."""
+    assert one.shape == other.shape
+    for seed in seeds:
+        values = point([one, other], seed, known)
+        if not close(at(one, values), at(other, values), EXACT):
+            return False
+    return True
+
+
+def solved(method, values):
+    """The unknowns of ``W z = r``, those of least norm, at 70 digits."""
+    W, r = evaluated(method.equations_of_motion, method, values, 'W', 'r')
+    return min_norm(W, r)
+
+
+def evaluated(equations, method, values, *names):
+    """Outputs of a graph as mpmath matrices."""
+    graph = getattr(equations, 'graph', equations)
+    state = dict(values)
+    for inner, outer in zip(method.equations_of_motion.u, method.u):
+        state[inner] = values[outer]
+    known = {x: number(state[x]) for x in graph.inputs if x in state}
+    out = graph.evaluate(known, names, context=mp)
+    return [mp.matrix(out[name]) if out[name] else
+            mp.matrix(*graph.outputs[name]) for name in names]
+
+
+class Given:
+    """A ready model, the method of Udwadia and Kalaba, and numbers under the
+    names of the speeds and of the velocities."""
+
+    def __init__(self, name):
+        self.model = MODELS[name]()
+        self.truth = self.model.form(UdwadiaKalabaMethod)
+        rows = self.rows = ready.rows(self.model)
+        self.admissible = ready.Admissible(self.model, rows)
+        self.q, self.speeds = rows.q, rows.u
+        self.velocities = [q.diff(t) for q in rows.q]
+        self.rates = Matrix([rows.rates.get(v, v) for v in self.velocities])
+        self.second = self.rates.diff(t)
+        self.slopes = self.rates.jacobian(rows.u)
+
+    @functools.cached_property
+    def reference(self):
+        """Newton's and Euler's, or Lagrange's, by plain differentiation."""
+        return ready.reference(self.model)
+
+    def state(self, seed):
+        values = self.admissible(seed)
+        return {**values, **dict(zip(
+            self.velocities, at(self.rates, values)))}
+
+    def accelerations(self, values, found):
+        """``q''`` from ``u'``."""
+        known = {u.diff(t): a for u, a in zip(self.speeds, found)}
+        return at(self.second, {**values, **known})
+
+    def solution(self, values):
+        """``q''``, forces per velocity and multipliers."""
+        z = solved(self.truth, values)
+        A, = evaluated(self.truth.equations_of_motion, self.truth, values,
+                       'A')
+        o = len(self.speeds)
+        forces = A.T*z[o:, 0] if A.rows else mp.matrix(o, 1)
+        J = at(self.slopes, values)
+        return (self.accelerations(values, z[:o, 0]),
+                mp.lu_solve(J.T, forces), z[o:, 0])
+
+    def moving(self, method, seed):
+        """Numbers for everything up to ``q''``, free of the constraints, and
+        for multipliers, under all names."""
+        values = self.admissible(seed)
+        random = Random(f'{self.model.name} {seed}')
+        for x in (*self.q, *self.speeds):
+            values[x] += number(Rational(random.randint(-99, 99), 701))
+        values |= dict(zip(self.velocities, at(self.rates, values)))
+        names = [u.diff(t) for u in self.speeds]
+        for m in (*method.mu_vec, *method.lam_vec):
+            names.append(m)
+        values |= {x: number(Rational(random.randint(-900, 900), 701))
+                   for x in names}
+        second = at(self.second, values)
+        for q, u, a in zip(self.q, method.u, second):
+            values[q.diff(t, 2)] = values[u.diff(t)] = a
+        return values
+
+
+@functools.cache
+def given(name):
+    return Given(name)
+
+
+@functools.cache
+def formed(name, key):
+    return given(name).model.form(METHODS[key])
+
+
+@functools.cache
+def upstream(name):
+    m = given(name).model
+    return m.form(UPSTREAM[m.shape])
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(70):
+        yield
+
+
+def each(names, slow=SLOW):
+    return pytest.mark.parametrize('name', [
+        pytest.param(name, marks=pytest.mark.slow) if name in slow else name
+        for name in names])
+
+
+both = pytest.mark.parametrize('key', METHODS)
+
+
+# Which models
+
+def test_every_ready_model_is_compared_or_refused():
+    assert set(REFUSED) <= set(MODELS)
+    assert set(LAGRANGE) | set(KANE) == set(TAKEN)
+    assert len(LAGRANGE) >= 14 and len(KANE) >= 17
+
+
+@both
+@pytest.mark.parametrize('name', REFUSED)
+def test_what_is_not_taken_is_told(name, key):
+    error, text = REFUSED[name]
+    with pytest.raises(error, match=text):
+        MODELS[name]().form(METHODS[key])
+
+
+# Lagrange's shape: the blocks of LagrangesMethod
+
+BLOCKS = ('mass_matrix', 'forcing', 'mass_matrix_full', 'forcing_full')
+
+
+@functools.cache
+def called(name):
+    arguments = CALLS[name]()
+    theirs = LagrangesMethod(**arguments)
+    theirs.form_lagranges_equations()
+    return RouthMethod(**arguments), theirs
+
+
+def beside(name):
+    """A ready model or a call, by us and by upstream."""
+    if name in CALLS:
+        return called(name)
+    try:
+        theirs = upstream(name)
+    except NonlinearError:
+        assert name in NONLINEAR
+        pytest.skip('this release refuses constraints that are not linear')
+    return formed(name, 'routh'), theirs
+
+
+@pytest.mark.parametrize('name', [*LAGRANGE, *CALLS])
+@pytest.mark.parametrize('block', BLOCKS)
+def test_blocks_are_those_of_lagranges_method(name, block):
+    ours, theirs = beside(name)
+    assert equal(getattr(ours, block), getattr(theirs, block))
+
+
+@pytest.mark.parametrize('name', [*LAGRANGE, *CALLS])
+def test_eom_is_that_of_lagranges_method_with_the_sign_of_its_rhs(name):
+    ours, theirs = beside(name)
+    lam = list(theirs.lam_vec) if theirs.coneqs else []
+    names = list(ours.lam_vec)
+    assert len(lam) == len(names)
+    random = Random(name)
+    known = {x: Rational(random.randint(1, 99), 70) for x in names}
+    one = Matrix(ours.eom).xreplace(known)
+    other = Matrix(theirs.eom).xreplace({
+        x: -known[y] for x, y in zip(lam, names)})
+    assert equal(one, other)
+    assert equal(one, Matrix(ours.form_rouths_equations()).xreplace(known))
+    # The constraint term is in it as told.
+    free = Matrix(ours.eom).xreplace(dict.fromkeys(names, 0))
+    assert equal(one - free, Matrix(ours.constraint_term).xreplace(known))
+
+
+@pytest.mark.parametrize('name', [*LAGRANGE, *CALLS])
+def test_vocabulary_of_lagranges_method_stays(name):
+    ours, theirs = beside(name)
+    assert list(ours.q) == list(theirs.q)
+    assert list(ours.u) == list(theirs.u)
+    assert ours.inertial == ours.frame == theirs.inertial
+    assert list(ours.loads or ()) == list(theirs.loads or ())
+    if theirs.coneqs:
+        assert equal(ours.coneqs, theirs.coneqs)
+        assert equal(ours.lam_coeffs, theirs.lam_coeffs)
+
+
+EXPLICIT = ('rolling_disc_lagrange', 'disc_on_incline', 'upright_disc',
+            'cartesian_pendulum', 'driven_pendulum', 'cart_pendulum',
+            'spring_mass_damper', 'duffing_pendulum', 'muscle_on_sphere',
+            'massless_coordinate', 'moving_ice', 'everything', 'charge')
+
+
+@pytest.mark.parametrize('name', EXPLICIT)
+def test_rhs_solves_the_full_system_of_lagranges_method(name):
+    """``[q'; q''; lam]`` also where the constraints do not hold."""
+    ours, theirs = beside(name)
+    rhs = ours.rhs()
+    full = theirs.mass_matrix_full
+    n, m = len(ours.q), len(ours.lam_vec)
+    assert rhs.shape == (2*n + m, 1) == (full.rows, 1)
+    assert list(rhs[:n, :]) == list(ours.u)
+    assert rhs[n:2*n, :] == ours.acceleration
+    assert rhs[2*n:, :] == ours.multipliers
+    for seed in SEEDS:
+        values = point([rhs, full, theirs.forcing_full], seed)
+        wanted = mp.lu_solve(at(full, values),
+                             at(theirs.forcing_full, values))
+        assert close(at(rhs, values), wanted, EXACT)
+
+
+def along(method, values):
+    """Values with the rates of ``rhs()`` under the names of the unknowns."""
+    found = at(method.rhs(), values)
+    n = len(method.q)
+    known = dict(zip(method.equations_of_motion.unknowns, found[n:, 0]))
+    for q, u, a in zip(method.q, method.u, found[n:2*n, 0]):
+        known[u.diff(t)] = known[q.diff(t, 2)] = a
+    known |= dict(zip(method.lam_vec, found[2*n:, 0]))
+    return {**values, **known}
+
+
+def size(method, values):
+    return 1 + norm(at(method.forcing_full, values))
+
+
+@pytest.mark.parametrize('name', EXPLICIT)
+def test_multipliers_satisfy_the_equations_they_belong_to(name):
+    ours, _ = beside(name)
+    values = along(ours, point([
+        ours.rhs(), ours.mass_matrix_full, ours.forcing_full], 3))
+    small = EXACT*size(ours, values)
+    assert norm(at(ours.eom, values)) < small
+    assert norm(at(ours.acceleration_constraints, values)) < small
+    if not len(ours.lam_vec):
+        return
+    found = ours.solve_multipliers(sol_type='Matrix')
+    assert found == Matrix(ours.multipliers)
+    # Other multipliers do not.
+    for lam in ours.lam_vec:
+        wrong = {**values, lam: values[lam] + 1}
+        assert norm(at(ours.eom, wrong)) > 1e-3
+
+
+def test_multipliers_of_upstream_contradict_one_another():
+    """``rhs()`` of upstream has the multipliers of ours, and its own
+    ``eom`` and ``solve_multipliers`` have minus them."""
+    ours, theirs = beside('moving_ice')
+    rhs = theirs.rhs()
+    n = len(theirs.q)
+    values = point([rhs, ours.rhs()], 4)
+    found = at(rhs, values)
+    assert close(found, at(ours.rhs(), values), EXACT)
+    lam, = found[2*n:, 0]
+    assert abs(lam) > 0.1
+    rates = dict(zip(theirs.q.diff(t, 2), found[n:2*n, 0]))
+    symbol, = theirs.lam_vec
+    moving = {**values, **rates}
+    assert norm(at(theirs.eom, {**moving, symbol: -lam})) < EXACT
+    wrong = at(theirs.eom, {**moving, symbol: lam})
+    assert close(wrong, 2*lam*at(-theirs.lam_coeffs.T, values), EXACT)
+
+    for method, wanted in ((theirs, -lam), (ours, lam)):
+        claimed = method.solve_multipliers(values, sol_type='Matrix')
+        assert close(at(claimed, values), [wanted], EXACT)
+    assert norm(at(ours.eom, {**moving, ours.lam_vec[0]: lam})) < EXACT
+
+
+# Kane's shape
+
+@each(KANE)
+def test_motion_and_reactions_are_those_of_udwadia_kalaba(name):
+    """Accelerations, forces and multipliers, of redundant rows those of
+    least norm, from the block system and from the properties."""
+    case, method = given(name), formed(name, 'routh')
+    n = len(case.q)
+    for seed in SEEDS:
+        values = case.state(seed)
+        second, forces, lam = case.solution(values)
+        z = solved(method, values)
+        assert close(z[:n, 0], second, EXACT, scale=1)
+        A, = evaluated(method.equations_of_motion, method, values, 'A')
+        if A.rows != len(lam):      # a velocity row that repeats another
+            assert name in REPEATS and A.rows < len(lam)
+            lam = min_norm(A.T, forces)
+        if A.rows:
+            assert close(A.T*z[n:, 0], forces, EXACT, scale=1)
+            assert close(z[n:, 0], lam, EXACT, scale=1)
+        found = evaluated(method.closed_form, method, values, 'acceleration',
+                          'constraint_forces', 'multipliers')
+        for one, other in zip(found, (second, forces, lam)):
+            assert close(one, other, EXACT, scale=1)
+
+
+@each([name for name in KANE if name not in UNSOLVED])
+def test_motion_is_that_of_kanes_method(name):
+    case, method = given(name), formed(name, 'routh')
+    theirs = ready.Upstream(upstream(name), case.admissible(1))
+    for seed in SEEDS:
+        values = case.state(seed)
+        found = theirs({x: values[x] for x in theirs.names})
+        wanted = case.accelerations(
+            values, [found[u.diff(t)] for u in case.speeds])
+        assert close(solved(method, values)[:len(case.q), 0], wanted,
+                     TOLERANCE, scale=1)
+
+
+@each([name for name in KANE if name not in SLOW], TOPS)
+def test_motion_is_that_of_newton_and_euler(name):
+    """Also where upstream has no answer."""
+    case, method = given(name), formed(name, 'routh')
+    reference = case.reference
+    for seed in SEEDS:
+        values = case.state(seed)
+        exact = reference.solve(values)
+        wanted = case.accelerations(values, exact.acceleration)
+        found = at(method.acceleration, values)
+        assert close(found, wanted, EXACT, scale=1)
+        J = at(case.slopes, values)
+        assert close(at(method.constraint_forces, values),
+                     mp.lu_solve(J.T, exact.forces), EXACT, scale=1)
+
+
+@pytest.mark.parametrize('name', [
+    name for name in LAGRANGE if name in UNSOLVED])
+def test_motion_where_upstream_has_no_answer(name):
+    case, method = given(name), formed(name, 'routh')
+    reference = case.reference
+    for seed in SEEDS:
+        values = case.state(seed)
+        exact = reference.solve(values)
+        assert close(at(method.acceleration, values), exact.acceleration,
+                     EXACT, scale=1)
+        assert close(at(method.multipliers, values), exact.lam, EXACT,
+                     scale=1)
+        assert close(at(method.constraint_forces, values), exact.forces,
+                     EXACT, scale=1)
+
+
+# Vakonomic: Lagrange's equations of L + mu^T*g
+
+@pytest.mark.parametrize('name', [
+    name for name in [*LAGRANGE, *CALLS] if name not in REDUNDANT])
+def test_eom_is_that_of_lagranges_method_for_the_modified_lagrangian(name):
+    """With the multipliers as coordinates, whose equations are ``g = 0``."""
+    arguments = dict(CALLS[name]() if name in CALLS
+                     else given(name).model.arguments)
+    ours = VaccoMethod(**arguments)
+    rows = [x.diff(t) for x in arguments.pop('hol_coneqs', None) or ()]
+    rows += list(arguments.pop('nonhol_coneqs', None) or ())
+    mu = list(ours.mu_vec)
+    assert len(mu) == len(rows)
+    total = arguments.pop('Lagrangian') + sum(
+        x*row for x, row in zip(mu, rows))
+    q = list(arguments.pop('qs'))
+    theirs = LagrangesMethod(total, q + mu, **arguments)
+    equations = theirs.form_lagranges_equations()
+    n = len(q)
+    assert equal(ours.eom, equations[:n, :])
+    assert equal(ours.form_vacco_equations(), equations[:n, :])
+    assert equal(ours.modified_mass_matrix, theirs.mass_matrix[:n, :n])
+    assert equal(Matrix([ours.modified_lagrangian]), Matrix([total]))
+    if rows:
+        assert equal(ours.velocity_constraints, -equations[n:, :])
+    # The blocks are the derivatives of the equations.
+    rates = [x.diff(t, 2) for x in q] + [x.diff(t) for x in mu]
+    slopes = equations[:n, :].jacobian(rates)
+    assert equal(ours.mass_matrix, slopes)
+    assert equal(ours.forcing, -equations[:n, :].xreplace(
+        dict.fromkeys(rates, 0)))
+    A = Matrix(rows).jacobian([x.diff(t) for x in q]) if rows else (
+        zeros(0, n))
+    below = A.row_join(zeros(len(rows), len(rows)))
+    assert equal(ours.mass_matrix_full[n:, n:], slopes.col_join(below))
+    assert ours.mass_matrix_full[:n, :n].is_Identity
+    if rows:
+        b = -Matrix(rows).diff(t).xreplace(dict.fromkeys(rates, 0))
+        assert equal(ours.forcing_full[2*n:, :], b)
+    assert ours.forcing_full[n:2*n, :] == ours.forcing
+
+
+@each([name for name in KANE if name not in REDUNDANT | SLOW], TOPS)
+def test_eom_in_kanes_shape(name):
+    """``J^-T*(M*u' - F)`` of Newton and Euler, and ``E(mu^T*g)`` by plain
+    differentiation."""
+    case, method = given(name), formed(name, 'vacco')
+    reference = case.reference
+    dq, u = Matrix(case.velocities), Matrix(case.speeds)
+    at_rest = case.rates.xreplace(dict.fromkeys(case.speeds, 0))
+    speeds = dict(zip(u, case.slopes.LUsolve(dq - at_rest)))
+    mu = list(method.mu_vec)
+    assert equal(case.rates.xreplace(speeds), dq, (1,))
+    # Rows in velocities; those that repeat others have been dropped.
+    rows = case.rows.holonomic.diff(t)
+    own = case.rows.velocity[rows.rows:, :].xreplace(speeds)
+    kept = len(mu) - rows.rows
+    assert kept == len(method.nonholonomic_constraints)
+    rows = rows.col_join(own[:kept, :])
+    for seed in SEEDS:
+        values = case.moving(method, seed)
+        M, F, _, _ = reference.matrices(values)
+        rates = mp.matrix([values[x.diff(t)] for x in case.speeds])
+        J = at(case.slopes, values)
+        wanted = mp.lu_solve(J.T, M*rates - F)
+        if mu:
+            action = (Matrix(mu).T*rows)[0]
+            momenta = Matrix([action.diff(v) for v in dq])
+            wanted += at(momenta.diff(t) - Matrix(
+                [action.diff(x) for x in case.q]), values)
+        assert close(at(method.eom, values), wanted, EXACT, scale=1)
+        g = at(rows, values) if mu else mp.matrix(0, 1)
+        assert close(at(method.velocity_constraints, values), g, EXACT,
+                     scale=1)
+
+
+@each([name for name in TAKEN if name not in REDUNDANT])
+def test_rates_solve_the_equations(name):
+    """``rhs()`` is a differential equation in ``q, u, mu``, and along it the
+    equations and the differentiated constraints vanish."""
+    method, case = formed(name, 'vacco'), given(name)
+    values = case.state(6)
+    random = Random(6)
+    values |= {x: number(Rational(random.randint(-900, 900), 701))
+               for x in method.mu_vec}
+    z, = evaluated(method.closed_form, method, values, 'acceleration'),
+    z = list(z[0])
+    rates, = evaluated(method.closed_form, method, values,
+                       'multiplier_rates')
+    wanted = solved(method, values)
+    assert close(z + list(rates), wanted, EXACT, scale=1)
+    known = dict(zip(method.equations_of_motion.unknowns, wanted))
+    values |= known
+    for q, u in zip(method.q, method.u):
+        values[q.diff(t, 2)] = values[u.diff(t)]
+    small = EXACT*(1 + norm(at(method.forcing, values)))
+    assert norm(at(method.eom, values)) < small
+    assert norm(at(method.acceleration_constraints, values)) < small
+    wrong = {**values, method.u[0].diff(t): values[method.u[0].diff(t)] + 1}
+    wrong[method.q[0].diff(t, 2)] = wrong[method.u[0].diff(t)]
+    gap = at(method.eom, wrong)
+    assert norm(gap) > 1e-6 or name == 'massless_coordinate'
+
+
+# Holonomic constraints
+
+def is_holonomic(name):
+    return given(name).rows.holonomic.rows and not len(
+        formed(name, 'routh').nonholonomic_constraints)
+
+
+HOLONOMIC = ('four_bar', 'slider_crank', 'closed_chain', 'disc_on_incline',
+             'cartesian_pendulum', 'nonminimal_pendulum', 'driven_pendulum',
+             'atwood_machine', 'cart_pendulum', 'cart_bead',
+             'muscle_on_sphere', 'quaternion_top_lagrange', 'pinned_top',
+             'massless_coordinate')
+NONHOLONOMIC = ('rolling_disc', 'rolling_disc_lagrange', 'knife_edge',
+                'chaplygin_sleigh', 'upright_disc', 'snakeboard',
+                'constant_speed_particle')
+
+
+def test_which_models_are_holonomic():
+    found = {name for name in TAKEN
+             if name not in REDUNDANT and is_holonomic(name)}
+    assert found == set(HOLONOMIC)
+
+
+@pytest.mark.parametrize('name', HOLONOMIC)
+def test_holonomic_motion_does_not_depend_on_multipliers(name):
+    """It is that of Udwadia and Kalaba, and ``mu' = -lam``."""
+    case, method = given(name), formed(name, 'vacco')
+    n = len(case.q)
+    values = case.state(3)
+    second, forces, lam = case.solution(values)
+    if name in REPEATS:
+        A, = evaluated(method.equations_of_motion, method, values, 'A')
+        lam = min_norm(A.T, forces)
+    for seed in SEEDS:
+        random = Random(seed)
+        values |= {x: number(Rational(random.randint(-900, 900), 701))
+                   for x in method.mu_vec}
+        z = solved(method, values)
+        assert close(z[:n, 0], second, EXACT, scale=1)
+        assert close(-z[n:, 0], lam, EXACT, scale=1)
+        found = evaluated(method.closed_form, method, values, 'acceleration',
+                          'multiplier_rates', 'constraint_forces')
+        for one, other in zip(found, (second, -lam, forces)):
+            assert close(one, other, EXACT, scale=1)
+    assert method.always_coincides is True
+
+
+@pytest.mark.parametrize('name', NONHOLONOMIC)
+def test_other_motion_depends_on_multipliers(name):
+    """So that the agreement above means something."""
+    case, method = given(name), formed(name, 'vacco')
+    n = len(case.q)
+    values = case.state(3)
+    second, _, _ = case.solution(values)
+    seen = []
+    for seed in SEEDS:
+        random = Random(seed)
+        values |= {x: number(Rational(random.randint(-900, 900), 701))
+                   for x in method.mu_vec}
+        seen.append(solved(method, values)[:n, 0])
+        assert norm(seen[-1] - second) > 1e-3
+    assert norm(seen[0] - seen[1]) > 1e-3
+    assert method.always_coincides is False
+    # With the multipliers zero, for once, and rows linear in velocities,
+    # the accelerations are those of Routh.
+    if name not in NONLINEAR:
+        values |= dict.fromkeys(method.mu_vec, 0)
+        assert close(solved(method, values)[:n, 0], second, EXACT, scale=1)
+
+
+def test_appell_and_hamel_meet_although_not_holonomic():
+    """A row of degree two: with ``(m + mu)*x'' + x'*mu' = 0`` and so on it
+    yields ``z'' = -g/(1 + k^2)`` for every ``mu``."""
+    case, method = given('appell_hamel'), formed('appell_hamel', 'vacco')
+    for seed in SEEDS:
+        values = case.state(seed)
+        second, _, _ = case.solution(values)
+        values[method.mu_vec[0]] = number(Rational(2*seed, 7))
+        assert close(at(method.acceleration, values), second, EXACT)
+        assert abs(at(method.multiplier_rates, values)[0]) > 1e-3
+    assert method.always_coincides is not False      # it may be undecided
+
+
+def test_holonomic_rows_beside_others():
+    """Their multipliers do not matter, those of the others do."""
+    method = VaccoMethod(**CALLS['everything']())
+    first, second = method.mu_vec
+    assert not method.rhs().has(first)
+    values = point([method.acceleration], 5)
+    wanted = at(method.acceleration, values)
+    other = at(method.acceleration, {**values, second: values[second] + 1})
+    assert not close(other, wanted, mp.mpf('1e-3'))
+
+
+# What is made of the equations, at states of the ready models
+
+@each(TAKEN)
+def test_free_directions_and_maggis_equations(name):
+    """``A*B = 0``, ``B`` has full rank, and ``B^T*M*B`` and Maggi's
+    equations are what they are called."""
+    case, method = given(name), formed(name, 'routh')
+    values = case.state(4)
+    B, R, M, A, maggi = (at(x, values) for x in (
+        method.free_directions, method.regularity_matrix,
+        method.modified_mass_matrix, method.constraints_jacobian,
+        method.maggi_equations.xreplace(dict.fromkeys(method._udot, 0))))
+    n = len(case.q)
+    free = n - len(method.independent_rows)
+    assert (B.rows, B.cols) == (n, free) == (n, maggi.rows)
+    assert mp.svd_r(B, compute_uv=False)[free - 1] > 1e-6
+    if A.rows:
+        assert norm(A*B) < EXACT*(1 + norm(A)*norm(B))
+    assert close(R, B.T*M*B, EXACT)
+    Q, = evaluated(method.equations_of_motion, method, values, 'Q')
+    assert close(maggi, -B.T*Q, EXACT, scale=1)
+    second, _, _ = case.solution(values)
+    known = {**values, **{u.diff(t): a for u, a in zip(method.u, second)}}
+    along = at(method.maggi_equations, known)
+    assert norm(along) < EXACT*(1 + norm(Q))*(1 + norm(B))
+
+
+@pytest.mark.parametrize('name', [
+    name for name in TAKEN if name not in REDUNDANT | SLOW])
+def test_matrices_of_the_vakonomic_equations(name):
+    case, method = given(name), formed(name, 'vacco')
+    values = case.state(4)
+    values |= {x: number(Rational(k, 7))
+               for k, x in enumerate(method.mu_vec, 2)}
+    B, R, W = (at(x, values) for x in (
+        method.free_directions, method.regularity_matrix,
+        method.modified_mass_matrix))
+    assert close(R, B.T*W*B, EXACT)
+    if not len(method.mu_vec):
+        return
+    second, _, lam = case.solution(values)
+    known = {**values, **{u.diff(t): a for u, a in zip(method.u, second)}}
+    Gamma = at(method._varied.sympy('Gamma'), known)
+    assert close(at(method.coincidence_matrix, values), B.T*Gamma, EXACT,
+                 scale=1)
+    rates = [number(Rational(k, 3)) for k in range(len(method.mu_vec))]
+    known |= dict(zip(method.lam_vec, rates))
+    A = at(method.constraints_jacobian, values)
+    mu = mp.matrix([values[x] for x in method.mu_vec])
+    assert close(at(method.constraint_term, known),
+                 A.T*mp.matrix(rates) + Gamma*mu, EXACT, scale=1)
+
+
+@pytest.mark.parametrize('name', [
+    name for name in TAKEN if name not in REDUNDANT | SLOW])
+def test_hamiltonian_form(name):
+    """Momenta give the velocities and multipliers back, and their rates are
+    those of ``L'``."""
+    case, method = given(name), formed(name, 'vacco')
+    if name in NONLINEAR:
+        with pytest.raises(UnsupportedFeatureError, match='not linear'):
+            method.hamiltonian_equations()
+        return
+    equations = method.hamiltonian_equations()
+    values = case.state(5)
+    values |= {x: number(Rational(k, 7))
+               for k, x in enumerate(method.mu_vec, 2)}
+    state = {**values, **dict(zip(equations.u, at(method.momenta, values)))}
+    known = {x: number(state[x]) for x in equations.graph.inputs}
+    out = equations.graph.evaluate(
+        known, ('velocities', 'mu', 'rates', 'r', 'energy'), context=mp)
+    velocities = [values[v] for v in case.velocities]
+    assert close(out['velocities'], velocities, EXACT, scale=1)
+    assert close(out['rates'], velocities, EXACT, scale=1)
+    if len(method.mu_vec):
+        assert close(out['mu'], [values[x] for x in method.mu_vec], EXACT)
+    assert close(out['r'], at(method.momentum_rates, values), EXACT, scale=1)
+    assert close(out['energy'], at(method.energy, values), EXACT, scale=1)
+
+
+# No constraints
+
+FREE = ('spring_mass_damper', 'duffing_pendulum', 'double_pendulum_lagrange',
+        'n_link_pendulum_on_cart', 'multidof_holonomic',
+        'damped_double_pendulum', 'furuta_pendulum', 'heavy_top')
+
+
+def test_which_models_have_no_constraints():
+    assert {name for name in TAKEN
+            if not given(name).rows.velocity} == set(FREE)
+
+
+@both
+@pytest.mark.parametrize('name', [n for n in FREE if n in LAGRANGE])
+def test_without_constraints_both_are_lagranges_method(name, key):
+    ours, theirs = formed(name, key), upstream(name)
+    for block in (*BLOCKS, 'eom'):
+        assert equal(getattr(ours, block), getattr(theirs, block))
+    assert equal(ours.rhs(), theirs.rhs())
+    assert list(ours.states) == [*ours.q, *ours.u]
+    assert ours.momenta == ours.routh().momenta if key == 'vacco' else True
+    assert equal(ours.momenta, Matrix([
+        given(name).model.arguments['Lagrangian'].diff(v) for v in ours.u]))
+
+
+@both
+@pytest.mark.parametrize('name', [n for n in FREE if n in KANE])
+def test_without_constraints_the_motion_is_that_of_kanes_method(name, key):
+    case, method = given(name), formed(name, key)
+    kane = upstream(name)
+    for seed in SEEDS:
+        values = case.state(seed)
+        M, F = (at(x, values) for x in (
+            kane.mass_matrix_full, kane.forcing_full))
+        n = len(case.q)
+        wanted = dict(zip(kane.u, mp.lu_solve(M, F)[n:, 0]))
+        wanted = case.accelerations(
+            values, [wanted[u] for u in case.speeds])
+        found = at(method.rhs(), values)
+        assert close(found[n:, 0], wanted, EXACT, scale=1)
+        assert close(found[:n, 0], [values[v] for v in case.velocities],
+                     EXACT, scale=1)
+
+
+def test_without_constraints_both_are_one():
+    for name in FREE:
+        routh, vacco = (formed(name, key) for key in METHODS)
+        for block in BLOCKS:
+            assert equal(getattr(routh, block), getattr(vacco, block), (1,))
+
+
+# Redundant rows
+
+@pytest.mark.parametrize('name', sorted(REDUNDANT))
+def test_redundant_rows(name):
+    """Routh takes them, with the multipliers of least norm; vakonomic
+    multipliers have no equations then."""
+    case, method = given(name), formed(name, 'routh')
+    values = case.state(2)
+    _, forces, lam = case.solution(values)
+    found = at(method.multipliers, values)
+    A = at(method.constraints_jacobian, values)
+    assert len(method.independent_rows) < A.rows
+    assert close(found, lam, EXACT, scale=1)
+    assert close(found, min_norm(A.T, forces), EXACT, scale=1)
+    with pytest.raises(RedundantConstraintsError, match='follows') as caught:
+        formed(name, 'vacco').rhs()
+    assert set(caught.value.rows) == (
+        set(range(A.rows)) - set(method.independent_rows))
+
+
+def test_a_row_given_twice_by_upstream_and_by_us():
+    """The blocks are still upstream's, which cannot solve them."""
+    m = given('cartesian_pendulum').model
+    row, = m.arguments['hol_coneqs']
+    twice = replace(m, arguments={**m.arguments,
+                                  'hol_coneqs': [row, 3*row]})
+    ours, theirs = twice.form(RouthMethod), twice.form(LagrangesMethod)
+    for block in BLOCKS:
+        assert equal(getattr(ours, block), getattr(theirs, block))
+    full = theirs.mass_matrix_full
+    assert full.rank() == full.rows - 1
+    single = formed('cartesian_pendulum', 'routh')
+    values = given('cartesian_pendulum').state(1)
+    lam = at(single.multipliers, values)[0]
+    assert close(at(ours.multipliers, values), [lam/10, 3*lam/10], EXACT)
+    assert close(at(ours.acceleration, values),
+                 at(single.acceleration, values), EXACT)
+
+
+# Bodies and a Lagrangian are one
+
+def disc(shape):
+    """A coin that rolls on its edge, with a couple and a spring."""
+    x, y, theta, phi = q = dynamicsymbols('x y theta phi')
+    v = [s.diff(t) for s in q]
+    m, R, I, J, k = symbols('m R I J k')
+    T = dynamicsymbols('T')
+    N, A, B = (ReferenceFrame(s) for s in 'NAB')
+    A.orient_axis(N, phi, N.z)
+    B.orient_axis(A, theta, A.y)
+    O, C = Point('O'), Point('C')
+    O.set_vel(N, 0)
+    C.set_pos(O, x*N.x + y*N.y)
+    C.set_vel(N, v[0]*N.x + v[1]*N.y)
+    coin = RigidBody('coin', C, B, m, (inertia(A, J, I, J), C))
+    loads = [(A, T*N.z), (C, -k*x*N.x)]
+    rows = [v[0] - R*v[2]*cos(phi), v[1] - R*v[2]*sin(phi)]
+    if shape == 'lagrange':
+        L = m*(v[0]**2 + v[1]**2)/2 + I*v[2]**2/2 + J*v[3]**2/2
+        return dict(Lagrangian=L, qs=q, forcelist=loads, frame=N,
+                    nonhol_coneqs=rows)
+    u = dynamicsymbols('u1:5')
+    speeds = dict(zip(v, u))
+    return dict(frame=N, q_ind=q, u_ind=u[2:], u_dependent=u[:2],
+                kd_eqs=[a - b for a, b in zip(v, u)], bodies=[coin],
+                velocity_constraints=[r.xreplace(speeds) for r in rows],
+                forcelist=loads)
+
+
+@both
+def test_both_shapes_give_the_same_blocks(key):
+    """Routh's and the vakonomic equations of one model, in both calls; the
+    speeds that are velocities keep their names and the order of ``q``."""
+    one = METHODS[key](**disc('lagrange'))
+    other = METHODS[key](**disc('kane'))
+    names = dict(zip(one.u, other.u))
+    assert [str(u) for u in other.u] == [f'u{k}(t)' for k in range(1, 5)]
+    for block in (*BLOCKS, 'constraints_jacobian', 'momenta', 'forcing',
+                  'modified_mass_matrix', 'acceleration'):
+        assert equal(Matrix(getattr(one, block)).xreplace(names),
+                     Matrix(getattr(other, block)))
+    assert equal(Matrix(one.rhs()).xreplace(names), Matrix(other.rhs()))
+
+
+def test_the_reference_of_this_file_is_another_way():
+    """``kkt.Reference`` for a call with everything in it."""
+    call = CALLS['everything']()
+    ours = RouthMethod(**call)
+    reference = Reference.lagrange(
+        call['Lagrangian'], call['qs'], call['hol_coneqs'],
+        call['nonhol_coneqs'])
+    constants = {s: Rational(7, 5) for s in ours.constants}
+    for seed in SEEDS:
+        values = reference.admissible(constants, seed, {
+            call['qs'][2]: Rational(3, 2)})
+        exact = reference.solve(values)
+        assert close(at(ours.acceleration, values), exact.acceleration)
+        assert close(at(ours.multipliers, values), exact.lam)
+        assert close(at(ours.constraint_forces, values), exact.forces)

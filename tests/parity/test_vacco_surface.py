@@ -1,0 +1,1313 @@
+"""The public face of ``RouthMethod`` and ``VaccoMethod``.
+
+Every public name of SymPy's classes, the members that are their own with
+their shapes, the ways to make a method, and the calls of scripts that were
+written for SymPy's classes, tried on a skate in a bowl: a holonomic row and
+another one, in both call shapes.
+"""
+import functools
+import inspect
+import pickle
+from random import Random
+
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import (
+    Derivative, Expr, Integer, Matrix, MatrixBase, Rational, Symbol, cos,
+    sin, sqrt, symbols)
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import (
+    Force, KanesMethod, Lagrangian, LagrangesMethod, LinearPathway,
+    LinearSpring, PinJoint, Point, PrismaticJoint, ReferenceFrame, RigidBody,
+    System, Torque, TorqueActuator, dynamicsymbols, inertia)
+from sympy.physics.mechanics import method as upstream_method
+from sympy.physics.mechanics.system import SymbolicSystem
+
+import ready
+from kkt import Reference, at, close, min_norm, norm, number, t
+from sympy_constrained import (
+    EquationsOfMotion, Quantity, RouthMethod, UdwadiaKalabaMethod,
+    VaccoMethod)
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
+from sympy_constrained.graph import Graph
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import compile_equations
+
+METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
+EXACT = mp.mpf(10)**-45
+SEEDS = (1, 2)
+
+METHOD_BASE = getattr(upstream_method, 'MethodBase',
+                      getattr(upstream_method, '_Methods', None))
+# What the development version asks of a method, on every version.
+NEWEST = {
+    'q', 'u', 'bodies', 'loads', 'mass_matrix', 'forcing',
+    'mass_matrix_full', 'forcing_full', 'rhs', 'frame',
+    'holonomic_constraints', 'nonholonomic_constraints',
+    'velocity_constraints', 'acceleration_constraints',
+    'constraints_jacobian'}
+# Upstream's names that are not provided, each with the reason.
+LEFT_OUT = {}
+# Members that are there, and raise with the way to go.
+RAISES = {'auxiliary_eqs'}
+COMMON = {
+    'q', 'u', 'mu_vec', 'lam_vec', 'eom', 'constraint_term', 'states',
+    'constraints_jacobian', 'velocity_constraints',
+    'acceleration_constraints', 'modified_mass_matrix', 'mass_matrix',
+    'forcing', 'mass_matrix_full', 'forcing_full', 'rhs', 'momenta',
+    'energy', 'energy_rate', 'momentum_rates', 'conserved_quantities',
+    'noether_quantity', 'multipliers', 'solve_multipliers',
+    'constraint_forces', 'applied_forces', 'free_directions',
+    'regularity_matrix', 'equations_of_motion', 'closed_form', 'residual',
+    'to_symbolic_system', 'from_method', 'from_system', 'constants',
+    'specifieds', 'kindiffdict', 'independent_rows', 'system', 'lam_coeffs',
+    'coneqs', 'linearize', 'to_linearizer', 'kanes_equations',
+    'form_lagranges_equations', 'constraint_loads'}
+OWN = {
+    'routh': {'form_rouths_equations', 'maggi_equations'},
+    'vacco': {
+        'form_vacco_equations', 'modified_lagrangian', 'multiplier_rates',
+        'routh', 'coincidence', 'coincidence_matrix', 'always_coincides',
+        'hamiltonian_equations'}}
+
+
+# A skate in a bowl
+
+x, y, phi, z = Q = dynamicsymbols('x y phi z')
+V = [q.diff(t) for q in Q]
+U = dynamicsymbols('u1:5')
+m, J, g, l, c = symbols('m J g l c', positive=True)         # noqa: E741
+PUSH = dynamicsymbols('F')
+BOWL = z - (x**2 + y**2)/(2*l)
+
+
+def blade(v):
+    return v[0]*sin(phi) - v[1]*cos(phi)
+
+
+def parts(v):
+    """Frame, body and loads, moving with ``v``."""
+    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    B.orient_axis(N, phi, N.z)
+    B.set_ang_vel(N, v[2]*N.z)
+    O, P = Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, x*N.x + y*N.y + z*N.z)
+    P.set_vel(N, v[0]*N.x + v[1]*N.y + v[3]*N.z)
+    skate = RigidBody('skate', P, B, m, (inertia(B, 0, 0, J), P))
+    loads = [(P, -m*g*N.z - c*P.vel(N)), (B, -c*v[2]*N.z),
+             (P, PUSH*B.x)]
+    return N, [skate], loads
+
+
+def kane(method, constrained=True, **options):
+    N, bodies, loads = parts(U)
+    kd = [a - b for a, b in zip(V, U)]
+    if not constrained:
+        return method(N, Q, U, kd, bodies=bodies, forcelist=loads, **options)
+    speeds = dict(zip(V, U))
+    rows = [BOWL.diff(t).xreplace(speeds), blade(U)]
+    return method(
+        N, [x, y, phi], [U[0], U[2]], kd, [z], [BOWL], [U[1], U[3]], rows,
+        bodies=bodies, forcelist=loads, **options)
+
+
+def lagrange(method, constrained=True, **options):
+    N, bodies, loads = parts(V)
+    rows = dict(hol_coneqs=[BOWL], nonhol_coneqs=[blade(V)]) if (
+        constrained) else {}
+    return method(Lagrangian(N, *bodies), Q, loads, bodies, N, **rows,
+                  **options)
+
+
+SHAPES = {'kane': kane, 'lagrange': lagrange}
+REFERENCE = Reference.lagrange(
+    m*(V[0]**2 + V[1]**2 + V[3]**2)/2 + J*V[2]**2/2, Q, [BOWL], [blade(V)],
+    (), [PUSH*cos(phi) - c*V[0], PUSH*sin(phi) - c*V[1], -c*V[2],
+         -m*g - c*V[3]])
+NUMBERS = {m: Rational(7, 5), J: Rational(3, 10), g: Rational(981, 100),
+           l: Rational(13, 10), c: Rational(2, 5), PUSH: Rational(6, 7)}
+
+
+def state(seed, method=None):
+    """Numbers on the constraints, under the names of both shapes, and for
+    the multipliers that are states."""
+    values = REFERENCE.admissible(NUMBERS, seed)
+    values |= {u: values[v] for u, v in zip(U, V)}
+    for k, mu in enumerate(getattr(method, 'mu_vec', ())):
+        values[mu] = number(Rational(3*k + seed, 7))
+    return values
+
+
+def moving(method, values):
+    """With the rates of ``rhs()``, and multipliers, under all names."""
+    found = at(method.rhs(), values)
+    n = len(method.q)
+    known = dict(zip(method.equations_of_motion.unknowns, found[n:, 0]))
+    known |= dict(zip(method.lam_vec, found[2*n:, 0]))
+    rates = dict(zip(method.q, found[n:2*n, 0]))
+    for q, u, v in zip(Q, U, V):
+        if q in rates:
+            known[u.diff(t)] = known[v.diff(t)] = rates[q]
+            values = {**values, v: values.get(v, values.get(u))}
+    return {**values, **known}
+
+
+def everything(expressions, seed):
+    """Random numbers for all that occurs."""
+    random = Random(seed)
+    names = set()
+    for expression in expressions:
+        names |= Matrix(expression).atoms(Symbol, AppliedUndef, Derivative)
+    return {s: Rational(random.randint(300, 1500), 997)
+            for s in sorted(names, key=str)}
+
+
+def equal(one, other, seed=1):
+    """Whether two matrices are the same functions of their symbols."""
+    assert one.shape == other.shape
+    values = everything([one, other], seed)
+    return close(at(one, values), at(other, values), EXACT)
+
+
+def formed(name):
+    """Upstream's object after its equations were formed."""
+    method = SHAPES[name](UPSTREAM[name])
+    method._form_eoms()
+    return method
+
+
+UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
+
+
+@functools.cache
+def once(key, shape):
+    return SHAPES[shape](METHODS[key])
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(70):
+        yield
+
+
+both = pytest.mark.parametrize('key', METHODS)
+shapes = pytest.mark.parametrize('shape', SHAPES)
+
+
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith('_')}
+
+
+# Names
+
+@both
+@shapes
+def test_every_public_name_of_upstream_is_there(key, shape):
+    ours, theirs = once(key, shape), formed(shape)
+    missing = public(theirs) - public(ours)
+    assert missing == {name for name in LEFT_OUT if name in public(theirs)}
+    assert all(LEFT_OUT.values())
+
+
+@both
+def test_the_base_of_every_version_is_complete(key):
+    method = METHODS[key]
+    assert issubclass(method, METHOD_BASE)
+    assert issubclass(method, KanesMethod)
+    assert isinstance(once(key, 'lagrange'), KanesMethod)
+    assert public(METHOD_BASE) | NEWEST <= public(method)
+    assert not method.__abstractmethods__
+    assert COMMON | OWN[key] <= public(method)
+    other, = set(METHODS) - {key}
+    assert not OWN[other] & public(method)
+
+
+@both
+@pytest.mark.parametrize('name', [
+    'rhs', 'kindiffdict', 'linearize', 'to_linearizer', 'kanes_equations',
+    'form_lagranges_equations', 'solve_multipliers'])
+def test_methods_take_the_arguments_of_upstream(key, name):
+    """Those of ``VaccoMethod`` that linearize raise, whatever they take."""
+    ours = inspect.signature(getattr(METHODS[key], name)).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in ours.values())
+    for upstream in (KanesMethod, LagrangesMethod):
+        theirs = getattr(upstream, name, None)
+        if theirs is None:
+            continue
+        for argument in inspect.signature(theirs).parameters.values():
+            assert (argument.name in ours or anything
+                    or argument.kind is argument.VAR_KEYWORD)
+
+
+@both
+@shapes
+def test_constructor_takes_the_arguments_of_upstream(key, shape):
+    """By position and by keyword, in the order of upstream."""
+    collected = {}
+
+    def record(*args, **kwargs):
+        names = list(inspect.signature(UPSTREAM[shape]).parameters)
+        collected.update(zip(names, args), **kwargs)
+
+    SHAPES[shape](record)
+    by_keyword = METHODS[key](**collected)
+    by_position = once(key, shape)
+    assert by_keyword.mass_matrix_full == by_position.mass_matrix_full
+    assert by_keyword.forcing_full == by_position.forcing_full
+    with pytest.raises(TypeError, match='nonideal_forces'):
+        METHODS[key](**collected, nonideal_forces=[0]*4)
+    with pytest.raises(TypeError, match='stabilization'):
+        METHODS[key](**collected, stabilization=(1, 1))
+
+
+@both
+def test_an_upstream_call_in_the_other_order_is_told(key):
+    with pytest.raises(TypeError, match='No model'):
+        METHODS[key]()
+    with pytest.raises(TypeError, match='first argument'):
+        METHODS[key]([x, y], 3)
+
+
+# Order of reading, shapes
+
+def properties(key):
+    return sorted(
+        name for name in public(METHODS[key]) - RAISES
+        if not inspect.isroutine(inspect.getattr_static(METHODS[key], name)))
+
+
+@both
+@shapes
+def test_each_property_may_be_the_first_one_read(key, shape):
+    fresh = {name: getattr(SHAPES[shape](METHODS[key]), name)
+             for name in properties(key)}
+    method = SHAPES[shape](METHODS[key])
+    for name in reversed(properties(key)):
+        value = getattr(method, name)
+        assert type(value) is type(fresh[name]), name
+        if isinstance(value, (MatrixBase, Expr)):
+            assert value == fresh[name], name
+    for name in ('rhs', 'kindiffdict', 'residual', 'solve_multipliers',
+                 'conserved_quantities'):
+        assert getattr(SHAPES[shape](METHODS[key]), name)() == (
+            getattr(method, name)()), name
+
+
+def table(key, n, m, mh, rank):
+    """Shapes of all matrices of a method."""
+    mu = m if key == 'vacco' else 0
+    free = n - rank
+    found = {
+        'q': (n, 1), 'u': (n, 1), 'states': (2*n + mu, 1),
+        'mu_vec': (mu, 1), 'lam_vec': (m, 1), 'eom': (n, 1),
+        'constraint_term': (n, 1), 'constraints_jacobian': (m, n),
+        'velocity_constraints': (m, 1), 'acceleration_constraints': (m, 1),
+        'holonomic_constraints': (mh, 1),
+        'nonholonomic_constraints': (m - mh, 1), 'coneqs': (m, 1),
+        'lam_coeffs': (m, n), 'modified_mass_matrix': (n, n),
+        'mass_matrix': (n, n + m), 'forcing': (n, 1),
+        'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
+        'mass_matrix_full': (2*n + m, 2*n + m), 'forcing_full': (2*n + m, 1),
+        'momenta': (n, 1), 'momentum_rates': (n, 1), 'multipliers': (m, 1),
+        'constraint_forces': (n, 1), 'applied_forces': (n, 1),
+        'acceleration': (n, 1), 'free_directions': (n, free),
+        'regularity_matrix': (free, free)}
+    if key == 'vacco':
+        found |= {'multiplier_rates': (m, 1),
+                  'coincidence_matrix': (free, m)}
+    else:
+        found |= {'maggi_equations': (free, 1)}
+    return found
+
+
+def check_shapes(method, key, *counts):
+    wanted = table(key, *counts)
+    assert {name: getattr(method, name).shape for name in wanted} == wanted
+    n, m = counts[:2]
+    assert method.rhs().shape == (2*n + m, 1)
+    assert method.residual().shape == (2*n + m, 1)
+    assert len(method.kindiffdict()) == n
+    assert list(method._qdot) == [q.diff(t) for q in method.q]
+    assert list(method._udot) == [u.diff(t) for u in method.u]
+    assert len(method._uaux) == 0
+    assert isinstance(method.energy, Expr)
+    assert isinstance(method.energy_rate, Expr)
+    assert isinstance(method.closed_form, Graph)
+    assert isinstance(method.conserved_quantities(), dict)
+    quantity = method.noether_quantity([1] + [0]*(n - 1))
+    assert isinstance(quantity, Quantity) and len(quantity) == 2
+    equations = method.equations_of_motion
+    assert isinstance(equations, EquationsOfMotion)
+    assert (equations.W.shape, equations.r.shape) == (
+        (n + m, n + m), (n + m, 1))
+    assert equations.states == tuple(method.states)
+    assert equations.unknowns == (*method._udot, *method.lam_vec)
+    assert equations.multipliers == (
+        tuple(method.lam_vec) if key == 'routh' else ())
+    assert len(equations.constraint_names) == m
+
+
+@both
+@shapes
+def test_shapes_of_the_matrices(key, shape):
+    method = once(key, shape)
+    check_shapes(method, key, 4, 2, 1, 2)
+    equations = method.equations_of_motion
+    # Holonomic rows come first, also where upstream repeats them.
+    rates = dict(zip(U, V))
+    first, second = (r.xreplace(rates) for r in method.velocity_constraints)
+    assert (first - BOWL.diff(t)).expand() == 0
+    assert (second - blade(V)).expand() == 0
+    assert method.form_lagranges_equations() == method.eom
+    if key == 'routh':
+        assert method.form_rouths_equations() == method.eom
+        assert list(method.states) == [*method.q, *method.u]
+        assert list(method.lam_vec) == dynamicsymbols('lam1 lam2')
+        return
+    assert method.form_vacco_equations() == method.eom
+    assert list(method.mu_vec) == dynamicsymbols('mu1 mu2')
+    assert list(method.lam_vec) == [mu.diff(t) for mu in method.mu_vec]
+    assert list(method.states) == [*method.q, *method.u, *method.mu_vec]
+    assert method.multipliers == method.mu_vec
+    assert isinstance(method.modified_lagrangian, Expr)
+    assert isinstance(method.coincidence, Graph)
+    assert {name: method.coincidence.outputs[name] for name in (
+        'Gamma', 'A', 'acceleration', 'multipliers', 'S')} == {
+            'Gamma': (4, 2), 'A': (2, 4), 'acceleration': (4, 1),
+            'multipliers': (2, 1), 'S': (2, 2)}
+    assert method.always_coincides is False
+    assert isinstance(method.routh(), RouthMethod)
+    hamilton = method.hamiltonian_equations()
+    assert isinstance(hamilton, EquationsOfMotion)
+    assert len(hamilton.states) == 8 and len(hamilton.unknowns) == 4
+    assert hamilton.states[:4] == equations.q
+    assert hamilton.graph.outputs['velocities'] == (4, 1)
+    assert hamilton.graph.outputs['mu'] == (2, 1)
+
+
+@both
+@shapes
+def test_matrices_of_a_system_without_constraints(key, shape):
+    method = SHAPES[shape](METHODS[key], constrained=False)
+    check_shapes(method, key, 4, 0, 0, 0)
+    assert method.independent_rows == []
+    assert method.free_directions.is_Identity
+    assert method.constraint_forces == Matrix([0]*4)
+    assert method.constraint_term == Matrix([0]*4)
+    assert method.modified_mass_matrix == method.mass_matrix
+    assert method.regularity_matrix == method.mass_matrix
+    with pytest.raises(ConstraintError, match='no constraints'):
+        method.solve_multipliers()
+    if key == 'vacco':
+        assert method.always_coincides is True
+        assert method.coincidence_matrix.shape == (4, 0)
+
+
+@both
+def test_rows_that_leave_nothing_free(key):
+    """As many rows as coordinates: a point that is carried about."""
+    method = METHODS[key](m*(V[0]**2 + V[1]**2)/2 - m*g*y, [x, y],
+                          hol_coneqs=[x - cos(3*t), y - t**2*c])
+    check_shapes(method, key, 2, 2, 2, 2)
+    values = {t: number(Rational(4, 5)), m: number(2), g: number(9),
+              c: number(3), **dict.fromkeys(method.mu_vec, number(5))}
+    values |= dict(zip([x, y, *V[:2]], at(Matrix(
+        [cos(3*t), t**2*c, -3*sin(3*t), 2*t*c]), values)))
+    wanted = at(Matrix([-9*cos(3*t), 2*c]), values)
+    force = at(Matrix([-9*m*cos(3*t), m*(2*c + g)]), values)
+    assert close(at(method.acceleration, values), wanted, EXACT)
+    assert close(at(method.constraint_forces, values), force, EXACT)
+
+
+# The values of the blocks
+
+@both
+@shapes
+def test_the_full_form_is_the_right_hand_side(key, shape):
+    method = once(key, shape)
+    n = 4
+    order = [Q.index(q) for q in method.q]
+    for seed in SEEDS:
+        values = state(seed, method)
+        full, right, rhs = (at(e, values) for e in (
+            method.mass_matrix_full, method.forcing_full, method.rhs()))
+        assert close(full*rhs, right, EXACT, scale=1)
+        assert close(rhs[:n, 0], [values[V[i]] for i in order], EXACT)
+        exact = REFERENCE.solve(values)
+        if key == 'routh':
+            assert close(rhs[n:2*n, 0],
+                         [exact.acceleration[i] for i in order], EXACT)
+            assert close(rhs[2*n:, 0], exact.lam, EXACT)
+        # A row of the constraint block is that of the velocities.
+        assert close(full[2*n:, n:2*n],
+                     at(method.constraints_jacobian, values), EXACT)
+        known = moving(method, values)
+        small = EXACT*(1 + norm(right))
+        for equations in (method.eom, method.acceleration_constraints,
+                          method.residual()):
+            assert norm(at(equations, known)) < small
+
+
+@both
+@shapes
+def test_residual_vanishes_along_the_motion_only(key, shape):
+    method = once(key, shape)
+    values = moving(method, state(3, method))
+    assert norm(at(method.residual(), values)) < EXACT*100
+    names = list(method.equations_of_motion.unknowns)
+    for name in names:
+        wrong = {**values, name: values[name] + 1}
+        assert norm(at(method.residual(), wrong)) > 1e-3, name
+
+
+@both
+@shapes
+def test_constraint_forces_and_applied_forces(key, shape):
+    """``M*u' = F + Q_c`` with the loads among ``F``."""
+    method = once(key, shape)
+    order = [Q.index(q) for q in method.q]
+    values = moving(method, state(2, method))
+    M, F, A, _ = REFERENCE.matrices(values)
+    rates = mp.matrix([values[v.diff(t)] for v in V])
+    gap = M*rates - F
+    force = at(method.constraint_forces, values)
+    assert close(force, [gap[i] for i in order], EXACT, scale=1)
+    assert close(at(method.constraint_term, values), -force, EXACT, scale=1)
+    loads = at(method.applied_forces, values)
+    assert close(loads, [F[i] for i in order], EXACT)
+    if key == 'routh':
+        assert close(gap, A.T*at(method.multipliers, values), EXACT)
+
+
+# Kane's calling sequence
+
+@both
+def test_kanes_equations_sum_to_zero_along_the_motion(key):
+    method = kane(METHODS[key])
+    fr, frstar = method.kanes_equations()
+    assert fr.shape == frstar.shape == (4, 1)
+    values = moving(method, state(1, method))
+    size = norm(at(fr, values))
+    assert size > 1
+    assert norm(at(fr + frstar, values)) < EXACT*size
+    assert equal(fr + frstar, -method.eom)
+    wrong = {**values, method._udot[0]: values[method._udot[0]] + 1}
+    assert norm(at(fr + frstar, wrong)) > 1
+    # Applied and constraint forces here, inertia there.
+    wanted = at(method.applied_forces + method.constraint_forces, values)
+    assert close(at(fr, values), wanted, EXACT)
+
+
+@both
+def test_kanes_equations_without_constraints_are_upstreams(key):
+    ours = kane(METHODS[key], constrained=False)
+    theirs = kane(KanesMethod, constrained=False)
+    for one, other in zip(ours.kanes_equations(), theirs.kanes_equations()):
+        assert equal(Matrix(one), Matrix(other))
+
+
+@both
+def test_bodies_and_loads_may_come_later(key):
+    whole = kane(METHODS[key])
+    shape, arguments = whole.call
+    assert shape == 'kane'
+    bodies, loads = arguments.pop('bodies'), arguments.pop('forcelist')
+    late = METHODS[key](**arguments)
+    late.kanes_equations(bodies, loads)
+    assert late.rhs() == whole.rhs()
+    assert late.bodies == bodies and late.loads == loads
+    # Other loads replace the first, and nothing computed is kept.
+    before = late.forcing
+    late.kanes_equations(loads=loads[:1])
+    assert late.forcing != before
+    assert not late.forcing.has(PUSH)
+
+
+@both
+def test_kanes_equations_of_the_other_shape_are_told(key):
+    with pytest.raises(UnsupportedFeatureError, match='from a Lagrangian'):
+        once(key, 'lagrange').kanes_equations()
+    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
+        once(key, 'kane').auxiliary_eqs
+
+
+def with_spring(method, **options):
+    """The skate in the bowl on a spring that is a potential energy."""
+    N, bodies, loads = parts(U)
+    k = symbols('k', positive=True)
+    bodies[0].potential_energy = k*(x**2 + 3*y**2)/2 + m*c*z
+    force = -k*(x*N.x + 3*y*N.y) - m*c*N.z
+    speeds = dict(zip(V, U))
+    rows = [BOWL.diff(t).xreplace(speeds), blade(U)]
+    arguments = dict(
+        frame=N, q_ind=[x, y, phi], u_ind=[U[0], U[2]],
+        kd_eqs=[a - b for a, b in zip(V, U)], q_dependent=[z],
+        configuration_constraints=[BOWL], u_dependent=[U[1], U[3]],
+        velocity_constraints=rows, bodies=bodies, forcelist=loads)
+    if options.pop('as_load', False):
+        arguments['forcelist'] = loads + [(bodies[0].masscenter, force)]
+    return method(**arguments, **options), k
+
+
+@both
+def test_potential_energy_in_kanes_shape(key):
+    """Included it is a force, ignored it is none, silence warns."""
+    method = METHODS[key]
+    included, k = with_spring(method, potential_energy='include')
+    ignored, _ = with_spring(method, potential_energy='ignore')
+    as_load, _ = with_spring(method, potential_energy='ignore', as_load=True)
+    values = {**state(1, included), k: number(3)}
+    wanted = at(as_load.rhs(), values)
+    assert close(at(included.rhs(), values), wanted, EXACT)
+    assert not close(at(ignored.rhs(), values), wanted, mp.mpf('1e-3'))
+    assert included.energy.has(k) and not ignored.energy.has(k)
+    with pytest.warns(UserWarning, match='potential energy of skate'):
+        silent, _ = with_spring(method)
+    assert silent.forcing == ignored.forcing
+    fr, frstar = included.kanes_equations()
+    known = moving(included, values)
+    assert norm(at(fr + frstar, known)) < EXACT*100
+
+
+# Names of multipliers
+
+GIVEN = {'text': 'nu kappa', 'text with commas': 'nu, kappa',
+         'list of text': ['nu', 'kappa'],
+         'functions': dynamicsymbols('nu kappa'),
+         'tuple': tuple(dynamicsymbols('nu kappa')),
+         'matrix': Matrix(dynamicsymbols('nu kappa')),
+         'mixed': ['nu', dynamicsymbols('kappa')]}
+
+
+@both
+@shapes
+@pytest.mark.parametrize('form', GIVEN)
+def test_names_of_multipliers(key, shape, form):
+    method = SHAPES[shape](METHODS[key], multipliers=GIVEN[form])
+    names = dynamicsymbols('nu kappa')
+    found = method.lam_vec if key == 'routh' else method.mu_vec
+    assert list(found) == names and found.shape == (2, 1)
+    usual = once(key, shape)
+    swap = dict(zip(usual.lam_vec, method.lam_vec))
+    swap |= dict(zip(usual.mu_vec, method.mu_vec))
+    for name in ('eom', 'residual', 'rhs'):
+        one, other = (getattr(e, name) for e in (usual, method))
+        if callable(one):
+            one, other = one(), other()
+        assert Matrix(one).xreplace(swap) == Matrix(other)
+    assert set(method.solve_multipliers()) == set(method.lam_vec)
+
+
+@both
+@pytest.mark.parametrize('given, text', [
+    ('nu', '1 names for 2 constraint rows'),
+    ('a b c', '3 names for 2 constraint rows'),
+    ([], '0 names for 2 constraint rows'),
+    (['nu', 'nu'], 'name of something else'),
+    (['nu', 'x'], 'name of something else'),
+    (['nu', 'm'], 'name of something else'),
+    (['nu', 'F'], 'name of something else'),
+    (symbols('nu kappa'), 'not a function of time'),
+    (['nu', dynamicsymbols('kappa').diff(t)], 'not a function of time')])
+def test_wrong_names_of_multipliers(key, given, text):
+    with pytest.raises(ConstraintError, match=text):
+        lagrange(METHODS[key], multipliers=given)
+
+
+@both
+def test_all_that_is_wrong_with_names_is_told_at_once(key):
+    with pytest.raises(ConstraintError) as caught:
+        lagrange(METHODS[key], multipliers=[Symbol('a'), 'x', 'nu'])
+    text = str(caught.value)
+    assert '3 names for 2' in text
+    assert '`a` is not a function' in text and '`x(t)` has the name' in text
+
+
+# Ways to make a method
+
+@both
+@pytest.mark.parametrize('shape, source', [
+    ('kane', KanesMethod), ('lagrange', LagrangesMethod),
+    ('kane', UdwadiaKalabaMethod), ('lagrange', UdwadiaKalabaMethod),
+    ('kane', RouthMethod), ('lagrange', RouthMethod),
+    ('kane', VaccoMethod), ('lagrange', VaccoMethod)])
+def test_from_method(key, shape, source):
+    given = SHAPES[shape](source)
+    method = METHODS[key].from_method(given)
+    direct = once(key, shape)
+    assert type(method) is METHODS[key]
+    assert list(method.q) == list(direct.q)
+    assert list(method.u) == list(direct.u)
+    assert method.bodies == list(given.bodies)
+    values = state(1, method)
+    assert close(at(method.rhs(), values), at(direct.rhs(), values), EXACT)
+
+
+@both
+def test_from_method_with_our_own_arguments(key):
+    method = METHODS[key].from_method(
+        formed('kane'), multipliers='nu kappa',
+        generalized_forces=[c*x, 0, 0, m])
+    names = method.lam_vec if key == 'routh' else method.mu_vec
+    assert list(names) == dynamicsymbols('nu kappa')
+    # One force per speed of the call: x', phi', y', z'.
+    order = [list(Q).index(q) for q in method.q]
+    assert order == [0, 1, 2, 3]
+    change = method.applied_forces - once(key, 'kane').applied_forces
+    assert change.expand() == Matrix([c*x, 0, 0, m])
+
+
+def test_routh_of_a_vakonomic_method_keeps_everything():
+    vacco = kane(VaccoMethod, generalized_forces=[c*x, 0, 0, m])
+    routh = vacco.routh()
+    same = kane(RouthMethod, generalized_forces=[c*x, 0, 0, m])
+    assert routh.rhs() == same.rhs() and routh.eom == same.eom
+    other = RouthMethod.from_method(vacco, generalized_forces=[c*x, 0, 0, m])
+    assert other.rhs() == same.rhs()
+
+
+@both
+def test_from_something_else_is_told(key):
+    with pytest.raises(UnsupportedFeatureError, match='cannot be read'):
+        METHODS[key].from_method(3)
+
+
+# System
+
+def crane(speeds='own', potential=False):
+    """A cart and a rod on joints, with a spring, a motor, and a row for the
+    tip of the rod."""
+    q1, q2 = dynamicsymbols('q1 q2')
+    u1, u2 = dynamicsymbols('u1 u2') if speeds == 'own' else (
+        q1.diff(t), q2.diff(t))
+    M, k, T = symbols('M', positive=True), symbols('k'), dynamicsymbols('T')
+    wall, cart, rod = (RigidBody(name, mass=mass) for name, mass in (
+        ('wall', 1), ('cart', M), ('rod', m)))
+    rod.central_inertia = inertia(rod.frame, 0, 0, J)
+    system = System.from_newtonian(wall)
+    system.add_joints(
+        PrismaticJoint('rail', wall, cart, q1, u1, joint_axis=wall.x),
+        PinJoint('pin', cart, rod, q2, u2, child_point=l*rod.y,
+                 joint_axis=cart.z))
+    path = LinearPathway(system.fixed_point, cart.masscenter)
+    system.add_actuators(LinearSpring(k, path, c),
+                         TorqueActuator(T, wall.z, rod, cart))
+    if potential:
+        rod.potential_energy = -m*g*l*cos(q2)
+    else:
+        system.add_loads((rod.masscenter, -m*g*system.y))
+    tip = q1 + 2*l*sin(q2)
+    system.add_holonomic_constraints(tip - c*q2**2 - l*cos(q2)/2)
+    system.q_ind, system.q_dep = [q1], [q2]
+    system.u_ind, system.u_dep = [u1], [u2]
+    numbers = {m: Rational(7, 5), J: Rational(3, 10), l: Rational(13, 10),
+               g: Rational(981, 100), c: Rational(2, 5), M: Rational(5, 2),
+               k: Rational(9, 2), T: Rational(4, 7)}
+    return system, numbers
+
+
+def on_the_crane(system, numbers, seed):
+    """An admissible state under all names."""
+    q1, q2 = [*system.q_ind, *system.q_dep]
+    row, = system.holonomic_constraints
+    reference = Reference.lagrange(0*q1, [q1, q2], [row])
+    values = reference.admissible(numbers, seed, {
+        q1: Rational(3 + seed, 5), q2: Rational(1, 4)})
+    for q, u in zip((q1, q2), (*system.u_ind, *system.u_dep)):
+        values[u] = values[q.diff(t)]
+    return values
+
+
+@both
+@pytest.mark.parametrize('speeds', ['own', 'derivatives'])
+def test_a_system_with_joints_forms_our_equations(key, speeds):
+    system, numbers = crane(speeds)
+    if speeds == 'own':         # SymPy's check asks for kinematic equations
+        system.validate_system(METHODS[key])
+    equations = system.form_eoms(eom_method=METHODS[key])
+    method = system.eom_method
+    assert type(method) is METHODS[key]
+    assert equations == method.eom and equations.shape == (2, 1)
+    for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
+                 'forcing_full'):
+        assert getattr(system, name) == getattr(method, name)
+    assert system.mass_matrix.shape == (2, 3)
+    assert system.mass_matrix_full.shape == (5, 5)
+    assert system.rhs() == method.rhs()
+    theirs, _ = crane()
+    theirs.form_eoms(eom_method=KanesMethod)
+    known = UdwadiaKalabaMethod.from_system(theirs)
+    for seed in SEEDS:
+        values = on_the_crane(system, numbers, seed)
+        values |= dict.fromkeys(method.mu_vec, number(Rational(seed, 3)))
+        values |= {u: values[q.diff(t)] for q, u in zip(theirs.q, theirs.u)}
+        found = at(system.rhs(), values)
+        wanted = mp.lu_solve(at(theirs.mass_matrix_full, values),
+                             at(theirs.forcing_full, values))
+        # The row is holonomic: one motion for all.
+        assert close(found[:4, 0], wanted, EXACT)
+        lam = at(known.multipliers, values)
+        assert close(found[4:, 0], lam if key == 'routh' else -lam, EXACT)
+
+
+@both
+def test_from_system(key):
+    system, numbers = crane()
+    method = METHODS[key].from_system(system)
+    system.form_eoms(eom_method=METHODS[key])
+    assert method.rhs() == system.rhs()
+    assert METHODS[key].from_method(system).rhs() == system.rhs()
+    assert method.loads == list(system.loads) + [
+        load for actuator in system.actuators
+        for load in actuator.to_loads()]
+
+
+@both
+def test_a_system_with_potential_energy(key):
+    """``System`` passes the bodies, and the choice as an option."""
+    weight, numbers = crane('derivatives')
+    system, _ = crane('derivatives', potential=True)
+    system.form_eoms(eom_method=METHODS[key], potential_energy='include')
+    found = system.eom_method
+    wanted = METHODS[key].from_system(weight)
+    values = on_the_crane(system, numbers, 1)
+    values |= dict.fromkeys(found.mu_vec, number(2))
+    assert close(at(found.rhs(), values), at(wanted.rhs(), values), EXACT)
+    options = {'potential_energy': 'include', 'multipliers': 'nu'}
+    again = METHODS[key].from_system(system, **options)
+    assert list(again.lam_vec if key == 'routh' else again.mu_vec) == [
+        dynamicsymbols('nu')]
+
+
+@both
+@pytest.mark.parametrize('name', [
+    name for name in MODELS if MODELS[name]().system is not None
+    and name not in ('bicycle_whole', 'parallel_cranks')])
+def test_ready_systems_form_our_equations(key, name):
+    ready_model = MODELS[name]()
+    system = ready_model.system
+    system.form_eoms(eom_method=METHODS[key], potential_energy='include')
+    method = system.eom_method
+    m = len(method.lam_vec)
+    n = len(method.q)
+    assert type(method) is METHODS[key]
+    assert system.mass_matrix.shape == (n, n + m)
+    assert system.forcing.shape == (n, 1)
+    assert system.mass_matrix_full == method.mass_matrix_full
+    assert system.forcing_full == method.forcing_full
+    again = METHODS[key].from_system(system, potential_energy='include')
+    assert again.mass_matrix == method.mass_matrix
+    assert again.forcing == method.forcing
+
+
+# Multipliers at a point
+
+@shapes
+def test_solve_multipliers(shape):
+    """As a dictionary and as a matrix, with exact and nested points."""
+    for key in METHODS:
+        method = once(key, shape)
+        values = state(2, method)
+        states = {s: Rational(k + 3, 7) for k, s in enumerate(method.states)}
+        found = method.solve_multipliers(states, sol_type='Matrix')
+        assert not found.has(*method.states)
+        split = list(states.items())
+        parted = [dict(split[:3]), dict(split[3:])]
+        assert method.solve_multipliers(parted) == dict(
+            zip(method.lam_vec, found))
+        other = {**values, **states}
+        assert close(at(found, other), at(method.rhs(), other)[8:, 0], EXACT)
+        with pytest.raises(ValueError, match='`sol_type`'):
+            method.solve_multipliers(states, sol_type='list')
+
+
+# Linearization
+
+def numeric(matrix, values):
+    return np.array([[float(e) for e in row]
+                     for row in at(Matrix(matrix), values).tolist()])
+
+
+@pytest.mark.parametrize('name', [
+    'slider_crank', 'cart_bead', 'bowl'])
+def test_linearization_is_that_of_udwadia_kalaba(name):
+    if name == 'bowl':
+        ours, theirs = kane(RouthMethod), kane(UdwadiaKalabaMethod)
+        values = state(1)
+    else:
+        ready_model = model(name)
+        ours = ready_model.form(RouthMethod)
+        theirs = ready_model.form(UdwadiaKalabaMethod)
+        values = ready.admissible(ready_model, 1)
+    # Both have the speeds of the model here, in their own order.
+    assert set(ours.u) <= set(theirs.u)
+    rates = dict(zip(theirs.u, at(theirs.acceleration, values)))
+    point = {s: values[s] for s in (*ours.q, *ours.u)}
+    point |= {u.diff(t): a for u, a in rates.items()}
+    point |= {q.diff(t): values[u] for q, u in zip(ours.q, ours.u)}
+    found, wanted = (method.linearize(A_and_B=True, op_point={
+        **point, **dict(zip(method.lam_vec, at(method.multipliers, values)))})
+        for method in (ours, theirs))
+    assert list(found[2]) == list(wanted[2])
+    constants = {s: v for s, v in values.items() if isinstance(s, Symbol)}
+    constants |= {f: values[f] for f in found[2]}
+    for one, other in zip(found[:2], wanted[:2]):
+        assert one.shape == other.shape
+        if one:
+            np.testing.assert_allclose(
+                numeric(one, constants), numeric(other, constants),
+                rtol=1e-9, atol=1e-9)
+    assert np.abs(numeric(found[0], constants)).max() > 0.1
+
+
+def test_linearization_of_lagranges_method():
+    """A pendulum hanging at rest, with the partition of SymPy's test."""
+    L = m*(V[0]**2 + V[1]**2)/2 - m*g*y
+    rod = x**2 + y**2 - l**2
+    theirs = LagrangesMethod(L, [x, y], hol_coneqs=[rod])
+    theirs.form_lagranges_equations()
+    ours = RouthMethod(L, [x, y], hol_coneqs=[rod])
+    parts_ = dict(q_ind=[x], qd_ind=[V[0]], q_dep=[y], qd_dep=[V[1]])
+    rest = {x: 0, y: -l, V[0]: 0, V[1]: 0, V[0].diff(t): 0, V[1].diff(t): 0}
+    # Of upstream the multiplier has the other sign.
+    lam = -m*g/(2*l)
+    found = ours.linearize(**parts_, A_and_B=True, simplify=True,
+                           op_point={**rest, ours.lam_vec[0]: lam})
+    wanted = theirs.linearize(**parts_, A_and_B=True, simplify=True,
+                              op_point={**rest, theirs.lam_vec[0]: -lam})
+    assert found[0] == wanted[0] == Matrix([[0, 1], [-g/l, 0]])
+    made = ours.to_linearizer(**parts_)
+    assert made.linearize(A_and_B=True, simplify=True, op_point={
+        **rest, ours.lam_vec[0]: lam})[0] == found[0]
+    assert at(ours.multipliers, {
+        **everything([ours.multipliers, Matrix([l])], 1), x: 0, V[0]: 0,
+        V[1]: 0, y: -2, l: 2, m: 3, g: 5})[0] == Rational(-15, 4)
+
+
+@pytest.mark.parametrize('rows', [1, 2])
+def test_linearization_with_multipliers_of_its_own(rows):
+    """``solve_multipliers`` at the point, also of a rod given twice."""
+    rod = x**2 + y**2 - l**2
+    pendulum = RouthMethod(
+        m*(V[0]**2 + V[1]**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[rod, 3*rod][:rows])
+    rest = {x: 0, y: -l, V[0]: 0, V[1]: 0, V[0].diff(t): 0, V[1].diff(t): 0}
+    A, _, _ = pendulum.linearize(
+        q_ind=[x], qd_ind=[V[0]], q_dep=[y], qd_dep=[V[1]], A_and_B=True,
+        simplify=True, op_point={**rest, **pendulum.solve_multipliers(rest)})
+    assert A == Matrix([[0, 1], [-g/l, 0]])
+
+
+def sleigh():
+    """The ready model in speeds of the body, and a state in velocities."""
+    ready_model = model('chaplygin_sleigh')
+    method = ready_model.form(RouthMethod)
+    values = ready.admissible(ready_model, 1)
+    rates = ready.rows(ready_model).rates
+    values |= dict(zip(rates, at(Matrix(list(rates.values())), values)))
+    return method, values
+
+
+def test_linearization_with_a_partition_of_the_velocities():
+    """It is the slope of the equations along the row."""
+    method, values = sleigh()
+    vx, vy, w = method.u
+    found = at(method.rhs(), values)
+    known = {**values, **dict(zip(method._udot, found[3:6, 0]))}
+    point = {s: known[s] for s in (*method.q, *method.u, *method._udot)}
+    point |= {q.diff(t): values[u] for q, u in zip(method.q, method.u)}
+    point[method.lam_vec[0]] = found[6]
+    A, B, _ = method.linearize(
+        q_ind=list(method.q), qd_ind=[vx, w], q_dep=[], qd_dep=[vy],
+        A_and_B=True, op_point=point)
+    row, = method.velocity_constraints
+    slope = -row.diff(vx)/row.diff(vy)*vx
+    assert close(at(slope, values), [values[vy]], EXACT)
+    right = Matrix([vx, slope, w, *(
+        method.acceleration[k].xreplace({vy: slope}) for k in (0, 2))])
+    wanted = numeric(right.jacobian([*method.q, vx, w]), values)
+    found = numeric(A, {s: v for s, v in values.items()
+                        if isinstance(s, Symbol)})
+    assert found.shape == (5, 5) and not B
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_linearization_without_a_partition_of_the_velocities():
+    """The dependent speeds of the call are not in the equations."""
+    method, _ = sleigh()
+    with pytest.raises(ConstraintError, match='qd_dep'):
+        method.linearize()
+
+
+@pytest.mark.parametrize('name', ['linearize', 'to_linearizer'])
+def test_vakonomic_equations_have_no_linearizer(name):
+    """The error tells the way, whatever the arguments."""
+    for arguments in ({}, {'A_and_B': True, 'op_point': {x: 0}},
+                      {'q_ind': [x]}):
+        with pytest.raises(UnsupportedFeatureError, match='`states`'):
+            getattr(once('vacco', 'kane'), name)(**arguments)
+    # What the error recommends:
+    method = VaccoMethod(m*(V[0]**2 + V[1]**2)/2, [x, y],
+                         nonhol_coneqs=[V[1] - x*V[0]])
+    assert method.rhs().jacobian(list(method.states)).shape == (5, 5)
+
+
+# SymPy's SymbolicSystem
+
+@both
+@shapes
+def test_to_symbolic_system(key, shape):
+    method = once(key, shape)
+    symbolic = method.to_symbolic_system()
+    assert isinstance(symbolic, SymbolicSystem)
+    states = list(method.states)
+    assert list(symbolic.states) == states
+    assert list(symbolic.coordinates) == list(method.q)
+    assert list(symbolic.speeds) == list(method.u)
+    right = symbolic.comb_explicit_rhs
+    assert right.shape == (len(states), 1)      # one rate for each state
+    assert Matrix(right) == Matrix(method.rhs()[:len(states), :])
+    assert symbolic.bodies == tuple(method.bodies)
+
+
+# Compiled equations
+
+@both
+@shapes
+def test_compiled_equations_pickle(key, shape):
+    method = once(key, shape)
+    values = {s: float(v) for s, v in state(1, method).items()}
+    compiled = compile_equations(
+        method, {s: values[s] for s in method.constants},
+        {PUSH: float(NUMBERS[PUSH])})
+    assert list(compiled.states) == list(method.states)
+    start = np.array([values[s] for s in method.states])
+    expected = compiled.rhs(0., start)
+    copy = pickle.loads(pickle.dumps(compiled))
+    np.testing.assert_array_equal(copy.rhs(0., start), expected)
+    np.testing.assert_array_equal(copy.p, compiled.p)
+    assert copy.states == compiled.states
+    wanted = [float(e) for e in at(method.rhs(), state(1, method))]
+    np.testing.assert_allclose(expected, wanted[:len(start)], rtol=1e-10,
+                               atol=1e-10)
+    if key == 'routh':
+        np.testing.assert_allclose(
+            copy.multipliers(0., start), wanted[len(start):], rtol=1e-10)
+
+
+# Redundant rows
+
+def twice(method, **options):
+    """The bowl mentioned twice, and the blade as a multiple and a sum."""
+    N, bodies, loads = parts(V)
+    return method(Lagrangian(N, *bodies), Q, loads, bodies, N, [
+        BOWL, 3*BOWL], [blade(V), 2*blade(V) - BOWL.diff(t)], **options)
+
+
+def test_redundant_rows_of_routh():
+    """Multipliers of least norm, the same motion and the same forces."""
+    method, single = twice(RouthMethod), once('routh', 'lagrange')
+    known = twice(UdwadiaKalabaMethod)
+    check_shapes(method, 'routh', 4, 4, 2, 2)
+    assert method.independent_rows == known.independent_rows
+    for seed in SEEDS:
+        values = state(seed)
+        for name in ('acceleration', 'constraint_forces'):
+            assert close(at(getattr(method, name), values),
+                         at(getattr(single, name), values), EXACT)
+        A, force = (at(e, values) for e in (
+            method.constraints_jacobian, method.constraint_forces))
+        lam = at(method.multipliers, values)
+        assert close(lam, min_norm(A.T, force), EXACT)
+        assert close(lam, at(known.multipliers, values), EXACT)
+        assert norm(at(method.eom, moving(method, values))) < EXACT*100
+
+
+def test_redundant_rows_of_vacco():
+    """The rows are told by name and number; Routh's equations remain."""
+    method = twice(VaccoMethod)
+    for name in ('eom', 'mass_matrix', 'equations_of_motion', 'momenta',
+                 'acceleration', 'modified_lagrangian', 'coincidence'):
+        with pytest.raises(RedundantConstraintsError,
+                           match='holonomic row 1.*follows') as caught:
+            getattr(method, name)
+        assert list(caught.value.rows) == [1, 3]
+    with pytest.raises(RedundantConstraintsError):
+        method.rhs()
+    assert method.routh().acceleration.shape == (4, 1)
+    assert method.velocity_constraints.shape == (4, 1)
+
+
+@both
+def test_rows_that_kanes_method_repeats_are_no_redundant_rows(key):
+    """``velocity_constraints`` holds the differentiated holonomic rows: as
+    they are, negative, or multiplied by a function."""
+    speeds = dict(zip(V, U))
+    wanted = once(key, 'kane')
+    first = BOWL.diff(t).xreplace(speeds)
+    for row in (first, -first, (2 + cos(x))*first, first*l + blade(U)*0):
+        arguments = wanted.call[1]
+        arguments['velocity_constraints'] = [row, blade(U)]
+        method = METHODS[key](**arguments)
+        assert len(method.lam_vec) == 2
+        assert method.rhs() == wanted.rhs()
+
+
+# Rows given geometrically
+
+@both
+@shapes
+@pytest.mark.parametrize('value', [None, sin(2*t), PUSH])
+def test_a_row_as_point_and_direction(key, shape, value):
+    v = U if shape == 'kane' else V
+    N, bodies, loads = parts(v)
+    P, B = bodies[0].masscenter, bodies[0].frame
+    across = -sin(phi)*N.x + cos(phi)*N.y
+    row = v[1]*cos(phi) - v[0]*sin(phi) - (value or 0)
+    geometric = (P, B.y) if value is None else (P, B.y, value)
+    assert (B.y - across).express(N).simplify() == 0
+
+    def form(given):
+        if shape == 'kane':
+            return METHODS[key](
+                N, Q, U, [a - b for a, b in zip(V, U)], bodies=bodies,
+                velocity_constraints=[given], forcelist=loads)
+        return METHODS[key](Lagrangian(N, *bodies), Q, loads, bodies, N,
+                            nonhol_coneqs=[given])
+
+    ours, scalar = form(geometric), form(row)
+    assert equal(ours.velocity_constraints, scalar.velocity_constraints)
+    assert equal(ours.mass_matrix_full, scalar.mass_matrix_full)
+    assert equal(ours.forcing_full, scalar.forcing_full)
+    assert equal(ours.rhs(), scalar.rhs())
+    if key == 'vacco':
+        with pytest.raises(UnsupportedFeatureError,
+                           match='`constraint_forces`'):
+            ours.constraint_loads()
+        return
+    load, = ours.constraint_loads()
+    assert isinstance(load, Force) and load.point == P
+    assert (load.force - ours.multipliers[0]*B.y).to_matrix(B) == (
+        Matrix([0, 0, 0]))
+    assert scalar.constraint_loads() == []
+
+
+@both
+@shapes
+def test_a_row_as_frame_and_direction(key, shape):
+    """A steady turn; the reaction is a torque."""
+    v = U if shape == 'kane' else V
+    N, bodies, loads = parts(v)
+    B = bodies[0].frame
+    if shape == 'kane':
+        method = METHODS[key](
+            N, Q, U, [a - b for a, b in zip(V, U)], bodies=bodies,
+            velocity_constraints=[(B, N.z, 3)], forcelist=loads)
+    else:
+        method = METHODS[key](Lagrangian(N, *bodies), Q, loads, bodies, N,
+                              nonhol_coneqs=[(B, N.z, 3)])
+    assert list(method.velocity_constraints) == [v[2] - 3]
+    assert method.acceleration[2] == 0
+    assert (method.constraint_forces[2] - c*v[2]).expand() == 0
+    if key == 'routh':
+        load, = method.constraint_loads()
+        assert isinstance(load, Torque) and load.frame == B
+        assert (load.torque.dot(N.z) - c*v[2]).expand() == 0
+    else:
+        assert method.always_coincides is True
+
+
+# Inputs
+
+@both
+@shapes
+def test_specified_inputs(key, shape):
+    """In the loads, in the Lagrangian or a force, and in the rows, where
+    their derivatives are needed."""
+    f, h = dynamicsymbols('f h')
+    v = U if shape == 'kane' else V
+    N, bodies, loads = parts(v)
+    P = bodies[0].masscenter
+    loads = [*loads, (P, f*N.y)]
+    if shape == 'kane':
+        method = METHODS[key](
+            N, Q, U, [a - b for a, b in zip(V, U)], bodies=bodies,
+            configuration_constraints=[z - h], forcelist=loads)
+    else:
+        method = METHODS[key](
+            Lagrangian(N, *bodies), Q, loads, bodies, N, hol_coneqs=[z - h])
+    assert set(method.specifieds) == {f, h.diff(t), h.diff(t, 2), PUSH} | (
+        {h} if h in method.specifieds else set())
+    assert set(method.constants) == {m, J, g, c}
+    # l is of the bowl, which is not there.
+    values = {**{s: number(v_) for s, v_ in NUMBERS.items()},
+              **{s: number(Rational(k, 7)) for k, s in enumerate(
+                  [f, h, h.diff(t), h.diff(t, 2), *Q, *V, *method.mu_vec],
+                  2)}, t: number(0)}
+    values |= {u: values[w] for u, w in zip(U, V)}
+    found = at(method.acceleration, values)
+    assert close([found[3]], [values[h.diff(t, 2)]], EXACT)
+    wanted = at(Matrix([(f + PUSH*sin(phi) - c*V[1])/m]), values)
+    assert close([found[1]], wanted, EXACT)
+    force = at(Matrix([m*h.diff(t, 2) + m*g + c*V[3]]), values)
+    assert close([at(method.constraint_forces, values)[3]], force, EXACT)
+
+
+@both
+def test_an_input_in_the_lagrangian_and_in_a_velocity_row(key):
+    f = dynamicsymbols('f')
+    method = METHODS[key](
+        m*(V[0]**2 + V[1]**2)/2 - m*(x - f)**2/2, [x, y],
+        nonhol_coneqs=[V[1] - x*f])
+    assert set(method.specifieds) == {f, f.diff(t)}
+    assert method.momentum_rates[0].has(f)
+    values = everything([method.rhs(), Matrix([f.diff(t)])], 3)
+    found = at(method.acceleration, values)[1]
+    wanted = at(V[0]*f + x*f.diff(t), values)
+    assert close([found], wanted, EXACT)
+    # Energy is not conserved: L and g contain the time.
+    assert 'energy' not in method.conserved_quantities()
+
+
+# Lagrangians that are not a quadratic form
+
+def test_terms_linear_in_the_velocities():
+    """A charge on an inclined plane in a magnetic field: the field turns
+    the velocity, and neither does work nor belongs to the energy."""
+    b = symbols('b')
+    L = m*(V[0]**2 + V[1]**2 + V[3]**2)/2 + b*(x*V[1] - y*V[0])/2 - m*g*z
+    plane = z - x/2
+    for key, method in METHODS.items():
+        charge = method(L, [x, y, z], hol_coneqs=[plane])
+        assert not charge.modified_mass_matrix.has(b)
+        assert charge.momenta[0].has(b)
+        assert set(charge.conserved_quantities()) == {'energy'}
+        values = everything([charge.rhs(), Matrix([charge.energy])], 5)
+        energy = at(m*(V[0]**2 + V[1]**2 + V[3]**2)/2 + m*g*z, values)
+        assert close(at(charge.energy, values), energy, EXACT)
+        ax, ay, az = at(charge.acceleration, values)
+        # (5/4)*m*x'' = b*y' - m*g/2, m*y'' = -b*x'
+        wanted = at(Matrix([(b*V[1] - m*g/2)*4/(5*m), -b*V[0]/m]), values)
+        assert close([ax, ay], wanted, EXACT)
+        assert close([az], [ax/2], EXACT)
+        # Gyroscopic forces stand in the forcing, not in the matrices.
+        assert charge.forcing.has(b)
+        assert not charge.mass_matrix_full.has(b)
+
+
+def test_relativistic_kinetic_energy():
+    """``p = m*gamma*v``, energy ``gamma*m*c^2``, a mass matrix that depends
+    on the velocities."""
+    v2 = V[0]**2 + V[1]**2 + V[3]**2
+    gamma = 1/sqrt(1 - v2/c**2)
+    L = -m*c**2*sqrt(1 - v2/c**2)
+    row = V[3] - y*V[0]
+    numbers = {m: number(2), c: number(11), x: number(1), y: number(3),
+               z: number(2), V[0]: number(Rational(4, 3)),
+               V[1]: number(Rational(5, 2)), V[3]: number(4)}
+    v = Matrix([V[0], V[1], V[3]])
+    for key, method in METHODS.items():
+        particle = method(L, [x, y, z], nonhol_coneqs=[row],
+                          sample={c: 10})
+        values = {**numbers, **dict.fromkeys(particle.mu_vec, number(7))}
+        momenta = m*gamma*v
+        if key == 'vacco':
+            momenta += particle.mu_vec[0]*Matrix([-y, 0, 1])
+        assert close(at(particle.momenta, values), at(momenta, values),
+                     EXACT)
+        assert close(at(particle.energy, values), at(
+            gamma*m*c**2, values), EXACT)
+        assert set(particle.conserved_quantities()) >= {'energy'}
+        W = m*gamma*(Matrix.eye(3) + gamma**2*v*v.T/c**2)
+        assert close(at(particle.modified_mass_matrix, values),
+                     at(W, values), EXACT)
+        # The momentum changes as the multipliers and the reactions ask.
+        known = dict(zip(v, at(particle.acceleration, values)))
+        known = {q.diff(t): a for q, a in known.items()}
+        known |= dict(zip(particle.lam_vec, at(
+            particle.rhs(), values)[6:, 0]))
+        rate = momenta.diff(t)
+        other = particle.momentum_rates
+        full = {**values, **known}
+        assert close(at(rate, full), at(other, full), EXACT)
+        assert abs(at(row.diff(t), full)[0]) < EXACT*100
+    # The row depends on y, and its reaction has no part along y.
+    vacco, routh = (method(L, [x, y, z], nonhol_coneqs=[row], sample={c: 10})
+                    for method in (VaccoMethod, RouthMethod))
+    assert set(vacco.conserved_quantities()) == {'energy', x, z}
+    assert set(routh.conserved_quantities()) == {'energy', y}
+    with pytest.raises(UnsupportedFeatureError, match='not quadratic'):
+        vacco.hamiltonian_equations()
+
+
+@both
+def test_light_is_not_outrun_without_being_told(key):
+    """States at which the constraints are examined have real equations."""
+    v2 = V[0]**2 + V[1]**2 + V[3]**2
+    call = dict(Lagrangian=-m*c**2*sqrt(1 - v2/c**2), qs=[x, y, z],
+                nonhol_coneqs=[V[3] - y*V[0]])
+    method = METHODS[key](**call)
+    assert method.independent_rows == [0]
+    told = METHODS[key](**call, sample={c: 10})
+    assert method.rhs() == told.rhs()
+
+
+def test_rays_of_light_are_vakonomic():
+    """Fermat's principle, ``L = n`` at constant speed: there is no mass
+    but that of the multiplier, and Snell's law is a conserved momentum."""
+    ray = VaccoMethod(1 + y**2, [x, y],
+                      nonhol_coneqs=[(V[0]**2 + V[1]**2 - c**2)/2])
+    mu, = ray.mu_vec
+    assert ray.modified_mass_matrix == mu*Matrix.eye(2)
+    assert set(ray.conserved_quantities()) == {'energy', x}
+    assert equal(ray.momenta, mu*Matrix(V[:2]))
+    values = {x: number(2), y: number(Rational(1, 3)), c: number(5),
+              V[0]: number(3), V[1]: number(4), mu: number(Rational(7, 4))}
+    # (mu*v)' = grad n, and c^2*mu' = n'
+    rate = at(2*y*V[1]/c**2, values)[0]
+    wanted = at(Matrix([-rate*V[0]/mu, (2*y - rate*V[1])/mu]), values)
+    found = at(ray.rhs(), values)
+    assert close(found[2:4, 0], wanted, EXACT)
+    assert close(found[4:, 0], [rate], EXACT)
+
+
+@both
+def test_a_lagrangian_of_degree_one_has_no_motion(key):
+    """``W`` vanishes in a free direction, whatever the states."""
+    method = METHODS[key](x*V[1] - y*V[0] + m*V[2]**2, [x, y, phi],
+                          nonhol_coneqs=[V[2] - x*V[0]])
+    with pytest.raises(MissingIngredientError, match='determine'):
+        method.rhs()
+
+
+# What is refused
+
+@both
+def test_constraints_that_cannot_be_used_are_told(key):
+    method = METHODS[key]
+    L = m*(V[0]**2 + V[1]**2)/2
+    with pytest.raises(ConstraintError):
+        method(L, [x, y], nonhol_coneqs=[x + y]).rhs()
+    with pytest.raises(ConstraintError):
+        method(L, [x, y], nonhol_coneqs=[V[0].diff(t) - y]).rhs()
+    with pytest.raises(UnsupportedFeatureError,
+                       match=f'acceleration level, and {method.__name__}'):
+        method(L, [x, y], acceleration_constraints=[V[0].diff(t) - y])
+    with pytest.raises(UnsupportedFeatureError, match='speeds'):
+        method(ReferenceFrame('N'), [x], U[:2], [V[0] - U[0]], bodies=[])
+    with pytest.raises(ValueError, match='generalized_forces'):
+        method(L, [x, y], generalized_forces=[1])
+
+
+@both
+def test_zero_is_an_integer_coefficient(key):
+    """Rows without constants give entries that are plain SymPy numbers."""
+    method = METHODS[key](m*(V[0]**2 + V[1]**2)/2, [x, y],
+                          nonhol_coneqs=[V[0] - 2*V[1]])
+    assert method.constraints_jacobian == Matrix([[1, -2]])
+    assert all(isinstance(e, Integer) for e in method.constraints_jacobian)
+    assert method.rhs()[2:4, :] == Matrix([0, 0])
