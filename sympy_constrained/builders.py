@@ -9,6 +9,7 @@ import math
 import warnings
 
 from sympy import Derivative, Expr, Matrix, Symbol, sympify
+from sympy.core.function import AppliedUndef
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from . import _compat
@@ -108,6 +109,7 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
     rows, geometry = constraint_rows(kinematics, system, shape)
     blocks.update(constraint_blocks(
         kinematics, *(refs for refs, _ in rows), system['u'], stabilization))
+    check_functions(builder, system)
     drop_costly_power(builder, blocks)
     late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
     if late:
@@ -365,6 +367,21 @@ def read_rows(builder, rows, name, first=0):
         with located(f'Row {k} of the {name}'):
             refs.append(read(builder, row))
     return refs
+
+
+def check_functions(builder, system):
+    """Raise if a coordinate is a function of anything but time."""
+    states = {x.func for x in (*system['q'], *system['u'])
+              if isinstance(x, AppliedUndef)}
+    for template in builder.templates:
+        for function in template.atoms(AppliedUndef):
+            if function.func in states:
+                raise ConstrainedDynamicsError(
+                    f"The function `{function.func}` is a coordinate or a "
+                    "speed, and the model has it at another argument than "
+                    f"{builder.time}. This happens if {builder.time} is "
+                    "substituted in an expression that contains it; write "
+                    "the expression without.")
 
 
 def drop_costly_power(builder, blocks):

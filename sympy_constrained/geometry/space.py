@@ -13,12 +13,12 @@ from itertools import product
 from mpmath import mp
 from sympy import (
     Dummy, ImmutableDenseMatrix, ImmutableDenseNDimArray, Integral,
-    PolynomialError, Symbol, cancel, integrate, latex, nan, sympify)
+    Piecewise, PolynomialError, Symbol, cancel, integrate, latex, nan, sympify)
 
 from ..errors import UnsupportedFeatureError
 from ..graph import (
-    Derivation, Graph, gradient, jacobian, substitute, time_derivative,
-    without)
+    Derivation, Graph, gradient, jacobian, read, substitute,
+    time_derivative, without)
 from ..graph.linalg import solve
 from ..vanishing import values_at
 
@@ -391,11 +391,16 @@ class MappedSpace:
         if 0 <= k < len(self._system.holonomic_rows):
             return self._system.holonomic_rows[k]
         t = self._system.t
-        names = {x: Dummy(str(x.func)) for x in self._system.q}
+        slopes = list(Graph.freeze(
+            self._g, {'a': ([self._a[row]], self.size + 1)}).sympy('a'))
+        # Roots of squares are simple for positive symbols.
+        names = {x: Dummy(str(getattr(x, 'func', x)), positive=True)
+                 for x in (*self._system.q, *sorted(
+                     set().union(*(x.free_symbols for x in slopes)),
+                     key=str), t)}
         back = {y: x for x, y in names.items()}
-        xs = (t, *back)
-        slopes = [x.xreplace(names) for x in Graph.freeze(
-            self._g, {'a': ([self._a[row]], self.size + 1)}).sympy('a')]
+        xs = [names[x] for x in (t, *self._system.q)]
+        slopes = [x.xreplace(names) for x in slopes]
         found = sympify(0)
         try:
             for slope, x in zip(slopes, xs):
@@ -403,14 +408,24 @@ class MappedSpace:
                                    manual=True)
         except (NotImplementedError, ValueError, PolynomialError):
             found = nan
-        if found.has(Integral, nan):
+        if found.has(Integral, Piecewise, nan) or not self._is_potential(
+                found.xreplace(back), row):
             s = Dummy('s')
-            start = [Symbol(f'{getattr(x, "name", x)}_0') for x in xs]
+            start = [Symbol(f'{x.name}_0') for x in xs]
             line = {x: x0 + s*(x - x0) for x, x0 in zip(xs, start)}
             found = Integral(sum(
                 slope.subs(line, simultaneous=True)*(x - x0)
                 for slope, x, x0 in zip(slopes, xs, start)), (s, 0, 1))
         return found.xreplace(back)
+
+    def _is_potential(self, function, row):
+        """Whether a function has a row as its slopes, at random states."""
+        g = self._g
+        ref = read(g, function)
+        gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, self._a[row])]
+        graph = Graph.freeze(g, {'gaps': ([gaps], len(gaps))})
+        return all(abs(x) < NOTHING for seed in range(2) for x in values_at(
+            self._system, graph, {}, ('gaps',), seed)['gaps'][0])
 
     # -- curves ----------------------------------------------------------
 

@@ -438,7 +438,7 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @property
     def is_riemannian(self):
-        """Whether the space-time has no torsion: :attr:`is_integrable`."""
+        """Whether there is no torsion, the same as :attr:`is_integrable`."""
         return self.is_integrable
 
     @cached_property

@@ -13,7 +13,7 @@ from ..graph import (
     Graph, gradient, jacobian, substitute, time_derivative, without)
 from ..vanishing import vanishing
 from .lagrangian import LagrangianMethod
-from .reduced import null_space_solve
+from .reduced import elimination, null_space_solve
 from .routh import RouthMethod
 
 __all__ = ['VaccoMethod']
@@ -185,8 +185,8 @@ class VaccoMethod(LagrangianMethod):
         """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
         n = len(out['M'])
-        u, mu = null_space_solve(
-            g, out['W'], out['A'], self._pivots,
+        u, mu = self._block_solve(
+            g, out['W'], out['M'], out['A'],
             [x for x, in out['right']], [x for x, in out['b']])
         if u is None:
             raise MissingIngredientError(
@@ -200,6 +200,19 @@ class VaccoMethod(LagrangianMethod):
                 ('acceleration', u), ('multiplier_rates', mu),
                 ('constraint_forces', [g.sub(x, y) for x, (y,) in zip(
                     inertia, out['Q'])]), ('forcing', inertia))}})
+
+    def _block_solve(self, g, W, M, A, right, b):
+        """``x, y`` of ``W*x + A^T*y = right``, ``A*x = b``; or None, None.
+
+        A positive semidefinite ``W`` is eliminated first, which has no
+        pivot that vanishes at a regular state.
+        """
+        if W == M:
+            solution = elimination(g, M, A, self._report.mass_is_regular)
+            if solution is not None:
+                x, lam = solution(right, b)
+                return x, [-y for y in lam]
+        return null_space_solve(g, W, A, self._pivots, right, b)
 
     def rhs(self, inv_method=None, **kwargs):
         """Rates of the states ``[q'; u'; mu']``, shape (2n + m, 1).
@@ -344,8 +357,8 @@ class VaccoMethod(LagrangianMethod):
                 "momenta. Use `equations_of_motion`.")
         at_rest = dict.fromkeys(u, 0)
         rows = [y for y, in out['velocity']]
-        x, mu = null_space_solve(
-            g, M, A, self._pivots, [g.sub(x, y) for x, y in zip(
+        x, mu = self._block_solve(
+            g, M, M, A, [g.sub(x, y) for x, y in zip(
                 p, substitute(g, momenta, at_rest))],
             [-x for x in substitute(g, rows, at_rest)])
         if x is None:
