@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from random import Random
 
+from mpmath import mp
 from sympy import Derivative, Expr, Matrix, Symbol, sympify
 from sympy.core.function import AppliedUndef
 from sympy.physics.vector import Point, ReferenceFrame, Vector
@@ -233,8 +235,7 @@ def check_lagrangian(kinematics, blocks):
     for momentum, slope, [applied], [known] in zip(
             slopes[:count], slopes[count:], blocks['applied'], blocks['Q']):
         force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
-        if not g.same_value(force, known) and not math.isnan(
-                g.shadows[abs(force)] + g.shadows[abs(known)]):
+        if not agree(g, force, known):
             raise UnsupportedFeatureError(
                 "The equations of motion of these bodies are not Lagrange's "
                 "equations of their kinetic energy. A velocity was set that "
@@ -242,6 +243,32 @@ def check_lagrangian(kinematics, blocks):
                 "hand?), or a mass depends on the motion. State every "
                 "velocity in the coordinates and give the constraints as "
                 "rows, or use UdwadiaKalabaMethod.")
+
+
+def agree(builder, a, b):
+    """Whether two references have equal values at random real points.
+
+    Where the one real point of the builder is outside the domain of a
+    function, others are tried; True if none is inside.
+    """
+    if builder.same_value(a, b):
+        return True
+    if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):
+        return False
+    random = Random('agree')
+    graph = Graph.freeze(builder, {'x': ([[a, b, builder.sub(a, b)]], 3)})
+    for attempt in range(40):
+        reach = 2**(attempt % 8)
+        values = {x: mp.mpf(random.uniform(-reach, reach))
+                  for x in graph.inputs}
+        try:
+            (x, y, gap), = graph.evaluate(values, context=mp)['x']
+        except (ArithmeticError, TypeError, ValueError,
+                MissingIngredientError):
+            continue
+        if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
+            return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
+    return True
 
 
 def potential_of(bodies, choice):
@@ -312,9 +339,9 @@ def add_generalized(kinematics, blocks, forces, u):
                       for ref, speed in zip(refs, speeds))
         for name in ('Q', 'applied'):
             blocks[name][j][0] = g.add(blocks[name][j][0], force)
-    if blocks['power']:
-        blocks['power'][0][0] = g.add(blocks['power'][0][0],
-                                      g.dot(refs, speeds))
+        if blocks['power']:
+            blocks['power'][0][0] = g.add(
+                blocks['power'][0][0], g.mul(force, kinematics.u[j]))
 
 
 def constraint_rows(kinematics, system, shape):
@@ -468,5 +495,6 @@ def mass_centres(system):
 
 def symbols_in_use(system):
     """Names of all symbols and functions of a system."""
-    return {getattr(x, 'name', str(x)) if isinstance(x, Symbol)
-            else str(x.func) for x in system.graph.inputs}
+    used = (*system.graph.inputs, *system.q, *system.u)
+    return {x.name if isinstance(x, Symbol)
+            else str(getattr(x, 'expr', x).func) for x in used}

@@ -175,28 +175,52 @@ def row_relations(system, sample=None):
     return max(found, key=lambda point: len(point.kept)).relations
 
 
-def constant_columns(system):
-    """Positions of columns of ``A`` without anything that moves."""
+def preferred_columns(system, report):
+    """Columns of ``A`` in the order in which to look for pivots.
+
+    Those without anything that moves, then those that are independent where
+    all coordinates are zero, the usual start.
+    """
     builder, out = system.graph.load(None, ('A',))
-    return [i for i, column in enumerate(zip(*out['A'])) if not any(
+    constant = [i for i, column in enumerate(zip(*out['A'])) if not any(
         builder.depends[abs(x)] & builder.dynamic for x in column)]
+    zero = {**report.points[0],
+            **dict.fromkeys((*system.q, *system.u), mp.mpf(0))}
+    try:
+        return independent_columns(columns_at(system, [zero]), constant)
+    except ArithmeticError:             # the rows have no value there
+        return constant
 
 
-def independent_columns(system, points, preferred=()):
+def columns_at(system, points):
+    """Columns of ``A`` at each of some states."""
+    with mp.workdps(DIGITS):
+        return [list(zip(*evaluated(system, values, ('A',))['A']))
+                for values in points]
+
+
+def independent_columns(columns, preferred=()):
     """Positions of columns of ``A`` that are independent at one of points.
 
     As many as there are independent rows: the preferred ones as far as they
     go, then the first others.
+
+    Parameters
+    ==========
+
+    columns : list of lists of columns
+        From :func:`columns_at`.
+    preferred : sequence of int
+
     """
+    best = ()
     with mp.workdps(DIGITS):
-        best = ()
-        for values in points:
-            columns = list(zip(*evaluated(system, values, ('A',))['A']))
-            order = [*preferred, *(i for i in range(len(columns))
+        for here in columns:
+            order = [*preferred, *(i for i in range(len(here))
                                    if i not in preferred)]
             _, kept = orthonormal_rows(
-                [columns[i] for i in order], INDEPENDENT,
-                [max(map(norm, columns))]*len(columns))
+                [here[i] for i in order], INDEPENDENT,
+                [max(map(norm, here))]*len(here))
             best = max(best, tuple(order[k] for k, _ in kept), key=len)
     return tuple(sorted(best))
 

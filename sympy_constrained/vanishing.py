@@ -2,14 +2,15 @@
 
 Asked in this order: are they zero on the graph, that is, identically? Do they
 differ from zero at states that satisfy the constraints? Can they be proved to
-vanish by the holonomic constraints? If nothing answers, the answer is None.
+vanish by the constraints? If nothing answers, the answer is None.
 """
 from __future__ import annotations
 
 from random import Random
 
 from mpmath import mp
-from sympy import Dummy, Poly, PolynomialError, cos, reduced, sin, together
+from sympy import (
+    Dummy, Poly, PolynomialError, Rational, cos, reduced, sin, together)
 
 from .admissible import DIGITS, admissible_values, has_floats, stand_ins
 
@@ -36,7 +37,8 @@ class Vanishing:
         return f'<Vanishing: {self.holds}>'
 
 
-def vanishing(system, graph, name, scale=(), sample=None, states=None):
+def vanishing(system, graph, name, sample=None, states=None,
+              relations=('holonomic', 'velocity')):
     """Return whether an output of a graph vanishes on the constraints.
 
     Parameters
@@ -47,12 +49,12 @@ def vanishing(system, graph, name, scale=(), sample=None, states=None):
         Of the same inputs as the system; others get random values.
     name : str
         The output in question.
-    scale : iterable of str
-        Outputs whose size tells what is rounding.
     sample : dict, optional
         See :func:`.admissible_values`.
     states : list of dict, optional
         From :func:`states_of`; made here if not given.
+    relations : sequence of str
+        The constraints by which a proof may reduce, tried one by one more.
 
     Returns
     =======
@@ -64,12 +66,13 @@ def vanishing(system, graph, name, scale=(), sample=None, states=None):
         return Vanishing(True)
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states or states_of(system, sample)):
-        found = values_at(system, graph, values, (name, *scale), seed)
-        size = max([mp.mpf(1), *(abs(x) for rows in found.values()
-                                 for row in rows for x in row)])
+        found = values_at(system, graph, values, (name,), seed)
+        size = values_at(system, graph, values, (name,), seed, largest=True)
         if any(abs(x) > small*size for row in found[name] for x in row):
             return Vanishing(False, values, found[name])
-    return Vanishing(proved(system, graph, name) or None)
+    holds = any(proved(system, graph, name, relations[:k])
+                for k in range(len(relations) + 1))
+    return Vanishing(holds or None)
 
 
 def states_of(system, sample=None, count=POINTS):
@@ -77,25 +80,32 @@ def states_of(system, sample=None, count=POINTS):
     return [admissible_values(system, sample, seed) for seed in range(count)]
 
 
-def values_at(system, graph, values, names, seed=0):
-    """Outputs of a graph at a state; what the state lacks is random."""
+def values_at(system, graph, values, names, seed=0, largest=False):
+    """Outputs of a graph at a state; what the state lacks is random.
+
+    Or the largest value on the way to them.
+    """
     random = Random(f'others {seed}')
-    more = {x: mp.mpf(random.randint(1, 10**9))/10**9
-            for x in graph.inputs if x not in values}
+    more = {}
+    for x in graph.inputs:
+        number = mp.mpf(random.randint(1, 10**9))/10**9
+        sign = random.choice((-1, 1)) if x in system.q else 1
+        if x not in values:
+            more[x] = sign*number
     with mp.workdps(DIGITS):
-        return graph.evaluate({**values, **more}, names, mp,
-                              stand_ins(system))
+        evaluate = graph.largest if largest else graph.evaluate
+        return evaluate({**values, **more}, names, mp, stand_ins(system))
 
 
-def proved(system, graph, name):
+def proved(system, graph, name, relations):
     """Whether the numerators are in the ideal of the constraints.
 
-    Sines and cosines are symbols with the relation of the circle. What is
-    no rational function of symbols is not proved.
+    Sines and cosines are symbols with the relation of the circle, square
+    roots symbols with that of their square. Other functions are symbols.
     """
     if graph.operation_count((name,)) > OPERATIONS:
         return False
-    rows = list(system.graph.sympy('holonomic'))
+    rows = [x for level in relations for x in system.graph.sympy(level)]
     expressions = [x for x in graph.sympy(name) if x != 0]
     names, circles = {}, []
 
@@ -105,6 +115,13 @@ def proved(system, graph, name):
             return x
         if x.is_Add or x.is_Mul or (x.is_Pow and x.exp.is_Integer):
             return x.func(*map(plain, x.args))
+        if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
+            root = x.base**Rational(1, 2)
+            if root not in names:
+                names[root] = Dummy('r')
+                circles.append(
+                    names[root]**2 - plain(x.base))
+            return names[root]**x.exp.p
         if isinstance(x, (sin, cos)) and x not in names:
             s, c = names[sin(x.args[0])], names[cos(x.args[0])] = (
                 Dummy('s'), Dummy('c'))
@@ -115,7 +132,8 @@ def proved(system, graph, name):
         expressions = [together(plain(x)).as_numer_denom()[0]
                        for x in expressions]
         relations = [together(plain(x)).as_numer_denom()[0]
-                     for x in rows] + circles
+                     for x in rows] + [
+                         together(x).as_numer_denom()[0] for x in circles]
         if len(names) > SYMBOLS:
             return False
         if not relations:

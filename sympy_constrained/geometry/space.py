@@ -13,7 +13,8 @@ from itertools import product
 from mpmath import mp
 from sympy import (
     Dummy, ImmutableDenseMatrix, ImmutableDenseNDimArray, Integral,
-    Piecewise, PolynomialError, Symbol, cancel, integrate, latex, nan, sympify)
+    Piecewise, Symbol, cancel, count_ops, integrate, latex, nan, sympify)
+from sympy.core.function import AppliedUndef
 
 from ..errors import UnsupportedFeatureError
 from ..graph import (
@@ -205,9 +206,19 @@ class MappedSpace:
         """A SymPy array of ``entry(*indices)``, indices from ``first``."""
         indices = range(first, self.size + 1)
         refs = [entry(*key) for key in product(indices, repeat=rank)]
-        flat = Graph.freeze(self._g, {'x': ([[x] for x in refs], 1)})
         return ImmutableDenseNDimArray(
-            list(flat.sympy('x')), (len(indices),)*rank)
+            self._written(refs), (len(indices),)*rank)
+
+    def _written(self, refs):
+        """SymPy expressions; what vanishes at random states is zero."""
+        graph = Graph.freeze(self._g, {'x': ([refs], len(refs))})
+        try:
+            sizes = self._sizes(graph, 'x')
+        except (ArithmeticError, TypeError):    # outside of a domain
+            sizes = [1]*len(refs)
+        refs = [x if size else 0 for x, size in zip(refs, sizes)]
+        return list(Graph.freeze(
+            self._g, {'x': ([refs], len(refs))}).sympy('x'))
 
     def _matrix(self, rows):
         return Graph.freeze(self._g, {'x': (rows, len(rows[0]))}).sympy('x')
@@ -331,11 +342,9 @@ class MappedSpace:
             column = [g.sum(g.mul(metric[d][s - 1], gamma[s][b][c])
                             for s in range(1, size)) for d in range(p)]
             refs[b, c], = self._solve(reduced, [column])
-        flat = Graph.freeze(g, {'x': ([
-            [refs[b, c][a]] for a in range(p) for b in lower
-            for c in lower], 1)})
-        return ImmutableDenseNDimArray(
-            list(flat.sympy('x')), (p, p + 1, p + 1))
+        return ImmutableDenseNDimArray(self._written([
+            refs[b, c][a] for a in range(p) for b in lower for c in lower]),
+            (p, p + 1, p + 1))
 
     @cached_property
     def restricted_torsion(self):
@@ -374,9 +383,9 @@ class MappedSpace:
     def potential(self, row):
         """Function of coordinates and time whose rate is a row, or None.
 
-        Found by integration along the coordinates, one after the other.
-        Where SymPy finds no integral, it is the unevaluated one along the
-        straight line from a point with an index 0.
+        Simple rows are integrated along the coordinates, one after the
+        other. For others it is an unevaluated integral along the straight
+        line from a point with an index 0, and one over time at that point.
 
         Parameters
         ==========
@@ -385,7 +394,10 @@ class MappedSpace:
             From 1. It has no potential if it is not closed.
 
         """
-        if any(map(any, self.questions.pattern(f'row {row}'))):
+        if not 1 <= row <= self.size:
+            raise ValueError(
+                f"`row` is {row!r}. Rows are counted from 1 to {self.size}.")
+        if not self._vanishes(self.questions, f'row {row}'):
             return None
         k = row - self.free - 1
         if 0 <= k < len(self._system.holonomic_rows):
@@ -393,39 +405,68 @@ class MappedSpace:
         t = self._system.t
         slopes = list(Graph.freeze(
             self._g, {'a': ([self._a[row]], self.size + 1)}).sympy('a'))
-        # Roots of squares are simple for positive symbols.
+        if sum(map(count_ops, slopes)) < SIMPLE and not any(
+                x.atoms(AppliedUndef) - {*self._system.q} for x in slopes):
+            found = self._integrated(slopes)
+            if found is not None and self._is_potential(found, row):
+                return found
+        drift, *slopes = slopes
+        start = {x: Symbol(f'{x.func}_0') for x in self._system.q}
+        s = Dummy('s')
+        line = {x: x0 + s*(x - x0) for x, x0 in start.items()}
+        return Integral(sum(
+            slope.xreplace(line)*(x - x0) for slope, (x, x0) in zip(
+                slopes, start.items())), (s, 0, 1)) + Integral(
+                    drift.xreplace(start), t)
+
+    def _integrated(self, slopes):
+        """Integral along one coordinate after the other, or None.
+
+        For positive symbols, for which roots of squares are simple.
+        """
+        t, q = self._system.t, self._system.q
         names = {x: Dummy(str(getattr(x, 'func', x)), positive=True)
-                 for x in (*self._system.q, *sorted(
-                     set().union(*(x.free_symbols for x in slopes)),
-                     key=str), t)}
-        back = {y: x for x, y in names.items()}
-        xs = [names[x] for x in (t, *self._system.q)]
-        slopes = [x.xreplace(names) for x in slopes]
+                 for x in (*q, *sorted(set().union(
+                     *(x.free_symbols for x in slopes)), key=str), t)}
         found = sympify(0)
         try:
-            for slope, x in zip(slopes, xs):
-                found += integrate(cancel(slope - found.diff(x)), x,
-                                   manual=True)
-        except (NotImplementedError, ValueError, PolynomialError):
-            found = nan
-        if found.has(Integral, Piecewise, nan) or not self._is_potential(
-                found.xreplace(back), row):
-            s = Dummy('s')
-            start = [Symbol(f'{x.name}_0') for x in xs]
-            line = {x: x0 + s*(x - x0) for x, x0 in zip(xs, start)}
-            found = Integral(sum(
-                slope.subs(line, simultaneous=True)*(x - x0)
-                for slope, x, x0 in zip(slopes, xs, start)), (s, 0, 1))
-        return found.xreplace(back)
+            for slope, x in zip(slopes, (t, *q)):
+                rest = slope.xreplace(names) - found.diff(names[x])
+                if rest.is_rational_function():
+                    rest = cancel(rest)
+                found += integrate(rest, names[x], manual=True)
+        except Exception:               # whatever: there is no integral
+            return None
+        if found.has(Integral, Piecewise, nan):
+            return None
+        return found.xreplace({y: x for x, y in names.items()})
 
     def _is_potential(self, function, row):
         """Whether a function has a row as its slopes, at random states."""
         g = self._g
         ref = read(g, function)
         gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, self._a[row])]
-        graph = Graph.freeze(g, {'gaps': ([gaps], len(gaps))})
-        return all(abs(x) < NOTHING for seed in range(2) for x in values_at(
-            self._system, graph, {}, ('gaps',), seed)['gaps'][0])
+        return self._vanishes(Graph.freeze(g, {
+            'gaps': ([gaps], len(gaps))}), 'gaps')
+
+    def _vanishes(self, graph, name):
+        """Whether an output is zero at random states, but for rounding."""
+        return not any(self._sizes(graph, name))
+
+    def _sizes(self, graph, name):
+        """Entries of an output, relative to what was met on the way.
+
+        The largest at two random states; zero for rounding errors.
+        """
+        rows, columns = graph.outputs[name]
+        sizes = [mp.mpf(0)]*(rows*columns)
+        for seed in range(2):
+            found = values_at(self._system, graph, {}, (name,), seed)[name]
+            largest = values_at(self._system, graph, {}, (name,), seed,
+                                largest=True)
+            sizes = [max(size, abs(x)/largest) for size, x in zip(
+                sizes, (x for row in found for x in row))]
+        return [x if x > ROUNDING else 0 for x in sizes]
 
     # -- curves ----------------------------------------------------------
 
@@ -474,23 +515,20 @@ class MappedSpace:
         =======
 
         str
-            A line for each component, such as ``T^1_31 = 1/r(t)``. What
-            vanishes at random states is left out.
+            A line for each component, such as ``T^1_31 = 1/r(t)``.
 
         """
-        array = getattr(self, name)
-        letter = LETTERS.get(name, name)
+        if name not in LETTERS:
+            raise ValueError(
+                f"There is no array {name!r}. Choose one of "
+                f"{', '.join(LETTERS)}.")
+        array, letter = getattr(self, name), LETTERS[name]
         if isinstance(array, ImmutableDenseMatrix):
             array = ImmutableDenseNDimArray(array)
         first = 0 if array.shape[0] > self.size else 1
         lines = []
-        graph = Graph.of({'x': array.reshape(
-            1, len(array)).tomatrix()}, self._system.t)
-        sizes = [max(abs(x) for x in column) for column in zip(*(
-            values_at(self._system, graph, {}, ('x',), seed)['x'][0]
-            for seed in range(2)))]
-        for key, size in zip(product(*map(range, array.shape)), sizes):
-            if size < NOTHING:
+        for key in product(*map(range, array.shape)):
+            if array[key] == 0:
                 continue
             index = [k + first for k in key]
             if name.startswith('restricted'):
@@ -502,13 +540,16 @@ class MappedSpace:
                              f'= {latex(array[key])}')
             else:
                 lines.append(f'{letter}{upper}_{lower} = {array[key]}')
-        return '\n'.join(lines)
+        return '\n'.join(lines) or f'all components of {letter} vanish'
 
 
-# Components below this at random states are not listed.
-NOTHING = mp.mpf('1e-15')
+# Rows with more operations are not integrated.
+SIMPLE = 32
+# Rounding at the digits that are carried.
+ROUNDING = mp.mpf('1e-26')
 LETTERS = {
-    'metric': 'g', 'connection': 'Gamma', 'connection_ext': 'Gamma',
+    'metric': 'g', 'metric_inv': 'g^-1', 'connection': 'Gamma',
+    'connection_ext': 'Gamma',
     'torsion': 'T', 'torsion_ext': 'T', 'anholonomity': 'c',
     'curvature': 'R', 'coordinate_curvature': 'R', 'contortion': 'K',
     'levi_civita': 'Gamma', 'restricted_connection': 'Gamma',

@@ -277,6 +277,28 @@ class Graph:
 
         """
         selected = self._selected(names)
+        memo, context = self._evaluated(values, names, context, functions)
+        found = {name: [[signed(memo, ref) for ref in row] for row in rows]
+                 for name, (rows, _) in selected.items()}
+        for name, rows in found.items():
+            if any(value != value for row in rows for value in row):
+                raise ZeroDivisionError(
+                    f"Output {name!r} has no finite value here: it divides "
+                    "by zero. The values are at a singular configuration, "
+                    "or a constant is zero that must not be.")
+        return found
+
+    def largest(self, values, names=None, context=None, functions=None):
+        """The largest absolute value on the way to outputs.
+
+        Rounding errors of the outputs are a part of it. The arguments are
+        those of :meth:`evaluate`.
+        """
+        memo, _ = self._evaluated(values, names, context, functions)
+        return max(abs(x) for x in memo.values() if x == x)
+
+    def _evaluated(self, values, names, context, functions):
+        """Value of every node in use, and the context."""
         order, _ = used_nodes(self.nodes, self._flat(names))
         missing = [str(self.inputs[self.nodes[k][1]]) for k in order
                    if self.nodes[k][0] == INPUT and
@@ -293,7 +315,7 @@ class Graph:
         memo = {0: convert(0), 1: convert(1)}
 
         def of(ref):
-            return memo[ref] if ref >= 0 else -memo[-ref]
+            return signed(memo, ref)
 
         for k in order:
             kind, x, y = self.nodes[k]
@@ -320,15 +342,7 @@ class Graph:
                 memo[k] = context.cos(of(x))
             else:
                 memo[k] = self._call(context, x, list(map(of, y)), functions)
-        found = {name: [list(map(of, row)) for row in rows]
-                 for name, (rows, _) in selected.items()}
-        for name, rows in found.items():
-            if any(value != value for row in rows for value in row):
-                raise ZeroDivisionError(
-                    f"Output {name!r} has no finite value here: it divides "
-                    "by zero. The values are at a singular configuration, "
-                    "or a constant is zero that must not be.")
-        return found
+        return memo, context
 
     def _call(self, context, index, arguments, functions):
         template = self.templates[index]
@@ -349,6 +363,11 @@ class Graph:
                 f"The function `{', '.join(names) or template.func}` has no "
                 "numeric meaning. Replace it by a SymPy function before "
                 "numbers are asked for.", functions=tuple(names)) from error
+
+
+def signed(memo, ref):
+    """Value of a reference."""
+    return memo[ref] if ref >= 0 else -memo[-ref]
 
 
 @lru_cache(maxsize=1024)

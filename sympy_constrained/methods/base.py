@@ -17,7 +17,8 @@ from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..diagnostics import (
-    constant_columns, constraint_report, independent_columns, row_relations)
+    columns_at, constraint_report, independent_columns, preferred_columns,
+    row_relations)
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError, raise_problems)
@@ -71,6 +72,8 @@ class ConstrainedMethod(_compat.MethodBase):
         own = [name for name, parameter in signature(
             type(self).__init__).parameters.items()
             if parameter.kind == parameter.KEYWORD_ONLY]
+        if hasattr(self, '_named'):     # see the classes that have it
+            own.append('q_dependent')
         self._shape, self._arguments = bind_arguments(
             type(self).__name__, args, kwargs, [*self.options, *own])
         self._build()
@@ -179,13 +182,19 @@ class ConstrainedMethod(_compat.MethodBase):
     def _pivots(self):
         """Positions of speeds that the rows determine.
 
-        Those with constant coefficients first, which never lose that.
+        Those with constant coefficients first, which never lose that, then
+        those that are determined where all coordinates are zero.
         """
         system = self._system
         if not system.counts[2]:
             return ()
-        return independent_columns(system, self._report.points,
-                                   constant_columns(system))
+        return independent_columns(
+            self._point_columns, preferred_columns(system, self._report))
+
+    @cached_property
+    def _point_columns(self):
+        """Columns of ``A`` at the states of the report."""
+        return columns_at(self._system, self._report.points)
 
     def _check_velocity_level(self, what):
         """Raise if there are constraints at acceleration level."""

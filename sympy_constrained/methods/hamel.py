@@ -9,7 +9,7 @@ from mpmath import mp
 from sympy import ImmutableDenseNDimArray
 from sympy.physics.mechanics import KanesMethod
 
-from ..admissible import DIGITS, orthonormal_rows
+from ..admissible import DIGITS, norm, orthonormal_rows
 from ..arguments import arguments_of, as_list, shape_of
 from ..diagnostics import independent_columns
 from ..equations import EquationsOfMotion
@@ -206,7 +206,8 @@ class HamelEmbedding(ConstrainedMethod):
         other._forget()
         other._named = as_list(q_dependent, 'q_dependent')
         other._dependent
-        other.__dict__['_report'] = self._report
+        for name in ('_report', '_point_columns'):
+            other.__dict__[name] = getattr(self, name)
         return other
 
     # -- the partition ---------------------------------------------------
@@ -220,11 +221,19 @@ class HamelEmbedding(ConstrainedMethod):
         named = self._named
         if named is None:
             named = list(system.q_dependent)
+            strange = [str(x) for x in system.u_dependent
+                       if x not in system.u]
             if len(named) < count:
                 named += [x for x, v in zip(system.q, system.u)
                           if v in system.u_dependent and x not in named]
         named = as_list(named, 'q_dependent')
         known = ', '.join(map(str, system.q))
+        if len(named) < count and self._named is None and strange:
+            raise MissingIngredientError(
+                f"`u_dependent` has {', '.join(strange)}, which is the "
+                "velocity of no coordinate, and the embedding eliminates "
+                f"velocities of coordinates. Move {count} of {known} from "
+                "`q_ind` to `q_dependent`.")
         if count and not named:
             raise MissingIngredientError(
                 f"The constraint rows of the model ({count}) need as many "
@@ -258,8 +267,7 @@ class HamelEmbedding(ConstrainedMethod):
     def _check_regular(self):
         """Raise unless the rows determine the dependent velocities."""
         self._check_independent(ONE_EACH)
-        works = independent_columns(
-            self._system, self._report.points, self._dependent)
+        works = independent_columns(self._point_columns, self._dependent)
         if set(works) == set(self._dependent):
             return
         works = tuple(self._system.q[i] for i in works)
@@ -391,7 +399,14 @@ class HamelEmbedding(ConstrainedMethod):
     @cached_property
     def equations_of_motion(self):
         """Hamel's equations as :class:`.EquationsOfMotion`, right or not."""
-        return reduced_equations(self, self._embedding, 'Psi', 'G', False)
+        return reduced_equations(self, self._embedding, 'Psi', 'G', False,
+                                 self._when_singular)
+
+    @property
+    def _when_singular(self):
+        names = ', '.join(map(str, self.q_dependent))
+        return ("Usually the rows do not determine the velocities of "
+                f"{names} there: embed with other dependent coordinates.")
 
     # -- what is right ---------------------------------------------------
 
@@ -426,7 +441,8 @@ class HamelEmbedding(ConstrainedMethod):
         generalized constraint forces of its independent speeds are zero;
         those of all coordinates are :attr:`constraint_forces`.
         """
-        return reduced_equations(self, self._embedding, 'Psi_true', 'H')
+        return reduced_equations(self, self._embedding, 'Psi_true', 'H',
+                                 when_singular=self._when_singular)
 
     def _solve(self):
         """Both accelerations, and the reactions of the right one."""
@@ -550,16 +566,34 @@ class HamelEmbedding(ConstrainedMethod):
         """
         if not self._dependent:
             return True
-        if 'omega' not in self._embedding.outputs:
-            return False
-        answers = [self._vanishing(name, ()).holds
-                   for name in ('omega', 'eta')]
+        names = ('omega', 'eta') if (
+            'omega' in self._embedding.outputs) else ('Gamma',)
+        answers = [self._vanishing(name).holds for name in names]
         return False if False in answers else (
             None if None in answers else True)
 
-    def _vanishing(self, name, scale):
-        return vanishing(self._system, self._embedding, name, scale,
-                         self._sample, self._report.points)
+    def _vanishing(self, name):
+        return vanishing(self._system, self._on_motion, name, self._sample,
+                         self._report.points)
+
+    @cached_property
+    def _on_motion(self):
+        """The embedding, with the accelerations of the right motion in it.
+
+        They occur only where rows are nonlinear in the velocities.
+        """
+        moving = [x.diff(self._system.t) for x in self.u]
+        graph = self._embedding
+        if not set(moving) & set(graph.inputs):
+            return graph
+        g, out = graph.load()
+        _, solved = self.closed_form.load(g, ('true_acceleration',))
+        known = {g.input(x, dynamic=True): value for x, (value,) in zip(
+            moving, solved['true_acceleration'])}
+        g.avoid(known)
+        return Graph.freeze(g, {
+            name: ([substitute(g, row, known) for row in rows],
+                   graph.outputs[name][1]) for name, rows in out.items()})
 
     @cached_property
     def validity(self):
@@ -568,12 +602,11 @@ class HamelEmbedding(ConstrainedMethod):
         names = tuple(self.q_dependent)
         if not self._dependent:
             return Validity(names, True)
-        scale = 'neglected', 'bent', 'G', 'H'
-        whole = self._vanishing('E', scale)
+        whole = self._vanishing('E')
         faults = tuple(
             fault for fault, part in (
                 ('curvature', 'bent'), ('neglected row', 'neglected'))
-            if self._vanishing(part, scale).holds is False)
+            if self._vanishing(part).holds is False)
         values = whole.values and tuple(float(x) for x, in whole.values)
         return Validity(names, whole.holds, faults, values, whole.state)
 
@@ -656,9 +689,13 @@ class HamelEmbedding(ConstrainedMethod):
         with mp.workdps(DIGITS):
             for values in self._report.points:
                 found = values_at(self._system, self._embedding, values,
-                                  ('B', 'bent'))
+                                  ('B', 'bent', 'Gamma', 'p1'))
+                sizes = [max(map(norm, found['B']))]*r + [sum(
+                    norm(row)*abs(p) for row, (p,) in zip(
+                        found['Gamma'], found['p1']))]
                 _, extended = orthonormal_rows(
-                    found['B'] + [[x for x, in found['bent']]], INDEPENDENT)
+                    found['B'] + [[x for x, in found['bent']]], INDEPENDENT,
+                    sizes)
                 kept = [k for k, _ in extended]
                 if r in kept:
                     return None

@@ -147,9 +147,11 @@ class LagrangianMethod(ConstrainedMethod):
                 f"`xi` has {len(xi)} entries for {n} coordinates. Give one "
                 "displacement for each coordinate.")
         g, out = self._varied.load()
-        shift = [read(g, sympify(x)) for x in xi]
         q, u = ([g.input(x, dynamic=True) for x in xs]
                 for xs in (self._system.q, self._system.u))
+        for x, rate in zip(self._system.q, u):
+            g.bound[x.diff(self._system.t)] = rate
+        shift = [read(g, sympify(x)) for x in xi]
         if any(g.depends_on(x, *u) for x in shift if x):
             raise ValueError(
                 "`xi` contains a velocity. Give displacements that depend on "

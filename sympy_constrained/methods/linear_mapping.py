@@ -4,12 +4,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from mpmath import mp
-from sympy import Matrix
-from sympy.matrices import MatrixBase
+from sympy import Equality, Matrix
 from sympy.physics.mechanics import KanesMethod
 
 from ..admissible import DIGITS, norm, orthonormal_rows
-from ..arguments import as_list, as_residuals
+from ..arguments import as_list, as_residuals, shape_of
 from ..builders import build_system
 from ..errors import ConstraintError
 from ..geometry import MappedSpace
@@ -112,7 +111,7 @@ class LinearMappingMethod(ConstrainedMethod):
         speeds; or one for every speed, those of the constraints last.
     inverse_mapping : Matrix, optional
         ``N``, shape (o, p), or ``(N | b_A)``, shape (o, o), instead.
-    q_dep : iterable, optional
+    q_dependent : iterable, optional
         In Lagrange's shape without mapping, the coordinates whose velocities
         are eliminated; the other velocities are the quasi-velocities. By
         default they are chosen where the constraints hold.
@@ -152,20 +151,23 @@ class LinearMappingMethod(ConstrainedMethod):
     drops_repetitions = True
 
     def __init__(self, *args, us=None, mapping=None, inverse_mapping=None,
-                 q_dep=None, completion='given', sample=None, **kwargs):
+                 completion='given', sample=None, **kwargs):
+        q_dependent = None
+        if shape_of(args, kwargs) == 'lagrange':
+            q_dependent = kwargs.pop('q_dependent', None)
         if completion not in ('given', 'orthogonal'):
             raise ValueError(
                 f"`completion` is {completion!r}. Choose 'given' or "
                 "'orthogonal'.")
         given = [name for name, x in (
             ('mapping', mapping), ('inverse_mapping', inverse_mapping),
-            ('q_dep', q_dep)) if x is not None]
+            ('q_dependent', q_dependent)) if x is not None]
         if len(given) > 1:
             raise ConstraintError(
                 f"Both `{given[0]}` and `{given[1]}` were given. Each "
                 "defines the quasi-velocities; give one of them.")
         self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
-        self._q_dep, self._completion = q_dep, completion
+        self._named, self._completion = q_dependent, completion
         self._sample = sample
         super().__init__(*args, **kwargs)
         self._check_velocity_level('maps')
@@ -192,7 +194,7 @@ class LinearMappingMethod(ConstrainedMethod):
         p, o = self._count, len(self._system.u)
         orthogonal = self._completion == 'orthogonal'
         if self._mapping is not None:
-            rows = tuple(as_residuals(self._mapping, 'mapping'))
+            rows = self._mapping_rows()
             if len(rows) not in (p, o):
                 raise ConstraintError(
                     f"`mapping` has {len(rows)} rows. Give {p} for the free "
@@ -200,8 +202,12 @@ class LinearMappingMethod(ConstrainedMethod):
                     f"{o - p} constraints last.")
             return FreeRows('rows', rows, orthogonal)
         if self._inverse is not None:
-            matrix = self._inverse if isinstance(
-                self._inverse, MatrixBase) else Matrix(self._inverse)
+            try:
+                matrix = Matrix(self._inverse)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"`inverse_mapping` is {self._inverse!r}. Give a matrix "
+                    "or a list of its rows.") from None
             if matrix.shape not in ((o, p), (o, o)):
                 raise ConstraintError(
                     f"`inverse_mapping` has shape {matrix.shape}. Give "
@@ -211,18 +217,47 @@ class LinearMappingMethod(ConstrainedMethod):
                 tuple(matrix[i, :]) for i in range(o)), orthogonal)
         return FreeRows('partition', self._dependent, orthogonal)
 
+    def _mapping_rows(self):
+        """The expressions of ``mapping``; ``Eq(u, ...)`` is accepted."""
+        rows, us = [], list(self._speeds)
+        for k, row in enumerate(as_list(self._mapping, 'mapping')):
+            if isinstance(row, Equality):
+                for side, other in (row.args, row.args[::-1]):
+                    if k < len(us) and side == us[k]:
+                        row = other
+                        break
+            rows.append(row)
+        rows = as_residuals(rows, 'mapping')
+        for k, row in enumerate(rows):
+            found = [x for x in us if x not in self._system.u and row.has(x)]
+            if found:
+                raise ConstraintError(
+                    f"Row {k} of `mapping` contains the quasi-velocity "
+                    f"{found[0]}. Give what the quasi-velocity is equal to, "
+                    "an expression of the velocities, and no residual.")
+        return tuple(rows)
+
     @property
     def _dependent(self):
         """Positions of the speeds that a partition eliminates."""
         system, count = self._system, self._system.counts[2]
-        if self._q_dep is not None:
-            named = as_list(self._q_dep, 'q_dep')
-            wrong = [str(x) for x in named if x not in system.q]
-            if self._shape == 'kane' or wrong or len(named) != count:
+        if self._named is not None:
+            named = as_list(self._named, 'q_dependent')
+            known = {*named} & {*system.q}
+            if not len(named) == len(known) == count:
                 raise ConstraintError(
-                    f"`q_dep` is {named}. In Lagrange's shape it names one "
-                    f"coordinate for each of the {count} constraint rows; "
-                    "in Kane's shape name `u_dependent` instead.")
+                    f"`q_dependent` is {named}. It names a different "
+                    f"coordinate for each of the {count} constraint rows, of "
+                    f"{', '.join(map(str, system.q))}.")
+            pattern = system.graph.pattern('velocity_jacobian')
+            idle = [str(x) for x in named if not any(
+                row[system.q.index(x)] for row in pattern)]
+            if idle:
+                raise ConstraintError(
+                    f"No constraint contains the velocity of "
+                    f"{', '.join(idle)}, so it cannot be eliminated. Name "
+                    "coordinates that the constraints relate to others in "
+                    "`q_dependent`.")
             return tuple(map(system.q.index, named))
         if len(system.u_dependent) == count:
             return tuple(map(system.u.index, system.u_dependent))
@@ -255,12 +290,14 @@ class LinearMappingMethod(ConstrainedMethod):
     def _check_regular(self, graph):
         """Raise unless rows are independent where the constraints hold."""
         system = self._system
-        points = self._report.points
         with mp.workdps(DIGITS):
-            for values in points:
-                rows = values_at(system, graph, values, ('a',))['a']
-                basis, _ = orthonormal_rows(rows, INDEPENDENT)
-                if len(basis) == len(rows) and all(map(norm, rows)):
+            for values in self._report.points:
+                rows, beside = (values_at(system, graph, start, ('a',))['a']
+                                for start in (values, {}))
+                basis, _ = orthonormal_rows(rows, INDEPENDENT, [
+                    max(abs(norm(x)), abs(norm(y)))
+                    for x, y in zip(rows, beside)])
+                if len(basis) == len(rows):
                     return
         raise ConstraintError(
             "Where the constraints hold, the rows of the mapping depend on "
@@ -331,6 +368,10 @@ class LinearMappingMethod(ConstrainedMethod):
         return self._linear_residual(self._mapped, 'mass', 'forcing')
 
     @property
+    def _qdep(self):
+        return super()._qdep if self._named is None else column(self._named)
+
+    @property
     def _udep(self):
         return column(())
 
@@ -340,7 +381,11 @@ class LinearMappingMethod(ConstrainedMethod):
 
         The states are ``q`` and the free quasi-velocities.
         """
-        return reduced_equations(self, self._mapped, 'mass', 'forcing')
+        return reduced_equations(
+            self, self._mapped, 'mass', 'forcing', when_singular=(
+                "Usually the quasi-velocities do not determine the "
+                "velocities there: give others by `mapping`, or eliminate "
+                "other velocities with `q_dependent`."))
 
     def _solve(self):
         g, out = self._mapped.load(None, ('mass', 'forcing', 'X', 'y', 'A'))
@@ -434,7 +479,7 @@ class LinearMappingMethod(ConstrainedMethod):
         no torsion, in space or in time.
         """
         return vanishing(self._system, self.space.questions, 'torsion',
-                         states=ANYWHERE).holds
+                         states=ANYWHERE, relations=()).holds
 
     @property
     def is_riemannian(self):
@@ -458,7 +503,7 @@ class LinearMappingMethod(ConstrainedMethod):
     def is_block_diagonal(self):
         """Whether the metric is, (17); None if undecided."""
         return vanishing(self._system, self.space.questions, 'mixed',
-                         states=ANYWHERE).holds
+                         states=ANYWHERE, relations=()).holds
 
     @cached_property
     def quasi_coordinates(self):

@@ -156,7 +156,13 @@ def free_rows(g, free, w, A, p):
         if len(refs) == o:
             check_span(g, a[p:], A)
         return a[:p], a0[:p]
-    matrix = [[read(g, e) for e in row] for row in free.value]
+    matrix = [without(g, [read(g, e) for e in row], w)
+              for row in free.value]
+    bad = [k for k, row in enumerate(matrix) if None in row]
+    if bad:
+        raise ConstraintError(
+            f"Row {bad[0]} of `inverse_mapping` contains a velocity. Its "
+            "entries depend on coordinates and time only.")
     N = [row[:p] for row in matrix]
     for row in A:
         for column in columns(N, p):

@@ -10,7 +10,8 @@ __all__ = ['reduced_equations', 'accelerations', 'no_mass',
            'null_space_solve', 'elimination']
 
 
-def reduced_equations(method, graph, matrix, right, multipliers=True):
+def reduced_equations(method, graph, matrix, right, multipliers=True,
+                      when_singular=''):
     """Return ``matrix*u' = right`` as equations of motion.
 
     Parameters
@@ -26,6 +27,8 @@ def reduced_equations(method, graph, matrix, right, multipliers=True):
     matrix, right : str
     multipliers : bool
         Whether the multipliers are among the unknowns.
+    when_singular : str
+        See :class:`.EquationsOfMotion`.
 
     """
     system, states = method.system, tuple(method.u)
@@ -53,7 +56,7 @@ def reduced_equations(method, graph, matrix, right, multipliers=True):
             'energy': (out['energy'], 1), 'power': (power, 1)}),
         system.q, states, system.q + states,
         tuple(x.diff(system.t) for x in states) + lam, lam,
-        system.constraint_names)
+        system.constraint_names, when_singular=when_singular)
 
 
 def accelerations(g, matrix, right):
@@ -145,6 +148,8 @@ def elimination(g, M, F, regular, action=None):
     function ``(Q, b) -> (u', lam)``, or None if a pivot vanishes
 
     """
+    if not regular and not F:
+        return None
     if not regular:
         columns = list(zip(*F))
         gram = [[g.dot(x, y) for y in columns] for x in columns]

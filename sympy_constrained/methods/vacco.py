@@ -18,6 +18,8 @@ from .routh import RouthMethod
 
 __all__ = ['VaccoMethod']
 
+NO_EQUATION = 'multipliers of dependent rows have no equations of their own'
+
 
 @KanesMethod.register
 class VaccoMethod(LagrangianMethod):
@@ -141,8 +143,7 @@ class VaccoMethod(LagrangianMethod):
 
     @cached_property
     def _varied(self):
-        self._check_independent(
-            'multipliers of dependent rows have no equations of their own')
+        self._check_independent(NO_EQUATION)
         return super()._varied
 
     @cached_property
@@ -306,8 +307,8 @@ class VaccoMethod(LagrangianMethod):
         """
         if not self._system.counts[2]:
             return True
-        return vanishing(self._system, self.coincidence, 'S', (),
-                         self._sample, self._report.points).holds
+        return vanishing(self._system, self.coincidence, 'S', self._sample,
+                         self._report.points).holds
 
     # -- Pontryagin's form -----------------------------------------------
 
@@ -339,7 +340,8 @@ class VaccoMethod(LagrangianMethod):
 
         """
         system = self.system
-        n, _, m = system.counts
+        n = len(system.q)
+        self._check_independent(NO_EQUATION)
         g, out = system.graph.load(None, (
             'lagrangian', 'applied', 'velocity', 'A'))
         q, u = ([g.input(x, dynamic=True) for x in xs]

@@ -121,7 +121,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     """
     compiled = compile_equations(model, constants, inputs)
     compiled.parameters()
-    span = _span(t_span)
+    span = time_span(t_span)
     times = _output_times(t_eval, span)
     project_steps = _check_stabilization(compiled, stabilization, method)
     x = compiled.names.vector(start, 'start')
@@ -150,7 +150,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     return trajectory
 
 
-def _span(t_span):
+def time_span(t_span):
+    """Start and end of an interval, checked."""
     try:
         ends = [0., t_span] if np.ndim(t_span) == 0 else list(t_span)
         start, end = map(number, ends)

@@ -7,12 +7,12 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
-from ..errors import ConstrainedDynamicsError, SimulationError
+from ..errors import (
+    ConstrainedDynamicsError, ConstraintError, SimulationError)
 from .compiled import compile_equations
-from .initial import check_consistent
-from .names import number
-from .projection import size_of
-from .simulate import simulate
+from .initial import TOLERANCE
+from .projection import distances, size_of
+from .simulate import simulate, time_span
 
 __all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 
@@ -37,7 +37,7 @@ class Matching:
     mu0 : ndarray, shape (m,)
         The multipliers at the start, those of least norm if not unique.
     free : int
-        How many of them are free.
+        Number of free parameters of all such multipliers.
 
     """
 
@@ -58,7 +58,8 @@ class Matching:
         if self.free == len(self.mu0):
             return ('this motion of Routh is vakonomic for all initial '
                     'multipliers')
-        more = f', of which {self.free} are free' if self.free else ''
+        more = (f', one of a family with {self.free} free parameter'
+                f'{"s" if self.free > 1 else ""}' if self.free else '')
         return (f'this motion of Routh is vakonomic for the initial '
                 f'multipliers ({values}){more}')
 
@@ -118,51 +119,92 @@ def matching_multipliers(method, start, t_span, *, constants=None,
     Matching
 
     """
+    check_vakonomic(method)
+    if samples < 2 or samples != int(samples):
+        raise ValueError(
+            f"`samples` is {samples!r}; it must be a whole number from 2.")
     compiled = compile_equations(method.routh(), constants, inputs)
-    graph = method.coincidence
-    gamma, jacobian = (compiled.output(graph, name)
-                       for name in ('Gamma', 'A'))
-    reaction = compiled.output(graph, 'multipliers')
     x0 = compiled.names.vector(start, 'start')
-    span = (0., number(t_span)) if np.ndim(t_span) == 0 else tuple(
-        map(number, t_span))
-    check_consistent(compiled, span[0], x0)
-    size, m = len(x0), graph.outputs['A'][0]
-
-    def rates(t, y):
-        x, flow = y[:size], y[size:].reshape(m, m + 1)
-        A, lam = jacobian(t, x), np.ravel(reaction(t, x))
-        change = -np.linalg.lstsq(A.T, gamma(t, x)@flow, rcond=None)[0]
-        change[:, m] -= lam
-        return np.concatenate([compiled.rhs(t, x), change.ravel()])
-
-    begin = np.concatenate([x0, np.eye(m, m + 1).ravel()])
-    found = solve_ivp(rates, span, begin, 'DOP853', rtol=rtol,
-                      atol=rtol/100, t_eval=np.linspace(*span, samples))
+    span = time_span(t_span)
+    far = distances(compiled, span[0], x0)
+    if not far.is_within(TOLERANCE):
+        bad = [f'{name} by {abs(x):.1e}' for name, x, distance in zip(
+            compiled.residual_names, far.residuals, far.distances)
+            if distance > TOLERANCE*size_of(x0)]
+        raise ConstraintError(
+            f"The start violates {', '.join(bad)}. Correct it, for example "
+            "with `consistent_state(method.routh(), start)`.",
+            residuals=far.residuals)
+    rates = Rates(compiled, method.coincidence, span[0], x0)
+    size, m = len(x0), rates.count
+    found = solve_ivp(
+        rates, span, np.concatenate([x0, np.eye(m, m + 1).ravel()]),
+        'DOP853', rtol=rtol, atol=rtol/100,
+        t_eval=np.linspace(*span, int(samples)))
     if not found.success:
         raise SimulationError(
             f"Routh's motion could not be integrated: {found.message} "
             "Choose a shorter interval, or look at `simulate` of "
             "`method.routh()`.")
-    rows = []
+    conditions, fastest = [], 0.
     for t, y in zip(found.t, found.y.T):
-        x, flow = y[:size], y[size:].reshape(m, m + 1)
-        A = jacobian(t, x)
+        A, gamma = rates.rows(t, y[:size])
         free = np.linalg.svd(A)[2][np.linalg.matrix_rank(A):]
-        rows.append(free@gamma(t, x)@flow)
-    conditions = np.concatenate(rows)
+        fastest = max(fastest, np.abs(gamma).max(initial=0))
+        conditions.append(free@gamma@y[size:].reshape(m, m + 1))
+    conditions = np.concatenate(conditions)/(fastest or 1.)
+    flows = np.abs(found.y[size:].reshape(m, m + 1, -1))
+    small = FREE*np.sqrt(max(len(conditions), 1))*flows[:, :m].max(initial=1)
     left, right = conditions[:, :m], -conditions[:, m]
-    sigma = np.linalg.svd(left, compute_uv=False)
-    scale = max(1., np.abs(found.y[size:]).max())*np.sqrt(len(left))
-    rank = int(np.sum(sigma > FREE*scale))
-    mu0 = np.zeros(m)
-    if rank:
-        u, s, vh = np.linalg.svd(left, full_matrices=False)
-        mu0 = vh[:rank].T@((u[:, :rank].T@right)/s[:rank])
-    total = np.linalg.norm(right)
-    rest = np.linalg.norm(left@mu0 - right)
-    small = FREE*scale
-    return Matching(float(rest/max(total, small)), mu0, m - rank)
+    u, sigma, vh = np.linalg.svd(left, full_matrices=False)
+    rank = int(np.sum(sigma > small))
+    mu0 = vh[:rank].T@((u[:, :rank].T@right)/sigma[:rank])
+    rest, total = np.linalg.norm(left@mu0 - right), np.linalg.norm(right)
+    floor = max(total, small*flows[:, m].max(initial=0))
+    return Matching(float(rest/floor) if floor else 0., mu0/rates.sizes,
+                    m - rank)
+
+
+class Rates:
+    """Rates of Routh's motion and of the multipliers along it.
+
+    Multipliers times the norms of their rows are momenta, whatever the rows
+    and units are. They are integrated, and :meth:`rows` are divided by these
+    ``sizes``.
+    """
+
+    def __init__(self, compiled, graph, t, x):
+        self.compiled = compiled
+        self.A, self.gamma, self.reaction = (
+            compiled.output(graph, name)
+            for name in ('A', 'Gamma', 'multipliers'))
+        self.count = graph.outputs['A'][0]
+        norms = np.linalg.norm(self.A(t, x), axis=1)
+        self.sizes = np.where(norms > 0, norms, 1.)
+
+    def rows(self, t, x):
+        """``A`` and ``Gamma`` for multipliers that are momenta."""
+        return self.A(t, x)/self.sizes[:, None], self.gamma(t, x)/self.sizes
+
+    def __call__(self, t, y):
+        m, size = self.count, len(y) - self.count*(self.count + 1)
+        x, flow = y[:size], y[size:].reshape(m, m + 1)
+        A, gamma = self.rows(t, x)
+        change = -np.linalg.lstsq(A.T, gamma@flow, rcond=None)[0]
+        change[:, m] -= self.sizes*np.ravel(self.reaction(t, x))
+        return np.concatenate([self.compiled.rhs(t, x), change.ravel()])
+
+
+def check_vakonomic(method):
+    """Raise unless a method has multipliers that are states."""
+    if not hasattr(method, 'coincidence'):
+        raise TypeError(
+            f"`method` is {type(method).__name__}. Give a VaccoMethod, which "
+            "has multipliers as states; its `routh()` is made from it.")
+    if not method.system.counts[2]:
+        raise ConstraintError(
+            "The model has no constraints, so there are no multipliers to "
+            "find, and vakonomic motion is that of Lagrange.")
 
 
 def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
@@ -232,10 +274,10 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
     q_names = type(names)(compiled.equations.q, 'coordinate')
     first = q_names.vector(q_start, 'q_start')
     last = q_names.vector(q_end, 'q_end')
-    rest = type(names)(compiled.states[n:], 'velocity or multiplier')
+    rest = type(names)(compiled.states[n:], 'unknown',
+                       compiled.equations.when_incomplete)
     unknown = rest.vector(guess, 'guess')
-    span = (0., number(t_span)) if np.ndim(t_span) == 0 else tuple(
-        map(number, t_span))
+    span = time_span(t_span)
     mh = compiled.equations.graph.outputs['holonomic'][0]
     solver = compiled.linear_solver(
         span[0], np.concatenate([first, unknown]))

@@ -1,0 +1,2145 @@
+"""The linear mapping method: the cases 1 to 17 of the theory page, its
+sections 2, 5, 6 and 7, and what the class refuses.
+
+The printed numbers are of motions integrated with rtol 1e-11.  Everything
+else is compared at random states that satisfy the constraints, at 50 digits,
+with the closed form and with what plain SymPy differentiation gives.
+
+Indices of arrays are written as on paper, ``'1_33'`` for an upper 1; they
+count from 1, and 0 is time.
+"""
+import signal
+from contextlib import contextmanager
+from functools import cache, cached_property
+from itertools import product
+
+import numpy as np
+import pytest
+from mpmath import mp
+from scipy.integrate import solve_ivp
+from sympy import (
+    Eq, Integral, Matrix, MatrixBase, Rational, acos, atan, atan2, cos, cot,
+    diag, exp, eye, lambdify, sin, sqrt, symbols, sympify, tan, zeros)
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    RigidBody, System, dynamicsymbols, inertia)
+
+from kkt import WORK, Reference, at, close, norm, number, rank, t
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
+from sympy_constrained.numeric import compile_equations, simulate
+
+SEEDS = (1, 2, 3)
+seeds = pytest.mark.parametrize('seed', SEEDS)
+m, g, al, R, w, l, a, I, J, m1, m2, I1, I2, I3 = symbols(
+    'm g alpha R w l a I J m1 m2 I1 I2 I3', positive=True)
+x, y, z, X, Y, theta, phi, psi3 = dynamicsymbols('x y z X Y theta phi psi3')
+x1, x2, x3, xa, ya, xb, yb = dynamicsymbols('x1:4 x_a y_a x_b y_b')
+u, u1, u2, u3 = dynamicsymbols('u u1:4')
+# prescribed functions of time
+Om, psi, s, rod, radius = dynamicsymbols('Omega psi s ell rho')
+
+
+def dot(e, order=1):
+    return e.diff(t, order)
+
+
+r = sqrt(x1**2 + x2**2)
+SOME = {m: Rational(6, 5), g: Rational(981, 100), al: Rational(2, 5),
+        R: Rational(9, 10), w: Rational(7, 5), l: Rational(13, 10),
+        a: Rational(9, 20), I: Rational(7, 10), J: Rational(8, 5),
+        m1: Rational(3, 4), m2: Rational(5, 3), I1: Rational(1, 2),
+        I2: Rational(4, 5), I3: Rational(6, 5)}
+for k, f in enumerate((Om, psi, s, rod, radius)):
+    SOME.update({f: Rational(3 + k, 4), dot(f): Rational(2*k - 5, 7),
+                 dot(f, 2): Rational(4 - k, 9)})
+
+
+# Cases
+
+class Case:
+    """A model, the class, and everything it needs to be checked."""
+
+    def __init__(self, L, q, us, mapping=None, hol=(), vel=(), Q=None,
+                 ud=None, lam=None, guess=None, given=None, **options):
+        self.L, self.q, self.us = sympify(L), list(q), list(us)
+        self.v = Matrix([dot(f) for f in q])
+        self.hol, self.vel = list(hol), list(vel)
+        self.Q = list(Q) if Q is not None else [0]*len(self.q)
+        self.ud, self.lam, self.guess = ud, lam, guess
+        self.mapping = None if mapping is None else Matrix(
+            len(mapping), 1, list(mapping))
+        self.model = {'Lagrangian': self.L, 'qs': self.q}
+        self.model.update({key: value for key, value in {
+            'hol_coneqs': self.hol, 'nonhol_coneqs': self.vel,
+            'generalized_forces': Q and self.Q}.items() if value})
+        self.options = {'us': self.us, **options}
+        if given is not None:
+            self.options['inverse_mapping'] = given
+        else:
+            self.options['mapping'] = list(mapping)
+        self.plain = Reference.lagrange(
+            self.L, self.q, self.hol, self.vel, Q=self.Q)
+        self.integrable = self.holonomic = self.block_diagonal = None
+
+    def make(self, **options):
+        kept = {**self.options, **options}
+        if {'mapping', 'inverse_mapping', 'q_dependent'} & set(options):
+            kept = {key: value for key, value in kept.items()
+                    if key == 'us' or key in options}
+        return LinearMappingMethod(**self.model, **kept)
+
+    @cached_property
+    def method(self):
+        return self.make()
+
+    @cached_property
+    def uk(self):
+        return UdwadiaKalabaMethod(**self.model)
+
+    @cached_property
+    def rows(self):
+        """Free rows and constraint rows, as they were given, in q'."""
+        if self.mapping is None:
+            free = self.method.a[:self.p, :]*self.v
+        else:
+            free = self.mapping[:self.p, :]
+        return free.col_join(self.plain.velocity)
+
+    @property
+    def p(self):
+        return len(self.us)
+
+    @cached_property
+    def a(self):
+        return self.rows.jacobian(self.v)
+
+    @cached_property
+    def a0(self):
+        return self.rows.xreplace(dict.fromkeys(self.v, sympify(0)))
+
+    @cached_property
+    def M(self):
+        return self.plain.M
+
+    def state(self, seed):
+        """A random state on the constraints, with its quasi-velocities."""
+        now = {t: Rational(3, 10) + Rational(seed, 4)}
+        values = self.plain.admissible({**SOME, **now}, seed, self.guess)
+        free = at(self.rows[:self.p, :], values)
+        return {**values, **dict(zip(self.us, free))}
+
+    def moving(self, values):
+        """``values`` with the rates of the quasi-velocities."""
+        return {**values, **dict(zip(map(dot, self.us), at(
+            self.method.acceleration, values)))}
+
+
+CASES = {}
+
+
+def case(integrable, holonomic, block_diagonal):
+    """Register a case, with the verdicts that section 7 asks for."""
+    def decorate(function):
+        @cache
+        def made():
+            found = function()
+            found.integrable, found.holonomic = integrable, holonomic
+            found.block_diagonal = block_diagonal
+            return found
+        CASES[function.__name__] = made
+        return made
+    return decorate
+
+
+def each(*without):
+    return pytest.mark.parametrize(
+        'name', [name for name in CASES if name not in without])
+
+
+# Comparison
+
+def index(key, first):
+    upper, lower = key.split('_')
+    return tuple(int(c) - first for c in upper + lower)
+
+
+def assert_array(found, listed, values, first=1):
+    """What is listed, and zero elsewhere."""
+    wanted = dict.fromkeys(product(*map(range, found.shape)), 0)
+    for key, e in listed.items():
+        assert index(key, first) in wanted
+        wanted[index(key, first)] = sympify(e)
+    assert close(at(column(found), values),
+                 at(Matrix(list(wanted.values())), values), scale=1)
+
+
+def column(array):
+    """All entries of an array or a matrix."""
+    entries = list(array if isinstance(array, MatrixBase) else
+                   array.reshape(len(array)))
+    return Matrix(len(entries), 1, entries)
+
+
+def torsion(listed):
+    """Both orders of the listed pairs."""
+    return {**listed, **{f'{key[0]}_{key[3]}{key[2]}': -e
+                         for key, e in listed.items()}}
+
+
+def same(found, wanted, values):
+    """Two matrices or scalars at a state."""
+    found, wanted = at(found, values), at(wanted, values)
+    if not found.rows*found.cols:
+        return (found.rows, found.cols) == (wanted.rows, wanted.cols)
+    return close(found, wanted, scale=1)
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(WORK):
+        yield
+
+
+def simulated(method, T, start, constants=None, t_eval=2, **options):
+    return simulate(method, T, start, constants=constants, t_eval=t_eval,
+                    rtol=1e-11, atol=1e-12, **options)
+
+
+def printed(found, wanted):
+    """A number against one with ten decimals."""
+    assert found == pytest.approx(wanted, rel=1e-10, abs=1e-9)
+
+
+def follows(found, wanted):
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def function_of(motion, method, expression, constants, **options):
+    """The history of an expression along a motion."""
+    compiled = compile_equations(method, constants, **options)
+    found = compiled.expression(expression)
+    return np.array([found(time, state) for time, state in zip(
+        motion.t, motion.x)]).squeeze()
+
+
+# Case 1: a rotating inclined plane
+
+def free_particle(names):
+    return sum(dot(f)**2 for f in names)/2
+
+
+TILT = symbols('theta_0')
+SOME[TILT] = Rational(2, 5)
+PLANE_FORCE = [g*sin(TILT), 0, -g*cos(TILT)]
+PLANE_ROWS = [dot(r), dot(x3)]
+ON_PLANE = {x1: Rational(9, 10), x2: Rational(4, 5)}
+
+
+def plane(**options):
+    ud = Matrix([r + g*sin(TILT)*cos(t), -g*cos(TILT)])
+    lam = Matrix([2*r*u1 + g*sin(TILT)*sin(t)*r])
+    return Case(free_particle((x1, x2, x3)), (x1, x2, x3), (u1, u2),
+                hol=[atan(x2/x1) - t], Q=PLANE_FORCE, ud=ud, lam=lam,
+                guess=ON_PLANE, **options)
+
+
+@case(True, True, True)
+def inclined_plane():
+    return plane(mapping=PLANE_ROWS)
+
+
+@case(False, True, True)
+def inclined_plane_rotated():
+    """The first two columns turned by an angle chi(x)."""
+    chi = x1*x3 + x2
+    b1, b2 = Matrix([x1, x2, 0])/r, Matrix([0, 0, 1])
+    N = Matrix.hstack(cos(chi)*b1 + sin(chi)*b2, cos(chi)*b2 - sin(chi)*b1)
+    found = plane(given=N)
+    found.ud = None
+    return turned_multiplier(found, chi)
+
+
+def turned_multiplier(found, chi):
+    speed = cos(chi)*u1 - sin(chi)*u2           # of the radius
+    found.lam = found.lam.xreplace({u1: speed})
+    return found
+
+
+@seeds
+def test_1_inclined_plane(seed):
+    found = inclined_plane()
+    values, method = found.state(seed), found.method
+    assert same(method.metric, diag(1, 1, r**2), values)
+    gamma = {'1_33': -r, '3_13': 1/r, '3_31': 1/r}
+    assert_array(method.connection, gamma, values)
+    assert_array(method.torsion_ext, {}, values, 0)
+    assert_array(method.curvature, {}, values)
+    assert same(method.constraint_power, found.lam, values)
+    assert same(method.constraint_forces,
+                found.lam[0]*Matrix([-x2, x1, 0])/r**2, values)
+
+
+def of_rheonomic_frame(gamma):
+    """Symbols with time where ``b_0 = d/dt + b_3`` and ``d/dt b = 0``."""
+    return {
+        f'{key[0]}_{i}{j}': e for key, e in gamma.items()
+        for i in {key[2], key[2].replace('3', '0')}
+        for j in {key[3], key[3].replace('3', '0')}}
+
+
+@seeds
+@pytest.mark.parametrize('name, gamma', [
+    ('inclined_plane', {'1_33': -r, '3_13': 1/r, '3_31': 1/r}),
+    ('cylinder', {'1_13': 1/r, '1_31': 1/r, '3_11': -r}),
+    ('cylinder_orthonormal', {'1_31': 1/r, '3_11': -1/r})])
+def test_slots_of_time(name, gamma, seed):
+    """In convention H the drift is -b_3 in cases 1 to 3."""
+    found = CASES[name]()
+    values = found.state(seed)
+    assert same(found.method.b0, found.method.b[:, 2], values)
+    assert_array(found.method.connection_ext, of_rheonomic_frame(gamma),
+                 values, 0)
+
+
+@seeds
+def test_1_rotated_columns_have_torsion_and_the_same_multiplier(seed):
+    found, plain = inclined_plane_rotated(), inclined_plane()
+    values = found.state(seed)
+    assert norm(at(column(found.method.torsion), values)) > 1e-3
+    values.update(zip(plain.us, at(plain.rows[:2, :], values)))
+    there = at(plain.method.multipliers, values)
+    values.update(zip(found.us, at(found.rows[:2, :], values)))
+    assert close(at(found.method.multipliers, values), there)
+
+
+G, SLOPE, C1, C2 = 9.81, 0.4, 0.7, 0.9
+PLANE_VALUES = {g: G, TILT: SLOPE}
+
+
+def on_plane(time):
+    """q1, its rate and the multiplier of atan(x2/x1) - t."""
+    bias = G/2*np.sin(SLOPE)
+    q1 = C1*np.exp(-time) + C2*np.exp(time) - bias*np.cos(time)
+    speed = -C1*np.exp(-time) + C2*np.exp(time) + bias*np.sin(time)
+    return q1, speed, 2*q1*speed + 2*bias*np.sin(time)*q1
+
+
+def check_plane(motion, lam):
+    time = motion.t
+    q1, speed, wanted = on_plane(time)
+    follows(motion[x1], q1*np.cos(time))
+    follows(motion[x2], q1*np.sin(time))
+    follows(motion[u1], speed)
+    follows(lam, wanted)
+    along = motion[x1]*np.cos(time) + motion[x2]*np.sin(time)
+    printed(along[-1], 20.0028158458)
+    printed(motion[u1][-1], 18.3116851827)
+    printed(lam[-1], 743.3541670974)
+
+
+def test_1_digits():
+    """From t = 1 on, since q1 = 0 before; atan2 beyond a right angle."""
+    method = LinearMappingMethod(
+        free_particle((x1, x2, x3)), (x1, x2, x3), us=(u1, u2),
+        mapping=PLANE_ROWS, hol_coneqs=[atan2(x2, x1) - t],
+        generalized_forces=PLANE_FORCE)
+    q1, speed, _ = on_plane(1)
+    start = {x1: q1*np.cos(1), x2: q1*np.sin(1), x3: 0.5, u1: speed,
+             u2: -0.3}
+    motion = simulated(method, (1, 3), start, PLANE_VALUES, t_eval=21)
+    check_plane(motion, motion['lam1'])
+    follows(function_of(motion, method, method.constraint_power,
+                        PLANE_VALUES), motion['lam1'])
+    time = motion.t - 1
+    follows(motion[x3], 0.5 - 0.3*time - G*np.cos(SLOPE)*time**2/2)
+
+
+def test_1_digits_from_regular_rows():
+    """From t = 0, through q1 = 0; this row is q1 times the other."""
+    method = LinearMappingMethod(
+        free_particle((x1, x2, x3)), (x1, x2, x3), us=(u1, u2),
+        mapping=[dot(x1*cos(t) + x2*sin(t)), dot(x3)],
+        hol_coneqs=[x2*cos(t) - x1*sin(t)], generalized_forces=PLANE_FORCE)
+    assert method.is_integrable and method.is_block_diagonal
+    q1, speed, _ = on_plane(0)
+    assert q1 < 0
+    start = {x1: q1, x2: 0, x3: 0, u1: speed, u2: 0}
+    motion = simulated(method, 3, start, PLANE_VALUES, t_eval=31)
+    q1, _, _ = on_plane(motion.t)
+    check_plane(motion, motion['lam1']*q1)
+
+
+# Cases 2 and 3: an expanding cylinder
+
+def expanding(us=(u1, u2), **options):
+    force = [-x2/(t + 1), x1/(t + 1), -g]
+    return Case(free_particle((x1, x2, x3)), (x1, x2, x3), us,
+                hol=[r - 1 - t], Q=force, guess=ON_PLANE, **options)
+
+
+AROUND = Matrix([-x2, x1, 0])
+OUT = Matrix([x1, x2, 0])
+UP = Matrix([0, 0, 1])
+
+
+@case(True, True, True)
+def cylinder():
+    return expanding(
+        mapping=[dot(atan(x2/x1)), dot(x3)],
+        ud=Matrix([(1 - 2*u1)/(t + 1), -g]), lam=Matrix([-(t + 1)*u1**2]))
+
+
+@case(False, True, True)
+def cylinder_orthonormal():
+    return expanding(
+        given=Matrix.hstack(AROUND/r, UP, OUT/r),
+        ud=Matrix([1 - u1/(t + 1), -g]), lam=Matrix([-u1**2/(t + 1)]))
+
+
+@case(False, True, True)
+def cylinder_rewritten():
+    """r replaced by t + 1 before anything is differentiated."""
+    b = Matrix.hstack(AROUND/r, UP, OUT/r).subs(r, t + 1)
+    return expanding(
+        given=b, ud=Matrix([1 - u1/(t + 1), -g]),
+        lam=Matrix([-u1**2/(t + 1)]))
+
+
+@case(True, True, False)
+def cylinder_skewed():
+    return expanding(
+        mapping=[dot(atan(x2/x1) + r), dot(x3)],
+        ud=Matrix([(1 - 2*(u1 - 1))/(t + 1), -g]),
+        lam=Matrix([-(t + 1)*(u1 - 1)**2]))
+
+
+@seeds
+def test_2_cylinder(seed):
+    found = cylinder()
+    values, method = found.state(seed), found.method
+    assert same(method.metric, diag(r**2, 1, 1), values)
+    assert_array(method.connection,
+                 {'1_13': 1/r, '1_31': 1/r, '3_11': -r}, values)
+    assert_array(method.torsion_ext, {}, values, 0)
+    assert_array(method.curvature, {}, values)
+
+
+@seeds
+def test_3_orthonormal_cylinder(seed):
+    found = cylinder_orthonormal()
+    values, method = found.state(seed), found.method
+    assert same(method.metric, eye(3), values)
+    assert_array(method.connection, {'1_31': 1/r, '3_11': -1/r}, values)
+    assert_array(method.torsion, torsion({'1_31': 1/r}), values)
+    assert_array(method.curvature, {}, values)
+    assert_array(method.space.coordinate_curvature, {
+        '1_331': -1/r**2, '1_313': 1/r**2, '3_131': 1/r**2,
+        '3_113': -1/r**2}, values)
+    assert_array(method.space.anholonomity, torsion({'1_31': -1/r}), values)
+
+
+def test_3_order_of_the_indices():
+    """The second lower index is the one of differentiation."""
+    space = cylinder_orthonormal().method.space
+    assert space.table('connection').split('\n')[0].startswith(
+        'Gamma^1_31 = ')
+    assert space.table('torsion').split('\n')[0].startswith('T^1_13 = ')
+
+
+def test_3_free_columns_are_enough():
+    found = cylinder_orthonormal()
+    b = found.options['inverse_mapping']
+    other = found.make(inverse_mapping=b[:, :2])
+    for seed in SEEDS:
+        values = found.state(seed)
+        for name in ('a', 'b', 'metric', 'mass_matrix', 'forcing',
+                     'multipliers'):
+            assert same(getattr(other, name), getattr(found.method, name),
+                        values)
+        assert_array(other.connection, {'1_31': 1/r, '3_11': -1/r}, values)
+
+
+@seeds
+def test_3_rewritten_with_the_constraint(seed):
+    """The symbols change, those of time make up for it.
+
+    Convention H; in P, where b_0 is d/dt, ``Gamma^1_10 = -1/(t + 1)``.
+    """
+    found = cylinder_rewritten()
+    values, method = found.state(seed), found.method
+    ext, T = method.connection_ext, method.torsion_ext
+    one = 1/(t + 1)
+    for key, e in {'1_13': one, '1_31': one}.items():
+        assert same(ext[index(key, 0)], e, values)
+    assert same(ext[1, 1, 0] - ext[1, 1, 3], -one, values)
+    assert_array(method.torsion, {}, values)
+    assert same(T[1, 1, 0], -one, values)
+    other = cylinder_orthonormal()
+    for name in ('mass_matrix', 'forcing', 'multipliers'):
+        assert same(getattr(method, name), getattr(other.method, name),
+                    values)
+
+
+def test_2_motion():
+    """((t + 1)^2 u1)' = t + 1."""
+    start = {x1: 1, x2: 0, x3: 0, u1: 0.8, u2: 0.1}
+    motion = simulated(cylinder().method, 1, start, {g: 9.81}, t_eval=21)
+    time = motion.t
+    speed = (0.8 + time + time**2/2)/(time + 1)**2
+    follows(motion[u1], speed)
+    follows(motion['lam1'], -(time + 1)*speed**2)
+    follows(np.hypot(motion[x1], motion[x2]), time + 1)
+    angle = time/2 + 0.3 - 0.3/(time + 1)
+    follows(np.arctan2(motion[x2], motion[x1]), angle)
+
+
+def test_3_digits():
+    c1, c2, c4 = 0.6, 0.8, 0.3
+    angle = 0.5 - c4
+    start = {x1: c1*np.sin(angle) + c2*np.cos(angle),
+             x2: -c1*np.cos(angle) + c2*np.sin(angle), x3: 0,
+             u1: 0.5 + (2*c4 - 1)/2, u2: 0.2}
+    motion = simulated(cylinder_orthonormal().method, 5, start, {g: 9.81},
+                       t_eval=26)
+    time = motion.t + 1
+    angle = 0.5 + (motion.t**2 - 2*c4)/(2*time)
+    speed = time/2 + (2*c4 - 1)/(2*time)
+    follows(motion[x1], time*(c1*np.sin(angle) + c2*np.cos(angle)))
+    follows(motion[x2], time*(-c1*np.cos(angle) + c2*np.sin(angle)))
+    follows(motion[u1], speed)
+    follows(motion['lam1'], -speed**2/time)
+    printed(motion[x1][-1], -1.8819075273)
+    printed(motion[x2][-1], 5.6972295073)
+    printed(motion[u1][-1], 2.9666666667)
+    printed(motion['lam1'][-1], -1.4668518519)
+
+
+@seeds
+def test_3_naive_raised_equation_is_wrong(seed):
+    """(19) without (17) lacks ``g^13 lam = -(t + 1)*(u1 - 1)^2``."""
+    found = cylinder_skewed()
+    values, method = found.moving(found.state(seed)), found.method
+    raised = method.metric_inv*covariant_forces(found)
+    speeds = [u1, u2, 0]
+    rate = dot(u1) - method.space.autoparallel(speeds)[0]
+    lacking = -(t + 1)*(u1 - 1)**2
+    assert same(rate - raised[0], lacking, values)
+    assert same(method.metric_inv[0, 2]*found.lam[0], lacking, values)
+    assert abs(at(lacking, values)[0]) > 1e-3
+
+
+# Case 4: a bead on a rotating hoop
+
+OUTWARD = x*cos(w*t) + y*sin(w*t)
+TILT_ANGLE = atan2(OUTWARD, z)
+
+
+@case(True, True, True)
+def hoop():
+    T = m*free_particle((x, y, z))
+    sine, cosine = OUTWARD/R, z/R
+    return Case(
+        T - m*g*z, (x, y, z), (u,), [dot(TILT_ANGLE)],
+        hol=[(x**2 + y**2 + z**2 - R**2)/2, x*sin(w*t) - y*cos(w*t)],
+        ud=Matrix([w**2*sine*cosine + g/R*sine]),
+        lam=Matrix([m/R**2*(g*R*cosine - R**2*u**2 - R**2*w**2*sine**2),
+                    -2*m*w*R*u*cosine]))
+
+
+def test_4_digits():
+    constants = {m: 1.7, g: 9.81, R: 1, w: 2}
+    start = {x: np.sin(1), y: 0, z: np.cos(1), u: 0}
+    motion = simulated(hoop().method, 0.5, start, constants, t_eval=6)
+    assert motion.largest_residual < 1e-9
+    assert np.ptp(motion.energy) > 1            # the hoop is driven
+    assert np.abs(motion.energy_error).max() < 1e-8
+    angle = function_of(motion, hoop().method, TILT_ANGLE, constants)
+    printed(angle[-1], 2.2618023215)
+    printed(motion[u][-1], 4.7589750218)
+    follows(motion['lam1'], 1.7*(
+        9.81*np.cos(angle) - motion[u]**2 - 4*np.sin(angle)**2))
+    follows(motion['lam2'], -6.8*motion[u]*np.cos(angle))
+
+
+# Case 5: two constraints that move, and a curved parent
+
+LENGTH = sqrt(x**2 + y**2 + z**2)
+POLAR = acos(z/LENGTH)
+TURN = atan2(y, x)
+
+
+@case(True, True, True)
+def sphere():
+    """Rows for all speeds; those of the constraints without their drift."""
+    sine, cosine = sqrt(x**2 + y**2)/LENGTH, z/LENGTH
+    turning = dot(psi)
+    ud = (turning**2*sine*cosine + g/radius*sine - 2*dot(radius)/radius*u)
+    lam = [m*(dot(radius, 2) - radius*u**2 - radius*turning**2*sine**2
+              + g*cosine),
+           m*(2*radius*dot(radius)*turning*sine**2
+              + radius**2*dot(psi, 2)*sine**2
+              + 2*radius**2*turning*sine*cosine*u)]
+    return Case(
+        m*free_particle((x, y, z)) - m*g*z, (x, y, z), (u,),
+        [dot(POLAR), dot(LENGTH), dot(TURN)],
+        hol=[LENGTH - radius, TURN - psi], ud=Matrix([ud]), lam=Matrix(lam),
+        guess={x: Rational(1, 2), y: Rational(2, 3), z: Rational(1, 3)})
+
+
+@case(True, True, True)
+def hoop_on_a_sphere():
+    """The curved parent with metric m R^2 diag(1, sin^2 theta)."""
+    sine, cosine = sin(theta), cos(theta)
+    return Case(
+        m*R**2*(dot(theta)**2 + sine**2*dot(phi)**2)/2 - m*g*R*cosine,
+        (theta, phi), (u,), [dot(theta)], hol=[phi - w*t],
+        ud=Matrix([w**2*sine*cosine + g/R*sine]),
+        lam=Matrix([2*m*R**2*w*u*sine*cosine]))
+
+
+@case(False, True, True)
+def orthonormal_sphere():
+    return Case(
+        m*R**2*(dot(theta)**2 + sin(theta)**2*dot(phi)**2)/2,
+        (theta, phi), (u1, u2), [dot(theta), sin(theta)*dot(phi)],
+        ud=Matrix([u2**2*cot(theta), -u1*u2*cot(theta)]),
+        lam=zeros(0, 1))
+
+
+@seeds
+def test_5_sphere(seed):
+    found = sphere()
+    values, method = found.state(seed), found.method
+    sine, cosine = sqrt(x**2 + y**2)/LENGTH, z/LENGTH
+    assert same(method.metric, m*diag(
+        LENGTH**2, 1, LENGTH**2*sine**2), values)
+    one, turn = 1/LENGTH, cosine/sine
+    assert_array(method.connection, {
+        '1_12': one, '1_21': one, '1_33': -sine*cosine,
+        '2_11': -LENGTH, '2_33': -LENGTH*sine**2,
+        '3_23': one, '3_32': one, '3_13': turn, '3_31': turn}, values)
+    assert_array(method.torsion_ext, {}, values, 0)
+    assert_array(method.curvature, {}, values)
+    assert same(method.constraints_drift, Matrix([-dot(radius), -dot(psi)]),
+                values)
+
+
+def test_5_digits():
+    inputs = {radius: 1 + Rational(3, 10)*sin(t),
+              psi: t + Rational(2, 5)*t**2}
+    constants = {m: 1.4, g: 9.81}
+    start = {x: np.sin(1), y: 0, z: np.cos(1), u: -0.5}
+    method = sphere().method
+    motion = simulated(method, 0.6, start, constants, inputs=inputs)
+    angle = function_of(motion, method, POLAR, constants, inputs=inputs)
+    printed(angle[-1], 2.1516302575)
+    printed(motion[u][-1], 4.0032055041)
+
+
+def test_5_hoop_on_a_sphere_digits():
+    start = {theta: 1, phi: 0, u: 0}
+    motion = simulated(hoop_on_a_sphere().method, 0.5, start,
+                       {m: 1.7, g: 9.81, R: 1, w: 2})
+    printed(motion[theta][-1], 2.2618023215)
+    printed(motion[u][-1], 4.7589750218)
+
+
+@seeds
+def test_5_orthonormal_rows_on_a_curved_parent(seed):
+    found = orthonormal_sphere()
+    values, method = found.state(seed), found.method
+    assert same(method.metric, m*R**2*eye(2), values)
+    assert_array(method.torsion, torsion({'2_12': cot(theta)}), values)
+    assert_array(method.curvature, {
+        '1_212': 1, '1_221': -1, '2_112': -1, '2_121': 1}, values)
+
+
+# Case 6: the Chaplygin sleigh
+
+SLEIGH_J = I + m*a**2
+BLADE = [-sin(phi)*dot(X) + cos(phi)*dot(Y)]
+ALONG = cos(phi)*dot(X) + sin(phi)*dot(Y)
+
+
+def sleigh_energy():
+    G = Matrix([X + a*cos(phi), Y + a*sin(phi)])
+    return m*dot(G).dot(dot(G))/2 + I*dot(phi)**2/2
+
+
+@case(False, False, False)
+def sleigh():
+    return Case(
+        sleigh_energy(), (X, Y, phi), (u1, u2), [ALONG, dot(phi)], vel=BLADE,
+        ud=Matrix([a*u2**2, -m*a*u1*u2/SLEIGH_J]),
+        lam=Matrix([m*I*u1*u2/SLEIGH_J]))
+
+
+@case(False, False, True)
+def sleigh_completed():
+    return Case(
+        sleigh_energy(), (X, Y, phi), (u1, u2), [
+            ALONG, dot(phi) + m*a/SLEIGH_J*BLADE[0]], vel=BLADE,
+        ud=Matrix([a*u2**2, -m*a*u1*u2/SLEIGH_J]),
+        lam=Matrix([m*I*u1*u2/SLEIGH_J]))
+
+
+@seeds
+def test_6_sleigh(seed):
+    found = sleigh()
+    values, method = found.state(seed), found.method
+    assert same(method.mass_matrix, diag(m, SLEIGH_J), values)
+    assert same(method.forcing, Matrix([m*a*u2**2, -m*a*u1*u2]), values)
+    assert same(method.metric, Matrix([
+        [m, 0, 0], [0, SLEIGH_J, m*a], [0, m*a, m]]), values)
+    gamma = {'1_22': -a, '1_32': -1, '3_12': 1}
+    T = torsion({'3_12': 1, '1_23': 1})
+    for array, listed in ((method.connection, gamma),
+                          (method.connection_ext, gamma),
+                          (method.torsion, T), (method.torsion_ext, T)):
+        first = 0 if array.shape[0] == 4 else 1
+        assert_array(array, listed, values, first)
+    assert_array(method.curvature, {}, values)
+
+
+@seeds
+def test_6_completed_sleigh(seed):
+    found = sleigh()
+    values = found.state(seed)
+    method = found.make(completion='orthogonal')
+    side = m*a/SLEIGH_J
+    assert same(method.a[1, :], Matrix([
+        [-side*sin(phi), side*cos(phi), 1]]), values)
+    assert same(method.metric, diag(m, SLEIGH_J, m*I/SLEIGH_J), values)
+    given = sleigh_completed().method
+    assert same(given.metric, method.metric, values)
+    assert same(given.forcing, method.forcing, values)
+    assert close(at(column(given.connection), values),
+                 at(column(method.connection), values), scale=1)
+
+
+@seeds
+def test_6_naive_raised_equation_is_wrong(seed):
+    """(19) would say u2' = 0."""
+    found = sleigh()
+    values, method = found.moving(found.state(seed)), found.method
+    naive = method.space.autoparallel([u1, u2, 0])[1]
+    assert abs(at(naive, values)[0]) < 1e-50
+    lacking = method.metric_inv[1, 2]*found.lam[0]
+    assert same(dot(u2) - naive, lacking, values)
+    assert abs(at(lacking, values)[0]) > 1e-3
+
+
+def test_6_digits():
+    """Free, from u1 = 0 with the energy 1."""
+    mass, arm, inertia_, energy = 2, 0.45, 0.7, 1
+    moment = inertia_ + mass*arm**2
+    V = np.sqrt(2*energy/mass)
+    start = {X: 0.2, Y: -0.1, phi: 0.3, u1: 0, u2: V*np.sqrt(mass/moment)}
+    motion = simulated(sleigh().method, 3, start,
+                       {m: mass, I: inertia_, a: arm}, t_eval=16)
+    phase = arm*mass*V/moment*motion.t
+    follows(motion[u1], V*np.tanh(phase))
+    follows(motion[u2], V*np.sqrt(mass/moment)/np.cosh(phase))
+    printed(motion[u1][-1], 0.9850231150)
+    printed(motion[u2][-1], 0.2319676325)
+    follows(motion.energy, energy)
+
+
+# Case 7: a vertical disc that rolls on an incline
+
+DISC_I = I + m*R**2
+DISC_ROWS = [dot(X) - R*cos(phi)*dot(theta), dot(Y) - R*sin(phi)*dot(theta)]
+
+
+@case(False, False, False)
+def disc():
+    L = (m*(dot(X)**2 + dot(Y)**2) + I*dot(theta)**2 + J*dot(phi)**2)/2
+    down = m*g*sin(al)
+    ud1 = m*g*R*sin(al)*cos(phi)/DISC_I
+    return Case(
+        L + down*X, (X, Y, theta, phi), (u1, u2), [dot(theta), dot(phi)],
+        vel=DISC_ROWS, ud=Matrix([ud1, 0]),
+        lam=Matrix([m*R*(ud1*cos(phi) - u1*u2*sin(phi)) - down,
+                    m*R*(ud1*sin(phi) + u1*u2*cos(phi))]))
+
+
+@seeds
+def test_7_disc(seed):
+    found = disc()
+    values, method = found.state(seed), found.method
+    assert same(method.mass_matrix, diag(DISC_I, J), values)
+    assert same(method.forcing, Matrix([
+        m*g*R*sin(al)*cos(phi), 0]), values)
+    T = torsion({'3_12': -R*sin(phi), '4_12': R*cos(phi)})
+    assert_array(method.torsion, T, values)
+    assert_array(method.torsion_ext, T, values, 0)
+    assert_array(method.curvature, {}, values)
+
+
+def test_7_closed_form():
+    constants = {m: 1.2, g: 9.81, al: 0.4, R: 0.9, I: 0.7, J: 1.6}
+    turn = 1.3
+    start = {X: 0, Y: 0, theta: 0, phi: 0, u1: 0.6, u2: turn}
+    motion = simulated(disc().method, 4, start, constants, t_eval=21)
+    k = 1.2*9.81*0.9*np.sin(0.4)/(0.7 + 1.2*0.81)
+    follows(motion[u1], 0.6 + k/turn*np.sin(turn*motion.t))
+    follows(motion[phi], turn*motion.t)
+    follows(motion[theta], 0.6*motion.t
+            + k/turn**2*(1 - np.cos(turn*motion.t)))
+
+
+# Case 8: time in nonholonomic rows
+
+KNIFE = cos(psi)*dot(X) + sin(psi)*dot(Y)
+
+
+@case(False, False, True)
+def knife_edge():
+    return Case(
+        m*free_particle((X, Y)), (X, Y), (u,), [KNIFE],
+        vel=[-sin(psi)*dot(X) + cos(psi)*dot(Y)], Q=[m*g*sin(al), 0],
+        ud=Matrix([g*sin(al)*cos(psi)]),
+        lam=Matrix([m*(dot(psi)*u + g*sin(al)*sin(psi))]))
+
+
+@seeds
+def test_8_knife_edge(seed):
+    """No torsion in space, and not holonomic all the same."""
+    found = knife_edge()
+    values, method = found.state(seed), found.method
+    assert same(method.metric, m*eye(2), values)
+    assert_array(method.connection, {}, values)
+    assert_array(method.torsion, {}, values)
+    gamma = {'2_10': dot(psi), '1_20': -dot(psi)}
+    assert_array(method.connection_ext, gamma, values, 0)
+    assert_array(method.torsion_ext, torsion(gamma), values, 0)
+    assert same(method.constraints_drift, zeros(1, 1), values)
+    assert same(method.constraint_power, 0, values)
+
+
+def test_8_closed_form():
+    rate, slope, start = 1.1, 9.81*np.sin(0.4), 0.7
+    motion = simulated(
+        knife_edge().method, 3, {X: 0, Y: 0, u: start},
+        {m: 1.2, g: 9.81, al: 0.4}, t_eval=16,
+        inputs={psi: Rational(11, 10)*t})
+    angle = rate*motion.t
+    follows(motion[u], start + slope/rate*np.sin(angle))
+    follows(motion[X], start/rate*np.sin(angle)
+            + slope/(2*rate**2)*np.sin(angle)**2)
+    follows(motion[Y], start/rate*(1 - np.cos(angle))
+            + slope/(2*rate**2)*(angle - np.sin(2*angle)/2))
+    follows(motion['lam1'], 1.2*(rate*motion[u] + slope*np.sin(angle)))
+
+
+TABLE_SPEED = Om*(X*cos(phi) + Y*sin(phi))
+
+
+def on_turntable(divisor):
+    """Rate of the table's speed at the skate, on the constraint."""
+    velocity = {dot(X): u1*cos(phi) - TABLE_SPEED*sin(phi),
+                dot(Y): u1*sin(phi) + TABLE_SPEED*cos(phi), dot(phi): u2}
+    change = dot(TABLE_SPEED).xreplace(velocity)
+    return Case(
+        m*free_particle((X, Y)) + J*dot(phi)**2/2, (X, Y, phi), (u1, u2),
+        [ALONG, dot(phi)], vel=[(BLADE[0] - TABLE_SPEED)/divisor],
+        ud=Matrix([u2*TABLE_SPEED, 0]),
+        lam=Matrix([m*(u1*u2 + change)*divisor]))
+
+
+@case(False, False, True)
+def turntable():
+    return on_turntable(1)
+
+
+@case(False, False, True)
+def turntable_scaled():
+    """The row divided by w, which makes u^n = 1 of it."""
+    return on_turntable(TABLE_SPEED)
+
+
+@seeds
+def test_8_turntable_scaled(seed):
+    found, plain = turntable_scaled(), turntable()
+    values = found.state(seed)
+    assert same(found.method.constraints_drift, Matrix([-1]), values)
+    assert same(found.method.constraint_power, found.lam, values)
+    assert same(plain.method.constraint_power, found.lam, values)
+    assert same(found.method.constraint_forces,
+                plain.method.constraint_forces, values)
+
+
+# Case 9: a pendulum with moving support
+
+FROM_SUPPORT = (X - s)**2 + Y**2
+SUPPORT_ROW = (-Y*dot(X) + (X - s)*dot(Y))/FROM_SUPPORT
+
+
+def support(row, ud=None, lam=None):
+    return Case(m*free_particle((X, Y)) - m*g*Y, (X, Y), (u,), [row],
+                hol=[(FROM_SUPPORT - l**2)/2], ud=ud, lam=lam,
+                guess={X: Rational(6, 5), Y: -1})
+
+
+@case(True, True, True)
+def moving_support():
+    sine, cosine = (X - s)/l, -Y/l
+    return support(
+        SUPPORT_ROW + Y*dot(s)/FROM_SUPPORT,
+        Matrix([-g/l*sine - dot(s, 2)/l*cosine]),
+        Matrix([-m/l*(l*u**2 + g*cosine - dot(s, 2)*sine)]))
+
+
+@case(False, True, True)
+def moving_support_without_drift():
+    return support(SUPPORT_ROW)
+
+
+@seeds
+def test_9_moving_support(seed):
+    found = moving_support()
+    values, method = found.state(seed), found.method
+    assert same(method.a0[0], Y*dot(s)/FROM_SUPPORT, values)
+    assert same(method.metric, diag(m*l**2, m/l**2), values)
+    assert same(method.constraint_residual, zeros(1, 1), values)
+    assert_array(method.torsion_ext, {}, values, 0)
+    other = moving_support_without_drift().method
+    assert_array(other.torsion, {}, values)         # closed at fixed t
+    assert norm(at(column(other.torsion_ext), values)) > 1e-3
+
+
+# Case 10: a ball on a rotating table
+
+alpha, beta, gamma = ANGLES = dynamicsymbols('alpha beta gamma')
+SPIN = [dot(beta)*cos(alpha) + dot(gamma)*sin(alpha)*sin(beta),
+        dot(beta)*sin(alpha) - dot(gamma)*cos(alpha)*sin(beta),
+        dot(alpha) + dot(gamma)*cos(beta)]
+
+
+@case(False, False, False)
+def ball():
+    wx, wy, wz = SPIN
+    L = (m*(dot(X)**2 + dot(Y)**2) + I*(wx**2 + wy**2 + wz**2))/2
+    vX, vY = R*u2 - Om*Y, Om*X - R*u1
+    k = I/(m*R**2)
+    # (Om X)' and (Om Y)', then the accelerations of the centre
+    one, two = dot(Om)*X + Om*vX, dot(Om)*Y + Om*vY
+    acceleration = k/(1 + k)*Matrix([-two, one])
+    return Case(
+        L, (X, Y, *ANGLES), (u1, u2, u3), SPIN,
+        vel=[dot(X) - R*wy + Om*Y, dot(Y) + R*wx - Om*X],
+        ud=Matrix([m*R*one/(I + m*R**2), m*R*two/(I + m*R**2), 0]),
+        lam=m*acceleration)
+
+
+@seeds
+def test_10_ball(seed):
+    found = ball()
+    values, method = found.state(seed), found.method
+    rolling = I + m*R**2
+    assert same(method.mass_matrix, diag(rolling, rolling, I), values)
+    T = {'1_23': 1, '2_31': 1, '3_12': 1, '4_31': -R, '5_23': R}
+    assert_array(method.torsion, torsion(T), values)
+    T.update({'4_01': Om*R, '5_02': Om*R, '4_05': -Om, '5_04': Om})
+    assert_array(method.torsion_ext, torsion(T), values, 0)
+
+
+def test_10_first_integral():
+    """v - k/(1 + k)*Om z x r stays, though Om changes."""
+    constants = {m: 1.2, R: 0.9, I: 0.4*1.2*0.81}
+    inputs = {Om: 1 + sin(t)/2}
+    start = {X: 0.4, Y: -0.3, alpha: 0.3, beta: 1.1, gamma: 0.2,
+             u1: 0.5, u2: -0.7, u3: 0.9}
+    motion = simulated(ball().method, 2, start, constants, t_eval=11,
+                       inputs=inputs)
+    table = 1 + np.sin(motion.t)/2
+    vX = 0.9*motion[u2] - table*motion[Y]
+    vY = table*motion[X] - 0.9*motion[u1]
+    for kept in (vX + 2/7*table*motion[Y], vY - 2/7*table*motion[X]):
+        follows(kept, kept[0])
+    assert np.ptp(vX) > 0.1
+    follows(motion[u3], 0.9)
+
+
+# Case 11: a rigid body about a fixed point
+
+BODY = [dot(alpha)*sin(beta)*sin(gamma) + dot(beta)*cos(gamma),
+        dot(alpha)*sin(beta)*cos(gamma) - dot(beta)*sin(gamma),
+        dot(alpha)*cos(beta) + dot(gamma)]
+
+
+@case(False, True, True)
+def rigid_body():
+    w1, w2, w3 = BODY
+    return Case(
+        (I1*w1**2 + I2*w2**2 + I3*w3**2)/2, ANGLES, (u1, u2, u3), BODY,
+        ud=Matrix([(I2 - I3)*u2*u3/I1, (I3 - I1)*u3*u1/I2,
+                   (I1 - I2)*u1*u2/I3]), lam=zeros(0, 1))
+
+
+@seeds
+def test_11_rigid_body(seed):
+    found = rigid_body()
+    values, method = found.state(seed), found.method
+    space = method.space
+    assert same(method.metric, diag(I1, I2, I3), values)
+    assert_array(method.torsion_ext, torsion(
+        {'1_23': -1, '2_31': -1, '3_12': -1}), values, 0)
+    assert_array(space.levi_civita, {}, values)
+    assert close(at(column(space.contortion), values),
+                 at(column(space.connection), values))
+    assert same(space.geodesic([u1, u2, u3]), zeros(3, 1), values)
+    assert same(space.autoparallel([u1, u2, u3]), found.ud, values)
+
+
+# Case 12: autoparallels and geodesics
+
+@case(False, False, False)
+def particle():
+    return Case(
+        m*free_particle((x, y, z)), (x, y, z), (u1, u2), [dot(x), dot(y)],
+        vel=[dot(z) - y*dot(x)],
+        ud=Matrix([-y*u1*u2/(1 + y**2), 0]),
+        lam=Matrix([m*u1*u2/(1 + y**2)]))
+
+
+@seeds
+def test_12_restricted_connection(seed):
+    found = particle()
+    values, method = found.state(seed), found.method
+    space = method.space
+    slope = y/(1 + y**2)
+    assert space.restricted_connection.shape == (2, 3, 3)
+    first = {(0, 1, 2): slope}
+    for array, listed in (
+            (space.restricted_connection, first),
+            (space.restricted_torsion, {**first, (0, 2, 1): -slope})):
+        for key in product(range(2), range(3), range(3)):
+            assert same(array[key], listed.get(key, 0), values)
+    assert space.table('restricted_connection').startswith('Gamma^1_12 = ')
+
+
+@seeds
+def test_12_geodesics_of_the_reduced_metric_are_wrong(seed):
+    """diag(1 + y^2, 1), as if x and y were all the coordinates."""
+    found = particle()
+    values = found.state(seed)
+    reduced = LinearMappingMethod(
+        ((1 + y**2)*dot(x)**2 + dot(y)**2)/2, (x, y), us=(u1, u2),
+        mapping=[dot(x), dot(y)])
+    geodesic = reduced.space.geodesic([u1, u2])
+    assert same(geodesic[1], y*u1**2, values)
+    assert same(found.method.mass_matrix/m, reduced.mass_matrix, values)
+    assert same(found.method.acceleration[1], 0, values)
+    assert abs(at(geodesic[1], values)[0]) > 1e-3
+
+
+@case(False, True, True)
+def polar():
+    r = sqrt(x**2 + y**2)
+    return Case(
+        free_particle((x, y)), (x, y), (u1, u2),
+        [(x*dot(x) + y*dot(y))/r, (x*dot(y) - y*dot(x))/r],
+        ud=Matrix([u2**2/r, -u1*u2/r]), lam=zeros(0, 1))
+
+
+@pytest.mark.parametrize('curve, end', [
+    ('autoparallel', (1, 1)), ('geodesic', (np.cos(1), np.sin(1)))])
+def test_12_polar_frame(curve, end):
+    method = polar().method
+    names = [x, y, u1, u2]
+    rates = Matrix(list(method.forcing_kin)).col_join(
+        getattr(method.space, curve)([u1, u2]))
+    plain = symbols('p:4')
+    function = lambdify([plain], list(rates.xreplace(
+        dict(zip(names, plain)))))
+    found = solve_ivp(lambda _, state: function(state), (0, 1), [1, 0, 0, 1],
+                      rtol=1e-11, atol=1e-12)
+    follows(found.y[:2, -1], end)
+
+
+def test_12_polar_frame_moves_along_the_autoparallel():
+    motion = simulated(polar().method, 1, {x: 1, y: 0, u1: 0, u2: 1}, {})
+    follows(motion.x[-1, :2], [1, 1])
+
+
+# Case 13: two particles on a rod whose length is given
+
+DX, DY = xb - xa, yb - ya
+SQUARE = DX**2 + DY**2
+REDUCED = m1*m2/(m1 + m2)
+
+
+@case(True, True, True)
+def dumbbell():
+    T = m1*free_particle((xa, ya)) + m2*free_particle((xb, yb))
+    total = m1 + m2
+    return Case(
+        T, (xa, ya, xb, yb), (u1, u2, u3), [
+            (m1*dot(xa) + m2*dot(xb))/total, (m1*dot(ya) + m2*dot(yb))/total,
+            (DX*dot(DY) - DY*dot(DX))/SQUARE],
+        hol=[(SQUARE - rod**2)/2],
+        ud=Matrix([0, 0, -2*dot(rod)/rod*u3]),
+        lam=Matrix([REDUCED*(dot(rod, 2)/rod - u3**2)]))
+
+
+@seeds
+def test_13_metric_of_the_dumbbell(seed):
+    found = dumbbell()
+    values = found.state(seed)
+    assert same(found.method.metric, diag(
+        m1 + m2, m1 + m2, REDUCED*SQUARE, REDUCED/SQUARE), values)
+
+
+# Case 14: not closed, and holonomic all the same
+
+@case(False, True, False)
+def not_closed():
+    return Case(free_particle((x, y, z)), (x, y, z), (u1, u2),
+                [dot(x), dot(z)], vel=[exp(z)*(dot(y) - x*dot(x))])
+
+
+@seeds
+def test_14_torsion(seed):
+    found = not_closed()
+    assert_array(found.method.torsion_ext, torsion({'3_23': 1}),
+                 found.state(seed), 0)
+
+
+# Case 17: as many constraints as coordinates
+
+@case(True, True, True)
+def prescribed():
+    return Case(
+        m*free_particle((x, y)) - m*g*y, (x, y), (), [],
+        hol=[x - cos(t), y - sin(t)], ud=zeros(0, 1),
+        lam=Matrix([-m*cos(t), -m*sin(t) + m*g]))
+
+
+@seeds
+def test_17_no_freedom(seed):
+    found = prescribed()
+    values, method = found.state(seed), found.method
+    assert method.mass_matrix.shape == (0, 0)
+    assert method.forcing.shape == method.eom.shape == (0, 1)
+    assert method.u.shape == (0, 1) and method.N.shape == (2, 0)
+    assert method.mass_matrix_full == eye(2)
+    assert same(method.rhs(), Matrix([-sin(t), cos(t)]), values)
+    assert same(method.metric, m*eye(2), values)
+    assert method.space.restricted_connection.shape == (0, 1, 1)
+
+
+def test_17_motion():
+    motion = simulated(prescribed().method, 2, [1, 0], {m: 1.2, g: 9.81},
+                       t_eval=11)
+    follows(motion[x], np.cos(motion.t))
+    follows(motion[y], np.sin(motion.t))
+    follows(motion['lam1'], -1.2*np.cos(motion.t))
+    follows(motion['lam2'], 1.2*(9.81 - np.sin(motion.t)))
+
+
+# Sections 4 and 6, for every case
+
+def accelerations(found, method, values):
+    """All q'' from the q' of the method and its u'."""
+    rates = Matrix([method.kindiffdict()[v] for v in found.v])
+    return at(rates.diff(t), values)
+
+
+def covariant_forces(found):
+    """``b^T F`` plus the multipliers in the constraint rows."""
+    still = dict.fromkeys(found.v, sympify(0))
+    rest = found.L.xreplace(still)
+    F = Matrix(found.Q) + Matrix([rest.diff(f) for f in found.q])
+    return Matrix(found.method.b).T*F
+
+
+@each()
+def test_equations(name):
+    """The multiplier system in plain SymPy, and Udwadia and Kalaba."""
+    found = CASES[name]()
+    method, uk = found.method, found.uk
+    p, K, n = found.p, found.plain.A.rows, len(found.q)
+    assert method.mass_matrix.shape == (p, p)
+    assert method.forcing.shape == (p, 1)
+    assert method.multipliers.shape == (K, 1)
+    assert method.constraint_forces.shape == (n, 1)
+    assert tuple(method.u) == tuple(found.us)
+    assert tuple(method.q) == tuple(found.q)
+    for seed in SEEDS:
+        values = found.state(seed)
+        exact = found.plain.solve(values)
+        assert same(Matrix([method.kindiffdict()[v] for v in found.v]),
+                    found.v, values)
+        moving = found.moving(values)
+        motion = accelerations(found, method, moving)
+        assert close(motion, exact.acceleration, scale=1)
+        assert close(motion, at(uk.acceleration, values), scale=1)
+        assert close(at(method.multipliers, values), exact.lam, scale=1)
+        assert close(at(method.multipliers, values),
+                     at(uk.multipliers, values), scale=1)
+        assert close(at(method.constraint_forces, values), exact.forces,
+                     scale=1)
+        assert close(at(method.constraint_forces, values),
+                     at(uk.constraint_forces, values), scale=1)
+        if found.ud is not None:
+            assert same(method.acceleration, found.ud, values)
+        if found.lam is not None:
+            assert same(method.multipliers, found.lam, values)
+        A, A0 = found.a[p:, :], found.a0[p:, :]
+        assert same(method.constraints_jacobian, A, values)
+        assert same(method.constraints_drift, A0, values)
+        power = -(exact.lam.T*at(A0, values))[0] if K else 0
+        assert close([at(method.constraint_power, values)[0]], [power],
+                     scale=1)
+        assert norm(at(method.constraint_residual, values)) < 1e-50
+        assert norm(at(method.eom, moving)) < 1e-45
+
+
+@each()
+def test_states_and_forms(name):
+    """eom, rhs, the full matrices and W z = r are one thing."""
+    found = CASES[name]()
+    method = found.method
+    n, p = len(found.q), found.p
+    full, right = method.mass_matrix_full, method.forcing_full
+    assert full.shape == (n + p, n + p) and right.shape == (n + p, 1)
+    equations = method.equations_of_motion
+    assert equations.states == (*found.q, *found.us)
+    assert len(equations.multipliers) == found.plain.A.rows
+    values = found.moving(found.state(1))
+    rates = at(method.rhs(), values)
+    assert close(rates[:n, 0], at(found.v, values), scale=1)
+    assert close(rates[n:, 0], at(method.acceleration, values), scale=1)
+    assert close(at(full, values)*rates, at(right, values), scale=1)
+    z = mp.lu_solve(at(equations.W, values), at(equations.r, values)) if (
+        equations.unknowns) else mp.matrix(0, 1)
+    assert close(z[:p, 0], rates[n:, 0], scale=1)
+    assert close(z[p:, 0], at(method.multipliers, values), scale=1)
+    rates = equations.graph.sympy('rates')
+    assert same(rates, found.v, values)
+    if equations.graph.outputs['energy'][0]:
+        still = dict.fromkeys(found.v, sympify(0))
+        momenta = Matrix([found.L.diff(v) for v in found.v])
+        wanted = momenta.dot(found.v) - found.L
+        assert found.L.xreplace(still).has(*found.v) is False
+        assert same(equations.graph.sympy('energy'), Matrix([wanted]),
+                    values)
+
+
+@each()
+def test_mapping_of_section_2(name):
+    """Rows, their drift, the inverse, N and nu, without the class."""
+    found = CASES[name]()
+    method, p = found.method, found.p
+    for seed in SEEDS:
+        values = found.state(seed)
+        rows, drift = at(found.a, values), at(found.a0, values)
+        inverse = rows**-1
+        assert close(at(method.a, values), rows, scale=1)
+        assert close(at(method.a0, values), drift, scale=1)
+        assert close(at(method.b, values), inverse, scale=1)
+        assert close(at(method.b0, values), -(inverse*drift), scale=1)
+        assert close(at(method.nu, values), -(inverse*drift), scale=1)
+        assert method.N.shape == (len(found.q), p)
+        if p:
+            N = at(method.N, values)
+            assert close(N, inverse[:, :p], scale=1)
+            assert small(at(method.constraints_jacobian, values)*N)
+        M = at(found.M, values)
+        assert close(at(method.metric, values), inverse.T*M*inverse)
+        assert close(at(method.metric_inv, values), rows*M**-1*rows.T)
+
+
+@each()
+def test_rows_of_the_covariant_and_the_raised_equation(name):
+    """(13'), (15), (16), (20): with the full connection, time included."""
+    found = CASES[name]()
+    method, p = found.method, found.p
+    n = len(found.q)
+    gravity = covariant_forces(found)
+    speeds = [*found.us, *[0]*(n - p)]
+    autoparallel = method.space.autoparallel(speeds)
+    for seed in SEEDS:
+        values = found.moving(found.state(seed))
+        rate = mp.matrix([*at(Matrix(p, 1, [dot(f) for f in found.us]),
+                              values), *[0]*(n - p)])
+        rate -= at(autoparallel, values)
+        force = at(gravity, values)
+        lam = at(method.multipliers, values)
+        for k, x in enumerate(lam):
+            force[p + k] += x
+        assert close(at(method.metric, values)*rate, force, scale=1)
+        assert close(rate, at(method.metric_inv, values)*force, scale=1)
+        K = n - p
+        if K:                           # (20), for any mapping
+            inverse = at(method.metric_inv, values)
+            known = rate[p:, 0] - inverse[p:, :]*at(gravity, values)
+            assert close(mp.lu_solve(inverse[p:, p:], known), lam, scale=1)
+
+
+@each()
+def test_restricted_equation(name):
+    """u' + Gamma u u are the forces in the reduced metric."""
+    found = CASES[name]()
+    method, p = found.method, found.p
+    gamma = method.space.restricted_connection
+    T = method.space.restricted_torsion
+    assert gamma.shape == T.shape == (p, p + 1, p + 1)
+    F = covariant_forces(found)[:p, :]
+    u_ = [1, *found.us]
+    pairs = list(product(range(p + 1), repeat=2))
+    for seed in SEEDS[:1 if p else 0]:
+        values = found.moving(found.state(seed))
+        rate = at(Matrix([dot(f) + sum(
+            gamma[i, j, k]*u_[j]*u_[k] for j, k in pairs)
+            for i, f in enumerate(found.us)]), values)
+        assert close(at(method.mass_matrix, values)*rate, at(F, values),
+                     scale=1)
+        # T^a_bc + C^a_A T^A_bc, with C from the completed rows
+        full = method.torsion_ext
+        M = at(found.M, values)
+        inverse = at(found.a, values)**-1
+        N, b_A = inverse[:, :p], inverse[:, p:]
+        C = (N.T*M*N)**-1*N.T*M*b_A if b_A.cols else None
+        for j, k in pairs:
+            there = at(Matrix([full[i, j, k] for i in range(
+                1, len(found.q) + 1)]), values)
+            wanted = there[:p, 0]
+            if C is not None:
+                wanted += C*there[p:, 0]
+            assert close(at(Matrix([T[i, j, k] for i in range(p)]), values),
+                         wanted, scale=1)
+
+
+# Section 2: the conventions
+
+@seeds
+@pytest.mark.parametrize('name', ['inclined_plane', 'cylinder_skewed',
+                                  'sphere', 'turntable', 'moving_support'])
+def test_conventions(name, seed):
+    """H, and P, where the constraint rows have no drift and u^A has."""
+    found = CASES[name]()
+    method, p = found.method, found.p
+    values = found.state(seed)
+    rows, A0 = found.a, at(found.a0, values)[p:, 0]
+    still = found.rows[:p, :].col_join((rows*found.v)[p:, :])
+    given = found.make(mapping=list(still))
+    for attribute in ('a', 'a0', 'b', 'b0', 'mass_matrix', 'forcing',
+                      'multipliers', 'constraints_drift', 'metric'):
+        assert same(getattr(given, attribute), getattr(method, attribute),
+                    values)
+    # the same velocities: N u - b_A A_0 - b_alpha a^alpha_0
+    b = at(method.b, values)
+    speeds = at(Matrix(found.us), values)
+    drift = at(found.a0, values)[:p, 0]
+    in_P = b[:, :p]*(speeds - drift) - b[:, p:]*A0
+    assert close(in_P, at(found.v, values))
+    # arrays without time are those of the rows without any drift
+    bare = LinearMappingMethod(
+        found.L, found.q, us=dynamicsymbols(f'c1:{len(found.q) + 1}'),
+        mapping=list(rows*found.v))
+    for attribute in ('metric', 'connection', 'torsion', 'curvature'):
+        assert same(column(getattr(method, attribute)),
+                    column(getattr(bare, attribute)), values)
+
+
+def test_constraint_rows_of_a_mapping_may_be_combinations():
+    """A itself is stored, so that multipliers keep their meaning."""
+    found = hoop()
+    f1, f2 = (dot(f) for f in found.hol)
+    other = found.make(mapping=[dot(TILT_ANGLE), f1 + z*f2, 3*f2 - f1])
+    values = found.state(1)
+    for attribute in ('a', 'a0', 'forcing', 'multipliers', 'metric'):
+        assert same(getattr(other, attribute),
+                    getattr(found.method, attribute), values)
+
+
+# Section 5: orthogonal completion
+
+@pytest.mark.parametrize('name', [
+    'cylinder_skewed', 'sleigh', 'disc', 'moving_support', 'turntable',
+    'ball', 'particle', 'not_closed', 'moving_support_without_drift',
+    'prescribed', 'polar'])
+def test_orthogonal_completion(name):
+    found = CASES[name]()
+    method, p = found.method, found.p
+    other = found.make(completion='orthogonal')
+    for seed in SEEDS:
+        values = found.state(seed)
+        for attribute in ('N', 'nu', 'mass_matrix', 'forcing', 'multipliers',
+                          'constraint_forces', 'forcing_kin'):
+            assert same(getattr(other, attribute),
+                        getattr(method, attribute), values)
+        M, given = at(found.M, values), at(found.a, values)
+        A, A0 = given[p:, :], at(found.a0, values)[p:, 0]
+        N, inverse = (given**-1)[:, :p], M**-1
+        K = A.rows
+        rows = at(other.a, values)
+        metric = at(other.metric, values)
+        if p:
+            pull = (N.T*M*N)**-1*N.T*M
+            assert close(rows[:p, :], pull)
+            assert close(metric[:p, :p], N.T*M*N)
+        if K:
+            b_A = inverse*A.T*(A*inverse*A.T)**-1
+            assert close(rows[p:, :], A)
+            assert close(at(other.b, values)[:, p:], b_A)
+            assert close(metric[p:, p:], (A*inverse*A.T)**-1)
+            assert close(at(other.metric_inv, values)[p:, p:],
+                         A*inverse*A.T)
+        if p and K:
+            assert norm(metric[:p, p:]) < 1e-50
+            C = pull*(given**-1)[:, p:]
+            assert close(rows[:p, :], given[:p, :] + C*A)
+            drift = at(found.a0, values)[:p, 0] + C*A0
+            assert close(at(other.a0, values)[:p, 0], drift, scale=1)
+            # (19) and (20), which now hold
+            rate = at(other.space.autoparallel(
+                [*found.us, *[0]*K]), values)
+            force = at(Matrix(other.b).T*applied(found), values)
+            ud = at(other.acceleration, values)
+            assert close(ud - rate[:p, 0],
+                         (N.T*M*N)**-1*force[:p, 0], scale=1)
+            lam = -metric[p:, p:]*rate[p:, 0] - force[p:, 0]
+            assert close(lam, at(method.multipliers, values), scale=1)
+    assert other.is_block_diagonal
+
+
+def applied(found):
+    rest = found.L.xreplace(dict.fromkeys(found.v, sympify(0)))
+    return Matrix(found.Q) + Matrix([rest.diff(f) for f in found.q])
+
+
+@pytest.mark.parametrize('name', ['sleigh', 'ball', 'hoop', 'particle',
+                                  'dumbbell', 'turntable', 'knife_edge'])
+def test_partition_instead_of_a_mapping(name):
+    """Velocities of coordinates, chosen by the class or by the user."""
+    found = CASES[name]()
+    K, n = found.plain.A.rows, len(found.q)
+    for q_dependent in (None, found.q[:K], found.q[n - K:]):
+        values = found.state(1)
+        if q_dependent:
+            columns = [found.q.index(f) for f in q_dependent]
+            if rank(at(found.a[found.p:, columns], values)) < K:
+                continue
+        method = found.make(q_dependent=q_dependent)
+        row = Matrix(method.a[:found.p, :])
+        assert all(sum(row[i, :]) == 1 and row[i, :].norm() == 1
+                   for i in range(found.p))
+        if q_dependent:
+            kept = [f for f in found.q if f not in q_dependent]
+            assert list(row*Matrix(found.q)) == kept
+        for seed in SEEDS:
+            values = found.state(seed)
+            values.update(zip(method.u, at(row*found.v, values)))
+            values.update(zip(map(dot, method.u), at(
+                method.acceleration, values)))
+            exact = found.plain.solve(values)
+            assert close(accelerations(found, method, values),
+                         exact.acceleration)
+            assert close(at(method.multipliers, values), exact.lam, scale=1)
+            assert close(at(method.mass_matrix, values), at(
+                Matrix(method.N).T*found.M*Matrix(method.N), values))
+
+
+# Section 6: what a rescaled or recombined row changes
+
+@seeds
+def test_multiplier_of_a_rescaled_row(seed):
+    found = inclined_plane()
+    scale = 2 + sin(t)*x3
+    model = {**found.model, 'hol_coneqs': [],
+             'nonhol_coneqs': [scale*dot(found.hol[0])]}
+    other = LinearMappingMethod(**model, **found.options)
+    values = found.state(seed)
+    assert same(other.multipliers*scale, found.method.multipliers, values)
+    assert same(other.constraint_forces, found.method.constraint_forces,
+                values)
+    assert same(other.constraint_power, found.method.constraint_power,
+                values)
+
+
+@seeds
+def test_multipliers_of_recombined_rows(seed):
+    """One row solved for t and put in the other: lam changes, R does not."""
+    found = hoop()
+    f1, f2 = found.hol
+    other = LinearMappingMethod(**{**found.model, 'hol_coneqs': [
+        f1 + w*t - atan(y/x), f2]}, **found.options)
+    values = found.state(seed)
+    turn = at(w*t - atan(y/x), values)[0]/mp.pi
+    assert abs(turn - mp.nint(turn)) < 1e-50        # whole half turns
+    assert same(other.constraint_forces, found.method.constraint_forces,
+                values)
+    assert not same(other.multipliers, found.method.multipliers, values)
+    assert same(other.mass_matrix, found.method.mass_matrix, values)
+    assert same(other.forcing, found.method.forcing, values)
+
+
+# Section 7: verdicts, and what they mean
+
+def plain_rows(found, method):
+    """The 1-forms, as functions of plain coordinates and time: (n, n+1)."""
+    names = {f: symbols(f'c_{i}') for i, f in enumerate(found.q)}
+    forms = Matrix(method.a0).row_join(Matrix(method.a)).xreplace(names)
+    return forms, [t, *names.values()], {c: f for f, c in names.items()}
+
+
+def curls(found, method, values):
+    """``d theta^s`` in the coordinates ``(t, q)``, from scratch."""
+    forms, xs, back = plain_rows(found, method)
+    for k in range(forms.rows):
+        yield at(Matrix(len(xs), len(xs), lambda i, j: (
+            forms[k, j].diff(xs[i]) - forms[k, i].diff(xs[j])).xreplace(
+                back)), values)
+
+
+def small(matrix):
+    return not matrix.rows*matrix.cols or norm(matrix) < 1e-45
+
+
+def closed_rows(found):
+    """Whether each row is, in space and time."""
+    closed = [True]*len(found.q)
+    for seed in SEEDS:
+        values = found.state(seed)
+        for k, curl in enumerate(curls(found, found.method, values)):
+            closed[k] = closed[k] and small(curl)
+    return closed
+
+
+@each()
+def test_integrable(name):
+    """All rows closed in space-time, or not; some are in space only."""
+    found = CASES[name]()
+    assert all(closed_rows(found)) is found.integrable
+    assert found.method.is_integrable is found.integrable
+    assert found.method.is_riemannian is found.integrable
+
+
+@each()
+def test_holonomic(name):
+    """Frobenius with vectors that annihilate the rows, from an SVD."""
+    found = CASES[name]()
+    method, p = found.method, found.p
+    holonomic = True
+    for seed in SEEDS:
+        values = found.state(seed)
+        rows = at(found.a0.row_join(found.a)[p:, :], values)
+        if not rows.rows:
+            continue
+        _, _, v = mp.svd_r(rows, full_matrices=True)
+        free = v[rows.rows:, :].T
+        for curl in list(curls(found, method, values))[p:]:
+            holonomic = holonomic and small(free.T*curl*free)
+    assert holonomic is found.holonomic
+    assert method.is_holonomic is found.holonomic
+
+
+@pytest.mark.parametrize('level, holonomic', [(0, True), (1, False)])
+def test_holonomic_where_the_constraints_hold(level, holonomic):
+    """x' + z*s*y' = 0 is x' = 0 on z = 0, and no such thing on z = 1."""
+    names = dynamicsymbols('x y v z')
+    X, Y, V, Z = names
+    method = LinearMappingMethod(
+        free_particle(names), names, hol_coneqs=[Z - level],
+        nonhol_coneqs=[dot(X) + Z*V*dot(Y)], us=(u1, u2),
+        mapping=[dot(Y), dot(V)])
+    assert method.is_holonomic is holonomic
+    assert method.is_integrable is False
+    place = dict(zip(names, (1, 2, 3, level)))
+    T = at(Matrix([method.torsion[3, 0, 1]]), {**place, t: 0})
+    assert T[0] == -level
+
+
+@each()
+def test_block_diagonal(name):
+    """(18): a_free M^-1 A^T, from the rows that were given."""
+    found = CASES[name]()
+    p, diagonal = found.p, True
+    for seed in SEEDS:
+        values = found.state(seed)
+        rows, M = at(found.a, values), at(found.M, values)
+        mixed = (rows*M**-1*rows.T)[:p, p:]
+        diagonal = diagonal and small(mixed)
+    assert diagonal is found.block_diagonal
+    assert found.method.is_block_diagonal is found.block_diagonal
+
+
+class TooLong(BaseException):
+    """Nothing that an ``except Exception`` on the way would take."""
+
+
+@contextmanager
+def within(seconds):
+    """A failure instead of an endless integration, where there are alarms.
+    """
+    def alarm(*_):
+        raise TooLong
+
+    if not hasattr(signal, 'SIGALRM'):
+        yield
+        return
+    former = signal.signal(signal.SIGALRM, alarm)
+    signal.alarm(seconds)
+    try:
+        yield
+    except TooLong:
+        pytest.fail(f'not done in {seconds} seconds')
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+@each()
+def test_rate_of_a_quasi_coordinate_is_its_row(name):
+    """And there is one for every closed row."""
+    found = CASES[name]()
+    method = found.method
+    with within(10):
+        potentials = method.quasi_coordinates
+    assert [f is not None for f in potentials] == closed_rows(found)
+    forms = method.a*found.v + Matrix(method.a0)
+    for potential, row in zip(potentials, forms):
+        if potential is None:
+            continue
+        for seed in SEEDS:
+            values = found.state(seed)
+            if not potential.has(Integral):
+                assert same(dot(potential), row, values)
+            elif seed == 1:
+                rate = by_quadrature(dot(potential), found.q, values)
+                assert close(rate, at(row, values), 1e-25, scale=1)
+
+
+def by_quadrature(expression, q, values):
+    """With integrals over a dummy, from a point not far away."""
+    near = {symbols(f'{f.func}_0'): values[f]*mp.mpf('0.9') for f in q}
+    values = {**values, **near}
+    for integral in expression.atoms(Integral):
+        inside, (name, low, high) = integral.args
+        with mp.workdps(30):
+            values[integral] = mp.quad(lambda s: at(
+                inside, {**values, name: s})[0], [low, high])
+    return at(expression, values)
+
+
+def test_quasi_coordinates():
+    assert not_closed().method.quasi_coordinates == [x, z, None]
+    assert cylinder_orthonormal().method.quasi_coordinates == [
+        None, x3, r - 1 - t]
+    assert sleigh().method.quasi_coordinates == [None, phi, None]
+    assert knife_edge().method.quasi_coordinates == [None, None]
+
+
+def test_small_is_not_nothing():
+    """A disc whose radius is a very small number."""
+    tiny = Rational(1, 10**18)
+    rows = [row.subs(R, tiny) for row in DISC_ROWS]
+    method = LinearMappingMethod(
+        disc().L.subs(R, tiny), disc().q, nonhol_coneqs=rows,
+        us=(u1, u2), mapping=[dot(theta), dot(phi)])
+    values = disc().state(1)
+    found = at(Matrix([method.torsion[2, 0, 1]])/tiny, values)
+    assert close(found, at(Matrix([-sin(phi)]), values))
+    assert method.quasi_coordinates[2:] == [None, None]
+    assert method.is_integrable is not True
+    assert method.is_holonomic is not True
+
+
+def test_potential_of_an_integral_that_sympy_does_not_find():
+    """The row is closed; whatever is returned has it as its rate."""
+    row = dot(x)*exp(-x**2*y**2)*y + dot(y)*exp(-x**2*y**2)*x
+    method = LinearMappingMethod(
+        free_particle((x, y)), (x, y), us=(u1, u2), mapping=[row, dot(x)])
+    assert method.is_integrable
+    with within(10):
+        potential = method.quasi_coordinates[0]
+    values = {x: mp.mpf('0.5'), y: mp.mpf('0.7'), dot(x): 2, dot(y): -3}
+    rate = by_quadrature(dot(potential), (x, y), values)
+    assert close(rate, at(row, values), 1e-25)
+
+
+# Case 15: from a model of mechanics
+
+FORCE, TORQUE = symbols('c tau')
+NUMBERS = {m: 2, I: Rational(7, 10), a: Rational(9, 20),
+           FORCE: Rational(3, 10), TORQUE: Rational(1, 4)}
+STATE = {X: Rational(3, 10), Y: Rational(-1, 5), phi: Rational(7, 10)}
+
+
+def sleigh_body(speeds):
+    """Frame, body, loads and kinematics in blade or ground speeds."""
+    frame = ReferenceFrame('N')
+    B = frame.orientnew('B', 'Axis', (phi, frame.z))
+    O, P = Point('O'), Point('P')
+    O.set_vel(frame, 0)
+    P.set_pos(O, X*frame.x + Y*frame.y)
+    one, side, turn = speeds
+    B.set_ang_vel(frame, turn*frame.z)
+    P.set_vel(frame, one*B.x + side*B.y)
+    G = P.locatenew('G', a*B.x)
+    G.v2pt_theory(P, frame, B)
+    body = RigidBody('sleigh', G, B, m, (inertia(B, 0, 0, I), G))
+    loads = [(G, -FORCE*G.vel(frame)), (B, TORQUE*frame.z)]
+    kd_eqs = [one - ALONG, side - BLADE[0], turn - dot(phi)]
+    return frame, body, loads, kd_eqs
+
+
+def kane_sleigh(cls, **options):
+    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
+    return cls(frame, [X, Y, phi], [u1, u2], kd_eqs, u_dependent=[u3],
+               velocity_constraints=[u3], bodies=[body], forcelist=loads,
+               **options)
+
+
+def lagrange_sleigh(cls, **options):
+    frame, body, loads, _ = sleigh_body((ALONG, BLADE[0], dot(phi)))
+    return cls(sleigh_energy(), [X, Y, phi], forcelist=loads, frame=frame,
+               bodies=[body], nonhol_coneqs=BLADE, **options)
+
+
+ONE, TURN_RATE = Rational(9, 10), Rational(-3, 5)
+RUN = {**NUMBERS, **STATE, u1: ONE, u2: TURN_RATE, u3: 0, t: 0,
+       dot(X): ONE*cos(STATE[phi]), dot(Y): ONE*sin(STATE[phi]),
+       dot(phi): TURN_RATE}
+
+
+def lagrange_mapped(**options):
+    return lagrange_sleigh(LinearMappingMethod, us=[u1, u2],
+                           mapping=[ALONG, dot(phi)], **options)
+
+
+@pytest.mark.parametrize('make', [
+    lambda: kane_sleigh(LinearMappingMethod), lagrange_mapped,
+    lambda: kane_sleigh(LinearMappingMethod, us=dynamicsymbols('v w_'),
+                        mapping=[u1, u2]),
+    lambda: kane_sleigh(LinearMappingMethod, us=dynamicsymbols('v w_'),
+                        inverse_mapping=Matrix([[1, 0], [0, 1], [0, 0]]))])
+def test_15_digits(make):
+    method = make()
+    values = {**RUN, **dict(zip(method.u, (ONE, TURN_RATE)))}
+    ud = at(method.acceleration, values)
+    printed(float(ud[0]), 0.0270000000)
+    printed(float(ud[1]), 0.6990497738)
+    printed(float(at(method.multipliers, values)[0]), -0.5318552036)
+    assert method.mass_matrix.shape == (2, 2)
+    assert method.mass_matrix_full.shape == (5, 5)
+    assert method.rhs().shape == (5, 1)
+    assert method.multipliers.shape == (1, 1)
+    assert same(method.mass_matrix, diag(m, SLEIGH_J), values)
+    for name, rate in method.kindiffdict().items():
+        assert same(rate, name, values)
+
+
+def test_15_equals_kanes_method():
+    kane = kane_sleigh(KanesMethod)
+    kane.kanes_equations()
+    method = LinearMappingMethod.from_method(kane)
+    assert tuple(method.u) == (u1, u2)
+    full = mp.lu_solve(at(kane.mass_matrix_full, RUN),
+                       at(kane.forcing_full, RUN))
+    assert close(at(method.rhs(), RUN), full[:5, 0])
+    # multipliers: the force of the dropped row in KanesMethod is not known;
+    # its equation for u3 is that of the system without the constraint
+    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
+    free = KanesMethod(frame, [X, Y, phi], [u1, u2, u3], kd_eqs,
+                       bodies=[body], forcelist=loads)
+    free.kanes_equations()
+    moving = mp.matrix([*full[3:5, 0], 0])
+    force = at(free.mass_matrix, RUN)*moving - at(free.forcing, RUN)
+    assert norm(force[:2, 0]) < 1e-50
+    assert close(at(method.multipliers, RUN), force[2:, 0])
+    assert close(at(method.constraint_forces, RUN), mp.matrix(
+        [0, 0, force[2]]))
+
+
+def test_15_equals_lagranges_method():
+    """Whose lam has the opposite sign, except at the tail of rhs()."""
+    theirs = lagrange_sleigh(LagrangesMethod)
+    theirs.form_lagranges_equations()
+    ours = LinearMappingMethod.from_method(
+        theirs, us=[u1, u2], mapping=[ALONG, dot(phi)])
+    full = mp.lu_solve(at(theirs.mass_matrix_full, RUN),
+                       at(theirs.forcing_full, RUN))
+    lam = at(ours.multipliers, RUN)
+    assert close(full[6:, 0], lam)
+    named = theirs.solve_multipliers(
+        {f: RUN[f] for f in (X, Y, phi)}, sol_type='Matrix')
+    assert close(at(named.subs(dict(zip((dot(X), dot(Y), dot(phi)), (
+        RUN[dot(X)], RUN[dot(Y)], RUN[dot(phi)])))), RUN), -lam)
+    rates = {**RUN, **dict(zip((dot(u1), dot(u2)), at(
+        ours.acceleration, RUN)))}
+    kin = Matrix([ours.kindiffdict()[dot(f)] for f in (X, Y, phi)])
+    assert close(at(kin.diff(t), rates), full[3:6, 0])
+
+
+def test_15_geometry_in_kanes_shape():
+    """The same arrays as in case 6: the rows are composed."""
+    method = kane_sleigh(LinearMappingMethod)
+    assert same(method.metric, Matrix([
+        [m, 0, 0], [0, SLEIGH_J, m*a], [0, m*a, m]]), RUN)
+    assert_array(method.connection_ext, {'1_22': -a, '1_32': -1, '3_12': 1},
+                 RUN, 0)
+    assert_array(method.torsion, torsion({'3_12': 1, '1_23': 1}), RUN)
+    assert method.is_integrable is False and method.is_holonomic is False
+    assert method.is_block_diagonal is False
+    assert method.quasi_coordinates == [None, phi, None]
+
+
+@pytest.mark.parametrize('potential', [None, 'include'])
+def test_15_forces_beside_the_loads(potential):
+    """generalized_forces and potential_energy, against a reference."""
+    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
+    body.potential_energy = m*g*X*sin(al)
+    extra = [cos(t), u1*u2, X]
+    options = {'potential_energy': 'include'} if potential else {
+        'potential_energy': 'ignore'}
+    method = LinearMappingMethod(
+        frame, [X, Y, phi], [u1, u2], kd_eqs, u_dependent=[u3],
+        velocity_constraints=[u3], bodies=[body], forcelist=loads,
+        generalized_forces=extra, **options)
+    order = [u1, u2, u3]
+    reference = Reference.bodies(
+        frame, [body], loads, [X, Y, phi], order, kd_eqs, vel=[u3],
+        Q=Matrix(extra))
+    values = {**SOME, **RUN}
+    M, F, A, b = reference.matrices(values)
+    if potential:                       # -dV/dq in the speeds
+        rates = Matrix([reference.rates[dot(f)] for f in (X, Y, phi)])
+        F -= at(rates.jacobian(order).T*Matrix(
+            [body.potential_energy.diff(f) for f in (X, Y, phi)]), values)
+    W = mp.zeros(4, 4)
+    W[:3, :3], W[:3, 3:], W[3:, :3] = M, -A.T, A
+    exact = mp.lu_solve(W, mp.matrix([*F, *b]))
+    assert close(at(method.acceleration, values), exact[:2, 0])
+    assert close(at(method.multipliers, values), exact[3:, 0])
+
+
+def test_15_kanes_equations_sum_to_zero():
+    method = kane_sleigh(LinearMappingMethod)
+    active, inertial = method.kanes_equations()
+    assert active.shape == inertial.shape == (2, 1)
+    rates = {**RUN, **dict(zip((dot(u1), dot(u2)), at(
+        method.acceleration, RUN)))}
+    assert norm(at(active + inertial, rates)) < 1e-50
+    assert norm(at(active, rates)) > 0.1
+    off = {**rates, dot(u1): 5}
+    assert norm(at(active + inertial, off)) > 0.1
+
+
+def test_15_bodies_given_late():
+    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
+    late = LinearMappingMethod(
+        frame, [X, Y, phi], [u1, u2], kd_eqs, u_dependent=[u3],
+        velocity_constraints=[u3])
+    late.kanes_equations([body], loads)
+    assert same(late.rhs(), kane_sleigh(LinearMappingMethod).rhs(), RUN)
+
+
+def test_15_through_system():
+    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
+    system = System(frame, Point('O'))
+    system.q_ind = [X, Y, phi]
+    system.u_ind, system.u_dep = [u1, u2], [u3]
+    system.kdes = kd_eqs
+    system.add_bodies(body)
+    system.add_loads(*loads)
+    system.add_nonholonomic_constraints(u3)
+    equations = system.form_eoms(eom_method=LinearMappingMethod)
+    assert isinstance(system.eom_method, LinearMappingMethod)
+    assert equations.shape == (2, 1)
+    method = kane_sleigh(LinearMappingMethod)
+    rates = {**RUN, dot(u1): 3, dot(u2): -2}
+    assert same(equations, method.eom, rates)
+    assert norm(at(equations, rates)) > 0.1
+    assert same(system.eom_method.rhs(), method.rhs(), RUN)
+    again = LinearMappingMethod.from_system(
+        system, us=[u, *dynamicsymbols('v1:2')], mapping=[u1 + u2, u2])
+    assert same(again.a, Matrix([[1, 1, 0], [0, 1, 0], [0, 0, 1]]), RUN)
+    wanted = at(method.acceleration, RUN)
+    values = {**RUN, u: ONE + TURN_RATE, again.u[1]: TURN_RATE}
+    found = at(again.acceleration, values)
+    assert close(found, mp.matrix([wanted[0] + wanted[1], wanted[1]]))
+
+
+# Case 16: linearization
+
+@pytest.mark.parametrize('name', ['mapping', 'partition'])
+def test_16_linearized_hoop(name):
+    found = hoop_on_a_sphere()
+    method = found.method if name == 'mapping' else found.make(
+        q_dependent=[phi])
+    speed, = method.u
+    A, B, _ = method.linearize(
+        q_ind=[theta], q_dep=[phi], A_and_B=True)
+    assert A.shape == (2, 2) and not B
+    assert same(A, Matrix([[0, 1], [
+        w**2*cos(2*theta) + g/R*cos(theta), 0]]), {
+            **found.state(1), speed: Rational(1, 3)})
+
+
+def test_16_linearized_in_cartesian_coordinates():
+    """The same eigenvalues, with two dependent coordinates."""
+    still = LinearMappingMethod(**{
+        **hoop().model, 'hol_coneqs': [
+            (x**2 + y**2 + z**2 - R**2)/2, y - x*tan(al)]},
+        us=[u], mapping=[dot(atan2(x*cos(al) + y*sin(al), z))])
+    A, _, _ = still.linearize(q_ind=[x], q_dep=[y, z], A_and_B=True)
+    angle = Rational(7, 10)
+    place = SOME[R]*sin(angle)
+    values = {**SOME, t: 0, x: place*cos(SOME[al]), y: place*sin(SOME[al]),
+              z: SOME[R]*cos(angle), u: 0}
+    values[dot(u)], = at(still.acceleration, values)
+    found = at(A, values)
+    assert abs(found[0, 0] + found[1, 1]) < 1e-50
+    assert close([found[0, 1]*found[1, 0] - found[0, 0]*found[1, 1]],
+                 [number(SOME[g]/SOME[R]*cos(angle))])
+
+
+def test_linearizer_asks_for_a_partition_of_coordinates():
+    with pytest.raises(ConstraintError, match='dependent'):
+        hoop_on_a_sphere().method.linearize(A_and_B=True)
+
+
+# Default names, and what the parts are called
+
+def test_default_quasi_velocities():
+    found = sleigh()
+    method = LinearMappingMethod(**found.model, mapping=[ALONG, dot(phi)])
+    assert [str(f.func) for f in method.u] == ['u1', 'u2']
+
+
+@pytest.mark.parametrize('names, L', [
+    ((x, y), free_particle((x, y)) + symbols('u1')*x),
+    ((x, y), free_particle((x, y)) + symbols('u2')*sin(t)*x),
+    ((u1, u2), free_particle((u1, u2)) - u1*u2),
+    ((u1, u2), free_particle((u1, u2)))])       # cyclic coordinates
+def test_default_names_are_new(names, L):
+    method = LinearMappingMethod(L, names)
+    used = {'u1', 'u2'} & {str(e) for e in L.free_symbols} | {
+        str(f.func) for f in names}
+    made = [str(f.func) for f in method.u]
+    assert len({*made}) == 2 and not used & {*made}
+
+
+def test_independent_speeds_are_the_quasi_velocities_in_kanes_shape():
+    method = kane_sleigh(LinearMappingMethod)
+    assert tuple(method.u) == (u1, u2)
+    assert method.a == eye(3)
+    fresh = kane_sleigh(LinearMappingMethod, mapping=[u1 - u2, u2])
+    assert not {*fresh.u} & {u1, u2, u3}
+
+
+def test_rows_that_repeat_a_holonomic_one_are_dropped():
+    """KanesMethod asks for them, written in any way."""
+    frame = ReferenceFrame('N')
+    O, P = Point('O'), Point('P')
+    O.set_vel(frame, 0)
+    P.set_pos(O, x*frame.x + y*frame.y)
+    P.set_vel(frame, u1*frame.x + u2*frame.y)
+    body = Particle('bob', P, m)
+    kd_eqs = [dot(x) - u1, dot(y) - u2]
+    method = LinearMappingMethod(
+        frame, [x], [u1], kd_eqs, q_dependent=[y], u_dependent=[u2],
+        configuration_constraints=[x**2 + y**2 - l**2],
+        velocity_constraints=[7*(x*u1 + y*u2)], bodies=[body],
+        forcelist=[(P, -m*g*frame.y)])
+    assert method.multipliers.shape == (1, 1)
+    assert tuple(method.u) == (u1,)
+    turn = Rational(1, 3)
+    values = {**SOME, t: 0, x: SOME[l]*sin(turn), y: -SOME[l]*cos(turn),
+              u1: SOME[l]*cos(turn)/2}
+    with mp.workdps(WORK):
+        angle = number(-SOME[g]/SOME[l]*sin(turn))
+        wanted = number(SOME[l])*(
+            angle*mp.cos(number(turn)) - mp.sin(number(turn))/4)
+    assert close(at(method.acceleration, values), [wanted])
+
+
+def test_table():
+    space = cylinder().method.space
+    assert space.table('torsion') == 'all components of T vanish'
+    lines = space.table('connection').split('\n')
+    assert [line.split(' = ')[0] for line in lines] == [
+        'Gamma^1_13', 'Gamma^1_31', 'Gamma^3_11']
+    assert space.table('metric', tex=True).startswith('g_{11} = ')
+    assert space.table('connection_ext', tex=True).split('\n')[0].startswith(
+        r'\Gamma^1_{01} = ')
+
+
+# What is refused
+
+PLAIN = free_particle((x, y))
+
+
+def refused(error, match, *args, **kwargs):
+    with pytest.raises(error, match=match) as caught:
+        method = LinearMappingMethod(*args, **kwargs)
+        method.mass_matrix
+    return caught.value
+
+
+@pytest.mark.parametrize('rows, options, match', [
+    ([dot(x)**2 + dot(y)**2 - 1], {}, 'not linear in the velocities'),
+    ([dot(y)], {'mapping': [dot(x)**2]}, 'not linear in the velocities'),
+    ([dot(y)], {'mapping': [dot(x)*dot(y)]}, 'not linear in the veloc'),
+    ([dot(y)], {'mapping': [2*dot(y)]}, 'singular'),
+    ([dot(y) - x*dot(x)], {'mapping': [dot(y)*x - x**2*dot(x)]}, 'singular'),
+    ([dot(y)], {'inverse_mapping': Matrix([[1], [1]])}, r'A\*N'),
+    ([dot(y) - x*dot(x)], {'inverse_mapping': Matrix([[1], [-x]])},
+     r'A\*N'),
+    ([dot(y)], {'inverse_mapping': Matrix([[0], [0]])}, 'singular'),
+    ([dot(y)], {'inverse_mapping': Matrix([[1, 0], [0, 0]])}, 'singular'),
+    ([dot(y)], {'mapping': [dot(x), dot(x) + dot(y)]}, 'combinations'),
+    ([dot(y)], {'mapping': [dot(x)]*3}, '3 rows'),
+    ([dot(y)], {'mapping': []}, '0 rows'),
+    ([dot(y)], {'inverse_mapping': eye(3)}, 'shape'),
+    ([dot(y)], {'inverse_mapping': Matrix([[1, 0]])}, 'shape'),
+    ([dot(y)], {'q_dependent': [x, y]}, 'q_dependent'),
+    ([dot(y)], {'q_dependent': [z]}, 'q_dependent'),
+    ([dot(y)], {'q_dependent': [x]}, 'No constraint contains'),
+    ([dot(y), dot(x)], {'q_dependent': [x, x]}, 'q_dependent'),
+    ([dot(y) - x*dot(x)], {'q_dependent': [symbols('x')]}, 'q_dependent'),
+    ([dot(x), dot(y), dot(x) + dot(y)], {}, '3 constraint rows'),
+    ([dot(y)], {'us': [u1, u2]}, '`us` has 2'),
+    ([dot(y)], {'us': []}, '`us` has 0'),
+    ([dot(y)], {'us': [symbols('u')]}, 'not a function of time'),
+    ([dot(y)], {'us': [dot(x)]}, 'not a function of time'),
+    ([dot(y)], {'us': [x]}, 'name of something else'),
+    ([], {'us': [u1, u1]}, 'name of something else'),
+    ([dot(y)], {'us': [u1], 'mapping': [u1 - dot(x)]}, 'quasi-velocity'),
+    ([dot(y)], {'inverse_mapping': Matrix([dot(x), 0])}, 'velocity'),
+    ([dot(y)], {'mapping': [dot(x)], 'q_dependent': [y]}, 'Both'),
+    ([dot(y)], {'mapping': [dot(x)], 'inverse_mapping': Matrix([1, 0])},
+     'Both'),
+    ([dot(y)], {'inverse_mapping': Matrix([1, 0]), 'q_dependent': [y]},
+     'Both')])
+def test_errors_of_constraints_and_mappings(rows, options, match):
+    refused(ConstraintError, match, PLAIN, [x, y], nonhol_coneqs=rows,
+            **options)
+
+
+def test_accepted_next_to_what_is_refused():
+    """The same calls without the fault."""
+    for options in ({'us': [u1], 'mapping': [Eq(u1, dot(x))]},
+                    {'mapping': [dot(x)]}, {'mapping': [dot(x), 3*dot(y)]},
+                    {'inverse_mapping': Matrix([[1], [0]])},
+                    {'inverse_mapping': Matrix([[1, 5], [0, 2]])},
+                    {'inverse_mapping': [[1], [0]]}, {'q_dependent': [y]},
+                    {'us': [u1]}, {'us': u1}, {}):
+        method = LinearMappingMethod(PLAIN, [x, y], nonhol_coneqs=[dot(y)],
+                                     **options)
+        assert method.mass_matrix == Matrix([[1]])
+
+
+CIRCLE = x**2 + y**2 - 1
+
+
+@pytest.mark.parametrize('row', [
+    CIRCLE*(x*dot(y) - y*dot(x)), x*dot(x) + y*dot(y) + CIRCLE*dot(x)])
+def test_singular_on_the_constraints_only(row):
+    """A row that vanishes there, and one that is the constraint's."""
+    error = refused(ConstraintError, 'Where the constraints hold', PLAIN,
+                    [x, y], hol_coneqs=[CIRCLE], mapping=[row])
+    assert error.reason == 'singular'
+    method = LinearMappingMethod(
+        PLAIN, [x, y], hol_coneqs=[CIRCLE - 1], mapping=[row])
+    assert method.mass_matrix.shape == (1, 1)
+
+
+def test_reason_of_a_singular_mapping():
+    error = refused(ConstraintError, 'singular', PLAIN, [x, y],
+                    nonhol_coneqs=[dot(y)], mapping=[dot(y)])
+    assert error.reason == 'singular'
+
+
+def test_error_tells_the_row():
+    error = refused(ConstraintError, 'not linear', PLAIN, [x, y],
+                    hol_coneqs=[x], nonhol_coneqs=[dot(y)**3 - 1])
+    assert error.rows == (1,)
+
+
+def test_redundant_rows():
+    error = refused(
+        RedundantConstraintsError, 'follows', free_particle((x, y, z)),
+        [x, y, z], nonhol_coneqs=[dot(x), dot(y), dot(x) + 2*dot(y)])
+    assert error.rows == (2,)
+    refused(RedundantConstraintsError, 'follows', PLAIN, [x, y],
+            hol_coneqs=[x - t, 2*x - 2*t])
+
+
+def test_acceleration_rows():
+    refused(UnsupportedFeatureError, 'acceleration level', PLAIN, [x, y],
+            acceleration_constraints=[dot(x, 2) + x])
+
+
+def test_completion_is_one_of_two():
+    refused(ValueError, 'completion', PLAIN, [x, y], completion='best')
+
+
+def test_direction_without_mass():
+    """The metric and the projected mass need one, in their own way."""
+    method = LinearMappingMethod(dot(x)**2/2, [x, y])
+    with pytest.raises(MissingIngredientError, match='mass'):
+        method.acceleration
+    rescued = LinearMappingMethod(
+        (1 + x**2)*dot(x)**2/2, [x, y], hol_coneqs=[y - x], q_dependent=[y])
+    values = {x: 2, y: 2, rescued.u[0]: 3, t: 0}
+    assert same(rescued.mass_matrix, Matrix([[5]]), values)
+    assert same(rescued.acceleration, Matrix([Rational(-18, 5)]), values)
+    for name in ('metric_inv', 'connection'):
+        with pytest.raises(UnsupportedFeatureError, match='singular'):
+            getattr(rescued, name)
+
+
+FAST = sqrt(1 + dot(x)**2 + dot(y)**2)
+
+
+def test_no_geometry_of_an_energy_that_is_not_quadratic():
+    """The equations need none."""
+    method = LinearMappingMethod(FAST, [x, y], us=[u1], mapping=[dot(x)],
+                                 nonhol_coneqs=[dot(y) - x*dot(x)])
+    for name in ('space', 'metric', 'torsion', 'is_integrable',
+                 'is_block_diagonal', 'is_holonomic', 'quasi_coordinates'):
+        with pytest.raises(UnsupportedFeatureError, match='quadratic'):
+            getattr(method, name)
+    plain = Reference.lagrange(FAST, [x, y], vel=[dot(y) - x*dot(x)])
+    values = {t: 0, x: Rational(2, 3), y: 1, u1: Rational(3, 4),
+              dot(x): Rational(3, 4), dot(y): Rational(1, 2)}
+    exact = plain.solve(values)
+    assert close(at(method.acceleration, values), exact.acceleration[:1, 0])
+    assert close(at(method.multipliers, values), exact.lam)
+    with pytest.raises(ConstraintError, match='depends on the velocities'):
+        LinearMappingMethod(
+            FAST, [x, y], nonhol_coneqs=[dot(y) - x*dot(x)],
+            mapping=[dot(x)], completion='orthogonal').mass_matrix
+
+
+def test_no_geometry_with_more_speeds_than_coordinates():
+    """A rate that no coordinate has."""
+    frame = ReferenceFrame('N')
+    O, P, Q = Point('O'), Point('P'), Point('Q')
+    O.set_vel(frame, 0)
+    P.set_pos(O, x*frame.x)
+    P.set_vel(frame, u1*frame.x)
+    Q.set_vel(frame, u2*frame.y)
+    bodies = [Particle('one', P, m), Particle('two', Q, m)]
+    method = LinearMappingMethod(frame, [x], [u1, u2], [dot(x) - u1],
+                                 bodies=bodies)
+    assert same(method.mass_matrix, m*eye(2), SOME)
+    with pytest.raises(UnsupportedFeatureError):
+        method.space
+
+
+def test_number_of_quasi_velocities_of_a_curve():
+    space = sleigh().method.space
+    for curve in (space.autoparallel, space.geodesic):
+        with pytest.raises(ValueError, match='3 quasi-velocities'):
+            curve([u1, u2])
+    assert same(space.autoparallel([u1, u2, 0]), Matrix([
+        a*u2**2, 0, -u1*u2]), sleigh().state(1))

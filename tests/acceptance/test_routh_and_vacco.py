@@ -1,0 +1,1873 @@
+"""Routh's and the vakonomic equations: the cases 1 to 11 of the theory page,
+its sections 2, 4, 5 and 6, and two checks that share nothing with (V).
+
+The printed numbers are of motions integrated with rtol 1e-11 and atol 1e-12.
+Everything else is compared at random states that satisfy the constraints, at
+50 digits, with what plain SymPy differentiation gives.
+"""
+from functools import cache, cached_property
+from random import Random
+
+import numpy as np
+import pytest
+from mpmath import mp
+from scipy.interpolate import CubicSpline
+from sympy import (
+    Matrix, Rational, cos, exp, eye, lambdify, pi, sin, sqrt, symbols,
+    sympify, tan, zeros)
+from sympy.physics.mechanics import (
+    LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody, System,
+    dynamicsymbols, inertia)
+
+from kkt import (
+    WORK, Reference, at, close, norm, number, rank, singular, solve, t)
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VaccoMethod
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
+from sympy_constrained.numeric import (
+    boundary_value, compile_equations, matching_multipliers, simulate)
+
+SEEDS = (1, 2, 3)
+DIGITS = 1e-9           # one unit of the last digit that is printed
+m, g, J, gamma, I, R, c, l, w0, b = symbols('m g J gamma I R c l w0 b')
+x, y, z, X, Y, Z, theta, phi = dynamicsymbols('x y z X Y Z theta phi')
+vx, vy, vz, vX, vY, vZ, spin, turn = (
+    f.diff(t) for f in (x, y, z, X, Y, Z, theta, phi))
+SOME = {m: Rational(6, 5), g: Rational(981, 100), J: Rational(7, 10),
+        gamma: 2, I: Rational(2, 5), R: Rational(1, 2), c: 3,
+        l: Rational(13, 10), w0: Rational(9, 10), b: -Rational(3, 4)}
+
+
+# Plain SymPy
+
+def euler(expression, q):
+    """``d/dt d/dq' - d/dq``, the operator of the theory."""
+    return Matrix([expression.diff(f.diff(t)).diff(t) - expression.diff(f)
+                   for f in q])
+
+
+class Case:
+    """A model, both methods, and both sets of equations written anew."""
+
+    def __init__(self, L, q, vel=(), hol=(), Q=None, guess=None):
+        self.L, self.q = sympify(L), list(q)
+        self.hol, self.vel, self.guess = list(hol), list(vel), guess
+        self.Q = Matrix(Q if Q is not None else [0]*len(q))
+        self.plain = Reference.lagrange(L, q, hol, vel, Q=self.Q)
+        self.u = Matrix(self.plain.u)
+        self.g = self.plain.velocity
+        self.A = self.plain.A
+        self.kwargs = {
+            key: value for key, value in {
+                'hol_coneqs': self.hol, 'nonhol_coneqs': self.vel,
+                'generalized_forces': Q and list(Q)}.items() if value}
+
+    @cached_property
+    def routh(self):
+        return RouthMethod(self.L, self.q, **self.kwargs)
+
+    @cached_property
+    def vacco(self):
+        return VaccoMethod(self.L, self.q, **self.kwargs)
+
+    @property
+    def mu(self):
+        return Matrix(self.vacco.mu_vec)
+
+    @cached_property
+    def modified(self):
+        return self.L + (self.mu.T*self.g)[0]
+
+    @cached_property
+    def vakonomic(self):
+        """``E(L') - Q`` and the differentiated constraints."""
+        return (euler(self.modified, self.q) - self.Q).col_join(
+            self.g.diff(t))
+
+    @cached_property
+    def reaction(self):
+        """``E(L) - Q - A^T lam`` and the differentiated constraints."""
+        lam = Matrix(self.routh.lam_vec)
+        return (euler(self.L, self.q) - self.Q - self.A.T*lam).col_join(
+            self.g.diff(t))
+
+    @cached_property
+    def Gamma(self):
+        return Matrix.hstack(*(euler(row, self.q) for row in self.g))
+
+    @cached_property
+    def modified_mass(self):
+        """``W`` by differentiating ``L'`` twice."""
+        return Matrix([self.modified.diff(v) for v in self.u]).jacobian(
+            self.u)
+
+    @cached_property
+    def top(self):
+        """The right side of (V) above: ``dL'/dq + Q`` less the bias of p."""
+        still = dict.fromkeys([*self.u.diff(t), *self.mu.diff(t)],
+                              sympify(0))
+        return -(euler(self.modified, self.q) - self.Q).xreplace(still)
+
+    def state(self, seed):
+        """A random state on the constraints, with random multipliers."""
+        values = self.plain.admissible(SOME, seed, self.guess)
+        random = Random(f'multipliers {seed}')
+        for f in self.mu:
+            values[f] = number(Rational(random.randint(-1000, 1000), 500))
+        return values
+
+    def moving(self, values, rows=None, unknowns=None):
+        """``values`` with accelerations and rates of multipliers."""
+        if rows is None:
+            rows = self.vakonomic
+            unknowns = [*self.u.diff(t), *self.mu.diff(t)]
+        still = dict.fromkeys(unknowns, sympify(0))
+        with mp.workdps(WORK):
+            found = mp.lu_solve(at(rows.jacobian(unknowns), values),
+                                -at(rows.xreplace(still), values))
+        return {**values, **dict(zip(unknowns, found))}
+
+    def moving_as_routh(self, values):
+        return self.moving(values, self.reaction, [
+            *self.u.diff(t), *self.routh.lam_vec])
+
+    def columns(self, values):
+        """Columns that span ``A v = 0``, mpmath, from the plain ``A``."""
+        n, r = len(self.q), self.A.rows
+        with mp.workdps(WORK):
+            _, _, v = mp.svd_r(at(self.A, values), full_matrices=True)
+            return v[r:n, :].T
+
+
+def simulated(method, T, start, constants, t_eval=2, **options):
+    return simulate(method, T, start, constants=constants, t_eval=t_eval,
+                    rtol=1e-11, atol=1e-12, **options)
+
+
+def assert_digits(motion, wanted):
+    """The last state against numbers with nine decimals."""
+    found = {f: motion[f][-1] for f in wanted}
+    assert found == pytest.approx(wanted, rel=0, abs=DIGITS)
+
+
+def function_of(motion, method, expression, constants, **options):
+    """The history of an expression along a motion."""
+    compiled = compile_equations(method, constants, **options)
+    return compiled.expression(expression)(motion.t, motion.x)
+
+
+def minus(found):
+    with mp.workdps(WORK):      # mpmath rounds to the current precision
+        return -found
+
+
+def is_zero(found, scale=1):
+    return bool(norm(found) <= mp.mpf(10)**-45*scale)
+
+
+# The models
+
+@cache
+def pendulum():
+    return Case(m*(vx**2 + vy**2)/2 - m*g*y, [x, y],
+                hol=[x**2 + y**2 - (1 + t/4)**2])
+
+
+@cache
+def rod():
+    return Case(m*(vx**2 + vy**2)/2 - m*g*y, [x, y],
+                hol=[x**2 + y**2 - l**2])
+
+
+@cache
+def heisenberg():
+    return Case((vx**2 + vy**2)/2, [x, y, z], [vz - (x*vy - y*vx)/2])
+
+
+def blade(drift=0):
+    return (vx - drift)*sin(phi) - vy*cos(phi)
+
+
+def skating(slope=gamma):
+    return m*(vx**2 + vy**2)/2 + J*turn**2/2 + m*slope*x
+
+
+@cache
+def skate():
+    return Case(skating(), [x, y, phi], [blade()])
+
+
+@cache
+def level_skate():
+    return Case(skating(0), [x, y, phi], [blade()])
+
+
+@cache
+def drifting_ice():
+    return Case(skating(), [x, y, phi], [blade(w0*sin(t))])
+
+
+@cache
+def braked_skate():
+    return Case(skating(), [x, y, phi], [blade()],
+                Q=[-Rational(3, 5)*v for v in (vx, vy, turn)])
+
+
+@cache
+def disc():
+    L = m*(vx**2 + vy**2)/2 + I*spin**2/2 + J*turn**2/2
+    return Case(L, [x, y, theta, phi], [
+        vx - R*spin*cos(phi), vy - R*spin*sin(phi)])
+
+
+@cache
+def constant_speed(gravity=gamma):
+    return Case(m*(vx**2 + vz**2)/2 - m*gravity*z, [x, z],
+                [vx**2 + vz**2 - c**2])
+
+
+@cache
+def mixed():
+    """The skate of case 3 on the plane Z = b X, with X downhill for b < 0.
+
+    The blade is along (cos, sin) of phi in the plane.
+    """
+    slope = (vX + b*vZ)/sqrt(1 + b**2)
+    L = m*(vX**2 + vY**2 + vZ**2)/2 + J*turn**2/2 - m*g*Z
+    return Case(L, [X, Y, Z, phi], [slope*sin(phi) - vY*cos(phi)],
+                hol=[Z - b*X])
+
+
+@cache
+def moving_mixed():
+    """Rheonomic in everything, holonomic and nonlinear nonholonomic."""
+    L = (m*(vx**2 + vy**2)/2*(1 + x**2*cos(t)/4) + J*turn**2/2
+         + t*x*vy - m*gamma*x*cos(t) + x*turn*sin(phi))
+    return Case(L, [x, y, phi], [vx*turn - (2 + sin(t))*vy + x*y],
+                hol=[x + y**2 - cos(t)*phi],
+                Q=[-vx*t, y*turn, sin(t) - phi])
+
+
+EVERY = {f.__name__: f for f in (
+    pendulum, rod, heisenberg, skate, drifting_ice, braked_skate, disc,
+    constant_speed, mixed, moving_mixed)}
+HOLONOMIC = ('pendulum', 'rod')
+SKATE = {m: 1.2, J: 0.7, gamma: 2}
+SKATE_START = {x: 0, y: 0, phi: 0.3, vx: 0.8*np.cos(0.3),
+               vy: 0.8*np.sin(0.3), turn: 1.1}
+DISC = {m: 1.5, I: 0.4, J: 0.3, R: 0.5}
+DISC_START = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 3, turn: 0.8,
+              vx: 1.5*np.cos(0.2), vy: 1.5*np.sin(0.2)}
+SPEED = {m: 1.3, gamma: 9.81, c: 3}
+SPEED_START = {x: 0, z: 0, vx: 3*np.cos(0.6), vz: 3*np.sin(0.6)}
+
+every = pytest.mark.parametrize('name', EVERY)
+seeds = pytest.mark.parametrize('seed', SEEDS)
+
+
+# Case 1: pendulum of growing length
+
+@pytest.mark.parametrize('nu', [None, 0, 2.3, -40])
+def test_1_pendulum_of_growing_length(nu):
+    start = {x: 0.6, y: -0.8, vx: 0.95, vy: 0.4}
+    case = pendulum()
+    method = case.routh if nu is None else case.vacco
+    if nu is not None:
+        start['mu1'] = nu
+    motion = simulated(method, 2, start, {m: 1.3, g: 9.81})
+    assert_digits(motion, {x: 0.196006391, y: -1.487138694})
+
+
+@seeds
+def test_1_multiplier_of_the_rod(seed):
+    case = rod()
+    values = case.state(seed)
+    lam = m*(g*y - vx**2 - vy**2)/(2*l**2)
+    assert close(at(case.routh.multipliers, values), at(lam, values))
+    assert close(at(case.vacco.multiplier_rates, values), at(-lam, values))
+
+
+# Case 2: Heisenberg
+
+@seeds
+def test_2_heisenberg_keeps_its_multiplier(seed):
+    case = heisenberg()
+    values = case.state(seed)
+    mu, = case.mu
+    assert is_zero(at(case.vacco.multiplier_rates, values))
+    assert close(at(case.vacco.acceleration[:2, :], values),
+                 at(Matrix([-mu*vy, mu*vx]), values))
+    assert case.vacco.momenta[2] == mu
+    assert case.vacco.conserved_quantities()[z] == mu
+
+
+def test_2_heisenberg_in_closed_form():
+    v, a, mu = 1.7, 0.4, 2.9
+    motion = simulated(heisenberg().vacco, 3, [
+        0, 0, 0, v*np.cos(a), v*np.sin(a), 0, mu], {}, t_eval=31)
+    s = mu*motion.t
+    for f, wanted in (
+            (x, v/mu*(np.sin(s + a) - np.sin(a))),
+            (y, -v/mu*(np.cos(s + a) - np.cos(a))),
+            (z, v**2/(2*mu**2)*(s - np.sin(s))), ('mu1', mu + 0*s)):
+        np.testing.assert_allclose(motion[f], wanted, rtol=0, atol=DIGITS)
+
+
+def test_2_mass_matrix_of_heisenberg_is_singular():
+    case = heisenberg()
+    values = case.state(1)
+    assert rank(at(case.vacco.modified_mass_matrix, values)) == 2
+    assert rank(at(case.vacco.equations_of_motion.W, values)) == 4
+    assert rank(at(case.vacco.regularity_matrix, values)) == 2
+
+
+def test_2_least_action():
+    """From 0 to (0, 0, Z) in unit time, against regular polygons."""
+    height = 1.3
+    problem = heisenberg().vacco
+    motion = boundary_value(problem, [0, 0, 0], [0, 0, height], 1,
+                            [4, 1, 0, 6])
+    np.testing.assert_allclose(motion.x[-1, :3], [0, 0, height], atol=1e-7)
+    action = motion.energy[0]           # L = E is constant, the time is 1
+    np.testing.assert_allclose(motion.energy, action, rtol=1e-7)
+    assert action == pytest.approx(2*np.pi*height, rel=1e-7)
+    polygons = []
+    for N in (3, 4, 6, 12, 96):
+        corners = np.exp(2j*np.pi*np.arange(N + 1)/N)
+        area = np.imag(np.conj(corners[:-1])*corners[1:]).sum()/2
+        sides = np.abs(np.diff(corners))*np.sqrt(height/area)
+        polygons.append(sides.sum()**2/2)
+        assert polygons[-1] == pytest.approx(
+            float(2*N*tan(pi/N)*height), rel=1e-12)
+    assert polygons == sorted(polygons, reverse=True)
+    assert action < polygons[-1] < 1.001*action
+
+
+@seeds
+def test_2_routh_goes_straight(seed):
+    case = heisenberg()
+    values = case.state(seed)
+    assert is_zero(at(case.routh.acceleration[:2, :], values))
+    assert is_zero(at(case.routh.multipliers, values))
+    motion = simulated(case.routh, 2, [0.5, -0.2, 1, 0.3, 0.8, 0.23], {})
+    np.testing.assert_allclose(motion.x[-1, :2], [1.1, 1.4], atol=DIGITS)
+
+
+# Case 3: skate on an incline
+
+def test_3_skate_numbers():
+    case = skate()
+    motion = simulated(case.vacco, 2, {**SKATE_START, 'mu1': 0.45}, SKATE)
+    assert_digits(motion, {x: 1.313375690, y: 0.082443931, phi: 1.125931324,
+                           'mu1': 5.343624984})
+    motion = simulated(case.routh, 2, SKATE_START, SKATE)
+    assert_digits(motion, {x: 0.296179819, y: 2.867219123, phi: 2.5})
+
+
+def test_3_skate_of_routh_in_closed_form():
+    w, slope = 1.3, 2.
+    start = {x: 0, y: 0, phi: 0, vx: 0, vy: 0, turn: w}
+    motion = simulated(skate().routh, 5, start, SKATE, t_eval=41)
+    s = w*motion.t
+    for f, wanted in (
+            (x, slope/(2*w**2)*np.sin(s)**2),
+            (y, slope/(2*w**2)*(s - np.sin(2*s)/2)), (phi, s)):
+        np.testing.assert_allclose(motion[f], wanted, rtol=0, atol=DIGITS)
+    ahead = motion[vx]*np.cos(s) + motion[vy]*np.sin(s)
+    np.testing.assert_allclose(
+        motion['lam1'], -1.2*(w*ahead + slope*np.sin(s)), atol=DIGITS)
+
+
+@seeds
+def test_3_reaction_of_the_skate(seed):
+    case = skate()
+    values = case.state(seed)
+    ahead = vx*cos(phi) + vy*sin(phi)
+    assert close(at(case.routh.multipliers, values),
+                 at(-m*(turn*ahead + gamma*sin(phi)), values))
+
+
+@seeds
+def test_3_vakonomic_skate(seed):
+    case, vacco = skate(), skate().vacco
+    values = case.state(seed)
+    mu, = case.mu
+    ahead = vx*cos(phi) + vy*sin(phi)
+    p1, p2 = m*vx + mu*sin(phi), m*vy - mu*cos(phi)
+    turning = J*turn
+    assert close(at(vacco.momenta, values),
+                 at(Matrix([p1, p2, turning]), values))
+    assert close(at(vacco.momentum_rates, values),
+                 at(Matrix([m*gamma, 0, mu*ahead]), values))
+    moving = case.moving(values)
+    for momentum, rate in ((p1, m*gamma), (p2, 0), (turning, mu*ahead)):
+        assert close(at(momentum.diff(t), moving),
+                     at(sympify(rate), values), scale=1)
+    assert close(at(mu, values), at(p1*sin(phi) - p2*cos(phi), values))
+    along = p1*cos(phi) + p2*sin(phi)
+    assert close(at(m*ahead, values), at(along, values))
+    H = along**2/(2*m) + turning**2/(2*J) - m*gamma*x
+    assert close(at(vacco.energy, values), at(H, values))
+    assert set(vacco.conserved_quantities()) == {'energy', y}
+    assert close(at(vacco.conserved_quantities()[y], values),
+                 at(p2, values))
+
+
+# Case 4: upright rolling disc
+
+def test_4_disc_numbers():
+    motion = simulated(disc().vacco, 4,
+                       {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC)
+    assert_digits(motion, {x: 2.713544394, y: 0.368512016,
+                           theta: 7.462829544, phi: 12.239837855})
+
+
+def test_4_disc_of_routh_rolls_in_a_circle():
+    motion = simulated(disc().routh, 4, DISC_START, DISC, t_eval=21)
+    np.testing.assert_allclose(motion[theta], 3*motion.t, atol=DIGITS)
+    np.testing.assert_allclose(motion[phi], 0.2 + 0.8*motion.t, atol=DIGITS)
+    radius = 0.5*3/0.8
+    centre = -radius*np.sin(0.2), radius*np.cos(0.2)
+    np.testing.assert_allclose(np.hypot(
+        motion[x] - centre[0], motion[y] - centre[1]), radius, atol=DIGITS)
+
+
+def test_4_disc_coincides_for_one_choice():
+    start = {**DISC_START, 'mu1': -1.5*DISC_START[vx],
+             'mu2': -1.5*DISC_START[vy]}
+    ours = simulated(disc().vacco, 4, start, DISC, t_eval=21)
+    routh = simulated(disc().routh, 4, DISC_START, DISC, t_eval=21)
+    np.testing.assert_allclose(ours.x[:, :8], routh.x, atol=DIGITS)
+    np.testing.assert_allclose(ours['mu1'], -1.5*ours[vx], atol=DIGITS)
+    np.testing.assert_allclose(ours['mu2'], -1.5*ours[vy], atol=DIGITS)
+
+
+@seeds
+def test_4_vakonomic_disc(seed):
+    case, vacco = disc(), disc().vacco
+    values = case.state(seed)
+    mu1, mu2 = case.mu
+    c1, c2 = m*vx + mu1, m*vy + mu2
+    third = (I + m*R**2)*spin - R*(c1*cos(phi) + c2*sin(phi))
+    kept = vacco.conserved_quantities()
+    assert set(kept) == {'energy', x, y, theta}
+    assert close(at(Matrix([kept[f] for f in (x, y, theta)]), values),
+                 at(Matrix([c1, c2, third]), values))
+    moving = case.moving(values)
+    assert is_zero(at(Matrix([c1, c2, third]).diff(t), moving), 100)
+    found = at(vacco.acceleration, values)
+    assert close(found[3:, 0], at(
+        R*spin*(c1*sin(phi) - c2*cos(phi))/J, values))
+
+
+@seeds
+def test_4_coincidence_matrix_of_the_disc(seed):
+    """In the directions (R cos, R sin, 1, 0) and (0, 0, 0, 1)."""
+    case = disc()
+    values = case.state(seed)
+    B = Matrix([[R*cos(phi), 0], [R*sin(phi), 0], [1, 0], [0, 1]])
+    wanted = R*Matrix([turn, -spin])*Matrix([[sin(phi), -cos(phi)]])
+    assert_coincidence_matrix(case, values, B, wanted)
+
+
+def assert_coincidence_matrix(case, values, B, wanted):
+    """``S`` for columns ``B``, from that for the class's own columns."""
+    with mp.workdps(WORK):
+        ours = at(case.vacco.free_directions, values)
+        theirs = at(B, values)
+        change = (ours.T*ours)**-1*ours.T*theirs
+        assert is_zero(ours*change - theirs, 10)
+        found = change.T*at(case.vacco.coincidence_matrix, values)
+    assert close(found, at(wanted, values), scale=1)
+
+
+# Case 5: constant speed
+
+def test_5_constant_speed_numbers():
+    case = constant_speed()
+    motion = simulated(case.routh, 0.7, SPEED_START, SPEED)
+    assert_digits(motion, {x: 1.643198427, z: -0.734430006})
+    for mu, place in ((0.5, (1.923905737, -0.164397224)),
+                      (-1.9, (1.250986380, 1.657219811))):
+        motion = simulated(case.vacco, 0.7, {**SPEED_START, 'mu1': mu},
+                           SPEED)
+        assert_digits(motion, dict(zip((x, z), place)))
+
+
+def test_5_routh_takes_the_catenary_of_equal_strength():
+    motion = simulated(constant_speed().routh, 0.7, SPEED_START, SPEED,
+                       t_eval=29)
+    k = 9.81/3
+    begin = -np.arctanh(np.sin(0.6))
+    np.testing.assert_allclose(
+        motion[vz], -3*np.tanh(k*motion.t + begin), atol=DIGITS)
+    # gamma X / c^2 from the top is the angle below the horizontal
+    along = k/3*motion[x] - 0.6
+    drop = np.log(np.cos(along)/np.cos(0.6))*3/k
+    np.testing.assert_allclose(motion[z], drop, atol=DIGITS)
+
+
+@pytest.mark.parametrize('mu', [0.5, -1.9])
+def test_5_vakonomic_particle_takes_a_catenary(mu):
+    motion = simulated(constant_speed().vacco, 0.7,
+                       {**SPEED_START, 'mu1': mu}, SPEED, t_eval=29)
+    weight, inert = 1.3*9.81, 1.3 + 2*motion['mu1']
+    begin = 3*(1.3 + 2*mu)*np.array([np.cos(0.6), np.sin(0.6)])
+    P = begin[0] + 0*motion.t, begin[1] - weight*motion.t
+    np.testing.assert_allclose(inert*motion[vx], P[0], atol=1e-8)
+    np.testing.assert_allclose(inert*motion[vz], P[1], atol=1e-8)
+    np.testing.assert_allclose(
+        inert, np.sign(1.3 + 2*mu)*np.hypot(*P)/3, atol=DIGITS)
+    np.testing.assert_allclose(
+        2*9*motion['mu1'] + weight*motion[z], 18*mu, atol=1e-8)
+    size = 3*abs(begin[0])/weight           # inverted if inert > 0
+    shape = -np.sign(inert)*size*np.cosh(
+        motion[x]/size - np.arcsinh(np.tan(0.6))*np.sign(inert))
+    np.testing.assert_allclose(motion[z], shape - shape[0], atol=1e-8)
+
+
+@seeds
+def test_5_regularity_and_modified_mass(seed):
+    case = constant_speed()
+    values = case.state(seed)
+    mu, = case.mu
+    assert close(at(case.vacco.modified_mass_matrix, values),
+                 at((m + 2*mu)*eye(2), values))
+    with mp.workdps(WORK):
+        own = at(case.vacco.free_directions, values)
+        factor = at(Matrix([-vz, vx]), values)[0]/own[0]
+        found = at(case.vacco.regularity_matrix, values)*factor**2
+    assert close(found, at((m + 2*mu)*c**2, values))
+
+
+def test_5_the_constraint_may_be_written_with_a_root():
+    case = constant_speed()
+    other = VaccoMethod(case.L, [x, z],
+                        nonhol_coneqs=[sqrt(vx**2 + vz**2) - c])
+    motion = simulated(other, 0.7, {**SPEED_START, 'mu1': 6*0.5}, SPEED)
+    assert_digits(motion, {x: 1.923905737, z: -0.164397224})
+    first = simulated(case.vacco, 0.7, {**SPEED_START, 'mu1': 0.5}, SPEED)
+    assert motion['mu1'][-1] == pytest.approx(6*first['mu1'][-1], abs=1e-8)
+
+
+def test_5_coincidence_only_without_gravity():
+    under = matching_multipliers(constant_speed().vacco, SPEED_START, 0.7,
+                                 constants=SPEED)
+    assert not under.coincides and under.residual > 0.1
+    assert constant_speed().vacco.always_coincides is False
+    free = constant_speed(0)
+    assert free.vacco.always_coincides is True
+    found = matching_multipliers(free.vacco, SPEED_START, 0.7,
+                                 constants={m: 1.3, c: 3})
+    assert found.coincides and found.free == 1
+    for mu in (0.5, -1.9):
+        motion = simulated(free.vacco, 0.7, {**SPEED_START, 'mu1': mu},
+                           {m: 1.3, c: 3})
+        np.testing.assert_allclose(
+            motion.x[-1, :2], 2.1*np.array([np.cos(0.6), np.sin(0.6)]),
+            atol=DIGITS)
+
+
+# Case 6: coincidence
+
+@seeds
+def test_6_coincidence_matrix_of_the_skate(seed):
+    values = skate().state(seed)
+    B = Matrix([[cos(phi), 0], [sin(phi), 0], [0, 1]])
+    ahead = vx*cos(phi) + vy*sin(phi)
+    assert_coincidence_matrix(skate(), values, B, Matrix([turn, -ahead]))
+
+
+def test_6_verdicts():
+    found = matching_multipliers(disc().vacco, DISC_START, 4, constants=DISC)
+    assert found.residual < 1e-8 and found.free == 0
+    np.testing.assert_allclose(
+        found.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-7)
+    incline = matching_multipliers(skate().vacco, SKATE_START, 2,
+                                   constants=SKATE)
+    level = {m: 1.2, J: 0.7}
+    circle = matching_multipliers(level_skate().vacco, SKATE_START, 2,
+                                  constants=level)
+    for found in (incline, circle):
+        assert not found.coincides and 0.1 < found.residual < 10
+    glide = matching_multipliers(
+        level_skate().vacco, {**SKATE_START, turn: 0}, 2, constants=level)
+    assert glide.coincides and glide.free == 0
+    np.testing.assert_allclose(glide.mu0, [0], atol=1e-9)
+    exact = VaccoMethod((vx**2 + vy**2)/2 - x, [x, y],
+                        nonhol_coneqs=[vx - vy*cos(y)])
+    found = matching_multipliers(exact, [0, 0.3, np.cos(0.3), 1], 2)
+    assert found.coincides and found.free == 1
+
+
+# Case 7: mixed constraints
+
+@pytest.mark.parametrize('nu', [0, 3.1, -20])
+def test_7_mixed_constraints(nu):
+    """gamma = -g b/sqrt(1 + b^2) downhill, so g = 10/3 here."""
+    start = {X: 0, Y: 0, Z: 0, phi: 0.3, vX: 0.64*np.cos(0.3),
+             vY: 0.8*np.sin(0.3), vZ: -0.48*np.cos(0.3), turn: 1.1,
+             'mu1': nu, 'mu2': 0.45}
+    motion = simulated(mixed().vacco, 2, start, {
+        m: 1.2, J: 0.7, g: 10/3, b: -0.75})
+    assert_digits(motion, {
+        X: 0.8*1.313375690, Y: 0.082443931, Z: -0.6*1.313375690,
+        phi: 1.125931324, 'mu2': 5.343624984})
+
+
+# Case 8: rheonomic
+
+def test_8_drifting_ice_numbers():
+    start = {**SKATE_START, 'mu1': 0.45}
+    motion = simulated(drifting_ice().vacco, 2, start, {**SKATE, w0: 0.9})
+    assert_digits(motion, {x: 2.303585321, y: -0.528229872,
+                           phi: 1.105873892, 'mu1': 4.416901777})
+
+
+# Case 9: forced
+
+def test_9_forced_skate_numbers():
+    method = braked_skate().vacco
+    motion = simulated(method, 2, {**SKATE_START, 'mu1': 0.45}, SKATE,
+                       t_eval=201)
+    assert_digits(motion, {x: 0.580522601, y: 0.151691841,
+                           phi: 1.385928344, 'mu1': 5.451650380})
+    energy = function_of(motion, method, method.energy, SKATE)
+    power = -0.6*(motion[vx]**2 + motion[vy]**2 + motion[turn]**2)
+    work = CubicSpline(motion.t, power).antiderivative()(motion.t)
+    assert abs(work[-1]) > 1
+    np.testing.assert_allclose(energy - energy[0], work, atol=1e-7)
+    np.testing.assert_allclose(power, function_of(
+        motion, method, method.energy_rate, SKATE), atol=1e-12)
+
+
+def test_9_forces_enter_as_they_stand():
+    """``E(L') = Q``, a convention where Q has no potential."""
+    braked, free = braked_skate().vacco, skate().vacco
+    for seed in SEEDS:
+        values = skate().moving(skate().state(seed))
+        with mp.workdps(WORK):
+            difference = at(braked.eom, values) - at(free.eom, values)
+        assert close(difference, at(-braked_skate().Q, values))
+
+
+# Case 10: Noether
+
+def test_10_rotation_of_the_level_skate():
+    xi = [-y, x, 1]
+    case, start = level_skate(), {**SKATE_START, x: 0.4, y: -0.7}
+    constants = {m: 1.2, J: 0.7}
+    vacco = case.vacco.noether_quantity(xi)
+    routh = case.routh.noether_quantity(xi)
+    assert vacco.is_conserved and not routh.is_conserved
+    motion = simulated(case.vacco, 2, {**start, 'mu1': 0.45}, constants,
+                       t_eval=21)
+    values = function_of(motion, case.vacco, vacco.value, constants)
+    assert abs(values[0]) > 0.1
+    np.testing.assert_allclose(values, values[0], atol=DIGITS)
+    motion = simulated(case.routh, 2, start, constants, t_eval=21)
+    values = function_of(motion, case.routh, routh.value, constants)
+    assert np.ptp(values) > 0.1
+
+
+# Case 11: linear constraints, SymPy's matrices
+
+def upstream(case):
+    method = LagrangesMethod(case.L, case.q, hol_coneqs=case.hol or None,
+                             nonhol_coneqs=case.vel or None)
+    method.form_lagranges_equations()
+    return method
+
+
+@pytest.mark.parametrize('name', [
+    'pendulum', 'rod', 'heisenberg', 'skate', 'drifting_ice', 'disc',
+    'mixed'])
+def test_11_linear_constraints_have_the_matrices_of_sympy(name):
+    case = EVERY[name]()
+    theirs = upstream(case)
+    for seed in SEEDS:
+        values = case.state(seed)
+        for matrix in ('mass_matrix', 'forcing', 'mass_matrix_full',
+                       'forcing_full', 'constraints_jacobian'):
+            if matrix == 'constraints_jacobian':
+                wanted = -theirs.lam_coeffs
+            else:
+                wanted = getattr(theirs, matrix)
+            found = getattr(case.routh, matrix)
+            assert found.shape == wanted.shape, matrix
+            assert close(at(found, values), at(wanted, values)), matrix
+
+
+# Section 2: the two sets of equations
+
+@every
+def test_equations_are_those_of_plain_differentiation(name):
+    """At any state and with any accelerations and multipliers."""
+    case = EVERY[name]()
+    routh, vacco = case.routh, case.vacco
+    lam = Matrix(routh.lam_vec)
+    assert routh.form_rouths_equations() == routh.eom
+    assert vacco.form_vacco_equations() == vacco.eom
+    for seed in SEEDS:
+        values = anything(case, seed)
+        phi_term = case.A.T*case.mu.diff(t) + case.Gamma*case.mu
+        for found, wanted in (
+                (routh.eom, euler(case.L, case.q) - case.Q - case.A.T*lam),
+                (vacco.eom, euler(case.modified, case.q) - case.Q),
+                (vacco.eom, euler(case.L, case.q) + phi_term - case.Q),
+                (routh.constraint_term, -case.A.T*lam),
+                (vacco.constraint_term, phi_term),
+                (vacco.modified_lagrangian, case.modified),
+                (vacco.acceleration_constraints, case.g.diff(t)),
+                (routh.acceleration_constraints, case.g.diff(t)),
+                (vacco.velocity_constraints, case.g),
+                (vacco.constraints_jacobian, case.A),
+                (routh.constraints_jacobian, case.A)):
+            assert close(at(found, values), at(wanted, values), scale=1)
+
+
+def anything(case, seed):
+    """Random numbers for everything, off the constraints."""
+    random = Random(f'anything {seed}')
+    unknown = [*case.q, *case.u, *case.u.diff(t), *case.mu,
+               *case.mu.diff(t), *case.routh.lam_vec, t]
+    return {**{k: number(v) for k, v in SOME.items()}, **{
+        f: number(Rational(random.randint(-2000, 2000), 1000))
+        for f in unknown}}
+
+
+@every
+def test_power_of_the_reaction(name):
+    """``q'.Phi = d/dt(mu^T A q') + mu^T dg/dt`` along the motion."""
+    case = EVERY[name]()
+    u, mu = case.u, case.mu
+    explicit = case.g.xreplace({t: dynamicsymbols._t}).applyfunc(
+        lambda row: partial_time(row, case))
+    for seed in SEEDS:
+        moving = case.moving(case.state(seed))
+        with mp.workdps(WORK):
+            power = (at(u, moving).T*at(case.vacco.constraint_term, moving))
+            impulse = (mu.T*case.A*u)[0].diff(t) + (mu.T*explicit)[0]
+            assert close(power, at(impulse, moving), scale=1)
+
+
+def partial_time(expression, case):
+    """The derivative by ``t`` with coordinates and velocities held."""
+    held = {**{f.diff(t): symbols(f'v_{i}') for i, f in enumerate(case.q)},
+            **{f: symbols(f'w_{i}') for i, f in enumerate(case.mu)}}
+    coordinates = {f: symbols(f'q_{i}') for i, f in enumerate(case.q)}
+    back = {v: k for k, v in {**held, **coordinates}.items()}
+    return sympify(expression).xreplace(held).xreplace(coordinates).diff(
+        t).xreplace(back)
+
+
+@every
+def test_constraint_forces_are_minus_the_constraint_term(name):
+    case = EVERY[name]()
+    for seed in SEEDS:
+        values = case.state(seed)
+        moving = case.moving(values)
+        assert close(at(case.vacco.constraint_forces, values),
+                     minus(at(case.vacco.constraint_term, moving)),
+                     scale=1)
+        moving = case.moving_as_routh(values)
+        assert close(at(case.routh.constraint_forces, values),
+                     minus(at(case.routh.constraint_term, moving)),
+                     scale=1)
+        assert close(at(case.vacco.applied_forces, values),
+                     at(case.Q, values), scale=1)
+
+
+# Holonomic constraints: all methods are one
+
+@pytest.mark.parametrize('name', [*HOLONOMIC, 'linkage'])
+def test_holonomic_constraints_make_all_methods_one(name):
+    case = EVERY[name]() if name in EVERY else linkage()
+    theirs = upstream(case)
+    gauss = UdwadiaKalabaMethod(case.L, case.q, hol_coneqs=case.hol)
+    for seed in range(1, 7):
+        values = case.state(seed)       # with random initial multipliers
+        exact = case.plain.solve(values)
+        n = len(case.q)
+        with mp.workdps(WORK):
+            lagrange = mp.lu_solve(at(theirs.mass_matrix_full, values),
+                                   at(theirs.forcing_full, values))
+        assert close(lagrange[n:2*n, 0], exact.acceleration)
+        for method in (case.routh, case.vacco, gauss):
+            assert close(at(method.acceleration, values),
+                         exact.acceleration)
+            assert close(at(method.constraint_forces, values), exact.forces)
+        assert close(at(case.routh.multipliers, values), exact.lam)
+        assert close(at(case.vacco.multiplier_rates, values),
+                     minus(exact.lam))
+        assert close(lagrange[2*n:, 0], exact.lam)
+    assert case.vacco.always_coincides is True
+
+
+@cache
+def linkage():
+    """Two rods that meet at a point, one pivot of which moves."""
+    L = (m*(vx**2 + vy**2)/2 + J*turn**2/2 + m*g*(x - y)*cos(phi)
+         + x*vy*sin(t))
+    return Case(L, [x, y, phi], hol=[
+        (x - sin(t)/3)**2 + y**2 - l**2, x - cos(phi) - l/5],
+        guess={x: Rational(1, 2), y: 1, phi: 1})
+
+
+@pytest.mark.parametrize('name', [*HOLONOMIC, 'linkage', 'mixed'])
+def test_initial_multipliers_of_holonomic_rows_are_irrelevant(name):
+    """The gauge ``nu f' + nu' f = (nu f)'``."""
+    case = EVERY[name]() if name in EVERY else linkage()
+    for seed in SEEDS:
+        values = case.state(seed)
+        other = {**values, **{f: number(-7 - 3*k)
+                              for k, f in enumerate(case.mu)
+                              if k < len(case.hol)}}
+        assert close(at(case.vacco.rhs(), values),
+                     at(case.vacco.rhs(), other))
+
+
+# Scaling of the constraints
+
+@cache
+def scaled_disc():
+    """The rows of the disc times a matrix of coordinates, velocities, t."""
+    C = Matrix([[2 + x*turn, vy*t], [theta - spin, 3]])
+    return C, Case(disc().L, disc().q, list(C*disc().g))
+
+
+@seeds
+def test_scaled_constraints_scale_the_multipliers(seed):
+    C, other = scaled_disc()
+    case = disc()
+    values = case.state(seed)
+    with mp.workdps(WORK):
+        inverse = at(C, values)**-1
+        scaled = inverse.T*at(case.mu, values)
+        start = {**values, **dict(zip(other.mu, scaled))}
+    assert close(at(other.vacco.acceleration, start),
+                 at(case.vacco.acceleration, values))
+    assert close(at(other.vacco.constraint_forces, start),
+                 at(case.vacco.constraint_forces, values))
+    with mp.workdps(WORK):
+        assert close(at(other.routh.multipliers, values),
+                     inverse.T*at(case.routh.multipliers, values))
+    assert close(at(other.routh.acceleration, values),
+                 at(case.routh.acceleration, values))
+    rates = (C.T.inv()*case.mu).diff(t)
+    assert close(at(other.vacco.multiplier_rates, start),
+                 at(rates, case.moving(values)))
+
+
+def test_a_scaled_skate_moves_the_same():
+    """g times exp(t) (2 + x^2) (3 + y'): mu is divided by it."""
+    factor = exp(t)*(2 + x**2)*(3 + vy)
+    other = VaccoMethod(skate().L, skate().q, nonhol_coneqs=[
+        factor*blade()])
+    start = {**SKATE_START, 'mu1': 0.45/(2*(3 + SKATE_START[vy]))}
+    motion = simulated(other, 2, start, SKATE)
+    assert_digits(motion, {x: 1.313375690, y: 0.082443931,
+                           phi: 1.125931324})
+    values = function_of(motion, other, factor, SKATE)
+    assert motion['mu1'][-1]*values[-1] == pytest.approx(
+        5.343624984, abs=1e-8)
+
+
+# Section 4: first-order form
+
+@every
+def test_layout(name):
+    case = EVERY[name]()
+    n, r = len(case.q), case.g.rows
+    routh, vacco = case.routh, case.vacco
+    for seed in SEEDS:
+        values = anything(case, seed)
+        W, A, u, M = (at(f, values) for f in (
+            case.modified_mass, case.A, case.u, case.plain.M))
+        b_side, top, F = (at(f, values) for f in (
+            case.plain.b, case.top, case.plain.F))
+        for method, sign, block, right in (
+                (vacco, 1, W, top), (routh, -1, M, F)):
+            with mp.workdps(WORK):
+                full = blocks(block, sign*A.T, A)
+            assert close(at(method.modified_mass_matrix, values), block)
+            assert close(at(method.mass_matrix, values),
+                         full[n:2*n, n:2*n + r])
+            assert close(at(method.forcing, values), right, scale=1)
+            assert close(at(method.mass_matrix_full, values), full)
+            assert close(at(method.forcing_full, values),
+                         stacked(u, right, b_side))
+        assert vacco.rhs().shape == (2*n + r, 1)
+        assert routh.rhs().shape == (2*n + r, 1)
+
+
+def blocks(W, column, A):
+    n, r = W.rows, A.rows
+    full = mp.matrix(2*n + r, 2*n + r)
+    full[:n, :n] = mp.eye(n)
+    full[n:2*n, n:2*n] = W
+    full[n:2*n, 2*n:] = column
+    full[2*n:, n:2*n] = A
+    return full
+
+
+def stacked(*columns):
+    return mp.matrix([entry for column in columns for entry in column])
+
+
+@every
+def test_matrix_of_V_is_that_of_momenta_and_constraints(name):
+    """``d(p, g)/d(q', mu)``."""
+    case = EVERY[name]()
+    momenta = Matrix([case.modified.diff(v) for v in case.u])
+    jacobian = momenta.col_join(case.g).jacobian([*case.u, *case.mu])
+    for seed in SEEDS:
+        values = anything(case, seed)
+        assert close(at(case.vacco.equations_of_motion.W, values),
+                     at(jacobian, values))
+        assert close(at(case.vacco.momenta, values), at(momenta, values))
+
+
+@every
+def test_rhs_is_the_solution(name):
+    case = EVERY[name]()
+    for seed in SEEDS:
+        values = case.state(seed)
+        vacco = case.moving(values)
+        routh = case.moving_as_routh(values)
+        for method, moving, last in (
+                (case.vacco, vacco, case.mu.diff(t)),
+                (case.routh, routh, case.routh.lam_vec)):
+            wanted = at(case.u.col_join(case.u.diff(t)).col_join(
+                Matrix(last)), moving)
+            assert close(at(method.rhs(), values), wanted)
+        assert case.vacco.multipliers == case.vacco.mu_vec
+        assert Matrix(case.vacco.lam_vec) == case.mu.diff(t)
+
+
+@pytest.mark.parametrize('name', ['pendulum', 'skate', 'disc',
+                                  'constant_speed'])
+def test_multipliers_at_a_point(name):
+    """``solve_multipliers``: lam of Routh, mu' of Vacco."""
+    case = EVERY[name]()
+    values = case.state(1)
+    for method, wanted in ((case.routh, case.routh.multipliers),
+                           (case.vacco, case.vacco.multiplier_rates)):
+        found = method.solve_multipliers(values)
+        assert list(found) == list(method.lam_vec)
+        column = method.solve_multipliers(values, sol_type='Matrix')
+        assert column == Matrix(list(found.values()))
+        assert close(at(column, {}), at(wanted, values), 1e-12, scale=1)
+
+
+@every
+def test_counts(name):
+    """2n + r states, of which 2n are free for Vacco, 2n - r for Routh."""
+    case = EVERY[name]()
+    n, r, h = len(case.q), case.g.rows, len(case.hol)
+    assert len(case.vacco.states) == 2*n + r
+    assert len(case.routh.states) == 2*n
+    assert list(case.vacco.states) == [*case.q, *case.u, *case.mu]
+    assert case.vacco.equations_of_motion.unknowns == tuple(
+        [*case.u.diff(t), *case.mu.diff(t)])
+    assert not case.vacco.equations_of_motion.multipliers
+    assert case.routh.equations_of_motion.multipliers == tuple(
+        case.routh.lam_vec)
+    values = case.state(1)
+    held = case.plain.holonomic.col_join(case.g)
+    free = {method: len(method.states) - rank(at(
+        held.jacobian(list(method.states)), values))
+        for method in (case.vacco, case.routh)}
+    assert free[case.vacco] == 2*n - h
+    assert free[case.routh] == 2*n - r - h
+    assert case.vacco.free_directions.shape == (n, n - r)
+    assert case.vacco.regularity_matrix.shape == (n - r, n - r)
+    assert case.vacco.coincidence_matrix.shape == (n - r, r)
+    assert case.routh.maggi_equations.shape == (n - r, 1)
+
+
+def test_other_multipliers_are_other_motions():
+    """Same place and velocity, and another acceleration."""
+    case = skate()
+    values = case.state(1)
+    other = {**values, case.mu[0]: values[case.mu[0]] + 1}
+    with mp.workdps(WORK):
+        difference = (at(case.vacco.acceleration, other)
+                      - at(case.vacco.acceleration, values))
+    assert norm(difference) > 0.1
+
+
+@every
+def test_free_directions_and_what_is_made_of_them(name):
+    case = EVERY[name]()
+    vacco, routh = case.vacco, case.routh
+    for seed in SEEDS:
+        values = case.state(seed)
+        moving = case.moving_as_routh(values)
+        with mp.workdps(WORK):
+            B = at(vacco.free_directions, values)
+            assert rank(B) == len(case.q) - case.g.rows
+            assert is_zero(at(case.A, values)*B, 1 + norm(B))
+            assert close(at(vacco.regularity_matrix, values),
+                         B.T*at(case.modified_mass, values)*B)
+            assert close(at(routh.regularity_matrix, values),
+                         B.T*at(case.plain.M, values)*B)
+            S = B.T*at(case.Gamma, moving)
+            assert close(at(vacco.coincidence_matrix, values), S, scale=1)
+            assert is_zero(at(routh.maggi_equations, moving),
+                           (1 + norm(B))*100)
+            some = anything(case, seed)
+            loose = at(routh.free_directions, some).T*at(
+                euler(case.L, case.q) - case.Q, some)
+        assert close(at(routh.maggi_equations, some), loose)
+
+
+@every
+def test_V_is_regular_where_the_regularity_matrix_is(name):
+    """Its determinant is that of ``B^T W B`` and ``A A^T``."""
+    case = EVERY[name]()
+    values = case.state(2)
+    with mp.workdps(WORK):
+        B, A = case.columns(values), at(case.A, values)
+        W = at(case.modified_mass, values)
+        small = mp.det(B.T*W*B)*mp.det(A*A.T)*(-1)**case.g.rows
+        large = mp.det(at(case.vacco.equations_of_motion.W, values))
+        assert abs(large) > 1e-12
+        assert close([large], [small], 1e-40)
+
+
+def test_V_is_singular_where_the_multiplier_cancels_the_mass():
+    case = constant_speed()
+    values = {**case.state(1), case.mu[0]: number(-SOME[m]/2)}
+    assert is_zero(at(case.vacco.regularity_matrix, values))
+    assert rank(at(case.vacco.equations_of_motion.W, values)) < 3
+
+
+# Section 5: conserved quantities
+
+@every
+def test_energy_and_its_rate(name):
+    case = EVERY[name]()
+    u = case.u
+    momenta = Matrix([case.modified.diff(v) for v in u])
+    energy = (u.T*momenta)[0] - case.modified
+    own = (u.T*Matrix([case.L.diff(v) for v in u]))[0] - case.L
+    for seed in SEEDS:
+        values = anything(case, seed)
+        assert close(at(case.vacco.energy, values), at(energy, values))
+        slip = (case.mu.T*(case.A*u - case.g))[0]
+        assert close(at(case.vacco.energy, values), at(own + slip, values))
+        assert close(at(case.routh.energy, values), at(own, values))
+        values = case.state(seed)
+        moving = case.moving(values)
+        rate = (u.T*case.Q)[0] - partial_time(case.modified, case)
+        assert close(at(case.vacco.energy_rate, values),
+                     at(energy.diff(t), moving), 1e-45, scale=1)
+        assert close(at(case.vacco.energy_rate, values), at(rate, values),
+                     scale=1)
+        moving = case.moving_as_routh(values)
+        lam = Matrix(case.routh.lam_vec)
+        rate = ((u.T*case.Q)[0] - partial_time(case.L, case)
+                + (lam.T*case.A*u)[0])
+        assert close(at(case.routh.energy_rate, moving),
+                     at(own.diff(t), moving), 1e-45, scale=1)
+        assert close(at(case.routh.energy_rate, moving), at(rate, moving),
+                     1e-45, scale=1)
+
+
+@every
+def test_momenta_and_their_rates(name):
+    case = EVERY[name]()
+    for seed in SEEDS:
+        values = case.state(seed)
+        for method, L, moving in (
+                (case.vacco, case.modified, case.moving(values)),
+                (case.routh, case.L, case.moving_as_routh(values))):
+            momenta = Matrix([L.diff(v) for v in case.u])
+            assert close(at(method.momenta, moving), at(momenta, moving))
+            assert close(at(method.momentum_rates, moving),
+                         at(momenta.diff(t), moving), 1e-45, scale=1)
+
+
+@every
+def test_noether_quantities_and_their_rates(name):
+    """Of any displacement, symmetry or not."""
+    case = EVERY[name]()
+    xi = Matrix([sin(t) + case.q[-1], *([1]*(len(case.q) - 2)),
+                 case.q[0]*case.q[1]])
+    for seed in SEEDS:
+        values = case.state(seed)
+        for method, L, moving in (
+                (case.vacco, case.modified, case.moving(values)),
+                (case.routh, case.L, case.moving_as_routh(values))):
+            found = method.noether_quantity(list(xi))
+            value = (xi.T*Matrix([L.diff(v) for v in case.u]))[0]
+            assert close(at(found.value, moving), at(value, moving))
+            assert close(at(found.rate, moving), at(value.diff(t), moving),
+                         1e-45, scale=1)
+
+
+def test_conserved_quantities_are_constant_and_none_is_missed():
+    wanted = {
+        'pendulum': (set(), set()), 'rod': ({'energy'}, {'energy'}),
+        'heisenberg': ({'energy'}, {'energy', z}),
+        'skate': ({'energy', phi}, {'energy', y}),
+        'drifting_ice': ({phi}, {y}), 'braked_skate': (set(), set()),
+        'disc': ({'energy', phi}, {'energy', x, y, theta}),
+        'constant_speed': (set(), {'energy', x})}
+    for name, (routh, vacco) in wanted.items():
+        case = EVERY[name]()
+        kept = case.routh.conserved_quantities()
+        ours = case.vacco.conserved_quantities()
+        assert (name, set(kept), set(ours)) == (name, routh, vacco)
+        values = case.state(3)
+        moving, reacting = case.moving(values), case.moving_as_routh(values)
+        for found, state in ((kept, reacting), (ours, moving)):
+            for quantity in found.values():
+                assert is_zero(at(quantity.diff(t), state), 100)
+
+
+def test_for_routh_a_symmetry_must_satisfy_the_constraints():
+    """Turning about the contact point does, turning about the origin not.
+    """
+    case = level_skate()
+    along, about = (case.routh.noether_quantity(xi)
+                    for xi in ([0, 0, 1], [-y, x, 1]))
+    assert along.is_conserved
+    lam, = case.routh.lam_vec
+    for seed in SEEDS:
+        moving = case.moving_as_routh(case.state(seed))
+        slip = -y*sin(phi) - x*cos(phi)
+        assert close(at(about.rate, moving), at(lam*slip, moving))
+        assert norm(at(about.rate, moving)) > 1e-3
+    # Rolling of the disc along its own plane: only with g = 0.
+    case = disc()
+    rolling = case.routh.noether_quantity([R*cos(phi), R*sin(phi), 1, 0])
+    for seed in SEEDS:
+        moving = case.moving_as_routh(case.state(seed))
+        assert is_zero(at(rolling.rate, moving), 10)
+        assert close(at(rolling.value, moving),
+                     at((I + m*R**2)*spin, moving))
+
+
+# Section 6: coincidence
+
+@every
+def test_without_multipliers_the_accelerations_are_those_of_routh(name):
+    """mu = 0 and mu' = -lam, so that lam = 0 keeps mu at zero."""
+    case = EVERY[name]()
+    if name == 'moving_mixed':
+        case = moving_mixed()
+    for seed in SEEDS:
+        values = {**case.state(seed), **dict.fromkeys(case.mu, mp.mpf(0))}
+        assert close(at(case.vacco.acceleration, values),
+                     at(case.routh.acceleration, values), scale=1)
+        assert close(at(case.vacco.multiplier_rates, values),
+                     minus(at(case.routh.multipliers, values)), scale=1)
+
+
+def test_a_motion_without_reactions_is_vakonomic_with_mu_zero():
+    start = [0.5, -0.2, 1, 0.3, 0.8, 0.23]
+    found = matching_multipliers(heisenberg().vacco, start, 2)
+    assert found.coincides
+    np.testing.assert_allclose(found.mu0, [0], atol=1e-9)
+    ours = simulated(heisenberg().vacco, 2, [*start, 0], {})
+    routh = simulated(heisenberg().routh, 2, start, {})
+    np.testing.assert_allclose(ours.x[-1, :6], routh.x[-1], atol=DIGITS)
+
+
+@every
+def test_condition_of_coincidence(name):
+    """``S mu = 0`` is where the accelerations agree at a state."""
+    case = EVERY[name]()
+    for seed in SEEDS:
+        values = case.state(seed)
+        with mp.workdps(WORK):
+            S = at(case.vacco.coincidence_matrix, values)
+            null = case.g.rows - len(singular(S)[1])
+            _, _, v = mp.svd_r(S, full_matrices=True)
+            mu = at(case.mu, values)
+            kept = v[case.g.rows - null:, :]
+            same = kept.T*(kept*mu)     # the part of mu with S mu = 0
+            routh = at(case.routh.acceleration, values)
+            ours = at(case.vacco.acceleration, {
+                **values, **dict(zip(case.mu, same))})
+            assert close(ours, routh, 1e-40, scale=1)
+            if null < case.g.rows:
+                other = at(case.vacco.acceleration, values)
+                assert norm(other - routh) > 1e-4
+
+
+@pytest.mark.parametrize('rows, answer', [
+    ([vx - vy*cos(y)], True),               # two coordinates, always exact
+    ([x*vy + y*vx], True),
+    ([exp(x)*(vx + sin(y)*vy)], True),      # with an integrating factor
+    ([x*vy - y*vx], True),
+    ([vz - y*vx - x*vy], True),
+    ([vz - y*vx], False),
+    ([vx*sin(z) - vy*cos(z)], False),
+    ([vx - t*vy], False),                   # moving
+    ([vx - vy - y], False),                 # affine, with y in the drift
+    ([vx - vy - x - sin(y)], False),
+    ([vx - vy - t], True),
+    ([t*vx + x - sin(t)], True),            # d(t x + cos t)/dt
+    ([(vz - y*vx - x*vy)*(1 + vx**2)], True),   # nonlinear, yet integrable
+    ([vx*vy - y], False),
+    ([vx - vy, vz - cos(x)*vy], True),
+    ([vx - y*vz, vy - x*vz], True),         # a curve for any data
+    ([vy - x*t*vz, vx], False)])
+def test_always_coincides_if_and_only_if_integrable(rows, answer):
+    L = (vx**2 + 2*vy**2 + vz**2)/2 + vx*vy/3 - x*y + z
+    vacco = VaccoMethod(L, [x, y, z], nonhol_coneqs=rows)
+    assert vacco.always_coincides is answer
+    case = Case(L, [x, y, z], rows)
+    differences = []
+    for seed in SEEDS:
+        values = case.state(seed)
+        S = at(vacco.coincidence_matrix, values)
+        with mp.workdps(WORK):
+            differences.append(norm(
+                at(vacco.acceleration, values)
+                - at(vacco.routh().acceleration, values)))
+        assert is_zero(S, 100) == answer
+    assert (max(differences) < 1e-40) == answer
+
+
+@pytest.mark.parametrize('name', [
+    'pendulum', 'heisenberg', 'skate', 'drifting_ice', 'disc', 'mixed'])
+def test_Gamma_of_linear_constraints(name):
+    """``(d_j A_i - d_i A_j) q'_j + d_t A_i - d_i a``, without u'."""
+    case = EVERY[name]()
+    n, A, u = len(case.q), case.A, case.u
+    a = case.g.xreplace(dict.fromkeys(u, sympify(0)))
+    wanted = zeros(n, case.g.rows)
+    for s in range(case.g.rows):
+        for i in range(n):
+            wanted[i, s] = partial_time(A[s, i], case) - a[s].diff(
+                case.q[i]) + sum((
+                    A[s, i].diff(case.q[j]) - A[s, j].diff(case.q[i]))
+                    * u[j] for j in range(n))
+    for seed in SEEDS:
+        values = case.state(seed)
+        found = case.vacco.coincidence.sympy('Gamma')
+        assert close(at(found, values), at(wanted, values), scale=1)
+
+
+@cache
+def chaplygin():
+    """s' + A(rho) rho' = 0 with L free of s, two rows, n = 4."""
+    rows = [vx + sin(phi)*vz + z*turn, vy + z**2*turn - cos(phi)*vz]
+    L = (m*(vx**2 + vy**2)/2 + J*turn**2/2*(2 + cos(z)) + vz**2/2
+         + vx*vz*sin(phi)/3 - m*gamma*cos(phi)*z)
+    return Case(L, [x, y, z, phi], rows)
+
+
+@seeds
+@pytest.mark.parametrize('name', ['chaplygin', 'disc', 'heisenberg_form'])
+def test_chaplygin_class(name, seed):
+    """With c = 0 the vakonomic motion is that of the constrained L."""
+    case = {'chaplygin': chaplygin, 'disc': disc,
+            'heisenberg_form': contact}[name]()
+    r, n = case.g.rows, len(case.q)
+    s, rho = case.q[:r], case.q[r:]
+    values = case.state(seed)
+    rest = dict(zip(case.u[:r], [
+        -(case.A[a, r:]*Matrix(case.u[r:]))[0] for a in range(r)]))
+    # dL/ds' + mu is constant
+    kept = Matrix([case.L.diff(v) for v in case.u[:r]]) + case.mu
+    assert set(s) <= set(case.vacco.conserved_quantities())
+    assert is_zero(at(kept.diff(t), case.moving(values)), 100)
+    # c = 0
+    zero = {**values, **dict(zip(case.mu, at(case.mu - kept, values)))}
+    small = Reference.lagrange(case.L.xreplace(rest), rho)
+    found = at(case.vacco.acceleration, zero)
+    assert close(found[r:n, 0], small.solve(values).acceleration, scale=1)
+    # the condition (dL/ds' - c)(d_beta A_alpha - d_alpha A_beta) rho'
+    curved = zeros(n - r, r)
+    for a in range(r):
+        for i, one in enumerate(rho):
+            curved[i, a] = sum((
+                case.A[a, r + i].diff(two) - case.A[a, r + j].diff(one))
+                * two.diff(t) for j, two in enumerate(rho))
+    B = (-case.A[:, r:]).col_join(eye(n - r))
+    assert_coincidence_matrix(case, values, B, curved)
+    # and that is what Routh lacks
+    with mp.workdps(WORK):
+        moving = case.moving(values)
+        missing = at(B.T*euler(case.L, case.q), moving)
+        assert close(missing, at(-curved*case.mu, values), 1e-45, scale=1)
+        vanishing = norm(at(curved, values)*at(kept - case.mu, values))
+    assert (vanishing < 1e-40) == (name == 'disc')
+
+
+@cache
+def contact():
+    """Heisenberg with a mass along z, z first."""
+    return Case((vx**2 + vy**2 + vz**2)/2, [z, x, y],
+                [vz - (x*vy - y*vx)/2])
+
+
+# Hamilton's form
+
+HAMILTONIAN = {
+    'skate': (skate, {**SKATE_START, 'mu1': 0.45}, SKATE),
+    'braked_skate': (braked_skate, {**SKATE_START, 'mu1': 0.45}, SKATE),
+    'disc': (disc, {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC),
+    'heisenberg': (heisenberg, [0.1, 0.2, 0, 1, -0.4, -0.12, 2.1], {}),
+    'drifting_ice': (drifting_ice, {**SKATE_START, 'mu1': 0.45},
+                     {**SKATE, w0: 0.9})}
+
+
+@pytest.mark.parametrize('name', HAMILTONIAN)
+def test_motion_of_hamiltons_equations(name):
+    make, start, constants = HAMILTONIAN[name]
+    case = make()
+    n = len(case.q)
+    ours = simulated(case.vacco, 2, start, constants, t_eval=21)
+    compiled = compile_equations(case.vacco, constants)
+    x0 = compiled.names.vector(start, 'start')
+    momenta = compiled.expression(case.vacco.momenta)
+    equations = case.vacco.hamiltonian_equations()
+    other = compile_equations(equations, constants)
+    motion = simulated(other, 2, [*x0[:n], *momenta(0, x0)[:, 0]], None,
+                       t_eval=21)
+    found = np.hstack([motion.x[:, :n], *(
+        other.output(equations.graph, name)(motion.t, motion.x)[..., 0]
+        for name in ('velocities', 'mu'))])
+    np.testing.assert_allclose(found, ours.x, rtol=0, atol=5e-9)
+    np.testing.assert_allclose(
+        motion.x[:, n:], momenta(ours.t, ours.x)[..., 0], atol=5e-9)
+    energy = function_of(ours, case.vacco, case.vacco.energy, constants)
+    np.testing.assert_allclose(motion.energy, energy, atol=5e-9)
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+@pytest.mark.parametrize('name', HAMILTONIAN)
+def test_hamiltons_equations(name):
+    """``q' = H_p``, ``p' = -H_q + Q`` with H from plain elimination."""
+    case = HAMILTONIAN[name][0]()
+    equations = case.vacco.hamiltonian_equations()
+    p = list(equations.states[len(case.q):])
+    unknowns = [*case.u, *case.mu]
+    rows = (Matrix([case.modified.diff(v) for v in case.u])
+            - Matrix(p)).col_join(case.g)
+    matrix = rows.jacobian(unknowns)
+    found = matrix.LUsolve(-rows.xreplace(dict.fromkeys(
+        unknowns, sympify(0))))
+    star = dict(zip(unknowns, found))
+    H = sum(a*star[v] for a, v in zip(p, case.u)) - case.L.xreplace(star)
+    graph = equations.graph
+    for seed in SEEDS:
+        values = case.state(seed)
+        on = {**values, **dict(zip(p, at(case.vacco.momenta, values)))}
+        moving = case.moving(values)
+        for output, wanted, same in (
+                ('rates', Matrix([H.diff(f) for f in p]), case.u),
+                ('r', case.Q.xreplace(star) - Matrix([
+                    H.diff(f) for f in case.q]), Matrix([
+                        case.modified.diff(v) for v in case.u]).diff(t)),
+                ('velocities', found[:len(p), :], case.u),
+                ('mu', found[len(p):, :], case.mu),
+                ('energy', Matrix([H]), Matrix([case.vacco.energy]))):
+            value = at(graph.sympy(output), on)
+            assert close(value, at(wanted, on), 1e-45, scale=1), output
+            assert close(value, at(same, moving), 1e-45, scale=1), output
+
+
+def test_hamiltonian_of_the_skate():
+    equations = skate().vacco.hamiltonian_equations()
+    p1, p2, p3 = equations.states[3:]
+    H = ((p1*cos(phi) + p2*sin(phi))**2/(2*m) + p3**2/(2*J)
+         - m*gamma*x)
+    for seed in SEEDS:
+        values = {**skate().state(seed), p1: number('0.7'),
+                  p2: number(-Rational(seed, 3)), p3: number('1.1')}
+        assert close(at(equations.graph.sympy('energy'), values),
+                     at(H, values))
+
+
+# First variation of the action
+
+@cache
+def heavy_heisenberg():
+    """In a field, so that Routh's motion needs a reaction; z first."""
+    return Case((vx**2 + vy**2 + vz**2)/2 - 2*y - x*z, [z, x, y],
+                [vz - (x*vy - y*vx)/2])
+
+
+@cache
+def inclined_disc():
+    return Case(disc().L + m*gamma*x, disc().q, disc().vel)
+
+
+VARIED = {
+    'skate': (skate, {**SKATE_START, 'mu1': 0.45}, SKATE, 1),
+    'level_skate': (level_skate, {**SKATE_START, 'mu1': 0.45},
+                    {m: 1.2, J: 0.7}, 1),
+    'drifting_ice': (drifting_ice, {**SKATE_START, 'mu1': 0.45},
+                     {**SKATE, w0: 0.9}, 1),
+    'inclined_disc': (inclined_disc, {
+        **DISC_START, 'mu1': 0.3, 'mu2': -0.2}, {**DISC, gamma: 2}, 2),
+    'heavy': (heavy_heisenberg, [0, 0.3, -0.2, 0.13, 1, 0.2, 1.4], {}, 1)}
+
+
+def first_variation(case, motion, constants, r):
+    """What is left of the variation of the action, relative to its size.
+
+    Admissible curves with fixed ends are varied: the last ``n - r``
+    coordinates by sines that vanish at the ends, the first ``r`` by what the
+    constraints demand. Those are fixed at the end to first order by a
+    combination, that is, by a multiplier for each of them.
+    """
+    n = len(case.q)
+    arguments = [t, *constants, *case.q, *case.u]
+    plain = dict(zip(arguments, symbols(f'a:{len(arguments)}')))
+
+    def function(expressions):
+        matrix = Matrix(expressions)
+        entries = [lambdify(list(plain.values()), entry.xreplace(
+            {k: v for k, v in plain.items() if k.is_Derivative}).xreplace(
+            plain)) for entry in matrix]
+        state = [motion.t, *constants.values(), *motion.x[:, :2*n].T]
+        return np.array([entry(*state) + 0*motion.t
+                         for entry in entries]).reshape(
+            *matrix.shape, len(motion.t))
+
+    slope = function([[case.L.diff(f) for f in case.q]])[0]
+    momentum = function([[case.L.diff(v) for v in case.u]])[0]
+    A = function(case.A)
+    by_q = function(case.g.jacobian(case.q))
+    assert not by_q[:, :r].any()        # then a quadrature is enough
+    span = motion.t[-1] - motion.t[0]
+
+    def integral(values):
+        return CubicSpline(motion.t, values, axis=-1).antiderivative()(
+            motion.t)
+
+    action, ends, sizes = [], [], []
+    for j in range(r, n):
+        for k in range(1, 7):
+            shift, rate = np.zeros((2, n, len(motion.t)))
+            angle = np.pi*k/span
+            shift[j] = np.sin(angle*(motion.t - motion.t[0]))
+            rate[j] = angle*np.cos(angle*(motion.t - motion.t[0]))
+            needed = (np.einsum('ait,it->at', by_q, shift)
+                      + np.einsum('ait,it->at', A, rate))
+            rate[:r] = -np.linalg.solve(
+                A[:, :r].transpose(2, 0, 1), needed.T[..., None])[..., 0].T
+            shift[:r] = integral(rate[:r])
+            terms = np.concatenate([slope*shift, momentum*rate])
+            action.append(integral(terms.sum(0))[-1])
+            sizes.append(integral(np.abs(terms).sum(0))[-1])
+            ends.append(shift[:r, -1])
+    action, ends = np.array(action), np.array(ends)
+    factors = np.linalg.lstsq(ends, action, rcond=None)[0]
+    return np.linalg.norm(action - ends@factors)/np.linalg.norm(sizes)
+
+
+@pytest.mark.parametrize('name', VARIED)
+def test_first_variation_of_the_action(name):
+    """Zero for vakonomic motion and not for Routh's."""
+    make, start, constants, r = VARIED[name]
+    case = make()
+    motion = simulated(case.vacco, 2, start, constants, t_eval=401)
+    assert first_variation(case, motion, constants, r) < 1e-8
+    without = {k: v for k, v in start.items() if not str(k).startswith(
+        'mu')} if isinstance(start, dict) else start[:-r]
+    motion = simulated(case.routh, 2, without, constants, t_eval=401)
+    assert first_variation(case, motion, constants, r) > 1e-3
+
+
+def test_first_variation_of_the_level_disc():
+    """Zero for Routh's motion, too: it is vakonomic for mu = -m v."""
+    motion = simulated(disc().vacco, 2, {
+        **DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC, t_eval=401)
+    assert first_variation(disc(), motion, DISC, 2) < 1e-8
+    motion = simulated(disc().routh, 2, DISC_START, DISC, t_eval=401)
+    assert first_variation(disc(), motion, DISC, 2) < 1e-8
+
+
+def test_first_variation_of_heisenbergs_action():
+    """z comes first; straight lines are stationary, too (lam = 0)."""
+    case = Case((vx**2 + vy**2)/2, [z, x, y], [vz - (x*vy - y*vx)/2])
+    start = [0, 0.3, -0.2, 0.13, 1, 0.2]
+    for mu in (1.4, -3, 0):
+        motion = simulated(case.vacco, 2, [*start, mu], {}, t_eval=401)
+        assert first_variation(case, motion, {}, 1) < 1e-8
+    motion = simulated(case.routh, 2, start, {}, t_eval=401)
+    assert first_variation(case, motion, {}, 1) < 1e-8
+    bent = motion.x.copy()              # z is in neither L nor A
+    bent[:, 1] += 0.3*np.sin(2*motion.t)
+    bent[:, 4] += 0.6*np.cos(2*motion.t)
+    curve = type('Curve', (), {'t': motion.t, 'x': bent})
+    assert first_variation(case, curve, {}, 1) > 1e-2
+
+
+# Variable mass
+
+LOST = {'m0': Rational(2), 'k': Rational(1, 3)}
+
+
+@pytest.mark.parametrize('row', ['rod', 'speed', 'affine'])
+@pytest.mark.parametrize('given', ['formula', 'function'])
+def test_variable_mass_obeys_meshcherskys_law(row, given):
+    """``m v' = F + m' (w - v) + R`` with gas that leaves with velocity w.
+
+    ``E(L)`` has ``m' v`` already, so the force to add is ``m' w``.
+    """
+    mass = 2*exp(-t/3) + sin(t)/5
+    symbol = dynamicsymbols('m')
+    used = mass if given == 'formula' else symbol
+    w = Matrix([vx + 3*cos(2*t), vy - x*vx])
+    hol, vel = {'rod': ([x**2 + y**2 - l**2], []),
+                'speed': ([], [vx**2 + vy**2 - 1 - y**2]),
+                'affine': ([], [vx - y*vy - sin(t)])}[row]
+    method = RouthMethod(
+        used*(vx**2 + vy**2)/2 - used*g*y, [x, y], hol_coneqs=hol or None,
+        nonhol_coneqs=vel or None, generalized_forces=used.diff(t)*w)
+    plain = Reference.lagrange((vx**2 + vy**2)/2, [x, y], hol, vel)
+    for seed in SEEDS:
+        values = plain.admissible({**SOME, **{
+            f: at(s, {t: Rational(7, 10)})[0] for f, s in (
+                (symbol, mass), (symbol.diff(t), mass.diff(t)))}}, seed)
+        v = Matrix([vx, vy])
+        force = symbol.diff(t)*(w - v) - Matrix([0, symbol*g])
+        exact = solve(at(symbol*eye(2), values), at(force, values),
+                      at(plain.A, values), at(plain.b, values))
+        assert close(at(method.acceleration, values), exact.acceleration)
+        assert close(at(method.multipliers, values), exact.lam)
+
+
+def test_variable_mass_in_a_simulation():
+    """A rod pendulum that loses mass without a jet moves as with constant
+    mass: gas that leaves with the velocity of the bob exerts no force."""
+    mass = dynamicsymbols('m')
+    method = RouthMethod(
+        mass*(vx**2 + vy**2)/2 - mass*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2],
+        generalized_forces=[mass.diff(t)*vx, mass.diff(t)*vy])
+    start = {x: 0.8, y: -0.6, vx: 0.3, vy: 0.4}
+    motion = simulated(method, 3, start, {g: 9.81, l: 1},
+                       inputs={mass: 2*exp(-t/2)})
+    steady = simulated(rod().routh, 3, start, {g: 9.81, l: 1, m: 2})
+    np.testing.assert_allclose(motion.x[-1], steady.x[-1], atol=1e-8)
+    assert motion['lam1'][-1] == pytest.approx(
+        np.exp(-1.5)*steady['lam1'][-1], abs=1e-8)
+    jet = RouthMethod(
+        mass*(vx**2 + vy**2)/2 - mass*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    other = simulated(jet, 3, start, {g: 9.81, l: 1},
+                      inputs={mass: 2*exp(-t/2)})
+    assert np.abs(other.x[-1] - steady.x[-1]).max() > 0.1
+
+
+# Call shapes
+
+@cache
+def skate_system():
+    """The skate of case 3 as a System with a body."""
+    system = System()
+    N = system.frame
+    B = ReferenceFrame('B')
+    B.orient_axis(N, phi, N.z)
+    G = Point('G')
+    G.set_pos(system.fixed_point, x*N.x + y*N.y)
+    system.fixed_point.set_vel(N, 0)
+    G.set_vel(N, vx*N.x + vy*N.y)
+    body = RigidBody('skate', G, B, m, (inertia(B, 0, 0, J), G))
+    system.add_bodies(body)
+    system.add_loads((G, m*gamma*N.x))
+    v1, v2, v3 = dynamicsymbols('v1:4')
+    system.add_coordinates(x, y, phi)
+    system.add_speeds(v1, v2, v3)
+    system.add_kdes(v1 - vx*cos(phi) - vy*sin(phi),
+                    v2 + vx*sin(phi) - vy*cos(phi), v3 - turn)
+    system.u_ind, system.u_dep = (v1, v3), (v2,)
+    system.add_nonholonomic_constraints(-v2)
+    return system
+
+
+@pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
+def test_a_system_in_other_speeds_gives_the_same(kind):
+    """Restated in the velocities of the coordinates."""
+    system = skate_system()
+    system.form_eoms(eom_method=kind)
+    method = kind.from_system(system)
+    case = skate()
+    own = {RouthMethod: case.routh, VaccoMethod: case.vacco}[kind]
+    for found in (method, system.eom_method):
+        assert isinstance(found, kind)
+        assert list(found.q) == [x, y, phi]
+        name = dynamicsymbols('v3')     # is equal to phi', and keeps its name
+        assert list(found.states) == [
+            name if f == turn else f for f in own.states]
+        for seed in SEEDS:
+            values = case.state(seed)
+            values[name] = values[turn]
+            assert close(at(found.rhs(), values), at(own.rhs(), values))
+            assert close(at(found.applied_forces, values),
+                         at(Matrix([m*gamma, 0, 0]), values))
+
+
+def test_routh_and_vacco_of_one_model():
+    case = skate()
+    again = case.vacco.routh()
+    assert isinstance(again, RouthMethod)
+    assert again.eom == case.routh.eom
+    forced = braked_skate().vacco.routh()
+    for seed in SEEDS:
+        values = braked_skate().state(seed)
+        assert close(at(forced.rhs(), values),
+                     at(braked_skate().routh.rhs(), values))
+    assert VaccoMethod.from_method(case.routh).eom == case.vacco.eom
+    assert RouthMethod.from_method(upstream(case)).eom == case.routh.eom
+
+
+@pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
+def test_without_constraints_both_are_lagranges(kind):
+    L = m*(vx**2 + x**2*turn**2)/2 + m*g*x*cos(phi)
+    N = ReferenceFrame('N')
+    P = Point('P')
+    P.set_vel(N, vx*N.x + x*turn*N.y)
+    loads = [(P, -c*vx*N.x)]
+    method = kind(L, [x, phi], loads, [Particle('bob', P, m)], N)
+    theirs = LagrangesMethod(L, [x, phi], loads, None, N)
+    theirs.form_lagranges_equations()
+    for seed in SEEDS:
+        random = Random(seed)
+        values = {**{k: number(v) for k, v in SOME.items()}, **{
+            f: number(Rational(random.randint(100, 2000), 1000))
+            for f in (x, phi, vx, turn, vx.diff(t), turn.diff(t))}}
+        for name in ('eom', 'mass_matrix', 'forcing', 'mass_matrix_full',
+                     'forcing_full'):
+            found, wanted = getattr(method, name), getattr(theirs, name)
+            assert found.shape == wanted.shape
+            assert close(at(found, values), at(wanted, values), scale=1)
+        assert close(at(method.rhs(), values), at(theirs.rhs(), values))
+    assert len(method.states) == 4
+    if kind is VaccoMethod:
+        assert method.always_coincides is True
+        assert method.modified_lagrangian == L
+        assert method.mu_vec.shape == (0, 1)
+
+
+def test_names_of_multipliers():
+    case = disc()
+    for given in ('nu kappa', 'nu, kappa', ['nu', 'kappa'],
+                  dynamicsymbols('nu kappa')):
+        vacco = VaccoMethod(case.L, case.q, nonhol_coneqs=case.vel,
+                            multipliers=given)
+        assert list(vacco.mu_vec) == dynamicsymbols('nu kappa')
+        routh = RouthMethod(case.L, case.q, nonhol_coneqs=case.vel,
+                            multipliers=given)
+        assert list(routh.lam_vec) == dynamicsymbols('nu kappa')
+    assert list(case.vacco.mu_vec) == dynamicsymbols('mu1 mu2')
+    assert list(case.routh.lam_vec) == dynamicsymbols('lam1 lam2')
+
+
+@pytest.mark.parametrize('ignorable', [False, True])
+def test_multipliers_never_take_the_name_of_a_coordinate(ignorable):
+    for name in ('mu1', 'lam1', 'p1'):
+        one = dynamicsymbols(name)
+        L = one.diff(t)**2/2 + vx**2/2 - (0 if ignorable else one**2)
+        vacco = VaccoMethod(L, [one, x], nonhol_coneqs=[
+            vx - x*one.diff(t)])
+        routh = vacco.routh()
+        assert len(set(vacco.states)) == 5
+        assert not set(vacco.states) & set(vacco.lam_vec)
+        assert not set(routh.states) & set(routh.lam_vec)
+        assert len(set(vacco.hamiltonian_equations().states)) == 4
+
+
+# Redundant rows
+
+@pytest.mark.parametrize('rows', [
+    lambda: {'nonhol_coneqs': [blade(), 2*blade()]},
+    lambda: {'hol_coneqs': [x - y],     # only where x = y
+             'nonhol_coneqs': [x*vx - y*vy, turn - x*vx]}])
+def test_routh_takes_redundant_rows(rows):
+    """With the multipliers of least norm."""
+    method = RouthMethod(skating(), [x, y, phi], **rows())
+    names = {'hol_coneqs': 'hol', 'nonhol_coneqs': 'vel'}
+    plain = Reference.lagrange(skating(), [x, y, phi], **{
+        names[key]: value for key, value in rows().items()})
+    for seed in SEEDS:
+        values = plain.admissible(SOME, seed)
+        exact = plain.solve(values)
+        assert exact.rank == plain.A.rows - 1
+        assert close(at(method.acceleration, values), exact.acceleration)
+        assert close(at(method.multipliers, values), exact.lam)
+        assert close(at(method.constraint_forces, values), exact.forces)
+        with mp.workdps(WORK):
+            B = at(method.free_directions, values)
+            assert rank(B) == B.cols == 3 - exact.rank
+            assert is_zero(at(plain.A, values)*B, 100)
+            moving = {**values, **dict(zip(
+                Matrix([vx, vy, turn]).diff(t), exact.acceleration))}
+            assert is_zero(at(method.maggi_equations, moving), 100)
+
+
+@pytest.mark.parametrize('rows', [
+    {'nonhol_coneqs': [blade(), 2*blade()]},
+    {'hol_coneqs': [x - y], 'nonhol_coneqs': [x*vx - y*vy]},
+    {'hol_coneqs': [x**2 + y**2 - l**2], 'nonhol_coneqs': [x*vx + y*vy]}])
+@pytest.mark.parametrize('what', [
+    'equations_of_motion', 'eom', 'mass_matrix_full', 'rhs', 'acceleration',
+    'momenta', 'energy', 'constraint_term', 'modified_lagrangian',
+    'regularity_matrix', 'coincidence_matrix', 'always_coincides',
+    'hamiltonian_equations'])
+def test_vacco_refuses_redundant_rows(rows, what):
+    """Their multipliers have no equations."""
+    method = VaccoMethod(skating(), [x, y, phi], **rows)
+    with pytest.raises(RedundantConstraintsError, match=(
+            'follows from the other rows')) as found:
+        value = getattr(method, what)
+        value()         # where it is a method
+    assert found.value.rows == (1,)
+
+
+def test_energy_of_a_row_homogeneous_in_the_velocities():
+    """Whatever its degree, its reaction does no work."""
+    L = (vx**2 + vy**2 + vz**2)/2 - x*z
+    case = Case(L, [x, y, z], [vx*vz - y*vy**2])
+    for seed in SEEDS:
+        values = case.state(seed)
+        assert is_zero(at(case.routh.energy_rate,
+                          case.moving_as_routh(values)), 100)
+        assert is_zero(at(case.vacco.energy_rate, case.moving(values)), 100)
+
+
+# What the user can do wrong
+
+def skate_with(kind=VaccoMethod, **kwargs):
+    return kind(skating(), [x, y, phi], **{
+        'nonhol_coneqs': [blade()], **kwargs})
+
+
+kinds = pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
+
+
+@kinds
+@pytest.mark.parametrize('given, error, text', [
+    ({'nonhol_coneqs': [x - y]}, ConstraintError,
+     'Row 0.*does not depend on any speed.*holonomic'),
+    ({'nonhol_coneqs': [blade(), 0]}, ConstraintError,
+     'Row 1.*does not depend on any speed'),
+    ({'nonhol_coneqs': [vx.diff(t) - y]}, ConstraintError,
+     'Row 0.*give the integral'),
+    ({'hol_coneqs': [vx - y]}, ConstraintError, 'Row 0.*holonomic'),
+    ({'acceleration_constraints': [vx.diff(t) - y]},
+     UnsupportedFeatureError,
+     'acceleration level.*Give their integrals.*UdwadiaKalabaMethod'),
+    ({'multipliers': 'one two'}, ConstraintError, '2 names for 1'),
+    ({'multipliers': []}, ConstraintError, '0 names for 1'),
+    ({'multipliers': [symbols('nu')]}, ConstraintError,
+     'nu.*not a function of time'),
+    ({'multipliers': [dynamicsymbols('nu')**2]}, ConstraintError,
+     'not a function of time'),
+    ({'multipliers': [3]}, ConstraintError, 'not a function of time'),
+    ({'multipliers': 'm'}, ConstraintError, 'name of something else'),
+    ({'multipliers': 'phi'}, ConstraintError, 'name of something else'),
+    ({'multipliers': 'y'}, ConstraintError, 'name of something else'),
+    ({'multipliers': [x]}, ConstraintError, 'name of something else'),
+    ({'multipliers': 'nu nu', 'nonhol_coneqs': [blade(), vx]},
+     ConstraintError, 'name of something else'),
+    ({'generalized_forces': [1, 0]}, ValueError, '2 entries for 3'),
+    ({'generalized_forces': 'abc'}, TypeError, 'generalized_forces'),
+    ({'generalized_forces': [vx.diff(t), 0, 0]}, ConstrainedDynamicsError,
+     'Derivative'),
+    ({'stabilization': (1, 1)}, TypeError, 'stabilization'),
+    ({'nonideal_forces': [1, 0, 0]}, TypeError, 'nonideal_forces')])
+def test_wrong_arguments(kind, given, error, text):
+    with pytest.raises(error, match=f'(?s){text}'):
+        skate_with(kind, **given)
+
+
+@kinds
+def test_all_wrong_multipliers_are_told_at_once(kind):
+    with pytest.raises(ConstraintError, match=(
+            '(?s)3 names for 1.*`nu` is not a function.*`m')):
+        skate_with(kind, multipliers=[
+            symbols('nu'), dynamicsymbols('kappa'), dynamicsymbols('m')])
+
+
+@kinds
+@pytest.mark.parametrize('xi, error, text', [
+    ([1, 0], ValueError, '2 entries for 3'), (1, ValueError, '1 entries'),
+    ([vx, 0, 0], ValueError, 'contains a velocity'),
+    ({x: 1}, TypeError, 'dict')])
+def test_wrong_displacements(kind, xi, error, text):
+    with pytest.raises(error, match=text):
+        skate_with(kind).noether_quantity(xi)
+
+
+def test_a_displacement_with_a_velocity_in_kanes_shape():
+    """The velocity has the name of a speed, and q' is it all the same."""
+    for xi in ([1, 0, turn], [1, 0, dynamicsymbols('v3')]):
+        method = VaccoMethod.from_system(skate_system())
+        with pytest.raises(ValueError, match='contains a velocity'):
+            method.noether_quantity(xi)
+
+
+@kinds
+def test_wrong_requests_of_multipliers(kind):
+    with pytest.raises(ValueError, match="'list'.*'dict' or 'Matrix'"):
+        skate_with(kind).solve_multipliers(sol_type='list')
+    with pytest.raises(ConstraintError, match='no constraints'):
+        kind(skating(), [x, y, phi]).solve_multipliers()
+
+
+@kinds
+def test_contradicting_and_empty_rows(kind):
+    with pytest.raises(InconsistentConstraintsError):
+        skate_with(kind, nonhol_coneqs=[vx - 1, vx - 2]).rhs()
+    with pytest.raises(InconsistentConstraintsError):
+        skate_with(kind, nonhol_coneqs=[vx**2 + vy**2 + c**2]).rhs()
+    with pytest.raises(ConstraintError, match='no gradient'):
+        skate_with(kind, nonhol_coneqs=[blade()**2]).rhs()
+
+
+def test_abnormal_problems():
+    """B^T W B vanishes for all states, or nothing moves a direction."""
+    method = VaccoMethod(vx*vy, [x, y], nonhol_coneqs=[vy - x])
+    assert method.regularity_matrix == Matrix([[0]])
+    for what in ('rhs', 'hamiltonian_equations'):
+        with pytest.raises(MissingIngredientError, match='abnormal'):
+            getattr(method, what)()
+    for L in (vx**2/2, 0*x):
+        method = VaccoMethod(sympify(L), [x, y, z], nonhol_coneqs=[
+            vz - x*vy])
+        with pytest.raises(MissingIngredientError):
+            method.rhs()
+        with pytest.raises(MissingIngredientError, match='abnormal'):
+            method.hamiltonian_equations()
+
+
+def test_what_vacco_does_not_offer():
+    method = skate().vacco
+    with pytest.raises(UnsupportedFeatureError, match='rhs'):
+        method.linearize()
+    with pytest.raises(UnsupportedFeatureError, match='rhs'):
+        method.to_linearizer()
+    with pytest.raises(UnsupportedFeatureError, match='constraint_forces'):
+        method.constraint_loads()
+    for other in (constant_speed().vacco, VaccoMethod(
+            vx**4 + vy**2, [x, y], nonhol_coneqs=[vx - y*vy])):
+        with pytest.raises(UnsupportedFeatureError, match=(
+                'not quadratic.*equations_of_motion')):
+            other.hamiltonian_equations()
+
+
+def test_symbolic_systems_have_a_rate_for_each_state():
+    for method, count in ((skate().vacco, 7), (skate().routh, 6)):
+        system = method.to_symbolic_system()
+        assert list(system.states) == list(method.states)
+        assert system.comb_explicit_rhs == method.rhs()[:count, :]
+
+
+@kinds
+def test_sample_of_an_unknown_symbol(kind):
+    with pytest.raises(ValueError, match='`sample` has a value for zeta'):
+        skate_with(kind, sample={symbols('zeta'): 1}).free_directions

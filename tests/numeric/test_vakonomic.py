@@ -1,0 +1,610 @@
+"""Vakonomic motion in numbers: simulation with multipliers as states, Routh's
+motions among the vakonomic ones, and boundary values.
+"""
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+from sympy import cos, sin, sqrt, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import VaccoMethod
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    SimulationError, SingularEquationsError)
+from sympy_constrained.numeric import (
+    Reason, boundary_value, compile_equations, consistent_state,
+    matching_multipliers, simulate)
+
+t = dynamicsymbols._t
+m, g, J, gamma, I, R, c, l, b = symbols('m g J gamma I R c l b')
+x, y, z, theta, phi, w = dynamicsymbols('x y z theta phi w')
+vx, vy, vz, spin, turn = (f.diff(t) for f in (x, y, z, theta, phi))
+SLOPE = np.array([np.cos(0.3), np.sin(0.3)])
+
+
+# The models
+
+@cache
+def skate(drift=0, slope=gamma, factor=1):
+    L = m*(vx**2 + vy**2)/2 + J*turn**2/2 + m*slope*x
+    return VaccoMethod(L, [x, y, phi], nonhol_coneqs=[
+        factor*((vx - drift)*sin(phi) - vy*cos(phi))])
+
+
+@cache
+def disc(factor=1):
+    L = m*(vx**2 + vy**2)/2 + I*spin**2/2 + J*turn**2/2
+    return VaccoMethod(L, [x, y, theta, phi], nonhol_coneqs=[
+        factor*(vx - R*spin*cos(phi)), factor*(vy - R*spin*sin(phi))])
+
+
+@cache
+def tilted_disc():
+    """The level disc in a plane z = b x, with no gravity."""
+    L = m*(vx**2 + vy**2 + vz**2)/2 + I*spin**2/2 + J*turn**2/2
+    ahead = (vx + b*vz)/sqrt(1 + b**2)
+    return VaccoMethod(
+        L, [x, y, z, theta, phi], hol_coneqs=[z - b*x], nonhol_coneqs=[
+            ahead - R*spin*cos(phi), vy - R*spin*sin(phi)])
+
+
+@cache
+def constant_speed():
+    return VaccoMethod(m*(vx**2 + vz**2)/2 - m*gamma*z, [x, z],
+                       nonhol_coneqs=[vx**2 + vz**2 - c**2])
+
+
+@cache
+def rod():
+    return VaccoMethod(m*(vx**2 + vy**2)/2 - m*g*y, [x, y],
+                       hol_coneqs=[x**2 + y**2 - l**2])
+
+
+@cache
+def heisenberg():
+    return VaccoMethod((vx**2 + vy**2)/2, [x, y, z],
+                       nonhol_coneqs=[vz - (x*vy - y*vx)/2])
+
+
+SKATE = {m: 1.2, J: 0.7, gamma: 2}
+LEVEL = {m: 1.2, J: 0.7}
+DISC = {m: 1.5, I: 0.4, J: 0.3, R: 0.5}
+SPEED = {m: 1.3, gamma: 9.81, c: 3}
+ROD = {m: 1.3, g: 9.81, l: 1}
+SKATE_START = {x: 0, y: 0, phi: 0.3, vx: 0.8*SLOPE[0], vy: 0.8*SLOPE[1],
+               turn: 1.1}
+ON_DRIFT = {**SKATE_START, 'mu1': 0.45}
+DISC_START = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 3, turn: 0.8,
+              vx: 1.5*np.cos(0.2), vy: 1.5*np.sin(0.2)}
+TILTED = {**DISC, b: 0.5}
+TILTED_START = {**DISC_START, z: 0, vx: DISC_START[vx]/np.sqrt(1.25),
+                vz: 0.5*DISC_START[vx]/np.sqrt(1.25)}
+SPEED_START = {x: 0, z: 0, vx: 3*np.cos(0.6), vz: 3*np.sin(0.6)}
+
+MOTIONS = {
+    'skate': (skate, (), {**SKATE_START, 'mu1': 0.45}, SKATE, 20),
+    'drifting ice': (skate, (sin(t),), ON_DRIFT, SKATE, 20),
+    'disc': (disc, (), {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC, 40),
+    'tilted disc': (tilted_disc, (), {
+        **TILTED_START, 'mu1': 3, 'mu2': 0.3, 'mu3': -0.2}, TILTED, 40),
+    'constant speed': (constant_speed, (), {**SPEED_START, 'mu1': -1.9},
+                       SPEED, 3),
+    'rod': (rod, (), {x: 1, y: 0, vx: 0, vy: 0, 'mu1': 7}, ROD, 20),
+    'heisenberg': (heisenberg, (), [0, 0, 0, 1, 0, 0, 3], {}, 20)}
+
+
+# Simulation
+
+@pytest.mark.parametrize('name', MOTIONS)
+def test_constraints_and_energy_are_kept(name):
+    make, arguments, start, constants, end = MOTIONS[name]
+    method = make(*arguments)
+    motion = simulate(method, end, start, constants=constants, t_eval=51,
+                      rtol=1e-9, atol=1e-11)
+    assert motion.reason is Reason.END and motion.success
+    assert motion.largest_residual < 1e-10
+    assert np.abs(motion.energy_error).max() < 1e-5
+    assert motion.states == tuple(method.states)
+    assert motion.x.shape == (51, len(method.states))
+    assert motion.multipliers.shape == (51, 0)
+    compiled = compile_equations(method, constants)
+    assert compiled.multiplier_names == ()
+    # h' changes by the work and by what moves
+    energy = compiled.expression(method.energy)(motion.t, motion.x)
+    if method.energy_rate == 0:
+        np.testing.assert_allclose(energy, energy[0], atol=1e-5)
+    else:
+        assert np.ptp(energy) > 1e-3
+    # M u' - Q = -(A^T mu' + Gamma mu), at the recorded times
+    forces = compiled.output(method.closed_form, 'constraint_forces')
+    np.testing.assert_allclose(
+        motion.constraint_forces, forces(motion.t, motion.x)[..., 0],
+        rtol=1e-8, atol=1e-8)
+
+
+def test_without_projection_constraints_drift():
+    motion = simulate(skate(), 20, {**SKATE_START, 'mu1': 0.45},
+                      constants=SKATE, stabilization=None, rtol=1e-6,
+                      atol=1e-8)
+    assert 1e-10 < motion.largest_residual < 1e-2
+
+
+def test_histories_are_found_by_name():
+    method = skate()
+    mu, = method.mu_vec
+    motion = simulate(method, 1, {**SKATE_START, mu: 0.45}, constants=SKATE)
+    np.testing.assert_array_equal(motion['mu1'], motion.x[:, 6])
+    np.testing.assert_array_equal(motion[mu], motion['mu1'])
+    np.testing.assert_array_equal(motion["x'"], motion[vx])
+    routh = simulate(method.routh(), 1, SKATE_START, constants=SKATE)
+    assert routh.multipliers.shape == (len(routh), 1)
+    np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
+
+
+def test_time_may_run_backwards():
+    start = {**SKATE_START, 'mu1': 0.45}
+    there = simulate(skate(), 2, start, constants=SKATE, rtol=1e-11,
+                     atol=1e-12)
+    back = simulate(skate(), (2, 0), there.x[-1], constants=SKATE,
+                    rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(back.x[-1], there.x[0], atol=1e-8)
+
+
+def test_events_see_the_multipliers():
+    def grown(t, state):
+        return state[6] - 2
+    grown.terminal = True
+    motion = simulate(skate(), 2, {**SKATE_START, 'mu1': 0.45},
+                      constants=SKATE, events=grown)
+    assert motion.reason is Reason.EVENT
+    assert motion['mu1'][-1] == pytest.approx(2, abs=1e-8)
+
+
+# Initial values
+
+def test_multipliers_must_be_given():
+    for start in (SKATE_START, list(SKATE_START.values())):
+        with pytest.raises(ValueError, match=(
+                '(?s)mu1.*initial values are data of the problem'
+                '.*matching_multipliers')):
+            simulate(skate(), 1, start, constants=SKATE)
+    with pytest.raises(ValueError, match='no value for mu1'):
+        consistent_state(compile_equations(skate(), SKATE), SKATE_START)
+    with pytest.raises(ValueError, match="no value for mu2"):
+        simulate(disc(), 1, {**DISC_START, 'mu1': 0}, constants=DISC)
+
+
+def test_multipliers_are_no_states_of_routh():
+    with pytest.raises(ValueError, match="'mu1' is no state"):
+        simulate(skate().routh(), 1, {**SKATE_START, 'mu1': 0.45},
+                 constants=SKATE)
+
+
+def test_an_inconsistent_start():
+    off = {**SKATE_START, vy: 0.5, 'mu1': 0.45}
+    with pytest.raises(ConstraintError, match='velocity-level row 0') as found:
+        simulate(skate(), 1, off, constants=SKATE)
+    assert found.value.rows == ('velocity-level row 0',)
+    motion = simulate(skate(), 1, off, constants=SKATE, initial='project')
+    assert motion.largest_residual < 1e-12
+    first = motion.x[0]
+    assert first[6] == 0.45             # mu is no subject of constraints
+    np.testing.assert_array_equal(first[:3], [0, 0, 0.3])
+    assert first[4] != 0.5 and first[5] == 1.1
+    state = consistent_state(compile_equations(skate(), SKATE), off)
+    np.testing.assert_allclose(state, first, atol=1e-12)
+
+
+def test_projection_of_holonomic_rows_keeps_the_multiplier():
+    off = {x: 1.1, y: 0.1, vx: 0.3, vy: -0.4, 'mu1': 7}
+    with pytest.raises(ConstraintError, match='holonomic row 0'):
+        simulate(rod(), 1, off, constants=ROD)
+    motion = simulate(rod(), 1, off, constants=ROD, initial='project')
+    assert motion['mu1'][0] == 7
+    assert np.hypot(motion[x][0], motion[y][0]) == pytest.approx(1)
+    assert motion.largest_residual < 1e-12
+
+
+# Where the multiplier cancels the mass
+
+def test_a_singular_start():
+    start = {**SPEED_START, 'mu1': -0.65}
+    with pytest.raises(SingularEquationsError, match=(
+            r'(?s)B\^T\*W\*B.*multiplier has cancelled the mass')):
+        simulate(constant_speed(), 1, start, constants=SPEED)
+    compiled = compile_equations(constant_speed(), SPEED)
+    with pytest.raises(SingularEquationsError):
+        compiled.rhs(0, [0, 0, 3, 0, -0.65])
+
+
+@pytest.mark.parametrize('options', [
+    {}, {'method': 'RK45'}, {'method': 'Radau'}, {'max_step': 0.01},
+    {'stabilization': None}])
+@pytest.mark.parametrize('mu', [0.5, 1])
+def test_a_singular_state_on_the_way(mu, options):
+    """Straight up: P = (m + 2 mu) r' passes zero, where nothing says how it
+    goes on."""
+    end = 3*(1.3 + 2*mu)/(1.3*9.81)
+    start = {x: 0, z: 0, vx: 0, vz: 3, 'mu1': mu}
+    with pytest.raises(SimulationError, match=(
+            r'(?s)singular.*B\^T\*W\*B.*error.trajectory')) as found:
+        simulate(constant_speed(), 2, start, constants=SPEED, **options)
+    error = found.value
+    assert error.reason is Reason.SINGULAR
+    assert 0 < error.time < end + 1e-6
+    if 'max_step' in options:
+        assert error.time > end - 0.02
+    motion = error.trajectory
+    assert motion.t[-1] == error.time
+    np.testing.assert_allclose(motion[z], 3*motion.t, atol=1e-7)
+    np.testing.assert_allclose(
+        1.3 + 2*motion['mu1'], 1.3 + 2*mu - 1.3*9.81/3*motion.t, atol=1e-6)
+    assert (motion['mu1'] > -0.65 - 1e-9).all()
+    again = simulate(constant_speed(), 2, start, constants=SPEED,
+                     throw=False, **options)
+    assert again.reason is Reason.SINGULAR and not again.success
+    before = simulate(constant_speed(), 0.9*end, start, constants=SPEED,
+                      **options)
+    assert before.success
+
+
+# Compiled functions
+
+@pytest.mark.parametrize('kind', ['vacco', 'routh'])
+def test_batches(kind):
+    method = disc() if kind == 'vacco' else disc().routh()
+    compiled = compile_equations(method, DISC)
+    random = np.random.default_rng(8)
+    x0 = random.normal(size=(5, len(method.states)))
+    times = random.normal(size=5)
+    p = np.array([1 + 0.2*random.random(4) for _ in range(5)])
+    for arguments in ((0.3, x0), (times, x0), (times, x0, p)):
+        singles = [
+            (arguments[0] if np.ndim(arguments[0]) == 0 else arguments[0][k],
+             x0[k], *(a[k] for a in arguments[2:])) for k in range(5)]
+        for name in ('rhs', 'residuals', 'energy', 'accelerations',
+                     'constraint_forces', 'multipliers'):
+            function = getattr(compiled, name)
+            one = np.array([function(*single) for single in singles])
+            np.testing.assert_allclose(function(*arguments), one, atol=1e-10)
+        for expression in (method.energy, method.momenta):
+            value = compiled.expression(expression)
+            one = np.array([value(*single) for single in singles])
+            np.testing.assert_allclose(value(*arguments), one, atol=1e-12)
+    assert compiled.rhs(0.3, x0).shape == x0.shape
+
+
+def test_compiled_functions_are_those_of_the_method():
+    method = skate()
+    compiled = compile_equations(method, SKATE)
+    state = compiled.names.vector({**SKATE_START, 'mu1': 0.45}, 'start')
+    rates = compiled.expression(method.rhs())(0, state)[:, 0]
+    np.testing.assert_allclose(compiled.rhs(0, state), rates, atol=1e-14)
+    W, r = compiled.matrices(0, state)
+    np.testing.assert_allclose(W@rates[3:], r, atol=1e-14)
+    np.testing.assert_allclose(compiled.accelerations(0, state), rates[3:],
+                               atol=1e-14)
+    copy = pickle.loads(pickle.dumps(compiled))
+    np.testing.assert_array_equal(copy.rhs(0, state),
+                                  compiled.rhs(0, state))
+
+
+def test_inputs_move_the_ice():
+    """The drift of case 8 as a specified function, in three ways."""
+    ice = skate(w)
+    wanted = simulate(skate(0.9*sin(t)), 2, ON_DRIFT, constants=SKATE,
+                      t_eval=5)
+    for inputs in (
+            {w: 0.9*sin(t)}, {'w': 0.9*sin(t)},
+            {w: lambda t, x: 0.9*np.sin(t),
+             w.diff(t): lambda t, x: 0.9*np.cos(t)}):
+        motion = simulate(ice, 2, ON_DRIFT, constants=SKATE, inputs=inputs,
+                          t_eval=5)
+        np.testing.assert_allclose(motion.x, wanted.x, atol=1e-7)
+        found = matching_multipliers(ice, SKATE_START, 2, constants=SKATE,
+                                     inputs=inputs)
+        assert not found.coincides
+    for inputs in (None, {w: lambda t, x: 0.9*np.sin(t)}):
+        with pytest.raises(MissingIngredientError, match='w'):
+            simulate(ice, 2, ON_DRIFT, constants=SKATE, inputs=inputs)
+        with pytest.raises(MissingIngredientError, match='w'):
+            matching_multipliers(ice, SKATE_START, 2, constants=SKATE,
+                                 inputs=inputs)
+
+
+# Routh's motions among the vakonomic ones
+
+VERDICTS = {
+    'disc': (disc, (), DISC_START, DISC, 4, True, 0),
+    'disc that rolls straight': (
+        disc, (), {**DISC_START, turn: 0}, DISC, 4, True, 1),
+    'disc that spins in place': (disc, (), {
+        **DISC_START, spin: 0, vx: 0, vy: 0}, DISC, 4, True, 0),
+    'disc at rest': (disc, (), {
+        **DISC_START, spin: 0, vx: 0, vy: 0, turn: 0}, DISC, 4, True, 2),
+    'tilted disc': (tilted_disc, (), TILTED_START, TILTED, 4, True, 1),
+    'skate on an incline': (
+        skate, (), SKATE_START, SKATE, 2, False, None),
+    'skate in a circle': (
+        skate, (0, 0), SKATE_START, LEVEL, 2, False, None),
+    'skate that glides': (skate, (0, 0), {**SKATE_START, turn: 0}, LEVEL, 2,
+                          True, 0),
+    'skate on drifting ice': (
+        skate, (sin(t),), SKATE_START, SKATE, 2, False, None),
+    'constant speed': (
+        constant_speed, (), SPEED_START, SPEED, 0.7, False, None),
+    'rod': (rod, (), {x: 1, y: 0, vx: 0, vy: 0}, ROD, 3, True, 1),
+    'heisenberg': (heisenberg, (), [0.5, -0.2, 1, 0.3, 0.8, 0.23], {}, 2,
+                   True, 0)}
+
+
+@pytest.mark.parametrize('name', VERDICTS)
+def test_verdicts(name):
+    make, arguments, start, constants, end, coincides, free = VERDICTS[name]
+    method = make(*arguments)
+    found = matching_multipliers(method, start, end, constants=constants)
+    assert found.coincides == coincides
+    assert found.mu0.shape == (len(method.mu_vec),)
+    if not coincides:
+        assert 0.05 < found.residual < 1.5
+        assert 'not vakonomic for any' in str(found)
+        return
+    assert found.residual < 1e-8 and found.free == free
+    words = 'all initial' if free == len(found.mu0) else 'the initial mult'
+    assert f'vakonomic for {words}' in str(found)
+    # and that is so
+    names = ({f'mu{k + 1}': value for k, value in enumerate(found.mu0)})
+    begin = ({**start, **names} if isinstance(start, dict)
+             else [*start, *found.mu0])
+    ours = simulate(method, end, begin, constants=constants, t_eval=11,
+                    rtol=1e-10, atol=1e-12)
+    routh = simulate(method.routh(), end, start, constants=constants,
+                     t_eval=11, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ours.x[:, :routh.x.shape[1]], routh.x,
+                               atol=2e-8)
+
+
+def test_the_multipliers_of_the_disc():
+    found = matching_multipliers(disc(), DISC_START, 4, constants=DISC)
+    np.testing.assert_allclose(
+        found.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-8)
+    tilted = matching_multipliers(tilted_disc(), TILTED_START, 4,
+                                  constants=TILTED)
+    np.testing.assert_allclose(tilted.mu0, [0, *found.mu0], atol=1e-7)
+
+
+def test_what_is_free_and_what_is_not():
+    """Rolling straight: S mu = R (turn, -spin)(mu1 sin - mu2 cos) leaves mu
+    along the path free."""
+    start = {**DISC_START, turn: 0}
+    routh = simulate(disc().routh(), 4, start, constants=DISC)
+    heading = np.array([np.cos(0.2), np.sin(0.2)])
+    for mu, same in ((heading, True), (-3*heading, True),
+                     ([-heading[1], heading[0]], False)):
+        ours = simulate(disc(), 4, {**start, 'mu1': mu[0], 'mu2': mu[1]},
+                        constants=DISC)
+        off = np.abs(ours.x[-1, :4] - routh.x[-1, :4]).max()
+        assert (off < 1e-7) if same else (off > 0.1)
+
+
+def test_integrable_rows_match_for_all_multipliers():
+    method = VaccoMethod((vx**2 + vy**2)/2 - x, [x, y],
+                         nonhol_coneqs=[vx - vy*cos(y)])
+    found = matching_multipliers(method, [0, 0.3, np.cos(0.3), 1], 2)
+    assert found.residual == 0 and found.free == 1
+    assert str(found) == ('this motion of Routh is vakonomic for all initial '
+                          'multipliers')
+
+
+def test_the_interval_is_that_of_the_user():
+    """A time in the constraints begins where the interval does."""
+    late = skate(sin(t + 1))
+    first = matching_multipliers(late, {
+        **SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}, 2, constants=SKATE)
+    second = matching_multipliers(skate(sin(t)), {
+        **SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}, (1, 3),
+        constants=SKATE)
+    assert second.residual == pytest.approx(first.residual, rel=1e-8)
+    np.testing.assert_allclose(second.mu0, first.mu0, rtol=1e-7)
+    with pytest.raises(ConstraintError, match='velocity-level row 0'):
+        matching_multipliers(skate(sin(t)), SKATE_START, (1, 3),
+                             constants=SKATE)
+    moved = matching_multipliers(disc(), DISC_START, (7, 11), constants=DISC)
+    still = matching_multipliers(disc(), DISC_START, 4, constants=DISC)
+    np.testing.assert_allclose(moved.mu0, still.mu0, rtol=1e-9)
+    back = matching_multipliers(disc(), DISC_START, -4, constants=DISC)
+    np.testing.assert_allclose(back.mu0, still.mu0, rtol=1e-7)
+
+
+def test_samples_and_tolerance():
+    coarse = matching_multipliers(disc(), DISC_START, 4, constants=DISC,
+                                  samples=5, rtol=1e-6)
+    assert coarse.residual < 1e-4
+    np.testing.assert_allclose(
+        coarse.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-4)
+
+
+@pytest.mark.parametrize('factor', [1e-20, 1e-14, 1e-8, 1e8, 1e20])
+def test_verdicts_do_not_depend_on_the_unit_of_mass(factor):
+    light = {key: value*factor if key in (m, I, J) else value
+             for key, value in {**SKATE, **DISC}.items()}
+    found = matching_multipliers(skate(), SKATE_START, 2, constants={
+        key: light[key] for key in SKATE} | {m: 1.2*factor, J: 0.7*factor})
+    usual = matching_multipliers(skate(), SKATE_START, 2, constants=SKATE)
+    assert not found.coincides
+    assert found.residual == pytest.approx(usual.residual, rel=1e-3)
+    np.testing.assert_allclose(found.mu0, factor*usual.mu0, rtol=1e-3)
+    rolling = matching_multipliers(disc(), DISC_START, 4, constants={
+        key: light[key] for key in DISC})
+    assert rolling.coincides and rolling.free == 0
+    np.testing.assert_allclose(
+        rolling.mu0/factor, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]],
+        rtol=1e-6)
+
+
+@pytest.mark.parametrize('factor', [1e-9, 1e-6, 1e-3, 1e6])
+def test_verdicts_do_not_depend_on_a_factor_of_the_rows(factor):
+    found = matching_multipliers(disc(factor), DISC_START, 4, constants=DISC)
+    assert found.coincides and found.free == 0
+    np.testing.assert_allclose(
+        found.mu0*factor, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]],
+        rtol=1e-6)
+    straight = matching_multipliers(disc(factor), {**DISC_START, turn: 0}, 4,
+                                    constants=DISC)
+    assert straight.coincides and straight.free == 1
+    circle = matching_multipliers(skate(0, 0, factor), SKATE_START, 2,
+                                  constants=LEVEL)
+    assert not circle.coincides
+
+
+@pytest.mark.parametrize('slow', [1e-5, 1e-2, 1e3])
+def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
+    start = {key: value*slow if key in (vx, vy, turn) else value
+             for key, value in SKATE_START.items()}
+    found = matching_multipliers(skate(0, 0), start, 2/slow, constants=LEVEL)
+    usual = matching_multipliers(skate(0, 0), SKATE_START, 2,
+                                 constants=LEVEL)
+    assert not found.coincides
+    assert found.residual == pytest.approx(usual.residual, rel=1e-3)
+
+
+def test_wrong_arguments_of_matching():
+    with pytest.raises(ValueError, match="'mu1' is no state"):
+        matching_multipliers(skate(), {**SKATE_START, 'mu1': 1}, 2,
+                             constants=SKATE)
+    with pytest.raises(ValueError, match="no value for y, phi"):
+        matching_multipliers(skate(), {x: 0}, 2, constants=SKATE)
+    with pytest.raises(ConstraintError, match='velocity-level row 0'):
+        matching_multipliers(skate(), {**SKATE_START, vy: 1}, 2,
+                             constants=SKATE)
+    with pytest.raises(ConstraintError, match='holonomic row 0'):
+        matching_multipliers(rod(), [1.1, 0, 0, 0], 2, constants=ROD)
+    with pytest.raises(MissingIngredientError, match='J, m, gamma'):
+        matching_multipliers(skate(), SKATE_START, 2)
+    with pytest.raises(ValueError, match='t_span'):
+        matching_multipliers(skate(), SKATE_START, 'two', constants=SKATE)
+    twice = VaccoMethod(m*(vx**2 + vy**2)/2, [x, y], nonhol_coneqs=[
+        vx - y*vy, 2*vx - 2*y*vy])
+    with pytest.raises(RedundantConstraintsError) as found:
+        matching_multipliers(twice, [0, 0, 0, 0], 2, constants={m: 1})
+    assert found.value.rows == (1,)
+
+
+# Boundary values
+
+def test_the_shortest_curve_around_an_area():
+    """Action 2 pi Z from 0 to (0, 0, Z) in unit time, for circles."""
+    for height in (0.3, 1, 7):
+        motion = boundary_value(
+            heisenberg(), {x: 0, y: 0, z: 0}, [0, 0, height], 1,
+            {vx: 3, vy: 1, vz: 0, 'mu1': 5}, t_eval=101)
+        np.testing.assert_allclose(motion.energy, 2*np.pi*height, rtol=1e-7)
+        np.testing.assert_allclose(motion.x[-1, :3], [0, 0, height],
+                                   atol=1e-6*max(1, height))
+        np.testing.assert_allclose(motion['mu1'], 2*np.pi, rtol=1e-6)
+        radius = np.sqrt(height/np.pi)
+        middle = motion[x].min() + radius
+        centre = motion.x[:-1, :2].mean(axis=0)
+        assert centre[0] == pytest.approx(middle, abs=1e-2*radius)
+        np.testing.assert_allclose(np.hypot(*(
+            motion.x[:, :2] - centre).T), radius, rtol=1e-5)
+        assert motion.largest_residual < 1e-10
+
+
+def test_two_guesses_and_two_motions():
+    """Once around, and twice around half the area: 4 pi Z."""
+    once, twice = (boundary_value(
+        heisenberg(), [0, 0, 0], [0, 0, 1], 1, guess)
+        for guess in ([3, 1, 0, 5], [5, 1, 0, 12]))
+    for motion, k in ((once, 1), (twice, 2)):
+        np.testing.assert_allclose(motion.x[-1, :3], [0, 0, 1], atol=1e-6)
+        assert motion.energy[0] == pytest.approx(2*np.pi*k, rel=1e-7)
+        assert motion['mu1'][0] == pytest.approx(2*np.pi*k, rel=1e-6)
+
+
+@cache
+def parked(*guess):
+    """From (0, 0) sideways to (0, 1) in unit time, same heading."""
+    return boundary_value(
+        skate(0, 0), {x: 0, y: 0, phi: 0}, {x: 0, y: 1, phi: 0}, 1,
+        dict(zip((vx, vy, turn, 'mu1'), guess)), constants={m: 1, J: 1})
+
+
+def test_parking():
+    motions = [parked(1, 0, -1, 1), parked(3, 0, 6, 5)]
+    actions = [motion.energy[0] for motion in motions]
+    assert abs(actions[1] - actions[0]) > 0.1       # two stationary ones
+    for motion, action in zip(motions, actions):
+        np.testing.assert_allclose(motion.x[0, :3], 0, atol=1e-15)
+        np.testing.assert_allclose(motion.x[-1, :3], [0, 1, 0], atol=1e-6)
+        np.testing.assert_allclose(motion.energy, action, rtol=1e-6)
+        assert motion.largest_residual < 1e-10
+        # better than to turn, to go and to turn back at constant speed
+        assert action < (1 + np.pi)**2/2
+        # and it is the motion that starts there
+        again = simulate(skate(0, 0), 1, motion.x[0], rtol=1e-10, atol=1e-12,
+                         constants={m: 1, J: 1}, t_eval=motion.t)
+        np.testing.assert_allclose(again.x, motion.x, atol=1e-6)
+
+
+def test_boundary_values_of_other_shapes():
+    """The span may start anywhere, constraints may move or be missing."""
+    late = boundary_value(heisenberg(), [0, 0, 0], [0, 0, 1], (2, 3),
+                          [3, 1, 0, 5], t_eval=[2, 2.5, 3])
+    assert list(late.t) == [2, 2.5, 3]
+    assert late.energy[0] == pytest.approx(2*np.pi, rel=1e-7)
+    free = VaccoMethod(m*(vx**2 + vy**2)/2 - m*g*y, [x, y])
+    throw = boundary_value(free, [0, 0], [3, 0], 2, [1, 1],
+                           constants={m: 1, g: 9.81})
+    np.testing.assert_allclose(throw.x[0], [0, 0, 1.5, 9.81], atol=1e-7)
+    target = simulate(skate(w), 2, ON_DRIFT, constants=SKATE,
+                      inputs={w: 0.9*sin(t)}).x[-1, :3]
+    guess = {vx: 0.75, vy: 0.23, turn: 1.05, 'mu1': 0.5}
+    motion = boundary_value(skate(w), [0, 0, 0.3], target, 2, guess,
+                            constants=SKATE, inputs={w: 0.9*sin(t)})
+    np.testing.assert_allclose(motion.x[-1, :3], target, atol=1e-5)
+    np.testing.assert_allclose(
+        motion.x[0, 3:], [0.8*SLOPE[0], 0.8*SLOPE[1], 1.1, 0.45], atol=1e-4)
+
+
+def test_an_end_on_a_holonomic_constraint():
+    motion = boundary_value(rod(), [1, 0], [0, -1], 1, [0, -1, 0],
+                            constants=ROD)
+    np.testing.assert_allclose(motion.x[-1, :2], [0, -1], atol=1e-6)
+    assert motion.largest_residual < 1e-10
+
+
+@pytest.mark.parametrize('method, first, last, guess, constants', [
+    (rod, [1, 0], [0, -2], [0, -1, 0], ROD),    # no rod reaches so far
+    (lambda: heisenberg().routh(), [0, 0, 0], [0, 0, 1], [3, 1, 0], {}),
+    (heisenberg, [0, 0, 0], [0, 0, 1], [0, 0, 0, 0], {})])  # no direction
+def test_an_end_out_of_reach(method, first, last, guess, constants):
+    with pytest.raises(SimulationError, match=(
+            '(?s)No motion was found that arrives.*Try another')) as found:
+        boundary_value(method(), first, last, 1, guess, constants=constants)
+    error = found.value
+    assert error.distance > 0.1
+    assert error.state.shape == (len(method().states),)
+    np.testing.assert_array_equal(error.state[:len(first)], first)
+
+
+def test_wrong_arguments_of_boundary_values():
+    problem = heisenberg()
+    with pytest.raises(ValueError, match="`guess`.*no value for y', z', mu1"):
+        boundary_value(problem, [0, 0, 0], [0, 0, 1], 1, {vx: 3})
+    with pytest.raises(ValueError, match='`guess` has 3 values for 4'):
+        boundary_value(problem, [0, 0, 0], [0, 0, 1], 1, [3, 1, 0])
+    with pytest.raises(ValueError, match='`q_start`.*is no coordinate'):
+        boundary_value(problem, {x: 0, y: 0, z: 0, vx: 1}, [0, 0, 1], 1,
+                       [3, 1, 0, 5])
+    with pytest.raises(ValueError, match='`q_end` has 4 values for 3'):
+        boundary_value(problem, [0, 0, 0], [0, 0, 1, 0], 1, [3, 1, 0, 5])
+    with pytest.raises(ValueError, match='t_span'):
+        boundary_value(problem, [0, 0, 0], [0, 0, 1], 'one', [3, 1, 0, 5])
+    with pytest.raises(MissingIngredientError, match='constants'):
+        boundary_value(skate(), [0, 0, 0], [1, 1, 1], 1, [1, 0, 0, 1])
+    with pytest.raises(SingularEquationsError, match='cancelled the mass'):
+        boundary_value(constant_speed(), [0, 0], [1, 1], 1, [3, 0, -0.65],
+                       constants=SPEED)

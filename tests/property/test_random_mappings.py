@@ -1,0 +1,1077 @@
+"""Random linear mappings: the equations, and the geometry of the image.
+
+A system is drawn from its seed: ``M(x, t)``, ``g_0i(x, t)``, a potential,
+rows ``a(x, t) x' + a_0(x, t)`` of which the last K are constraints, some of
+them differentiated holonomic ones, and forces ``Q(x, x', t)``.  Right sides
+are made at 50 digits from the derivatives that SymPy takes of these small
+coefficients: the multiplier system of :mod:`kkt`, and the connection, torsion
+and curvature of the parent carried over by numbers.  What has to be
+differentiated further, such as an array of the class along a field, is
+differentiated by central differences at 70 digits.
+
+Indices: the upper one first, the transported one second, that of
+differentiation last; 0 is time.
+"""
+from functools import cache, cached_property
+from itertools import combinations, product
+from random import Random
+
+import pytest
+from mpmath import mp
+from sympy import (
+    Matrix, Rational, cos, diag, eye, sin, symbols, sympify, zeros)
+from sympy.diffgeom import (
+    CoordSystem, Manifold, Patch, TensorProduct, metric_to_Christoffel_1st,
+    metric_to_Christoffel_2nd, metric_to_Riemann_components)
+from sympy.physics.mechanics import (
+    Particle, Point, ReferenceFrame, dynamicsymbols)
+
+from kkt import WORK, Reference, at, close, norm, number, t
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
+
+COORDINATES = dynamicsymbols('x1:6')
+FREE = dynamicsymbols('u1:6')
+c = symbols('c')
+SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (5, 2), (2, 0),
+         (3, 0), (2, 2), (4, 0), (3, 1), (5, 0)]
+SEEDS = range(52)
+# (n, K, kind of parent) of those whose geometry is looked at
+SPACES = [(2, 0, 'any'), (2, 1, 'any'), (3, 1, 'any'), (3, 2, 'any'),
+          (2, 1, 'flat'), (3, 1, 'flat'), (3, 0, 'any'), (3, 2, 'flat'),
+          (2, 2, 'any'), (3, 1, 'any'), (2, 1, 'any'), (3, 0, 'flat'),
+          (2, 1, 'flat'), (3, 2, 'any')]
+SPACE_SEEDS = range(len(SPACES))
+SOME = 1e-4                     # more than this is not nothing
+STEP = mp.mpf(10)**-20          # error 1e-40 of a central difference
+SLOPES = mp.mpf(10)**-33
+every = pytest.mark.parametrize('seed', SEEDS)
+each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(WORK):
+        yield
+
+
+def fraction(random):
+    return Rational(random.choice([-5, -3, -2, -1, 1, 2, 4]),
+                    random.choice([1, 2, 3, 4, 6]))
+
+
+def coefficient(random, q, still=False):
+    """A short function of coordinates and time, of the order of one."""
+    time = 0 if still else t
+    one, two = random.choice(q), random.choice(q)
+    return fraction(random) + fraction(random)/2*random.choice([
+        sin(one + fraction(random)*time), one*two, cos(two)*c,
+        one*time, sin(time)*c, one**2 + time])
+
+
+def explicit(matrix):
+    """Whether time occurs beside coordinates and velocities."""
+    still = {f: symbols(str(f.func)) for f in COORDINATES}
+    rates = {f.diff(t): symbols(f'v_{f.func}') for f in COORDINATES}
+    return matrix.xreplace(rates).xreplace(still).has(t)
+
+
+def matrix(random, rows, columns, q, still=False, scale=1):
+    """Not full if it is large, so that SymPy is quick."""
+    return Matrix(rows, columns, lambda *_: scale*coefficient(
+        random, q, still)*int(
+        columns < 3 or random.random() < 2.5/columns))
+
+
+class System:
+    """The system of a seed, and what its coefficients say."""
+
+    def __init__(self, seed, n, K, kind='any', scale=1):
+        self.random = random = Random(f'mapping {seed} {n} {K} {kind}')
+        self.n, self.K, self.p = n, K, n - K
+        self.q = q = list(COORDINATES[:n])
+        self.v = v = Matrix(q).diff(t)
+        self.u = Matrix(n - K, 1, FREE[:n - K])
+        self.autonomous = seed % 4 == 1 and kind == 'any'
+        still = self.autonomous
+        if kind == 'flat':
+            bend = [f + sin(f)/3 + (coefficient(random, q[:i], True)
+                                    if i else 0) for i, f in enumerate(q)]
+            J = Matrix(bend).jacobian(q)
+            self.M, self.N = J.T*J*Rational(6, 5), zeros(1, n)
+        else:
+            half = matrix(random, n, n, q, still)/3
+            self.M = half.T*half + 2*eye(n)
+            self.N = zeros(1, n) if still else matrix(random, 1, n, q)
+        self.V = coefficient(random, q, still)*coefficient(random, q, still)
+        self.L = (v.T*self.M*v)[0]/2 + (self.N*v)[0] - self.V
+        self.Q = [coefficient(random, q) + coefficient(random, q)*v[i - 1]
+                  + fraction(random)*v[i]*random.choice(v)
+                  for i in range(n)]
+        order = random.sample(range(n), n)
+        self.a = scale*matrix(random, n, n, q)/3
+        for i, j in enumerate(order):
+            self.a[i, j] += 2 if i % 2 else -2
+        self.a0 = matrix(random, n, 1, q)
+        self.hol = []
+        if K and seed % 3 == 0:         # the first constraint is holonomic
+            f = 3*q[order[n - K]] + matrix(random, 1, 1, q)[0]*q[0]
+            self.hol = [f - sin(t)*c]
+        self.vel = list((self.a*v + self.a0)[n - K + len(self.hol):, :])
+        self.reference = Reference.lagrange(
+            self.L, q, self.hol, self.vel, Q=self.Q)
+        rows = self.reference.velocity
+        self.a = self.a[:n - K, :].col_join(rows.jacobian(v))
+        self.a0 = self.a0[:n - K, :].col_join(
+            rows.xreplace(dict.fromkeys(v, sympify(0))))
+        self.rows = self.a*v + self.a0
+        self.model = {'Lagrangian': self.L, 'qs': q, 'hol_coneqs': self.hol,
+                      'nonhol_coneqs': self.vel,
+                      'generalized_forces': self.Q}
+
+    def make(self, **options):
+        if not {'mapping', 'inverse_mapping', 'q_dependent'} & set(options):
+            options['mapping'] = list(self.rows[:self.p, :])
+        options.setdefault('us', list(self.u))
+        return LinearMappingMethod(**self.model, **options)
+
+    @cached_property
+    def method(self):
+        return self.make()
+
+    @cached_property
+    def completed(self):
+        return self.make(completion='orthogonal')
+
+    def place(self, i):
+        """Random coordinates, time and constant; no constraint holds."""
+        random = Random(f'place {i} {self.L}')
+        return {x: number(Rational(random.randint(-900, 900), 700))
+                for x in [*self.q, t, c]}
+
+    @cache
+    def state(self, i):
+        """A place with random u, and the velocities that belong to it."""
+        values = self.place(i)
+        random = Random(f'state {i}')
+        values.update((x, number(Rational(random.randint(-900, 900), 500)))
+                      for x in self.u)
+        u = [values[x] for x in self.u] + [mp.mpf(0)]*self.K
+        a, a0 = at(self.a, values), at(self.a0, values)
+        assert abs(mp.det(a)) > 1e-3
+        v = mp.lu_solve(a, mp.matrix(u) - a0)
+        return {**values, **dict(zip(self.v, v))}
+
+    @cache
+    def truth(self, i):
+        return self.reference.solve(self.state(i))
+
+    def reduced(self, rows, values, acceleration):
+        """Rates of rows along the motion, in plain SymPy."""
+        second = dict(zip(self.v.diff(t), acceleration))
+        return at(rows.diff(t), {**values, **second})
+
+
+@cache
+def system(seed):
+    return System(seed, *SIZES[seed % len(SIZES)])
+
+
+def solved(method, values):
+    """Accelerations, multipliers and the rest on the graph, 70 digits."""
+    graph = method.closed_form
+    known = {x: values[x] for x in graph.inputs if x in values}
+    return {name: mp.matrix(rows) if rows else mp.matrix(0, 1)
+            for name, rows in graph.evaluate(known, context=mp).items()}
+
+
+def equal(found, wanted, rtol=mp.mpf(10)**-45):
+    found, wanted = mp.matrix(found), mp.matrix(wanted)
+    if not found.rows*found.cols:
+        return (found.rows, found.cols) == (wanted.rows, wanted.cols)
+    return close(found, wanted, rtol, scale=1)
+
+
+# The equations
+
+@every
+def test_reduced_accelerations_and_multipliers(seed):
+    """Invariant 1; every state, whether or not the constraints hold."""
+    model, method = system(seed), system(seed).method
+    for i in range(2):
+        values, exact = model.state(i), model.truth(i)
+        found = solved(method, values)
+        wanted = model.reduced(model.rows[:model.p, :], values,
+                               exact.acceleration)
+        assert equal(found['acceleration'], wanted)
+        assert equal(found['multipliers'], exact.lam)
+        assert equal(found['constraint_forces'], exact.forces)
+        if model.p:
+            assert equal(found['M']*found['acceleration'], found['forcing'])
+
+
+@pytest.mark.parametrize('seed', [s for s in SEEDS if SIZES[
+    s % len(SIZES)][0] < 5])
+def test_matrices(seed):
+    """The properties, from numbers: N^T M N and N^T (Q - M gamma)."""
+    model, method = system(seed), system(seed).method
+    n, p, K = model.n, model.p, model.K
+    values, exact = model.state(0), model.truth(0)
+    a, a0 = at(model.a, values), at(model.a0, values)
+    inverse = a**-1
+    M, F, A, b = model.reference.matrices(values)
+    assert equal(at(method.b, values), inverse)
+    assert equal(at(method.b0, values), -(inverse*a0))
+    assert equal(at(method.a, values), a)
+    assert equal(at(method.a0, values), a0)
+    rates = Matrix([method.kindiffdict()[v] for v in model.v])
+    assert equal(at(rates, values), [values[v] for v in model.v])
+    assert equal(at(method.multipliers, values), exact.lam)
+    assert method.mass_matrix.shape == (p, p)
+    assert method.rhs().shape == (n + p, 1)
+    if K:
+        drift = a0[p:, 0]
+        assert equal(at(method.constraints_drift, values), drift)
+        assert equal([at(method.constraint_power, values)[0]],
+                     [-(exact.lam.T*drift)[0]])
+    if not p:
+        return
+    N = inverse[:, :p]
+    still = model.reduced(model.rows, values, [0]*n)
+    gamma = -(inverse*still)
+    assert equal(at(method.mass_matrix, values), N.T*M*N)
+    assert equal(at(method.forcing, values), N.T*(F - M*gamma))
+
+
+@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 2])
+def test_completion_changes_neither_mass_matrix_nor_forcing(seed):
+    """Invariant 2, and the block diagonal metric of invariant 7."""
+    model = system(seed)
+    values, p = model.state(0), model.p
+    ours, theirs = (solved(method, values) for method in (
+        model.method, model.completed))
+    assert set(ours) == set(theirs)
+    for name in ours:
+        assert equal(ours[name], theirs[name])
+    graph = model.completed.equations_of_motion.graph
+    known = {x: values[x] for x in graph.inputs if x in values}
+    found = graph.evaluate(known, ['rates', 'W', 'r'], context=mp)
+    assert equal(found['rates'], [values[v] for v in model.v])
+    if found['r']:
+        z = mp.lu_solve(mp.matrix(found['W']), mp.matrix(found['r']))
+        assert equal(z[:p, 0], ours['acceleration'])
+        assert equal(z[p:, 0], ours['multipliers'])
+
+
+@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 2 == 0 and SIZES[
+    s % len(SIZES)][1]])
+def test_conventions_agree(seed):
+    """Invariant 2: constraint rows without their drift, and combined."""
+    model = system(seed)
+    p = model.p
+    bare = model.a*model.v
+    last = bare[p:, :]
+    if len(last) == 2:
+        last = Matrix([last[0] + c*last[1], last[1] - last[0]/2])
+    method = model.make(mapping=list(model.rows[:p, :]) + list(last))
+    for i in range(2):
+        values = model.state(i)
+        ours, theirs = solved(model.method, values), solved(method, values)
+        for name in ours:
+            assert equal(ours[name], theirs[name])
+
+
+def test_motion_does_not_depend_on_the_free_rows():
+    """Other rows, columns or partitions: the same x'' and multipliers."""
+    count = 0
+    for seed in SEEDS:
+        model = system(seed)
+        if not model.K or seed % 3 == 1:
+            continue
+        values, exact = model.state(0), model.truth(0)
+        p = model.p
+        choices = [{'q_dependent': [model.q[j] for j in regular(model)]}, {}]
+        if seed % 2 and model.p:        # columns in the null space of A
+            N = plain_columns(model)
+            choices.append({'inverse_mapping': N})
+        for options in choices:
+            options = options or {'q_dependent': None}
+            method = model.make(**options)
+            rows = Matrix(method.a)[:p, :]*model.v + Matrix(
+                method.a0)[:p, :]
+            known = {**values, **dict(zip(model.u, at(rows, values)))}
+            found = solved(method, known)
+            wanted = model.reduced(rows, known, exact.acceleration)
+            assert equal(found['acceleration'], wanted)
+            assert equal(found['multipliers'], exact.lam)
+            if 'inverse_mapping' in options:
+                assert equal(at(method.N, values), at(N, values))
+            count += 1
+    assert count > 40
+
+
+def regular(model):
+    """The columns of A whose determinant is largest."""
+    A = at(model.a[model.p:, :], model.state(0))
+    return max(combinations(range(model.n), model.K), key=lambda part: abs(
+        mp.det(mp.matrix([[A[i, j] for j in part]
+                          for i in range(model.K)]))))
+
+
+def plain_columns(model):
+    """A null-space basis of the constraint rows, by Cramer's rule."""
+    A, n, best = model.a[model.p:, :], model.n, regular(model)
+    D = A[:, list(best)]
+    inverse = D.adjugate()/D.det()
+    rest = [j for j in range(n) if j not in best]
+    N = zeros(n, len(rest))
+    for k, j in enumerate(rest):
+        N[j, k] = 1
+        for i, e in zip(best, -inverse*A[:, j]):
+            N[i, k] = e
+    if N.cols > 1:
+        N[:, 0] += N[:, 1]*model.q[0]
+    return N
+
+
+@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 4 == 1])
+def test_energy(seed):
+    """Invariant 6: E' = Q.x' - lam A_0, for a mass matrix without time."""
+    model, method = system(seed), system(seed).method
+    assert model.autonomous and not explicit(Matrix([model.L]))
+    v = model.v
+    E = Matrix([(v.T*model.M*v)[0]/2 + model.V])
+    values = model.state(1)
+    found = solved(method, values)
+    # x'' of the class: from u', through rates of its rows
+    rows = at(model.a, values)
+    still = model.reduced(model.rows, values, [0]*model.n)
+    known = mp.matrix(model.n, 1)
+    for k, x in enumerate(found['acceleration']):
+        known[k] = x
+    second = mp.lu_solve(rows, known - still)
+    rate = model.reduced(E, values, second)[0]
+    work = (at(Matrix(model.Q), values).T*at(v, values))[0]
+    power = at(method.constraint_power, values)[0]
+    assert equal([rate], [work + power])
+    if model.K:
+        assert abs(power) > 1e-6
+    graph = method.equations_of_motion.graph
+    inputs = {x: values[x] for x in graph.inputs if x in values}
+    out = graph.evaluate(inputs, ['energy', 'power'], context=mp)
+    assert equal(out['energy'], at(E, values))
+    if out['power']:
+        assert equal(out['power'], [work + power])
+
+
+@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 5 == 0])
+def test_same_as_udwadia_and_kalaba(seed):
+    """Another class of the package, which works in all velocities."""
+    model = system(seed)
+    other = UdwadiaKalabaMethod(**model.model)
+    values = model.state(1)
+    ours, theirs = solved(model.method, values), solved(other, values)
+    assert equal(ours['multipliers'], theirs['multipliers'])
+    assert equal(ours['acceleration'], model.reduced(
+        model.rows[:model.p, :], values, theirs['acceleration']))
+
+
+# The geometry, by numbers
+
+class Space:
+    """Arrays at a place, from derivatives of the coefficients."""
+
+    def __init__(self, model, values):
+        self.model, self.values = model, values
+        self.size = model.n + 1
+        n = model.n
+        names = {f: symbols(f'y_{i}') for i, f in enumerate(model.q)}
+        back = {y: f for f, y in names.items()}
+        xs = [t, *names.values()]
+
+        def derivatives(expression, *directions):
+            e = expression.xreplace(names)
+            for x in directions:
+                e = e.diff(x)
+            return at(e.xreplace(back), values)
+
+        E = eye(n + 1)
+        E[1:, :] = model.a0.row_join(model.a)
+        self.E, self.dE = at(E, values), [derivatives(E, x) for x in xs]
+        self.B = self.E**-1
+        g = zeros(n + 1, n + 1)         # with g_0i, and g_00 = 0
+        g[1:, 1:], g[0, 1:], g[1:, 0] = model.M, model.N, model.N.T
+        self.M, inverse = at(model.M, values), at(model.M, values)**-1
+        dg = [derivatives(g, x) for x in xs]
+        ddg = [[derivatives(g, x, y) for y in xs] for x in xs]
+
+        def lowered(d, j, k, i):
+            return (d[j][k, i] + d[k][j, i] - d[i][j, k])/2
+
+        everything = range(n + 1)
+        pairs = list(product(everything, everything))
+        self.parent = {pair: inverse*mp.matrix([
+            lowered(dg, *pair, i) for i in range(1, n + 1)])
+            for pair in pairs}
+        slopes = {}
+        for k in everything:
+            for pair in pairs:
+                column = mp.matrix([lowered(ddg[k], *pair, i)
+                                    for i in range(1, n + 1)])
+                slopes[(k, *pair)] = inverse*(
+                    column - dg[k][1:, 1:]*self.parent[pair])
+        self.slopes = slopes
+
+    def parent_symbol(self, i, j, k):
+        return self.parent[j, k][i - 1] if i else mp.mpf(0)
+
+    @cached_property
+    def connection(self):
+        """(9') from derivatives of the rows."""
+        found, E, B, size = {}, self.E, self.B, self.size
+        for s in range(size):
+            inner = mp.matrix(size, size)
+            for j, k in product(range(size), repeat=2):
+                inner[j, k] = -self.dE[k][s, j] + mp.fsum(
+                    E[s, i]*self.parent_symbol(i, j, k)
+                    for i in range(1, size))
+            found[s] = B.T*inner*B
+        return found
+
+    @cached_property
+    def from_columns(self):
+        """(9') from derivatives of the inverse, taken symbolically."""
+        model, B, size = self.model, self.B, self.size
+        names = {f: symbols(f'y_{i}') for i, f in enumerate(model.q)}
+        back = {y: f for f, y in names.items()}
+        inverse = model.a.adjugate()/model.a.det()
+        columns = eye(size)
+        columns[1:, :] = (-inverse*model.a0).row_join(inverse)
+        slopes = [at(columns.xreplace(names).diff(x).xreplace(back),
+                     self.values) for x in (t, *back)]
+        found = {s: mp.matrix(size, size) for s in range(size)}
+        for m, n in product(range(size), repeat=2):
+            along = sum((B[k, n]*slopes[k][:, m] for k in range(size)),
+                        mp.matrix(size, 1))
+            for i in range(1, size):
+                along[i] += mp.fsum(
+                    self.parent_symbol(i, j, k)*B[j, m]*B[k, n]
+                    for j, k in product(range(size), repeat=2))
+            column = self.E*along
+            for s in range(size):
+                found[s][m, n] = column[s]
+        return found
+
+    @cached_property
+    def torsion(self):
+        """``d theta^s(b_m, b_n)``."""
+        found, size = {}, self.size
+        for s in range(size):
+            curl = mp.matrix(size, size)
+            for i, j in product(range(size), repeat=2):
+                curl[i, j] = self.dE[i][s, j] - self.dE[j][s, i]
+            found[s] = self.B.T*curl*self.B
+        return found
+
+    @cached_property
+    def curvature(self):
+        """That of the parent, carried over; all indices from 1."""
+        size, E, B = self.size, self.E, self.B
+        G, d = self.parent_symbol, self.slopes
+        space = range(1, size)
+        parent = {}
+        for i, j, k, n in product(space, space, space, space):
+            parent[i, j, k, n] = (
+                d[k, j, n][i - 1] - d[n, j, k][i - 1] + mp.fsum(
+                    G(i, h, k)*G(h, j, n) - G(i, h, n)*G(h, j, k)
+                    for h in space))
+        found = {}
+        for key in product(space, repeat=4):
+            s, r, m, n = key
+            found[key] = mp.fsum(
+                E[s, i]*B[j, r]*B[k, m]*B[h, n]*x
+                for (i, j, k, h), x in parent.items())
+        return found
+
+
+@cache
+def space_system(seed):
+    return System(100 + seed, *SPACES[seed], scale=Rational(3, 4))
+
+
+@cache
+def space(seed):
+    return Space(space_system(seed), space_system(seed).state(0))
+
+
+def array(found, values):
+    """Entries by index of an array of the class."""
+    keys = list(product(*map(range, found.shape)))
+    numbers = at(Matrix(len(keys), 1, [found[key] for key in keys]), values)
+    return dict(zip(keys, numbers))
+
+
+@cache
+def arrays(seed, name, completed=False):
+    """An array of the space with indices as on paper, 0 for time."""
+    model = space_system(seed)
+    method = model.completed if completed else model.method
+    found = array(getattr(method.space, name), model.state(0))
+    if name.endswith('ext'):
+        return found
+    if name.startswith('restricted'):
+        return {(k + 1, m, n): x for (k, m, n), x in found.items()}
+    return {tuple(k + 1 for k in key): x for key, x in found.items()}
+
+
+def same(found, wanted, rtol=mp.mpf(10)**-45):
+    """Two arrays, as dictionaries of the same indices."""
+    keys = list(found)
+    assert set(keys) == set(wanted)
+    return equal([found[k] for k in keys], [wanted[k] for k in keys], rtol)
+
+
+def stacked(matrices, first=0):
+    size = range(first, matrices[0].rows)
+    return {(s, m, n): matrices[s][m, n] for s, m, n in product(
+        size, size, size)}
+
+
+def moved(values, names, direction, step):
+    return {**values, **{x: values[x] + step*d
+                         for x, d in zip(names, direction)}}
+
+
+def along(function, values, names, direction):
+    """Derivative of a dictionary of numbers, by a central difference."""
+    forward = function(moved(values, names, direction, STEP))
+    back = function(moved(values, names, direction, -STEP))
+    return {key: (forward[key] - back[key])/(2*STEP) for key in forward}
+
+
+def along_fields(seed, function):
+    """The derivations b_0, ..., b_n of an array."""
+    here = space(seed)
+    names = [t, *here.model.q]
+    return [along(function, here.values, names, here.B[:, k])
+            for k in range(here.size)]
+
+
+@each_space
+def test_connection(seed):
+    """Invariant 3: both forms of (9') are the connection."""
+    here = space(seed)
+    assert same(stacked(here.connection), stacked(here.from_columns))
+    found = arrays(seed, 'connection_ext')
+    assert same(found, stacked(here.connection))
+    assert same(arrays(seed, 'connection'), stacked(here.connection, 1))
+    assert max(map(abs, found.values())) > SOME
+
+
+@each_space
+def test_torsion(seed):
+    """Invariant 3: T = d theta(b, b), which needs no metric."""
+    here = space(seed)
+    found = arrays(seed, 'torsion_ext')
+    assert same(found, stacked(here.torsion))
+    assert same(arrays(seed, 'torsion'), stacked(here.torsion, 1))
+    gamma = arrays(seed, 'connection_ext')
+    assert same(found, {(s, m, n): x - gamma[s, n, m]
+                        for (s, m, n), x in gamma.items()})
+    minus = arrays(seed, 'anholonomity')
+    assert same(arrays(seed, 'torsion'), {k: -x for k, x in minus.items()})
+    assert max(map(abs, found.values())) > SOME
+
+
+@each_space
+def test_fields_do_not_commute(seed):
+    """[b_m, b_n] = c^s_mn b_s, with c minus the torsion."""
+    here = space(seed)
+    model = here.model
+
+    def columns(values):
+        E = mp.matrix(here.size, here.size)
+        E[0, 0] = 1
+        E[1:, 0] = at(model.a0, values)
+        E[1:, 1:] = at(model.a, values)
+        B = E**-1
+        return {(i, j): B[i, j] for i in range(here.size)
+                for j in range(here.size)}
+
+    slopes = along_fields(seed, columns)
+    T = arrays(seed, 'torsion_ext')
+    for m, n in product(range(here.size), repeat=2):
+        bracket = [slopes[m][i, n] - slopes[n][i, m]
+                   for i in range(here.size)]
+        wanted = [-mp.fsum(T[s, m, n]*here.B[i, s]
+                           for s in range(here.size))
+                  for i in range(here.size)]
+        assert equal(bracket, wanted, SLOPES)
+
+
+def metric_of(seed, completed=False):
+    method = getattr(space_system(seed),
+                     'completed' if completed else 'method')
+
+    def function(values):
+        g = at(method.space.metric, values)
+        return {(m + 1, n + 1): g[m, n] for m in range(g.rows)
+                for n in range(g.cols)}
+    return function
+
+
+@each_space
+def test_metric(seed):
+    """(8), its inverse, and its derivatives: metric compatibility."""
+    here, method = space(seed), space_system(seed).method
+    b = here.B[1:, 1:]
+    g = at(method.metric, here.values)
+    assert equal(g, b.T*here.M*b)
+    assert equal(at(method.metric_inv, here.values)*g, mp.eye(g.rows))
+    gamma = arrays(seed, 'connection_ext')
+    size = range(1, here.size)
+
+    def lowered(r, m, n):
+        return mp.fsum(g[r - 1, s - 1]*gamma[s, m, n] for s in size)
+
+    for r, slope in enumerate(along_fields(seed, metric_of(seed))):
+        assert same(slope, {(m, n): lowered(n, m, r) + lowered(m, n, r)
+                            for m, n in product(size, size)}, SLOPES)
+
+
+@each_space
+def test_contortion(seed):
+    """Invariant 3: Gamma_rmn = {r;mn} + (T_rmn + T_mnr + T_nmr)/2."""
+    here = space(seed)
+    size = range(1, here.size)
+    g = at(space_system(seed).method.metric, here.values)
+    slope = along_fields(seed, metric_of(seed))
+
+    def lower(entries):
+        return {(r, m, n): mp.fsum(g[r - 1, s - 1]*entries[s, m, n]
+                                   for s in size)
+                for r, m, n in product(size, size, size)}
+
+    T = lower(stacked(here.torsion, 1))
+    wanted = {(r, m, n): (T[r, m, n] + T[m, n, r] + T[n, m, r])/2
+              for r, m, n in product(size, size, size)}
+    brace = {(r, m, n): (slope[n][r, m] + slope[m][r, n] - slope[r][m, n])/2
+             for r, m, n in product(size, size, size)}
+    assert same(lower(arrays(seed, 'contortion')), wanted)
+    assert same(lower(arrays(seed, 'levi_civita')), brace, SLOPES)
+    gamma = lower(stacked(here.connection, 1))
+    assert same(gamma, {k: brace[k] + wanted[k] for k in gamma}, SLOPES)
+    one, two = arrays(seed, 'levi_civita'), arrays(seed, 'contortion')
+    assert same(arrays(seed, 'connection'), {k: one[k] + two[k]
+                                             for k in one})
+
+
+@each_space
+def test_curvature(seed):
+    """Invariant 4: that of the parent; zero if it is flat."""
+    here = space(seed)
+    found = arrays(seed, 'curvature')
+    assert same(found, here.curvature)
+    largest = max(map(abs, found.values()))
+    if SPACES[seed][2] == 'flat':
+        assert largest < 1e-45
+        T = arrays(seed, 'torsion_ext')
+        assert max(map(abs, T.values())) > SOME
+    else:
+        assert largest > SOME
+    # what is left if quasi-coordinates are taken for coordinates
+    T, gamma = stacked(here.torsion, 1), stacked(here.connection, 1)
+    size = range(1, here.size)
+    assert same(arrays(seed, 'coordinate_curvature'), {
+        (s, r, m, n): x - mp.fsum(T[k, m, n]*gamma[s, r, k] for k in size)
+        for (s, r, m, n), x in here.curvature.items()})
+
+
+def cyclic(function, *indices):
+    """Sum over the cyclic permutations of three indices."""
+    a, b, d = indices
+    return function(a, b, d) + function(b, d, a) + function(d, a, b)
+
+
+def derivatives_of(seed, name):
+    method = space_system(seed).method
+    first = 0 if name.endswith('ext') else 1
+
+    def function(values):
+        return {tuple(k + first for k in key): x for key, x in array(
+            getattr(method.space, name), values).items()}
+    return along_fields(seed, function)
+
+
+@each_space
+def test_exterior_derivative_of_the_torsion(seed):
+    """d d theta = 0, in the frame: cyc(b_r T_mn - T^l_mn T_rl) = 0."""
+    size = range(space(seed).size)
+    T, slopes = arrays(seed, 'torsion_ext'), derivatives_of(
+        seed, 'torsion_ext')
+    for s, r, m, n in product(size, size, size, size):
+        if r < m < n:
+            total = cyclic(lambda i, j, k: slopes[i][s, j, k] - mp.fsum(
+                T[h, j, k]*T[s, i, h] for h in size), r, m, n)
+            assert abs(total) < 1e-30
+
+
+@each_space
+def test_first_bianchi_identity(seed):
+    """With torsion, of the connection read in quasi-coordinates.
+
+    ``cyc R = -cyc(D_r T_mn - T^l_mn T_lr)``; and without, ``cyc R = 0``, for
+    the tensor.
+    """
+    size = range(1, space(seed).size)
+    if len(size) < 3:
+        size = (1, 2)
+    R, plain = arrays(seed, 'curvature'), arrays(seed,
+                                                 'coordinate_curvature')
+    T, gamma = arrays(seed, 'torsion'), arrays(seed, 'connection')
+    slopes = derivatives_of(seed, 'torsion')
+    for s, r, m, n in product(size, size, size, size):
+        assert abs(cyclic(lambda i, j, k: R[s, i, j, k], r, m, n)) < 1e-45
+
+        def change(i, j, k):
+            return slopes[i][s, j, k] + mp.fsum(
+                gamma[s, h, i]*T[h, j, k] - gamma[h, j, i]*T[s, h, k]
+                - gamma[h, k, i]*T[s, j, h] - T[h, j, k]*T[s, h, i]
+                for h in size)
+        total = cyclic(lambda i, j, k: plain[s, i, j, k] + change(i, j, k),
+                       r, m, n)
+        assert abs(total) < 1e-30
+
+
+@pytest.mark.parametrize('seed', [s for s in SPACE_SEEDS
+                                  if SPACES[s][0] == 3
+                                  and SPACES[s][2] == 'any'])
+def test_second_bianchi_identity(seed):
+    """cyc(D_l R_mn) = cyc(T^k_ml R_kn), D for the first two indices."""
+    size = (1, 2, 3)
+    R, slopes = arrays(seed, 'curvature'), derivatives_of(seed, 'curvature')
+    T, gamma = arrays(seed, 'torsion'), arrays(seed, 'connection')
+    for s, r in product(size, size):
+        def both(i, j, k):
+            return slopes[i][s, r, j, k] + mp.fsum(
+                gamma[s, h, i]*R[h, r, j, k] - gamma[h, r, i]*R[s, h, j, k]
+                - T[h, j, i]*R[s, r, h, k] for h in size)
+        assert abs(cyclic(both, 1, 2, 3)) < 1e-30
+
+
+@each_space
+def test_boltzmann_hamel_equations(seed):
+    """Invariant 5: their residual is lam in the constraint rows."""
+    model, here = space_system(seed), space(seed)
+    values, exact = here.values, model.truth(0)
+    n, p = model.n, model.p
+    names = [t, *model.q]
+    speeds = [values[x] for x in model.u] + [mp.mpf(0)]*model.K
+
+    def velocities(place, u):
+        return mp.lu_solve(at(model.a, place), mp.matrix(u) - at(
+            model.a0, place))
+
+    def energy(place):                  # T*(x, u, t) at fixed u
+        v = velocities(place, speeds)
+        return {0: (v.T*at(model.M, place)*v)[0]/2 + (
+            at(model.N, place)*v)[0]}
+
+    def momenta(place):                 # dT*/du, with x' in `place`
+        v = mp.matrix([place[x] for x in model.v])
+        covector = at(model.M, place)*v + at(model.N, place).T
+        found = (at(model.a, place)**-1).T*covector
+        return dict(enumerate(found, start=1))
+
+    motion = [*names, *model.v]
+    ahead = [1, *(values[x] for x in model.v), *exact.acceleration]
+    rate = along(momenta, values, motion, ahead)
+    slopes = [along(energy, values, names, here.B[:, k])[0]
+              for k in range(here.size)]
+    moment, T = momenta(values), arrays(seed, 'torsion_ext')
+    u = [mp.mpf(1), *speeds]
+    F = at(Matrix(model.Q) - Matrix([model.V]).jacobian(model.q).T, values)
+    force = here.B[1:, 1:].T*F
+    lam = at(model.method.multipliers, values)
+    for r in range(1, n + 1):
+        left = rate[r] - slopes[r] + mp.fsum(
+            T[s, k, r]*u[k]*moment[s] for s in range(1, n + 1)
+            for k in range(n + 1))
+        right = force[r - 1] + (lam[r - 1 - p] if r > p else 0)
+        assert equal([left], [right], SLOPES)
+
+
+@each_space
+def test_rows_with_the_full_connection(seed):
+    """g_rs Du^s/dt = F_r + lam in the constraint rows, (13')."""
+    model, here = space_system(seed), space(seed)
+    values = here.values
+    speeds = [*model.u, *[0]*model.K]
+    curve = at(model.method.space.autoparallel(speeds), values)
+    rate = mp.matrix(model.n, 1)
+    for k, x in enumerate(at(model.method.acceleration, values)):
+        rate[k] = x
+    F = at(Matrix(model.Q) - Matrix([model.V]).jacobian(model.q).T, values)
+    force = here.B[1:, 1:].T*F
+    for k, x in enumerate(model.truth(0).lam):
+        force[model.p + k] += x
+    g = at(model.method.metric, values)
+    assert equal(g*(rate - curve), force)
+
+
+@each_space
+def test_restricted_connection(seed):
+    """Needs N, nu and M only; torsion by the rows of the completion."""
+    model, here = space_system(seed), space(seed)
+    p, size = model.p, here.size
+    if not p:
+        assert not arrays(seed, 'restricted_connection')
+        return
+    b = here.B[1:, 1:]
+    g = b.T*here.M*b
+    low = range(p + 1)
+    wanted = {}
+    for m, n in product(low, low):
+        column = g[:p, :]*mp.matrix([here.connection[s][m, n]
+                                     for s in range(1, size)])
+        for k, x in enumerate(mp.lu_solve(g[:p, :p], column), start=1):
+            wanted[k, m, n] = x
+    found = arrays(seed, 'restricted_connection')
+    assert same(found, wanted)
+    assert same(arrays(seed, 'restricted_connection', True), wanted)
+    T = arrays(seed, 'restricted_torsion')
+    assert same(T, {(k, m, n): x - wanted[k, n, m]
+                    for (k, m, n), x in wanted.items()})
+    C = g[:p, :p]**-1*g[:p, p:] if model.K else None
+    full = here.torsion
+    assert same(T, {(k, m, n): full[k][m, n] + (mp.fsum(
+        C[k - 1, h]*full[p + 1 + h][m, n] for h in range(model.K))
+        if model.K else 0) for k, m, n in T})
+
+
+@each_space
+def test_completed_geometry(seed):
+    """Invariant 7: block diagonal, with A M^-1 A^T as its inverse."""
+    model, here = space_system(seed), space(seed)
+    p, method = model.p, model.completed
+    g, raised = (at(e, here.values) for e in (method.metric,
+                                              method.metric_inv))
+    assert equal(g*raised, mp.eye(model.n))
+    if p and model.K:
+        assert norm(g[:p, p:]) < 1e-45
+        assert norm(at(model.method.metric, here.values)[:p, p:]) > 1e-3
+        assert method.is_block_diagonal
+        assert model.method.is_block_diagonal is False
+    if model.K:
+        A = at(model.a[p:, :], here.values)
+        assert equal(raised[p:, p:], A*here.M**-1*A.T)
+    gamma = arrays(seed, 'connection_ext', True)
+    slopes = along_fields(seed, metric_of(seed, True))
+    size = range(1, here.size)
+    # along its own b_0, whose drift is the same, and its own b_1, ...
+    b = at(Matrix(method.b), here.values)
+    names = [t, *model.q]
+    for r in range(here.size):
+        slope = slopes[0] if r == 0 else along(
+            metric_of(seed, True), here.values, names,
+            [0, *(b[i, r - 1] for i in range(model.n))])
+        assert same(slope, {(m, n): mp.fsum(
+            g[n - 1, s - 1]*gamma[s, m, r] + g[m - 1, s - 1]*gamma[s, n, r]
+            for s in size) for m, n in product(size, size)}, SLOPES)
+
+
+@each_space
+def test_random_mappings_are_not_integrable(seed):
+    model = space_system(seed)
+    method = model.method
+    assert method.is_integrable is False and method.is_riemannian is False
+    T = arrays(seed, 'torsion_ext')
+    for k, potential in enumerate(method.quasi_coordinates, start=1):
+        curl = max(abs(x) for (s, *_), x in T.items() if s == k)
+        assert (potential is None) == (curl > 1e-40)
+    if model.K and model.p > 1:
+        assert method.is_holonomic is (len(model.hol) == model.K)
+
+
+# Integrable mappings: a change of coordinates, with SymPy's diffgeom
+
+class Change:
+    """pi = Pi(x, t), of which each is linear in a coordinate of its own."""
+
+    def __init__(self, seed, n, still):
+        random = Random(f'change {seed} {n} {still}')
+        self.n, self.q = n, list(COORDINATES[:n])
+        self.v = Matrix(self.q).diff(t)
+        self.pi = symbols(f'pi_1:{n + 1}')
+        self.Pi, self.X = [], []
+        for i, f in enumerate(self.q):
+            slope = fraction(random)
+            rest = coefficient(random, self.q[:i], still) if i else (
+                0 if still else sin(t)/2)
+            self.Pi.append(slope*f + rest)
+            known = dict(zip(self.q, self.X))
+            self.X.append((self.pi[i] - sympify(rest).xreplace(known))/slope)
+        # few terms, since diffgeom takes its time
+        x, y = self.q[:2]
+        self.M = diag(2, 3 + x**2, *[1]*(n - 2))
+        self.N = zeros(1, n)
+        if not still:
+            self.M[0, n - 1] = self.M[n - 1, 0] = t/5
+            self.N[0] = c*y
+        L = (self.v.T*self.M*self.v)[0]/2 + (self.N*self.v)[0]
+        self.method = LinearMappingMethod(
+            L, self.q, us=FREE[:n],
+            mapping=[sympify(f).diff(t) for f in self.Pi])
+        self.values = {**{x: Rational(random.randint(-9, 9), 7)
+                          for x in [*self.q, t]}, c: Rational(2, 3)}
+
+    def image(self):
+        """The metric in (t, pi), with its slots of time."""
+        back = dict(zip(self.q, self.X))
+        M, N = self.M.xreplace(back), self.N.xreplace(back)
+        xs = [t, *self.pi]
+        J = Matrix(self.X).jacobian(xs)
+        g = J.T*M*J
+        drift = J.T*N.T
+        for k in range(self.n + 1):
+            g[0, k] += drift[k]
+            g[k, 0] += drift[k]
+        return g
+
+    def system(self, first, metric):
+        """A metric in the coordinates of a manifold, as a two-form."""
+        names = [t, *self.pi][first:]
+        plain = symbols(f'z_:{len(names)}', real=True)
+        chart = CoordSystem('chart', Patch('P', Manifold(
+            'image', len(names))), plain)
+        scalars = dict(zip(names, chart.base_scalars()))
+        forms = chart.base_oneforms()
+        g = metric.xreplace(scalars)
+        total = sum(g[i, j]*TensorProduct(forms[i], forms[j])
+                    for i in range(g.rows) for j in range(g.cols))
+        back = {f: e for e, f in scalars.items()}
+        return total, back
+
+    def at_images(self, array, back):
+        """Entries of an array of diffgeom at the image of the place."""
+        there = dict(zip(self.pi, at(Matrix(self.Pi), self.values)))
+        keys = list(product(*map(range, array.shape)))
+        column = Matrix([array[key] for key in keys]).xreplace(back)
+        return dict(zip(keys, at(column, {**self.values, **there})))
+
+
+@pytest.mark.parametrize('n, seed', [(2, 0), (2, 1), (3, 7), (3, 12)])
+def test_change_of_coordinates_with_time(n, seed):
+    """Symbols of the first kind of the (n + 1) metric, and no torsion."""
+    change = Change(seed, n, still=False)
+    metric = change.image()
+    form, back = change.system(0, metric)
+    first = change.at_images(metric_to_Christoffel_1st(form), back)
+    there = dict(zip(change.pi, at(Matrix(change.Pi), change.values)))
+    inverse = at(metric[1:, 1:], {**change.values, **there})**-1
+    size = range(n + 1)
+    wanted = {(0, j, k): mp.mpf(0) for j in size for k in size}
+    for j, k in product(size, size):
+        column = inverse*mp.matrix([first[i, j, k]
+                                    for i in range(1, n + 1)])
+        wanted.update(((i, j, k), x) for i, x in enumerate(column, 1))
+    method = change.method
+    assert same(array(method.connection_ext, change.values), wanted)
+    assert max(map(abs, wanted.values())) > SOME
+    torsion = array(method.torsion_ext, change.values)
+    assert max(map(abs, torsion.values())) < 1e-50
+    assert method.is_integrable and method.is_holonomic
+    for potential, e in zip(method.quasi_coordinates, change.Pi):
+        assert equal(*(at(Matrix([f.diff(x) for x in (*change.q, t)]),
+                          {**change.values, **dict.fromkeys(change.v, 0)})
+                       for f in (potential, sympify(e))))
+
+
+@pytest.mark.parametrize('n, seed', [(2, 4), (2, 5), (3, 6), (3, 7)])
+def test_change_of_coordinates(n, seed):
+    """Symbols of the second kind, and Riemann's tensor."""
+    change = Change(seed, n, still=True)
+    form, back = change.system(1, change.image()[1:, 1:])
+    wanted = change.at_images(metric_to_Christoffel_2nd(form), back)
+    method = change.method
+    assert same(array(method.connection, change.values), wanted)
+    assert same(array(method.space.levi_civita, change.values), wanted)
+    contortion = array(method.space.contortion, change.values)
+    assert max(map(abs, contortion.values())) < 1e-50
+    if n == 2:
+        wanted = change.at_images(metric_to_Riemann_components(form), back)
+        assert max(map(abs, wanted.values())) > SOME
+        for name in ('curvature', 'coordinate_curvature'):
+            assert same(array(getattr(method.space, name), change.values),
+                        wanted)
+
+
+# Parents with speeds of their own
+
+@pytest.mark.parametrize('seed, K', [(0, 0), (1, 1), (2, 1), (3, 2), (4, 1)])
+def test_mapping_of_speeds_is_the_composed_one(seed, K):
+    """Kane's shape with x' = Y w + y_0: rows a W and a w_0 + a_0."""
+    random = Random(f'speeds {seed}')
+    q, w = list(COORDINATES[:3]), dynamicsymbols('w1:4')
+    m, p = symbols('m', positive=True), 3 - K
+    v = Matrix(q).diff(t)
+    W = matrix(random, 3, 3, q)/3 + 2*eye(3)        # w = W x' + w_0
+    w0 = matrix(random, 3, 1, q)
+    a = matrix(random, 3, 3, q)/3 - 2*eye(3)        # rows in w
+    a0 = matrix(random, 3, 1, q)
+    rows = a*Matrix(w) + a0
+    frame = ReferenceFrame('N')
+    O, P = Point('O'), Point('P')
+    O.set_vel(frame, 0)
+    place = [q[0], q[1] + q[0]**2/3, q[2] + sin(q[0] + t)]
+    P.set_pos(O, sum((e*k for e, k in zip(place, frame)), 0*frame.x))
+    P.set_vel(frame, P.pos_from(O).dt(frame))
+    load = [coefficient(random, q) for _ in q]
+    force = sum((e*k for e, k in zip(load, frame)), 0*frame.x)
+    u = FREE[:p]
+    kane = LinearMappingMethod(
+        frame, q, w, list(W*v + w0 - Matrix(w)), us=u,
+        velocity_constraints=list(rows[p:, :]), mapping=list(rows[:p, :]),
+        bodies=[Particle('P', P, m)], forcelist=[(P, force)])
+    composed = a*(W*v + w0) + a0
+    speed = Matrix(place).diff(t)
+    lagrange = LinearMappingMethod(
+        m*speed.dot(speed)/2, q, us=u, mapping=list(composed[:p, :]),
+        nonhol_coneqs=list(composed[p:, :]),
+        generalized_forces=list(Matrix(place).jacobian(q).T*Matrix(load)))
+    values = {x: number(Rational(random.randint(-900, 900), 700))
+              for x in [*q, t, *u]}
+    values.update({c: number(Rational(1, 3)), m: number(Rational(6, 5))})
+    for name in ('mass_matrix', 'forcing', 'multipliers', 'acceleration',
+                 'metric', 'forcing_kin'):
+        assert equal(*(at(getattr(method, name), values)
+                       for method in (kane, lagrange))), name
+    for name in ('connection_ext', 'torsion_ext', 'curvature'):
+        one, two = (array(getattr(method, name), values)
+                    for method in (kane, lagrange))
+        assert same(one, two)
+        if name == 'torsion_ext':
+            assert max(map(abs, one.values())) > SOME
+    # the rows in speeds themselves
+    assert equal(at(kane.a, values), at(a, values))
+    assert equal(at(kane.a0, values), at(a0, values))
+    forces = at(kane.constraint_forces, values)
+    assert equal(at(W, values).T*forces,
+                 at(lagrange.constraint_forces, values))
+    known = {**values, **dict(zip(v, at(kane.forcing_kin, values)))}
+    for method, speeds in ((kane, W*v + w0), (lagrange, v)):
+        force = at(method.constraint_forces, values)
+        assert equal((force.T*at(speeds, known)),
+                     at(Matrix([method.constraint_power]), values))
+
+
+def test_the_systems_are_general():
+    models = [system(seed) for seed in SEEDS]
+    assert len(models) >= 50 and len(SPACES) >= 12
+    assert {model.n for model in models} == {2, 3, 4, 5}
+    assert {model.K for model in models} == {0, 1, 2}
+    assert sum(bool(model.hol) for model in models) > 8
+    assert sum(explicit(model.M) for model in models) > 25
+    assert sum(explicit(model.a) for model in models) > 40
+    assert sum(explicit(model.a0) for model in models) > 20
+    assert sum(any(e.has(*model.v) for e in model.Q)
+               for model in models) == len(models)
