@@ -414,10 +414,10 @@ class MappedSpace:
         start = {x: Symbol(f'{x.func}_0') for x in self._system.q}
         s = Dummy('s')
         line = {x: x0 + s*(x - x0) for x, x0 in start.items()}
-        return Integral(sum(
+        found = Integral(sum(
             slope.xreplace(line)*(x - x0) for slope, (x, x0) in zip(
-                slopes, start.items())), (s, 0, 1)) + Integral(
-                    drift.xreplace(start), t)
+                slopes, start.items())), (s, 0, 1))
+        return found + Integral(drift.xreplace(start), t) if drift else found
 
     def _integrated(self, slopes):
         """Integral along one coordinate after the other, or None.
@@ -533,7 +533,7 @@ class MappedSpace:
             index = [k + first for k in key]
             if name.startswith('restricted'):
                 index = [key[0] + 1, *key[1:]]
-            upper = '' if array.rank() == 2 else f'^{index[0]}'
+            upper = '' if len(array.shape) == 2 else f'^{index[0]}'
             lower = ''.join(map(str, index[bool(upper):]))
             if tex:
                 lines.append(f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '

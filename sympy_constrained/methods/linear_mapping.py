@@ -409,7 +409,11 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @cached_property
     def constraint_power(self):
-        """Power ``-lam^T*A_0`` of the constraint forces."""
+        """Power ``-lam^T*A_0`` of the constraint forces.
+
+        For the parent speeds: in Kane's shape with kinematics that drift by
+        themselves it is not the power for the velocities.
+        """
         if not self._system.counts[2]:
             return 0
         return -(self.multipliers.T*self.constraints_drift)[0]

@@ -35,7 +35,7 @@ SEEDS = (1, 2, 3)
 seeds = pytest.mark.parametrize('seed', SEEDS)
 m, g, al, R, w, l, a, I, J, m1, m2, I1, I2, I3 = symbols(
     'm g alpha R w l a I J m1 m2 I1 I2 I3', positive=True)
-x, y, z, X, Y, theta, phi, psi3 = dynamicsymbols('x y z X Y theta phi psi3')
+x, y, z, X, Y, theta, phi = dynamicsymbols('x y z X Y theta phi')
 x1, x2, x3, xa, ya, xb, yb = dynamicsymbols('x1:4 x_a y_a x_b y_b')
 u, u1, u2, u3 = dynamicsymbols('u u1:4')
 # prescribed functions of time
