@@ -446,9 +446,8 @@ class ConstrainedMethod(_compat.MethodBase):
         """``u'`` as functions of the states, shape (o, 1)."""
         if 'acceleration' not in self.closed_form.outputs:
             raise MissingIngredientError(
-                "The mass matrix is singular, and nothing else determines "
-                "all of the accelerations. Give every direction a mass or a "
-                "constraint.")
+                "The mass matrix is singular, so some accelerations are not "
+                "determined. Give every direction a mass or a constraint.")
         return self.closed_form.sympy('acceleration')
 
     # -- multipliers -----------------------------------------------------

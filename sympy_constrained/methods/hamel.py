@@ -568,7 +568,9 @@ class HamelEmbedding(ConstrainedMethod):
             return True
         names = ('omega', 'eta') if (
             'omega' in self._embedding.outputs) else ('Gamma',)
-        answers = [self._vanishing(name).holds for name in names]
+        answers = [vanishing(self._system, self._embedding, name,
+                             self._sample, self._report.points).holds
+                   for name in names]
         return False if False in answers else (
             None if None in answers else True)
 
