@@ -15,15 +15,18 @@ from .errors import (
     RedundantConstraintsError, SimulationError, SingularEquationsError,
     UnsupportedFeatureError)
 from .methods import (
-    HamelEmbedding, LinearMappingMethod, Quantity, RouthMethod,
-    UdwadiaKalabaMethod, VaccoMethod, Validity)
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Quantity,
+    RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity)
 from .system import ConstrainedSystem
+from .variable_mass import (
+    internal_flow_loads, momentum_loads, reactive_terms, thrust)
 
 __version__ = '0.1.0'
 
 __all__ = [
     'UdwadiaKalabaMethod', 'HamelEmbedding', 'RouthMethod', 'VaccoMethod',
-    'LinearMappingMethod', 'Validity', 'Quantity',
+    'LinearMappingMethod', 'GibbsAppellMethod', 'Validity', 'Quantity',
+    'thrust', 'momentum_loads', 'internal_flow_loads', 'reactive_terms',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
     'ConstrainedDynamicsError', 'ConstraintError',

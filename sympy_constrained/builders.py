@@ -21,21 +21,23 @@ from .constraints import constraint_blocks
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     UnsupportedFeatureError, located)
-from .graph import Graph, GraphBuilder, gradient, read
+from .graph import Graph, GraphBuilder, gradient, read, substitute
 from .graph.writing import nested
 from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
 from .kinetics import (
     axes_of_vector, from_bodies, from_lagrangian, motion_of, parse_loads)
+from .orders import (
+    Residual, bind_derivatives, replace_right_sides, sorted_rows)
 from .system import ConstrainedSystem, freeze
 
-__all__ = ['build_system', 'applied_forces', 'mass_centres',
-           'symbols_in_use']
+__all__ = ['build_system', 'applied_forces', 'kinematics_of',
+           'mass_centres', 'symbols_in_use']
 
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                  potential_energy=None, generalized_forces=None,
-                 in_velocities=False):
+                 in_velocities=False, exchange=None):
     """Return the constrained system of a call in one of the two shapes.
 
     Parameters
@@ -59,13 +61,18 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         graph has more outputs: ``lagrangian``, the generalized forces
         ``applied`` that are not in it, and the user's ``speeds`` in terms of
         the velocities.
+    exchange : MassExchange, optional
+        For the method that projects Meshchersky's equation: mass is
+        exchanged with the surroundings, kinematics may be nonlinear in the
+        speeds, loads linear in ``u'``, constraints of any order, and there
+        may be auxiliary speeds.
 
     """
     check_bodies(as_list(arguments['bodies'], 'bodies'))
     options = {'nonideal_forces': nonideal_forces,
                'stabilization': stabilization,
                'generalized_forces': generalized_forces,
-               'in_velocities': in_velocities}
+               'in_velocities': in_velocities, 'exchange': exchange}
     if shape == 'lagrange':
         routes = [False]
     else:
@@ -82,18 +89,22 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
 
 
 def build_by_route(shape, arguments, composite, nonideal_forces,
-                   stabilization, generalized_forces, in_velocities):
+                   stabilization, generalized_forces, in_velocities,
+                   exchange):
     """The constrained system with the kinetics made by one of the routes."""
     builder = GraphBuilder(_compat.time_symbol())
     if shape == 'kane':
         system, kinematics, blocks = build_kane(
-            builder, arguments, composite, in_velocities)
+            builder, arguments, composite, in_velocities, exchange)
     else:
-        system, kinematics, blocks = build_lagrange(builder, arguments)
+        system, kinematics, blocks = build_lagrange(
+            builder, arguments, exchange)
     blocks['rates'] = [[rate] for rate in kinematics.rates]
     blocks['C'] = nonideal(kinematics, nonideal_forces, system['u'])
     add_generalized(kinematics, blocks, generalized_forces,
                     speeds_of(arguments) if shape == 'kane' else system['u'])
+    if exchange:
+        kinematics = separate_accelerations(kinematics, blocks, system)
     if not in_velocities:
         for name in ('lagrangian', 'applied', 'speeds'):
             blocks.pop(name, None)
@@ -108,9 +119,16 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
             f"{moving[0]}. They may depend on coordinates, speeds and time; "
             "replace the acceleration by an expression in them, or model "
             "what depends on it as a body with mass.")
-    rows, geometry = constraint_rows(kinematics, system, shape)
+    instead = {}                        # rows given for derivatives
+    if exchange:
+        rows, geometry, instead = rows_of_any_order(kinematics, system)
+        blocks['higher'] = [[ref] for ref in rows.pop()[0]]
+    else:
+        rows, geometry = constraint_rows(kinematics, system, shape)
     blocks.update(constraint_blocks(
         kinematics, *(refs for refs, _ in rows), system['u'], stabilization))
+    if instead:
+        replace_right_sides(kinematics, instead, blocks['b'])
     check_functions(builder, system)
     drop_costly_power(builder, blocks)
     late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
@@ -129,7 +147,8 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
         geometry=geometry, stabilization=stabilization, **system)
 
 
-def build_kane(builder, given, composite, in_velocities=False):
+def build_kane(builder, given, composite, in_velocities=False,
+               exchange=None):
     """Fields, kinematics and kinetics of a call in Kane's shape."""
     frame = given['frame']
     if not isinstance(frame, ReferenceFrame):
@@ -138,23 +157,30 @@ def build_kane(builder, given, composite, in_velocities=False):
     lists = {name: as_list(given[name], name) for name in (
         'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'u_auxiliary',
         'bodies', 'forcelist')}
-    if lists['u_auxiliary']:
+    auxiliary = lists['u_auxiliary']
+    if auxiliary and not exchange:
         raise UnsupportedFeatureError(
-            f"Auxiliary speeds {lists['u_auxiliary']} were given. This "
+            f"Auxiliary speeds {auxiliary} were given. This "
             "method has no auxiliary equations: leave them out, write the "
             "constraint on the motion instead, and read `multipliers`, "
             "`constraint_forces` or `constraint_loads()`.")
     q = lists['q_ind'] + lists['q_dependent']
     u = lists['u_ind'] + lists['u_dependent']
-    check_coordinates(q, u, builder.time)
+    check_coordinates(q, u + auxiliary, builder.time)
     kd_eqs = as_residuals(given['kd_eqs'], 'kd_eqs')
-    rates = solve_kinematics(builder, kd_eqs, q, u)
+    rates = solve_kinematics(builder, kd_eqs, q, u + auxiliary,
+                             linear=not exchange)
     if in_velocities:
         u, rates = solve_speeds(builder, rates, q, u)
-    kinematics = Kinematics(builder, frame, q, u, rates)
+    kinematics = Kinematics(builder, frame, q, u + auxiliary, rates,
+                            exchange and exchange.points())
+    masses = declare_exchange(kinematics, exchange, lists['bodies'], q, u)
     loads = parse_loads(lists['forcelist'])
     blocks = from_bodies(kinematics, lists['bodies'], loads,
-                         given['potential'], composite)
+                         given['potential'], composite, bool(exchange))
+    if exchange and exchange.anchors:   # whose drift does work, too
+        blocks['power'] = []
+    blocks['mass_rates'] = masses
     if in_velocities:
         blocks['applied'] = from_bodies(kinematics, (), loads)['Q']
         blocks['speeds'] = [[read(builder, x)] for x in (
@@ -178,10 +204,12 @@ def build_kane(builder, given, composite, in_velocities=False):
         acceleration_rows=as_residuals(given['acceleration_constraints'],
                                        'acceleration_constraints'),
         q_dependent=tuple(lists['q_dependent']),
-        u_dependent=tuple(lists['u_dependent'])), kinematics, blocks
+        u_dependent=tuple(lists['u_dependent']),
+        masses=tuple(exchange.rates) if exchange else (),
+        u_auxiliary=tuple(auxiliary)), kinematics, blocks
 
 
-def build_lagrange(builder, given):
+def build_lagrange(builder, given, exchange=None):
     """Fields, kinematics and kinetics of a call in Lagrange's shape."""
     lagrangian = as_expression(given['Lagrangian'])
     frame = given['frame']
@@ -203,10 +231,13 @@ def build_lagrange(builder, given):
     u = [x.diff(builder.time) for x in q]
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)
+    masses = declare_exchange(kinematics, exchange, bodies, q, u)
     blocks = from_lagrangian(kinematics, lagrangian, parse_loads(forcelist))
     blocks['speeds'] = [[rate] for rate in rates]
+    blocks['mass_rates'] = masses
     return dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
+        masses=tuple(exchange.rates) if exchange else (),
         loads=tuple(forcelist), lagrangian=lagrangian,
         holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs'),
         velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs',
@@ -214,6 +245,123 @@ def build_lagrange(builder, given):
         acceleration_rows=as_residuals(given['acceleration_constraints'],
                                        'acceleration_constraints'),
     ), kinematics, blocks
+
+
+def declare_exchange(kinematics, exchange, bodies, q, u):
+    """Bind the rates of masses that are states; return them as rows."""
+    if not exchange:
+        return []
+    g, time = kinematics.builder, kinematics.builder.time
+    exchange.check(bodies, (*q, *u), time)
+    kinematics.declare_accelerations(
+        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    for mass in exchange.rates:
+        g.input(mass, dynamic=True)
+    rows = []
+    for mass, rate in exchange.rates.items():
+        with located(f'The rate of {mass}'):
+            ref = read(g, sympify(rate))
+        if kinematics.accelerations_in(ref) or mass.diff(
+                time) in g.symbols_of(ref):
+            raise ConstrainedDynamicsError(
+                f"The rate of {mass} contains an acceleration or itself. A "
+                "mass that is a state has a rate in coordinates, speeds, "
+                "masses and time; write such a mass as an expression.")
+        g.bound[mass.diff(time)] = ref
+        rows.append([ref])
+    return rows
+
+
+def separate_accelerations(kinematics, blocks, system):
+    """Move what loads have of ``u'`` into the mass matrix, and drop
+    auxiliary speeds.
+
+    Returns
+    =======
+
+    Kinematics
+        In the speeds without the auxiliary ones, which are zero from here
+        on. Their rows are ``auxiliary_M`` and ``auxiliary_Q``.
+
+    """
+    g, u = kinematics.builder, system['u']
+    time = g.time
+    accelerations = [g.input(g.inputs[g.nodes[k][1]].diff(time), dynamic=True)
+                     for k in kinematics.u]
+    Q = [x for x, in blocks['Q']]
+    for j, force in enumerate(Q):
+        slopes = gradient(g, force, accelerations)
+        late = kinematics.accelerations_in(
+            force, *slopes,
+            allowed=[g.inputs[g.nodes[k][1]] for k in accelerations])
+        if late or any(g.depends_on(x, *accelerations) for x in slopes if x):
+            raise ConstrainedDynamicsError(
+                "The loads are not linear in the accelerations"
+                + (f" and contain {late[0]}" if late else "") + ". They may "
+                "depend on coordinates, speeds, time and, linearly, on the "
+                "rates of the speeds.")
+        blocks['M'][j] = [g.sub(x, y) for x, y in zip(blocks['M'][j], slopes)]
+    rest = dict.fromkeys(accelerations, 0)
+    blocks['Q'] = [[x] for x in substitute(g, Q, rest)]
+    if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
+        blocks['power'] = []            # masses that depend on speeds
+    count = len(u)
+    if len(kinematics.u) == count:
+        return kinematics
+    rest = dict.fromkeys(kinematics.u[count:], 0)
+    for name, rows in blocks.items():
+        blocks[name] = [substitute(g, row, rest) for row in rows]
+    blocks['auxiliary_M'] = [row[:count] for row in blocks['M'][count:]]
+    blocks['auxiliary_Q'] = blocks['Q'][count:]
+    blocks['M'] = [row[:count] for row in blocks['M'][:count]]
+    for name in ('Q', 'C', 'applied'):
+        blocks[name] = blocks[name][:count]
+    for x in system['u_auxiliary']:
+        g.bound[x] = g.bound[x.diff(time)] = 0
+    return Kinematics(g, kinematics.frame, system['q'], u,
+                      [rate for rate, in blocks['rates']],
+                      kinematics.anchors)
+
+
+def rows_of_any_order(kinematics, system):
+    """The same as :func:`constraint_rows` for residuals of any order.
+
+    Returns
+    =======
+
+    list
+        Of references and expressions, for four levels.
+    tuple
+        Rows that were given geometrically.
+    dict
+        See :func:`.sorted_rows`.
+
+    """
+    g = kinematics.builder
+    names = {'holonomic_rows': 'holonomic constraints',
+             'velocity_rows': 'velocity-level constraints',
+             'acceleration_rows': 'acceleration constraints'}
+    bind_derivatives(kinematics, system['q'], system['u'], [
+        row for level in names for row in system[level]
+        if not isinstance(row, tuple)])
+    residuals = []
+    for level, name in names.items():
+        for k, row in enumerate(system[level]):
+            label, location = f'Row {k} of the {name}', None
+            if isinstance(row, tuple):
+                ref, location = geometric_row(kinematics, row, k)
+                row = nested_expression(g, ref)
+            else:
+                ref, = read_rows(g, [row], name, k)
+            residuals.append(Residual(ref, row, label, location))
+    found, instead = sorted_rows(kinematics, residuals)
+    first = len(found['holonomic'])
+    geometry = tuple((first + k, row.location)
+                     for k, row in enumerate(found['velocity'])
+                     if row.location)
+    system['higher_rows'] = tuple(row.expression for row in found['higher'])
+    return [([row.ref for row in rows], [row.expression for row in rows])
+            for rows in found.values()], geometry, instead
 
 
 def speeds_of(arguments):
@@ -455,14 +603,23 @@ def geometric_row(kinematics, row, k):
     return ref, (location, direction)
 
 
-def kinematics_of(system):
-    """The kinematics of a system on a new builder."""
+def kinematics_of(system, anchors=None):
+    """The kinematics of a system on a new builder.
+
+    Auxiliary speeds are zero there, and the rates of masses that are states
+    are bound.
+    """
     builder = GraphBuilder(system.t)
-    for x in (*system.q, *system.u):
+    for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)
-    _, outputs = system.graph.load(builder, ('rates',))
+    for x in system.u_auxiliary:
+        builder.bound[x] = builder.bound[x.diff(system.t)] = 0
+    names = ('rates', 'mass_rates') if system.masses else ('rates',)
+    _, outputs = system.graph.load(builder, names)
+    for mass, rate in zip(system.masses, outputs.get('mass_rates', ())):
+        builder.bound[mass.diff(system.t)] = rate[0]
     return Kinematics(builder, system.frame, system.q, system.u,
-                      [rate for rate, in outputs['rates']])
+                      [rate for rate, in outputs['rates']], anchors)
 
 
 def applied_forces(system, potential):

@@ -44,11 +44,14 @@ class EquationsOfMotion:
     ``M``, ``Q``            (o, o), (o, 1)    ``M*u' = Q + Q_c``
     ``A``, ``b``            (m, o), (m, 1)    ``A*u' = b``, stabilised
     ``energy``, ``power``   (1, 1)            ``E``, rate by known forces
+    ``upper``               (mu, 1)           residuals of ``upper`` states
+    ``upper_jacobian``      (mu, nu)          derivative by them
     ======================  ================  ============================
 
     Methods may add outputs, such as ``C``, the non-ideal part of ``r``.
     ``power`` has no row where parts of the system move by prescription, so
-    that the power of their drives is not known.
+    that the power of their drives is not known. The last two are there
+    where accelerations, or multipliers, are states and obey relations.
 
     Attributes
     ==========
@@ -63,6 +66,10 @@ class EquationsOfMotion:
         Symbols at the tail of ``unknowns``.
     constraint_names : tuple of str
         A label for each constraint row, holonomic ones first.
+    upper : tuple
+        States that the residuals ``upper`` determine, beyond ``q`` and ``u``.
+    upper_names : tuple of str
+        A label for each of these residuals.
     inconsistent : 'error' or 'least-squares'
         What contradicting redundant rows are.
     when_singular, when_incomplete : str
@@ -81,6 +88,8 @@ class EquationsOfMotion:
     inconsistent: str = 'error'
     when_singular: str = ''
     when_incomplete: str = ''
+    upper: tuple = ()
+    upper_names: tuple = ()
 
     @property
     def t(self):

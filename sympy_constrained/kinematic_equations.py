@@ -11,14 +11,15 @@ from .graph.linalg import solve
 __all__ = ['solve_kinematics', 'solve_speeds']
 
 
-def solve_kinematics(builder, equations, q, u):
+def solve_kinematics(builder, equations, q, u, linear=True):
     """Return the references of ``q'`` from kinematic differential equations.
 
     Explanation
     ===========
 
     The equations ``K_q*q' + K_u*u + k = 0`` are solved by
-    :func:`.graph.linalg.solve`.
+    :func:`.graph.linalg.solve`. Unless they must be ``linear`` they may
+    contain the speeds in any form, ``K_q(q, u, t)*q' + k(q, u, t) = 0``.
 
     Raises
     ======
@@ -63,16 +64,21 @@ def solve_kinematics(builder, equations, q, u):
                 f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                 "that is still to be solved for. Remove the row, or correct "
                 "it.")
-        moving = slots + speeds
-        partial = slopes[k] + gradient(builder, residuals[k], speeds)
-        bad = [x for x, ref in zip([q[i].diff(time) for i in unknown] +
-                                   list(u), moving)
+        moving, names = slots, [q[i].diff(time) for i in unknown]
+        partial = slopes[k]
+        if linear:
+            moving, names = moving + speeds, names + list(u)
+            partial = partial + gradient(builder, residuals[k], speeds)
+        bad = [x for x, ref in zip(names, moving)
                if any(builder.depends_on(s, ref) for s in partial if s)]
         if bad:
             problems.append(
                 f"Row {k} of `kd_eqs` is not linear in {bad[0]}. Kinematic "
                 "differential equations must be linear in the derivatives "
-                "of the coordinates and in the speeds; rewrite the row.")
+                "of the coordinates" + (
+                    " and in the speeds; rewrite the row, or use "
+                    "GibbsAppellMethod." if linear
+                    else "; rewrite the row."))
     for j, i in enumerate(unknown):
         if not any(slopes[k][j] for k in rows):
             problems.append(

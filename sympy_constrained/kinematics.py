@@ -41,12 +41,16 @@ class Kinematics:
     rates : list of references, length n
         ``q'`` in terms of ``q``, ``u`` and ``t``; see
         :func:`.solve_kinematics`.
+    anchors : dict, optional
+        Mass centre -> ``(point, frame)`` fixed in its body: the mass centre
+        stands for the point of the body that is there at the moment.
 
     """
 
-    def __init__(self, builder, frame, q, u, rates):
+    def __init__(self, builder, frame, q, u, rates, anchors=None):
         self.builder = builder
         self.frame = frame
+        self.anchors = anchors or {}
         time = builder.time
         self.q = [builder.input(x, dynamic=True) for x in q]
         self.u = [builder.input(x, dynamic=True) for x in u]
@@ -244,6 +248,12 @@ class Kinematics:
         return self._remembered(self._velocity, point, axes)
 
     def _velocity(self, point, axes):
+        if point in self.anchors:
+            anchor, frame = self.anchors[point]
+            return self.builder.added(
+                self.velocity(anchor, axes), self.builder.cross(
+                    self.angular_velocity(frame, axes),
+                    self.offset(anchor, point, axes)))
         given = _compat.velocity(point, self.frame)
         if given is not None:
             return self.measure(given, axes)
@@ -279,8 +289,29 @@ class Kinematics:
             "of the fixed point with `set_vel(frame, 0)`, and the positions "
             "of the others relative to it.", point=point)
 
+    def offset(self, start, end, axes):
+        """Position of a point relative to another one."""
+        parents = self._tree(start, _compat.positions)
+        if end not in parents:
+            raise KinematicsError(
+                f"Point {end} has no position relative to point {start}. "
+                "Set it with `set_pos`.", point=end)
+        total = (0, 0, 0)
+        while parents[end] is not None:
+            total = self.builder.added(total, self.measure(
+                _compat.positions(end)[parents[end]], axes))
+            end = parents[end]
+        return total
+
     def acceleration(self, point, axes):
         """Acceleration of a point at ``u' = 0``."""
+        if point in self.anchors:
+            g, (anchor, frame) = self.builder, self.anchors[point]
+            arm = self.offset(anchor, point, axes)
+            w = self.angular_velocity(frame, axes)
+            total = g.added(self.acceleration(anchor, axes), g.cross(
+                self.angular_acceleration(frame, axes), arm))
+            return g.added(total, g.cross(w, g.cross(w, arm)))
         v = self.velocity(point, axes)
         bias = self._derivative_in(axes, v)
         return self._as_set(_compat.acceleration(point, self.frame),

@@ -21,7 +21,8 @@ from .composite import CompositeRoute
 from .errors import ConstrainedDynamicsError, located
 from .graph import gradient, read, substitute
 
-__all__ = ['from_bodies', 'from_lagrangian', 'parse_loads']
+__all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
+           'slip', 'times']
 
 
 def parse_loads(loads):
@@ -114,7 +115,8 @@ class Assembly:
                 'energy': [[self.energy]], 'power': [[self.power]]}
 
 
-def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
+def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
+                exchange=False):
     """Blocks of bodies and loads.
 
     Parameters
@@ -130,6 +132,11 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
         Write all motion in the inertial axes and share composite bodies
         (:mod:`.composite`), instead of each body in its own axes. Equal
         values; fewer operations for chains and trees.
+    exchange : bool
+        Whether mass that varies is exchanged with the surroundings
+        (Meshchersky): the forces do no more than ``m*a`` and
+        ``I*alpha + w x (I*w)``, and the momentum of the mass that comes or
+        goes is among the loads. Else the rate of momentum is taken.
 
     """
     g = kinematics.builder
@@ -151,7 +158,7 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False):
         applied[location] = g.added(total, force)
     for body in bodies:
         with located(f'Body {body.name}'):
-            add_body(assembly, body, homes, applied, route)
+            add_body(assembly, body, homes, applied, route, exchange)
     if composite:
         route.finish()
     for location, force in applied.items():
@@ -198,15 +205,18 @@ def motion_of(kinematics, location, axes):
     return kinematics.angular_velocity(location, axes)
 
 
-def add_body(assembly, body, homes, applied, route):
+def add_body(assembly, body, homes, applied, route, exchange):
     """Add the inertia of a body and the loads at its centre and frame.
 
     The rate of angular momentum is written in the axes ``f`` of the inertia:
     ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
-    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation.
+    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
+    ``exchange`` it is less by what the momentum gains as the inertia changes
+    in the body.
     """
     kinematics, g = assembly.kinematics, assembly.builder
     half = g.inv(g.constant(2))
+    change = kinematics.total_derivative if exchange else kinematics.bias
     v = w = force = torque = (0, 0, 0)
     inertia = ((0, 0, 0),)*3
     mass = read(g, body.mass)
@@ -214,9 +224,12 @@ def add_body(assembly, body, homes, applied, route):
         point = body.masscenter
         axes = homes[point]
         v = kinematics.velocity(point, axes)
-        gain = g.scaled(kinematics.bias(mass), v)
-        rate = g.added(
-            g.scaled(mass, kinematics.acceleration(point, axes)), gain)
+        gain = g.scaled(change(mass), v)
+        rate = g.scaled(mass, kinematics.acceleration(point, axes))
+        if exchange:
+            gain = g.scaled(-1, gain)
+        else:
+            rate = g.added(rate, gain)
         force = applied.pop(point, (0, 0, 0))
         assembly.add_power(v, force, gain)
         force = tuple(map(g.sub, force, rate))
@@ -233,8 +246,11 @@ def add_body(assembly, body, homes, applied, route):
         torque = g.added(
             times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
             g.cross(spin, momentum))
-        gain = tuple(g.dot(map(kinematics.bias, row), w) for row in inertia)
+        gain = tuple(g.dot(map(change, row), w) for row in inertia)
         torque = g.added(torque, gain)
+        if exchange:
+            gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
+            torque = g.added(torque, gain)
         assembly.energy = g.add(
             assembly.energy, g.mul(half, g.dot(w, momentum)))
         if home != axes:
@@ -256,6 +272,16 @@ def add_body(assembly, body, homes, applied, route):
     assembly.add_force(columns, torque)
     assembly.add_inertia(columns, {
         k: times(g, inertia, column) for k, column in columns.items()})
+
+
+def slip(g, inertia, w, spin):
+    """What ``I'*w`` in the body is beyond ``I'*w`` in axes that turn in it.
+
+    Zero for axes fixed in the body, and for a symmetry axis.
+    """
+    relative = tuple(map(g.sub, spin, w))
+    return tuple(map(g.sub, g.cross(relative, times(g, inertia, w)),
+                     times(g, inertia, g.cross(relative, w))))
 
 
 def times(builder, matrix, vector):

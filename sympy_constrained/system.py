@@ -45,7 +45,13 @@ class ConstrainedSystem:
     ``velocity_jacobian``   (mv, o)         ``d(velocity)/du``
     ``A``, ``b``            (m, o), (m, 1)  acceleration level, all rows
     ``energy``, ``power``   (1, 1)          see :class:`.EquationsOfMotion`
+    ``mass_rates``          (k, 1)          rates of ``masses``
+    ``higher``              (mk, 1)         residuals ``higher_rows``
     ======================  ==============  ================================
+
+    Only :class:`.GibbsAppellMethod` makes systems with the last two: masses
+    that are states, and constraints that have no ``A`` and ``b`` because they
+    are not linear in ``u'`` or of a higher order.
 
     Attributes
     ==========
@@ -59,6 +65,10 @@ class ConstrainedSystem:
     lagrangian : Expr or None
     holonomic_rows, velocity_rows, acceleration_rows : tuple
         The constraints as SymPy expressions, without repetitions.
+    higher_rows : tuple
+        Those that are not linear in ``u'`` or of a higher order.
+    masses, u_auxiliary : tuple
+        Masses that are states; speeds that are zero.
     geometry : tuple
         Row number -> ``(point or frame, Vector)`` for rows that were given
         geometrically.
@@ -83,6 +93,9 @@ class ConstrainedSystem:
     q_dependent: tuple = ()
     u_dependent: tuple = ()
     stabilization: Any = None
+    higher_rows: tuple = ()
+    masses: tuple = ()
+    u_auxiliary: tuple = ()
 
     @property
     def t(self):
@@ -112,7 +125,7 @@ class ConstrainedSystem:
     @cached_property
     def specifieds(self):
         """Functions of time, and their derivatives, that are inputs."""
-        known = {*self.q, *self.u}
+        known = {*self.q, *self.u, *self.masses}
         return tuple(x for x in self.graph.inputs
                      if not isinstance(x, Symbol) and x not in known)
 

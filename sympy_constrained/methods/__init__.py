@@ -1,4 +1,5 @@
 """Methods: from a constrained system to equations of motion."""
+from .gibbs_appell import GibbsAppellMethod
 from .hamel import HamelEmbedding
 from .lagrangian import Quantity
 from .linear_mapping import LinearMappingMethod
@@ -8,4 +9,5 @@ from .vacco import VaccoMethod
 from .validity import Validity
 
 __all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
-           'RouthMethod', 'VaccoMethod', 'Quantity', 'LinearMappingMethod']
+           'RouthMethod', 'VaccoMethod', 'Quantity', 'LinearMappingMethod',
+           'GibbsAppellMethod']

@@ -116,6 +116,9 @@ class CompiledEquations:
     residual_names : tuple of str
     p : ndarray or None
         Values of the constants given at compilation.
+    levels : tuple
+        Outputs with residuals, and the positions of the states that they
+        determine.
 
     """
 
@@ -127,6 +130,11 @@ class CompiledEquations:
         self.state_index = evaluator.states.index
         self.q_index = np.array(list(map(self.state_index, equations.q)), int)
         self.u_index = np.array(list(map(self.state_index, equations.u)), int)
+        upper = np.array(list(map(self.state_index, equations.upper)), int)
+        self.levels = (('holonomic', self.q_index),
+                       ('velocity', self.u_index))
+        if len(upper):
+            self.levels += (('upper', upper),)
         self.motion = len(equations.unknowns) - len(equations.multipliers)
 
     def __repr__(self):
@@ -189,7 +197,7 @@ class CompiledEquations:
         return (*names[:holonomic],
                 *(f'rate of {name}'
                   for name in names[:min(holonomic, velocity)]),
-                *names[holonomic:velocity])
+                *names[holonomic:velocity], *self.equations.upper_names)
 
     def has(self, output) -> bool:
         """Whether an output of the graph has any rows."""
@@ -225,9 +233,13 @@ class CompiledEquations:
         return outputs['W'], outputs['r'][..., 0]
 
     def residuals(self, t, x, p=None):
-        """Holonomic, then velocity-level residuals, shape (mh + mv,)."""
-        outputs = self.evaluate(('holonomic', 'velocity'), t, x, p)
-        return np.concatenate([outputs['holonomic'], outputs['velocity']],
+        """Holonomic, then velocity-level residuals, shape (mh + mv,).
+
+        Those of higher levels follow, if there are any.
+        """
+        names = [name for name, _ in self.levels]
+        outputs = self.evaluate(names, t, x, p)
+        return np.concatenate([outputs[name] for name in names],
                               axis=-2)[..., 0]
 
     def energy(self, t, x, p=None):

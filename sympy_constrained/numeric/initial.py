@@ -86,8 +86,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
     default = None if fill is None else [float(fill)]*len(names)
     start = names.vector(guess, 'guess', default)
     held = set(names.indices(fixed, 'fixed'))
-    free = tuple(np.array([k for k in index if k not in held], dtype=int)
-                 for index in (compiled.q_index, compiled.u_index))
+    free = [np.array([k for k in index if k not in held], dtype=int)
+            for _, index in compiled.levels]
     result = _from_guess(compiled, t, start, p, free)
     if result.is_within(TOLERANCE):
         return result.x
@@ -105,13 +105,15 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
 
 def _from_guess(compiled, t, start, p, free):
     """Project the guess, or states beside it if it is a bad start."""
-    count = compiled.equations.graph.outputs['holonomic'][0]
+    outputs = compiled.equations.graph.outputs
+    owners = np.repeat(range(len(free)), [
+        outputs[name][0] for name, _ in compiled.levels])
     best = project(compiled, t, start, p, free)
     for offset in OFFSETS:
         if best.is_within(TOLERANCE):
             break
         unmet = best.distances > TOLERANCE*size_of(best.x)
-        moving = free[0] if unmet[:count].any() else free[1]
+        moving = free[owners[unmet].min()]
         trial = start.copy()
         trial[moving] += offset*np.cos(2.4*(1. + moving))
         result = project(compiled, t, trial, p, free)
@@ -156,17 +158,12 @@ def _movable(compiled, t, x, p, rows):
     """The states that change the violated rows most, as text."""
     names = compiled.residual_names
     outputs = compiled.evaluate(
-        ('holonomic_jacobian', 'velocity_jacobian'), t, x, p)
-    split = len(outputs['holonomic_jacobian'])
+        [f'{name}_jacobian' for name, _ in compiled.levels], t, x, p)
+    gradients = [(index, row) for name, index in compiled.levels
+                 for row in outputs[f'{name}_jacobian']]
     strength = np.zeros(len(compiled.states))
     for row in rows:
-        i = names.index(row)
-        if i < split:
-            index, gradient = (compiled.q_index,
-                               outputs['holonomic_jacobian'][i])
-        else:
-            index, gradient = (compiled.u_index,
-                               outputs['velocity_jacobian'][i - split])
+        index, gradient = gradients[names.index(row)]
         strength[index] += np.abs(gradient)
     order = [i for i in np.argsort(-strength, kind='stable')
              if strength[i] > 0][:PROPOSALS]

@@ -3,12 +3,13 @@ r"""Bring a state back to the constraints, first ``q``, then ``u``.
 Explanation
 ===========
 
-Both levels are solved by Gauss-Newton steps of least norm. Rows are divided
-by the norm of their gradient, so that a residual becomes a distance and does
-not depend on how the row was written. Redundant rows are allowed: singular
-values smaller than the distance that is still to go are not used, because away
-from the set a redundant row only looks independent. As the distance shrinks
-so does that limit, and convergence stays quadratic.
+Where accelerations are states, they come last. All levels are solved by
+Gauss-Newton steps of least norm. Rows are divided by the norm of their
+gradient, so that a residual becomes a distance and does not depend on how the
+row was written. Redundant rows are allowed: singular values smaller than the
+distance that is still to go are not used, because away from the set a
+redundant row only looks independent. As the distance shrinks so does that
+limit, and convergence stays quadratic.
 
 Speeds move by the least kinetic energy of the change, ``du^T M du``, where
 ``M`` is positive definite, else by the least Euclidean norm.
@@ -22,9 +23,6 @@ from scipy.linalg.lapack import dtrtri
 
 __all__ = ['Correction', 'project', 'distances', 'size_of']
 
-# Residuals and their gradient, at both levels.
-LEVELS = (('holonomic', 'holonomic_jacobian'),
-          ('velocity', 'velocity_jacobian'))
 MAX_STEPS = 50
 HALVINGS = 10
 # A distance (relative to the size of the unknowns) that is as good as zero.
@@ -34,7 +32,7 @@ ROUNDING = 1e-11
 # Bounds of the relative singular values that are not used. At velocity level
 # redundant rows look independent by what is left of the position error, which
 # is more where gradients nearly vanish.
-LEAST_CUT = {'holonomic': 1e-11, 'velocity': 1e-7}
+LEAST_CUT = {'holonomic': 1e-11, 'velocity': 1e-7, 'upper': 1e-11}
 LARGEST_CUT = 1e-3
 # Gradients shorter than this part of the longest are rounding errors.
 NO_GRADIENT = 1e-12
@@ -50,9 +48,9 @@ class Correction:
     ==========
 
     x : ndarray, shape (ns,)
-    residuals : ndarray, shape (mh + mv,)
+    residuals : ndarray, shape (mh + mv + mu,)
         As written by the user.
-    distances : ndarray, shape (mh + mv,)
+    distances : ndarray, shape (mh + mv + mu,)
         Residuals divided by the norm of their gradient.
 
     """
@@ -94,19 +92,21 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
     x : ndarray, shape (ns,)
     p : optional
         Constants as everywhere in the numeric layer.
-    free : tuple of two index arrays, optional
-        Positions in ``x`` of the coordinates and of the speeds that may move;
-        all by default.
+    free : sequence of index arrays, optional
+        For each of ``compiled.levels`` the positions in ``x`` of the states
+        that may move; all by default.
     steps : int
         Limit of Gauss-Newton steps at each level; 0 only measures.
 
     """
     x = np.array(x, dtype=float)
-    indices = compiled.q_index, compiled.u_index
+    levels = compiled.levels
+    free = free or [index for _, index in levels]
     residuals, far = [np.zeros(0)], [np.zeros(0)]
-    for index, movable, names in zip(indices, free or indices, LEVELS):
-        if not compiled.has(names[0]):
+    for (name, index), movable in zip(levels, free):
+        if not compiled.has(name):
             continue
+        names = name, f'{name}_jacobian'
         moving = np.flatnonzero(np.isin(index, movable))
 
         def rows(values):
@@ -115,10 +115,10 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
             return outputs[names[0]][:, 0], outputs[names[1]][:, moving]
 
         metric = None
-        if names[0] == 'velocity' and steps and len(moving):
+        if name == 'velocity' and steps and len(moving):
             metric = _metric(compiled.evaluate(('M',), t, x, p)['M'], moving)
         x[index], value, distance = gauss_newton(
-            rows, x[index], moving, metric, steps, LEAST_CUT[names[0]])
+            rows, x[index], moving, metric, steps, LEAST_CUT[name])
         residuals.append(value)
         far.append(distance)
     return Correction(x, np.concatenate(residuals), np.concatenate(far))

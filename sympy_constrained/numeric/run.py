@@ -53,7 +53,8 @@ class Run:
         self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
-        self.recorded = ('rates', 'W', 'r', 'M', 'Q', 'holonomic', 'velocity',
+        self.residuals = [name for name, _ in compiled.levels]
+        self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals,
                          *(['energy'] if compiled.has('energy') else []))
         self.events = Events(events, self.t, x)
         self.rows: list[dict] = []      # what Trajectory has, per output
@@ -259,7 +260,7 @@ class Run:
         self.rows.append({
             't': t, 'x': x.copy(),
             'residuals': np.concatenate(
-                [outputs['holonomic'], outputs['velocity']])[:, 0],
+                [outputs[name] for name in self.residuals])[:, 0],
             'multipliers': found.z[compiled.motion:],
             'constraint_forces':
                 outputs['M']@speed_rates - outputs['Q'][:, 0],
