@@ -18,7 +18,7 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from . import _compat
 from .arguments import as_expression, as_list, check_bodies, check_coordinates
-from .errors import ConstrainedDynamicsError
+from .errors import ConstrainedDynamicsError, KinematicsError
 from .graph import Derivation, GraphBuilder, read
 from .graph.writing import nested
 from .kinematics import Kinematics
@@ -340,6 +340,8 @@ def reactive_terms(bodies, q, frame):
     kinematics = Kinematics(builder, frame, q, u, rates)
     kinematics.declare_accelerations(u)
     motions = [BodyMotion(kinematics, body) for body in bodies]
+    for motion in motions:
+        check_moves_with(kinematics, motion)
     refs = reactive_forces(kinematics, motions)
     return ImmutableDenseMatrix(Matrix([
         nested(builder, [ref])[0] for ref in refs]))
@@ -402,6 +404,20 @@ class BodyMotion:
         total = g.add(g.mul(along(self.mass), g.dot(self.v, v)),
                       g.dot(times(g, change, self.w), w))
         return g.add(total, g.mul(self.mass, g.dot(self.excess, v)))
+
+
+def check_moves_with(kinematics, motion):
+    """Raise if a velocity is written in other speeds than the ``q'``."""
+    g = kinematics.builder
+    velocity = [x for x in (*motion.v, *motion.w) if x]
+    known = {g.inputs[g.nodes[k][1]] for k in kinematics.q}
+    others = [x for x in g.symbols_of(*velocity)
+              if isinstance(x, AppliedUndef) and x not in known]
+    if others and not any(g.depends_on(x, *kinematics.u) for x in velocity):
+        raise KinematicsError(
+            f"The velocity of {motion.body.name} contains {others[0]} and no "
+            "derivative of a coordinate, so it has no reactive terms for "
+            "them. Write it in the q', or use `momentum_loads`.")
 
 
 def reactive_forces(kinematics, motions):

@@ -21,8 +21,7 @@ from :math:`[\hat\partial_\sigma, D_t] = \sum_s \tilde\partial_\sigma
 V_s\,\tilde\partial_{q_s}`, where :math:`\dot q = V(q, u, t)`.
 
 Equation numbers are those of R. Qiu, "The equation of motion for the system
-of the variable mass in the non-linear non-holonomic space," Appl. Math. Mech.
-18 (1997).
+of the variable mass in the non-linear non-holonomic space" (received 1995).
 """
 from __future__ import annotations
 

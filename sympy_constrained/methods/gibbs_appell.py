@@ -151,8 +151,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     ==========
 
     .. [1] R. Qiu, "The equation of motion for the system of the variable
-       mass in the non-linear non-holonomic space," Applied Mathematics and
-       Mechanics 18 (1997).
+       mass in the non-linear non-holonomic space" (received 1995).
 
     """
 
@@ -172,6 +171,14 @@ class GibbsAppellMethod(ConstrainedMethod):
             self._shape, self._arguments, **self._options,
             exchange=self._exchange)
         self._forget()
+
+    @classmethod
+    def from_method(cls, method, **options):
+        if isinstance(method, cls):     # keeps what only this class takes
+            options = {'anchors': method._exchange.anchors,
+                       'mass_rates': method._exchange.rates,
+                       'reaction_matrix': method._reaction, **options}
+        return super().from_method(method, **options)
 
     def _checked_reaction(self, matrix):
         p, m = len(self.u), len(self.constraint_orders)
