@@ -17,13 +17,13 @@ import sympy
 from bench_derivation import fresh, timed
 
 from sympy_constrained import (
-    HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod,
-    VaccoMethod)
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod)
 
 MODELS = ('closed_chain:4', 'closed_chain:8', 'closed_chain:16', 'four_bar',
           'rolling_disc', 'upright_disc', 'snakeboard', 'bicycle_whole')
 METHODS = (UdwadiaKalabaMethod, RouthMethod, VaccoMethod,
-           LinearMappingMethod, HamelEmbedding)
+           LinearMappingMethod, GibbsAppellMethod, HamelEmbedding)
 RUNS = 5
 OUTPUTS = ('rates', 'W', 'r')
 

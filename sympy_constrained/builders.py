@@ -172,7 +172,7 @@ def build_kane(builder, given, composite, in_velocities=False,
                              linear=not exchange)
     if in_velocities:
         u, rates = solve_speeds(builder, rates, q, u)
-    kinematics = Kinematics(builder, frame, q, u + auxiliary, rates,
+    kinematics = Kinematics(builder, frame, q, [*u, *auxiliary], rates,
                             exchange and exchange.points())
     masses = declare_exchange(kinematics, exchange, lists['bodies'], q, u)
     loads = parse_loads(lists['forcelist'])

@@ -48,7 +48,8 @@ class MassExchange:
     def points(self):
         """Mass centre -> anchor and frame."""
         return {body.masscenter: (anchor, body.frame)
-                for body, anchor in self.anchors.items()}
+                for body, anchor in self.anchors.items()
+                if isinstance(body, RigidBody)}
 
     def check(self, bodies, states, time):
         """Raise if this does not fit the model."""

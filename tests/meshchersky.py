@@ -25,17 +25,18 @@ from kkt import SMALL, WORK, Reference, at, norm, number, singular, t
 class Meshchersky:
     """A model with bodies that lose or gain mass, read independently.
 
-    ``rates`` maps ``q'`` to ``V(q, u, t)``; ``rows`` are residuals of any
-    order, which are sorted by it.
+    ``rates`` maps ``q'`` to ``V(q, u, t)``, ``masses`` a mass to its rate;
+    ``rows`` are residuals of any order, which are sorted by it.
     """
 
     def __init__(self, frame, origin, q, u, rates, bodies=(), loads=(),
-                 rows=(), anchors=None, reaction=None):
+                 rows=(), anchors=None, reaction=None, masses=None):
         self.frame, self.origin = frame, origin
         self.q, self.u = tuple(q), tuple(u)
         self.rates = {x: sympify(v) for x, v in rates.items()}
         self.bodies, self.loads = list(bodies), list(loads)
         self.anchors = dict(anchors or {})
+        self.masses = dict(masses or {})
         rows = self.settled(Matrix(len(rows), 1, list(rows)))
         self.rows = Matrix(len(rows), 1, sorted(rows, key=self.order))
         self.reaction = reaction
@@ -45,11 +46,13 @@ class Meshchersky:
     @cached_property
     def higher_rates(self):
         """Derivatives of ``q`` of every order that may occur."""
-        found, rates = {}, dict(self.rates)
+        first = {**self.rates, **{
+            x.diff(t): sympify(v) for x, v in self.masses.items()}}
+        found, rates = {}, dict(first)
         for order in (1, 2, 3, 4):
-            found.update({x.diff(t, order): v for x, v in zip(
-                self.q, rates.values())})
-            rates = {x: v.diff(t).xreplace(self.rates)
+            found.update({x.diff(t, order - 1): v
+                          for x, v in rates.items()})
+            rates = {x: v.diff(t).xreplace(first)
                      for x, v in rates.items()}
         return found
 

@@ -15,7 +15,8 @@ from ..diagnostics import (
     constraint_report, independent_columns, preferred_columns)
 from ..equations import EquationsOfMotion
 from ..errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+    ConstraintError, MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
 from ..graph import Graph, gradient, read
 from ..graph.linalg import solve
 from ..graph.writing import nested
@@ -220,6 +221,17 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._is_higher:
             check_gradients(self.system, report, self.constraint_names)
         return report
+
+    def _check_rows(self):
+        """Raise if a row that has a multiplier as a state is redundant."""
+        rows = self._report.redundant_rows
+        if rows:
+            names = ', '.join(self.constraint_names[k] for k in rows)
+            raise RedundantConstraintsError(
+                f"{names} follows from the other rows where the constraints "
+                "hold. With constraints of a higher order the multipliers "
+                "are states, and that of a redundant row would have no "
+                "equation. Leave it out.", rows=tuple(rows))
 
     @cached_property
     def lam_vec(self):
@@ -436,7 +448,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         states are :math:`q, u, \dot u, \lambda`.
         """
         if self._is_higher:
-            self._report                # complains about the rows
+            self._check_rows()
             return higher_equations(
                 self.system, self._rows, self.constraint_orders,
                 self.constraint_names, tuple(self.lam_vec))

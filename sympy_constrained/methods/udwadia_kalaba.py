@@ -273,7 +273,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         sample : dict, optional
             Values of the state to examine, which may be a singular one; see
             :func:`.admissible_values`. By default the rank is that of
-            :attr:`independent_rows`.
+            :attr:`.ConstrainedMethod.independent_rows`.
 
         """
         if sample is None:

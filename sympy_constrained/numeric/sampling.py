@@ -20,6 +20,8 @@ NEARBY, NEARER = 1e-2, 1e-4
 # An entry that changes by more than NOISE when the states change by a few
 # rounding errors is a rounding error itself.
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
+# A state below this is zero but for rounding.
+ZERO = 1e-13
 # A state counts as on the constraint set within this relative distance.
 ON_SET = 1e-10
 
@@ -86,7 +88,7 @@ def _magnitude(compiled, t, x, p):
 def _beside(x, amount, i):
     """A state near ``x``, the same for the same ``i``."""
     pattern = np.cos(2.4*i*(1 + np.arange(len(x))))
-    return x + amount*np.where(x, np.abs(x), 1.)*pattern
+    return x + amount*np.where(np.abs(x) > ZERO, np.abs(x), 1.)*pattern
 
 
 def equation_labels(equations):

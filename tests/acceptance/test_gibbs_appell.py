@@ -90,7 +90,8 @@ def everything(*expressions, seed=1):
     """A positive number for each name that occurs, time included."""
     random, values = Random(seed), {t: Rational(seed, 3)}
     for e in map(Matrix, expressions):
-        for item in sorted(e.free_symbols | e.atoms(AppliedUndef, Derivative), key=str):
+        names = e.free_symbols | e.atoms(AppliedUndef, Derivative)
+        for item in sorted(names, key=str):
             values.setdefault(item, fraction(random, 1))
     return values
 
@@ -753,7 +754,7 @@ def test_9_acceleration_of_given_size(branch):
 
 # Case 10: order 3
 
-def third(row, force, names=()):
+def third(row, force):
     body = cartesian(m0, (x, y))
     return GibbsAppellMethod(
         N, [x, y], [ux, uy], rates((x, y), (ux, uy)), bodies=[body],
