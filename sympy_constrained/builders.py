@@ -104,6 +104,7 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
     add_generalized(kinematics, blocks, generalized_forces,
                     speeds_of(arguments) if shape == 'kane' else system['u'])
     if exchange:
+        check_masses(builder, exchange, blocks)
         kinematics = separate_accelerations(kinematics, blocks, system)
     if not in_velocities:
         for name in ('lagrangian', 'applied', 'speeds'):
@@ -270,6 +271,18 @@ def declare_exchange(kinematics, exchange, bodies, q, u):
         g.bound[mass.diff(time)] = ref
         rows.append([ref])
     return rows
+
+
+def check_masses(builder, exchange, blocks):
+    """Raise if a mass that has a rate is in no body and no load."""
+    used = builder.symbols_of(*(
+        ref for name in ('M', 'Q') for row in blocks[name] for ref in row))
+    idle = [str(mass) for mass in exchange.rates if mass not in used]
+    if idle:
+        raise ConstrainedDynamicsError(
+            f"`mass_rates` has {', '.join(idle)}, which is in no body and no "
+            "load. Use the function of time that is the mass of the body, "
+            "or leave it out.")
 
 
 def separate_accelerations(kinematics, blocks, system):
@@ -603,18 +616,19 @@ def geometric_row(kinematics, row, k):
     return ref, (location, direction)
 
 
-def kinematics_of(system, anchors=None):
+def kinematics_of(system, anchors=None, bind_masses=True):
     """The kinematics of a system on a new builder.
 
-    Auxiliary speeds are zero there, and the rates of masses that are states
-    are bound.
+    Auxiliary speeds are zero there. The rates of masses that are states are
+    bound; else they are inputs, as for masses that are functions of time.
     """
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)
     for x in system.u_auxiliary:
         builder.bound[x] = builder.bound[x.diff(system.t)] = 0
-    names = ('rates', 'mass_rates') if system.masses else ('rates',)
+    names = ('rates', 'mass_rates') if bind_masses and system.masses else (
+        'rates',)
     _, outputs = system.graph.load(builder, names)
     for mass, rate in zip(system.masses, outputs.get('mass_rates', ())):
         builder.bound[mass.diff(system.t)] = rate[0]

@@ -165,9 +165,11 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
         motion = motion_of(kinematics, location, homes[location])
         assembly.add_force(kinematics.columns(motion), force)
         assembly.add_power(motion, force)
-    resting = substitute(g, [assembly.energy],
-                         dict.fromkeys(kinematics.u, 0))[0]
     kinetic = assembly.energy
+    try:
+        resting = substitute(g, [kinetic], dict.fromkeys(kinematics.u, 0))[0]
+    except ConstrainedDynamicsError:    # there is no state of rest
+        resting = kinetic
     add_potential(assembly, potential)
     blocks = assembly.blocks()
     blocks['lagrangian'] = [[g.sub(kinetic, read(g, potential))]]

@@ -386,6 +386,12 @@ class ConstrainedMethod(_compat.MethodBase):
         ``Fr*`` the inertia forces. Bodies and loads given here replace those
         of the constructor.
         """
+        self._take(bodies, loads)
+        active = Matrix(self._active_forces())
+        return active, Matrix(-self.eom - active)
+
+    def _take(self, bodies, loads):
+        """Put bodies and loads in the place of the old ones."""
         if self._shape != 'kane':
             raise UnsupportedFeatureError(
                 "`kanes_equations` belongs to a method made in Kane's shape. "
@@ -402,8 +408,6 @@ class ConstrainedMethod(_compat.MethodBase):
             except Exception:
                 self._arguments = given
                 raise
-        active = Matrix(self._active_forces())
-        return active, Matrix(-self.eom - active)
 
     def _active_forces(self):
         """Applied and constraint forces, one per speed."""

@@ -32,7 +32,7 @@ from typing import Any
 
 from .. import _compat
 from ..builders import kinematics_of
-from ..errors import KinematicsError, UnsupportedFeatureError
+from ..errors import UnsupportedFeatureError
 from ..graph import (
     Derivation, Graph, gradient, jacobian, read, substitute)
 from ..graph.linalg import solve
@@ -85,7 +85,7 @@ class ClassicalForms:
     def __init__(self, model):
         self.model, system = model, model.system
         self.system = system
-        self.kinematics = kinematics_of(system, model.anchors)
+        self.kinematics = kinematics_of(system, model.anchors, False)
         self.kinematics.declare_accelerations(system.u)
         self.g = g = self.kinematics.builder
         self.along = self.kinematics.total_derivative
@@ -98,9 +98,18 @@ class ClassicalForms:
         self.of_bodies = system.lagrangian is None
 
     def form(self, name):
-        """Rows of a form as a graph with the output ``'form'``."""
-        rows = getattr(self, FORMS[name])()
-        return Graph.freeze(self.g, {'form': ([[x] for x in rows], 1)})
+        """The rows of a form as a SymPy column."""
+        return self.written(getattr(self, FORMS[name])())
+
+    def written(self, refs):
+        """A SymPy column, with the rates of masses that are states."""
+        g, system = self.g, self.system
+        _, out = system.graph.load(g, ('mass_rates',))
+        rates = {g.input(mass.diff(system.t), dynamic=True): rate
+                 for mass, (rate,) in zip(system.masses, out['mass_rates'])}
+        refs = substitute(g, refs, rates)
+        return Graph.freeze(g, {'column': ([[x] for x in refs], 1)}).sympy(
+            'column')
 
     def projected(self, rows):
         """``Z^T`` times rows per speed."""
@@ -173,13 +182,7 @@ class ClassicalForms:
         known = [x for motion in self.motions for x in (*motion.v, *motion.w)]
         for k, ((x,), y) in enumerate(zip(out['velocities'], known)):
             if not self.g.same_value(x, y):
-                raise UnsupportedFeatureError(
-                    f"The velocity of {names[k//6]} was set, and is not the "
-                    "derivative of its position or orientation (rolling put "
-                    "in by hand?). This form needs momenta of the q'. State "
-                    "the velocity in the coordinates and give the "
-                    "constraint as a row, or use 'kane', 'appell' or "
-                    "'volterra'.")
+                raise set_by_hand(names[k//6])
 
     @cached_property
     def J(self):
@@ -503,7 +506,7 @@ class VelocityKinematics(Kinematics):
     @classmethod
     def of(cls, system, anchors):
         """Those of a system, on a builder of their own."""
-        own = kinematics_of(system)
+        own = kinematics_of(system, None, False)
         g, time = own.builder, system.t
         velocities = [x.diff(time) for x in system.q]
         for x in velocities:
@@ -526,7 +529,7 @@ class VelocityKinematics(Kinematics):
         origin, positions = self.positions([point])
         if point not in positions or _compat.velocity(
                 origin, self.frame) != 0:
-            raise KinematicsError(
+            raise UnsupportedFeatureError(
                 f"Point {point} has no position relative to a point at rest, "
                 "and its velocity was set in speeds that the q' do not "
                 "determine. This form needs velocities in the q'; give the "
@@ -564,6 +567,34 @@ def bind_speeds(g, kinematics, u, velocities):
     return [ref for ref in speeds if ref not in equal]
 
 
+def set_by_hand(name):
+    return UnsupportedFeatureError(
+        f"The velocity of {name} was set, and is not the derivative of its "
+        "position or orientation (rolling put in by hand?). This form needs "
+        "momenta of the q'. State the velocity in the coordinates and give "
+        "the constraint as a row, or use 'kane', 'appell' or 'volterra'.")
+
+
+def check_integrable(kinematics, motion):
+    """Raise unless a velocity is the derivative of some position.
+
+    Then ``D_t dv/dq' = dv/dq``, and ``D_t dw/dq' + w x dw/dq' = dw/dq`` in
+    the axes of the body.
+    """
+    g, along = kinematics.builder, kinematics.total_derivative
+    for position, by_speed in zip(kinematics.q, kinematics.by_speed):
+        by_position = Derivation(g, {position: 1})
+        turn = tuple(map(by_speed, motion.w))
+        pairs = list(zip(
+            g.added(map(along, turn), g.cross(motion.w, turn)),
+            map(by_position, motion.w)))
+        if not motion.drifts:           # else v is not of one point
+            pairs += [(along(by_speed(x)), by_position(x))
+                      for x in motion.v]
+        if not all(g.same_value(x, y) for x, y in pairs):
+            raise set_by_hand(motion.body.name)
+
+
 def velocity_form(model):
     """The model as functions of ``q``, ``q'`` and ``q''``.
 
@@ -586,6 +617,8 @@ def velocity_form(model):
         T, motions, P = read(g, system.lagrangian), [], [0]*len(q)
     else:
         motions = [BodyMotion(kinematics, body) for body in system.bodies]
+        for motion in motions:
+            check_integrable(kinematics, motion)
         T = g.sum(motion.kinetic_energy(g) for motion in motions)
         P = reactive_forces(kinematics, motions)
     if strange and g.depends_on(T, *strange):

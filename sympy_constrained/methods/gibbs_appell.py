@@ -4,7 +4,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from mpmath import mp
-from sympy import ImmutableDenseMatrix, Matrix, diag, eye, sympify
+from sympy import (
+    Derivative, ImmutableDenseMatrix, Matrix, diag, eye, sympify)
 from sympy.physics.mechanics import KanesMethod, Particle
 from sympy.physics.vector import Vector
 
@@ -166,12 +167,19 @@ class GibbsAppellMethod(ConstrainedMethod):
         super().__init__(*args, **kwargs)
         if reaction_matrix is not None:
             self._reaction = self._checked_reaction(reaction_matrix)
+            self._rows                  # complains about entries
 
     def _build(self):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             exchange=self._exchange)
         self._forget()
+        if self._is_higher and self._options.get('stabilization') is not None:
+            raise UnsupportedFeatureError(
+                "`stabilization` is for constraints that are linear in the "
+                "accelerations, and there are others of a higher order, "
+                "whose residuals `simulate` keeps by projection. Leave it "
+                "out.")
 
     @classmethod
     def from_method(cls, method, **options):
@@ -183,7 +191,13 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def _checked_reaction(self, matrix):
         p, m = len(self.u), len(self.constraint_orders)
-        found = ImmutableDenseMatrix(matrix)
+        try:
+            found = ImmutableDenseMatrix(matrix)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"`reaction_matrix` is {matrix!r}. Give a matrix, one row "
+                "for each speed and one column for each constraint."
+            ) from error
         if found.shape != (p, m):
             raise ConstraintError(
                 f"`reaction_matrix` has shape {found.shape} for {p} speeds "
@@ -232,6 +246,7 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "hold. With constraints of a higher order the multipliers "
                 "are states, and that of a redundant row would have no "
                 "equation. Leave it out.", rows=tuple(rows))
+        self._pivots                    # complains about dependent rows
 
     @cached_property
     def lam_vec(self):
@@ -262,6 +277,13 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._reaction is not None:
             W = [[read(g, x) for x in self._reaction[j, :]]
                  for j in range(len(system.u))]
+            moving = [x for x in g.symbols_of(*(y for row in W for y in row))
+                      if isinstance(x, Derivative) and x not in system.u
+                      and x.expr in {*system.q, *system.u}]
+            if moving:
+                raise ConstraintError(
+                    f"`reaction_matrix` contains {moving[0]}. Directions of "
+                    "reactions may depend on coordinates, speeds and time.")
         return Graph.freeze(g, {'A': (A, len(system.u)),
                                 'W': (W, len(A))})
 
@@ -447,6 +469,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         order 2 that are nonlinear in :math:`\dot u`, and of order 3, the
         states are :math:`q, u, \dot u, \lambda`.
         """
+        if self._system.counts[2]:
+            self._report                # complains about rows
         if self._is_higher:
             self._check_rows()
             return higher_equations(
@@ -501,6 +525,11 @@ class GibbsAppellMethod(ConstrainedMethod):
         pull = [[g.dot(row, c) for row in out['M']] for c in B]
         z = solve(g, [[g.dot(c, x) for x in pull] for c in Z],
                   [g.dot(c, known) for c in Z])
+        if z is None and self._reaction is not None:
+            raise ConstraintError(
+                "The reactions in the directions of `reaction_matrix` cannot "
+                "keep the constraints: with any multipliers the accelerations "
+                "that they ask for are not reached. Correct the directions.")
         if z is None:
             raise MissingIngredientError(
                 "The projected mass matrix B^T*M*B is singular for all "
@@ -595,14 +624,10 @@ class GibbsAppellMethod(ConstrainedMethod):
         Their sum is :attr:`eom`. Bodies and loads given here replace those
         of the constructor.
         """
-        super().kanes_equations(bodies, loads)
+        self._take(bodies, loads)
         forms = self._forms
-        active = Graph.freeze(forms.g, {'F': (
-            [[x] for x in forms.projected(forms.forces)], 1)}).sympy('F')
+        active = forms.written(forms.projected(forms.forces))
         return Matrix(active), Matrix(self.eom - active)
-
-    def _active_forces(self):
-        return Matrix.zeros(len(self.eom), 1)
 
     @cached_property
     def auxiliary_eqs(self):
@@ -665,13 +690,13 @@ class GibbsAppellMethod(ConstrainedMethod):
             raise ValueError(
                 f"`form` is {form!r}. Choose one of "
                 f"{', '.join(map(repr, FORMS))}.")
-        return self._forms.form(form).sympy('form')
+        return self._forms.form(form)
 
     @cached_property
     def gibbs_function(self):
         r"""``S``: :math:`\frac12 m a^2 + \frac12\alpha\cdot I\cdot\alpha
         + \alpha\cdot(\omega\times I\omega)`."""
-        return nested(self._forms.g, [self._forms.gibbs_function])[0]
+        return self._forms.written([self._forms.gibbs_function])[0]
 
     @cached_property
     def kinetic_energy(self):
@@ -680,13 +705,12 @@ class GibbsAppellMethod(ConstrainedMethod):
             raise UnsupportedFeatureError(
                 "The model was given by a Lagrangian, which does not tell "
                 "kinetic from potential energy. Give bodies.")
-        return nested(self._forms.g, [self._forms.kinetic_energy])[0]
+        return self._forms.written([self._forms.kinetic_energy])[0]
 
     @cached_property
     def momenta(self):
         """``p_s = dT/dq_s'`` in terms of the speeds, shape (n, 1)."""
-        return column(nested(self._forms.g,
-                             self._forms.in_velocities.momenta))
+        return self._forms.written(self._forms.in_velocities.momenta)
 
     @cached_property
     def partial_velocities(self):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import SingularEquationsError
+from ..errors import ConstraintError, SingularEquationsError
 from .linear import LinearSolver
 from .projection import project
 
@@ -22,6 +22,8 @@ NEARBY, NEARER = 1e-2, 1e-4
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
 # A state below this is zero but for rounding.
 ZERO = 1e-13
+# A row that is so much smaller on the constraint set than beside it is zero.
+VANISHING = 1e-6
 # A state counts as on the constraint set within this relative distance.
 ON_SET = 1e-10
 
@@ -65,6 +67,8 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in states]
     rows, columns = equation_labels(compiled.equations)
+    if start.is_within(ON_SET):
+        check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
         return LinearSolver.decide(
             matrices, magnitudes, compiled.motion, rows, columns,
@@ -75,6 +79,21 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             raise
         raise SingularEquationsError(
             f'{error} {reason}', **vars(error)) from error
+
+
+def check_gradients(matrices, magnitudes, motion, names):
+    """Raise if a row vanishes where the constraints hold, and not beside.
+    """
+    here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
+                  axis=0)
+    lost = [names[i] for i in range(motion, len(here))
+            if here[i] < VANISHING*magnitudes[i].max()]
+    if lost:
+        raise ConstraintError(
+            f"There is no gradient, where the constraints hold, of "
+            f"{', '.join(lost)}, so it does not act on the accelerations. It "
+            "may be a square, or a product with another constraint: give "
+            "the factor that has to vanish.", rows=tuple(lost))
 
 
 def _magnitude(compiled, t, x, p):

@@ -1,0 +1,1357 @@
+"""What must be true of ``GibbsAppellMethod`` whatever the algebra.
+
+The models have masses that depend on time and on the state, kinematics that
+are not linear in the speeds, rolling and a moving mass centre, redundant and
+implicit rows, and rows of all orders. What is compared with is
+:mod:`meshchersky`, which reads positions and rotations alone, and SymPy's own
+classes. The forms are compared in fractions, motions to 50 digits.
+"""
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from random import Random
+
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import (
+    Derivative, Matrix, Rational, cos, eye, exp, sin, symbols, sympify, zeros)
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, PinJoint, Point,
+    PrismaticJoint, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
+
+import ready
+from kkt import WORK, Reference, at, close, norm, number, rank, t
+from meshchersky import Exact, Meshchersky, fraction, particle
+from sympy_constrained import (
+    GibbsAppellMethod, UdwadiaKalabaMethod, internal_flow_loads,
+    momentum_loads, reactive_terms, thrust)
+from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.models import MODELS as catalogue
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+
+SEEDS = (1, 2)
+seeds = pytest.mark.parametrize('seed', SEEDS)
+FORMS = ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'voronets',
+         'chaplygin', 'volterra', 'macmillan', 'nielsen', 'nielsen-10')
+# Forms that eliminate speeds, or are made from T(q, q', t)
+ELIMINATED = ('voronets', 'chaplygin', 'macmillan', 'nielsen', 'nielsen-10')
+IN_VELOCITIES = ('maggi', 'boltzmann-hamel', 'voronets', 'nielsen')
+m, s, m_A = dynamicsymbols('m s m_A')           # prescribed
+x, y, z, psi, theta, phi = Q = dynamicsymbols('x y z psi theta phi')
+x2, y2 = dynamicsymbols('x2 y2')
+U = dynamicsymbols('u1:7')
+u1, u2, u3, u4, u5, u6 = U
+m0, g, k, r, I = symbols('m0 g k r I', positive=True)
+KINDS = AppliedUndef, Derivative
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(WORK):
+        yield
+
+
+def dot(e, order=1):
+    return sympify(e).diff(t, order)
+
+
+# Models
+
+@dataclass
+class Model:
+    """The arguments of Kane's shape, and what is to be expected."""
+
+    q: list
+    u: list
+    V: list
+    bodies: list
+    frame: ReferenceFrame
+    origin: Point
+    loads: list = field(default_factory=list)
+    hol: list = field(default_factory=list)
+    vel: list = field(default_factory=list)
+    acc: list = field(default_factory=list)
+    guess: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    without: dict = field(default_factory=dict)     # form -> reason
+
+    def arguments(self, **changed):
+        rows = {'configuration_constraints': self.hol,
+                'velocity_constraints': self.vel,
+                'acceleration_constraints': self.acc}
+        return {
+            'frame': self.frame, 'q_ind': self.q, 'u_ind': self.u,
+            'kd_eqs': [dot(e) - v for e, v in zip(self.q, self.V)],
+            'bodies': self.bodies, 'forcelist': self.loads,
+            **{key: value for key, value in rows.items() if value},
+            **changed}
+
+    def form(self, method=GibbsAppellMethod, **changed):
+        options = self.options if method is GibbsAppellMethod else {}
+        return method(**self.arguments(**changed), **options)
+
+    @cached_property
+    def method(self):
+        return self.form()
+
+    @cached_property
+    def plain(self):
+        return self.reread()
+
+    def reread(self, loads=None, rows=None):
+        return Meshchersky(
+            self.frame, self.origin, self.q, self.u,
+            dict(zip(map(dot, self.q), self.V)), self.bodies,
+            self.loads if loads is None else loads,
+            [*self.hol, *self.vel, *self.acc] if rows is None else rows,
+            anchors=self.options.get('anchors'),
+            reaction=self.options.get('reaction_matrix'),
+            masses=self.options.get('mass_rates'))
+
+    def numbers(self, seed):
+        """Positive numbers for everything but coordinates and speeds."""
+        random = Random(f'numbers {seed}')
+        known = {t: Rational(seed, 3)}
+        names = set()
+        for e in (*self.plain.residual, *self.plain.rows):
+            names |= e.free_symbols | e.atoms(*KINDS)
+        for f in (m, s, m_A):
+            names |= {f, dot(f), dot(f, 2), dot(f, 3)}
+        moving = {e for f in (*self.q, *self.u) for e in (
+            f, *(dot(f, order) for order in (1, 2, 3, 4)))}
+        for e in sorted(names - moving - {t}, key=str):
+            known[e] = fraction(random, Rational(1, 2))
+        return known
+
+    def anywhere(self, seed):
+        """Rational numbers for all, on no constraint."""
+        random = Random(f'anywhere {seed}')
+        values = self.numbers(seed)
+        values.update({e: fraction(random) for e in self.q})
+        for order in range(3):
+            values.update({e: fraction(random) for e in
+                           self.plain.speeds(order)})
+        return values
+
+    @cache
+    def state(self, seed):
+        """On the constraints of order 0 and 1."""
+        return self.plain.state(self.numbers(seed), seed, self.guess)
+
+    __hash__ = object.__hash__
+
+
+MODELS = {}
+
+
+def listed(build):
+    MODELS[build.__name__] = cache(build)
+    return MODELS[build.__name__]
+
+
+def place():
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    return N, O
+
+
+@listed
+def cubic():
+    """One more coordinate than speeds, cubic kinematics, m(q, u, t)."""
+    N, O = place()
+    mass = m0 + x**2 + u1*y + u1**2*t
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    return Model(
+        [x, y, z], [u1, u2], [u1, u2, u1**2*u2 + x*u2 + t*u1], [P], N, O,
+        [(P.point, -mass*g*N.z + x*y*N.x),
+         thrust(P.point, dot(mass), (1 + y)*N.x - 2*N.z + x*N.y)])
+
+
+@listed
+def cubic_with_row():
+    """Kinematics and rows that are not linear, mass of the state."""
+    N, O = place()
+    mass = m0 + y**2 + dot(x2)*x + dot(z)*t
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    B = particle(N, O, 'B', x2*N.x + z*x2*N.y, m)
+    return Model(
+        [x, y, z, x2], [u1, u2, u3],
+        [u1 + y*u2, u2 - x*u3, u3 + u1*u2 + t, u1**2 + u3*x2], [P, B], N, O,
+        [(P.point, -mass*g*N.z), (B.point, k*x*N.y - x2*N.x),
+         thrust(P.point, dot(mass), k*N.x + y*N.z),
+         thrust(B.point, dot(m), z*N.y - N.x)],
+        vel=[u1*u3 - u2**2*k + x*u1 - t],
+        guess={u1: 1, u2: Rational(1, 2), u3: Rational(3, 2)},
+        without={'chaplygin': 'without'})
+
+
+@listed
+def cone():
+    """Appell and Hamel's row, implicit, with m(t)."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    return Model(
+        [x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
+        [(P.point, -m*g*N.z), thrust(P.point, dot(m), u1*N.x - y*N.z)],
+        vel=[u3**2 - k**2*(u1**2 + u2**2)],
+        guess={u1: 1, u2: Rational(-1, 2), u3: 1})
+
+
+@listed
+def disc():
+    """A rolling disc with thrust; its inertia follows its mass."""
+    N, O = place()
+    Y, L, B = (ReferenceFrame(name) for name in 'YLB')
+    Y.orient_axis(N, psi, N.z)
+    L.orient_axis(Y, theta, Y.x)
+    B.orient_axis(L, phi, L.y)
+    G = O.locatenew('G', x*N.x + y*N.y + r*L.z)
+    G.set_vel(N, G.pos_from(O).dt(N))
+    body = RigidBody('disc', G, B, m, (inertia(
+        B, m*r**2/4, m*r**2/2, m*r**2/4), G))
+    return Model(
+        [psi, theta, phi, x, y], [u1, u2, u3, u4, u5],
+        [u1, u2, u3, u4, u5], [body], N, O,
+        [(G, -m*g*N.z), thrust(G, dot(m), -k*Y.x + u3*L.y),
+         (B, I*N.z - u2*N.x)],
+        vel=[u4 - r*u3*cos(psi), u5 - r*u3*sin(psi)])
+
+
+@listed
+def redundant():
+    """Rows that are repeated, scaled, and derivatives of others."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m0)
+    row = u3*u1 - k*u2**2
+    return Model(
+        [x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
+        [(P.point, -m0*g*N.z + (1 - x)*N.x)],
+        hol=[z - x*y - t], vel=[row, 3*row, u3 - u1*y - x*u2 - 1],
+        guess={u1: 1, u2: 1, u3: 1, x: 1, y: 1},
+        without={'chaplygin': 'without'})
+
+
+@listed
+def mixed():
+    """Orders 0, 1 and 2; one mass of time and one of the state."""
+    N, O = place()
+    A = particle(N, O, 'A', x*N.x + y*N.y, m_A)
+    mass = m0 + x2**2 + k*u4
+    B = particle(N, O, 'B', x2*N.x + y2*N.y, mass)
+    return Model(
+        [x, y, x2, y2], [u1, u2, u3, u4],
+        [u1 + y*u2, u2 - t*u1, u3, u4 + x*u3], [A, B], N, O,
+        [(A.point, -g*m_A*N.y), (B.point, x*N.x - g*mass*N.y),
+         thrust(A.point, dot(m_A), k*N.x),
+         thrust(B.point, dot(mass), (u3 - 1)*N.y)],
+        hol=[(x - x2)**2 + (y - y2)**2 - 4 - t], vel=[u1*u3 - k*u2 - 1],
+        acc=[dot(u1)*u4 + dot(u3)*y - u2*u3],
+        guess={x: 1, x2: -1, y: 1, y2: 0, u1: 1, u3: 1},
+        without=dict.fromkeys(ELIMINATED, 'constraints on accelerations'))
+
+
+@listed
+def spinner():
+    """A blade on a body whose mass centre moves in it."""
+    N, O = place()
+    B = ReferenceFrame('B')
+    B.orient_body_fixed(N, (psi, theta, phi), 'ZXY')
+    C = O.locatenew('C', x*N.x + y*N.y + z*N.z)
+    C.set_vel(N, C.pos_from(O).dt(N))
+    G = C.locatenew('G', s*B.x + (k - s)*B.z)
+    body = RigidBody('body', G, B, m, (inertia(
+        B, I*m, 2*I*m + s**2, I*m + 3*s, s, 0, 1), G))
+    E = C.locatenew('E', -B.x + k*B.y)
+    E.v2pt_theory(C, N, B)
+    return Model(
+        [x, y, z, psi, theta, phi], list(U), list(U), [body], N, O,
+        [(C, -g*N.z), thrust(E, dot(m), k*B.y - B.z),
+         (B, k*N.z + u5*B.x)],
+        vel=[Matrix([u1, u2, u3]).dot(N.dcm(B)[:, 1])],
+        options={'anchors': {body: C}})
+
+
+@listed
+def servo():
+    """Reactions in given directions, which depend on the state."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    return Model(
+        [x, y, z], [u1, u2, u3], [u1, u2 + x*u3, u3], [P], N, O,
+        [(P.point, -m*g*N.z + y*N.x), thrust(P.point, dot(m), k*N.y)],
+        vel=[u1**2 + u2**2 + u3**2 - 4, u1 - u3*x - 1],
+        guess={u1: 1, u2: 1, u3: 1},
+        options={'reaction_matrix': Matrix([[1, 0], [x, 1], [0, 1 + y]])},
+        without=dict.fromkeys(ELIMINATED, 'reaction_matrix'))
+
+
+@listed
+def burning():
+    """A mass that is a state, and burns with the speed."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    rate = -m*u1*k + x
+    return Model(
+        [x, y, z], [u1, u2, u3], [u1, u2 - x*u3, u3 + u1**2], [P], N, O,
+        [(P.point, -m*g*N.z), thrust(P.point, dot(m), u2*N.x - N.y)],
+        vel=[u1*u2 - u3*k - 1], guess={u1: 1, u2: 2, u3: 1},
+        options={'mass_rates': {m: rate}})
+
+
+models = pytest.mark.parametrize('name', MODELS)
+GIVEN = {'servo'}
+CHETAEV = pytest.mark.parametrize('name', [
+    name for name in MODELS if name not in GIVEN])
+
+
+def accelerations(method, values):
+    """``u'``, the last of the rates."""
+    rates = at(method.rhs(), values)
+    return rates[rates.rows - len(method.u):, 0]
+
+
+# The equations
+
+@models
+def test_residual_is_that_of_positions_and_rotations(name):
+    model = MODELS[name]()
+    for seed in SEEDS:
+        values = model.anywhere(seed)
+        assert close(at(model.method.unrestricted_residual, values),
+                     at(model.plain.residual, values))
+
+
+@models
+def test_orders_and_rows(name):
+    """Every row of ``A`` is in the space of the rows that were given."""
+    model = MODELS[name]()
+    method, plain = model.method, model.plain
+    orders = list(method.constraint_orders)
+    assert orders == sorted(plain.orders)[:len(orders)]
+    assert len(orders) == len(plain.orders) - (name == 'redundant')
+    for seed in SEEDS:
+        values = model.state(seed)
+        A, wanted = (at(e, values) for e in (
+            method.constraints_jacobian, plain.A))
+        assert rank(A) == rank(wanted) == len(method.independent_rows)
+        both = mp.matrix(A.rows + wanted.rows, A.cols)
+        both[:A.rows, :], both[A.rows:, :] = A, wanted
+        assert rank(both) == rank(A)
+
+
+@models
+def test_basis_of_the_hypersurface(name):
+    """``B^T A^T = 0``, or ``Z^T W = 0``, in fractions, and full rank."""
+    model = MODELS[name]()
+    method, p = model.method, len(model.u)
+    W = model.options.get('reaction_matrix',
+                          Matrix(method.constraints_jacobian).T)
+    c = len(method.independent_rows)
+    for seed in SEEDS:
+        exact = Exact(model.anywhere(seed))
+        B = exact(method.hypersurface_basis)
+        assert B.shape == (p, p - c) and B.rank() == p - c
+        assert B.T*exact(W) == zeros(p - c, W.cols)
+
+
+@models
+def test_eom_and_matrices(name):
+    """``eom = B^T E`` and the two blocks, at any state."""
+    model = MODELS[name]()
+    method, plain = model.method, model.plain
+    eps = method.hypersurface_basis.cols
+    for seed in SEEDS:
+        values = model.anywhere(seed)
+        B = at(method.hypersurface_basis, values)
+        assert close(at(method.eom, values),
+                     B.T*at(plain.residual, values), scale=1)
+        W, r = at(method.mass_matrix, values), at(method.forcing, values)
+        M, h = at(plain.M, values), at(plain.h, values)
+        assert close(W[:eps, :], B.T*M, scale=1)
+        assert close(r[:eps, 0], -B.T*h, scale=1)
+        A = at(method.constraints_jacobian, values)
+        for i, row in enumerate(method.independent_rows):
+            assert close(W[eps + i, :].T, A[row, :].T, scale=1)
+
+
+@pytest.mark.parametrize('form', FORMS)
+@models
+def test_forms(name, form):
+    """Equal to ``-eom`` identically, or the reason why there is none."""
+    model = MODELS[name]()
+    method = model.method
+    if form in model.without:
+        with pytest.raises(UnsupportedFeatureError,
+                           match=model.without[form]):
+            method.equations(form)
+        return
+    found = method.equations(form)
+    assert found.shape == method.eom.shape
+    for seed in SEEDS:
+        exact = Exact(model.anywhere(seed))
+        wanted = exact(method.eom)
+        assert any(wanted)
+        assert exact(found) == -wanted
+
+
+@models
+def test_motion_and_reactions(name):
+    """``E + W lam = 0`` with the rows, solved as one system."""
+    model = MODELS[name]()
+    method = model.method
+    for seed in SEEDS:
+        values = model.state(seed)
+        du, forces, lam = model.plain.solve(values)
+        found = mp.lu_solve(at(method.mass_matrix, values),
+                            at(method.forcing, values))
+        assert close(found, du, scale=1)
+        rates = at(method.rhs(), values)
+        assert close(rates[:len(model.q), 0], at(
+            Matrix(model.V), values), scale=1)
+        assert close(accelerations(method, values), du, scale=1)
+        assert close(at(method.constraint_forces, values), forces, scale=1)
+        assert method.multipliers.rows == len(method.constraint_orders)
+        if name != 'redundant' and len(lam):
+            assert close(at(method.multipliers, values), lam, scale=1)
+        full = mp.lu_solve(at(method.mass_matrix_full, values),
+                           at(method.forcing_full, values))
+        assert close(full, rates, scale=1)
+
+
+@models
+def test_reaction_balances_the_residual(name):
+    """``E + Q_c = 0`` and ``Q_c`` is in the space of the rows."""
+    model = MODELS[name]()
+    method = model.method
+    for seed in SEEDS:
+        values = model.state(seed)
+        rates = accelerations(method, values)
+        values = {**values, **dict(zip(model.plain.speeds(1), rates))}
+        E = at(model.plain.residual, values)
+        forces = at(method.constraint_forces, values)
+        assert norm(E + forces) < mp.mpf(10)**-45*(1 + norm(E))
+        W = at(model.plain.W, values)
+        if W.cols:
+            augmented = mp.matrix(W.rows, W.cols + 1)
+            augmented[:, :W.cols], augmented[:, W.cols] = W, forces
+            assert norm(forces) > 1e-3
+            assert rank(augmented) == rank(W)
+        A = at(model.plain.reference.A, values)
+        b = at(model.plain.reference.b, values)
+        if A.rows:
+            assert norm(A*rates - b) < mp.mpf(10)**-45*(1 + norm(b))
+
+
+@models
+def test_solved_multipliers(name):
+    """As a function of ``u'`` taken from the states, and at a point."""
+    model = MODELS[name]()
+    method = model.method
+    if not method.constraint_orders:
+        assert method.multipliers.shape == (0, 1)
+        return
+    lam = list(method.lam_vec)
+    values = model.state(1)
+    wanted = at(method.multipliers, values)
+    found = method.solve_multipliers()
+    assert set(found) == set(lam)
+    rates = accelerations(method, values)
+    moving = {**values, **dict(zip(model.plain.speeds(1), rates))}
+    assert close(at(Matrix([found[e] for e in lam]), moving), wanted,
+                 scale=1)
+    column = method.solve_multipliers(sol_type='Matrix')
+    assert close(at(column, moving), wanted, scale=1)
+
+
+# Gauss
+
+def measure(M, F, acceleration):
+    return (acceleration.T*(M*acceleration/2 - F))[0]
+
+
+@CHETAEV
+def test_gausss_measure_is_least(name):
+    """Among admissible accelerations, at the thrust of the true motion."""
+    model = MODELS[name]()
+    bodies = model.reread(loads=[]).M
+    plain, random = model.plain, Random(name)
+    for seed in SEEDS:
+        values = model.state(seed)
+        M, F, _, _ = plain.reference.matrices(values)
+        true = accelerations(model.method, values)
+        inertia_matrix = at(bodies, values)
+        F = F + (inertia_matrix - M)*true
+        B = at(model.method.hypersurface_basis, values)
+        for _ in range(3):
+            w = mp.matrix([number(fraction(random)) for _ in range(B.cols)])
+            step = B*w
+            least, more = (measure(inertia_matrix, F, e) for e in (
+                true, true + step))
+            square = (step.T*inertia_matrix*step)[0]/2
+            size = 1 + abs(least) + square
+            assert abs(more - least - square) < mp.mpf(10)**-45*size
+            assert square > 1e-6
+
+
+def constant(mass=m0):
+    """Models that UdwadiaKalabaMethod takes, by order."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    common = dict(q=[x, y, z], u=[u1, u2, u3], V=[u1, u2 + x*u3, u3],
+                  bodies=[P], frame=N, origin=O,
+                  loads=[(P.point, -mass*g*N.z + k*u2*N.x)])
+    return {
+        'order 1': Model(**common, vel=[
+            u3**2 - k**2*(u1**2 + u2**2) - x*u1], guess={
+                u1: 1, u2: 1, u3: 2}),
+        'order 2': Model(**common, acc=[
+            u1*dot(u2) - u2*dot(u1) - x*dot(u3) - k*u1**3]),
+        'orders 0, 1, 2': Model(
+            **common, hol=[x*y - z - t], vel=[u1**2*u2 - k*u3 - u2],
+            acc=[], guess={u1: 2, u2: 1, u3: 2, x: 1, y: 1}),
+        'orders 1, 2': Model(
+            **common, vel=[u1*u2 - k*u3], acc=[
+                dot(u1)*u2 + dot(u3)*x - k], guess={u1: 2, u2: 1, u3: 2})}
+
+
+@pytest.mark.parametrize('case', constant())
+@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+def test_udwadia_and_kalaba(case, mass):
+    """The principle of least constraint, with another formula."""
+    model = constant(mass)[case]
+    loads = model.loads
+    if mass == m:
+        loads = [*loads, *momentum_loads(model.bodies, model.frame)]
+    other = model.form(UdwadiaKalabaMethod, forcelist=loads)
+    for seed in SEEDS:
+        values = model.state(seed)
+        assert close(at(model.method.rhs(), values),
+                     at(other.rhs(), values), scale=1)
+        assert close(at(model.method.constraint_forces, values),
+                     at(other.constraint_forces, values), scale=1)
+        assert close(at(model.method.multipliers, values),
+                     at(other.multipliers, values), scale=1)
+
+
+@pytest.mark.parametrize('name', ['disc', 'redundant', 'cone'])
+def test_udwadia_and_kalaba_on_the_models(name):
+    model = MODELS[name]()
+    other = model.form(UdwadiaKalabaMethod, forcelist=[
+        *model.loads, *momentum_loads(model.bodies, model.frame)])
+    for seed in SEEDS:
+        values = model.state(seed)
+        moving = {**values, **dict(zip(map(dot, model.q), at(
+            Matrix(model.V), values)))}
+        assert close(at(model.method.rhs(), values),
+                     at(other.rhs(), moving), scale=1)
+        assert close(at(model.method.constraint_forces, values),
+                     at(other.constraint_forces, moving), scale=1)
+
+
+def test_kinematics_with_coefficients_of_the_speeds():
+    """Linear in ``q'`` is all that is asked for."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    model = Model([x, y, z], [u1, u2], [
+        u2**2/u1, (u1 - y*u2)/(1 + u2**2), (t + u1*u2)/u1], [P], N, O,
+        [thrust(P.point, dot(m), u1*N.x - z*N.y)])
+    method = model.form(kd_eqs=[
+        u1*dot(x) - u2**2, dot(y)*(1 + u2**2) - u1 + y*u2,
+        u1*(dot(z) - dot(x)) - t - u1*u2 + u2**2])
+    values = model.anywhere(1)
+    assert close(at(method.unrestricted_residual, values),
+                 at(model.plain.residual, values))
+    exact = Exact(values)
+    for form in FORMS:
+        if form != 'chaplygin':
+            assert exact(method.equations(form)) == -exact(method.eom)
+
+
+def test_baumgartes_gains():
+    """In ``b`` of the rows, as from the other reference."""
+    model = constant()['orders 0, 1, 2']
+    method = model.form(stabilization=(3, 2))
+    values = dict(model.state(1))
+    for e in (x, u1, u3):
+        values[e] = values[e] + number(Rational(1, 9))
+    wanted = model.plain.reference.stabilised(3, 2).solve(values)
+    assert close(accelerations(method, values), wanted.acceleration,
+                 scale=1)
+    assert not close(accelerations(method, values), accelerations(
+        model.method, values), scale=1)
+
+
+# The rows
+
+@pytest.mark.parametrize('name', ['cone', 'disc', 'mixed'])
+def test_repeated_and_scaled_rows_change_nothing(name):
+    model = MODELS[name]()
+    factor = 2 + cos(x)
+    first = model.vel[0]
+    more = model.form(velocity_constraints=[
+        *[factor*row for row in model.vel], 5*first, first])
+    assert (len(more.independent_rows)
+            == len(model.method.independent_rows))
+    for seed in SEEDS:
+        values = model.state(seed)
+        for name in ('rhs', 'constraint_forces'):
+            one, other = (getattr(e, name) for e in (model.method, more))
+            if name == 'rhs':
+                one, other = one(), other()
+            assert close(at(one, values), at(other, values), scale=1)
+
+
+def test_derivatives_of_rows_are_dropped():
+    """A row, its derivative, and the derivative of that."""
+    model = MODELS['cone']()
+    row, = model.vel
+    once = model.plain.dot(row)
+    twice = model.plain.dot(once)
+    more = model.form(velocity_constraints=[twice, -once, row])
+    assert more.constraint_orders == (1,)
+    for seed in SEEDS:
+        values = model.state(seed)
+        assert close(at(more.rhs(), values), at(
+            model.method.rhs(), values), scale=1)
+
+
+def test_the_derivative_alone_has_the_same_row_of_A():
+    """Raising the order leaves ``A``, so the motion is the same where the
+    integral holds."""
+    model = MODELS['cone']()
+    row, = model.vel
+    raised = model.form(velocity_constraints=[],
+                        acceleration_constraints=[model.plain.dot(row)])
+    assert raised.constraint_orders == (2,)
+    for seed in SEEDS:
+        values = model.state(seed)
+        for name in ('constraints_jacobian', 'mass_matrix', 'forcing',
+                     'multipliers'):
+            assert close(at(getattr(raised, name), values), at(
+                getattr(model.method, name), values), scale=1)
+
+
+def test_an_acceleration_row_replaces_the_differentiated_one():
+    """With the coefficients of the differentiated lower row."""
+    model = MODELS['cone']()
+    row, = model.vel
+    once = model.plain.dot(row) + 3*row            # decays
+    more = model.form(acceleration_constraints=[once])
+    assert len(more.constraint_orders) == 1
+    values = dict(model.state(1))
+    for e in (u1, u2, u3):
+        values[e] = values[e] + number(Rational(1, 7))
+    rates = accelerations(more, values)
+    residual = {**values, **dict(zip(model.plain.speeds(1), rates))}
+    assert norm(at(once, residual)) < mp.mpf(10)**-45
+
+
+@pytest.mark.parametrize('word', [
+    'velocity_constraints', 'nonholonomic_constraints',
+    'acceleration_constraints'])
+def test_the_order_is_read_off_the_residual(word):
+    """Whatever list a row stands in."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m0)
+    rows = [dot(u1)*u2 - u3, u1*u2 - k*u3, dot(u3, 2) - x*dot(u1, 2)]
+    for row, order in zip(rows, (2, 1, 3)):
+        method = GibbsAppellMethod(
+            N, [x, y, z], [u1, u2, u3], [
+                dot(e) - v for e, v in zip((x, y, z), (u1, u2, u3))],
+            bodies=[P], **{word: [row]})
+        assert method.constraint_orders == (order,)
+
+
+# Kane and Lagrange
+
+def solved(method, values):
+    return mp.lu_solve(at(method.mass_matrix, values),
+                       at(method.forcing, values))
+
+
+def blade(mass):
+    """A body with a bob on a slope and a blade; Kane's class takes it."""
+    N, O = place()
+    A, B = ReferenceFrame('A'), ReferenceFrame('B')
+    A.orient_axis(N, psi, N.z)
+    B.orient_axis(A, theta, A.x)
+    A.set_ang_vel(N, u4*N.z)
+    B.set_ang_vel(A, (u5 + x*u4)*A.x)
+    G = O.locatenew('G', x*N.x + y*N.y + z*N.z)
+    G.set_vel(N, u1*N.x + u2*N.y + u3*N.z)
+    body = RigidBody('body', G, B, mass, (inertia(
+        B, I*mass, I + mass, 2*I*mass, k*mass), G))
+    P = G.locatenew('P', k*B.x + B.y)
+    P.v2pt_theory(G, N, B)
+    bob = Particle('bob', P, 2*mass + m0)
+    return Model(
+        [x, y, z, psi, theta], [u1, u3, u4, u5, u2],
+        [u1, u2, u3, u4, u5 + x*u4], [body, bob], N, O,
+        [(G, -mass*g*N.z), (P, k*u1*N.y), (B, u4*N.x)],
+        vel=[u2*cos(psi) - u1*sin(psi) - x*u3])
+
+
+@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+def test_kane_after_momentum_loads(mass):
+    """Nothing to add at constant mass; else it is another motion."""
+    model = blade(mass)
+    loads = momentum_loads(model.bodies, model.frame)
+    assert bool(loads) == (mass == m)
+    values = model.state(3)
+    values = {**values, **dict(zip(map(dot, model.q), at(
+        Matrix(model.V), values)))}
+
+    def kane(loads):
+        found = KanesMethod(
+            model.frame, model.q, model.u[:4], [
+                dot(e) - v for e, v in zip(model.q, model.V)],
+            u_dependent=[u2], velocity_constraints=model.vel)
+        found.kanes_equations(model.bodies, loads)
+        return solved(found, values)
+    true = model.plain.solve(values)[0]
+    assert close(kane([*model.loads, *loads]), true, scale=1)
+    assert close(solved(model.method, values), true, scale=1)
+    if loads:
+        assert norm(kane(model.loads) - true) > 1e-3
+
+
+def test_kane_drops_the_rate_of_a_mass_of_the_state():
+    """Its mass matrix is not the slope of its momentum; ours is that of
+    the whole residual."""
+    model = MODELS['cubic_with_row']()
+    P, B = model.bodies
+    N, O = place()
+    mass = m0 + x**2 + k*u1**2
+    one = particle(N, O, 'P', x*N.x + y*N.y, mass)
+    kinematics = [dot(x) - u1, dot(y) - u2]
+    mine = GibbsAppellMethod(
+        N, [x, y], [u1, u2], kinematics, bodies=[one],
+        forcelist=[thrust(one.point, dot(mass), -u1*N.x - u2*N.y)])
+    kane = KanesMethod(N, [x, y], [u1, u2], kinematics)
+    kane.kanes_equations([one], [])
+    rates = {dot(x): u1, dot(y): u2}
+    momentum = Matrix([mass*u1, mass*u2])
+    change = momentum.diff(t).xreplace(rates)
+    values = {x: 1, y: 2, u1: Rational(1, 3), u2: 2, m0: 1, g: 2, k: 3,
+              dot(x): Rational(1, 3), dot(y): 2, t: 0}
+    exact = Exact(values)
+    true = exact(change.jacobian([dot(u1), dot(u2)]))
+    rest = exact(change.xreplace({dot(u1): 0, dot(u2): 0}))
+    # Mass that leaves with no velocity: R = -m' v, d(mv)/dt = 0.
+    assert exact(mine.mass_matrix) == true
+    assert exact(mine.forcing) == -rest
+    assert exact(kane.mass_matrix) == mass.subs(values)*eye(2) != true
+
+
+def test_kane_with_auxiliary_speeds():
+    """The force in the rod of a pendulum, with constant and varying mass."""
+    N, O = place()
+    A = ReferenceFrame('A')
+    A.orient_axis(N, theta, N.z)
+    A.set_ang_vel(N, u1*N.z)
+    T = symbols('T')
+    for mass in (m0, m):
+        P = O.locatenew('P', r*A.x)
+        P.set_vel(N, r*u1*A.y + u2*A.x + u3*A.z)
+        body = Particle('bob', P, mass)
+        loads = [(P, mass*g*N.x - T*A.x + k*u1*A.z)]
+        more = momentum_loads([body], N) if mass == m else []
+        kane = KanesMethod(N, [theta], [u1], [dot(theta) - u1],
+                           u_auxiliary=[u2, u3])
+        kane.kanes_equations([body], [*loads, *more])
+        mine = GibbsAppellMethod(
+            N, [theta], [u1], [dot(theta) - u1], u_auxiliary=[u2, u3],
+            bodies=[body], forcelist=loads)
+        assert list(mine.u) == [u1]
+        assert mine.auxiliary_eqs.shape == (2, 1)
+        values = {e: fraction(Random(5), 1) for e in (
+            theta, u1, dot(u1), g, k, r, T, m0, m, dot(m), dot(m, 2), t)}
+        values = {e: v + Rational(i, 3) for i, (e, v) in enumerate(
+            values.items())}
+        values[dot(theta)] = values[u1]
+        still = {u2: 0, u3: 0, dot(u2): 0, dot(u3): 0}
+        assert close(at(mine.auxiliary_eqs, {**values, **still}),
+                     at(kane.auxiliary_eqs, {**values, **still}))
+        assert close(solved(mine, values), solved(kane, values))
+
+
+def test_lagrange_after_momentum_loads():
+    """A Lagrangian with m(t) takes the rate of momentum, in both of its
+    classes; with the loads both are Meshchersky's."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    v = P.point.vel(N)
+    L = m*v.dot(v)/2 - m*g*z
+    q = [x, y, z]
+    row = dot(z) - k*x*dot(y)
+    loads = momentum_loads([P], N)
+    theirs = LagrangesMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
+                             frame=N)
+    theirs.form_lagranges_equations()
+    ours = GibbsAppellMethod(L, q, nonhol_coneqs=[row], forcelist=loads,
+                             frame=N)
+    mesh = GibbsAppellMethod(
+        N, q, [u1, u2, u3], [dot(e) - s for e, s in zip(q, U)],
+        nonholonomic_constraints=[u3 - k*x*u2], bodies=[P],
+        forcelist=[(P.point, -m*g*N.z)])
+    values = {e: Rational(2*i + 3, 7) for i, e in enumerate((
+        t, x, y, z, dot(x), dot(y), m, dot(m), g, k))}
+    values[dot(z)] = values[k]*values[x]*values[dot(y)]
+    values.update(zip(U[:3], [values[dot(e)] for e in q]))
+    wanted = at(mesh.rhs(), values)
+    assert close(at(ours.rhs(), values), wanted, scale=1)
+    solution = mp.lu_solve(at(theirs.mass_matrix_full, values),
+                           at(theirs.forcing_full, values))
+    assert close(solution[3:6, 0], wanted[3:, 0], scale=1)
+    assert close(at(ours.multipliers, values), at(
+        mesh.multipliers, values), scale=1)
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_forms_of_a_lagrangian(form):
+    """Those that need velocities of bodies say so."""
+    mass = m + k*x**2
+    L = mass*(dot(x)**2 + dot(y)**2 + dot(z)**2)/2 + x*y*dot(z) - g*z**2
+    method = GibbsAppellMethod(
+        L, [x, y, z], nonhol_coneqs=[dot(z)*dot(x) - k*dot(y)**2],
+        generalized_forces=[y, x*dot(z), 1])
+    refused = {**dict.fromkeys(
+        ('kane', 'appell', 'volterra', 'macmillan', 'nielsen-10'),
+        'Lagrangian'), 'chaplygin': 'without'}
+    if form in refused:
+        with pytest.raises(UnsupportedFeatureError, match=refused[form]):
+            method.equations(form)
+        return
+    random = Random(form)
+    values = {e: fraction(random) for e in (
+        t, m, dot(m), dot(m, 2), g, k, *(dot(e, i) if i else e for e in (
+            x, y, z) for i in range(3)))}
+    exact = Exact(values)
+    wanted = exact(method.eom)
+    assert any(wanted) and exact(method.equations(form)) == -wanted
+    # eom = B^T E with E = Q - d/dt dL/dq' + dL/dq
+    E = Matrix([y, x*dot(z), 1]) - Matrix([
+        L.diff(dot(e)).diff(t) - L.diff(e) for e in (x, y, z)])
+    assert wanted == exact(method.hypersurface_basis).T*exact(E)
+
+
+def test_mass_of_speeds_that_the_velocities_do_not_determine():
+    """Then there is no T(q, q', t), which is told."""
+    N, O = place()
+    mass = m0 + u1**2
+    P = particle(N, O, 'P', x*N.x + y*N.y, mass)
+    model = Model([x, y], [u1, u2], [u1**3 + u2, u2 - u1*x], [P], N, O,
+                  [thrust(P.point, dot(mass), N.x)])
+    exact = Exact(model.anywhere(1))
+    for form in set(FORMS) - {'chaplygin'}:
+        if form in IN_VELOCITIES:
+            with pytest.raises(UnsupportedFeatureError,
+                               match="that the q' do not determine"):
+                model.method.equations(form)
+        else:
+            assert exact(model.method.equations(form)) == -exact(
+                model.plain.residual)
+
+
+def test_potential_and_generalized_forces():
+    """They are in all forms."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m)
+    P.potential_energy = m*g*z + x**2*y
+    model = Model([x, y, z], [u1, u2, u3], [u1 + u2**2, u2, u3], [P], N, O,
+                  [thrust(P.point, dot(m), N.x)], vel=[u1*u2 - u3])
+    method = model.form(potential_energy='include',
+                        generalized_forces=[x, u1*y, 1])
+    exact = Exact(model.anywhere(1) | {g: 2})
+    V = Matrix(model.V)
+    force = Matrix([x, u1*y, 1]) - V.jacobian(model.u).T*Matrix(
+        [P.potential_energy.diff(e) for e in model.q])
+    B = exact(method.hypersurface_basis)
+    wanted = B.T*exact(model.plain.residual + force)
+    assert exact(method.eom) == wanted
+    for form in FORMS:
+        assert exact(method.equations(form)) == -wanted
+
+
+def rolling_by_hand(mass):
+    """A disc without coordinates of its contact; its centre was told."""
+    N, O = place()
+    Y, L, R = (ReferenceFrame(name) for name in 'YLR')
+    Y.orient_axis(N, psi, N.z)
+    L.orient_axis(Y, theta, Y.x)
+    R.orient_axis(L, phi, L.y)
+    R.set_ang_vel(N, u1*N.z + u2*Y.x + u3*L.y)
+    C = O.locatenew('C', r*L.z)
+    C.set_vel(N, R.ang_vel_in(N).cross(r*L.z))
+    body = RigidBody('disc', C, R, mass, (inertia(
+        L, mass*r**2, 2*mass*r**2, mass*r**2), C))
+    return Model([psi, theta, phi], [u1, u2, u3], [u1, u2, u3], [body], N,
+                 O, [(C, -mass*g*N.z)])
+
+
+@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+def test_rolling_put_in_by_hand(mass, form):
+    """Its velocity is no derivative of a position, so there is no T(q, q')
+    that gives the motion; such forms say so."""
+    model = rolling_by_hand(mass)
+    if form in (*IN_VELOCITIES, 'chaplygin'):
+        with pytest.raises(UnsupportedFeatureError, match='was set'):
+            model.method.equations(form)
+        return
+    exact = Exact(model.anywhere(1) | {m0: 2, m: 3, g: 10, r: 1})
+    wanted = exact(model.method.eom)
+    assert exact(model.method.equations(form)) == -wanted
+
+
+def test_reactive_terms():
+    """P_s of the theory page, in section 4, by its definition."""
+    N, O = place()
+    mass = m + k*x**2 + dot(y)*x + dot(x)**2
+    P = particle(N, O, 'P', (x + y**2)*N.x + x*y*N.y + t*N.z, mass)
+    v = P.point.pos_from(O).dt(N)
+    square = v.dot(v)
+    wanted = Matrix([
+        dot(mass)*v.dot(v.diff(dot(e), N))
+        + dot(mass.diff(dot(e))*square)/2 - mass.diff(e)*square/2
+        for e in (x, y)])
+    found = reactive_terms([P], [x, y], N)
+    assert found.shape == (2, 1)
+    values = {e: fraction(Random(2), i + 1) for i, e in enumerate((
+        t, m, dot(m), k, *(dot(e, i) if i else e for e in (x, y)
+                           for i in range(3))))}
+    assert Exact(values)(found) == Exact(values)(wanted)
+
+
+# Rigid bodies with flow
+
+def test_internal_flow():
+    """Model 3 of theory section 6, with the moment of the jet."""
+    N, O = place()
+    B = ReferenceFrame('B')
+    B.orient_body_fixed(N, (psi, theta, phi), 'ZXY')
+    C = O.locatenew('C', x*N.x + y*N.y + z*N.z)
+    C.set_vel(N, C.pos_from(O).dt(N))
+    G = C.locatenew('G', s*B.x)
+    G.set_vel(N, G.pos_from(O).dt(N))
+    body = RigidBody('rocket', G, B, m, (inertia(
+        B, I*m, I*m**2, I*m**2), G))
+    exit = C.locatenew('E', -k*B.x + r*B.y)
+    exit.v2pt_theory(C, N, B)
+    h = dot(s)*B.x + s*B.z
+    loads = internal_flow_loads(body, N, [(exit, dot(m))], anchor=C,
+                                angular_flow=h)
+    w = B.ang_vel_in(N)
+    c, r_e = s*B.x, -k*B.x + r*B.y
+    mu = m*c.dt(B) + dot(m)*(c - r_e)
+    force = -2*w.cross(mu) - mu.dt(B)
+    inertia_rate = body.central_inertia.dt(B)
+    arm = r_e - c
+    moment = (-inertia_rate.dot(w) + dot(m)*arm.cross(w.cross(arm))
+              - w.cross(h) - h.dt(B))
+    names = (t, m, s, I, k, r, *(dot(e, i) if i else e for e in Q
+                                 for i in range(2)),
+             *(dot(e, i) for e in (m, s) for i in (1, 2, 3)))
+    exact = Exact({e: fraction(Random(i), 1) for i, e in enumerate(names)})
+    total, about = sum_of(loads, G, N)
+    assert exact(total.to_matrix(B)) == exact(force.to_matrix(B))
+    assert exact(about.to_matrix(B)) == exact(moment.to_matrix(B))
+
+
+def sum_of(loads, G, N):
+    """Resultant and moment about a point."""
+    force, moment = 0*N.x, 0*N.x
+    for where, vector in loads:
+        if hasattr(where, 'vel'):
+            force += vector
+            moment += where.pos_from(G).cross(vector)
+        else:
+            moment += vector
+    return force, moment
+
+
+# System
+
+def test_system_forms_its_equations():
+    """Joints, actuators and all: Kane's with constant mass, and
+    Meshchersky's with m(t)."""
+    for mass in (m0, m):
+        cart = RigidBody('cart', mass=mass)
+        rod = RigidBody('rod', mass=2*mass)
+        wall = RigidBody('wall')
+        system = System.from_newtonian(wall)
+        N = wall.frame
+        slide = PrismaticJoint('slide', wall, cart, coordinates=x,
+                               speeds=u1, joint_axis=N.x)
+        pin = PinJoint('pin', cart, rod, coordinates=theta, speeds=u2,
+                       joint_axis=cart.z, child_point=r*rod.y)
+        system.add_joints(slide, pin)
+        system.apply_uniform_gravity(-g*N.y)
+        system.form_eoms(eom_method=GibbsAppellMethod)
+        mine = system.eom_method
+        assert isinstance(mine, GibbsAppellMethod)
+        random = Random(3)
+        names = set()
+        for e in (*system.mass_matrix, *system.forcing):
+            names |= e.free_symbols | e.atoms(*KINDS)
+        values = {e: fraction(random, 1) for e in sorted(
+            names | {dot(m), t, u1, u2, theta}, key=str)}
+        found = mp.lu_solve(at(system.mass_matrix, values),
+                            at(system.forcing, values))
+        system.add_loads(*momentum_loads(system.bodies, N))
+        system.form_eoms(eom_method=KanesMethod)
+        more = {e for e in system.forcing.atoms(*KINDS)
+                if e not in values}
+        values.update({e: number(values[{x: u1, theta: u2}[e.expr]])
+                       for e in more if e.args[0] in (x, theta)})
+        assert close(found, mp.lu_solve(
+            at(system.mass_matrix, values), at(system.forcing, values)))
+
+
+# The ready models
+
+READY = ['rolling_disc_minimal', 'rolling_disc_lagrange',
+         'two_wheeled_cart', 'chaplygin_sleigh', 'snakeboard',
+         'nonminimal_pendulum', 'driven_pendulum', 'appell_hamel',
+         'constant_speed_particle', 'acceleration_level',
+         'duplicated_rows', 'massless_coordinate', *(
+             pytest.param(name, marks=pytest.mark.slow) for name in (
+                 'four_bar', 'parallel_cranks', 'rolling_disc',
+                 'rolling_disc_contact', 'rolling_disc_dependent',
+                 'furuta_pendulum', 'heavy_top', 'heavy_top_quaternion',
+                 'pinned_top'))]
+
+
+@pytest.mark.parametrize('name', READY)
+def test_ready_models(name):
+    """Motion as from 50 digits, and all forms that there are."""
+    model = catalogue[name]()
+    reference = ready.reference(model)
+    admissible = ready.Admissible(model, reference)
+    method = model.form(GibbsAppellMethod)
+    for seed in SEEDS:
+        values = admissible(seed)
+        wanted = ready.independent(model, values, reference)
+        assert ready.disagreement(ready.ours(method, values),
+                                  wanted) < 1e-11
+    random = Random(name)
+    values = {**values, **{x.diff(t): number(fraction(random))
+                           for x in method.u}}
+    if model.shape == 'kane':
+        values.update(zip(method.kindiffdict(), at(Matrix(
+            list(method.kindiffdict().values())), values)))
+    eom, found = at(method.eom, values), []
+    for form in FORMS:
+        try:
+            rows = method.equations(form)
+        except UnsupportedFeatureError:
+            continue
+        found.append(form)
+        assert close(at(rows, values), -eom, mp.mpf(10)**-40, scale=1), form
+    assert len(found) >= 2
+
+
+# Along a motion
+
+NUMBERS = {m0: 1.2, g: 9.81, k: 0.7}
+
+
+def rocket():
+    """Appell and Hamel's row, m(t), a spring, thrust that is known."""
+    N, O = place()
+    mass = m0*exp(-t/4)
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    return Model(
+        [x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
+        [(P.point, -mass*g*N.z - x*N.x),
+         thrust(P.point, dot(mass), N.x - 3*N.y)],
+        vel=[u3**2 - k**2*(u1**2 + u2**2)])
+
+
+def test_energy_with_variable_mass():
+    """T' = (F + R).v + m' v^2/2, and rows homogeneous in the velocity
+    do no work."""
+    method = rocket().method
+    start = {x: 0, y: 0, z: 0, u1: 3, u2: 4, u3: 3.5}
+    motion = simulate(method, 1, start, constants=NUMBERS, t_eval=401,
+                      rtol=1e-11, atol=1e-12)
+    mass = 1.2*np.exp(-motion.t/4)
+    v = np.array([motion[e] for e in (u1, u2, u3)])
+    square = (v**2).sum(axis=0)
+    kinetic = mass*square/2
+    np.testing.assert_allclose(motion.energy, kinetic, rtol=1e-12)
+    rate = -mass/4
+    power = (-mass*9.81*v[2] - motion[x]*v[0] + rate*(v[0] - 3*v[1])
+             + rate*square/2)
+    step = motion.t[1]
+    work = np.concatenate([[0], np.cumsum(
+        (power[:-2:2] + 4*power[1::2] + power[2::2])*step/3)])
+    np.testing.assert_allclose(
+        kinetic[::2] - kinetic[0], work, atol=1e-8)
+    np.testing.assert_allclose(motion.work[::2], work, atol=1e-7)
+    assert np.abs(motion.energy_error).max() < 1e-7
+
+
+def moved_by(case):
+    """Models with an energy, and a start."""
+    N, O = place()
+    mass = {'m(t)': m0*exp(-t/3), 'm(q)': m0 + x**2, 'm': m0,
+            'm\'(u)': m}[case.split(', ')[0]]
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    model = Model(
+        [x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
+        [(P.point, -9*mass*N.z - x*N.y),
+         thrust(P.point, dot(mass), N.x - u1*N.y)],
+        vel=[u1*u2 - u3])
+    state = {x: .3, y: 0, z: 0, u1: 1, u2: 2, u3: 2}
+    if case.startswith("m'"):
+        model.options = {'mass_rates': {m: -m*u1/5}}
+        state[m] = 1
+    if case.endswith('body'):
+        B = ReferenceFrame('B')
+        B.orient_axis(N, z, N.x)
+        B.set_ang_vel(N, u3*N.x)
+        central = inertia(B, mass, mass*(1 + x**2), 2*mass*(3 - t))
+        model.bodies = [RigidBody('B', P.point, B, mass,
+                                  (central, P.point))]
+        model.loads.append((B, y*N.x))
+    if case.endswith('order 2'):
+        model.vel = [dot(u1)**2 + dot(u2)**2 + dot(u3)**2 - 100]
+        state.update({dot(u3): -10})
+    if case.endswith('order 3'):
+        model.vel = [dot(u1, 2) - x*dot(u2, 2)]
+    return model.method, state
+
+
+@pytest.mark.parametrize('case', [
+    'm(t)', 'm(q)', "m'(u)", 'm(t), body', 'm(q), body', 'm, order 2',
+    'm, order 3', 'm(t), order 3'])
+def test_energy_is_what_was_put_in(case):
+    """Thrust, mass exchange, and reactions that do work."""
+    method, state = moved_by(case)
+    constants = {m0: 1.5} if m0 in method.constants else {}
+    compiled = compile_equations(method, constants)
+    start = consistent_state(compiled, state, fixed=[x, y, z], fill=0)
+    motion = simulate(compiled, .4, start, t_eval=9, rtol=1e-11, atol=1e-12)
+    assert motion.energy.max() - motion.energy.min() > 1e-2
+    assert np.abs(motion.energy_error).max() < 1e-8
+
+
+def test_residuals_stay_small():
+    method = rocket().method
+    start = {x: 0, y: 0, z: 0, u1: 3, u2: 4, u3: 3.5}
+    motion = simulate(method, 1, start, constants=NUMBERS, t_eval=21)
+    assert motion.residuals.shape[1] >= 1
+    assert motion.largest_residual < 1e-11
+    assert motion.reason.is_success
+
+
+# Constraints of higher order
+
+def particle_with(row, force=None, others=(), mass=m0):
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    force = force or (-g*N.z - x*N.x + y*N.z)
+    return Model([x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
+                 [(P.point, force)], vel=[*others, row])
+
+
+def higher_models():
+    d1, d2, d3 = (dot(e) for e in (u1, u2, u3))
+    return {
+        'order 2, nonlinear': particle_with(d1**2 + d2**2 + d3**2 - k),
+        'order 2, nonlinear, m(t)': particle_with(
+            d1*d2 - u3*d3**2 - x, mass=m),
+        'order 3, linear': particle_with(
+            dot(u2, 2) - x*dot(u1, 2) - u2*d1),
+        'order 3, nonlinear': particle_with(
+            dot(u1, 2)*dot(u2, 2) + dot(u3, 2)**2 - k),
+        'order 4, linear': particle_with(
+            dot(u3, 3) - x*dot(u1, 3) + d2*u1),
+        'orders 0, 2, 3': Model(**{
+            **vars(particle_with(dot(u2, 2) - y*dot(u1, 2) - u3)),
+            'hol': [z - x*y], 'acc': [d1*u2 - d3*x - k]}),
+        'orders 1, 2 nonlinear': particle_with(
+            d1**2 + d3**2 - k*d2, others=[u1*u3 - u2])}
+
+
+HIGHER = pytest.mark.parametrize('case', higher_models())
+
+
+@cache
+def of_higher_order(case):
+    model = higher_models()[case]
+    method = model.method
+    return model, method, model.plain.higher(list(method.lam_vec))
+
+
+def given_mass(order=0):
+    """``m(t)`` of the simulations, and its derivatives."""
+    return (1 + t/8 + t**2/50).diff(t, order)
+
+
+def of_time(numbers, time):
+    """Numbers with those of the mass at a time."""
+    return {**numbers, t: time, **{
+        dot(m, k) if k else m: float(given_mass(k).subs(t, time))
+        for k in range(5)}}
+
+
+# Seeds of states that are far from singular ones.
+REGULAR = {
+    'order 2, nonlinear': 2, 'order 2, nonlinear, m(t)': 2,
+    'order 3, linear': 1, 'order 3, nonlinear': 6, 'order 4, linear': 1,
+    'orders 0, 2, 3': 11, 'orders 1, 2 nonlinear': 4}
+
+
+@cache
+def regular_start(case):
+    """Numbers, a consistent state far from singular ones, and the compiled
+    equations."""
+    model, method, wanted = of_higher_order(case)
+    numbers = of_time({e: float(v) for e, v in model.numbers(1).items()}, 0)
+    uses = {getattr(e, 'expr', e) for e in method.specifieds}
+    compiled = compile_equations(
+        method, {e: numbers[e] for e in method.constants},
+        {m: given_mass()} if m in uses else None)
+    seed = REGULAR[case]
+    random = Random(seed)
+    values = wanted.state(numbers, seed, {
+        e: Rational(random.randint(-200, 200), 100) for e in wanted.states})
+    assert max(abs(values[e]) for e in wanted.states) < 5
+    assert wanted.is_regular(values, 0.4)
+    return numbers, values, compiled
+
+
+@HIGHER
+def test_states_of_higher_order(case):
+    """q, u, u', ..., and the multipliers, with their derivatives."""
+    _, method, wanted = of_higher_order(case)
+    assert len(method.states) == len(wanted.states)
+    assert set(method.states) == set(wanted.states)
+    if wanted.depth == 1:       # else what is solved for comes last
+        assert list(method.states) == wanted.states
+
+
+@HIGHER
+def test_rates_of_higher_order(case):
+    model, method, wanted = of_higher_order(case)
+    for seed in SEEDS:
+        values = wanted.state(model.numbers(seed), seed, {
+            e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
+        solution = dict(zip(wanted.unknowns, wanted.solve(values)))
+        rates = dict(zip(method.states, at(method.rhs(), values)))
+        for state, rate in rates.items():
+            after = dot(state)
+            value = solution.get(after, values.get(after))
+            if value is None:
+                value = values[dict(zip(model.q, model.V))[state]]
+            assert close([rate], [value], mp.mpf(10)**-45, scale=1)
+        W, r = (at(e, values) for e in (method.mass_matrix, method.forcing))
+        found = mp.lu_solve(W, r)
+        assert all(min(abs(e - v) for v in (
+            *solution.values(), *values.values())) < mp.mpf(10)**-40*(
+                1 + abs(e)) for e in found)
+
+
+@pytest.mark.parametrize('mass, options', [
+    (m, {}), (m0 + x**2 + u1**2/4 + t, {}),
+    (m, {'mass_rates': {m: -m*u1*k}}),
+    (m, {'reaction_matrix': Matrix([x, 1, u1])})],
+    ids=['m(t)', 'm(q, u, t)', 'a state', 'directions'])
+@pytest.mark.parametrize('order', [3, 4])
+def test_rates_of_higher_order_with_variable_mass(mass, options, order):
+    """Thrust, kinematics that are not linear, and all of these."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)
+    row = dot(u2, order - 1) - x*dot(u1, order - 1) - u2*dot(u1)
+    model = Model(
+        [x, y, z], [u1, u2, u3], [u1, u2 + x*u3, u3 + u1**2], [P], N, O,
+        [(P.point, -g*N.z - x*N.x + y*z*N.y),
+         thrust(P.point, dot(mass), u2*N.x - N.y)], vel=[row],
+        options=options)
+    method = model.method
+    wanted = model.plain.higher(list(method.lam_vec))
+    random = Random(order)
+    values = {**model.numbers(1), **{e: fraction(random) for e in (
+        *model.q, *model.u, *wanted.multipliers(0),
+        *wanted.multipliers(1))}}
+    values = wanted.explicit_state(values)
+    values.update(zip(wanted.unknowns, wanted.solve(values)))
+    values.update(zip(map(dot, model.q), at(Matrix(model.V), values)))
+    values.update({dot(e): at(rate, values)[0]
+                   for e, rate in model.plain.masses.items()})
+    rates = at(method.rhs(), values)
+    assert close(rates, [values[dot(e)] for e in method.states],
+                 mp.mpf(10)**-45, scale=1)
+
+
+@HIGHER
+def test_motion_of_higher_order(case):
+    """Rows and ``E + A^T lam`` stay zero along a simulation."""
+    _, method, wanted = of_higher_order(case)
+    numbers, start, compiled = regular_start(case)
+    motion = simulate(
+        compiled, 0.1, [float(start[e]) for e in method.states], t_eval=4,
+        rtol=1e-10, atol=1e-11)
+    assert motion.residuals.shape[1] >= len(method.constraint_orders)
+    assert motion.largest_residual < 1e-7
+    for time, state in zip(motion.t, motion.x):
+        values = {**of_time(numbers, time), **dict(zip(
+            method.states, state))}
+        assert norm(at(wanted.conditions, values)) < 1e-7
+
+
+@HIGHER
+def test_consistent_state_of_higher_order(case):
+    """From a rough guess to what all equations of lower order allow."""
+    _, method, wanted = of_higher_order(case)
+    numbers, start, compiled = regular_start(case)
+    random = Random(case)
+    guess = {e: float(start[e]) + random.uniform(-.02, .02)
+             for e in method.states}
+    found = consistent_state(compiled, guess)
+    values = {**numbers, **dict(zip(method.states, found))}
+    assert norm(at(wanted.conditions, values)) < 1e-7
+
+
+@pytest.mark.parametrize('noise', [0, 1e-17, 1e-12, 1e-9])
+def test_rounding_errors_of_an_acceleration_do_no_harm(noise):
+    """The force has no component along y, so neither has ``u'``."""
+    model, method, wanted = of_higher_order('order 2, nonlinear')
+    values = {k: 9, m0: 1, g: 2}
+    compiled = compile_equations(method, values)
+    start = consistent_state(compiled, {
+        x: 1, y: 0, z: 1, u1: .5, u2: .2, u3: -.3, dot(u1): -1,
+        dot(u3): -1, wanted.lam[0]: 0}, fill=0)
+    assert abs(start[list(method.states).index(dot(u2))]) < 1e-12
+    start[list(method.states).index(dot(u2))] = noise
+    singular = np.linalg.svd(compiled.matrices(0., start)[0])[1]
+    assert singular.min() > 0.1*singular.max()
+    motion = simulate(compiled, 0.1, start, t_eval=3)
+    np.testing.assert_allclose(motion[u2], 0.2, atol=1e-8)
+
+
+def test_higher_order_has_no_matrix_of_second_order():
+    """Its hypersurface is still there, and eom is B^T E."""
+    model, method, wanted = of_higher_order('order 3, nonlinear')
+    values = wanted.state(model.numbers(1), 1, {e: -1 for e in wanted.lam})
+    B = at(method.hypersurface_basis, values)
+    A = at(method.constraints_jacobian, values)
+    assert B.cols == 2 and norm(A*B) < mp.mpf(10)**-50
+    assert norm(at(method.eom, values)) < mp.mpf(10)**-40
+    assert method.higher_constraints.rows == 1
+
+
+def test_reference_agrees_with_the_other_reference():
+    """Both references of these tests, at constant mass."""
+    model = constant()['order 1']
+    other = Reference.bodies(
+        model.frame, model.bodies, model.loads, model.q, model.u,
+        [dot(e) - v for e, v in zip(model.q, model.V)], vel=model.vel)
+    values = model.state(1)
+    assert close(model.plain.solve(values)[0],
+                 other.solve(values).acceleration, scale=1)
