@@ -104,7 +104,8 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
     add_generalized(kinematics, blocks, generalized_forces,
                     speeds_of(arguments) if shape == 'kane' else system['u'])
     if exchange:
-        check_masses(builder, exchange, blocks)
+        if arguments['bodies'] is not None:
+            check_masses(builder, exchange, blocks)
         kinematics = separate_accelerations(kinematics, blocks, system)
     if not in_velocities:
         for name in ('lagrangian', 'applied', 'speeds'):
@@ -129,7 +130,9 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
     blocks.update(constraint_blocks(
         kinematics, *(refs for refs, _ in rows), system['u'], stabilization))
     if instead:
-        replace_right_sides(kinematics, instead, blocks['b'])
+        check_replacements(system, stabilization)
+        blocks['replaced'] = replace_right_sides(
+            kinematics, instead, blocks['b'])
     check_functions(builder, system)
     drop_costly_power(builder, blocks)
     late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
@@ -175,11 +178,13 @@ def build_kane(builder, given, composite, in_velocities=False,
         u, rates = solve_speeds(builder, rates, q, u)
     kinematics = Kinematics(builder, frame, q, [*u, *auxiliary], rates,
                             exchange and exchange.points())
-    masses = declare_exchange(kinematics, exchange, lists['bodies'], q, u)
+    masses = declare_exchange(kinematics, exchange, given['bodies'] and
+                              lists['bodies'], q, u)
     loads = parse_loads(lists['forcelist'])
     blocks = from_bodies(kinematics, lists['bodies'], loads,
                          given['potential'], composite, bool(exchange))
-    if exchange and exchange.anchors:   # whose drift does work, too
+    if exchange and (exchange.anchors   # whose drift does work, too
+                     or is_nonlinear(kinematics)):
         blocks['power'] = []
     blocks['mass_rates'] = masses
     if in_velocities:
@@ -259,18 +264,60 @@ def declare_exchange(kinematics, exchange, bodies, q, u):
     for mass in exchange.rates:
         g.input(mass, dynamic=True)
     rows = []
+    moving = {mass.diff(time) for mass in exchange.rates}
     for mass, rate in exchange.rates.items():
         with located(f'The rate of {mass}'):
             ref = read(g, sympify(rate))
-        if kinematics.accelerations_in(ref) or mass.diff(
-                time) in g.symbols_of(ref):
+        if kinematics.accelerations_in(ref) or not moving.isdisjoint(
+                g.symbols_of(ref)):
             raise ConstrainedDynamicsError(
-                f"The rate of {mass} contains an acceleration or itself. A "
-                "mass that is a state has a rate in coordinates, speeds, "
-                "masses and time; write such a mass as an expression.")
-        g.bound[mass.diff(time)] = ref
+                f"The rate of {mass} contains an acceleration, or the rate "
+                "of a mass that is a state. A mass that is a state has a "
+                "rate in coordinates, speeds, masses and time; write such a "
+                "mass as an expression.")
         rows.append([ref])
+    for mass, (ref,) in zip(exchange.rates, rows):
+        g.bound[mass.diff(time)] = ref
+    for mass, (ref,) in zip(exchange.rates, rows):
+        g.bound[mass.diff(time, 2)] = kinematics.total_derivative(ref)
     return rows
+
+
+def is_nonlinear(kinematics):
+    """Whether the ``q'`` are nonlinear in the speeds.
+
+    Then generalized forces times speeds are no power.
+    """
+    g = kinematics.builder
+    return any(g.depends_on(by_speed(rate), *kinematics.u)
+               for by_speed in kinematics.by_speed
+               for rate in kinematics.rates)
+
+
+def check_replacements(system, stabilization):
+    """Raise if rows cannot replace the derivatives of others."""
+    if stabilization is not None or system['higher_rows']:
+        raise UnsupportedFeatureError(
+            "A row of `acceleration_constraints` has the coefficients of a "
+            "differentiated constraint and replaces it, which has no place "
+            + ("beside `stabilization`: put the gains into the row, or leave "
+               "it out." if stabilization is not None else
+               "beside constraints of a higher order. Leave it out."))
+
+
+def check_auxiliary(kinematics, system):
+    """Raise if a constraint contains an auxiliary speed."""
+    g, count = kinematics.builder, len(system['u'])
+    rows, _, _ = rows_of_any_order(kinematics, dict(system))
+    late = [g.inputs[g.nodes[k][1]] for k in kinematics.u[count:]]
+    late = {*late, *(x.diff(g.time) for x in late)}
+    found = [x for x in g.symbols_of(*(ref for refs, _ in rows
+                                       for ref in refs)) if x in late]
+    if found:
+        raise UnsupportedFeatureError(
+            f"A constraint contains {found[0]}, and auxiliary speeds may be "
+            "in velocities and loads only. State the constraint without "
+            "them, and read its reaction from `multipliers`.")
 
 
 def check_masses(builder, exchange, blocks):
@@ -321,6 +368,7 @@ def separate_accelerations(kinematics, blocks, system):
     count = len(u)
     if len(kinematics.u) == count:
         return kinematics
+    check_auxiliary(kinematics, system)
     rest = dict.fromkeys(kinematics.u[count:], 0)
     for name, rows in blocks.items():
         blocks[name] = [substitute(g, row, rest) for row in rows]

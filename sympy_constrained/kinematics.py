@@ -250,10 +250,17 @@ class Kinematics:
     def _velocity(self, point, axes):
         if point in self.anchors:
             anchor, frame = self.anchors[point]
+            arm = self.offset(anchor, point, axes)
+            if any(self.builder.depends_on(x, *self.u) for x in arm):
+                raise KinematicsError(
+                    f"The position of {point} relative to its anchor {anchor} "
+                    "depends on a speed, e.g. by a mass that does. Partial "
+                    "velocities of a mass centre are not taken there; give "
+                    "the parts of the body that do not move in it as bodies "
+                    "of their own.", point=point)
             return self.builder.added(
                 self.velocity(anchor, axes), self.builder.cross(
-                    self.angular_velocity(frame, axes),
-                    self.offset(anchor, point, axes)))
+                    self.angular_velocity(frame, axes), arm))
         given = _compat.velocity(point, self.frame)
         if given is not None:
             return self.measure(given, axes)

@@ -139,21 +139,29 @@ def sorted_rows(kinematics, residuals):
             level = 'higher'
         rows[level].append(residual)
     _, accelerations = derivatives_of_speeds(kinematics, 1)
-    slopes = {tuple(gradient(g, phi, kinematics.u)): k for k, phi in enumerate(
-        [kinematics.bias(x.ref) for x in rows['holonomic']]
-        + [x.ref for x in rows['velocity']])}
+    low = [kinematics.bias(x.ref) for x in rows['holonomic']]
+    low += [x.ref for x in rows['velocity']]
+    known = {}
+    for k, phi in enumerate(low):
+        direction, size = direction_of(g, gradient(g, phi, kinematics.u))
+        known.setdefault(direction, (k, size))
     instead, others = {}, []
     for residual in rows['acceleration']:
-        slope = tuple(gradient(g, residual.ref, accelerations))
-        minus = tuple(-x for x in slope)
-        if slope in slopes:
-            instead[slopes[slope]] = residual.ref
-        elif minus in slopes:
-            instead[slopes[minus]] = -residual.ref
-        else:
+        direction, size = direction_of(
+            g, gradient(g, residual.ref, accelerations))
+        k, own = known.get(direction, (None, size))
+        if k is None:
             others.append(residual)
+        else:
+            instead[k] = g.mul(g.div(own, size), residual.ref)
     rows['acceleration'] = others
     return rows, instead
+
+
+def direction_of(g, row):
+    """A row divided by its first entry, and that entry."""
+    size = next((x for x in row if x), 1)
+    return tuple(g.div(x, size) for x in row), size
 
 
 def is_linear(kinematics, residual):
@@ -165,9 +173,20 @@ def is_linear(kinematics, residual):
 
 
 def replace_right_sides(kinematics, instead, b):
-    """Put ``b`` of the rows that were given in place of derivatives."""
+    """Put ``b`` of the rows that were given in place of derivatives.
+
+    Returns
+    =======
+
+    list of rows
+        By how much they differ, which is nothing where the constraints hold.
+
+    """
+    g, gaps = kinematics.builder, []
     accelerations = dict.fromkeys(
         derivatives_of_speeds(kinematics, 1)[-1], 0)
     for k, ref in instead.items():
-        rest, = substitute(kinematics.builder, [ref], accelerations)
+        rest, = substitute(g, [ref], accelerations)
+        gaps.append([g.add(b[k][0], rest)])
         b[k] = [-rest]
+    return gaps

@@ -9,6 +9,7 @@ from sympy import Expr, Symbol
 
 from .arguments import as_residuals
 from .constraints import constraint_blocks
+from .errors import UnsupportedFeatureError
 from .graph import Graph, GraphBuilder, read
 from .kinematics import Kinematics
 
@@ -198,6 +199,11 @@ class ConstrainedSystem:
             See :func:`.stabilization_gains`; None keeps none.
 
         """
+        if self.masses or self.higher_rows or self.u_auxiliary:
+            raise UnsupportedFeatureError(
+                "The system has masses that are states, auxiliary speeds or "
+                "constraints of a higher order. Make the method anew with "
+                "the other constraints.")
         rows = {
             level: kept if given is None else tuple(as_residuals(given, level))
             for level, kept, given in (

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sympy import Expr, ImmutableDenseMatrix, Matrix, sympify
+from sympy import Derivative, Expr, ImmutableDenseMatrix, Matrix, sympify
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Force, RigidBody, Torque
-from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
+from sympy.physics.vector import Dyadic, Point, ReferenceFrame, Vector, cross
 
 from . import _compat
 from .arguments import as_expression, as_list, check_bodies, check_coordinates
+from .builders import agree
 from .errors import ConstrainedDynamicsError, KinematicsError
 from .graph import Derivation, GraphBuilder, read
 from .graph.writing import nested
@@ -52,10 +53,13 @@ class MassExchange:
                 if isinstance(body, RigidBody)}
 
     def check(self, bodies, states, time):
-        """Raise if this does not fit the model."""
+        """Raise if this does not fit the model.
+
+        Without ``bodies``, which may come later, they are not looked at.
+        """
         for body, anchor in self.anchors.items():
-            if not isinstance(body, RigidBody) or not any(
-                    body is other for other in bodies):
+            if not isinstance(body, RigidBody) or bodies is not None and (
+                    not any(body is other for other in bodies)):
                 raise ConstrainedDynamicsError(
                     f"`anchors` has {body!r}, which is no RigidBody of the "
                     "model. Give {body: point} for its rigid bodies.")
@@ -64,12 +68,15 @@ class MassExchange:
                     f"The anchor of {body.name} is {anchor!r}. Give a Point "
                     "that is fixed in the body.")
         for mass, rate in self.rates.items():
-            if (not isinstance(mass, AppliedUndef) or mass.args != (time,)
-                    or mass in states):
+            if mass in states:
                 raise ConstrainedDynamicsError(
-                    f"`mass_rates` has {mass}, which is no function of time "
-                    "beside the coordinates and speeds. Create the mass with "
-                    f"`dynamicsymbols('{mass}')`.")
+                    f"`mass_rates` has {mass}, which is a coordinate or a "
+                    "speed. Its rate is in `kd_eqs` or follows from the "
+                    "equations of motion.")
+            if not isinstance(mass, AppliedUndef) or mass.args != (time,):
+                raise ConstrainedDynamicsError(
+                    f"`mass_rates` has {mass}, which is no function of time. "
+                    f"Create the mass with `dynamicsymbols('{mass}')`.")
             if not isinstance(as_expression(rate), Expr):
                 raise TypeError(
                     f"The rate of {mass} is {rate!r}, which is no "
@@ -273,15 +280,25 @@ def internal_flow_loads(body, frame, exits, anchor=None, angular_flow=None):
         flow -= rate*arm
         moment += rate*cross(arm, cross(w, arm))
         total += rate
-    if (sympify(body.mass).diff(time) - total).expand() != 0:
-        raise ConstrainedDynamicsError(
-            f"The rates of mass at the exits sum up to {total}, and the mass "
-            f"of {body.name} changes at the rate "
-            f"{sympify(body.mass).diff(time)}. Give all exits, with negative "
-            "rates for a loss.")
+    check_balance(body, total, time)
     h = Vector(0) if angular_flow is None else angular_flow
     return [Force(G, -2*cross(w, flow) - flow.dt(B)),
             Torque(B, moment - cross(w, h) - h.dt(B))]
+
+
+def check_balance(body, total, time):
+    """Raise if the mass of a body changes at another rate than ``total``.
+
+    That of a mass which is an unknown function of time is not known here.
+    """
+    rate = sympify(body.mass).diff(time)
+    if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
+        builder = GraphBuilder(time)
+        if not agree(builder, read(builder, rate), read(builder, total)):
+            raise ConstrainedDynamicsError(
+                f"The rates of mass at the exits sum up to {total}, and the "
+                f"mass of {body.name} changes at the rate {rate}. Give all "
+                "exits, with negative rates for a loss.")
 
 
 def reactive_terms(bodies, q, frame):
@@ -363,9 +380,9 @@ class BodyMotion:
         self.v = kinematics.velocity(body.masscenter, frame)
         self.a = tuple(map(kinematics.total_derivative, self.v))
         self.inertia, self.w = ((0, 0, 0),)*3, (0, 0, 0)
-        if isinstance(body, RigidBody) and body.central_inertia != 0:
+        if isinstance(body, RigidBody):
             self.inertia = measure_dyadic(
-                kinematics, body.central_inertia, body.frame)
+                kinematics, body.central_inertia or Dyadic(0), body.frame)
             self.w = kinematics.angular_velocity(body.frame, body.frame)
         self.alpha = tuple(map(kinematics.total_derivative, self.w))
         self.momentum = times(g, self.inertia, self.w)

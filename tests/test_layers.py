@@ -39,7 +39,7 @@ LAYERS = {
     'builders': MECHANICS | {'arguments', 'kinematic_equations', 'orders',
                              'system'},
     'stabilization': MECHANICS | {'system'},
-    'variable_mass': MECHANICS | {'arguments'},
+    'variable_mass': MECHANICS | {'arguments', 'builders'},
     'contact': MECHANICS | {'system', 'builders'},
     'geometry': BASE | {'graph', 'system', 'vanishing'},
     'admissible': {'errors'},

@@ -210,6 +210,7 @@ def substitute(builder, refs, replacements):
 
     See :meth:`GraphBuilder.avoid` where these inputs must not come back.
     """
+    refs = list(refs)
     mask = 0
     for k in replacements:
         mask |= builder.depends[k]

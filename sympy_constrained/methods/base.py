@@ -124,6 +124,9 @@ class ConstrainedMethod(_compat.MethodBase):
         """
         return cls.from_method(system, **options)
 
+    def _check_taken_by(self, cls):
+        """Raise if another class would take the model for another one."""
+
     # -- the values ------------------------------------------------------
 
     @property
@@ -528,7 +531,7 @@ class ConstrainedMethod(_compat.MethodBase):
         entries of ``LagrangesMethod.rhs()`` and the opposite of those of
         ``LagrangesMethod.solve_multipliers()``.
         """
-        if not self._system.counts[2]:
+        if not len(self.lam_vec):
             raise ConstraintError(
                 "The system has no constraints, so it has no multipliers to "
                 "solve for.")
@@ -583,10 +586,11 @@ class ConstrainedMethod(_compat.MethodBase):
 
     def to_symbolic_system(self):
         """SymPy's ``SymbolicSystem`` with the explicit right-hand side."""
-        n, o = len(self.q), len(self.u)
+        index = list(self.states).index
         return SymbolicSystem(
             self.states, self.rhs()[:len(self.states), :],
-            coord_idxs=tuple(range(n)), speed_idxs=tuple(range(n, n + o)),
+            coord_idxs=tuple(map(index, self.q)),
+            speed_idxs=tuple(map(index, self.u)),
             bodies=self.bodies or None,
             loads=self.loads or None)
 
@@ -625,6 +629,7 @@ def inherited(cls, method):
     """Options of a method of ours that another class has, too."""
     if not isinstance(method, ConstrainedMethod):
         return {}
+    method._check_taken_by(cls)
     found = {name: value for name, value in method._options.items()
              if name in cls.options}
     if method._sample is not None:

@@ -105,9 +105,12 @@ class ClassicalForms:
         """A SymPy column, with the rates of masses that are states."""
         g, system = self.g, self.system
         _, out = system.graph.load(g, ('mass_rates',))
-        rates = {g.input(mass.diff(system.t), dynamic=True): rate
-                 for mass, (rate,) in zip(system.masses, out['mass_rates'])}
-        refs = substitute(g, refs, rates)
+        rates, second = {}, {}
+        for mass, (rate,) in zip(system.masses, out['mass_rates']):
+            rates[g.input(mass.diff(system.t), dynamic=True)] = rate
+            second[g.input(mass.diff(system.t, 2), dynamic=True)] = rate
+        again = substitute(g, map(self.along, second.values()), rates)
+        refs = substitute(g, refs, {**rates, **dict(zip(second, again))})
         return Graph.freeze(g, {'column': ([[x] for x in refs], 1)}).sympy(
             'column')
 

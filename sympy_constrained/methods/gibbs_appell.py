@@ -6,7 +6,7 @@ from functools import cached_property
 from mpmath import mp
 from sympy import (
     Derivative, ImmutableDenseMatrix, Matrix, diag, eye, sympify)
-from sympy.physics.mechanics import KanesMethod, Particle
+from sympy.physics.mechanics import KanesMethod, RigidBody
 from sympy.physics.vector import Vector
 
 from ..admissible import DIGITS
@@ -16,8 +16,8 @@ from ..diagnostics import (
     constraint_report, independent_columns, preferred_columns)
 from ..equations import EquationsOfMotion
 from ..errors import (
-    ConstraintError, MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    RedundantConstraintsError, UnsupportedFeatureError)
 from ..graph import Graph, gradient, read
 from ..graph.linalg import solve
 from ..graph.writing import nested
@@ -28,6 +28,9 @@ from .classical_forms import FORMS, ClassicalForms, Model
 from .higher_order import check_gradients, higher_equations, higher_orders
 
 __all__ = ['GibbsAppellMethod']
+
+# Relative difference that rounding, also of constants, explains.
+ROUNDING = mp.mpf('1e-9')
 
 
 @KanesMethod.register
@@ -131,10 +134,12 @@ class GibbsAppellMethod(ConstrainedMethod):
         are those of the Lagrangian, with the rate of momentum.
     reaction_matrix : Matrix (p, m), optional
         The directions ``W`` of the reactions, ``E + W*lam = 0``, one column
-        for each constraint.
+        for each constraint in the order of ``constraint_names``: by the
+        order of the constraints, then as given.
     anchors : dict, optional
         RigidBody -> Point fixed in it, for mass centres that move in their
-        body.
+        body. Loads at such a mass centre, and rows given geometrically, are
+        those of the point of the body that is there.
     mass_rates : dict, optional
         Mass ``m(t)`` -> its rate, an expression in coordinates, speeds,
         masses and time. Such a mass becomes a state.
@@ -189,6 +194,22 @@ class GibbsAppellMethod(ConstrainedMethod):
                        'reaction_matrix': method._reaction, **options}
         return super().from_method(method, **options)
 
+    def _check_taken_by(self, cls):
+        time = self._system.t
+        own = [name for name, value in (
+            ('anchors', self._exchange.anchors),
+            ('mass_rates', self._exchange.rates),
+            ('reaction_matrix', self._reaction is not None),
+            ('constraints of a higher order', self._system.higher_rows),
+            ('variable masses', self._shape == 'kane' and any(
+                sympify(body.mass).diff(time) != 0
+                for body in self._system.bodies))) if value]
+        if own and not issubclass(cls, GibbsAppellMethod):
+            raise UnsupportedFeatureError(
+                f"The model has {', '.join(own)}, and {cls.__name__} would "
+                "take it for another one. Make the method from the model "
+                "itself, with `momentum_loads` for variable masses.")
+
     def _checked_reaction(self, matrix):
         p, m = len(self.u), len(self.constraint_orders)
         try:
@@ -233,8 +254,33 @@ class GibbsAppellMethod(ConstrainedMethod):
         report = constraint_report(
             self.system, self._sample, determined=not self._is_higher)
         if self._is_higher:
-            check_gradients(self.system, report, self.constraint_names)
+            check_gradients(self.system, report, self.constraint_names,
+                            self._sample or {})
+        if self._reaction is not None and report.redundant_rows:
+            names = ', '.join(self.constraint_names[k]
+                              for k in report.redundant_rows)
+            raise RedundantConstraintsError(
+                f"{names} follows from the other rows where the constraints "
+                "hold, and has a reaction of its own by `reaction_matrix`. "
+                "Leave the row and its column out.",
+                rows=report.redundant_rows)
+        if 'replaced' in self._system.graph.outputs:
+            self._check_replaced(report.points)
         return report
+
+    def _check_replaced(self, points):
+        """Raise if rows given for derivatives contradict them."""
+        with mp.workdps(DIGITS):
+            for point in points:
+                found, size = (values_at(
+                    self._system, self._system.graph, point, ('replaced',),
+                    largest=largest) for largest in (False, True))
+                if any(abs(x) > ROUNDING*size for x, in found['replaced']):
+                    raise InconsistentConstraintsError(
+                        "A row of `acceleration_constraints` contradicts the "
+                        "derivative of the constraint that it stands for, "
+                        "where the constraints hold. Correct it, or leave it "
+                        "out.")
 
     def _check_rows(self):
         """Raise if a row that has a multiplier as a state is redundant."""
@@ -279,11 +325,12 @@ class GibbsAppellMethod(ConstrainedMethod):
                  for j in range(len(system.u))]
             moving = [x for x in g.symbols_of(*(y for row in W for y in row))
                       if isinstance(x, Derivative) and x not in system.u
-                      and x.expr in {*system.q, *system.u}]
+                      and x.expr in {*system.q, *system.u, *system.masses}]
             if moving:
                 raise ConstraintError(
                     f"`reaction_matrix` contains {moving[0]}. Directions of "
-                    "reactions may depend on coordinates, speeds and time.")
+                    "reactions may depend on coordinates, speeds, masses and "
+                    "time; write it in these.")
         return Graph.freeze(g, {'A': (A, len(system.u)),
                                 'W': (W, len(A))})
 
@@ -559,6 +606,23 @@ class GibbsAppellMethod(ConstrainedMethod):
                 lam[k] = x
         return lam
 
+    @property
+    def lam_coeffs(self):
+        """``-A``, as in ``LagrangesMethod``, shape (m, p)."""
+        return -self.constraints_jacobian
+
+    def _solved_for(self):
+        """Multipliers; if they are states, in terms of accelerations."""
+        if not self._is_higher:
+            return self.multipliers
+        g, out = self.system.graph.load(None, ('M', 'Q'))
+        _, rows = self._rows.load(g, ('W',))
+        u = [g.input(x, dynamic=True) for x in self._udot]
+        lam = self._multipliers(g, rows['W'], [
+            g.sub(g.dot(row, u), x) for row, (x,) in zip(
+                out['M'], out['Q'])])
+        return column(nested(g, lam))
+
     def _solve_higher(self):
         """The highest derivatives, and reactions in terms of states."""
         equations = self.equations_of_motion
@@ -725,7 +789,7 @@ class GibbsAppellMethod(ConstrainedMethod):
             rows = []
             for by_speed in forms.kinematics.by_speed:
                 v = in_frame(forms.g, map(by_speed, motion.v), frame)
-                if not isinstance(motion.body, Particle):
+                if isinstance(motion.body, RigidBody):
                     v = v, in_frame(forms.g, map(by_speed, motion.w),
                                     motion.body.frame)
                 rows.append(v)

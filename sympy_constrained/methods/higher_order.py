@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from mpmath import mp
-from sympy import Derivative
+from sympy import Derivative, sympify
 
 from ..admissible import (
     DEPENDENT, DIGITS, SETTLED, evaluated, norm, settle)
@@ -20,7 +20,7 @@ from ..graph import Graph, gradient, jacobian, substitute, time_derivative
 
 __all__ = ['check_gradients', 'higher_equations', 'higher_orders']
 
-ATTEMPTS = 12
+ATTEMPTS = 24
 
 
 def higher_orders(system):
@@ -184,7 +184,7 @@ class Jets:
         return refs
 
 
-def check_gradients(system, report, names):
+def check_gradients(system, report, names, sample):
     """Raise if a higher row has no gradient where it holds."""
     orders = higher_orders(system)
     g, out = system.graph.load(None, ('higher',))
@@ -206,7 +206,11 @@ def check_gradients(system, report, names):
             values = dict(report.points[attempt % len(report.points)])
             for x in (*graph.inputs, *symbols):
                 if x not in values or x in symbols:
-                    values[x] = mp.mpf(random.randint(-10**9, 10**9))/10**9
+                    number = mp.mpf(random.randint(-10**9, 10**9))/10**9
+                    values[x] = number*4**(attempt//4)
+                    if x in sample:
+                        near = sympify(sample[x])._to_mpmath(mp.prec)
+                        values[x] = near + number*attempt/100
             try:
                 before = evaluated(stage, values, ('A',))['A']
                 left = settle(stage, values, 'higher', 'gradient', symbols,
