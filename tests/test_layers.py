@@ -38,7 +38,7 @@ LAYERS = {
     'builders': MECHANICS | {'arguments', 'kinematic_equations', 'system'},
     'stabilization': MECHANICS | {'system'},
     'variable_mass': MECHANICS | {'system', 'builders'},
-    'contact': MECHANICS | {'system', 'builders'},
+    'contact': BASE | {'graph', 'arguments'},
     'geometry': BASE | {'graph', 'system', 'vanishing'},
     'admissible': {'errors'},
     'vanishing': {'admissible'},

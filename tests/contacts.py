@@ -1,0 +1,165 @@
+"""A free body over ground or a turning parent, to be put into contact."""
+from dataclasses import dataclass, field
+
+from mpmath import mp
+from sympy.physics.mechanics import (
+    Lagrangian, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+
+from sympy_constrained import (
+    CircularRim, EllipsoidSurface, PlaneSurface, PointContact, SphereSurface,
+    TorusSurface, UdwadiaKalabaMethod)
+from sympy_constrained.contact.geometry import numbers
+
+t = dynamicsymbols._t
+ANGLES = (0.3, 0.7, 0.5)
+OMEGA = (0.8, -0.5, 1.2)
+GRAVITY = 9.81
+
+
+@dataclass
+class Scene:
+    """A body at ``x, y, z`` with z-y-z angles, above a parent at ``O``.
+
+    Speeds are the velocity of the centre and the inertial angular velocity;
+    with ``lagrange`` they are the ``q'``.
+    """
+
+    moments: tuple = (1, 1, 1)      # about the axes of the body
+    products: tuple = (0, 0, 0)
+    mass: float = 1
+    turning: object = 0             # angle of the parent about the vertical
+    lagrange: bool = False
+    gravity: object = GRAVITY
+    masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
+    order: str = 'zyz'
+    contacts: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.q = dynamicsymbols('x y z q4 q5 q6')
+        self.N = N = ReferenceFrame('N')
+        self.B, self.P = ReferenceFrame('B'), ReferenceFrame('P')
+        self.O, self.C = Point('O'), Point('C')
+        self.O.set_vel(N, 0)
+        if self.turning == 0:
+            self.P = N
+        else:
+            self.P.orient_axis(N, self.turning, N.z)
+        x, y, z = self.q[:3]
+        self.C.set_pos(self.O, x*N.x + y*N.y + z*N.z)
+        self.B.orient_body_fixed(N, self.q[3:], self.order)
+        omega = self.B.ang_vel_in(N)
+        if self.lagrange:
+            self.u = [x.diff(t) for x in self.q]
+            self.kdes = []
+            self.C.set_vel(N, self.C.pos_from(self.O).dt(N))
+        else:
+            self.u = u = dynamicsymbols('v1:4 w1:4')
+            self.C.set_vel(N, sum((u[k]*e for k, e in enumerate(N)), 0*N.x))
+            spin = sum((u[k + 3]*e for k, e in enumerate(N)), 0*N.x)
+            self.B.set_ang_vel(N, spin)
+            self.kdes = [q.diff(t) - v for q, v in zip(self.q, u[:3])] + [
+                (omega - spin).dot(e) for e in N]
+        self.G = self.C
+        if any(self.masscenter):
+            self.G = self.C.locatenew('G', sum(
+                (s*e for s, e in zip(self.masscenter, self.B)), 0*self.B.x))
+            self.G.v2pt_theory(self.C, N, self.B)
+        self.body = RigidBody('body', self.G, self.B, self.mass, (inertia(
+            self.B, *self.moments, *self.products), self.G))
+        self.parent = RigidBody('parent', self.O, self.P)
+        self.loads = [(self.G, -self.mass*self.gravity*N.z)]
+
+    def plane(self):
+        return PlaneSurface(self.P, self.O, self.N.z)
+
+    def touch(self, parent_geometry, child_geometry, **options):
+        contact = PointContact('c', self.parent, self.body, parent_geometry,
+                               child_geometry, frame=self.N, **options)
+        self.contacts.append(contact)
+        return contact
+
+    def method(self, cls=UdwadiaKalabaMethod, **options):
+        """The equations with all contacts that were made."""
+        own = self.contacts
+        q = [*self.q, *(x for c in own for x in c.coordinates)]
+        hol = [x for c in own for x in c.holonomic_constraints]
+        non = [x for c in own for x in (
+            c.velocity_constraints if c.formulation == 'kinematic'
+            else c.nonholonomic_constraints)]
+        if self.lagrange:
+            self.body.potential_energy = self.mass*self.gravity*(
+                self.G.pos_from(self.O).dot(self.N.z))
+            return cls(Lagrangian(self.N, self.body), q, hol_coneqs=hol,
+                       nonhol_coneqs=non, frame=self.N, bodies=[self.body],
+                       forcelist=[], **options)
+        return cls(
+            self.N, q, [*self.u, *(x for c in own for x in c.speeds)],
+            self.kdes + [x for c in own for x in c.kdes],
+            configuration_constraints=hol, velocity_constraints=non,
+            bodies=[self.body], forcelist=self.loads, **options)
+
+    def start(self, angles=ANGLES, omega=OMEGA, place=(0, 0, 0), guess=None,
+              free='z', **more):
+        """All states of a rolling start of the first contact, by symbol."""
+        contact = self.contacts[0]
+        values = {**dict(zip(self.q, (*place, *angles))), t: 0, **more}
+        held = {x: values.pop(x) for x in self.q if str(x.func) == free}
+        found = contact.solve_contact(values, {
+            **held, **dict(zip(contact.coordinates, guess or [
+                0.1*k for k in range(9)]))})
+        values.update(found)
+        values.update(zip(self.u[3:], omega))
+        numbers = self.rolling(contact, values)
+        return {k: float(v) for k, v in {**values, **numbers}.items()
+                if k is not t}
+
+    def rolling(self, contact, values):
+        """Velocities that the angular velocity and rolling give."""
+        rows = [*contact.slip_velocity, contact.normal_velocity]
+        with mp.workdps(30):
+            A = mp.matrix(3, 3)
+            b = mp.matrix(3, 1)
+            zero = {**values, **dict.fromkeys(self.u[:3], 0)}
+            for i, row in enumerate(rows):
+                b[i] = -number(row, zero)
+                for j in range(3):
+                    A[i, j] = number(row, {**zero, self.u[j]: 1}) + b[i]
+            v = mp.lu_solve(A, b)
+        found = dict(zip(self.u[:3], v))
+        rates = {d: number(e, {**values, **found})
+                 for d, e in contact.contact_kinematics().items()}
+        return {**found, **{u: rates[x.diff(t)] for x, u in zip(
+            contact.coordinates, contact.speeds)}}
+
+
+def number(expr, values):
+    """Value of an expression at 30 digits."""
+    return numbers([expr], values)[0]
+
+
+def ellipsoid(axes=(0.5, 0.4, 0.3), mass=1.7, **options):
+    a, b, c = axes
+    scene = Scene(moments=(mass*(b**2 + c**2)/5, mass*(a**2 + c**2)/5,
+                           mass*(a**2 + b**2)/5), mass=mass, **options)
+    scene.surface = EllipsoidSurface(scene.B, scene.C, axes)
+    return scene
+
+
+def torus(R=0.3, r=0.05, mass=2, **options):
+    C, A = mass*(R**2 + 3*r**2/4), mass*(R**2/2 + 5*r**2/8)
+    scene = Scene(moments=(A, C, A), mass=mass, **options)
+    scene.surface = TorusSurface(scene.B, scene.C, R, r, scene.B.y)
+    return scene
+
+
+def disc(R=0.26, mass=3.43, **options):
+    A = mass*R**2/4
+    scene = Scene(moments=(A, 2*A, A), mass=mass, **options)
+    scene.surface = CircularRim(scene.B, scene.C, R, scene.B.y)
+    return scene
+
+
+def ball(r=0.3, mass=1.5, k=0.4, **options):
+    scene = Scene(moments=(k*mass*r**2,)*3, mass=mass, **options)
+    scene.surface = SphereSurface(scene.B, scene.C, r)
+    return scene
