@@ -2,6 +2,7 @@
 from dataclasses import dataclass, field
 
 from mpmath import mp
+from sympy import cos, sin
 from sympy.physics.mechanics import (
     Lagrangian, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -18,10 +19,10 @@ GRAVITY = 9.81
 
 @dataclass
 class Scene:
-    """A body at ``x, y, z`` with z-y-z angles, above a parent at ``O``.
+    """A body at ``x, y, z`` with three angles, above a parent at ``O``.
 
     Speeds are the velocity of the centre and the inertial angular velocity;
-    with ``lagrange`` they are the ``q'``.
+    with ``lagrange`` they are the ``q'``. ``force`` acts at the mass centre.
     """
 
     moments: tuple = (1, 1, 1)      # about the axes of the body
@@ -29,9 +30,9 @@ class Scene:
     mass: float = 1
     turning: object = 0             # angle of the parent about the vertical
     lagrange: bool = False
-    gravity: object = GRAVITY
-    masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
+    force: tuple = (0, 0, 0)
     order: str = 'zyz'
+    masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
     contacts: list = field(default_factory=list)
 
     def __post_init__(self):
@@ -47,7 +48,7 @@ class Scene:
         x, y, z = self.q[:3]
         self.C.set_pos(self.O, x*N.x + y*N.y + z*N.z)
         self.B.orient_body_fixed(N, self.q[3:], self.order)
-        omega = self.B.ang_vel_in(N)
+        turning = self.B.ang_vel_in(N)
         if self.lagrange:
             self.u = [x.diff(t) for x in self.q]
             self.kdes = []
@@ -57,8 +58,9 @@ class Scene:
             self.C.set_vel(N, sum((u[k]*e for k, e in enumerate(N)), 0*N.x))
             spin = sum((u[k + 3]*e for k, e in enumerate(N)), 0*N.x)
             self.B.set_ang_vel(N, spin)
-            self.kdes = [q.diff(t) - v for q, v in zip(self.q, u[:3])] + [
-                (omega - spin).dot(e) for e in N]
+            self.kdes = [q.diff(t) - v for q, v in zip(self.q, u[:3])] + (
+                angle_rates(self.q[3:], u[3:]) if self.order == 'zyz' else
+                [(turning - spin).dot(e) for e in N])
         self.G = self.C
         if any(self.masscenter):
             self.G = self.C.locatenew('G', sum(
@@ -67,7 +69,9 @@ class Scene:
         self.body = RigidBody('body', self.G, self.B, self.mass, (inertia(
             self.B, *self.moments, *self.products), self.G))
         self.parent = RigidBody('parent', self.O, self.P)
-        self.loads = [(self.G, -self.mass*self.gravity*N.z)]
+        self.turning_speed = turning
+        self.loads = [(self.G, sum((f*e for f, e in zip(
+            self.force, N)), -self.mass*GRAVITY*N.z))]
 
     def plane(self):
         return PlaneSurface(self.P, self.O, self.N.z)
@@ -87,8 +91,8 @@ class Scene:
             c.velocity_constraints if c.formulation == 'kinematic'
             else c.nonholonomic_constraints)]
         if self.lagrange:
-            self.body.potential_energy = self.mass*self.gravity*(
-                self.G.pos_from(self.O).dot(self.N.z))
+            self.body.potential_energy = -self.loads[0][1].dot(
+                self.G.pos_from(self.O))
             return cls(Lagrangian(self.N, self.body), q, hol_coneqs=hol,
                        nonhol_coneqs=non, frame=self.N, bodies=[self.body],
                        forcelist=[], **options)
@@ -109,6 +113,12 @@ class Scene:
                 0.1*k for k in range(9)]))})
         values.update(found)
         values.update(zip(self.u[3:], omega))
+        if self.lagrange:
+            a, b, _ = angles
+            roll = (mp.cos(a)*omega[0] + mp.sin(a)*omega[1])/mp.sin(b)
+            values.update(zip(self.u[3:], (
+                omega[2] - mp.cos(b)*roll,
+                mp.cos(a)*omega[1] - mp.sin(a)*omega[0], roll)))
         numbers = self.rolling(contact, values)
         return {k: float(v) for k, v in {**values, **numbers}.items()
                 if k is not t}
@@ -128,8 +138,19 @@ class Scene:
         found = dict(zip(self.u[:3], v))
         rates = {d: number(e, {**values, **found})
                  for d, e in contact.contact_kinematics().items()}
+        if self.lagrange:
+            return {**found, **rates}
         return {**found, **{u: rates[x.diff(t)] for x, u in zip(
             contact.coordinates, contact.speeds)}}
+
+
+def angle_rates(angles, omega):
+    """Kinematic differential equations of the z-y-z angles."""
+    a, b, c = angles
+    x, y, z = omega
+    spin = (cos(a)*x + sin(a)*y)/sin(b)
+    return [a.diff(t) - z + cos(b)*spin, b.diff(t) + sin(a)*x - cos(a)*y,
+            c.diff(t) - spin]
 
 
 def number(expr, values):

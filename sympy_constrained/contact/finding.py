@@ -1,10 +1,11 @@
 """Contact in numbers: where bodies touch, and whether it is at a point."""
 from __future__ import annotations
 
+from random import Random
 from typing import NamedTuple
 
 from mpmath import mp
-from sympy import Matrix, Symbol, sympify
+from sympy import Symbol, sqrt, sympify
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
@@ -17,7 +18,7 @@ __all__ = ['check_regular', 'find_contact', 'row_spaces', 'RowSpaces']
 DIGITS = 30
 SETTLED = mp.mpf(10)**(6 - DIGITS)
 SINGULAR = mp.mpf('1e-9')
-STEPS, SHORTER, ATTEMPTS = 60, 12, 25
+STEPS, SHORTER, ATTEMPTS = 60, 12, 40
 GAP = Symbol('gap')
 
 
@@ -67,15 +68,15 @@ def check_regular(parent, child):
 
 def principal(surface):
     """Principal curvatures of a surface."""
-    shape = surface.shape_operator()
-    mean, root = shape.trace()/2, shape.trace()**2/4 - shape.det()
-    root = sympify(root)**sympify('1/2')
-    if any(x != x for x in samples(surface.normal().to_matrix(
-            surface.frame).dot(Matrix([1, 2, 3])), 4)):
+    normal = surface.normal()
+    if all(not abs(x - 1) < SINGULAR for x in samples(dot(normal, normal))):
         raise ConstraintError(
             f"The normal of {type(surface).__name__} vanishes: its tangent "
             "vectors are parallel. Give a chart with independent tangent "
             "vectors.")
+    shape = surface.shape_operator()
+    mean = shape.trace()/2
+    root = sqrt(mean**2 - shape.det())
     return [mean + root, mean - root]
 
 
@@ -83,7 +84,7 @@ def curve_curvature(curve):
     """Curvature of an edge."""
     (x,), ((y,),) = curve.tangent_vectors(), curve.second_derivatives()
     square = dot(x, x)
-    return (dot(y, y)/square**2 - dot(x, y)**2/square**3)**sympify('1/2')
+    return sqrt(dot(y, y)/square**2 - dot(x, y)**2/square**3)
 
 
 def relative_determinant(b1, b2, a1, a2, dimension):
@@ -174,11 +175,11 @@ class Newton:
 
     def from_guess(self, known, guess):
         """The first solution on the right side."""
-        other_side = False
+        other_side, random = False, Random('contact')
         for attempt in range(ATTEMPTS):
-            x = [v + (attempt and (2 if attempt > 5 else mp.mpf('0.5'))*mp.cos(
-                attempt*(2.4 + k))) for k, v in enumerate(guess)]
-            x = self.settled(known, x)
+            reach = min(attempt, 10)*0.3        # up to half a turn
+            x = self.settled(known, [
+                v + random.uniform(-reach, reach) for v in guess])
             if x is None:
                 continue
             (side,), = self.at(known, x, 'side')[0]
