@@ -1,6 +1,7 @@
 """A free body over ground or a turning parent, to be put into contact."""
 from dataclasses import dataclass, field
 
+import numpy as np
 from mpmath import mp
 from sympy import cos, sin
 from sympy.physics.mechanics import (
@@ -10,11 +11,14 @@ from sympy_constrained import (
     CircularRim, EllipsoidSurface, PlaneSurface, PointContact, SphereSurface,
     TorusSurface, UdwadiaKalabaMethod)
 from sympy_constrained.contact.geometry import numbers
+from sympy_constrained.graph import Graph, GraphBuilder, jacobian, read
+from sympy_constrained.numeric import compile_equations
 
 t = dynamicsymbols._t
 ANGLES = (0.3, 0.7, 0.5)
 OMEGA = (0.8, -0.5, 1.2)
 GRAVITY = 9.81
+FORMULATIONS = ('explicit', 'augmented', 'kinematic')
 
 
 @dataclass
@@ -184,3 +188,86 @@ def ball(r=0.3, mass=1.5, k=0.4, **options):
     scene = Scene(moments=(k*mass*r**2,)*3, mass=mass, **options)
     scene.surface = SphereSurface(scene.B, scene.C, r)
     return scene
+
+
+GUESS = {ball: (1.5, 2.5, 0, 0), ellipsoid: (1.5, 2, 0, 0),
+         torus: (1.5, 0.3, 0, 0), disc: (1.5, 0, 0)}
+
+
+def on_plane(make, formulation='explicit', mode='rolling', **options):
+    """A body on the plane, and a rolling start."""
+    scene = make(**options)
+    contact = scene.touch(scene.plane(), scene.surface, mode=mode,
+                          formulation=formulation)
+    return scene, contact, scene.start(guess=GUESS[make], place=(0, 0, 0.4))
+
+
+def vector(values, frame, v):
+    """Measure numbers of a vector."""
+    return np.array([float(number(x, values)) for x in v.to_matrix(frame)])
+
+
+def solved(method, values):
+    """Compiled equations, the state, and its accelerations by symbol."""
+    compiled = compile_equations(method)
+    x = np.array([values[y] for y in compiled.states])
+    rates = dict(zip(compiled.states, compiled.rhs(0, x)))
+    return compiled, x, rates
+
+
+def accelerations(scene, values, **options):
+    _, _, rates = solved(scene.method(**options), values)
+    return np.array([rates[u] for u in scene.u])
+
+
+STATES = {
+    ellipsoid: {
+        'height': [0.384470329522],
+        'place': [0.367618880425, -0.128531910201, -0.179040595776],
+        'velocity': [-0.056182983369, -0.489754646157, -0.166609113653],
+        'trace': [-0.181355670541, -0.386906473976],
+        'acceleration': [-2.244489997979, -1.557757255057, -1.530567827512],
+        'turning': [4.784546980250, -6.378927566412, 0.011431102542],
+        'force': [-3.815632996564, -2.648187333596, 14.075034693229]},
+    torus: {
+        'height': [0.335332798175],
+        'place': [0.206592386305, -0.015442720584, -0.279489513433],
+        'velocity': [-0.082324378777, -0.196996193359, -0.027198828048],
+        'trace': [-0.242060021667, -0.221269174259],
+        'acceleration': [1.141784641712, -1.284665638905, -0.423411581929],
+        'turning': [4.482729738345, 3.433029019562, 0.085850942805],
+        'force': [2.283569283423, -2.569331277811, 18.773176836142]},
+    disc: {
+        'height': [0.247288425085],
+        'place': [0.154548052435, 0, -0.209081083527],
+        'velocity': [-0.049681128273, -0.136063367577, -0.023572317642],
+        'trace': [-0.188118685445, -0.157099951024],
+        'acceleration': [1.470030873664, -1.703993043538, -0.693560092951],
+        'turning': [7.648930480641, 5.986838379691, 0.048880289747],
+        'force': [5.042205896667, -5.844696139337, 31.269388881179]}}
+
+
+def angle_values(scene, values):
+    """Rates of the coordinates of the body."""
+    result = {}
+    for row, q in zip(scene.kdes, scene.q):
+        rate = q.diff(t)
+        result[rate] = number(rate - row, {**values, rate: 0})
+    return result
+
+
+def jacobian_at(rows, unknowns, values):
+    """Derivatives of rows by unknowns, at numbers."""
+    builder = GraphBuilder(t)
+    inputs = [builder.input(x) for x in unknowns]
+    J = jacobian(builder, [read(builder, row) for row in rows], inputs)
+    graph = Graph.freeze(builder, {'J': (J, len(inputs))})
+    return np.array(graph.evaluate(values)['J'])
+
+
+def polar_guess(scene, values, normal):
+    """Parameters of a ball's polar chart about ``B.x``, opposite a normal.
+    """
+    x, y, z = vector(values, scene.B, sum(
+        (-c*e for c, e in zip(normal, scene.N)), 0*scene.N.x))
+    return np.arctan2(z, y), np.arccos(x)

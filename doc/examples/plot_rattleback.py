@@ -78,22 +78,23 @@ spin = compiled.expression(B.ang_vel_in(N).dot(B.z))
 spins = np.array([spin(0, state) for state in motion.x[::5]])
 trace = compiled.expression(contact.child_point.pos_from(
     C).to_matrix(B))
-touched = 1e3*np.array([trace(0, state)[:, 0] for state in motion.x[:500]])
+touched = 1e3*np.array([trace(0, state)[:, 0]
+                        for state in motion.x[:500]])
 
 # The picture.
 
 figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(11, 3.4), layout='constrained')
+    1, 3, figsize=(10, 3.2), layout='constrained')
 left.plot(motion.t[::5], spins, color='C0', linewidth=1)
 left.axhline(0, color='0.6', linewidth=0.8)
 for begin, mean in (0, -4.20), (1, -1.92), (4, 2.82):
     left.plot([begin, begin + 1], [mean, mean], 'k--', linewidth=1)
 left.set(xlabel='t in s', ylabel='spin in rad/s',
          title='spin, and known means')
-middle.plot(motion.t, np.degrees(motion[pitch]), color='C1', linewidth=0.8,
-            label='pitch')
-middle.plot(motion.t, np.degrees(motion[roll]), color='C2', linewidth=0.8,
-            label='roll')
+middle.plot(motion.t[::5], np.degrees(motion[pitch][::5]), color='C1',
+            linewidth=0.5, label='pitch')
+middle.plot(motion.t[::5], np.degrees(motion[roll][::5]), color='C2',
+            linewidth=0.5, label='roll')
 middle.set(xlabel='t in s', ylabel='tilt in degrees', title='rattling')
 middle.legend(loc='upper right')
 right.plot(touched[:, 0], touched[:, 1], color='C3', linewidth=0.6)
@@ -103,7 +104,7 @@ right.set(xlabel='along the stone, in mm', ylabel='across it, in mm',
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))
 path.parent.mkdir(parents=True, exist_ok=True)
-figure.savefig(path, dpi=60)
+figure.savefig(path, dpi=56)
 
 # The means, and no error in the energy.
 

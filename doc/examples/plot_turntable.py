@@ -26,9 +26,9 @@ in the inertial frame, ``frame=N``. With the upward unit vector :math:`z`
 
 a circle with the rate :math:`2\\Omega/7`: the ball needs 7/2 turns of the
 table for one of its own. With the in-plane gravity :math:`g_t` the mean
-velocity is :math:`z \\times g_t/(k\\Omega) = 5 g \\sin\\alpha/(2\\Omega)` across
-the slope (Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*,
-AMS 1972).
+velocity is :math:`z \\times g_t/(k\\Omega)`, of the size
+:math:`5 g \\sin\\alpha/(2\\Omega)`, across the slope (Ju. I. Neimark and N.
+A. Fufaev, *Dynamics of Nonholonomic Systems*, AMS 1972).
 
 """
 import sys

@@ -9,15 +9,18 @@ from sympy import Symbol, sqrt, sympify
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
-from ..errors import ConstraintError, MissingIngredientError
+from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
-from .geometry import numbers, random_numbers, samples
+from .geometry import determinant, numbers, random_numbers, samples
 
-__all__ = ['check_regular', 'find_contact', 'row_spaces', 'RowSpaces']
+__all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
 
 DIGITS = 30
-SETTLED = mp.mpf(10)**(6 - DIGITS)
-SINGULAR = mp.mpf('1e-9')
+# Residuals that are zero; those at which rounding may stop Newton's method.
+SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
+# Relative determinants that vanish: of K1 + K2, and of a surface's form.
+SINGULAR, FLAT = mp.mpf('1e-9'), mp.mpf('1e-20')
+OPPOSITE = mp.mpf('1e-6')
 STEPS, SHORTER, ATTEMPTS = 60, 12, 40
 GAP = Symbol('gap')
 
@@ -76,7 +79,7 @@ def principal(surface):
             "vectors.")
     shape = surface.shape_operator()
     mean = shape.trace()/2
-    root = sqrt(mean**2 - shape.det())
+    root = sqrt(mean**2 - determinant(shape))
     return [mean + root, mean - root]
 
 
@@ -104,77 +107,71 @@ def relative_determinant(b1, b2, a1, a2, dimension):
 
 # -- where the bodies touch ----------------------------------------------
 
-def find_contact(pair, parameters, values, guess):
-    """See :meth:`.PointContact.solve_contact`."""
-    known = {sympify(x): mp.mpf(sympify(v)) if not isinstance(v, mp.mpf)
-             else v for x, v in values.items()}
-    start = {sympify(x): v for x, v in guess.items()}
-    missing = [str(x) for x in parameters if x not in start]
-    if missing:
-        raise MissingIngredientError(
-            f"`guess` has no number for {', '.join(missing)}. The contact "
-            "coordinates are found from a place near the contact.")
-    others = [x for x in start if x not in parameters]
-    if len(others) > 1:
-        raise ValueError(
-            f"`guess` has {len(others)} coordinates beside those of the "
-            f"contact: {', '.join(map(str, others))}. One closes the "
-            "contact; put the others into `values`.")
-    unknowns = [*parameters, *(others or [GAP])]
-    start.setdefault(GAP, 0)
-    residuals, side = conditions(pair, () if others else GAP)
-    solve = Newton(residuals, side, unknowns)
-    with mp.workdps(DIGITS):
-        known = {x: v for x, v in known.items() if x not in unknowns}
-        check_normals(pair, {**known, **start})
-        found = solve.from_guess(known, [mp.mpf(start[x]) for x in unknowns])
-        check_curvature(pair, {**known, **found})
-        if GAP in found:
-            found['gap'] = found.pop(GAP)
-        return found
+class ContactFinder:
+    """Newton's method for the contact of a pair; see ``solve_contact``.
 
+    Parameters
+    ==========
 
-def conditions(pair, gap):
-    """Residuals of C1 and C2 at a gap, and ``n1.n2`` where there are two."""
-    if pair.gap is not None:
-        return [pair.gap - (gap or 0)], None
-    residuals = pair.closure()
-    if gap:
-        normal = pair.normal.to_matrix(pair.parent.frame)
-        residuals[:3] = [x - gap*n for x, n in zip(residuals, normal)]
-    side = None
-    if pair.child.dimension == 2:
-        side = dot(pair.child.normal(), pair.normal)
-    return residuals, side
+    pair : Pair
+    parameters : tuple
+        The contact coordinates.
+    free : tuple
+        The coordinate of the bodies that is to be found, or nothing: then
+        the gap is.
 
+    """
 
-class Newton:
-    """Damped Newton steps from a guess, and from places around it."""
-
-    def __init__(self, residuals, side, unknowns):
+    def __init__(self, pair, parameters, free):
+        self.pair = pair
+        self.unknowns = (*parameters, *(free or (GAP,)))
         builder = GraphBuilder(dynamicsymbols._t)
-        inputs = [builder.input(x) for x in unknowns]
-        refs = [read(builder, x) for x in residuals]
-        side = read(builder, -1 if side is None else side)
-        self.unknowns = unknowns
-        self.graph = Graph.freeze(builder, {
-            'f': ([refs], len(refs)), 'side': ([[side]], 1),
-            'J': (jacobian(builder, refs, inputs), len(inputs))})
+        inputs = [builder.input(x) for x in self.unknowns]
+        residuals, side = conditions(pair, 0 if free else GAP)
+        surfaces = [x for x in (pair.parent, pair.child)
+                    if pair.gap is None and x.dimension == 2]
+        forms = [x.first_fundamental_form() for x in surfaces]
+        curvature = pair.relative_curvature()
 
-    def at(self, known, x, *names):
-        """Outputs at numbers of the unknowns; None where there are none."""
+        def refs(expressions):
+            return [read(builder, sympify(x)) for x in expressions]
+
+        f = refs(residuals)
+        self.surfaces = surfaces
+        self.graph = Graph.freeze(builder, {
+            'f': ([f], len(f)), 'side': ([refs([side])], 1),
+            'J': (jacobian(builder, f, inputs), len(inputs)),
+            'forms': ([refs(form) for form in forms], 4),
+            'curvature': ([refs(row) for row in curvature.tolist()],
+                          curvature.cols)})
+
+    def find(self, values, guess):
+        """The unknowns, with the gap under its name."""
+        with mp.workdps(DIGITS):
+            known = {sympify(x): mp.mpf(v) if isinstance(v, mp.mpf) else
+                     mp.mpf(sympify(v)) for x, v in values.items()}
+            known = {x: v for x, v in known.items() if x not in self.unknowns}
+            guess = [mp.mpf(guess.get(x, 0)) for x in self.unknowns]
+            self.check_normals(known, guess)
+            found = self.near(known, guess)
+            self.check_curvature(known, found)
+            return {'gap' if x is GAP else x: v
+                    for x, v in zip(self.unknowns, found)}
+
+    def at(self, name, known, x):
+        """An output at numbers of the unknowns; None where there is none."""
         try:
-            found = self.graph.evaluate(
-                {**known, **dict(zip(self.unknowns, x))}, names, mp)
+            rows = self.graph.evaluate(
+                {**known, **dict(zip(self.unknowns, x))}, (name,), mp)[name]
         except ArithmeticError:
             return None
-        values = [found[name] for name in names]
         finite = all(mp.isfinite(v) and not isinstance(v, mp.mpc)
-                     for rows in values for row in rows for v in row)
-        return values if finite else None
+                     for row in rows for v in row)
+        return rows if finite else None
 
-    def from_guess(self, known, guess):
-        """The first solution on the right side."""
+    def near(self, known, guess):
+        """The first solution on the right side, from places around a guess.
+        """
         other_side, random = False, Random('contact')
         for attempt in range(ATTEMPTS):
             reach = min(attempt, 10)*0.3        # up to half a turn
@@ -182,14 +179,13 @@ class Newton:
                 v + random.uniform(-reach, reach) for v in guess])
             if x is None:
                 continue
-            (side,), = self.at(known, x, 'side')[0]
-            if abs(side + 1) < mp.mpf('1e-6'):
-                return dict(zip(self.unknowns, x))
+            (side,), = self.at('side', known, x)
+            if abs(side + 1) < OPPOSITE:
+                return x
             other_side = True
-        cause = ("the ones that were found lie on the wrong side, "
-                 "n1.n2 = 1, as if a body were inside out"
-                 if other_side else "the equations C1 and C2 have no "
-                 "solution near the guess")
+        cause = ("those that were found lie on the wrong side, n1.n2 = 1, "
+                 "as if a body were inside out" if other_side else
+                 "the equations C1 and C2 have no solution near the guess")
         raise ConstraintError(
             f"No contact was found: {cause}. Give a guess nearer to the "
             "contact, check the orientations of the surfaces, and keep away "
@@ -197,79 +193,71 @@ class Newton:
 
     def settled(self, known, x):
         """Newton steps that reduce the residual, until it is zero."""
-        found = self.at(known, x, 'f')
+        f = self.at('f', known, x)
         for _ in range(STEPS):
-            if found is None:
+            if f is None:
                 return None
-            f, = found[0]
-            size = mp.norm(f, mp.inf)
+            size = mp.norm(f[0], mp.inf)
             if size < SETTLED:
                 return x
-            both = self.at(known, x, 'J')
             try:
-                step = mp.lu_solve(mp.matrix(both[0]), -mp.matrix(f))
+                step = mp.lu_solve(mp.matrix(self.at('J', known, x)),
+                                   -mp.matrix(f[0]))
             except (ZeroDivisionError, TypeError):
                 return None
             for k in range(SHORTER):
                 trial = [v + s/2**k for v, s in zip(x, step)]
-                new = self.at(known, trial, 'f')
-                if new and mp.norm(new[0][0], mp.inf) < size:
+                f = self.at('f', known, trial)
+                if f and mp.norm(f[0], mp.inf) < size:
                     break
             else:
-                return x if size < mp.sqrt(SETTLED)*mp.mpf('1e-3') else None
-            x, found = trial, new
+                return x if size < ROUGHLY else None
+            x = trial
         return None
 
-
-def check_normals(pair, values):
-    """Raise if a surface has no normal at the start."""
-    if pair.gap is not None:
-        return
-    for geometry in pair.parent, pair.child:
-        if geometry.dimension != 2:
-            continue
-        first = geometry.first_fundamental_form()
-        det, scale = at(values, first.det(), first[0, 0]*first[1, 1]
-                        + (first[0, 0] + first[1, 1])**2)
-        if det is None or abs(det) <= mp.mpf('1e-20')*abs(scale):
+    def check_normals(self, known, x):
+        """Raise if a surface has no normal at the start."""
+        for surface, form in zip(self.surfaces,
+                                 self.at('forms', known, x) or ()):
+            a, b, c, d = form
+            if abs(a*d - b*c) > FLAT*(a + d)**2:
+                continue
+            place = dict(zip(self.unknowns, x))
+            start = ', '.join(f'{p} = {mp.nstr(place[p], 6)}'
+                              for p in surface.parameters)
             raise ConstraintError(
-                f"The normal of {type(geometry).__name__} vanishes at the "
-                f"start, {start_text(geometry, values)}: its tangent vectors "
-                "are parallel there, as at the pole of polar angles. Choose "
-                "another chart (`pole`), or the explicit formulation.")
+                f"The normal of {type(surface).__name__} vanishes at the "
+                f"start, {start}: its tangent vectors are parallel there, "
+                "as at the pole of polar angles. Choose another chart "
+                "(`pole`), or the explicit formulation.")
 
-
-def start_text(geometry, values):
-    return ', '.join(f'{x} = {mp.nstr(mp.mpf(values[x]), 6)}'
-                     for x in geometry.parameters)
-
-
-def check_curvature(pair, values):
-    """Raise if the bodies touch along a line or a face."""
-    curvature = pair.relative_curvature()
-    if not curvature:
-        return
-    flat = at(values, *curvature)
-    size = 1/abs(at(values, dot(pair.tangents[0], pair.tangents[0]))[0])
-    if None not in flat:
-        matrix = mp.matrix(curvature.rows, curvature.cols)
-        for k, x in enumerate(flat):
-            matrix[divmod(k, curvature.cols)] = x
-        size = max(map(abs, flat))
-        if size and abs(mp.det(matrix)) > SINGULAR*size**curvature.rows:
+    def check_curvature(self, known, x):
+        """Raise if the bodies touch along a line or a face."""
+        curvature = self.at('curvature', known, x)
+        if curvature == []:             # a vertex
             return
-    raise ConstraintError(
-        "The relative curvature K1 + K2 is singular at this contact: the "
-        "bodies touch along a line or a face, or osculate, and the contact "
-        "point is not determined. Choose another start or another shape.")
+        if curvature:
+            K = mp.matrix(curvature)
+            size = max(map(abs, K))
+            if abs(mp.det(K)) > SINGULAR*size**K.rows:
+                return
+        raise ConstraintError(
+            "The relative curvature K1 + K2 is singular at this contact: the "
+            "bodies touch along a line or a face, or osculate, and the "
+            "contact point is not determined. Choose another start or "
+            "another shape.")
 
 
-def at(values, *expressions):
-    """Values of expressions, None where there are none."""
-    try:
-        return numbers(expressions, values)
-    except ArithmeticError:
-        return [None]*len(expressions)
+def conditions(pair, gap):
+    """Residuals of C1 and C2 at a gap, and ``n1.n2``."""
+    if pair.gap is not None:
+        return [pair.gap - gap], -1
+    residuals = pair.closure()
+    normal = pair.normal.to_matrix(pair.parent.frame)
+    residuals[:3] = [x - gap*n for x, n in zip(residuals, normal)]
+    if pair.child.dimension == 2:
+        return residuals, dot(pair.child.normal(), pair.normal)
+    return residuals, -1
 
 
 # -- row spaces ----------------------------------------------------------

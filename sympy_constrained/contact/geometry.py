@@ -16,8 +16,8 @@ from ..arguments import as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
 
-__all__ = ['ContactGeometryBase', 'dyadic', 'numbers', 'perpendicular',
-           'random_numbers', 'solve_small', 'unit', 'vector']
+__all__ = ['ContactGeometryBase', 'determinant', 'dyadic', 'numbers',
+           'perpendicular', 'random_numbers', 'solve_small', 'unit', 'vector']
 
 
 class ContactGeometryBase(ABC):
@@ -196,6 +196,12 @@ def perpendicular(axis) -> tuple[Matrix, Matrix]:
     return first, axis.cross(first)
 
 
+def determinant(matrix) -> Expr:
+    """Of two rows; ``Matrix.det`` would simplify."""
+    a, b, c, d = matrix
+    return a*d - b*c
+
+
 def solve_small(matrix, right) -> Matrix:
     """Solve linear equations of at most two unknowns by cofactors."""
     if matrix.rows == 0:
@@ -203,7 +209,7 @@ def solve_small(matrix, right) -> Matrix:
     if matrix.rows == 1:
         return right/matrix[0]
     a, b, c, d = matrix
-    return Matrix([[d, -b], [-c, a]])*right/(a*d - b*c)
+    return Matrix([[d, -b], [-c, a]])*right/determinant(matrix)
 
 
 # -- numbers -------------------------------------------------------------

@@ -12,8 +12,9 @@ from sympy.physics.vector import Vector, cross, dot
 from .. import _compat
 from ..arguments import as_list
 from ..errors import (
-    ConstraintError, KinematicsError, UnsupportedFeatureError)
-from .finding import check_regular, find_contact, row_spaces
+    ConstraintError, KinematicsError, MissingIngredientError,
+    UnsupportedFeatureError)
+from .finding import ContactFinder, check_regular, row_spaces
 from .geometry import ContactGeometryBase, vector
 from .pairs import ChartPair, combined, eliminated_pair
 
@@ -134,7 +135,7 @@ class PointContact:
                             "ReferenceFrame.")
         check_regular(parent_geometry, child_geometry)
         check_connected(parent_geometry, child_geometry)
-        self._pair = None
+        self._pair, self._finders = None, {}
         if formulation in ('auto', 'explicit'):
             try:
                 self._pair = eliminated_pair(parent_geometry, child_geometry)
@@ -297,7 +298,7 @@ class PointContact:
 
     @cached_property
     def nonholonomic_constraints(self) -> list[Expr]:
-        """What the mode asks for beside contact: 0, 2 or 3 rows."""
+        """The 0, 2 or 3 rows that the mode asks for beside contact."""
         rolling = list(self.slip_velocity) if self.mode != 'sliding' else []
         return rolling + ([self.pivot_speed] if self.mode == 'no_pivoting'
                           else [])
@@ -529,7 +530,22 @@ class PointContact:
             or if the contact is no point: a line or a face.
 
         """
-        return find_contact(self._pair, self.coordinates, values, guess)
+        missing = [str(x) for x in self.coordinates if x not in guess]
+        if missing:
+            raise MissingIngredientError(
+                f"`guess` has no number for {', '.join(missing)}. The "
+                "contact coordinates are found from a place near the "
+                "contact.")
+        free = tuple(x for x in guess if x not in self.coordinates)
+        if len(free) > 1:
+            raise ValueError(
+                f"`guess` has {len(free)} coordinates beside those of the "
+                f"contact: {', '.join(map(str, free))}. One closes the "
+                "contact; put the others into `values`.")
+        if free not in self._finders:
+            self._finders[free] = ContactFinder(
+                self._pair, self.coordinates, free)
+        return self._finders[free].find(values, guess)
 
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
         """Forces of the contact on child and parent.

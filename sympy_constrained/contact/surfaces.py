@@ -9,8 +9,8 @@ from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import UnsupportedFeatureError
 from .geometry import (
-    ContactGeometryBase, dyadic, measure, perpendicular, solve_small, unit,
-    vector)
+    ContactGeometryBase, determinant, dyadic, measure, perpendicular,
+    solve_small, unit, vector)
 
 __all__ = ['ParametricSurface', 'PlaneSurface', 'SphereSurface',
            'CylinderSurface', 'ConeSurface', 'TorusSurface',
@@ -164,7 +164,7 @@ class ParametricSurface(ContactGeometryBase):
 
     def gaussian_curvature(self) -> Expr:
         """The product of the principal curvatures."""
-        return self.shape_operator().det()
+        return determinant(self.shape_operator())
 
     def connection_form(self) -> Matrix:
         """Turning of the first unit tangent about the normal, (1, 2).
