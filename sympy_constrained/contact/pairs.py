@@ -45,11 +45,10 @@ class Pair(ABC):
 
     @property
     def first_tangent(self):
-        """Along the circles of a surface of revolution, else of the chart.
-        """
+        """Unit vector along the first parameter of the parent."""
         if isinstance(self.parent, PlaneSurface):
             return self.parent.first_tangent()
-        return cross(self.parent.axis, self.normal).normalize()
+        return cross(self.parent.axis, self.offset).normalize()
 
     @property
     def tangents(self):
