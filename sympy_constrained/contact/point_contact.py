@@ -574,6 +574,15 @@ class PointContact:
             the result is in its ``lam_vec`` with the sign they have in
             ``rhs()``; its ``eom`` and ``solve_multipliers()`` have the other.
 
+        Raises
+        ======
+
+        ConstraintError
+            If the method does not have the rows of this contact.
+        UnsupportedFeatureError
+            If its multipliers are no reactions: ``KanesMethod`` has none,
+            those of ``VaccoMethod`` are impulses.
+
         """
         multipliers = multipliers_of(method)
         return sum(weight*multipliers[k]
@@ -794,7 +803,7 @@ def centre_velocity(body, frame):
 
 def rows_of(method):
     """Constraint rows in the order of the multipliers."""
-    if isinstance(method, LagrangesMethod):
+    if LagrangesMethod in type(method).__mro__:
         parts = _compat.lagrange_parts(method)
         return parts['hol_coneqs'] + parts['nonhol_coneqs']
     return [*method.holonomic_constraints, *method.nonholonomic_constraints]
@@ -802,8 +811,13 @@ def rows_of(method):
 
 def multipliers_of(method):
     """The multipliers with the sign of reactions."""
-    if isinstance(method, LagrangesMethod):
+    if LagrangesMethod in type(method).__mro__:
         return method.lam_vec
+    if not hasattr(type(method), 'multipliers') or len(
+            getattr(method, 'mu_vec', ())):     # none, or impulses
+        raise UnsupportedFeatureError(
+            f"{type(method).__name__} has no multipliers that are reactions. "
+            "Take UdwadiaKalabaMethod, which accepts the same arguments.")
     return method.multipliers
 
 

@@ -20,7 +20,8 @@ from sympy_constrained import (
     EllipsoidSurface, HamelEmbedding, KinematicsError, LinearMappingMethod,
     MissingIngredientError, ParametricCurve, ParametricSurface, PlaneSurface,
     PointContact, RouthMethod, SphereSurface, SurfaceOfRevolution,
-    TorusSurface, UdwadiaKalabaMethod, UnsupportedFeatureError, VertexPoint)
+    TorusSurface, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
+    VertexPoint)
 from sympy_constrained.numeric import compile_equations, simulate
 
 each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -276,6 +277,23 @@ def test_other_methods(formulation):
             assert np.allclose(found, expected, rtol=0, atol=1e-9)
         else:
             assert len(compiled.states) < 2*len(method.q)
+
+
+def test_reactions_of_methods_without_them_are_refused():
+    scene, contact, _ = on_plane(ball)
+    upstream = KanesMethod(**kane_arguments(scene, contact))
+    for method in upstream, scene.method(VaccoMethod):
+        with pytest.raises(UnsupportedFeatureError, match='no multipliers'):
+            contact.normal_reaction(method)
+    other = ball()
+    other.touch(other.plane(), other.surface, mode='sliding')
+    with pytest.raises(ConstraintError, match='rows of c are not among'):
+        contact.lift_off_event(
+            UdwadiaKalabaMethod(scene.N, scene.q, scene.u, scene.kdes,
+                                bodies=[scene.body]), None)
+    method = other.method()
+    with pytest.raises(ConstraintError, match='cannot begin to slip'):
+        other.contacts[0].slip_event(method, compile_equations(method), 0.5)
 
 
 def full(values, contact):
