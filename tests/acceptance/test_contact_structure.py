@@ -226,15 +226,17 @@ def test_rows_of_kanes_call_are_not_redundant_when_augmented():
 
 
 def test_kanes_method_takes_more_coordinates_than_speeds():
-    scene, contact, values = on_plane(ball, 'kinematic')
+    scene, contact, values = on_plane(ball, 'kinematic', force=(2, 0, 0))
     q = [*scene.q, *contact.coordinates]
     upstream = KanesMethod(
         scene.N, q, scene.u[3:], scene.kdes + contact.kdes,
         u_dependent=scene.u[:3], bodies=[scene.body],
         velocity_constraints=contact.velocity_constraints,
         forcelist=scene.loads)
+    upstream.kanes_equations([scene.body], scene.loads)
     assert upstream.q.rows == 10 and upstream.u.rows == 6
-    assert upstream._Ars.shape == (3, 3)
+    _, _, rates = solved(upstream, values)
+    assert math.isclose(rates[scene.u[0]], 2*5/(7*1.5))
 
 
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
@@ -262,21 +264,25 @@ def test_lagranges_methods(formulation):
 
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
 def test_other_methods(formulation):
+    """By the normal force, which each has to find."""
     scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
-    expected = accelerations(scene, values)
+    expected = STATES[ellipsoid]['force'][2]
     for cls in RouthMethod, LinearMappingMethod, HamelEmbedding:
         options = {}
         if cls is HamelEmbedding:
             options['q_dependent'] = [*scene.q[:3], *contact.coordinates]
         method = scene.method(cls, **options)
-        compiled = compile_equations(method)
-        if cls is RouthMethod:
-            x = [full(values, contact)[y] for y in compiled.states]
-            rates = dict(zip(compiled.states, compiled.rhs(0, x)))
-            found = [rates[u] for u in scene.u]
-            assert np.allclose(found, expected, rtol=0, atol=1e-9)
-        else:
-            assert len(compiled.states) < 2*len(method.q)
+        moving = dict(values)
+        if cls is LinearMappingMethod:      # q' = N u + nu
+            N, nu = (np.array([[float(number(x, values)) for x in row]
+                               for row in matrix.tolist()])
+                     for matrix in (method.N, method.nu))
+            rates = [values[x.diff(t)] for x in method.q]
+            u, rest, *_ = np.linalg.lstsq(N, rates - nu[:, 0], rcond=None)
+            assert rest < 1e-25
+            moving.update(zip(method.u, u))
+        assert math.isclose(number(contact.normal_reaction(method), moving),
+                            expected, rel_tol=1e-10)
 
 
 def test_reactions_of_methods_without_them_are_refused():
@@ -294,13 +300,6 @@ def test_reactions_of_methods_without_them_are_refused():
     method = other.method()
     with pytest.raises(ConstraintError, match='cannot begin to slip'):
         other.contacts[0].slip_event(method, compile_equations(method), 0.5)
-
-
-def full(values, contact):
-    """With the rates of the contact coordinates."""
-    rates = contact.contact_kinematics()
-    return {**values, **{x: float(number(v, values))
-                         for x, v in rates.items()}}
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -713,3 +712,89 @@ def test_contact_frame_and_standard_geometry(rng):
             dict(zip(shape.parameters, (0.4, 0.7))))) < 1e-15
     place = shape.locate('Q', 0.4, 0.7).pos_from(scene.C)
     assert abs(number(place.dot(place), {}) - 0.49) < 1e-15
+
+
+def surfaces(frame, point):
+    """One of each kind; for some with the material around them."""
+    x, y, z = frame
+    return {
+        'plane': PlaneSurface(frame, point, x + 2*z),
+        'ball': SphereSurface(frame, point, 2, pole=z),
+        'bowl': SphereSurface(frame, point, 2, interior=True),
+        'rod': CylinderSurface(frame, point, 2, y + z),
+        'tube': CylinderSurface(frame, point, 2, x, interior=True),
+        'cone': ConeSurface(frame, point, Rational(3, 5), x + y + z),
+        'torus': TorusSurface(frame, point, 2, Rational(1, 2), -z),
+        'ellipsoid': EllipsoidSurface(frame, point, (1, 2, 3), pole=y),
+        'vase': SurfaceOfRevolution(frame, point, z, lambda s: (
+            2 + sin(s), s)),
+        'saddle': ParametricSurface(
+            frame, point, *saddle(x, y, z), orientation=-1)}
+
+
+def saddle(x, y, z):
+    u, v = symbols('u v')
+    return u*x + v*y + (u**2 - v**2)*z/2, (u, v)
+
+
+@pytest.mark.parametrize('kind', surfaces(ReferenceFrame('A'), Point('A')))
+def test_normal_and_curvature(kind):
+    """``n`` is a unit normal out of the material, and ``dn = K dx``."""
+    frame, O = ReferenceFrame('F'), Point('O')
+    surface = surfaces(frame, O)[kind]
+    values = dict(zip(surface.parameters, (0.4, 0.7)))
+    n, K = surface.normal(), surface.curvature_operator()
+    assert abs(number(n.dot(n), values) - 1) < 1e-25
+    for p, tangent in zip(surface.parameters, surface.tangent_vectors()):
+        change = n.diff(p, frame, False) - K.dot(tangent)
+        assert np.allclose(vector(values, frame, change), 0, atol=1e-14)
+        assert abs(number(n.dot(tangent), values)) < 1e-14
+    first = surface.tangent_vectors()[0]
+    e = surface.first_tangent()
+    assert np.allclose(vector(values, frame, first ^ e), 0, atol=1e-14)
+    assert number(first.dot(e), values) > 0
+    if surface.has_signed_distance:
+        height = 0.125
+        above = surface.position() + height*n
+        P = O.locatenew('P', sum((number(c, values)*e for c, e in zip(
+            above.to_matrix(frame), frame)), 0*frame.x))
+        assert abs(number(surface.signed_distance(P), {}) - height) < 1e-14
+        assert np.allclose(vector({}, frame, surface.distance_gradient(P)),
+                           vector(values, frame, n))
+        # K moves with the distance: K (1 + h K)^-1
+        hessian = surface.distance_hessian(P).dot(first) + height*(
+            surface.distance_hessian(P).dot(K.dot(first)))
+        assert np.allclose(vector(values, frame, hessian - K.dot(first)), 0,
+                           atol=1e-13)
+
+
+@pytest.mark.parametrize('kind', ['ball', 'torus', 'ellipsoid'])
+def test_support_function(kind):
+    """``p`` is on the surface with the normal ``u``, and ``H K = 1``."""
+    frame, O = ReferenceFrame('F'), Point('O')
+    surface = surfaces(frame, O)[kind]
+    values = dict(zip(surface.parameters, (0.4, 0.7)))
+    n = surface.normal()
+    gap = surface.support_point(n) - surface.position()
+    assert np.allclose(vector(values, frame, gap), 0, atol=1e-14)
+    assert abs(number(surface.support_function(n) - n.dot(
+        surface.position()), values)) < 1e-14
+    H, K = surface.curvature_radii(n), surface.curvature_operator()
+    for tangent in surface.tangent_vectors():
+        assert np.allclose(vector(values, frame, H.dot(K.dot(
+            tangent)) - tangent), 0, atol=1e-13)
+    assert np.allclose(vector(values, frame, H.dot(n)), 0, atol=1e-14)
+
+
+def test_support_function_of_a_rim():
+    frame, O = ReferenceFrame('F'), Point('O')
+    rim = CircularRim(frame, O, 2, frame.y)
+    u = (frame.x + 2*frame.y + 3*frame.z).normalize()
+    p = rim.support_point(u)
+    assert abs(number(p.dot(p) - 4, {})) < 1e-14
+    assert p.dot(frame.y) == 0 and number(p.dot(u), {}) > 0
+    H = rim.curvature_radii(u)          # R/s along the rim, 0 across
+    along = (frame.y ^ u).normalize()
+    s = math.sqrt(1 - 4/14)
+    assert np.allclose(vector({}, frame, H.dot(along) - 2/s*along), 0)
+    assert np.allclose(vector({}, frame, H.dot(along ^ u)), 0, atol=1e-14)
