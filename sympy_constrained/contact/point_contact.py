@@ -2,23 +2,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from sympy import Dummy, Expr, Matrix, sqrt
 from sympy.physics.mechanics import (
-    Force, LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols)
+    Force, Point, ReferenceFrame, dynamicsymbols)
 from sympy.physics.vector import Vector, cross, dot
 
-from .. import _compat
 from ..arguments import as_list
 from ..errors import (
     ConstraintError, KinematicsError, MissingIngredientError,
     UnsupportedFeatureError)
+from .bodies import (
+    centre_velocity, check_attached, check_connected, check_pair)
 from .finding import ContactFinder, check_regular, row_spaces
-from .geometry import ContactGeometryBase, vector
+from .geometry import vector
 from .pairs import ChartPair, combined, eliminated_pair
+from .reactions import (
+    ContactEvent, find_row, multipliers_of, pressed, rows_of)
 
-__all__ = ['PointContact', 'ContactEvent']
+__all__ = ['PointContact']
 
 FORMULATIONS = ('auto', 'explicit', 'augmented', 'kinematic')
 MODES = ('sliding', 'rolling', 'no_pivoting')
@@ -696,19 +698,6 @@ class PointContact:
         system.add_nonholonomic_constraints(*rows)
 
 
-class ContactEvent(NamedTuple):
-    """A function of ``(t, x)`` with what ``simulate`` asks of an event."""
-
-    function: object
-    direction: int
-    terminal: bool | int
-
-    def __call__(self, t, x):
-        return float(self.function(t, x))
-
-
-# -- helpers -------------------------------------------------------------
-
 def own_symbols(given, argument, names):
     """The functions of time that were given, or of these names."""
     if given is None:
@@ -719,120 +708,3 @@ def own_symbols(given, argument, names):
             f"`{argument}` has {len(given)} entries, and this contact needs "
             f"{len(names)}: {', '.join(names) or 'it has none'}.")
     return given
-
-
-def check_attached(side, body, geometry):
-    """Raise unless a geometry is fixed in a body with a frame."""
-    if not isinstance(geometry, ContactGeometryBase):
-        raise TypeError(f"`{side}_geometry` is {geometry!r}. Give a surface, "
-                        "a curve or a vertex.")
-    if not isinstance(body, RigidBody):
-        raise ConstraintError(
-            f"`{side}` is {body!r}, which has no body frame in which "
-            f"{geometry!r} could be fixed. Give a RigidBody; a particle is "
-            "one without inertia, with any frame.")
-    try:
-        turned = geometry.frame.dcm(body.frame)
-        place = geometry.point.pos_from(body.masscenter).to_matrix(body.frame)
-    except ValueError:
-        raise ConstraintError(
-            f"`{side}_geometry` is not connected to {body.name}: its frame "
-            f"{geometry.frame} must be oriented in {body.frame}, and its "
-            f"point {geometry.point} located from the mass centre.") from None
-    if turned.has(dynamicsymbols._t) or place.has(dynamicsymbols._t):
-        raise ConstraintError(
-            f"`{side}_geometry` moves relative to {body.name}. Its frame "
-            "must have a constant orientation in the frame of the body, and "
-            "its point a constant place: a wheel's rim turns with the wheel.")
-
-
-def check_pair(parent, child):
-    """Raise for pairs that have no contact at a point."""
-    dimensions = parent.dimension, child.dimension
-    if parent.dimension == 2 or dimensions == (1, 1):
-        return
-    if child.dimension == 2:
-        raise ConstraintError(
-            "The parent has an edge or a vertex and the child a surface. "
-            "Exchange parent and child: the normal is that of the parent.")
-    raise ConstraintError(
-        "A point on an edge leaves one freedom, not the two of contact. "
-        "Give two holonomic rows for a bead on a wire.")
-
-
-def check_connected(parent, child):
-    """Raise unless the two bodies have a position to each other."""
-    try:
-        child.point.pos_from(parent.point)
-    except ValueError:
-        raise KinematicsError(
-            f"The points {child.point} and {parent.point} of the two "
-            "geometries are not connected. Locate the bodies from a common "
-            "point.") from None
-
-
-def centre_velocity(body, frame):
-    """Velocity of the mass centre, stored there as ``Point.vel`` does.
-
-    A velocity that was set counts. Else the position from a point at rest is
-    differentiated; the ground is at rest. ``Point.vel`` alone might start
-    from the other body.
-    """
-    centre = body.masscenter
-    velocity = _compat.velocity(centre, frame)
-    if velocity is not None:
-        return velocity
-    reached, queue = {centre}, [centre]
-    for here in queue:
-        if _compat.velocity(here, frame) == 0:
-            velocity = centre.pos_from(here).dt(frame)
-            break
-        new = [x for x in _compat.positions(here) if x not in reached]
-        reached.update(new)
-        queue += new
-    else:
-        if body.frame != frame:
-            raise KinematicsError(
-                f"The velocity of {body.name} in {frame} is not known. Set "
-                "that of its mass centre, or locate it from a point whose "
-                "velocity in the inertial frame is zero.")
-        velocity = Vector(0)
-    centre.set_vel(frame, velocity)
-    return velocity
-
-
-def rows_of(method):
-    """Constraint rows in the order of the multipliers."""
-    if LagrangesMethod in type(method).__mro__:
-        parts = _compat.lagrange_parts(method)
-        return parts['hol_coneqs'] + parts['nonhol_coneqs']
-    return [*method.holonomic_constraints, *method.nonholonomic_constraints]
-
-
-def multipliers_of(method):
-    """The multipliers with the sign of reactions."""
-    if LagrangesMethod in type(method).__mro__:
-        return method.lam_vec
-    if not hasattr(type(method), 'multipliers') or len(
-            getattr(method, 'mu_vec', ())):     # none, or impulses
-        raise UnsupportedFeatureError(
-            f"{type(method).__name__} has no multipliers that are reactions. "
-            "Take UdwadiaKalabaMethod, which accepts the same arguments.")
-    return method.multipliers
-
-
-def find_row(rows, row, name):
-    """Position of a row of a contact."""
-    if row in rows:
-        return rows.index(row)
-    raise ConstraintError(
-        f"The rows of {name} are not among those of the method, so its "
-        "reaction is not known. Pass `holonomic_constraints` and "
-        "`nonholonomic_constraints` of the contact as they are.")
-
-
-def pressed(compiled, weights, t, x):
-    """The normal force at a state."""
-    multipliers = compiled.multipliers(t, x)
-    return sum(multipliers[k]*(1. if weight is None else weight(t, x))
-               for k, weight in weights)
