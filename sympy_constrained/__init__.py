@@ -7,6 +7,11 @@ turns that into :class:`.EquationsOfMotion` (``W z = r``), and
 :mod:`sympy_constrained.numeric` compiles and integrates those. Importing this
 package loads neither NumPy nor SciPy.
 """
+from .contact import (
+    CircularRim, ConeSurface, ContactGeometryBase, CylinderSurface,
+    EllipsoidSurface, ParametricCurve, ParametricSurface, PlaneSurface,
+    PointContact, SphereSurface, SurfaceOfRevolution, TorusSurface,
+    VertexPoint)
 from .diagnostics import ConstraintReport, constraint_report
 from .equations import EquationsOfMotion
 from .errors import (
@@ -29,6 +34,10 @@ __all__ = [
     'thrust', 'momentum_loads', 'internal_flow_loads', 'reactive_terms',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
+    'PointContact', 'ContactGeometryBase', 'ParametricSurface',
+    'PlaneSurface', 'SphereSurface', 'CylinderSurface', 'ConeSurface',
+    'TorusSurface', 'EllipsoidSurface', 'SurfaceOfRevolution',
+    'ParametricCurve', 'CircularRim', 'VertexPoint',
     'ConstrainedDynamicsError', 'ConstraintError',
     'InconsistentConstraintsError', 'KinematicsError',
     'MissingIngredientError', 'NotFiniteError',

@@ -40,7 +40,7 @@ LAYERS = {
                              'system'},
     'stabilization': MECHANICS | {'system'},
     'variable_mass': MECHANICS | {'arguments', 'builders'},
-    'contact': MECHANICS | {'system', 'builders'},
+    'contact': BASE | {'graph', 'arguments'},
     'geometry': BASE | {'graph', 'system', 'vanishing'},
     'admissible': {'errors'},
     'vanishing': {'admissible'},

@@ -1,0 +1,92 @@
+"""Two bodies with their geometries: whether they fit, how they move."""
+from __future__ import annotations
+
+from sympy.physics.mechanics import RigidBody, dynamicsymbols
+from sympy.physics.vector import Vector
+
+from .. import _compat
+from ..errors import ConstraintError, KinematicsError
+from .geometry import ContactGeometryBase
+
+__all__ = ['centre_velocity', 'check_attached', 'check_connected',
+           'check_pair']
+
+
+def check_attached(side, body, geometry):
+    """Raise unless a geometry is fixed in a body with a frame."""
+    if not isinstance(geometry, ContactGeometryBase):
+        raise TypeError(f"`{side}_geometry` is {geometry!r}. Give a surface, "
+                        "a curve or a vertex.")
+    if not isinstance(body, RigidBody):
+        raise ConstraintError(
+            f"`{side}` is {body!r}, which has no body frame in which "
+            f"{geometry!r} could be fixed. Give a RigidBody; a particle is "
+            "one without inertia, with any frame.")
+    try:
+        turned = geometry.frame.dcm(body.frame)
+        place = geometry.point.pos_from(body.masscenter).to_matrix(body.frame)
+    except ValueError:
+        raise ConstraintError(
+            f"`{side}_geometry` is not connected to {body.name}: its frame "
+            f"{geometry.frame} must be oriented in {body.frame}, and its "
+            f"point {geometry.point} located from the mass centre.") from None
+    if turned.has(dynamicsymbols._t) or place.has(dynamicsymbols._t):
+        raise ConstraintError(
+            f"`{side}_geometry` moves relative to {body.name}. Its frame "
+            "must have a constant orientation in the frame of the body, and "
+            "its point a constant place: a wheel's rim turns with the wheel.")
+
+
+def check_pair(parent, child):
+    """Raise for pairs that have no contact at a point."""
+    dimensions = parent.dimension, child.dimension
+    if parent.dimension == 2 or dimensions == (1, 1):
+        return
+    if child.dimension == 2:
+        raise ConstraintError(
+            "The parent has an edge or a vertex and the child a surface. "
+            "Exchange parent and child: the normal is that of the parent.")
+    raise ConstraintError(
+        "A point on an edge leaves one freedom, not the two of contact. "
+        "Give two holonomic rows for a bead on a wire.")
+
+
+def check_connected(parent, child):
+    """Raise unless the two bodies have a position to each other."""
+    try:
+        child.point.pos_from(parent.point)
+    except ValueError:
+        raise KinematicsError(
+            f"The points {child.point} and {parent.point} of the two "
+            "geometries are not connected. Locate the bodies from a common "
+            "point.") from None
+
+
+def centre_velocity(body, frame):
+    """Velocity of the mass centre, stored there as ``Point.vel`` does.
+
+    A velocity that was set counts. Else the position from a point at rest is
+    differentiated; the ground is at rest. ``Point.vel`` alone might start
+    from the other body.
+    """
+    centre = body.masscenter
+    velocity = _compat.velocity(centre, frame)
+    if velocity is not None:
+        return velocity
+    reached, queue = {centre}, [centre]
+    for here in queue:
+        if _compat.velocity(here, frame) == 0:
+            velocity = centre.pos_from(here).dt(frame)
+            break
+        new = [x for x in _compat.positions(here) if x not in reached]
+        reached.update(new)
+        queue += new
+    else:
+        if body.frame != frame:
+            raise KinematicsError(
+                f"The velocity of {body.name} in {frame} is not known. Set "
+                "that of its mass centre, or locate it from a point whose "
+                "velocity in the inertial frame is zero.")
+        velocity = Vector(0)
+    centre.set_vel(frame, velocity)
+    return velocity

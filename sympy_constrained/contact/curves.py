@@ -1,0 +1,82 @@
+"""Edges and vertices of bodies."""
+from __future__ import annotations
+
+from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt, sympify
+from sympy.physics.mechanics import dynamicsymbols
+
+from .geometry import ContactGeometryBase, vector
+from .surfaces import _axes, _split
+
+__all__ = ['ParametricCurve', 'CircularRim', 'VertexPoint']
+
+
+class ParametricCurve(ContactGeometryBase):
+    """An edge given by its position as a function of one parameter.
+
+    Parameters
+    ==========
+
+    frame : ReferenceFrame
+        Fixed in the body.
+    point : Point
+        Fixed in the body.
+    position : Vector
+        From ``point``, in terms of the parameter.
+    parameter : Symbol or dynamicsymbols
+
+    """
+
+    dimension = 1
+
+    def __init__(self, frame, point, position, parameter):
+        super().__init__(frame, point, position, [parameter])
+
+
+class CircularRim(ParametricCurve):
+    """The rim of a thin disc.
+
+    Parameters
+    ==========
+
+    frame : ReferenceFrame
+    point : Point
+        The centre.
+    radius : Expr
+    axis : Vector
+        The axle.
+    parameter : dynamicsymbols, optional
+        The angle about the axle.
+
+    """
+
+    def __init__(self, frame, point, radius, axis, parameter=None):
+        self.radius = sympify(radius)
+        axis, first, second = _axes(frame, axis, 'axis')
+        u = dynamicsymbols('xi1') if parameter is None else parameter
+        super().__init__(frame, point, vector(
+            frame, self.radius*(cos(u)*first + sin(u)*second)), u)
+        self._axis = ImmutableDenseMatrix(axis)
+
+    def _support(self, u):
+        return self.radius*_split(u, self._axis)[0]
+
+
+class VertexPoint(ContactGeometryBase):
+    """A point of a body, the tip of a needle.
+
+    Parameters
+    ==========
+
+    frame : ReferenceFrame
+    point : Point
+
+    """
+
+    dimension = 0
+    ball_radius = S.Zero
+
+    def __init__(self, frame, point):
+        super().__init__(frame, point, 0, ())
+
+    def _support(self, u):
+        return 0*sqrt(u.dot(u))

@@ -1,0 +1,242 @@
+"""What surfaces, curves and vertices of a body have in common."""
+from __future__ import annotations
+
+from abc import ABC
+from copy import copy
+from random import Random
+
+from mpmath import mp
+from sympy import (Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S,
+                   Symbol, sqrt, sympify)
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
+from sympy.physics.vector import Dyadic, Vector
+
+from ..arguments import as_list
+from ..errors import ConstraintError, UnsupportedFeatureError
+from ..graph import Graph
+
+__all__ = ['ContactGeometryBase', 'determinant', 'dyadic', 'numbers',
+           'perpendicular', 'random_numbers', 'solve_small', 'unit', 'vector']
+
+
+class ContactGeometryBase(ABC):
+    r"""A surface, a curve or a vertex that is fixed in a body.
+
+    Explanation
+    ===========
+
+    The position :math:`x(\xi)` is measured from ``point`` in the axes of
+    ``frame``. Both move with the body: the point is fixed in it and the
+    frame has a constant orientation to the frame of the body.
+
+    Attributes
+    ==========
+
+    frame : ReferenceFrame
+    point : Point
+    parameters : tuple
+        Of the chart; as many as there are dimensions.
+    dimension : int
+        2 for a surface, 1 for a curve, 0 for a vertex.
+
+    """
+
+    dimension: int
+    #: radius of a ball, which meets any signed distance in closed form
+    ball_radius: Expr | None = None
+
+    def __init__(self, frame, point, position, parameters):
+        if not isinstance(frame, ReferenceFrame):
+            raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame "
+                            "in which the geometry is fixed.")
+        if not isinstance(point, Point):
+            raise TypeError(f"`point` is {point!r}. Give the Point from "
+                            "which positions are measured.")
+        self.frame, self.point = frame, point
+        self.parameters = tuple(as_list(parameters, 'parameters'))
+        if len(self.parameters) != self.dimension or any(
+                not isinstance(x, (Symbol, AppliedUndef))
+                for x in self.parameters):
+            raise ValueError(
+                f"`parameters` is {parameters!r}. Give {self.dimension} "
+                f"symbols or dynamicsymbols for {type(self).__name__}.")
+        self._position = measure(frame, position, 'position')
+        self._check_rigid()
+
+    def _check_rigid(self):
+        """Raise if the shape changes by itself."""
+        shape = self._position.xreplace({x: Dummy() for x in self.parameters})
+        moving = [x for x in shape.atoms(AppliedUndef, Symbol)
+                  if x.has(dynamicsymbols._t)]
+        if moving:
+            raise ConstraintError(
+                f"The position of {type(self).__name__} contains "
+                f"{max(moving, key=str)}, which is no parameter of it. A "
+                "contact needs a rigid shape: let the frame and the point "
+                "move instead.")
+
+    def __repr__(self):
+        return f'<{type(self).__name__} in {self.frame}>'
+
+    def with_parameters(self, *parameters):
+        """The same geometry with other parameters."""
+        new = {old: sympify(x) for old, x in zip(self.parameters, parameters)}
+        changed = copy(self)
+        changed.parameters = tuple(new.values())
+        for name, value in vars(self).items():
+            if isinstance(value, ImmutableDenseMatrix):
+                setattr(changed, name, value.xreplace(new))
+        return changed
+
+    def position(self) -> Vector:
+        """Position :math:`x(\\xi)` from ``point``."""
+        return vector(self.frame, self._position)
+
+    def tangent_vectors(self) -> tuple[Vector, ...]:
+        """The derivatives of the position by the parameters."""
+        return tuple(vector(self.frame, self._position.diff(x))
+                     for x in self.parameters)
+
+    def second_derivatives(self) -> list[list[Vector]]:
+        """The second derivatives of the position by the parameters."""
+        return [[vector(self.frame, self._position.diff(x, y))
+                 for y in self.parameters] for x in self.parameters]
+
+    def locate(self, name, *values) -> Point:
+        """A new point at values of the parameters."""
+        position = self.with_parameters(*values).position()
+        return self.point.locatenew(name, position)
+
+    # -- support function ------------------------------------------------
+
+    def _support(self, u):
+        """Support function, homogeneous of degree one in ``u``, or None."""
+
+    @property
+    def has_support_function(self) -> bool:
+        """Whether the contact with a plane has a closed form."""
+        return self._support(Matrix([1, 0, 0])) is not None
+
+    def support_function(self, direction) -> Expr:
+        r"""Extent of the body in a direction, :math:`h(u) = \max u \cdot p`.
+        """
+        return self._from_support(direction, lambda h, u: h)
+
+    def support_point(self, direction) -> Vector:
+        r"""Where the extent is reached, :math:`p = \nabla h(u)`."""
+        return vector(self.frame, self._from_support(
+            direction, lambda h, u: Matrix([h.diff(x) for x in u])))
+
+    def curvature_radii(self, direction) -> Dyadic:
+        r"""The operator of radii of curvature, :math:`\nabla\nabla h(u)`.
+
+        On the plane normal to ``u`` it is the inverse of the curvature
+        operator; it stays finite at edges and vertices.
+        """
+        return dyadic(self.frame, self._from_support(
+            direction, lambda h, u: Matrix(3, 3, lambda i, j: h.diff(
+                u[i], u[j]))))
+
+    def _from_support(self, direction, form):
+        """Differentiate the homogeneous function, then insert a unit vector.
+
+        Inserting first would differentiate an expression in which the length
+        of ``u`` has been used.
+        """
+        if not self.has_support_function:
+            raise UnsupportedFeatureError(
+                f"{type(self).__name__} has no support function. It meets a "
+                "plane in the formulations 'augmented' and 'kinematic'.")
+        u = Matrix([Dummy(f'u{i}') for i in range(3)])
+        form = form(self._support(u), u).xreplace({u.dot(u): S.One})
+        return form.xreplace(dict(zip(u, direction.to_matrix(self.frame))))
+
+
+# -- vectors -------------------------------------------------------------
+
+def vector(frame, numbers) -> Vector:
+    """The vector with measure numbers in the axes of a frame."""
+    return Vector([(Matrix(numbers), frame)])
+
+
+def dyadic(frame, matrix) -> Dyadic:
+    """The dyadic with measure numbers in the axes of a frame."""
+    axes = list(frame)
+    return sum((x*a.outer(b) for a, row in zip(axes, matrix.tolist())
+                for b, x in zip(axes, row) if x != 0), Dyadic(0))
+
+
+def measure(frame, position, name) -> ImmutableDenseMatrix:
+    """Measure numbers of a Vector, or of three numbers, in a frame."""
+    if isinstance(position, Vector):
+        return ImmutableDenseMatrix(position.to_matrix(frame))
+    if position == 0:
+        return ImmutableDenseMatrix([0, 0, 0])
+    raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
+
+
+def unit(numbers) -> Matrix:
+    """Measure numbers divided by their length, unless that is one."""
+    square = numbers.dot(numbers)
+    if square == 1 or all(abs(x - 1) < mp.mpf(10)**-20
+                          for x in samples(square)):
+        return Matrix(numbers)
+    return Matrix(numbers)/sqrt(square)
+
+
+def perpendicular(axis) -> tuple[Matrix, Matrix]:
+    """Two unit vectors that are right-handed with a unit vector."""
+    zero = [k for k in range(3) if axis[k] == 0]
+    if zero:                # then an axis of the frame is one of them
+        k = zero[0] if len(zero) == 1 else (4 - sum(zero)) % 3
+        first = Matrix([int(i == k) for i in range(3)])
+    else:
+        first = unit(axis.cross(Matrix([1, 0, 0])))
+    return first, axis.cross(first)
+
+
+def determinant(matrix) -> Expr:
+    """Of two rows; ``Matrix.det`` would simplify."""
+    a, b, c, d = matrix
+    return a*d - b*c
+
+
+def solve_small(matrix, right) -> Matrix:
+    """Solve linear equations of at most two unknowns by cofactors."""
+    if matrix.rows == 0:
+        return Matrix(0, right.cols, [])
+    if matrix.rows == 1:
+        return right/matrix[0]
+    a, b, c, d = matrix
+    return Matrix([[d, -b], [-c, a]])*right/determinant(matrix)
+
+
+# -- numbers -------------------------------------------------------------
+
+def numbers(expressions, values) -> list:
+    """Values of expressions at 30 digits."""
+    graph = Graph.of({'x': Matrix([list(expressions)])}, dynamicsymbols._t)
+    with mp.workdps(30):
+        return graph.evaluate(values, context=mp)['x'][0]
+
+
+def random_numbers(expressions, seed=0) -> dict:
+    """A positive rational number for every symbol of expressions."""
+    found = set().union(*(x.atoms(Symbol, AppliedUndef) for x in map(
+        sympify, expressions)))
+    random = Random(seed)
+    return {x: Rational(random.randint(5, 40), 29)
+            for x in sorted(found, key=str)}
+
+
+def samples(expression, count=3) -> list:
+    """Values at random numbers, nan where there is none."""
+    result = []
+    for seed in range(count):
+        try:
+            x, = numbers([expression], random_numbers([expression], seed))
+        except (ArithmeticError, TypeError, ValueError):
+            x = mp.nan
+        result.append(x)
+    return result

@@ -1,0 +1,800 @@
+"""Rolling point contact: what holds for any pair, every method, edges and
+vertices, unilateral contact, and what is refused.
+"""
+import math
+
+import numpy as np
+import pytest
+from sympy import Matrix, Rational, Symbol, cos, sin, symbols
+from sympy.physics.mechanics import (
+    Force, KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
+    RigidBody, System, WrappingCylinder, WrappingSphere, dynamicsymbols,
+    inertia)
+
+from contacts import (
+    ANGLES, FORMULATIONS, GRAVITY, GUESS, STATES, Scene, accelerations,
+    angle_values, ball, disc, ellipsoid, jacobian_at, number, on_plane,
+    polar_guess, solved, t, torus, vector)
+from sympy_constrained import (
+    CircularRim, ConeSurface, ConstraintError, CylinderSurface,
+    EllipsoidSurface, HamelEmbedding, KinematicsError, LinearMappingMethod,
+    MissingIngredientError, ParametricCurve, ParametricSurface, PlaneSurface,
+    PointContact, RouthMethod, SphereSurface, SurfaceOfRevolution,
+    TorusSurface, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
+    VertexPoint)
+from sympy_constrained.numeric import compile_equations, simulate
+
+each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
+
+
+# -- structure -----------------------------------------------------------
+
+def sloping(scene, formulation, mode='rolling'):
+    """An ellipsoid in the rotating bowl, closed but not rolling."""
+    centre = scene.O.locatenew('S', 0.3*scene.P.x)
+    bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
+    return scene.touch(bowl, scene.surface, formulation=formulation,
+                       mode=mode)
+
+
+def random_motion(scene, contact, rng, **options):
+    """A closed contact with random speeds, not on any velocity row."""
+    values = scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2),
+                         **options)
+    values.update({u: rng.uniform(-1, 1) for u in scene.u})
+    return {**values, t: 0}
+
+
+def jacobian_rank(rows, unknowns, values):
+    return np.linalg.matrix_rank(
+        jacobian_at(rows, unknowns, values), tol=1e-9)
+
+
+def test_ranks_of_the_rows(rng):
+    scene = ellipsoid(turning=0.7*t)
+    contact = sloping(scene, 'augmented', 'no_pivoting')
+    values = random_motion(scene, contact, rng)
+    closure = contact.holonomic_constraints
+    every = [*scene.q, *contact.coordinates]
+    assert jacobian_rank(closure, every, values) == 5
+    assert jacobian_rank(closure, contact.coordinates, values) == 4
+    speeds = [*scene.u, *contact.speeds]
+    rows = contact.velocity_constraints
+    assert jacobian_rank(rows[:7], speeds, values) == 7
+    assert jacobian_rank(rows, speeds, values) == 8
+    assert jacobian_rank([*rows[:7], contact.normal_velocity], speeds,
+                         values) == 7
+
+    scene, contact, values = on_plane(ellipsoid, mode='no_pivoting')
+    rows = contact.velocity_constraints
+    assert jacobian_rank(rows[:3], scene.u, values) == 3
+    assert jacobian_rank(rows, scene.u, values) == 4
+    assert jacobian_rank([*rows[:3], *contact.relative_velocity.to_matrix(
+        scene.N)], scene.u, values) == 3
+
+
+def test_rates_of_contact_satisfy_the_differentiated_closure(rng):
+    """Section 5 for a sliding contact with a turning parent."""
+    scene = ellipsoid(turning=0.7*t)
+    contact = sloping(scene, 'augmented', 'sliding')
+    values = random_motion(scene, contact, rng)
+    v3 = scene.u[2]                     # closes the normal velocity
+    base = number(contact.normal_velocity, {**values, v3: 0})
+    slope = number(contact.normal_velocity, {**values, v3: 1}) - base
+    values[v3] = -base/slope
+    rates = contact.contact_kinematics()
+    moving = {**values, **{u: number(rates[x.diff(t)], values)
+                           for x, u in zip(contact.coordinates,
+                                           contact.speeds)}}
+    assert len(contact.velocity_constraints) == 5
+    for row in contact.velocity_constraints:
+        assert abs(number(row, moving)) < 1e-15
+    # The rates of the rows are their derivatives.
+    kin = {x.diff(t): u for x, u in zip(contact.coordinates, contact.speeds)}
+    moving.update(angle_values(scene, moving))
+    for row, rate in zip(contact.holonomic_constraints,
+                         contact.velocity_constraints):
+        exact = row.diff(t).subs(kin)
+        assert abs(number(exact, moving) - number(rate, moving)) < 1e-14
+
+
+@pytest.mark.parametrize('make', [ellipsoid, torus, disc, ball])
+def test_explicit_and_augmented_quantities_agree(make, rng):
+    values, found = {}, []
+    for formulation in ('explicit', 'augmented'):
+        scene, contact, start = on_plane(make, formulation, mode='sliding')
+        values = {**start, **values}
+        if formulation == 'explicit':
+            values.update((u, rng.uniform(-1, 1)) for u in scene.u)
+        values[scene.u[2]] = 0.
+        lift = number(contact.normal_velocity, values)
+        values[scene.u[2]] = -lift
+        if contact.speeds:
+            rates = contact.contact_kinematics()
+            values.update((u, number(rates[x.diff(t)], values)) for x, u in
+                          zip(contact.coordinates, contact.speeds))
+        numbers = [number(x, values) for x in (
+            *contact.slip_velocity, contact.pivot_speed,
+            *contact.trace_speeds(), *contact.relative_curvature())]
+        numbers += [*vector(values, scene.N, contact.normal), *vector(
+            values, scene.N, contact.trace_velocities()[0])]
+        found.append(np.array(numbers, float))
+    assert np.allclose(*found, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize('make', [ellipsoid, torus, ball])
+def test_traces_of_rolling(make):
+    """(23), and the difference of the geodesic curvatures."""
+    scene, contact, values = on_plane(make, 'augmented')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    first, second = (number(s, values) for s in contact.trace_speeds())
+    assert math.isclose(first, second)
+    a, b = (vector(values, scene.N, e) for e in contact.trace_tangents())
+    assert np.allclose(a, b, rtol=0, atol=1e-14)
+    bend1, bend2 = (number(k, moving) for k in contact.geodesic_curvatures())
+    pivot = number(contact.pivot_speed, values)
+    assert math.isclose(bend2 - bend1, pivot/first, rel_tol=1e-12)
+    # Without the parameters the same.
+    scene, contact, values = on_plane(make, 'explicit')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    assert np.allclose([float(number(k, moving)) for k in
+                        contact.geodesic_curvatures()],
+                       [float(bend1), float(bend2)])
+
+
+def test_contact_angle_turns_as_told():
+    scene, contact, values = on_plane(ellipsoid, 'kinematic')
+    tangents = (contact.parent_geometry.tangent_vectors()[0],
+                contact.child_geometry.tangent_vectors()[0])
+    base, turned = (x.normalize() for x in tangents)
+    cosine, sine = base.dot(turned), contact.normal.dot(base ^ turned)
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    found = number(cosine*sine.diff(t) - sine*cosine.diff(t), moving)
+    assert math.isclose(found, number(contact.contact_angle_rate(), values),
+                        rel_tol=1e-12)
+
+
+@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+def test_gap_gradient_and_virtual_displacements(formulation):
+    scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
+    q = scene.q
+    A = contact.virtual_displacement_matrix(q)
+    if formulation == 'explicit':
+        normal = contact.normal.to_matrix(scene.P)
+        for j, x in enumerate(q):
+            assert abs(number(contact.gap.diff(x), values)
+                       - number((normal.T*A[:, j])[0], values)) < 1e-15
+    found = contact.check_virtual_displacements(q, values)
+    assert found.agree and found.virtual == 3
+    open_gap = {**values, q[4]: values[q[4]] + 0.3}
+    if formulation == 'augmented':      # false where the contact is not
+        assert not contact.check_virtual_displacements(q, open_gap).agree
+
+
+def test_turning_parent_leaves_no_trace_in_virtual_displacements():
+    """The prescribed speed is in the rows but not in their matrix."""
+    rate = Symbol('Omega')
+    scene = ball(turning=rate*t, lagrange=True)
+    contact = scene.touch(scene.plane(), scene.surface)
+    A = contact.virtual_displacement_matrix(scene.q).subs(t, 0)
+    assert not A.has(rate)
+    assert all(row.subs(t, 0).diff(rate) != 0
+               for row in contact.nonholonomic_constraints)
+
+
+# -- methods -------------------------------------------------------------
+
+def kane_arguments(scene, contact):
+    z = scene.q[2]
+    return dict(
+        frame=scene.N, q_ind=[x for x in scene.q if x is not z],
+        q_dependent=[z, *contact.coordinates], u_ind=scene.u[3:],
+        u_dependent=[*scene.u[:3], *contact.speeds],
+        kd_eqs=scene.kdes + contact.kdes,
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.velocity_constraints,
+        bodies=[scene.body], forcelist=scene.loads)
+
+
+@pytest.mark.parametrize('make', [ellipsoid, torus])
+def test_kanes_method(make):
+    scene, contact, values = on_plane(make)
+    expected = STATES[make]['turning'] + STATES[make]['acceleration']
+    arguments = kane_arguments(scene, contact)
+    upstream = KanesMethod(**arguments)
+    upstream.kanes_equations([scene.body], scene.loads)
+    compiled = compile_equations(upstream)
+    x = [values[y] for y in compiled.states]
+    assert np.allclose(compiled.accelerations(0, x), expected, rtol=0,
+                       atol=1e-10)
+    ours = UdwadiaKalabaMethod(**arguments)
+    assert len(ours.multipliers) == 3   # the gap's rate is no second row
+    assert math.isclose(number(contact.normal_reaction(ours), values),
+                        STATES[make]['force'][2], rel_tol=1e-10)
+
+
+def test_rows_of_kanes_call_are_not_redundant_when_augmented():
+    scene, contact, values = on_plane(ellipsoid, 'augmented')
+    method = UdwadiaKalabaMethod(**kane_arguments(scene, contact))
+    assert len(method.multipliers) == 7
+    _, _, rates = solved(method, values)
+    assert np.allclose([rates[u] for u in scene.u[:3]],
+                       STATES[ellipsoid]['acceleration'], rtol=0, atol=1e-10)
+
+
+def test_kanes_method_takes_more_coordinates_than_speeds():
+    scene, contact, values = on_plane(ball, 'kinematic', force=(2, 0, 0))
+    q = [*scene.q, *contact.coordinates]
+    upstream = KanesMethod(
+        scene.N, q, scene.u[3:], scene.kdes + contact.kdes,
+        u_dependent=scene.u[:3], bodies=[scene.body],
+        velocity_constraints=contact.velocity_constraints,
+        forcelist=scene.loads)
+    upstream.kanes_equations([scene.body], scene.loads)
+    assert upstream.q.rows == 10 and upstream.u.rows == 6
+    _, _, rates = solved(upstream, values)
+    assert math.isclose(rates[scene.u[0]], 2*5/(7*1.5))
+
+
+@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+def test_lagranges_methods(formulation):
+    scene, contact, values = on_plane(ball, formulation, lagrange=True,
+                                      force=(2, 0, 0))
+    upstream = scene.method(LagrangesMethod)
+    upstream.form_lagranges_equations()
+    count = len(upstream.q)
+    full = Matrix([[number(x, values) for x in row] for row in
+                   upstream.mass_matrix_full.tolist()])
+    right = Matrix([number(x, values) for x in upstream.forcing_full])
+    solution = np.linalg.solve(np.array(full, float),
+                               np.array(right, float)[:, 0])
+    assert math.isclose(solution[count], 2*5/(7*1.5))
+    reaction = contact.normal_reaction(upstream).subs(
+        dict(zip(upstream.lam_vec, solution[2*count:])))
+    assert math.isclose(number(reaction, values), 1.5*GRAVITY)
+    routh = scene.method(RouthMethod)
+    assert math.isclose(number(contact.normal_reaction(routh), values),
+                        1.5*GRAVITY)
+    assert np.allclose(accelerations(scene, values), solution[
+        count:count + 6])
+
+
+@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+def test_other_methods(formulation):
+    """By the normal force, which each has to find."""
+    scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
+    expected = STATES[ellipsoid]['force'][2]
+    for cls in RouthMethod, LinearMappingMethod, HamelEmbedding:
+        options = {}
+        if cls is HamelEmbedding:
+            options['q_dependent'] = [*scene.q[:3], *contact.coordinates]
+        method = scene.method(cls, **options)
+        moving = dict(values)
+        if cls is LinearMappingMethod:      # q' = N u + nu
+            N, nu = (np.array([[float(number(x, values)) for x in row]
+                               for row in matrix.tolist()])
+                     for matrix in (method.N, method.nu))
+            rates = [values[x.diff(t)] for x in method.q]
+            u, rest, *_ = np.linalg.lstsq(N, rates - nu[:, 0], rcond=None)
+            assert rest < 1e-25
+            moving.update(zip(method.u, u))
+        assert math.isclose(number(contact.normal_reaction(method), moving),
+                            expected, rel_tol=1e-10)
+
+
+def test_reactions_of_methods_without_them_are_refused():
+    scene, contact, _ = on_plane(ball)
+    upstream = KanesMethod(**kane_arguments(scene, contact))
+    for method in upstream, scene.method(VaccoMethod):
+        with pytest.raises(UnsupportedFeatureError, match='no multipliers'):
+            contact.normal_reaction(method)
+    other = ball()
+    other.touch(other.plane(), other.surface, mode='sliding')
+    with pytest.raises(ConstraintError, match='rows of c are not among'):
+        contact.lift_off_event(
+            UdwadiaKalabaMethod(scene.N, scene.q, scene.u, scene.kdes,
+                                bodies=[scene.body]), None)
+    method = other.method()
+    with pytest.raises(ConstraintError, match='cannot begin to slip'):
+        other.contacts[0].slip_event(method, compile_equations(method), 0.5)
+
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_system(formulation):
+    scene, contact, values = on_plane(ellipsoid, formulation)
+    system = System(scene.N, scene.O)
+    system.add_bodies(scene.body)
+    z = scene.q[2]
+    system.q_ind = [x for x in scene.q if x is not z or (
+        formulation == 'kinematic')]
+    system.q_dep = [] if formulation == 'kinematic' else [z]
+    system.u_ind, system.u_dep = scene.u[3:], scene.u[:3]
+    system.add_kdes(*scene.kdes)
+    system.add_loads(*(Force(p, f) for p, f in scene.loads))
+    contact.add_to_system(system)
+    if formulation != 'kinematic':
+        system.validate_system()
+    system.form_eoms(eom_method=UdwadiaKalabaMethod)
+    _, _, rates = solved(system.eom_method, values)
+    assert np.allclose([rates[u] for u in scene.u[:3]],
+                       STATES[ellipsoid]['acceleration'], rtol=0, atol=1e-10)
+
+
+# -- several contacts, edges, vertices -----------------------------------
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_ball_in_a_groove(formulation):
+    """Both contacts at rest: it turns about the line through them."""
+    slope, k, m, r = 0.3, 0.4, 1.5, 0.3
+    pull = m*GRAVITY*math.tan(slope)
+    scene = ball(force=(pull, 0, 0))
+    N = scene.N
+    for name, side in (('left', 1), ('right', -1)):
+        scene.contacts.append(PointContact(
+            name, scene.parent, scene.body,
+            PlaneSurface(N, scene.O, N.z + side*N.y), scene.surface,
+            formulation=formulation))
+    values = dict(zip(scene.q, (0, 0, r*math.sqrt(2), 0.3, 0.7, 0.5)))
+    speed = 0.6
+    values.update(zip(scene.u, (speed, 0, 0, 0, speed*math.sqrt(2)/r, 0)))
+    for contact, side in zip(scene.contacts, (1, -1)):
+        if contact.coordinates:
+            n = np.array([0, side, 1])/math.sqrt(2)
+            guess = *polar_guess(scene, values, n), 0, 0
+            values.update(contact.solve_contact(
+                values, dict(zip(contact.coordinates, guess))))
+            assert abs(values.pop('gap')) < 1e-15
+        rates = contact.contact_kinematics()
+        values.update((u, number(rates[x.diff(t)], values)) for x, u in zip(
+            contact.coordinates, contact.speeds))
+    values = {x: float(v) for x, v in values.items()}
+    found = accelerations(scene, values)
+    assert np.allclose(found[:3], [pull/m/(1 + 2*k), 0, 0], atol=1e-10)
+
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_axle_with_two_wheels(formulation):
+    """Rigid wheels roll straight on; some of the six rows repeat others."""
+    R, m, axial, pull = 0.3, 4, 0.2, 2.5
+    scene = Scene(moments=(0.5, axial, 0.5), mass=m, force=(pull, 0, 0),
+                  order='zxy')
+    B, values = scene.B, {}
+    for name, side in (('left', 0.4), ('right', -0.4)):
+        hub = scene.C.locatenew(f'{name}_hub', side*B.y)
+        contact = PointContact(
+            name, scene.parent, scene.body, scene.plane(),
+            CircularRim(B, hub, R, B.y), formulation=formulation)
+        scene.contacts.append(contact)
+    values = dict(zip(scene.q, (0.2, 0, R, 0, 0, 0.4)))
+    values.update(zip(scene.u, (0.6, 0, 0, 0, 0.6/R, 0)))
+    for contact, side in zip(scene.contacts, (0.4, -0.4)):
+        if contact.coordinates:         # the rim's angle runs from z to x
+            values.update(contact.solve_contact(values, dict(zip(
+                contact.coordinates, (math.pi - 0.4, 0.2, side)))))
+            assert abs(values.pop('gap')) < 1e-15
+        rates = contact.contact_kinematics()
+        values.update((u, number(rates[x.diff(t)], values)) for x, u in zip(
+            contact.coordinates, contact.speeds))
+    values = {x: float(v) for x, v in values.items()}
+    found = accelerations(scene, values)
+    forward = pull/(m + axial/R**2)
+    assert np.allclose(found, [forward, 0, 0, 0, forward/R, 0], atol=1e-9)
+
+
+def test_vertex_that_does_not_slip_is_a_ball_joint(rng):
+    """A pendulum on a needle: no-slip is integrable, ``zeta' = 0``."""
+    for formulation in FORMULATIONS:
+        scene = Scene(moments=(0.1, 0.2, 0.25), mass=2)
+        tip = scene.C.locatenew('T', -0.5*scene.B.z)
+        contact = scene.touch(scene.plane(), VertexPoint(scene.B, tip),
+                              formulation=formulation)
+        values = scene.start(place=(0, 0, 0.5), guess=(0, 0))
+        found = accelerations(scene, values)
+        rates = [number(x, values)
+                 for x in contact.contact_kinematics().values()]
+        assert np.allclose([float(x) for x in rates], 0)
+        assert contact.relative_curvature().shape == (0, 0)
+        if formulation == 'explicit':
+            expected = found
+        assert np.allclose(found, expected, rtol=0, atol=1e-10)
+    # Moments about the tip: I w' + w x I w = r x m g
+    r = 0.5*axis(values, scene)
+    A = np.array(scene.B.dcm(scene.N).subs(values), float)
+    w = A @ [values[u] for u in scene.u[3:]]
+    inertia_ = np.diag([0.1, 0.2, 0.25]) + 2*0.25*np.diag([1, 1, 0])
+    load = A @ np.cross(r, [0, 0, -2*GRAVITY])
+    assert np.allclose(inertia_ @ (A @ found[3:]) + np.cross(
+        w, inertia_ @ w), load, atol=1e-9)
+
+
+def axis(values, scene):
+    return np.array(scene.N.dcm(scene.B).subs(values), float)[:, 2]
+
+
+def test_disc_counts_one_tangency_condition():
+    scene, contact, values = on_plane(disc, 'augmented')
+    assert len(contact.coordinates) == 3
+    assert len(contact.holonomic_constraints) == 4
+    # The trace is tangent to the rim.
+    rim = contact.child_geometry.tangent_vectors()[0]
+    trace = contact.trace_velocities()[0]
+    assert np.allclose(vector(values, scene.N, rim ^ trace), 0, atol=1e-15)
+
+
+def test_crossing_edges():
+    """Two rods that cross: C1 only, and rolling keeps the parameters."""
+    s = Symbol('s')
+    found = []
+    for formulation in ('augmented', 'kinematic'):
+        scene = Scene(moments=(0.1, 0.2, 0.25), mass=2)
+        rail = ParametricCurve(scene.P, scene.O, s*scene.P.y, s)
+        rod = ParametricCurve(scene.B, scene.C, s*scene.B.x, s)
+        contact = scene.touch(rail, rod, formulation=formulation)
+        assert len(contact.coordinates) == 2
+        values = scene.start(angles=(0.3, 0.4, 0.2), guess=(0, 0.1),
+                             place=(0.2, 0.1, 0.1))
+        rates = [float(number(x, values))
+                 for x in contact.contact_kinematics().values()]
+        assert np.allclose(rates, 0)
+        found.append(accelerations(scene, values))
+    assert np.allclose(*found, rtol=0, atol=1e-10)
+
+
+def test_ball_on_cone_and_torus():
+    """Signed distances against charts, at closed contacts."""
+    for surface, height, parameters, normal in (
+            (lambda s: ConeSurface(s.P, s.O, 0.6, -s.N.z), -2.3,
+             (-0.37, 2.9), (0.77, 0.3, 0.56)),
+            (lambda s: TorusSurface(s.P, s.O, 2, 0.5, s.N.z), 0.8,
+             (0.37, 1.66), (-0.08, -0.03, 1))):
+        found = []
+        for formulation in ('explicit', 'augmented'):
+            scene = ball()
+            contact = scene.touch(surface(scene), scene.surface,
+                                  formulation=formulation)
+            angles = dict(zip(scene.q[3:], ANGLES))
+            values = scene.start(place=(1.8, 0.7, height), guess=(
+                *polar_guess(scene, angles, normal), *parameters))
+            found.append(np.array([
+                *accelerations(scene, values), *vector(
+                    values, scene.N, contact.tangents[0]),
+                *(number(x, values) for x in contact.trace_speeds()),
+                *(number(x, values) for x in contact.relative_curvature())],
+                float))
+        assert np.allclose(*found, rtol=0, atol=1e-9)
+
+
+def test_surface_of_revolution_and_general_surfaces():
+    """A sphere three times: by name, by its profile, by its position."""
+    found = []
+    for make in (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.y),
+                 lambda s: SurfaceOfRevolution(
+                     s.P, s.O, s.N.y, lambda v: (2*sin(v), 2*cos(v)),
+                     orientation=-1),
+                 lambda s: general_sphere(s.P, s.O)):
+        scene = ellipsoid()
+        contact = scene.touch(make(scene), scene.surface,
+                              formulation='augmented')
+        values = scene.start(place=(0.2, 0.1, 2.3), guess=(1.5, 2, 1.5, 1.5))
+        found.append(accelerations(scene, values))
+        K = contact.parent_geometry.gaussian_curvature()
+        assert math.isclose(number(K, values), 0.25, rel_tol=1e-12)
+    for other in found[1:]:
+        assert np.allclose(found[0], other, rtol=0, atol=1e-9)
+
+
+def general_sphere(frame, point):
+    u, v = symbols('u v')
+    return ParametricSurface(
+        frame, point, 2*(sin(v)*cos(u)*frame.z + sin(v)*sin(u)*frame.x
+                         + cos(v)*frame.y), (u, v), orientation=-1)
+
+
+def test_wrapping_geometry():
+    N, O = ReferenceFrame('N'), Point('O')
+    sphere = ParametricSurface.from_wrapping(WrappingSphere(2, O), N)
+    assert isinstance(sphere, SphereSurface) and sphere.radius == 2
+    tube = ParametricSurface.from_wrapping(
+        WrappingCylinder(3, O, N.x), N, interior=True)
+    assert isinstance(tube, CylinderSurface) and tube.interior
+    assert tube.axis == N.x
+    with pytest.raises(UnsupportedFeatureError, match='no sphere'):
+        ParametricSurface.from_wrapping(type('Wrap', (), {'point': O})(), N)
+
+
+# -- unilateral contact --------------------------------------------------
+
+@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+def test_touch_down(formulation):
+    """An ellipsoid that falls without turning."""
+    scene = ellipsoid()
+    free = Scene.method(scene)
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation=formulation)
+    scene.contacts.clear()
+    values = dict(zip(scene.q, (0, 0, 1, 0.3, 0.7, 0.5)))
+    values.update(dict.fromkeys(scene.u, 0.))
+    height = STATES[ellipsoid]['height'][0]
+    guess = dict(zip(contact.coordinates, GUESS[ellipsoid]))
+    event = contact.touch_down_event(compile_equations(free), guess)
+    run = simulate(free, 2, values, events=event)
+    assert math.isclose(run.t[-1], math.sqrt(2*(1 - height)/GRAVITY),
+                        rel_tol=1e-9)
+
+
+def test_distance_of_separated_bodies():
+    scene = ball()
+    contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface,
+                          formulation='augmented')
+    values = dict(zip(scene.q, (3, 4, 0, 0.3, 0.7, 0.5)))
+    found = contact.solve_contact(values, dict(zip(
+        contact.coordinates, (1, 1, 1, 1))))
+    assert math.isclose(found['gap'], 5 - 2.3)
+
+
+def test_wrong_side_is_not_accepted():
+    """(8) also holds at the opposite pole of the ball."""
+    scene = ball()
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    values = dict(zip(scene.q, (0, 0, 0, 0.3, 0.7, 0.5)))
+    right = (-1.9545867865, 0.9699337139)
+    wrong = right[0] + math.pi, math.pi - right[1]
+    z = scene.q[2]
+    del values[z]
+    found = contact.solve_contact(values, {
+        z: -0.3, **dict(zip(contact.coordinates, (*wrong, 0, 0)))})
+    assert math.isclose(found[z], 0.3)
+
+
+# -- what is refused -----------------------------------------------------
+
+def refused(parent, child, error=ConstraintError, **options):
+    scene = ball()
+    with pytest.raises(error) as caught:
+        scene.touch(parent(scene), child(scene), **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize('parent, child', [
+    (lambda s: s.plane(),
+     lambda s: CylinderSurface(s.B, s.C, Symbol('a'), s.B.y)),
+    (lambda s: s.plane(), lambda s: ConeSurface(s.B, s.C, 0.3, s.B.y)),
+    (lambda s: s.plane(), lambda s: PlaneSurface(s.B, s.C, s.B.y)),
+    (lambda s: SphereSurface(s.P, s.O, Symbol('R'), True),
+     lambda s: SphereSurface(s.B, s.C, Symbol('R'))),
+    (lambda s: s.plane(), lambda s: ParametricCurve(
+        s.B, s.C, Symbol('s')*s.B.x, Symbol('s')))])
+@each_formulation
+def test_lines_and_faces_are_refused(parent, child, formulation):
+    assert 'singular everywhere' in refused(parent, child,
+                                            formulation=formulation)
+
+
+def test_parallel_cylinders_are_refused_at_the_start():
+    scene = ball()
+    contact = scene.touch(
+        CylinderSurface(scene.P, scene.O, 2, scene.N.y),
+        CylinderSurface(scene.B, scene.C, 0.3, scene.B.y))
+    values = dict(zip(scene.q, (0, 0, 2.3, 0, 0, 0)))
+    with pytest.raises(ConstraintError, match='K1 . K2 is singular|No cont'):
+        contact.solve_contact(values, dict(zip(
+            contact.coordinates, (math.pi, 0, 0, 0))))
+
+
+def test_pole_at_the_start_is_refused():
+    scene = ball()
+    contact = scene.touch(
+        scene.plane(), SphereSurface(scene.B, scene.C, 0.3, pole=scene.B.z),
+        formulation='augmented')
+    values = dict(zip(scene.q, (0, 0, 0.3, 0, 0, 0)))
+    with pytest.raises(ConstraintError, match='normal of SphereSurface'):
+        contact.solve_contact(values, dict(zip(
+            contact.coordinates, (0, math.pi, 0, 0))))
+
+
+def test_a_chart_without_normal_is_refused():
+    s, u = symbols('s u')
+    assert 'normal of ParametricSurface vanishes' in refused(
+        lambda x: x.plane(), lambda x: ParametricSurface(
+            x.B, x.C, (s + u)*x.B.x + (s + u)**2*x.B.y, (s, u)))
+
+
+def test_bodies_without_frame_are_refused():
+    scene = ball()
+    with pytest.raises(ConstraintError, match='no body frame'):
+        PointContact('c', scene.parent, Particle('p', scene.C, 1),
+                     scene.plane(), scene.surface)
+
+
+def test_geometry_that_moves_in_its_body_is_refused():
+    scene = ball()
+    lean = ReferenceFrame('L')
+    lean.orient_axis(scene.N, scene.q[3], scene.N.z)
+    rim = CircularRim(lean, scene.C, 0.3, lean.y)
+    with pytest.raises(ConstraintError, match='moves relative to body'):
+        scene.touch(scene.plane(), rim)
+    with pytest.raises(ConstraintError, match='rigid shape'):
+        SphereSurface(scene.B, scene.C, dynamicsymbols('r'))
+
+
+def test_other_refusals():
+    curve = (lambda s: ParametricCurve(
+        s.P, s.O, Symbol('s')*s.P.x, Symbol('s')))
+    assert 'Exchange parent and child' in refused(
+        curve, lambda s: s.surface)
+    assert 'bead on a wire' in refused(
+        curve, lambda s: VertexPoint(s.B, s.C))
+    assert 'no closed form' in refused(
+        lambda s: SphereSurface(s.P, s.O, 2),
+        lambda s: EllipsoidSurface(s.B, s.C, (1, 2, 3)),
+        UnsupportedFeatureError, formulation='explicit')
+    assert '`mode`' in refused(lambda s: s.plane(), lambda s: s.surface,
+                               ValueError, mode='skating')
+    assert 'this contact needs 0' in refused(
+        lambda s: s.plane(), lambda s: s.surface, ValueError,
+        contact_coordinates=[dynamicsymbols('s')])
+
+
+def test_unknown_motion_is_told():
+    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
+                  Point('C'))
+    table = RigidBody('table', O, N)
+    body = RigidBody('body', C, B, 1, (inertia(B, 1, 1, 1), C))
+    pair = PlaneSurface(N, O, N.z), SphereSurface(B, C, 1)
+    with pytest.raises(KinematicsError, match='not connected'):
+        PointContact('c', table, body, *pair)
+    C.set_pos(O, dynamicsymbols('z')*N.z)
+    with pytest.raises(ConstraintError, match='not oriented|not connected'):
+        PointContact('c', table, body, pair[0], SphereSurface(
+            ReferenceFrame('X'), C, 1))
+    contact = PointContact('c', table, body, *pair)
+    assert contact.gap == dynamicsymbols('z') - 1
+    with pytest.raises(KinematicsError):
+        contact.slip_velocity
+
+
+def test_guess_without_contact_coordinates_is_told():
+    scene = ball()
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    with pytest.raises(MissingIngredientError, match='c_xi1'):
+        contact.solve_contact({}, {})
+
+
+def test_located_from_its_contact_a_body_has_no_gap_row():
+    """Trap 2: ``System`` refuses a row that vanishes identically."""
+    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    x, y, a = dynamicsymbols('x y a')
+    O = Point('O')
+    O.set_vel(N, 0)
+    B.orient_axis(N, a, N.y)
+    C = O.locatenew('C', x*N.x + y*N.y + Symbol('R')*N.z)
+    contact = PointContact(
+        'c', RigidBody('table', O, N),
+        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        PlaneSurface(N, O, N.z), SphereSurface(B, C, Symbol('R')))
+    assert contact.holonomic_constraints == []
+    assert contact.velocity_constraints == [
+        x.diff(t) - Symbol('R')*a.diff(t), y.diff(t)]
+
+
+def test_contact_points_have_the_velocity_of_the_material():
+    """Trap 6: the derivative of their position is another velocity."""
+    scene, contact, values = on_plane(ellipsoid)
+    geometric = contact.child_point.pos_from(scene.O).dt(scene.N)
+    assert np.linalg.norm(vector(values, scene.N, contact.child_point.vel(
+        scene.N))) < 1e-14
+    moving = {**values, **angle_values(scene, values)}
+    assert np.allclose(vector(moving, scene.N, geometric), vector(
+        values, scene.N, contact.trace_velocities()[1]), atol=1e-14)
+
+
+def test_contact_frame_and_standard_geometry(rng):
+    scene = ellipsoid()
+    contact = sloping(scene, 'augmented')
+    values = random_motion(scene, contact, rng)
+    frame = contact.contact_frame
+    for axis_, given in zip(frame, (*contact.tangents, contact.normal)):
+        assert np.allclose(vector(values, scene.N, axis_),
+                           vector(values, scene.N, given))
+    for shape, K in (
+            (SphereSurface(scene.B, scene.C, 2), Rational(1, 4)),
+            (CylinderSurface(scene.B, scene.C, 2, scene.B.y), 0),
+            (ConeSurface(scene.B, scene.C, 1, scene.B.y), 0)):
+        assert abs(number(shape.gaussian_curvature(), dict(zip(
+            shape.parameters, (0.4, 0.7)))) - K) < 1e-15
+        assert shape.is_orthogonal or abs(number(
+            shape.first_fundamental_form()[0, 1],
+            dict(zip(shape.parameters, (0.4, 0.7))))) < 1e-15
+    place = shape.locate('Q', 0.4, 0.7).pos_from(scene.C)
+    assert abs(number(place.dot(place), {}) - 0.49) < 1e-15
+
+
+def surfaces(frame, point):
+    """One of each kind; for some with the material around them."""
+    x, y, z = frame
+    return {
+        'plane': PlaneSurface(frame, point, x + 2*z),
+        'ball': SphereSurface(frame, point, 2, pole=z),
+        'bowl': SphereSurface(frame, point, 2, interior=True),
+        'rod': CylinderSurface(frame, point, 2, y + z),
+        'tube': CylinderSurface(frame, point, 2, x, interior=True),
+        'cone': ConeSurface(frame, point, Rational(3, 5), x + y + z),
+        'torus': TorusSurface(frame, point, 2, Rational(1, 2), -z),
+        'ellipsoid': EllipsoidSurface(frame, point, (1, 2, 3), pole=y),
+        'vase': SurfaceOfRevolution(frame, point, z, lambda s: (
+            2 + sin(s), s)),
+        'saddle': ParametricSurface(
+            frame, point, *saddle(x, y, z), orientation=-1)}
+
+
+def saddle(x, y, z):
+    u, v = symbols('u v')
+    return u*x + v*y + (u**2 - v**2)*z/2, (u, v)
+
+
+@pytest.mark.parametrize('kind', surfaces(ReferenceFrame('A'), Point('A')))
+def test_normal_and_curvature(kind):
+    """``n`` is a unit normal out of the material, and ``dn = K dx``."""
+    frame, O = ReferenceFrame('F'), Point('O')
+    surface = surfaces(frame, O)[kind]
+    values = dict(zip(surface.parameters, (0.4, 0.7)))
+    n, K = surface.normal(), surface.curvature_operator()
+    assert abs(number(n.dot(n), values) - 1) < 1e-25
+    for p, tangent in zip(surface.parameters, surface.tangent_vectors()):
+        change = n.diff(p, frame, False) - K.dot(tangent)
+        assert np.allclose(vector(values, frame, change), 0, atol=1e-14)
+        assert abs(number(n.dot(tangent), values)) < 1e-14
+    first = surface.tangent_vectors()[0]
+    e = surface.first_tangent()
+    assert np.allclose(vector(values, frame, first ^ e), 0, atol=1e-14)
+    assert number(first.dot(e), values) > 0
+    if surface.has_signed_distance:
+        height = 0.125
+        above = surface.position() + height*n
+        P = O.locatenew('P', sum((number(c, values)*e for c, e in zip(
+            above.to_matrix(frame), frame)), 0*frame.x))
+        assert abs(number(surface.signed_distance(P), {}) - height) < 1e-14
+        assert np.allclose(vector({}, frame, surface.distance_gradient(P)),
+                           vector(values, frame, n))
+        # K moves with the distance: K (1 + h K)^-1
+        hessian = surface.distance_hessian(P).dot(first) + height*(
+            surface.distance_hessian(P).dot(K.dot(first)))
+        assert np.allclose(vector(values, frame, hessian - K.dot(first)), 0,
+                           atol=1e-13)
+
+
+@pytest.mark.parametrize('kind', ['ball', 'torus', 'ellipsoid'])
+def test_support_function(kind):
+    """``p`` is on the surface with the normal ``u``, and ``H K = 1``."""
+    frame, O = ReferenceFrame('F'), Point('O')
+    surface = surfaces(frame, O)[kind]
+    values = dict(zip(surface.parameters, (0.4, 0.7)))
+    n = surface.normal()
+    gap = surface.support_point(n) - surface.position()
+    assert np.allclose(vector(values, frame, gap), 0, atol=1e-14)
+    assert abs(number(surface.support_function(n) - n.dot(
+        surface.position()), values)) < 1e-14
+    H, K = surface.curvature_radii(n), surface.curvature_operator()
+    for tangent in surface.tangent_vectors():
+        assert np.allclose(vector(values, frame, H.dot(K.dot(
+            tangent)) - tangent), 0, atol=1e-13)
+    assert np.allclose(vector(values, frame, H.dot(n)), 0, atol=1e-14)
+
+
+def test_support_function_of_a_rim():
+    frame, O = ReferenceFrame('F'), Point('O')
+    rim = CircularRim(frame, O, 2, frame.y)
+    u = (frame.x + 2*frame.y + 3*frame.z).normalize()
+    p = rim.support_point(u)
+    assert abs(number(p.dot(p) - 4, {})) < 1e-14
+    assert p.dot(frame.y) == 0 and number(p.dot(u), {}) > 0
+    H = rim.curvature_radii(u)          # R/s along the rim, 0 across
+    along = (frame.y ^ u).normalize()
+    s = math.sqrt(1 - 4/14)
+    assert np.allclose(vector({}, frame, H.dot(along) - 2/s*along), 0)
+    assert np.allclose(vector({}, frame, H.dot(along ^ u)), 0, atol=1e-14)

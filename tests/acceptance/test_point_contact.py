@@ -1,0 +1,457 @@
+"""Rolling point contact: the cases (a) to (f) of the theory page, its
+benchmark states, and the motion in every formulation.
+
+The body of :class:`contacts.Scene` is free; whatever it rolls on is fixed or
+turns at a given rate. Numbers without a formula were computed independently,
+from Newton-Euler equations, and are cited with 10 digits.
+"""
+import math
+
+import numpy as np
+import pytest
+from sympy import Matrix, Rational, cos, sin
+
+from contacts import (
+    FORMULATIONS, GRAVITY, STATES, Scene, accelerations, ball, disc,
+    ellipsoid, number, on_plane, solved, t, torus, vector)
+from sympy_constrained import (
+    CylinderSurface, EllipsoidSurface, PlaneSurface, SphereSurface)
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+
+each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
+
+
+# -- benchmark states ----------------------------------------------------
+
+@each_formulation
+@pytest.mark.parametrize('make', STATES)
+def test_benchmark_states(make, formulation):
+    scene, contact, values = on_plane(make, formulation)
+    method = scene.method()
+    compiled, x, rates = solved(method, values)
+    changes = np.array([rates[u] for u in scene.u])
+    place = contact.child_point.pos_from(scene.C)
+    found = {
+        'height': [values[scene.q[2]]],
+        'place': vector(values, scene.B, place),
+        'velocity': [values[v] for v in scene.u[:3]],
+        'trace': vector(values, scene.N, contact.trace_velocities()[1])[:2],
+        'acceleration': changes[:3], 'turning': changes[3:],
+        'force': scene.mass*(changes[:3] + [0, 0, GRAVITY])}
+    for name, expected in STATES[make].items():
+        assert np.allclose(found[name], expected, rtol=0, atol=2e-11), name
+    reaction = number(contact.normal_reaction(method), values)
+    assert abs(reaction - STATES[make]['force'][2]) < 1e-10
+
+
+@each_formulation
+def test_multipliers_are_the_contact_force(formulation):
+    scene, contact, values = on_plane(ellipsoid, formulation)
+    compiled, x, _ = solved(scene.method(), values)
+    force = STATES[ellipsoid]['force']
+    found = compiled.multipliers(0, x)
+    assert np.allclose(found[-2:], [
+        np.dot(force, vector(values, scene.N, e)) for e in contact.tangents])
+    if formulation == 'augmented':      # those of C2 vanish
+        assert np.allclose(found[:5], [0, 0, force[2], 0, 0], atol=1e-12)
+
+
+# -- the same motion in three formulations -------------------------------
+
+def motion(contact_of, t_end, count=26):
+    """Coordinates of the body over time."""
+    scene, values = contact_of
+    method = scene.method()
+    run = simulate(method, t_end, [values[x] for x in compile_equations(
+        method).states], rtol=1e-11, atol=1e-12, t_eval=count)
+    assert run.success and run.largest_residual < 1e-10
+    return np.array([run[q] for q in scene.q])
+
+
+def in_bowl(formulation, lagrange=False):
+    """An ellipsoid in a spherical bowl that turns and is off centre."""
+    scene = ellipsoid(turning=Rational(7, 10)*t, lagrange=lagrange)
+    centre = scene.O.locatenew('S', 0.3*scene.P.x)
+    bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
+    scene.touch(bowl, scene.surface, formulation=formulation)
+    return scene, scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2))
+
+
+@pytest.mark.parametrize('make', [ball, torus, ellipsoid])
+def test_three_formulations_give_the_same_motion(make):
+    runs = [motion(on_plane(make, f)[::2], 5) for f in FORMULATIONS]
+    for run in runs[1:]:
+        assert abs(run - runs[0]).max() < 1e-7
+
+
+@pytest.mark.parametrize('t_end', [
+    0.5, pytest.param(5, marks=pytest.mark.slow)])
+def test_formulations_agree_in_a_rotating_bowl(t_end):
+    """There is no closed form; Lagrange's shape is the third way."""
+    runs = [motion(in_bowl(*which), t_end) for which in (
+        ('augmented',), ('kinematic',), ('augmented', True))]
+    for run in runs[1:]:
+        assert abs(run - runs[0]).max() < 1e-7
+
+
+# -- (a) ball on a plane -------------------------------------------------
+
+def test_a_pushed_ball():
+    m, F = 1.5, 7/3
+    scene, contact, values = on_plane(ball, force=(F, 0, 0))
+    method = scene.method()
+    compiled, x, rates = solved(method, values)
+    assert math.isclose(rates[scene.u[0]], 5*F/(7*m))
+    normal, *friction = compiled.multipliers(0, x)
+    assert math.isclose(normal, m*GRAVITY)
+    assert np.allclose(friction @ np.array([vector(
+        values, scene.N, e) for e in contact.tangents]), [-2*F/7, 0, 0])
+    loads = contact.reaction_loads(normal, *friction)
+    assert np.allclose(vector(values, scene.N, loads[0].vector + loads[
+        1].vector), 0)
+    assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)),
+                       0)
+
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_a_incline(formulation):
+    slope = 0.3
+    normal = sin(slope), 0, cos(slope)
+    scene = ball()
+    incline = PlaneSurface(scene.P, scene.O, sum(
+        (c*e for c, e in zip(normal, scene.N)), 0*scene.N.x))
+    contact = scene.touch(incline, scene.surface, formulation=formulation)
+    values = scene.start(guess=(1.5, 2.5, 0, 0), place=(0, 0, 0.3))
+    method = scene.method()
+    _, _, rates = solved(method, values)
+    found = np.array([rates[u] for u in scene.u])
+    down = np.array([cos(slope), 0, -sin(slope)], float)
+    assert np.allclose(found[:3], 5/7*GRAVITY*math.sin(slope)*down)
+    assert abs(found[3:] @ np.array(normal, float)) < 1e-12
+    assert math.isclose(number(contact.normal_reaction(method), values),
+                        1.5*GRAVITY*math.cos(slope))
+
+
+@pytest.mark.parametrize('ratio', [math.sqrt(3), 0.2])
+def test_a_ball_rolled_around_a_circle(ratio):
+    """Without pivoting it has turned by ``2 pi sqrt(1 + rho^2/R^2)``."""
+    scene, contact, values = on_plane(ball, mode='no_pivoting')
+    R, count = 0.3, 2000
+    rows = Matrix(contact.nonholonomic_constraints)
+    B = np.array(rows.jacobian(scene.u[3:]), float)
+    V = np.array(rows.jacobian(scene.u[:3]), float)
+    turned, step = np.eye(3), 2*math.pi/count
+    for k in range(count):
+        phi = (k + 0.5)*step
+        velocity = ratio*R*np.array([-math.sin(phi), math.cos(phi), 0])
+        turned = rotation(np.linalg.solve(B, -V @ velocity)*step) @ turned
+    angle = 2*math.pi*math.sqrt(1 + ratio**2)
+    assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle),
+                        abs_tol=1e-5)
+
+
+def rotation(v):
+    """The rotation matrix of a rotation vector."""
+    x, y, z = v
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    size = np.linalg.norm(v)
+    return (np.eye(3) + math.sin(size)/size*cross
+            + (1 - math.cos(size))/size**2*cross @ cross)
+
+
+# -- (b) ball in a cylinder, on and in a sphere --------------------------
+
+def in_cylinder(k, turn=3., a=1., r=0.1, formulation='auto'):
+    scene = ball(r=r, k=k)
+    contact = scene.touch(
+        CylinderSurface(scene.P, scene.O, a, scene.N.z, interior=True),
+        scene.surface, formulation=formulation)
+    speeds = (0, (a - r)*turn, 0, 0, 0, -(a - r)*turn/r)
+    values = dict(zip((*scene.q, *scene.u), (a - r, 0, 0, 0.3, 1.2, 0.5,
+                                             *speeds)))
+    return scene, contact, values
+
+
+@pytest.mark.parametrize('k', [2/5, 2/3])
+def test_b_ball_in_a_vertical_cylinder(k):
+    turn, a, r = 3., 1., 0.1
+    scene, contact, values = in_cylinder(k)
+    method = scene.method()
+    run = simulate(method, 5, values, rtol=1e-11, atol=1e-12, t_eval=51)
+    rate = turn*math.sqrt(k/(1 + k))
+    height = -GRAVITY/(k*turn**2)*(1 - np.cos(rate*run.t))
+    assert abs(run[scene.q[2]] - height).max() < 1e-8
+    reaction = compile_equations(method).multipliers(0, run.x[-1])[0]
+    assert math.isclose(reaction, 1.5*(a - r)*turn**2, rel_tol=1e-9)
+
+
+def on_sphere(inside, a=2, r=0.3, k=0.4, place=(0.6, 0.4)):
+    """A ball on or in a fixed sphere, at two angles of the radius."""
+    scene = ball(r=r, k=k)
+    contact = scene.touch(
+        SphereSurface(scene.P, scene.O, a, interior=inside), scene.surface)
+    radius = a - r if inside else a + r
+    tilt, around = place
+    e = np.array([math.sin(tilt)*math.cos(around),
+                  math.sin(tilt)*math.sin(around), math.cos(tilt)])
+    values = dict(zip(scene.q, (*radius*e, 0.3, 0.7, 0.5)))
+    values.update(zip(scene.u[3:], (0.8, -0.5, 1.2)))
+    values.update(scene.rolling(contact, values))
+    return scene, contact, {x: float(v) for x, v in values.items()}, e, radius
+
+
+@pytest.mark.parametrize('inside', [False, True])
+def test_b_ball_on_and_in_a_sphere(inside):
+    scene, contact, values, e, radius = on_sphere(inside)
+    r, k, n = 0.3, 0.4, (-e if inside else e)
+    found = accelerations(scene, values)
+    v = np.array([values[u] for u in scene.u[:3]])
+    spin = np.array([values[u] for u in scene.u[3:]]) @ n
+    up = np.array([0, 0, 1])
+    assert np.allclose((1 + k)*np.cross(e, found[:3]) + k*r*spin*v/radius
+                       + GRAVITY*np.cross(e, up), 0)
+    # om.n is constant: om'.n + om.n' = 0
+    turn = np.array([values[u] for u in scene.u[3:]]) @ v/radius
+    assert math.isclose(found[3:] @ n, turn if inside else -turn,
+                        abs_tol=1e-12)
+    reaction = number(contact.normal_reaction(scene.method()), values)
+    sign = -1 if inside else 1
+    assert math.isclose(reaction, sign*1.5*(GRAVITY*e[2] - v @ v/radius))
+
+
+def test_b_small_oscillation_in_a_bowl():
+    tilt, radius = 1e-4, 1.7
+    scene, _, values, _, _ = on_sphere(True, place=(math.pi - tilt, 0))
+    values.update(dict.fromkeys(scene.u, 0.))
+    found = accelerations(scene, values)
+    assert math.isclose(found[0], -5*GRAVITY/(7*radius)*radius*tilt,
+                        rel_tol=1e-6)
+
+
+@pytest.mark.parametrize('k, cosine', [(2/5, 10/17), (2/3, 6/11)])
+def test_b_rolling_off_the_top(k, cosine):
+    scene, contact, values, e, radius = on_sphere(
+        False, k=k, place=(0.01, 0.4))
+    values.update(dict.fromkeys(scene.u, 0.))
+    method = scene.method()
+    compiled = compile_equations(method)
+    event = contact.lift_off_event(method, compiled)
+    run = simulate(compiled, 20, values, events=event, rtol=1e-10)
+    assert [x.t for x in run.events] == [run.t[-1]]
+    # From rest at the tilt 0.01 instead of the top.
+    expected = 2*math.cos(0.01)/(3 + k)
+    assert math.isclose(run[scene.q[2]][-1]/radius, expected, rel_tol=1e-7)
+    assert math.isclose(2/(3 + k), cosine)
+    # Before that, friction has exceeded any cone.
+    slip = contact.slip_event(method, compiled, 0.5)
+    early = simulate(compiled, 20, values, events=slip, rtol=1e-10)
+    assert early.t[-1] < run.t[-1]
+    tilt = math.acos(early[scene.q[2]][-1]/radius)
+    normal = ((3 + k)*math.cos(tilt) - 2*math.cos(0.01))/(1 + k)
+    friction = k*math.sin(tilt)/(1 + k)
+    assert math.isclose(friction, 0.5*normal, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize('factor, stable', [(1.01, True), (0.99, False)])
+def test_b_spinning_on_top(factor, stable):
+    a, r = 2, 0.3
+    scene, _, values, _, radius = on_sphere(False, place=(0, 0))
+    spin = factor*math.sqrt(35*GRAVITY*(a + r)/r**2)
+    compiled = compile_equations(scene.method())
+
+    def rates(tilts, velocity):
+        e = np.array([*tilts, math.sqrt(1 - tilts @ tilts)])
+        v = np.array([*velocity, -velocity @ tilts/e[2]])*radius
+        omega = np.cross(e, v)/r + spin*e
+        state = {**values, **dict(zip(scene.q, radius*e)),
+                 **dict(zip(scene.u, (*v, *omega)))}
+        x = [state[y] for y in compiled.states]
+        return compiled.accelerations(0, x)[:2]/radius
+
+    h = 1e-5
+    A = np.zeros((4, 4))
+    A[:2, 2:] = np.eye(2)
+    for j in range(4):
+        y = np.zeros(4)
+        y[j] = h
+        A[2:, j] = (rates(y[:2], y[2:]) - rates(-y[:2], -y[2:]))/(2*h)
+    # 7 rho w'' - 2 i s r w' - 5 g w = 0
+    expected = [1j*z for z in np.roots([-7*radius, 2*spin*r, -5*GRAVITY])]
+    found = np.linalg.eigvals(A)
+    for z in expected:
+        assert min(abs(found - z)) < 1e-5*abs(z) + (1e-4 if stable else 1e-4)
+    assert (max(found.real) < 1e-3) == stable
+
+
+# -- (c) thin disc -------------------------------------------------------
+
+def turned(axis, angle):
+    return rotation(np.array([angle*(axis == k) for k in range(3)]) + 0.)
+
+
+def test_c_disc_of_the_regression_test():
+    angles, speeds = (0.3, 0.1, 1.97), np.array([-0.2, 1.3, 0.15])
+    A = (turned(2, angles[0]) @ turned(0, angles[1]) @ turned(1, angles[2]))
+    scene = disc(order='zxy')
+    contact = scene.touch(scene.plane(), scene.surface)
+    values = scene.start(angles=angles, omega=A @ speeds)
+    found = accelerations(scene, values)
+    assert np.allclose(A.T @ found[3:], [
+        -0.925848952664489, -0.0181350656532944, 2.91695398184589],
+        rtol=0, atol=1e-12)
+    trace = contact.trace_velocities()[1]
+    assert np.allclose(vector(values, scene.N, trace)[:2], [
+        0.319764288376543, 0.0989146857254898], rtol=0, atol=1e-13)
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    assert np.allclose(vector(moving, scene.N, trace.dt(scene.N))[:2], [
+        -0.00992793421754526, 0.0412861634829171], rtol=0, atol=1e-12)
+
+
+def reduced_modes(scene, omega, tilts):
+    """Eigenvalues about a motion that looks the same from the yaw frame.
+
+    The variables are the tilts and the angular velocity in the yaw frame.
+    """
+    compiled = compile_equations(scene.method())
+    index = {x: k for k, x in enumerate(compiled.states)}
+    free = [*scene.q[:2], *scene.q[3:], *scene.u[3:]]
+    count = len(tilts)
+
+    def rates(y):
+        guess = dict.fromkeys(compiled.states, 0.)
+        guess[scene.q[2]] = 0.3
+        guess.update(zip(tilts, y))
+        guess.update(zip(scene.u[3:], y[count:]))
+        x = consistent_state(compiled, guess, fixed=free)
+        f = compiled.rhs(0, x)
+        w = y[count:]
+        yaw = f[index[scene.q[3]]]
+        turn = [f[index[u]] for u in scene.u[3:]]
+        return np.array([*(f[index[q]] for q in tilts),
+                         *(turn - yaw*np.cross([0, 0, 1], w))])
+
+    start = np.array([*[0.]*count, *omega])
+    h = 1e-3
+    columns = []
+    for e in np.eye(count + 3)*h:
+        columns.append((8*(rates(start + e) - rates(start - e))
+                        - rates(start + 2*e) + rates(start - 2*e))/(12*h))
+    return np.linalg.eigvals(np.array(columns).T)
+
+
+@pytest.mark.parametrize('make, R, r', [(disc, 0.26, 0), (torus, 0.3, 0.05)])
+@pytest.mark.parametrize('factor', [0.9, 1.2])
+def test_c_e_straight_rolling_of_wheels(make, R, r, factor):
+    scene = make(order='zxy')
+    scene.touch(scene.plane(), scene.surface)
+    m, g, H = scene.mass, GRAVITY, R + r
+    A, C, _ = scene.moments
+    critical = A*m*g*R/(C*(C + m*H**2))
+    if make is disc:
+        assert math.isclose(critical, g/(3*R))
+    speed2 = factor*critical
+    found = reduced_modes(scene, (0, math.sqrt(speed2), 0), [scene.q[4]])
+    square = -((C + m*H**2)*C*speed2/A - m*g*R)/(A + m*H**2)
+    nearest = min(abs(found**2 - square))
+    assert nearest < 1e-6*abs(square)
+    assert (max(found.real) > 0.1) == (factor < 1)
+
+
+# -- (d) ellipsoid -------------------------------------------------------
+
+def test_d_rocking_on_the_end_of_an_axis():
+    a, b, c = 0.5, 0.4, 0.3
+    scene = ellipsoid((a, b, c), order='zxy')
+    scene.touch(scene.plane(), scene.surface)
+    found = reduced_modes(scene, (0, 0, 0), scene.q[4:])
+    for x in (a, b):
+        square = 5*GRAVITY*(x**2 - c**2)/(c*(x**2 + 6*c**2))
+        assert min(abs(found**2 + square)) < 1e-6*square
+
+
+def rattleback(product=-2e-5):
+    scene = Scene(moments=(2e-4, 1.6e-3, 1.7e-3), products=(product, 0, 0),
+                  mass=1, masscenter=(0, 0, -0.01), order='zxy')
+    shape = EllipsoidSurface(scene.B, scene.C, (0.2, 0.03, 0.02))
+    scene.touch(scene.plane(), shape)
+    return scene
+
+
+def test_d_spectrum_of_the_rattleback():
+    spectra = {spin: reduced_modes(rattleback(), (0, 0, spin), q[4:])
+               for q in [rattleback().q] for spin in (5, -5)}
+    for value in (-2.1207 + 109.392j, 0.2025 + 34.144j):
+        assert min(abs(spectra[5] - value)) < 2e-3
+        assert min(abs(spectra[-5] + value)) < 2e-3
+    scene = rattleback(0)
+    assert max(abs(reduced_modes(scene, (0, 0, 5), scene.q[4:]).real)) < 1e-3
+
+
+def test_d_rattleback_reverses():
+    scene = rattleback()
+    tilt = math.radians(0.5)
+    values = scene.start(angles=(0, tilt, tilt), omega=(0, 0, -5),
+                         place=(0, 0, 0.02))
+    method = scene.method()
+    run = simulate(method, 5, values, t_eval=501, rtol=1e-9)
+    turning = scene.body.frame.ang_vel_in(scene.N)
+    spin = compile_equations(method).expression(turning.dot(scene.B.z))
+    spins = [spin(0, x) for x in run.x]
+    for start, mean in (0, -4.20), (1, -1.92), (4, 2.82):
+        part = spins[100*start:100*start + 100]
+        assert abs(np.mean(part) - mean) < 0.005
+    assert np.ptp(run.energy - run.work) < 1e-7
+
+
+# -- (f) turntable -------------------------------------------------------
+
+def on_turntable(k=0.4, rate=Rational(3, 2), **options):
+    scene = ball(k=k, turning=rate*t, **options)
+    contact = scene.touch(scene.plane(), scene.surface)
+    return scene, contact, scene.start(place=(0.4, -0.2, 0.3))
+
+
+@pytest.mark.parametrize('k', [2/5, 2/3])
+def test_f_turntable(k):
+    rate = 1.5
+    scene, contact, values = on_turntable(k)
+    turn = k/(1 + k)*rate
+    v0 = np.array([values[u] for u in scene.u[:2]])
+    assert np.allclose(accelerations(scene, values)[:2],
+                       turn*np.array([-v0[1], v0[0]]))
+    run = simulate(scene.method(), 2*math.pi/turn, values, t_eval=21,
+                   rtol=1e-11, atol=1e-12)
+    path = np.array([run[q] for q in scene.q[:2]])
+    centre = path[:, :1] + np.array([[-v0[1]], [v0[0]]])/turn
+    assert np.allclose(np.linalg.norm(path - centre, axis=0),
+                       np.linalg.norm(v0)/turn, rtol=0, atol=1e-8)
+    assert np.allclose(path[:, -1], path[:, 0], rtol=0, atol=1e-8)
+    assert math.isclose(number(contact.normal_reaction(scene.method()),
+                               {**values, t: 0}), 1.5*GRAVITY)
+
+
+def test_f_drift_on_a_tilted_turntable():
+    """In steady drift nothing accelerates; gravity pulls along x."""
+    pull, rate, k, m = 0.9, 1.5, 0.4, 1.5
+    scene, contact, values = on_turntable(force=(m*pull, 0, 0))
+    drift = np.array([0, pull/(k*rate), 0])
+    values.update(zip(scene.u[:3], drift))
+    # om from rolling on the table at this place
+    x, y = (values[q] for q in scene.q[:2])
+    slip = drift - rate*np.array([-y, x, 0])
+    omega = np.cross([0, 0, 1], slip)/0.3
+    values.update(zip(scene.u[3:], omega))
+    for row in contact.slip_velocity:
+        assert abs(number(row, {**values, t: 0})) < 1e-12
+    assert np.allclose(accelerations(scene, values)[:3], 0, atol=1e-12)
+
+
+def test_f_traces_are_equal_on_ball_and_table():
+    scene, contact, values = on_turntable()
+    first, second = (number(x, {**values, t: 0})
+                     for x in contact.trace_speeds())
+    assert math.isclose(first, second)
+    v = math.hypot(*(values[u] for u in scene.u[:2]))
+    assert abs(first - v) > 0.1         # the path in the inertial frame

@@ -1,0 +1,273 @@
+"""A free body over ground or a turning parent, to be put into contact."""
+from dataclasses import dataclass, field
+
+import numpy as np
+from mpmath import mp
+from sympy import cos, sin
+from sympy.physics.mechanics import (
+    Lagrangian, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+
+from sympy_constrained import (
+    CircularRim, EllipsoidSurface, PlaneSurface, PointContact, SphereSurface,
+    TorusSurface, UdwadiaKalabaMethod)
+from sympy_constrained.contact.geometry import numbers
+from sympy_constrained.graph import Graph, GraphBuilder, jacobian, read
+from sympy_constrained.numeric import compile_equations
+
+t = dynamicsymbols._t
+ANGLES = (0.3, 0.7, 0.5)
+OMEGA = (0.8, -0.5, 1.2)
+GRAVITY = 9.81
+FORMULATIONS = ('explicit', 'augmented', 'kinematic')
+
+
+@dataclass
+class Scene:
+    """A body at ``x, y, z`` with three angles, above a parent at ``O``.
+
+    Speeds are the velocity of the centre and the inertial angular velocity;
+    with ``lagrange`` they are the ``q'``. ``force`` acts at the mass centre.
+    """
+
+    moments: tuple = (1, 1, 1)      # about the axes of the body
+    products: tuple = (0, 0, 0)
+    mass: float = 1
+    turning: object = 0             # angle of the parent about the vertical
+    lagrange: bool = False
+    force: tuple = (0, 0, 0)
+    order: str = 'zyz'
+    masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
+    contacts: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.q = dynamicsymbols('x y z q4 q5 q6')
+        self.N = N = ReferenceFrame('N')
+        self.B, self.P = ReferenceFrame('B'), ReferenceFrame('P')
+        self.O, self.C = Point('O'), Point('C')
+        self.O.set_vel(N, 0)
+        if self.turning == 0:
+            self.P = N
+        else:
+            self.P.orient_axis(N, self.turning, N.z)
+        x, y, z = self.q[:3]
+        self.C.set_pos(self.O, x*N.x + y*N.y + z*N.z)
+        self.B.orient_body_fixed(N, self.q[3:], self.order)
+        turning = self.B.ang_vel_in(N)
+        if self.lagrange:
+            self.u = [x.diff(t) for x in self.q]
+            self.kdes = []
+            self.C.set_vel(N, self.C.pos_from(self.O).dt(N))
+        else:
+            self.u = u = dynamicsymbols('v1:4 w1:4')
+            self.C.set_vel(N, sum((u[k]*e for k, e in enumerate(N)), 0*N.x))
+            spin = sum((u[k + 3]*e for k, e in enumerate(N)), 0*N.x)
+            self.B.set_ang_vel(N, spin)
+            self.kdes = [q.diff(t) - v for q, v in zip(self.q, u[:3])] + (
+                angle_rates(self.q[3:], u[3:]) if self.order == 'zyz' else
+                [(turning - spin).dot(e) for e in N])
+        self.G = self.C
+        if any(self.masscenter):
+            self.G = self.C.locatenew('G', sum(
+                (s*e for s, e in zip(self.masscenter, self.B)), 0*self.B.x))
+            self.G.v2pt_theory(self.C, N, self.B)
+        self.body = RigidBody('body', self.G, self.B, self.mass, (inertia(
+            self.B, *self.moments, *self.products), self.G))
+        self.parent = RigidBody('parent', self.O, self.P)
+        self.turning_speed = turning
+        self.loads = [(self.G, sum((f*e for f, e in zip(
+            self.force, N)), -self.mass*GRAVITY*N.z))]
+
+    def plane(self):
+        return PlaneSurface(self.P, self.O, self.N.z)
+
+    def touch(self, parent_geometry, child_geometry, **options):
+        contact = PointContact('c', self.parent, self.body, parent_geometry,
+                               child_geometry, frame=self.N, **options)
+        self.contacts.append(contact)
+        return contact
+
+    def method(self, cls=UdwadiaKalabaMethod, **options):
+        """The equations with all contacts that were made."""
+        own = self.contacts
+        q = [*self.q, *(x for c in own for x in c.coordinates)]
+        hol = [x for c in own for x in c.holonomic_constraints]
+        non = [x for c in own for x in (
+            c.velocity_constraints if c.formulation == 'kinematic'
+            else c.nonholonomic_constraints)]
+        if self.lagrange:
+            self.body.potential_energy = -self.loads[0][1].dot(
+                self.G.pos_from(self.O))
+            return cls(Lagrangian(self.N, self.body), q, hol_coneqs=hol,
+                       nonhol_coneqs=non, frame=self.N, bodies=[self.body],
+                       forcelist=[], **options)
+        return cls(
+            self.N, q, [*self.u, *(x for c in own for x in c.speeds)],
+            self.kdes + [x for c in own for x in c.kdes],
+            configuration_constraints=hol, velocity_constraints=non,
+            bodies=[self.body], forcelist=self.loads, **options)
+
+    def start(self, angles=ANGLES, omega=OMEGA, place=(0, 0, 0), guess=None,
+              free='z', **more):
+        """All states of a rolling start of the first contact, by symbol."""
+        contact = self.contacts[0]
+        values = {**dict(zip(self.q, (*place, *angles))), t: 0, **more}
+        held = {x: values.pop(x) for x in self.q if str(x.func) == free}
+        found = contact.solve_contact(values, {
+            **held, **dict(zip(contact.coordinates, guess or [
+                0.1*k for k in range(9)]))})
+        values.update(found)
+        values.update(zip(self.u[3:], omega))
+        if self.lagrange:
+            a, b, _ = angles
+            roll = (mp.cos(a)*omega[0] + mp.sin(a)*omega[1])/mp.sin(b)
+            values.update(zip(self.u[3:], (
+                omega[2] - mp.cos(b)*roll,
+                mp.cos(a)*omega[1] - mp.sin(a)*omega[0], roll)))
+        numbers = self.rolling(contact, values)
+        return {k: float(v) for k, v in {**values, **numbers}.items()
+                if k is not t}
+
+    def rolling(self, contact, values):
+        """Velocities that the angular velocity and rolling give."""
+        rows = [*contact.slip_velocity, contact.normal_velocity]
+        with mp.workdps(30):
+            A = mp.matrix(3, 3)
+            b = mp.matrix(3, 1)
+            zero = {**values, **dict.fromkeys(self.u[:3], 0)}
+            for i, row in enumerate(rows):
+                b[i] = -number(row, zero)
+                for j in range(3):
+                    A[i, j] = number(row, {**zero, self.u[j]: 1}) + b[i]
+            v = mp.lu_solve(A, b)
+        found = dict(zip(self.u[:3], v))
+        rates = {d: number(e, {**values, **found})
+                 for d, e in contact.contact_kinematics().items()}
+        if self.lagrange:
+            return {**found, **rates}
+        return {**found, **{u: rates[x.diff(t)] for x, u in zip(
+            contact.coordinates, contact.speeds)}}
+
+
+def angle_rates(angles, omega):
+    """Kinematic differential equations of the z-y-z angles."""
+    a, b, c = angles
+    x, y, z = omega
+    spin = (cos(a)*x + sin(a)*y)/sin(b)
+    return [a.diff(t) - z + cos(b)*spin, b.diff(t) + sin(a)*x - cos(a)*y,
+            c.diff(t) - spin]
+
+
+def number(expr, values):
+    """Value of an expression at 30 digits."""
+    return numbers([expr], values)[0]
+
+
+def ellipsoid(axes=(0.5, 0.4, 0.3), mass=1.7, **options):
+    a, b, c = axes
+    scene = Scene(moments=(mass*(b**2 + c**2)/5, mass*(a**2 + c**2)/5,
+                           mass*(a**2 + b**2)/5), mass=mass, **options)
+    scene.surface = EllipsoidSurface(scene.B, scene.C, axes)
+    return scene
+
+
+def torus(R=0.3, r=0.05, mass=2, **options):
+    C, A = mass*(R**2 + 3*r**2/4), mass*(R**2/2 + 5*r**2/8)
+    scene = Scene(moments=(A, C, A), mass=mass, **options)
+    scene.surface = TorusSurface(scene.B, scene.C, R, r, scene.B.y)
+    return scene
+
+
+def disc(R=0.26, mass=3.43, **options):
+    A = mass*R**2/4
+    scene = Scene(moments=(A, 2*A, A), mass=mass, **options)
+    scene.surface = CircularRim(scene.B, scene.C, R, scene.B.y)
+    return scene
+
+
+def ball(r=0.3, mass=1.5, k=0.4, **options):
+    scene = Scene(moments=(k*mass*r**2,)*3, mass=mass, **options)
+    scene.surface = SphereSurface(scene.B, scene.C, r)
+    return scene
+
+
+GUESS = {ball: (1.5, 2.5, 0, 0), ellipsoid: (1.5, 2, 0, 0),
+         torus: (1.5, 0.3, 0, 0), disc: (1.5, 0, 0)}
+
+
+def on_plane(make, formulation='explicit', mode='rolling', **options):
+    """A body on the plane, and a rolling start."""
+    scene = make(**options)
+    contact = scene.touch(scene.plane(), scene.surface, mode=mode,
+                          formulation=formulation)
+    return scene, contact, scene.start(guess=GUESS[make], place=(0, 0, 0.4))
+
+
+def vector(values, frame, v):
+    """Measure numbers of a vector."""
+    return np.array([float(number(x, values)) for x in v.to_matrix(frame)])
+
+
+def solved(method, values):
+    """Compiled equations, the state, and its accelerations by symbol."""
+    compiled = compile_equations(method)
+    x = np.array([values[y] for y in compiled.states])
+    rates = dict(zip(compiled.states, compiled.rhs(0, x)))
+    return compiled, x, rates
+
+
+def accelerations(scene, values, **options):
+    _, _, rates = solved(scene.method(**options), values)
+    return np.array([rates[u] for u in scene.u])
+
+
+STATES = {
+    ellipsoid: {
+        'height': [0.384470329522],
+        'place': [0.367618880425, -0.128531910201, -0.179040595776],
+        'velocity': [-0.056182983369, -0.489754646157, -0.166609113653],
+        'trace': [-0.181355670541, -0.386906473976],
+        'acceleration': [-2.244489997979, -1.557757255057, -1.530567827512],
+        'turning': [4.784546980250, -6.378927566412, 0.011431102542],
+        'force': [-3.815632996564, -2.648187333596, 14.075034693229]},
+    torus: {
+        'height': [0.335332798175],
+        'place': [0.206592386305, -0.015442720584, -0.279489513433],
+        'velocity': [-0.082324378777, -0.196996193359, -0.027198828048],
+        'trace': [-0.242060021667, -0.221269174259],
+        'acceleration': [1.141784641712, -1.284665638905, -0.423411581929],
+        'turning': [4.482729738345, 3.433029019562, 0.085850942805],
+        'force': [2.283569283423, -2.569331277811, 18.773176836142]},
+    disc: {
+        'height': [0.247288425085],
+        'place': [0.154548052435, 0, -0.209081083527],
+        'velocity': [-0.049681128273, -0.136063367577, -0.023572317642],
+        'trace': [-0.188118685445, -0.157099951024],
+        'acceleration': [1.470030873664, -1.703993043538, -0.693560092951],
+        'turning': [7.648930480641, 5.986838379691, 0.048880289747],
+        'force': [5.042205896667, -5.844696139337, 31.269388881179]}}
+
+
+def angle_values(scene, values):
+    """Rates of the coordinates of the body."""
+    result = {}
+    for row, q in zip(scene.kdes, scene.q):
+        rate = q.diff(t)
+        result[rate] = number(rate - row, {**values, rate: 0})
+    return result
+
+
+def jacobian_at(rows, unknowns, values):
+    """Derivatives of rows by unknowns, at numbers."""
+    builder = GraphBuilder(t)
+    inputs = [builder.input(x) for x in unknowns]
+    J = jacobian(builder, [read(builder, row) for row in rows], inputs)
+    graph = Graph.freeze(builder, {'J': (J, len(inputs))})
+    return np.array(graph.evaluate(values)['J'])
+
+
+def polar_guess(scene, values, normal):
+    """Parameters of a ball's polar chart about ``B.x``, opposite a normal.
+    """
+    x, y, z = vector(values, scene.B, sum(
+        (-c*e for c, e in zip(normal, scene.N)), 0*scene.N.x))
+    return np.arctan2(z, y), np.arccos(x)
