@@ -15,13 +15,13 @@ from .projection import project
 
 __all__ = ['decide_rank', 'equation_labels']
 
-# How far the other states are: relative to each state, or to one for zero.
+# How far the other states are: relative to each state; see SMALL for zeros.
 NEARBY, NEARER = 1e-2, 1e-4
 # An entry that changes by more than NOISE when the states change by a few
 # rounding errors is a rounding error itself.
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
-# A state below this is zero but for rounding.
-ZERO = 1e-13
+# Relative to the others, a state below this is as good as zero.
+SMALL = 1e-3
 # A row that is so much smaller on the constraint set than beside it is zero.
 VANISHING = 1e-6
 # A state counts as on the constraint set within this relative distance.
@@ -107,7 +107,9 @@ def _magnitude(compiled, t, x, p):
 def _beside(x, amount, i):
     """A state near ``x``, the same for the same ``i``."""
     pattern = np.cos(2.4*i*(1 + np.arange(len(x))))
-    return x + amount*np.where(np.abs(x) > ZERO, np.abs(x), 1.)*pattern
+    size = min(np.abs(x).max(initial=0), 1.) or 1.
+    steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
+    return x + amount*steps*pattern
 
 
 def equation_labels(equations):
