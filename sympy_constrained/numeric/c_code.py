@@ -66,7 +66,10 @@ OWN_VECTOR = {'sin', 'cos', 'sqrt', 'fabs'}
 
 def compiler():
     """The command of the C compiler, or None."""
-    command = shlex.split(os.environ.get('CC', 'cc'))
+    try:
+        command = shlex.split(os.environ.get('CC', 'cc'))
+    except ValueError:                  # a quotation without end
+        return None
     return command if command and shutil.which(command[0]) else None
 
 
@@ -193,28 +196,36 @@ def compiled(program, which, effort=2):
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder)/'code.c', Path(folder)/'code.so'
         source.write_text(text)
-        for flags in (FLAGS, PORTABLE):
-            result = subprocess.run(
-                [*command, f'-O{effort}', *flags, '-o', str(library),
-                 str(source), *(['-lmvec'] if which == 'batch' else []),
-                 '-lm'],
-                capture_output=True, text=True)
-            if not result.returncode:
+        vector = ['-lmvec'] if which == 'batch' else []
+        attempts = [(FLAGS, vector), (PORTABLE, vector), (PORTABLE, [])]
+        for flags, libraries in attempts:
+            complaint = run([
+                *command, f'-O{effort}', *flags, '-o', str(library),
+                str(source), *libraries, '-lm'])
+            if complaint is None:
                 break
         else:
-            result = without_vector_library(command, library, source, result)
-        owner = ctypes.CDLL(str(library))
+            raise failed(command, complaint)
+        try:
+            owner = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise failed(command, str(error)) from error
     return ctypes.cast(getattr(owner, which), ctypes.c_void_p).value, owner
 
 
-def without_vector_library(command, library, source, failed):
-    """Once more where there is no vector library to link."""
-    result = subprocess.run(
-        [*command, *PORTABLE, '-o', str(library), str(source), '-lm'],
-        capture_output=True, text=True)
-    if result.returncode:
-        raise UnsupportedFeatureError(
-            f"The C compiler `{' '.join(command)}` failed:\n"
-            f"{failed.stderr.strip()[:500]}\nSet CC to another one, or use "
-            "backend='llvm' or 'numpy'.")
-    return result
+def run(command):
+    """What a compiler complains of, None if it has done its work."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True,
+                                errors='replace')
+    except OSError as error:
+        return str(error)
+    return (result.stderr.strip() or f'exit status {result.returncode}'
+            if result.returncode else None)
+
+
+def failed(command, complaint):
+    return UnsupportedFeatureError(
+        f"The C compiler `{' '.join(command)}` failed:\n"
+        f"{complaint[:500]}\nSet CC to another one, or use backend='llvm' "
+        "or 'numpy'.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from sympy import Dummy
 
 from ..equations import EquationsOfMotion
 from ..errors import (
-    MissingIngredientError, SingularEquationsError, UnsupportedFeatureError)
+    ConstrainedDynamicsError, MissingIngredientError, NotFiniteError,
+    SingularEquationsError, UnsupportedFeatureError)
 from .evaluation import Evaluator
 from .linear import LinearSolver
 from .projection import distances
@@ -21,6 +23,11 @@ KEPT_SOLVERS = 64
 
 def missing(t, x):
     """In the place of a quick function that has not been made yet."""
+
+
+def sizes(solver):
+    """The usual size of the rows, then of the columns of ``W``."""
+    return 1/np.concatenate([solver.row_scale, solver.column_scale])
 
 
 def compile_equations(model, constants=None, inputs=None, backend='auto'):
@@ -312,11 +319,15 @@ class CompiledEquations:
             z = self._each(self._motion, outputs, t, x, p, solver)
             return np.concatenate(
                 [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
-        out, bad = native.batch(t, x, p)
+        out, bad = native.batch(t, x, np.concatenate([p, sizes(chosen)]))
         rates = out[:, :len(self.states)].copy()
-        for i in np.flatnonzero(bad):
-            rates[i] = self.rhs(np.broadcast_to(t, len(x))[i], x[i], p,
-                                solver)
+        try:
+            for i in np.flatnonzero(bad):
+                rates[i] = self.rhs(np.broadcast_to(t, len(x))[i], x[i], p,
+                                    solver)
+        except NotFiniteError:          # say of which state
+            self.evaluate(('rates', 'W', 'r'), t, x, p)
+            raise
         return rates
 
     def quick_rates(self, solver, p=None, carried=True):
@@ -330,32 +341,51 @@ class CompiledEquations:
         if native is None:
             return None
         count = len(self.states)
-        return native.bound((count,), self.parameters(p), count)
+        p = np.concatenate([self.parameters(p), sizes(solver)])
+        return native.bound((count,), p, count)
 
     def _native_rates(self, solver, is_carried):
         """The compiled solution, None if there is none.
 
-        With redundant rows it does not look whether they agree, so it is
-        used with a carried solver only.
+        Its constants are ``p`` and the sizes of the solver. With redundant
+        rows it does not look whether they agree, so it is used with a carried
+        solver only.
         """
         if self.backend == 'numpy' or self._evaluator.inputs.called or (
                 solver is None or solver.contradiction != 'error'):
             return None
-        rows = None
-        if solver.kept is not None:
-            kept = solver.kept[0]
-            rows = tuple(int(k) - self.motion for k in kept
-                         if k >= self.motion)
-            if not is_carried or len(kept) - len(rows) < self.motion:
-                return None
+        rows = self._rows_in_use(solver)
+        if rows == () or rows and not is_carried:
+            return None
         if rows not in self._natives:
-            graph = solved_graph(self.equations, rows)
+            names = [Dummy() for _ in sizes(solver)]
             try:
-                self._natives[rows] = None if graph is None else (
-                    self._evaluator.native(graph, 'out', 'checks'))
-            except UnsupportedFeatureError:
+                self._natives[rows] = self._solution(rows, names, names)
+            except ConstrainedDynamicsError:
                 self._natives[rows] = None
         return self._natives[rows]
+
+    def _rows_in_use(self, solver):
+        """The independent constraint rows, None if all rows are.
+
+        Empty if redundant rows are not the only ones left out.
+        """
+        if solver.kept is None:
+            return None
+        kept = solver.kept[0]
+        rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
+        return rows if len(kept) - len(rows) == self.motion else ()
+
+    def _solution(self, rows, numbers, names=()):
+        """The compiled solution, None if there is none.
+
+        ``numbers`` are the sizes of the rows and columns of ``W``; those that
+        are ``names`` get their values with the constants.
+        """
+        half = len(numbers)//2
+        graph = solved_graph(self.equations, rows, (
+            numbers[:half], numbers[half:]) if numbers else None)
+        return graph and self._evaluator.native(graph, 'out', 'checks', names)
 
     def native_function(self, name='rhs', t=0., x=None):
         """Return the :class:`.NativeFunction` for integrators outside Python.
@@ -366,8 +396,10 @@ class CompiledEquations:
         name : 'rhs' or an output of ``equations.graph``
             ``'rhs'`` are the rates of all states, then the multipliers.
         t, x : float, sequence, optional
-            A state near the motion. It is needed if constraint rows may be
-            redundant, whose rank is decided there.
+            A state near the motion. The rank is decided there, so it is
+            needed where constraint rows may be redundant. It also tells how
+            large the entries usually are: without it a configuration that is
+            almost singular may pass as good.
 
         Raises
         ======
@@ -383,21 +415,19 @@ class CompiledEquations:
                 "with backend='llvm' (extra `fast`) or 'c'.")
         if name != 'rhs':
             return self._evaluator.native(self.equations.graph, name)
-        solver = None
+        rows, numbers = None, ()
         if x is not None:
-            solver = self.linear_solver(
-                t, self.names.vector(x, 'x'))
-        if solver is not None:
-            found = self._native_rates(solver, True)
-        else:
-            graph = solved_graph(self.equations)
-            found = graph and self._evaluator.native(graph, 'out', 'checks')
+            solver = self.linear_solver(t, self.names.vector(x, 'x'))
+            rows, numbers = self._rows_in_use(solver), sizes(solver).tolist()
+        found = None
+        if rows != () and self.equations.inconsistent == 'error':
+            found = self._solution(rows, numbers)
         if found is None:
             raise UnsupportedFeatureError(
                 "There is no compiled solution of these equations: the mass "
-                "matrix or the constraints are singular, or inputs are "
-                "Python functions. Pass a state `x` if constraint rows are "
-                "redundant, give inputs as expressions, or call `rhs`.")
+                "matrix or the constraints are singular, or the elimination "
+                "is too long. Pass a state `x` if constraint rows are "
+                "redundant, or call `rhs`.")
         return found
 
     def accelerations(self, t, x, p=None, solver=None):

@@ -138,11 +138,16 @@ class Evaluator:
 
         return value
 
-    def native(self, graph, name, checks=None):
+    def native(self, graph, name, checks=None, more=()):
         """An output as a :class:`.NativeFunction`; raises if it cannot be.
+
+        Values of the symbols ``more`` follow those of the constants.
         """
-        return NativeFunction(graph, name, self._arguments(),
-                              self.inputs.given, self.backend, checks)
+        arguments = self._arguments()
+        for i, item in enumerate(more, len(self.constants)):
+            arguments[item] = Symbol(f'p{i}')
+        return NativeFunction(graph, name, arguments, self.inputs.given,
+                              self.backend, checks)
 
     def _arguments(self):
         """SymPy object -> its symbol in generated code, in order."""

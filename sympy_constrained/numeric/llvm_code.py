@@ -197,7 +197,7 @@ class Writer:
                               f'{self.values[large]}')
             good = self.line(f'and {self.truth} {good}, {holds}')
         total = self.constant(0.)
-        for k in set(self.program.outputs):
+        for k in dict.fromkeys(self.program.outputs):
             total = self.line(
                 f'fadd {self.type} {total}, {self.values[k]}')
         zero = self.line(f'fsub {self.type} {total}, {total}')

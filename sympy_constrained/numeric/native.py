@@ -10,11 +10,10 @@ import ctypes
 import threading
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 
-from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..errors import ConstrainedDynamicsError, MissingIngredientError
 from ..graph import GraphBuilder, Graph, read
 from .generate import Generated
 from .program import program
@@ -28,18 +27,25 @@ SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
 BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
+WRITING = threading.Lock()      # one thread compiles
 SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
 
 
 def available():
     """Names of the backends that work here, the quickest first."""
-    found = ['numpy']
-    if find_spec('llvmlite') is not None:
-        found.insert(0, 'llvm')
-    if import_module('.c_code', __package__).compiler() is not None:
-        found.insert(-1, 'c')
-    return found
+    return [name for name in ('llvm', 'c', 'numpy') if works(name)]
+
+
+def works(backend):
+    """Whether what a backend needs is here."""
+    if backend == 'llvm':
+        try:
+            return import_module('llvmlite.binding') is not None
+        except (ImportError, OSError):  # not installed, or cannot be loaded
+            return False
+    return backend == 'numpy' or (
+        import_module('.c_code', __package__).compiler() is not None)
 
 
 def chosen(backend):
@@ -49,19 +55,19 @@ def chosen(backend):
     used on request only, because it takes its time.
     """
     if backend == 'auto':
-        return 'llvm' if find_spec('llvmlite') is not None else 'numpy'
+        return 'llvm' if works('llvm') else 'numpy'
     if backend not in BACKENDS:
         raise ValueError(
             f"`backend` {backend!r} is not known; choose one of 'auto', "
             f"{', '.join(map(repr, BACKENDS))}.")
-    if backend not in available():
+    if not works(backend):
         missing = {'llvm': "the package llvmlite (the extra `fast`)",
                    'c': "a C compiler (`cc`, or what the environment "
                         "variable CC names)"}[backend]
         raise MissingIngredientError(
             f"backend={backend!r} needs {missing}, which is not here. "
             "Install it, or use backend='auto' for the best that is "
-            f"installed ({available()[0]}).")
+            f"installed ({chosen('auto')}).")
     return backend
 
 
@@ -77,6 +83,18 @@ def with_given(graph, names, given, checks=None):
     _, out = graph.load(builder, names)
     return Graph.freeze(builder, {
         name: (out[name], shapes[name][1]) for name in names})
+
+
+def machine_code(backend, made, which, kind, effort=2):
+    """A compiled program as a ctypes function that keeps its memory, and
+    the number of states that it takes at once.
+    """
+    code = import_module(f'.{chosen(backend)}_code', __package__)
+    with WRITING:
+        address, owner = code.compiled(made, which, effort)
+    function = kind(address)
+    function.owner, function.address = owner, address
+    return function, code.LANES
 
 
 class Native(Generated):
@@ -108,20 +126,18 @@ class Native(Generated):
         graph = with_given(self.graph, self.names, self.given)
         return program(graph, self.names, self._slots)
 
-    def _entry(self, which, kind, effort):
-        code = import_module(f'.{self.backend}_code', __package__)
-        address, owner = code.compiled(self._program, which, effort)
-        return kind(address), owner, code.LANES
-
     @cached_property
     def _scalar_entry(self):
-        return self._entry('scalar', SCALAR, 0)
+        return machine_code(self.backend, self._program, 'scalar', SCALAR, 0)
 
     @cached_property
     def _batch_entry(self):
-        return self._entry('batch', BATCH, 2)
+        return machine_code(self.backend, self._program, 'batch', BATCH)
 
     def scalar(self, *values):
+        return self._one(values)
+
+    def _one(self, values, state=None):
         x, p, _ = self._sizes
         inputs, buffer = np.array(values), np.empty(self.size)
         start = inputs.ctypes.data
@@ -129,10 +145,7 @@ class Native(Generated):
             values[0], start + 8, start + 8*(1 + x), start + 8*(1 + x + p),
             buffer.ctypes.data)
         if bad and not np.isfinite(buffer).all():
-            self._not_finite(buffer)
-        return self._split(buffer)
-
-    def _split(self, buffer):
+            self._not_finite(buffer, state)
         return {name: buffer[start:start + shape[0]*shape[1]].reshape(shape)
                 for name, (start, shape) in self._layout.items()}
 
@@ -141,7 +154,8 @@ class Native(Generated):
         constants = values[1 + x:1 + x + p]
         if any(map(np.ndim, constants)):        # others for every state
             rows = zip(*(np.broadcast_to(v, size) for v in values))
-            found = [self.scalar(*map(float, row)) for row in rows]
+            found = [self._one(tuple(map(float, row)), i)
+                     for i, row in enumerate(rows)]
             return {name: np.array([one[name] for one in found]).reshape(
                 size, *shape) for name, (_, shape) in self._layout.items()}
         out, _ = run_batch(self._batch_entry, size, values[0],
@@ -170,7 +184,7 @@ def run_batch(entry, size, t, x, p, r, count):
 
     Columns are padded to whole groups of lanes by their last entry.
     """
-    function, _, lanes = entry
+    function, lanes = entry
     padded = -(-size//lanes)*lanes
 
     def columns(values):
@@ -222,41 +236,41 @@ class NativeFunction:
         self.backend = backend
         self.signature = SIGNATURE
         self.size = len(self._program.outputs)
-        self._code = import_module(f'.{backend}_code', __package__)
 
-    @cached_property
-    def _scalar(self):
-        return self._code.compiled(self._program, 'scalar')
-
-    @cached_property
-    def _batch(self):
-        address, owner = self._code.compiled(self._program, 'batch')
-        return BATCH(address), owner, self._code.LANES
-
-    @property
-    def address(self):
-        """Where the machine code is, as long as this object lives."""
-        return self._scalar[0]
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in (
+            'function', '_batch')}
 
     @cached_property
     def function(self):
         """The function for ctypes; pointers are addresses."""
-        return SCALAR(self.address)
+        return machine_code(self.backend, self._program, 'scalar', SCALAR)[0]
+
+    @cached_property
+    def _batch(self):
+        return machine_code(self.backend, self._program, 'batch', BATCH)
+
+    @property
+    def address(self):
+        """Where the machine code is, as long as ``function`` lives."""
+        return self.function.address
+
+    def text(self, backend=None):
+        """The generated text, in the language of a backend."""
+        code = import_module(f'.{backend or self.backend}_code', __package__)
+        text = code.scalar_text(self._program)
+        return text if isinstance(text, str) else text[0]
 
     def low_level_callable(self):
         """SciPy's ``LowLevelCallable``."""
         from scipy import LowLevelCallable
-        capsule = ctypes.pythonapi.PyCapsule_New
-        capsule.restype = ctypes.py_object
-        capsule.argtypes = POINTER, ctypes.c_char_p, POINTER
-        self._name = SIGNATURE.encode()         # is not copied
-        return LowLevelCallable(capsule(self.address, self._name, None))
+        return LowLevelCallable(self.function, signature=SIGNATURE)
 
     def bound(self, shape, p, count=None):
         """A quick function of ``(t, x)`` with constants ``p``.
 
-        It returns the first ``count`` outputs, or None if they are not good or ``x`` is not
-        an array of floats of this shape.
+        It returns the first ``count`` outputs, or None if they are not good
+        or ``x`` is not an array of this shape.
         """
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)
@@ -276,7 +290,10 @@ class NativeFunction:
                 shown = out[:count]
                 local.value = inputs, x_at, shown, out_at
             inputs[:] = x
-            if function(t, x_at, p_at, r_at, out_at):
+            try:
+                if function(t, x_at, p_at, r_at, out_at):
+                    return None
+            except ctypes.ArgumentError:        # `t` is no number
                 return None
             return shown.copy()
 
@@ -289,10 +306,14 @@ class NativeFunction:
 
 
 def compiled_outputs(backend, graph, names, arguments, given):
-    """Functions of a backend; those of NumPy where it is not able to."""
+    """Functions of a backend; those of NumPy where it is not able to.
+
+    An expression of the user's that the graph does not read is another such
+    case.
+    """
     if backend == 'numpy':
         return Generated(graph, names, arguments, given)
     try:
         return Native(graph, names, arguments, given, backend)
-    except UnsupportedFeatureError:
+    except ConstrainedDynamicsError:
         return Generated(graph, names, arguments, given)

@@ -117,7 +117,12 @@ class Lowering:
         return position
 
     def constant(self, value):
-        return self.op('const', float(value))
+        try:
+            return self.op('const', float(value))
+        except OverflowError:
+            raise UnsupportedFeatureError(
+                "The equations contain a number beyond the range of floats. "
+                "Choose other units, or use backend='numpy'.") from None
 
     def values(self, refs):
         """Position of the value of every node in use."""
@@ -131,10 +136,9 @@ class Lowering:
         for k in used_nodes(nodes, refs)[0]:
             kind, x, y = nodes[k]
             if kind == CONST:
-                memo[k] = self.constant(x.numerator/x.denominator)
+                memo[k] = self.constant(x)
             elif kind == INPUT:
-                memo[k] = self.op('input', *self.arguments[
-                    self.graph.inputs[x]])
+                memo[k] = self.input(self.graph.inputs[x])
             elif kind == ADD:
                 memo[k] = (self.op('add', memo[x], memo[y]) if y > 0 else
                            self.op('sub', memo[x], memo[-y]))
@@ -152,6 +156,14 @@ class Lowering:
                     self.graph.templates[x],
                     dict(zip(SLOTS, map(of, y))))
         return memo
+
+    def input(self, item):
+        if item not in self.arguments:          # in the inputs of the user
+            raise UnsupportedFeatureError(
+                f"`{item}` has no numeric meaning outside Python. Use "
+                "backend='numpy', or write it with elementary functions.",
+                functions=(str(item),))
+        return self.op('input', *self.arguments[item])
 
     def root(self, value, degree):
         """The principal root; nan of a negative number."""
@@ -197,18 +209,23 @@ class Lowering:
         return self.op('call', name, *map(of, e.args))
 
     def extremum(self, e, of):
-        """``Max`` or ``Min``."""
+        """``Max`` or ``Min``; nan if one of the arguments is."""
         kind = 'gt' if isinstance(e, Max) else 'lt'
         best = of(e.args[0])
         for x in map(of, e.args[1:]):
-            best = self.op('select', self.op(kind, best, x), best, x)
+            stays = self.op('or', self.op(kind, best, x),
+                            self.op('ne', best, best))
+            best = self.op('select', stays, best, x)
         return best
 
     def step(self, e, of):
-        """``sign`` or ``Heaviside``."""
+        """``sign`` or ``Heaviside``; nan of nan."""
         x, zero = of(e.args[0]), self.constant(0)
-        low, middle = (self.constant(-1), zero) if isinstance(e, sign) else (
-            zero, of(e.args[1] if len(e.args) > 1 else sympify(1)/2))
+        if isinstance(e, sign):
+            low, middle = self.constant(-1), x
+        else:
+            low, middle = zero, self.op('add', x, of(
+                e.args[1] if len(e.args) > 1 else sympify(1)/2))
         above = self.op('select', self.op('gt', x, zero), self.constant(1),
                         middle)
         return self.op('select', self.op('lt', x, zero), low, above)
