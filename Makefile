@@ -5,7 +5,9 @@
 #   make test       style, documentation, tests and doctests
 #   make slow       the tests marked slow
 #   make docs       the documentation, in build/doc/html
-#   make bench      the benchmarks
+#   make bench      the benchmarks, in doc/benchmarks; peers that are not
+#                   installed are named there
+#   make peers      installs the peers of the benchmarks
 #   make lint       style only
 #   make versions   the tests on every supported SymPy; also on a checkout of
 #                   the development version if SYMPY_DEV=path is given
@@ -18,6 +20,8 @@ SYMPY_VERSIONS ?= 1.13 1.14
 SYMPY_DEV ?=
 WORKERS ?= auto
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
+PEERS ?= llvmlite pydy cython casadi pin drake exudyn mujoco
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
@@ -29,7 +33,7 @@ test slow versions: export OMP_NUM_THREADS = 1
 test slow versions: export OPENBLAS_NUM_THREADS = 1
 test slow versions docs bench demo: export MPLBACKEND = Agg
 
-.PHONY: demo test slow docs bench lint clean versions
+.PHONY: demo test slow docs bench peers lint clean versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-sympy-%/.ready
 
@@ -50,8 +54,13 @@ lint: $(VENV)/.ready-test
 	$(RUN) -m flake8 $(SOURCES)
 
 bench: $(VENV)/.ready-test
-	set -e; for file in $(sort $(wildcard benchmarks/bench_*.py)); do \
-		echo "== $$file"; $(RUN) $$file; done
+	$(RUN) benchmarks/run.py --output doc/benchmarks $(BENCH_ARGS) \
+		$(if $(SYMPY_DEV),--sympy-dev "$(abspath $(SYMPY_DEV))")
+
+# One after the other, for some are not there for every platform.
+peers: $(VENV)/.ready-test
+	for peer in $(PEERS); do $(RUN) -m pip install --quiet $$peer || \
+		echo "$$peer is not available here"; done
 
 # Environments
 

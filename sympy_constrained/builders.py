@@ -34,6 +34,9 @@ from .system import ConstrainedSystem, freeze
 __all__ = ['build_system', 'applied_forces', 'kinematics_of',
            'mass_centres', 'symbols_in_use']
 
+# Above so many operations only one route of the kinetics is taken.
+LARGE = 1200
+
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                  potential_energy=None, generalized_forces=None,
@@ -81,11 +84,16 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         arguments = {**arguments, 'potential': potential}
         count = len(as_list(arguments['bodies'], 'bodies'))
         routes = [False] if count < 3 else [True] if count > 6 else [
-            False, True]
-    systems = [build_by_route(shape, arguments, route, **options)
-               for route in routes]
-    return min(systems, key=lambda system: system.graph.operation_count(
-        ('M', 'Q', 'A', 'b')))
+            True, False]
+    best, least = None, math.inf
+    for route in routes:
+        system = build_by_route(shape, arguments, route, **options)
+        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
+        if count < least:
+            best, least = system, count
+        if least > LARGE:               # where both come to about the same
+            break
+    return best
 
 
 def build_by_route(shape, arguments, composite, nonideal_forces,

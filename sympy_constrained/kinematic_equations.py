@@ -5,7 +5,7 @@ from sympy import Derivative
 
 from .errors import (
     KinematicsError, UnsupportedFeatureError, located, raise_problems)
-from .graph import gradient, read, substitute
+from .graph import derivative, gradient, read, substitute
 from .graph.linalg import solve
 
 __all__ = ['solve_kinematics', 'solve_speeds']
@@ -34,12 +34,12 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     rates = {}
     for i, x in enumerate(q):
         builder.input(x, dynamic=True)
-        rate = x.diff(time)
+        rate = derivative(x, time)
         if rate in u:
             rates[i] = builder.bound[rate]
     unknown = [i for i in range(len(q)) if i not in rates]
-    derivatives = {i: builder.input(q[i].diff(time), dynamic=True)
-                   for i in unknown}
+    symbols = [derivative(q[i], time) for i in unknown]
+    slots = [builder.input(x, dynamic=True) for x in symbols]
     residuals = []
     for k, e in enumerate(equations):
         with located(f'Row {k} of `kd_eqs`'):
@@ -47,14 +47,13 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     higher = [x for x in builder.symbols_of(*residuals)
               if isinstance(x, Derivative) and x not in u and x.expr in
               {getattr(x, 'expr', x) for x in (*q, *u)} and
-              x not in [q[i].diff(time) for i in unknown]]
+              x not in symbols]
     if higher:
         raise KinematicsError(
             f"`kd_eqs` contains {higher[0]}. Kinematic differential equations "
             "relate the first derivatives of the coordinates to the speeds; "
             "remove the higher derivative.")
     rows = [k for k, residual in enumerate(residuals) if residual]
-    slots = list(derivatives.values())
     problems = []
     slopes = {}
     for k in rows:
@@ -64,7 +63,7 @@ def solve_kinematics(builder, equations, q, u, linear=True):
                 f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                 "that is still to be solved for. Remove the row, or correct "
                 "it.")
-        moving, names = slots, [q[i].diff(time) for i in unknown]
+        moving, names = slots, symbols
         partial = slopes[k]
         if linear:
             moving, names = moving + speeds, names + list(u)
@@ -82,7 +81,7 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     for j, i in enumerate(unknown):
         if not any(slopes[k][j] for k in rows):
             problems.append(
-                f"No row of `kd_eqs` contains {q[i].diff(time)} (equations: "
+                f"No row of `kd_eqs` contains {symbols[j]} (equations: "
                 f"{len(rows)}, coordinates that need one: {len(unknown)}). "
                 f"Add the kinematic differential equation of {q[i]}.")
     if not problems and len(rows) != len(unknown):
@@ -139,7 +138,7 @@ def solve_speeds(builder, rates, q, u):
             "UdwadiaKalabaMethod.")
     speeds = [builder.bound[x] for x in u]
     named = {ref: x for ref, x in zip(speeds, u)}
-    names = tuple(named.get(rate, x.diff(builder.time))
+    names = tuple(named.get(rate, derivative(x, builder.time))
                   for x, rate in zip(q, rates))
     velocities = [builder.input(x, dynamic=True) for x in names]
     known = substitute(builder, rates, dict.fromkeys(speeds, 0))

@@ -11,7 +11,8 @@ from sympy import Derivative
 
 from . import _compat
 from .errors import KinematicsError
-from .graph import Derivation, gradient, read, substitute, time_derivative
+from .graph import (
+    Derivation, derivative, gradient, read, substitute, time_derivative)
 
 __all__ = ['Kinematics']
 
@@ -57,7 +58,7 @@ class Kinematics:
         self.rates = rates
         builder.read.clear()            # q' means its rate from here on
         for x, rate in zip(q, rates):
-            builder.bound[x.diff(time)] = rate
+            builder.bound[derivative(x, time)] = rate
         seeds = dict(zip(self.q, rates))
         seeds.update((k, 0) for k in self.u)
         self.bias = time_derivative(builder, seeds)
@@ -84,13 +85,15 @@ class Kinematics:
     def declare_accelerations(self, u):
         """Bind ``u'`` and ``q''``; return the references of ``u'``."""
         builder, time = self.builder, self.builder.time
-        accelerations = [builder.input(x.diff(time), dynamic=True) for x in u]
+        accelerations = [builder.input(derivative(x, time), dynamic=True)
+                         for x in u]
         if self.total_derivative is None:
             self.total_derivative = time_derivative(builder, {
                 **dict(zip(self.q, self.rates)),
                 **dict(zip(self.u, accelerations))})
             for k, rate in zip(self.q, self.rates):
-                symbol = builder.inputs[builder.nodes[k][1]].diff(time, 2)
+                symbol = derivative(
+                    builder.inputs[builder.nodes[k][1]], time, 2)
                 if symbol not in builder.bound:
                     builder.bound[symbol] = self.total_derivative(rate)
         return accelerations

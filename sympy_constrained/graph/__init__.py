@@ -10,7 +10,7 @@ from .builder import GraphBuilder
 from .calculus import (
     Derivation, gradient, jacobian, substitute, time_derivative, without)
 from .graph import Graph
-from .reading import read
+from .reading import derivative, read
 
-__all__ = ['Graph', 'GraphBuilder', 'Derivation', 'gradient', 'jacobian',
-           'read', 'substitute', 'time_derivative', 'without']
+__all__ = ['Graph', 'GraphBuilder', 'Derivation', 'derivative', 'gradient',
+           'jacobian', 'read', 'substitute', 'time_derivative', 'without']

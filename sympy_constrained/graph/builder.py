@@ -154,7 +154,10 @@ class GraphBuilder:
         if nodes[a][0] == CONST and nodes[abs(b)][0] == CONST:
             return self._folded(nodes[a], nodes[abs(b)], b)
         if b > 0:
-            ref = self._circle(a, b) if a != b else self._double(a)
+            if a == b:
+                ref = self._double(a)
+            elif nodes[a][0] == MUL or nodes[b][0] == MUL:
+                ref = self._circle(a, b)
             if ref is not None:
                 self._memo[key] = ref
                 return ref
@@ -187,6 +190,8 @@ class GraphBuilder:
         Also where one of the two is the last term of a sum.
         """
         for p, q in ((a, b), (b, a)):
+            if self.nodes[q][0] != MUL:
+                continue
             squares = self._squares(q)
             if not squares:
                 continue

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ..errors import ConstrainedDynamicsError
 from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
-from .reading import partial
+from .reading import derivative, partial
 
 __all__ = ['Derivation', 'time_derivative', 'gradient', 'jacobian',
            'substitute', 'without']
@@ -30,12 +30,14 @@ def reachable(builder, refs, mask, stop=()):
 def operands(node):
     """Indices of the nodes that a node is made of."""
     kind, x, y = node
-    if kind in (ADD, MUL):
-        return abs(x), abs(y)
-    if kind in (INV, ROOT, SIN, COS):
-        return (abs(x),)
+    if kind == ADD:
+        return x, y if y > 0 else -y
+    if kind == MUL:
+        return x, y
     if kind == CALL:
         return tuple(map(abs, y))
+    if kind in (INV, ROOT, SIN, COS):
+        return (abs(x),)
     return ()
 
 
@@ -135,7 +137,8 @@ class TimeDerivative(Derivation):
             position = new.bit_length() - 1
             new ^= 1 << position
             symbol = builder.inputs[position]
-            rate = builder.input(symbol.diff(builder.time), dynamic=True)
+            rate = builder.input(
+                derivative(symbol, builder.time), dynamic=True)
             self.memo[builder.bound[symbol]] = rate
             self.mask |= 1 << position
 

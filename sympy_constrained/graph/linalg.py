@@ -124,11 +124,12 @@ def by_cofactors(builder, matrix, right):
             for row in adjugate]
 
 
-def lu_solve(builder, matrix, right):
+def lu_solve(builder, matrix, right, chosen=None):
     """Solution of a square system, or None if it is singular.
 
     Pivots: one first, then constants, then the entry with the fewest
-    nonzeros in its row and column.
+    nonzeros in its row and column. The list ``chosen`` takes row, column and
+    value of each.
 
     Examples
     ========
@@ -164,6 +165,8 @@ def lu_solve(builder, matrix, right):
         left_rows.remove(i)
         left_columns.remove(j)
         pivots.append((i, j))
+        if chosen is not None:
+            chosen.append((i, j, rows[i][j]))
         over = builder.inv(rows[i][j])
         for k in left_rows:
             if not rows[k][j]:

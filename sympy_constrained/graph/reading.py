@@ -7,6 +7,7 @@ function becomes a call: a SymPy expression with slots for its operands.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from warnings import warn
 
 from sympy import (
@@ -21,12 +22,18 @@ from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'partial', 'SLOTS']
+__all__ = ['read', 'derivative', 'partial', 'SLOTS']
 
 MOST_SLOTS = 511
 # Numbered by hand, so that a pickled graph means the same in any process.
 SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
               for i in range(MOST_SLOTS + 1))
+
+
+@lru_cache(maxsize=4096)
+def derivative(x, time, count=1):
+    """The time derivative of a function of time; SymPy takes its time."""
+    return x.diff(time, count)
 
 
 def read(builder, expr):

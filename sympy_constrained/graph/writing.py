@@ -9,8 +9,6 @@ same reason, never walk the nested form of a large model.
 """
 from __future__ import annotations
 
-from collections import Counter
-
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
@@ -25,16 +23,19 @@ READABLE = 300                  # operations
 
 def used_nodes(nodes, refs):
     """Indices that ``refs`` are made of in node order, with use counts."""
-    uses = Counter(abs(ref) for ref in refs)
+    uses = {}
+    for ref in refs:
+        k = abs(ref)
+        uses[k] = uses.get(k, 0) + 1
     stack = list(uses)
-    seen = set(stack)
     while stack:
         for k in operands(nodes[stack.pop()]):
-            uses[k] += 1
-            if k not in seen:
-                seen.add(k)
+            if k in uses:
+                uses[k] += 1
+            else:
+                uses[k] = 1
                 stack.append(k)
-    return sorted(seen), uses
+    return sorted(uses), uses
 
 
 def number(node):

@@ -21,7 +21,9 @@ __all__ = ['MODELS', 'Model', 'model']
 MODELS: Mapping[str, Callable[..., Model]] = MappingProxyType({
     function.__name__: function for function in (
         linkages.four_bar, linkages.slider_crank, linkages.closed_chain,
+        linkages.closed_chain_absolute, linkages.closed_chain_3d,
         linkages.parallel_cranks, linkages.coupler_on_cranks,
+        linkages.andrews_squeezer,
         rolling.rolling_disc, rolling.rolling_disc_minimal,
         rolling.rolling_disc_contact, rolling.rolling_disc_dependent,
         rolling.rolling_disc_lagrange, rolling.disc_on_incline,

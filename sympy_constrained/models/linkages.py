@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import math
 
-from sympy import Integer, Rational, cos, symbols
+from sympy import Integer, Rational, cos, sqrt, symbols
 from sympy.physics.mechanics import (Force, Inertia, Lagrangian, PinJoint,
                                      Point, PrismaticJoint, ReferenceFrame,
-                                     RigidBody, System, dynamicsymbols,
-                                     inertia)
+                                     RigidBody, System, Torque, cross,
+                                     dynamicsymbols, inertia)
 
 from ._model import Model, from_system
 
@@ -230,10 +230,34 @@ def closed_chain(n: int = 4) -> Model:
         Number of bars, at least 3.
 
     """
-    if n < 3:
+    return _planar_chain(n, relative=True)
+
+
+def closed_chain_absolute(n: int = 4) -> Model:
+    """The chain of :func:`closed_chain` in angles to the horizontal.
+
+    Every bar depends on its own angle and on those before it only through the
+    pin, so that the equations grow less with ``n``.
+
+    Parameters
+    ==========
+
+    n : int
+        Number of bars, at least 3.
+
+    """
+    return _planar_chain(n, relative=False)
+
+
+def _enough_bars(n, rows):
+    if n <= rows:
         raise ValueError(
-            f'`n` is {n}: two loop rows leave a closed chain of that many '
-            f'bars no motion. Pass 3 or more.')
+            f'`n` is {n}: {rows} loop rows leave a closed chain of that many '
+            f'bars no motion. Pass {rows + 1} or more.')
+
+
+def _planar_chain(n: int, relative: bool) -> Model:
+    _enough_bars(n, 2)
     q = dynamicsymbols(f'q1:{n + 1}')
     u = dynamicsymbols(f'u1:{n + 1}')
     length, m, g, d = symbols('l m g d')
@@ -249,7 +273,7 @@ def closed_chain(n: int = 4) -> Model:
         link = ReferenceFrame(f'A{i}')
         link.orient_axis(frame, angle, frame.z)
         # Differentiating the loop would walk a tree of size 2**n.
-        turning += u[i - 1]
+        turning = u[i - 1] + (turning if relative else 0)
         rates = [rate + turning*length*link.y.dot(axis)
                  for rate, axis in zip(rates, (N.x, N.y))]
         center = pin.locatenew(f'C{i}', length/2*link.x)
@@ -258,16 +282,18 @@ def closed_chain(n: int = 4) -> Model:
                          (inertia(link, 0, 0, m*length**2/12), center))
         bodies.append(body)
         loads.append(Force(center, -m*g*N.y))
-        frame = link
+        frame = link if relative else N
     end = pin.pos_from(origin)
     loop = [end.dot(N.x) - d, end.dot(N.y)]
     span = 0.7
     bend = _arc(n, span)
-    start = {q[0]: -bend, **dict.fromkeys(q[1:], 2*bend/(n - 1)),
-             u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}
+    angles = [-bend, *[2*bend/(n - 1)]*(n - 1)] if relative else [
+        bend*(2*i/(n - 1) - 1) for i in range(n)]
+    start = {**dict(zip(q, angles)), u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}
     return Model(
-        name='closed_chain',
-        title=f'A closed planar chain of {n} pinned bars in relative angles',
+        name='closed_chain' if relative else 'closed_chain_absolute',
+        title=f'A closed planar chain of {n} pinned bars in '
+              f'{"relative" if relative else "absolute"} angles',
         reference='The growth benchmark of multibody formalisms; the links '
                   'are those of SymPy\'s four-bar tutorial',
         shape='kane',
@@ -280,3 +306,162 @@ def closed_chain(n: int = 4) -> Model:
             'bodies': bodies, 'forcelist': loads},
         parameters={length: 1.0/n, m: 1.0/n, g: 9.81, d: span},
         start=start, fixed=(*q[:-2], *u[:-2]), t_end=2.0)
+
+
+def closed_chain_3d(n: int = 4) -> Model:
+    """A chain of ``n`` pinned bars in space, its end on a ball joint.
+
+    Equal bars of length ``l``, mass ``m`` and moments of inertia ``I1`` along
+    and ``I2`` across the bar. Pin axes are across the bars, by turns ``z`` and
+    ``y`` of the bar before; the ball joint is at ``(d1, d2, d3)``. The start
+    is a helix. Only positions are given.
+
+    Parameters
+    ==========
+
+    n : int
+        Number of bars, at least 4.
+
+    """
+    _enough_bars(n, 3)
+    q = dynamicsymbols(f'q1:{n + 1}')
+    u = dynamicsymbols(f'u1:{n + 1}')
+    length, m, g, along, across = symbols('l m g I1 I2')
+    place = symbols('d1:4')
+    t = dynamicsymbols._t
+
+    N = ReferenceFrame('N')
+    origin = Point('O')
+    origin.set_vel(N, 0)
+    frame, pin, turning, velocity = N, origin, 0*N.x, 0*N.x
+    bodies, loads = [], []
+    for i, angle in enumerate(q):
+        link = ReferenceFrame(f'A{i + 1}')
+        axis = frame.y if i % 2 else frame.z
+        link.orient_axis(frame, angle, axis)
+        # Carried from bar to bar, as products of few terms.
+        turning = (turning + u[i]*axis).express(link)
+        velocity += cross(turning, length*link.x)
+        center = pin.locatenew(f'C{i + 1}', length/2*link.x)
+        pin = pin.locatenew(f'P{i + 1}', length*link.x)
+        bodies.append(RigidBody(
+            f'link{i + 1}', center, link, m,
+            (inertia(link, along, across, across), center)))
+        loads.append(Force(center, -m*g*N.y))
+        frame = link
+    end = pin.pos_from(origin)
+    loop = [end.dot(axis) - x for axis, x in zip(N, place)]
+    angles = dict.fromkeys(q, 0.5) | {q[0]: -0.5}
+    size = 1.0/n
+    where = [float((row + x).xreplace({**angles, length: size}))
+             for row, x in zip(loop, place)]
+    return Model(
+        name='closed_chain_3d',
+        title=f'A closed chain of {n} bars in space, on pins and a ball joint',
+        reference='A growth benchmark in space, after that of the planar '
+                  'chain',
+        shape='kane',
+        arguments={
+            'frame': N, 'q_ind': list(q[:-3]), 'u_ind': list(u[:-3]),
+            'q_dependent': list(q[-3:]), 'u_dependent': list(u[-3:]),
+            'kd_eqs': [qi.diff(t) - ui for qi, ui in zip(q, u)],
+            'configuration_constraints': loop,
+            'velocity_constraints': [velocity.dot(axis) for axis in N],
+            'bodies': bodies, 'forcelist': loads},
+        parameters={length: size, m: size, g: 9.81, along: 1e-3*size**3,
+                    across: size**3/12, **dict(zip(place, where))},
+        start={**angles, u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)},
+        fixed=(*q[:-3], *u[:-3]), t_end=2.0)
+
+
+_SQUEEZER = {
+    'm1': 0.04325, 'm2': 0.00365, 'm3': 0.02373, 'm4': 0.00706,
+    'm5': 0.07050, 'm6': 0.00706, 'm7': 0.05498,
+    'I1': 2.194e-6, 'I2': 4.410e-7, 'I3': 5.255e-6, 'I4': 5.667e-7,
+    'I5': 1.169e-5, 'I6': 5.667e-7, 'I7': 1.912e-5,
+    'xa': -0.06934, 'ya': -0.00227, 'xb': -0.03635, 'yb': 0.03273,
+    'xc': 0.014, 'yc': 0.072, 'd': 0.028, 'da': 0.0115, 'e': 0.02,
+    'ea': 0.01421, 'rr': 0.007, 'ra': 0.00092, 'ss': 0.035, 'sa': 0.01874,
+    'sb': 0.01043, 'sc': 0.018, 'sd': 0.02, 'ta': 0.02308, 'tb': 0.00916,
+    'u': 0.04, 'ua': 0.01228, 'ub': 0.00449, 'zf': 0.02, 'zt': 0.04,
+    'fa': 0.01421, 'mom': 0.033, 'c0': 4530.0, 'l0': 0.07785}
+
+
+def andrews_squeezer() -> Model:
+    """Andrews' squeezing mechanism: seven bodies, one degree of freedom.
+
+    A motor torque ``mom`` turns the crank (``beta``) with the connecting rod
+    (``theta``), whose end holds three arms: one about the fixed point ``B``
+    with a spring ``c0`` (``gamma``), and two of two bodies each about ``A``
+    (``phi``, ``delta`` and ``Omega``, ``epsilon``). Angles, letters and
+    numbers are those of the literature. No gravity; the motion of interest
+    ends at 0.03 s.
+    """
+    q = dynamicsymbols('beta theta gamma phi delta Omega epsilon')
+    beta, theta, gamma, phi, delta, Omega, epsilon = q
+    speeds = dynamicsymbols('u1:8')
+    constant = {name: symbols(name) for name in _SQUEEZER}
+    (m1, m2, m3, m4, m5, m6, m7, I1, I2, I3, I4, I5, I6, I7, xa, ya, xb, yb,
+     xc, yc, d, da, e, ea, rr, ra, ss, sa, sb, sc, sd, ta, tb, u, ua, ub, zf,
+     zt, fa, mom, c0, l0) = constant.values()
+    t = dynamicsymbols._t
+
+    N, origin = ReferenceFrame('N'), Point('O')
+    origin.set_vel(N, 0)
+    A = origin.locatenew('A', xa*N.x + ya*N.y)
+    B = origin.locatenew('B', xb*N.x + yb*N.y)
+    C = origin.locatenew('C', xc*N.x + yc*N.y)
+    bodies = []
+
+    def hinged(name, carrier, angle, pin, x, y, mass, moment):
+        """A frame on a pin; its body has the mass centre at ``x``, ``y``."""
+        frame = carrier.orientnew(name, 'Axis', [angle, carrier.z])
+        center = pin.locatenew(f'S{name[1:]}', x*frame.x + y*frame.y)
+        bodies.append(RigidBody(name, center, frame, mass, (
+            inertia(frame, 0, 0, moment), center)))
+        return frame
+
+    K1 = hinged('K1', N, beta, origin, ra, 0, m1, I1)
+    crank = origin.locatenew('crank', rr*K1.x)
+    K2 = hinged('K2', K1, theta, crank, -da, 0, m2, I2)
+    K3 = hinged('K3', N, gamma, B, sb, -sa, m3, I3)
+    K5 = hinged('K5', N, delta, A, ta, tb, m5, I5)
+    knee = A.locatenew('knee', zt*K5.x)
+    K4 = hinged('K4', K5, phi, knee, 0, ea - e, m4, I4)
+    K7 = hinged('K7', N, epsilon, A, -ub, -ua, m7, I7)
+    elbow = A.locatenew('elbow', -u*K7.y)
+    K6 = hinged('K6', K7, Omega, elbow, zf - fa, 0, m6, I6)
+
+    end = crank.locatenew('end', -d*K2.x)
+    arms = [(B, -ss*K3.y), (knee, -e*K4.y), (elbow, zf*K6.x)]
+    gaps = [end.pos_from(pin) - arm for pin, arm in arms]
+    loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
+    rates = {qi.diff(t): ui for qi, ui in zip(q, speeds)}
+    hook = B.locatenew('D', sd*K3.x - sc*K3.y)
+    spring = hook.pos_from(C).express(N)
+    pull = -c0*(1 - l0/sqrt(spring.dot(spring)))*spring
+
+    start = dict(zip(q, (
+        -0.0617138900142764, 0.0, 0.4552798191630704, 0.2226683901658859,
+        0.4873649795438425, -0.2226683901658859, 1.2305474445498212)))
+    return Model(
+        name='andrews_squeezer',
+        title='Andrews\' squeezing mechanism, seven bodies in three loops',
+        reference='E. Hairer and G. Wanner, Solving Ordinary Differential '
+                  'Equations II, section VII.7; F. Mazzia and C. Magherini, '
+                  'Test Set for Initial Value Problem Solvers, problem '
+                  'Andrews',
+        shape='kane',
+        arguments={
+            'frame': N, 'q_ind': [beta], 'u_ind': [speeds[0]],
+            'q_dependent': list(q[1:]), 'u_dependent': list(speeds[1:]),
+            'kd_eqs': [qi.diff(t) - ui for qi, ui in zip(q, speeds)],
+            'configuration_constraints': loops,
+            'velocity_constraints': [row.diff(t).xreplace(rates)
+                                     for row in loops],
+            'bodies': bodies,
+            'forcelist': [Torque(K1, mom*N.z), Force(hook, pull)]},
+        parameters={constant[name]: value
+                    for name, value in _SQUEEZER.items()},
+        start={**start, **dict.fromkeys(speeds, 0.0)},
+        fixed=(beta, speeds[0]), t_end=0.03)

@@ -3,8 +3,10 @@
 :func:`compile_equations` makes functions of ``(t, x, p)``,
 :func:`consistent_state` a start on the constraints, :func:`simulate` a
 :class:`Trajectory`. Inside, ``names`` translates between symbols and arrays,
-``generate`` and ``evaluation`` between expressions and functions, ``linear``
-and ``sampling`` solve for accelerations where rows may be redundant, and
+``generate`` and ``evaluation`` between expressions and functions, ``program``,
+``native``, ``llvm_code`` and ``c_code`` make machine code of them, ``solved``
+writes the solution into it, ``linear`` and ``sampling`` solve for
+accelerations where that fails or rows may be redundant, and
 ``projection`` returns states to the constraints.
 """
 from .compiled import CompiledEquations, compile_equations

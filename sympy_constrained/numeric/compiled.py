@@ -4,20 +4,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from sympy import Dummy
 
 from ..equations import EquationsOfMotion
-from ..errors import MissingIngredientError, SingularEquationsError
+from ..errors import (
+    ConstrainedDynamicsError, MissingIngredientError, NotFiniteError,
+    SingularEquationsError, UnsupportedFeatureError)
 from .evaluation import Evaluator
 from .linear import LinearSolver
 from .projection import distances
 from .sampling import decide_rank
+from .solved import solved_graph
 
 __all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
 
 
-def compile_equations(model, constants=None, inputs=None, backend='numpy'):
+def missing(t, x):
+    """In the place of a quick function that has not been made yet."""
+
+
+def sizes(solver):
+    """The usual size of the rows, then of the columns of ``W``."""
+    return 1/np.concatenate([solver.row_scale, solver.column_scale])
+
+
+def compile_equations(model, constants=None, inputs=None, backend='auto'):
     r"""Return the equations of a model as functions of ``(t, x, p)``.
 
     Explanation
@@ -55,7 +68,11 @@ def compile_equations(model, constants=None, inputs=None, backend='numpy'):
     inputs : mapping, optional
         What each specified function is: an expression in time and the
         constants, a number, or a Python function of ``(t, x)``.
-    backend : {'numpy'}
+    backend : {'auto', 'numpy', 'llvm', 'c'}
+        What writes the machine code: nothing, llvmlite (extra ``fast``), or
+        the system's C compiler. ``'auto'`` is LLVM where it is installed;
+        ``backend`` of the result says which. A function that cannot be
+        compiled, such as one of the user's, is evaluated by NumPy.
 
     Returns
     =======
@@ -69,7 +86,8 @@ def compile_equations(model, constants=None, inputs=None, backend='numpy'):
         If values are missing, unknown, complex or not finite, or for an
         unknown backend.
     MissingIngredientError
-        If a specified function, or a derivative of one, is not given.
+        If a specified function, or a derivative of one, is not given, or
+        what the backend needs is not installed.
 
     """
     if isinstance(model, CompiledEquations):
@@ -126,6 +144,8 @@ class CompiledEquations:
         equations = evaluator.equations
         self._evaluator = evaluator
         self._solvers: dict = {}
+        self._natives: dict = {}        # independent rows -> function
+        self._quick: dict = {}          # constants -> function, or None
         self.equations = equations
         self.state_index = evaluator.states.index
         self.q_index = np.array(list(map(self.state_index, equations.q)), int)
@@ -142,7 +162,8 @@ class CompiledEquations:
                 f'{len(self.multiplier_names)} multipliers>')
 
     def __getstate__(self):
-        return {**self.__dict__, '_solvers': {}}
+        return {**self.__dict__, '_solvers': {}, '_natives': {},
+                '_quick': {}}
 
     def with_values(self, constants=None, inputs=None) -> CompiledEquations:
         """The same equations with other constants or inputs.
@@ -185,6 +206,11 @@ class CompiledEquations:
     @property
     def p(self):
         return self._evaluator.p
+
+    @property
+    def backend(self):
+        """The backend in use."""
+        return self._evaluator.backend
 
     @property
     def residual_names(self):
@@ -259,10 +285,150 @@ class CompiledEquations:
 
     def rhs(self, t, x, p=None, solver=None):
         """Rates of all states, shape (ns,)."""
+        if solver is None and (p is None or np.ndim(p) < 2):
+            key = None if p is None else self.parameters(p).tobytes()
+            quick = self._quick.get(key, missing)
+            found = None if quick is None else quick(t, x)
+            if found is not None:
+                return found
+        x = np.asarray(x, dtype=float)
+        if x.ndim == 2:
+            return self._rates_of_batch(t, x, p, solver)
+        if solver is None and key not in self._quick:
+            if len(self._quick) >= KEPT_SOLVERS:
+                self._quick.clear()
+            self._quick[key] = self.quick_rates(
+                self._kept_solver(t, x, p), p, False)
+            return self.rhs(t, x, p)
         outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
         z = self._each(self._motion, outputs, t, x, p, solver)
         return np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+
+    def _rates_of_batch(self, t, x, p, solver):
+        """The same for many states; those that fail a check one by one."""
+        chosen = solver
+        if np.ndim(p) < 2:
+            p = self.parameters(p)
+            if solver is None and len(x):
+                chosen = self._kept_solver(np.ravel(t)[0], x[0], p)
+        native = self._native_rates(chosen, solver is not None)
+        if native is None or np.ndim(p) > 1 or x.shape[1] != len(
+                self.states):
+            outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
+            z = self._each(self._motion, outputs, t, x, p, solver)
+            return np.concatenate(
+                [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+        out, bad = native.batch(t, x, np.concatenate([p, sizes(chosen)]))
+        rates = out[:, :len(self.states)].copy()
+        try:
+            for i in np.flatnonzero(bad):
+                rates[i] = self.rhs(np.broadcast_to(t, len(x))[i], x[i], p,
+                                    solver)
+        except NotFiniteError:          # say of which state
+            self.evaluate(('rates', 'W', 'r'), t, x, p)
+            raise
+        return rates
+
+    def quick_rates(self, solver, p=None, carried=True):
+        """A quick function of ``(t, x)`` for some constants, or None.
+
+        It returns None where its checks fail. The rank is that of the
+        ``solver``, which is for what fails. ``carried`` is whether the
+        solver may be trusted on redundant rows.
+        """
+        native = self._native_rates(solver, carried)
+        if native is None:
+            return None
+        count = len(self.states)
+        p = np.concatenate([self.parameters(p), sizes(solver)])
+        return native.bound((count,), p, count)
+
+    def _native_rates(self, solver, is_carried):
+        """The compiled solution, None if there is none.
+
+        Its constants are ``p`` and the sizes of the solver. With redundant
+        rows it does not look whether they agree, so it is used with a carried
+        solver only.
+        """
+        if self.backend == 'numpy' or self._evaluator.inputs.called or (
+                solver is None or solver.contradiction != 'error'):
+            return None
+        rows = self._rows_in_use(solver)
+        if rows == () or rows and not is_carried:
+            return None
+        if rows not in self._natives:
+            names = [Dummy() for _ in sizes(solver)]
+            try:
+                self._natives[rows] = self._solution(rows, names, names)
+            except ConstrainedDynamicsError:
+                self._natives[rows] = None
+        return self._natives[rows]
+
+    def _rows_in_use(self, solver):
+        """The independent constraint rows, None if all rows are.
+
+        Empty if redundant rows are not the only ones left out.
+        """
+        if solver.kept is None:
+            return None
+        kept = solver.kept[0]
+        rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
+        return rows if len(kept) - len(rows) == self.motion else ()
+
+    def _solution(self, rows, numbers, names=()):
+        """The compiled solution, None if there is none.
+
+        ``numbers`` are the sizes of the rows and columns of ``W``; those that
+        are ``names`` get their values with the constants.
+        """
+        half = len(numbers)//2
+        graph = solved_graph(self.equations, rows, (
+            numbers[:half], numbers[half:]) if numbers else None)
+        return graph and self._evaluator.native(graph, 'out', 'checks', names)
+
+    def native_function(self, name='rhs', t=0., x=None):
+        """Return the :class:`.NativeFunction` for integrators outside Python.
+
+        Parameters
+        ==========
+
+        name : 'rhs' or an output of ``equations.graph``
+            ``'rhs'`` are the rates of all states, then the multipliers.
+        t, x : float, sequence, optional
+            A state near the motion. The rank is decided there, so it is
+            needed where constraint rows may be redundant. It also tells how
+            large the entries usually are: without it a configuration that is
+            almost singular may pass as good.
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If the backend is ``'numpy'``, or if there is no compiled
+            solution for this model.
+
+        """
+        if self.backend == 'numpy':
+            raise UnsupportedFeatureError(
+                "backend='numpy' has no machine code. Compile the equations "
+                "with backend='llvm' (extra `fast`) or 'c'.")
+        if name != 'rhs':
+            return self._evaluator.native(self.equations.graph, name)
+        rows, numbers = None, ()
+        if x is not None:
+            solver = self.linear_solver(t, self.names.vector(x, 'x'))
+            rows, numbers = self._rows_in_use(solver), sizes(solver).tolist()
+        found = None
+        if rows != () and self.equations.inconsistent == 'error':
+            found = self._solution(rows, numbers)
+        if found is None:
+            raise UnsupportedFeatureError(
+                "There is no compiled solution of these equations: the mass "
+                "matrix or the constraints are singular, or the elimination "
+                "is too long. Pass a state `x` if constraint rows are "
+                "redundant, or call `rhs`.")
+        return found
 
     def accelerations(self, t, x, p=None, solver=None):
         """Rates of the states that are solved for."""
@@ -330,8 +496,15 @@ class CompiledEquations:
             try:
                 return solve(kept)
             except SingularEquationsError:
-                pass
-        if len(self._solvers) >= KEPT_SOLVERS:
-            self._solvers.clear()
-        kept = self._solvers[key] = self.linear_solver(t, x, p)
-        return solve(kept)
+                del self._solvers[key]
+        return solve(self._kept_solver(t, x, p))
+
+    def _kept_solver(self, t, x, p):
+        """The solver kept for ``p``, decided here if there is none."""
+        key = self.parameters(p).tobytes()
+        kept = self._solvers.get(key)
+        if kept is None:
+            if len(self._solvers) >= KEPT_SOLVERS:
+                self._solvers.clear()
+            kept = self._solvers[key] = self.linear_solver(t, x, p)
+        return kept

@@ -12,14 +12,11 @@ from sympy import Matrix, MatrixBase, Symbol
 
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
-from .generate import Generated
 from .inputs import Inputs
 from .names import Names
+from .native import NativeFunction, chosen, compiled_outputs
 
-__all__ = ['Evaluator', 'BACKENDS']
-
-# Name of a backend -> class with the interface of Generated.
-BACKENDS = {'numpy': Generated}
+__all__ = ['Evaluator']
 
 
 class Evaluator:
@@ -50,12 +47,8 @@ class Evaluator:
     """
 
     def __init__(self, equations, constants, inputs, backend):
-        if backend not in BACKENDS:
-            raise ValueError(
-                f"`backend` {backend!r} is not known; choose one of "
-                f"{', '.join(map(repr, BACKENDS))}.")
         self.equations = equations
-        self.backend = backend
+        self.backend = chosen(backend)
         self.states = Names(equations.states, 'state',
                             equations.when_incomplete)
         self.constants = Names(equations.constants, 'constant')
@@ -112,8 +105,8 @@ class Evaluator:
         names = tuple(names)
         function = self._functions.get(names)
         if function is None:
-            function = BACKENDS[self.backend](
-                self.equations.graph, names, self._arguments(),
+            function = compiled_outputs(
+                self.backend, self.equations.graph, names, self._arguments(),
                 self.inputs.given)
             self._functions[names] = function
         return self._call(function, t, x, p)
@@ -137,13 +130,24 @@ class Evaluator:
             raise ValueError(
                 f"`{name}` contains {', '.join(sorted(strange))}, which is "
                 "no state, constant or input of the equations.")
-        function = BACKENDS[self.backend](
-            graph, (name,), arguments, self.inputs.given)
+        function = compiled_outputs(
+            self.backend, graph, (name,), arguments, self.inputs.given)
 
         def value(t, x, p=None):
             return self._call(function, t, x, p)[name]
 
         return value
+
+    def native(self, graph, name, checks=None, more=()):
+        """An output as a :class:`.NativeFunction`; raises if it cannot be.
+
+        Values of the symbols ``more`` follow those of the constants.
+        """
+        arguments = self._arguments()
+        for i, item in enumerate(more, len(self.constants)):
+            arguments[item] = Symbol(f'p{i}')
+        return NativeFunction(graph, name, arguments, self.inputs.given,
+                              self.backend, checks)
 
     def _arguments(self):
         """SymPy object -> its symbol in generated code, in order."""

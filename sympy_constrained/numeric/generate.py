@@ -53,6 +53,10 @@ class _ArrayPrinter(SciPyPrinter):
     def _print_Min(self, expr):
         return self._extremum('numpy.minimum', expr)
 
+    def _print_Heaviside(self, expr):           # nan of nan
+        step = self._module_format('numpy.heaviside')
+        return f'{step}({", ".join(map(self._print, expr.args))})'
+
     def _extremum(self, function, expr):
         function = self._module_format(function)
         first, *others = map(self._print, expr.args)
@@ -132,7 +136,12 @@ class Generated:
         buffer = np.empty((*shape, self.size))
         buffer[...] = template
         with np.errstate(all='ignore'):
-            values = self._array_function(*map(np.asarray, values))
+            try:
+                values = self._array_function(*map(np.asarray, values))
+            except (ZeroDivisionError, OverflowError):
+                if self._own:           # told by a function of the user's
+                    raise
+                values = np.full(len(index), np.nan)
             for i, value in zip(index, values):
                 buffer[..., i] = np.nan if np.iscomplexobj(value) else value
         return buffer
@@ -173,6 +182,11 @@ class Generated:
                 index.append(i)
                 entries.append(entry.xreplace(names))
         return template, np.array(index, dtype=int), (code, entries)
+
+    @cached_property
+    def _own(self):
+        """The user's functions."""
+        return _own_functions(*self._written[2])[2]
 
     @cached_property
     def _scalar_function(self):

@@ -52,6 +52,8 @@ class Run:
         self.rank = CarriedRank(compiled, self.t, x)
         self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
+        self.quick = None if self.work.outputs else compiled.quick_rates(
+            self.rank.solver)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.residuals = [name for name, _ in compiled.levels]
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals,
@@ -71,6 +73,10 @@ class Run:
         The integrator answers nan with a shorter step. What was wrong is
         remembered in case steps become too short.
         """
+        if self.quick is not None:
+            found = self.quick(t, y)
+            if found is not None:
+                return found
         x = y[:self.size]
         if not np.isfinite(x).all():            # after an earlier stage
             return np.full_like(y, np.nan)

@@ -15,6 +15,7 @@ import ready
 from kkt import at, close, number, t
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import MODELS, Model, model
+from sympy_constrained.numeric import compile_equations, simulate
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 HEAVY = {'bicycle', 'bicycle_whole'}                    # upstream: seconds
@@ -180,6 +181,8 @@ def test_an_unknown_name_lists_the_models(name):
 
 
 @pytest.mark.parametrize('name, n', [('closed_chain', 2),
+                                     ('closed_chain_absolute', 2),
+                                     ('closed_chain_3d', 3),
                                      ('n_link_pendulum_on_cart', 0)])
 def test_too_few_links_are_refused(name, n):
     with pytest.raises(ValueError, match='`n` is'):
@@ -193,10 +196,59 @@ def test_an_upstream_class_of_the_other_shape_is_refused():
         model('bicycle').form(LagrangesMethod)
 
 
-@pytest.mark.parametrize('n', [3, 5, 8, 12])
-def test_the_closed_chain_hangs_as_a_closed_arc(n):
-    chain = model('closed_chain', n=n)
+@pytest.mark.parametrize('name, n', [
+    ('closed_chain', 3), ('closed_chain', 5), ('closed_chain', 8),
+    ('closed_chain', 12), ('closed_chain_absolute', 3),
+    ('closed_chain_absolute', 16), ('closed_chain_3d', 4),
+    ('closed_chain_3d', 7)])
+def test_a_closed_chain_starts_closed(name, n):
+    chain = model(name, n=n)
     loop = Matrix(chain.arguments['configuration_constraints'])
     residual, = ready.evaluate(
         [loop], {**ready.constants(chain), **chain.start})
     assert abs(residual).max() < 1e-10
+
+
+def test_the_angles_of_a_chain_do_not_change_its_motion():
+    relative, absolute = model('closed_chain'), model('closed_chain_absolute')
+    values = ready.admissible(relative, 1)
+    turned = dict(values)
+    for names in (relative.coordinates, relative.speeds):
+        total = 0
+        for name in names:              # both models use the same names
+            total += values[name]
+            turned[name] = total
+    rates = ready.ours(relative.form(UdwadiaKalabaMethod), values)
+    expected = ready.ours(absolute.form(UdwadiaKalabaMethod), turned)
+    summed = dict(zip(rates, np.cumsum(list(rates.values()))))
+    assert ready.disagreement(summed, expected) < 1e-11
+
+
+# Published numbers of the squeezing mechanism: the accelerations and
+# multipliers at the start, the coordinates (mod 2*pi) at 0.03 s.
+SQUEEZED = (14222.4439199541138705911625887, -10666.8329399655854029433719415)
+FORCES = (98.5668703962410896057654982170, -6.12268834425566265503114393122)
+SQUEEZER_END = (15.81077119629904, -15.75637105984298, 0.04082224013073101,
+                -0.5347301163226948, 0.5244099658805304, 0.5347301163226948,
+                1.048080741042263)
+
+
+def test_the_squeezer_starts_as_published():
+    m = model('andrews_squeezer')
+    method = m.form(UdwadiaKalabaMethod)
+    equations = compile_equations(method, m.parameters)
+    x = [m.start[name] for name in equations.states]
+    rates = equations.accelerations(0, x)
+    assert rates[:2] == pytest.approx(SQUEEZED, rel=1e-9)
+    assert abs(rates[2:]).max() < 1e-6
+    # There ``M*u' + G^T*lambda = f``.
+    lam = equations.multipliers(0, x)
+    assert -lam[:2] == pytest.approx(FORCES, rel=1e-9)
+    assert abs(lam[2:]).max() < 1e-6
+
+
+def test_the_squeezer_ends_as_published():
+    m = model('andrews_squeezer')
+    run = simulate(m.form(UdwadiaKalabaMethod), (0, m.t_end), m.start,
+                   constants=m.parameters, rtol=1e-9, atol=1e-9)
+    assert run.x[-1, :7] == pytest.approx(SQUEEZER_END, abs=1e-6)

@@ -283,8 +283,8 @@ def test_bad_states(pendulum):
 
 
 def test_bad_backends_and_models(pendulum):
-    with pytest.raises(ValueError, match="`backend` 'llvm' is not known"):
-        compile_equations(pendulum.method, backend='llvm')
+    with pytest.raises(ValueError, match="`backend` 'jax' is not known"):
+        compile_equations(pendulum.method, backend='jax')
     with pytest.raises(UnsupportedFeatureError, match='str has no'):
         compile_equations('pendulum')
 

@@ -1,0 +1,382 @@
+"""What is measured. Each job runs in a process of its own (``clock.isolated``)
+and returns a dictionary of numbers; all times are processor time in seconds.
+"""
+import importlib.metadata
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import clock
+
+PATIENCE = float(os.environ.get('BENCH_PATIENCE', 60))
+BLOCKS = ('M', 'Q', 'A', 'b')
+COUNT = 10_000
+
+
+def fresh(spec):
+    """A newly built model, with SymPy's cache emptied."""
+    import sympy
+    from states import build
+    given = build(spec)
+    sympy.core.cache.clear_cache()
+    return given
+
+
+def ours(given):
+    """The blocks on the graph."""
+    from sympy_constrained import UdwadiaKalabaMethod
+    return UdwadiaKalabaMethod(**given.arguments, **given.extra).system
+
+
+# -- derivation --------------------------------------------------------------
+
+def derive(spec, runs=clock.RUNS):
+    """Our blocks: on the graph, as SymPy matrices, as assignments."""
+    ours(fresh('four_bar'))             # imports and caches of the process
+    prepare = partial(fresh, spec)
+
+    def matrices(given):
+        system = ours(given)
+        return [system.graph.sympy(name) for name in BLOCKS]
+
+    def assignments(given):
+        return ours(given).graph.assignments(BLOCKS)
+
+    system = ours(prepare())
+    return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
+            'matrices': clock.repeated(prepare, matrices, PATIENCE, runs),
+            'assignments': clock.repeated(prepare, assignments, PATIENCE,
+                                          runs),
+            'operations': system.graph.operation_count(BLOCKS)}
+
+
+def grow(spec, runs=3):
+    """Our blocks on the graph and their operations, alone."""
+    ours(fresh('four_bar'))
+    prepare = partial(fresh, spec)
+    system = ours(prepare())
+    return {'graph': clock.repeated(prepare, ours, PATIENCE, runs),
+            'operations': system.graph.operation_count(BLOCKS)}
+
+
+def upstream_derive(spec, method, runs=3):
+    """SymPy's own method."""
+    import upstream
+    form = getattr(upstream, method)
+    form(fresh('four_bar' if method == 'kane' else 'closed_chain_absolute:3'))
+    return {'seconds': clock.repeated(partial(fresh, spec), form, PATIENCE,
+                                      runs)}
+
+
+def methods(spec):
+    """Every class of the package: equations on the graph, operations."""
+    import sympy_constrained as package
+    from sympy_constrained import UdwadiaKalabaMethod
+
+    def derived(cls, options, given):
+        if options:
+            method = UdwadiaKalabaMethod(**given.arguments)
+            return cls.from_method(method, **options).equations_of_motion
+        return cls(**given.arguments).equations_of_motion
+
+    derived(UdwadiaKalabaMethod, {}, fresh('four_bar'))
+    found = {}
+    for name in ('UdwadiaKalabaMethod', 'RouthMethod', 'VaccoMethod',
+                 'LinearMappingMethod', 'HamelEmbedding'):
+        cls, spent = getattr(package, name), []
+        for _ in range(3):
+            given, options = fresh(spec), {}
+            if name == 'HamelEmbedding':
+                pivots = package.RouthMethod(**given.arguments)
+                options = {'q_dependent': [
+                    pivots.q[i] for i in pivots._pivots]}
+            spent.append(clock.timed(derived, cls, options, given))
+        found[name] = {
+            'seconds': sorted(seconds for seconds, _ in spent)[1],
+            'operations': spent[-1][1].graph.operation_count(
+                ('rates', 'W', 'r'))}
+    return found
+
+
+def memory(spec):
+    """Peak of a process that derives and nothing else."""
+    from sympy_constrained import UdwadiaKalabaMethod
+    from sympy_constrained.models import model
+    before = clock.peak_memory()
+    name, _, size = spec.partition(':')
+    given = model(name, n=int(size))
+    built = clock.peak_memory()
+    system = UdwadiaKalabaMethod(**given.arguments).system
+    assert system.graph.operation_count(BLOCKS)
+    return {'imports': before, 'model': built, 'peak': clock.peak_memory()}
+
+
+def size(spec):
+    """Operations that ``cse`` leaves of the blocks of Kane's equations."""
+    import upstream
+    return {'operations': upstream.cse_operations(
+        upstream.blocks(fresh(spec)))}
+
+
+# -- functions of the state --------------------------------------------------
+
+def vectors(spec):
+    """The known states of a model and one array of ``(q, u)`` for each."""
+    import numpy as np
+    import states
+    known = states.found(spec)
+    return known, np.array([s['q'] + s['u'] for s in known])
+
+
+def numbers(spec):
+    """Prepares the known states of a model for the other jobs."""
+    import states
+    return {'states': len(states.found(spec))}
+
+
+class Compiled:
+    """Our right-hand side, with states in the order of the model."""
+
+    def __init__(self, given, backend):
+        import numpy as np
+        from sympy_constrained import UdwadiaKalabaMethod
+        from sympy_constrained.numeric import compile_equations
+        self.method = UdwadiaKalabaMethod(**given.arguments, **given.extra)
+        self.equations = compile_equations(
+            self.method, given.parameters, backend=backend)
+        names = [*given.coordinates, *given.speeds]
+        self.order = np.array([names.index(x)
+                               for x in self.equations.states])
+        where = list(self.equations.states)
+        self.speeds = [where.index(u) for u in given.speeds]
+
+    def states(self, x):
+        """States in our order from ``(q, u)`` of the model."""
+        import numpy as np
+        return np.ascontiguousarray(np.asarray(x, float)[..., self.order])
+
+    def accelerate(self, rates, q, u):
+        return rates(0., self.states([*q, *u]))[self.speeds]
+
+
+def function(spec, backend):
+    """From a model to a right-hand side, and its calls."""
+    import ctypes
+
+    import native
+    import numpy as np
+    import states
+    from sympy_constrained.errors import ConstrainedDynamicsError
+    if backend == 'llvm':
+        importlib.import_module('llvmlite')
+    known, x = vectors(spec)
+
+    def make(given, x=x[0]):
+        compiled = Compiled(given, backend)
+        compiled.equations.rhs(0., compiled.states(x))
+        return compiled
+
+    small = fresh('four_bar')           # imports and caches of the process
+    make(small, list(small.start.values()))
+    result = {'make': clock.repeated(partial(fresh, spec), make, PATIENCE, 3)}
+    compiled = make(fresh(spec))
+    equations, state = compiled.equations, compiled.states(x[0])
+    result |= {
+        'backend': equations.backend,
+        'call': clock.per_call(lambda: equations.rhs(0., state)),
+        'error': states.error(partial(compiled.accelerate, equations.rhs),
+                              known)}
+    solver = equations.linear_solver(0., state)
+    quick = getattr(equations, 'quick_rates', lambda solver: None)(solver)
+    if quick is not None:
+        result['bound'] = clock.per_call(lambda: quick(0., state))
+        result['bound_error'] = states.error(
+            partial(compiled.accelerate, quick), known)
+    if backend == 'numpy':
+        return result
+    try:
+        found = equations.native_function('rhs', 0., state)
+    except ConstrainedDynamicsError as error:
+        return result | {'native_failed': str(error)}
+    p, count = np.asarray(equations.p, float), len(equations.states)
+    out = np.zeros(count + len(equations.multiplier_names))
+    pointer = ctypes.POINTER(ctypes.c_double)
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[pointer]*4)(
+        found.address)
+
+    def rates(t, x):
+        status = call(t, *(a.ctypes.data_as(pointer)
+                           for a in (x, p, np.zeros(1), out)))
+        assert status == 0
+        return out
+
+    return result | {
+        'native': native.time_plain(found.address, compiled.states(x), p,
+                                    len(out)),
+        'native_error': states.error(
+            partial(compiled.accelerate, rates), known)}
+
+
+def cython(spec):
+    """The same by Kane's method and PyDy's Cython generator."""
+    import numpy as np
+    import states
+    import upstream
+    known, x = vectors(spec)
+    importlib.import_module('pydy.codegen.ode_function_generators')
+    given = fresh(spec)
+    seconds, (rhs, p, method) = clock.timed(upstream.cython, given)
+    names = [*given.coordinates, *given.speeds]
+    order = [names.index(s) for s in (*method.q, *method.u)]
+    back = [list((*method.q, *method.u)).index(s) for s in given.speeds]
+    state = np.ascontiguousarray(x[0][order])
+    return {'make': seconds, 'call': clock.per_call(
+                lambda: rhs(state, 0., p)),
+            'error': states.error(lambda q, u: rhs(
+                np.array([*q, *u])[order], 0., p)[back], known)}
+
+
+def casadi(spec, form):
+    """Kane's equations in casadi, generated as C: a call from C."""
+    import ctypes
+
+    import native
+    import numpy as np
+    import states
+    import upstream
+    importlib.import_module('casadi')
+    known, x = vectors(spec)
+    seconds, (function, library, p) = clock.timed(
+        upstream.casadi_function, fresh(spec), form)
+    pointer = ctypes.cast(library.f, ctypes.c_void_p).value
+    return {'make': seconds, 'operations': function.n_instructions(),
+            'native': native.time_casadi(
+                pointer, x, p, function.size1_out(0), function.sz_iw(),
+                function.sz_w()),
+            'error': states.error(lambda q, u: np.array(
+                function([*q, *u], p)).ravel(), known)}
+
+
+def program(spec, name):
+    """A program for mechanisms on the same chain."""
+    import programs
+    import states
+    known, x = vectors(spec)
+    given = fresh(spec)
+    made = programs.PROGRAMS[name](
+        programs.Chain.of(given), known[0]['q'], known[0]['u'])
+    call = clock.per_call(made.evaluate)
+    idle = clock.per_call(made.idle) if made.idle else 0.
+    return {'call': call, 'idle': idle, 'does': made.does,
+            'version': made.version,
+            'error': states.error(made.accelerate, known)}
+
+
+def batch(spec, by):
+    """Accelerations of many states, for each of them."""
+    import numpy as np
+    import states
+    import upstream
+    known, x = vectors(spec)
+    near = np.random.default_rng(1)
+    many = x[0] + 1e-3*near.standard_normal((COUNT, x.shape[1]))
+    if by == 'lambdify':
+        accelerate = upstream.batch_function(fresh(spec))
+        best = min(clock.per_call(partial(chunked, accelerate, many, size))
+                   for size in (512, COUNT))
+        return {'state': best/COUNT, 'error': states.error(
+            lambda q, u: accelerate(np.array([[*q, *u]]))[0], known)}
+    compiled = Compiled(fresh(spec), by)
+    rhs, own = compiled.equations.rhs, compiled.states(many)
+    rhs(0., compiled.states(x[0]))
+    rhs(0., own[:2])
+    return {'state': clock.per_call(lambda: rhs(0., own))/COUNT,
+            'backend': compiled.equations.backend, 'error': states.error(
+                lambda q, u: rhs(0., compiled.states([[*q, *u]]*2))[
+                    0, compiled.speeds], known)}
+
+
+def chunked(function, x, size):
+    for start in range(0, len(x), size):
+        function(x[start:start + size])
+
+
+# -- simulation --------------------------------------------------------------
+
+def simulation(spec, by):
+    """A run of the model to its ``t_end``, from equations that are ready."""
+    from scipy.integrate import solve_ivp
+
+    import upstream
+    from sympy_constrained.numeric import consistent_state, simulate
+    given = fresh(spec)
+    compiled = Compiled(given, 'numpy' if by == 'cython' else by)
+    equations = compiled.equations
+    start = consistent_state(equations, given.start, fixed=given.fixed)
+    count = [0]
+
+    def run(rhs, x):
+        def counted(t, x):
+            count[0] += 1
+            return rhs(t, x)
+        return solve_ivp(counted, (0, given.t_end), x, 'DOP853', rtol=1e-8,
+                         atol=1e-10)
+
+    if by == 'cython':
+        rhs, p, method = upstream.cython(given)
+        states = list(equations.states)
+        order = [states.index(s) for s in (*method.q, *method.u)]
+        # It gives the same array again and again.
+        seconds, _ = clock.timed(
+            run, lambda t, x: rhs(x, t, p).copy(), start[order])
+        return {'seconds': seconds, 'calls': count[0]}
+    equations.rhs(0., start)
+    seconds, _ = clock.timed(run, equations.rhs, start)
+    projected, _ = clock.timed(
+        lambda: simulate(equations, (0, given.t_end), start))
+    return {'seconds': seconds, 'calls': count[0], 'projected': projected,
+            'backend': equations.backend}
+
+
+# -- Kane's solvers ----------------------------------------------------------
+
+def solvers(spec, solver):
+    """Accelerations of ``KanesMethod`` with a solver for its dependent
+    speeds."""
+    import ready
+    import states
+    import upstream
+    known, _ = vectors(spec)
+    given = fresh(spec)
+    method = upstream.kane(given, constraint_solver=solver)
+    names = [*given.coordinates, *given.speeds]
+    accelerations = ready.Upstream(
+        method, [*names, *given.parameters])
+
+    def accelerate(q, u):
+        values = dict(zip(names, [*q, *u])) | dict(given.parameters)
+        found = accelerations(values)
+        return [found[speed.diff()] for speed in given.speeds]
+
+    return {'error': states.error(accelerate, known)}
+
+
+JOBS = {job.__name__: job for job in (
+    derive, grow, upstream_derive, methods, memory, size, numbers, function,
+    cython, casadi, program, batch, simulation, solvers)}
+
+
+def main(file, job, arguments):
+    """Run a job and write what it finds."""
+    clock.watch(PATIENCE)
+    try:
+        result = JOBS[job](*json.loads(arguments))
+    except ImportError as error:
+        result = {'missing': error.name or str(error)}
+    Path(file).write_text(json.dumps(result))
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

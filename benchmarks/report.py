@@ -1,0 +1,509 @@
+"""From numbers to the table, the figures that were asked for, and the plot."""
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMES = {'closed_chain': 'chain', 'closed_chain_absolute': 'absolute',
+         'closed_chain_3d': '3-D closed', 'bicycle': 'bicycle 4',
+         'bicycle_whole': 'bicycle 8', 'rolling_disc': 'rolling disc',
+         'rolling_disc_minimal': 'rolling disc, minimal',
+         'four_bar': 'four-bar', 'andrews_squeezer': 'Andrews'}
+PEERS = {'kane': 'KanesMethod', 'lagrange': 'LagrangesMethod',
+         'pinocchio': 'Pinocchio', 'drake': 'Drake', 'exudyn': 'Exudyn',
+         'mujoco': 'MuJoCo'}
+PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
+
+
+def named(spec):
+    name, _, size = spec.partition(':')
+    return f'{NAMES.get(name, name.replace("_", " "))} {size}'.strip()
+
+
+# -- values ------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Value:
+    """A number with its unit, or why there is none."""
+
+    number: float | None = None
+    unit: str = ''
+    text: str = ''
+    least: bool = False                 # it is a lower bound
+
+    def __str__(self):
+        if self.number is None:
+            return self.text
+        if self.unit == 's':
+            shown = seconds(self.number)
+        elif self.unit == 'MB':
+            shown = f'{self.number:.0f} MB'
+        else:
+            shown = f'{self.number:.4g}' + (f' {self.unit}' if self.unit
+                                            else '')
+        return f'> {shown}' if self.least else shown
+
+
+def seconds(number):
+    for unit, size in (('s', 1.), ('ms', 1e-3), ('µs', 1e-6), ('ns', 1e-9)):
+        if number >= size or unit == 'ns':
+            shown = number/size
+            return f'{shown:.0f} {unit}' if shown >= 100 else (
+                f'{shown:.3g} {unit}')
+
+
+class Results:
+    """What was measured, by job."""
+
+    def __init__(self, record):
+        self.record = record
+        self.results = record['results']
+
+    def has(self, job):
+        return job in self.results
+
+    def value(self, job, key='seconds', unit='s'):
+        result = self.results.get(job, {'failed': 'not run'})
+        if key in result:
+            return Value(result[key], unit)
+        if 'over' in result:
+            return Value(result['over'], unit, least=True)
+        if 'missing' in result:
+            return Value(text=f'missing: {result["missing"]}')
+        return Value(text=result.get('failed') or result.get(
+            'native_failed') or '–')
+
+    def error(self, job, key='error'):
+        error = self.results.get(job, {}).get(key)
+        return '' if error is None else f'{error:.0e}'
+
+    def specs(self, job, last=None):
+        """Models of a job, in the order of the run."""
+        found = [key.split() for key in self.results]
+        return list(dict.fromkeys(
+            words[1] for words in found if words[0] == job and (
+                not last or words[2:] == last.split())))
+
+
+def ratio(theirs, ours):
+    """Theirs by ours, a :class:`Value`."""
+    if theirs.number is None or not ours.number:
+        return Value(text='')
+    return Value(theirs.number/ours.number, least=theirs.least)
+
+
+# -- the table ---------------------------------------------------------------
+
+HEAD = ('work', 'model', 'ours', 'error', 'peer', 'theirs', 'error',
+        'ratio')
+
+
+def table(record):
+    """Rows of text."""
+    found = Results(record)
+    for rows in (derivation, sizes, making, calls, natives, batches,
+                 simulations, memories, solvers):
+        yield from rows(found)
+
+
+def row(work, spec, ours, error, peer, theirs, peer_error=''):
+    return (work, named(spec), str(ours), error, peer, str(theirs),
+            peer_error, str(ratio(theirs, ours)))
+
+
+def derivation(found):
+    for spec in found.specs('derive'):
+        for method in ('kane', 'lagrange'):
+            for suffix, label in (('', ''), (' development', ', development '
+                                             'version of SymPy')):
+                job = f'upstream_derive {spec} {method}{suffix}'
+                if not found.has(job):
+                    continue
+                for key, what in (('graph', 'derivation to the graph'),
+                                  ('assignments', 'derivation to '
+                                   'assignments'),
+                                  ('matrices', 'derivation to SymPy '
+                                   'matrices')):
+                    if key != 'graph' and method != 'kane':
+                        continue
+                    yield row(what, spec,
+                              found.value(f'derive {spec}', key), '',
+                              PEERS[method] + label, found.value(job))
+
+
+def sizes(found):
+    for spec in found.specs('size'):
+        ours = found.value(f'derive {spec}', 'operations', '')
+        yield row('operations of M, Q, A, b', spec, ours, '',
+                  'cse of Kane\'s blocks',
+                  found.value(f'size {spec}', 'operations', ''))
+
+
+def making(found):
+    for spec in found.specs('cython'):
+        for backend in ('llvm', 'c', 'numpy'):
+            job = f'function {spec} {backend}'
+            yield row(f'model to right-hand side, {backend}', spec,
+                      found.value(job, 'make'), found.error(job),
+                      'KanesMethod and PyDy Cython',
+                      found.value(f'cython {spec}', 'make'),
+                      found.error(f'cython {spec}'))
+
+
+def calls(found):
+    for spec in found.specs('cython'):
+        for backend in ('llvm', 'c', 'numpy'):
+            job = f'function {spec} {backend}'
+            yield row(f'one call from Python, {backend}', spec,
+                      found.value(job, 'call'), found.error(job),
+                      'PyDy Cython', found.value(f'cython {spec}', 'call'),
+                      found.error(f'cython {spec}'))
+            if 'bound' in found.results.get(job, {}):
+                yield row(f'one call from Python, rank decided, {backend}',
+                          spec, found.value(job, 'bound'),
+                          found.error(job, 'bound_error'), 'PyDy Cython',
+                          found.value(f'cython {spec}', 'call'),
+                          found.error(f'cython {spec}'))
+
+
+CASADI = {'blocks': 'casadi C, Kane\'s blocks by LDL',
+          'result': 'casadi C, matrices of KanesMethod'}
+
+
+def natives(found):
+    for spec in found.specs('casadi'):
+        for backend in ('llvm', 'c'):
+            job = f'function {spec} {backend}'
+            for form, label in CASADI.items():
+                peer = f'casadi {spec} {form}'
+                yield row(f'one native call, {backend}', spec,
+                          found.value(job, 'native'),
+                          found.error(job, 'native_error'), label,
+                          found.value(peer, 'native'), found.error(peer))
+    for spec in found.specs('program'):
+        job = f'function {spec} llvm'
+        for name in PROGRAMS:
+            peer = f'program {spec} {name}'
+            if found.has(peer):
+                yield row('one native call, llvm', spec,
+                          found.value(job, 'native'),
+                          found.error(job, 'native_error'), PEERS[name],
+                          net(found, peer), found.error(peer))
+
+
+def net(found, job):
+    """Time of a program less that of the same calls on nothing."""
+    value = found.value(job, 'call')
+    if value.number is None or value.least:
+        return value
+    return Value(value.number - found.results[job]['idle'], 's')
+
+
+def batches(found):
+    for spec in found.specs('batch'):
+        for backend in ('auto', 'numpy'):
+            job = f'batch {spec} {backend}'
+            used = found.results.get(job, {}).get('backend', backend)
+            yield row(f'batch of 10 000, for each state, {used}', spec,
+                      found.value(job, 'state'), found.error(job),
+                      'lambdify and numpy.linalg.solve',
+                      found.value(f'batch {spec} lambdify', 'state'),
+                      found.error(f'batch {spec} lambdify'))
+
+
+def simulations(found):
+    for spec in found.specs('simulation'):
+        ours, theirs = (f'simulation {spec} auto',
+                        f'simulation {spec} cython')
+        for key, what in (('seconds', 'simulation by DOP853'),
+                          ('projected', 'simulation with projection')):
+            yield row(what, spec, found.value(ours, key), '',
+                      'PyDy Cython, DOP853', found.value(theirs))
+
+
+def memories(found):
+    for spec in found.specs('memory'):
+        job = f'memory {spec}'
+        yield ('peak memory of a derivation', named(spec),
+               str(found.value(job, 'peak', 'MB')), '', 'imports alone',
+               str(found.value(job, 'imports', 'MB')), '', '')
+
+
+def solvers(found):
+    for spec in found.specs('solvers'):
+        for solver in ('LU', 'CRAMER'):
+            job = f'solvers {spec} {solver}'
+            yield ('accelerations are right', named(spec), '',
+                   found.error(f'function {spec} llvm'),
+                   f'KanesMethod, constraint_solver={solver!r}', '',
+                   found.error(job), '')
+
+
+# -- growth ------------------------------------------------------------------
+
+def curve(found, job, name, last=None, key='seconds'):
+    """Sizes and numbers of a family of models, those that were finished."""
+    points = []
+    for spec in found.specs(job, last):
+        family, _, n = spec.partition(':')
+        if family == name and n:
+            words = filter(None, (job, spec, last))
+            value = found.results[' '.join(words)].get(key)
+            if value is not None:
+                points.append((int(n), value))
+    return sorted(points)
+
+
+def exponent(points):
+    """Least squares on logarithms."""
+    if len(points) < 2:
+        return None
+    x = [math.log(n) for n, _ in points]
+    y = [math.log(value) for _, value in points]
+    mx, my = sum(x)/len(x), sum(y)/len(y)
+    return (sum((a - mx)*(b - my) for a, b in zip(x, y))
+            / sum((a - mx)**2 for a in x))
+
+
+FAMILIES = ('closed_chain', 'closed_chain_absolute', 'closed_chain_3d')
+GROWTH_HEAD = ('what', 'model', 'sizes', 'exponent', 'last pair')
+
+
+def growth(record):
+    """Rows of exponents."""
+    found = Results(record)
+    for name in FAMILIES:
+        for what, points in (
+                ('time, graph', curve(found, 'grow', name, key='graph')),
+                ('operations, graph', curve(found, 'grow', name,
+                                            key='operations')),
+                ('time, KanesMethod', curve(found, 'upstream_derive', name,
+                                            'kane')),
+                ('time, LagrangesMethod', curve(found, 'upstream_derive',
+                                                name, 'lagrange')),
+                ('time, LagrangesMethod, development version', curve(
+                    found, 'upstream_derive', name,
+                    'lagrange development'))):
+            if len(points) > 1:
+                yield (what, NAMES[name],
+                       f'{points[0][0]} to {points[-1][0]}',
+                       f'{exponent(points):.2f}',
+                       f'{exponent(points[-2:]):.2f}')
+
+
+# -- what was asked for ------------------------------------------------------
+
+FIGURE_HEAD = ('work', 'peer', 'asked', 'measured', 'met')
+
+
+def figures(record):
+    """Rows: work, peer, asked, measured, met."""
+    found = Results(record)
+
+    def derived(spec, key, *methods):
+        ours = found.value(f'derive {spec}', key)
+        peers = [found.value(f'upstream_derive {spec} {method}')
+                 for method in methods]
+        known = [peer for peer in peers if peer.number is not None]
+        if not known:
+            return Value(text='not measured')
+        return ratio(min(known, key=lambda peer: peer.number), ours)
+
+    def against(ours, key, theirs, their_key=None):
+        return ratio(found.value(theirs, their_key or key),
+                     found.value(ours, key))
+
+    def best(spec, key, theirs, form=''):
+        ratios = [against(f'function {spec} {backend}', key,
+                          f'{theirs} {spec} {form}'.strip())
+                  for backend in ('llvm', 'c')]
+        known = [x for x in ratios if x.number is not None]
+        return max(known, key=lambda x: x.number, default=Value(
+            text='not measured'))
+
+    def fraction(spec):
+        return ratio(found.value(f'derive {spec}', 'operations', ''),
+                     found.value(f'size {spec}', 'operations', ''))
+
+    yield at_least('M, Q, A, b of chain 8 on the graph',
+                   'faster of Kane, Lagrange', 300, {
+                       '': derived('closed_chain:8', 'graph', 'kane',
+                                   'lagrange', 'kane development',
+                                   'lagrange development')})
+    for name, limit in (('closed_chain', 2.2),
+                        ('closed_chain_absolute', 1.8)):
+        points = curve(found, 'grow', name, key='graph')
+        sizes = f'{points[0][0]} to {points[-1][0]}' if points else ''
+        yield at_most(f'growth of our time, {NAMES[name]}, n = {sizes}', '',
+                      limit, {'': Value(exponent(points))})
+    yield at_least('3-D closed 6', 'Kane', 100, {
+        '': derived('closed_chain_3d:6', 'graph', 'kane')})
+    for name in ('bicycle', 'bicycle_whole'):
+        yield at_least(f'{NAMES[name]} to the graph', 'Kane', 100, {
+            '': derived(name, 'graph', 'kane')})
+        yield at_least(f'{NAMES[name]} to SymPy matrices', 'Kane', 15, {
+            '': derived(name, 'matrices', 'kane')})
+    yield at_least('chain 8 to SymPy matrices', 'Kane', 50, {
+        '': derived('closed_chain:8', 'matrices', 'kane')})
+    yield at_least('model to compiled right-hand side', 'Kane and PyDy '
+                   'Cython', 50, {named(spec): best(spec, 'make', 'cython')
+                                  for spec in ('bicycle', 'bicycle_whole')})
+    yield at_least('one call from Python', 'PyDy Cython', 8, {
+        named(spec): best(spec, 'call', 'cython') for spec in (
+            'closed_chain:8', 'bicycle', 'bicycle_whole',
+            'andrews_squeezer')})
+    for form, label in CASADI.items():
+        yield at_least('one native call', label, 2, {
+            named(spec): best(spec, 'native', 'casadi', form) for spec in (
+                'closed_chain:8', 'bicycle', 'bicycle_whole')})
+    for spec in found.specs('program'):
+        yield at_least(
+            f'one native call, {named(spec)}', 'programs for mechanisms', 1,
+            {PEERS[name]: ratio(
+                net(found, f'program {spec} {name}'),
+                found.value(f'function {spec} llvm', 'native'))
+             for name in PROGRAMS})
+    yield at_least('batch of 10 000 states, for each', 'lambdify on arrays',
+                   20, {named(spec): against(
+                       f'batch {spec} auto', 'state',
+                       f'batch {spec} lambdify')
+                       for spec in found.specs('batch')})
+    large = ('closed_chain:4', 'closed_chain:8', 'closed_chain_absolute:16',
+             'closed_chain_3d:6', 'bicycle', 'bicycle_whole')
+    yield at_most('operations of M, Q, A, b', 'cse of Kane\'s blocks', 0.6,
+                  {named(spec): fraction(spec) for spec in large})
+    yield at_most('operations, small models', 'cse of Kane\'s blocks', 1., {
+        named(spec): fraction(spec) for spec in (
+            'rolling_disc', 'rolling_disc_minimal', 'four_bar',
+            'andrews_squeezer')})
+    yield at_most('peak memory, chain 16, in MB', '', 150, {
+        '': found.value('memory closed_chain:16', 'peak', '')})
+
+
+def at_least(work, peer, asked, values):
+    met = [value.number is not None and value.number >= asked
+           for value in values.values()]
+    return judged(work, peer, f'at least {asked:g}', values, met)
+
+
+def at_most(work, peer, asked, values):
+    met = [value.number is not None and value.number <= asked
+           for value in values.values()]
+    return judged(work, peer, f'at most {asked:g}', values, met)
+
+
+def judged(work, peer, asked, values, met):
+    shown = '; '.join(f'{name} {rounded(value)}'.strip()
+                      for name, value in values.items())
+    verdict = 'no' if not any(met) else 'yes' if all(met) else 'in part'
+    return (work, peer, asked, shown, verdict)
+
+
+def rounded(value):
+    if value.number is None:
+        return value.text or 'not measured'
+    digits = 3 if value.number < 100 else len(str(int(value.number)))
+    return f'{">" if value.least else ""}{value.number:.{digits}g}'
+
+
+# -- writing -----------------------------------------------------------------
+
+METHOD_HEAD = ('model', 'class', 'time', 'operations of W, r')
+
+
+def methods(record):
+    found = Results(record)
+    for spec in found.specs('methods'):
+        for name, numbers in found.results[f'methods {spec}'].items():
+            if isinstance(numbers, dict):
+                yield (named(spec), name, seconds(numbers['seconds']),
+                       str(numbers['operations']))
+
+
+def versions(record):
+    """Who took part."""
+    return ', '.join(f'{name} {version}' for name, version
+                     in record['versions'].items()) + '.'
+
+
+def markdown(record):
+    """All tables as text."""
+    parts = [f'# Benchmarks of {record["date"]}', versions(record),
+             'Processor time, medians; errors are relative to accelerations '
+             'from 50 digits.']
+    for title, head, rows in (
+            ('What was asked for', FIGURE_HEAD, figures(record)),
+            ('Table', HEAD, table(record)),
+            ('Growth with the number of bodies', GROWTH_HEAD,
+             growth(record)),
+            ('The classes of the package', METHOD_HEAD, methods(record))):
+        rows = list(rows)
+        if rows:
+            parts.append(f'## {title}')
+            parts.append('\n'.join(map(line, (
+                head, ['---']*len(head), *rows))))
+    return '\n\n'.join(parts) + '\n'
+
+
+def line(cells):
+    return '| ' + ' | '.join(cell.replace('|', '/') for cell in cells) + ' |'
+
+
+def csv(head, rows):
+    """For the directive ``csv-table``."""
+    def cell(text):
+        return '"' + text.replace('"', '""') + '"'
+    return '\n'.join(','.join(map(cell, cells))
+                     for cells in (head, *rows)) + '\n'
+
+
+def write(record, place):
+    """The table, the same for the documentation, and the plot."""
+    (place/'table.md').write_text(markdown(record))
+    (place/'run.txt').write_text(
+        f'Run of {record["date"]}, patience {record["patience"]:.0f} s. '
+        f'{versions(record)}\n')
+    for name, head, rows in (
+            ('figures', FIGURE_HEAD, figures(record)),
+            ('table', HEAD, table(record)),
+            ('growth', GROWTH_HEAD, growth(record)),
+            ('methods', METHOD_HEAD, methods(record))):
+        (place/f'{name}.csv').write_text(csv(head, rows))
+    plot(record, place/'growth.png')
+
+
+COLOURS = {'graph': 'C0', 'kane': 'C1', 'lagrange': 'C2'}
+LABELS = {'graph': 'on the graph', **{
+    key: PEERS[key] for key in ('kane', 'lagrange')}}
+
+
+def plot(record, file):
+    """Time of a derivation over the number of bodies."""
+    from matplotlib import pyplot as plt
+    found = Results(record)
+    figure, axes = plt.subplots(1, len(FAMILIES), figsize=(9, 3.2),
+                                sharey=True, layout='constrained')
+    for ax, name in zip(axes, FAMILIES):
+        for who, points in (
+                ('graph', curve(found, 'grow', name, key='graph')),
+                ('kane', curve(found, 'upstream_derive', name, 'kane')),
+                ('lagrange', curve(found, 'upstream_derive', name,
+                                   'lagrange'))):
+            if points:
+                ax.loglog(*zip(*points), 'o-', color=COLOURS[who],
+                          label=LABELS[who])
+        ax.set_title(NAMES[name])
+        ax.set_xlabel('bodies')
+        ax.set_xticks([4, 8, 16, 32, 64], ['4', '8', '16', '32', '64'])
+        ax.minorticks_off()
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel('time of a derivation [s]')
+    axes[0].legend(frameon=False, fontsize='small')
+    figure.savefig(file, dpi=80)
+    plt.close(figure)
+
+
+if __name__ == '__main__':              # again from the numbers of a run
+    place = Path(sys.argv[1])
+    write(json.loads((place/'results.json').read_text()), place)

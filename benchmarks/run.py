@@ -1,0 +1,232 @@
+"""The benchmarks: one run, one table.
+
+Every job is done in a process of its own, ours and that of each peer, one
+after the other; times are processor time, children included, medians. Peers
+that are not installed are named. ``make bench`` runs all of it; a part of it
+goes to the screen only::
+
+    python benchmarks/run.py --only derivation size
+    python benchmarks/run.py --patience 10
+
+A peer that needs more than ``--patience`` seconds is given up and shown as
+``>``. ``--sympy-dev PATH`` also times ``LagrangesMethod`` and ``KanesMethod``
+of a checkout of SymPy's development version.
+"""
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import clock
+import report
+
+CHAINS = ('closed_chain:4', 'closed_chain:8')
+SMALL = ('rolling_disc', 'rolling_disc_minimal', 'four_bar',
+         'andrews_squeezer')
+LARGE = ('closed_chain:8', 'closed_chain_absolute:16', 'closed_chain_3d:6',
+         'bicycle', 'bicycle_whole')
+DERIVED = ('closed_chain:4', *LARGE, *SMALL)
+CALLED = ('closed_chain:8', 'bicycle', 'bicycle_whole', 'andrews_squeezer',
+          'closed_chain_3d:6')
+MECHANISMS = ('closed_chain:8', 'closed_chain_3d:6')
+PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
+BACKENDS = ('llvm', 'c', 'numpy')
+BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
+GROWN = {'closed_chain': (4, 8, 16, 32),
+         'closed_chain_absolute': (8, 16, 32, 64),
+         'closed_chain_3d': (4, 8, 16)}
+UPSTREAM_GROWN = {'closed_chain': {'kane': (4, 6, 8, 10, 12),
+                                   'lagrange': (4, 6, 8)},
+                  'closed_chain_absolute': {'kane': (4, 8, 16, 24),
+                                            'lagrange': (4, 8, 12)},
+                  'closed_chain_3d': {'kane': (4, 6, 8),
+                                      'lagrange': (4, 5)}}
+
+
+def derivation():
+    for spec in DERIVED:
+        yield 'derive', spec
+        yield 'upstream_derive', spec, 'kane'
+    for spec in ('closed_chain:4', 'closed_chain:8', 'bicycle_whole'):
+        yield 'upstream_derive', spec, 'lagrange'
+
+
+def size():
+    for spec in DERIVED:
+        yield 'derive', spec
+        yield 'size', spec
+
+
+def call():
+    for spec in CALLED:
+        yield 'numbers', spec
+        for backend in BACKENDS:
+            yield 'function', spec, backend
+        yield 'cython', spec
+
+
+def native():
+    for spec in CALLED:
+        yield 'numbers', spec
+        yield 'function', spec, 'llvm'
+        yield 'function', spec, 'c'
+        for form in ('blocks', 'result'):
+            yield 'casadi', spec, form
+    for spec in MECHANISMS:
+        for name in PROGRAMS:
+            yield 'program', spec, name
+
+
+def batch():
+    for spec in BATCHES:
+        yield 'numbers', spec
+        yield 'batch', spec, 'auto'
+        yield 'batch', spec, 'numpy'
+        yield 'batch', spec, 'lambdify'
+
+
+def simulation():
+    yield 'simulation', 'closed_chain:8', 'auto'
+    yield 'simulation', 'closed_chain:8', 'cython'
+
+
+def memory():
+    yield 'memory', 'closed_chain:16'
+    yield 'memory', 'closed_chain:32'
+
+
+def growth():
+    for name, sizes in GROWN.items():
+        for n in sizes:
+            yield 'grow', f'{name}:{n}'
+        for method, sizes in UPSTREAM_GROWN[name].items():
+            for n in sizes:
+                yield 'upstream_derive', f'{name}:{n}', method
+
+
+def solvers():
+    for spec in ('bicycle', 'bicycle_whole'):
+        yield 'numbers', spec
+        for solver in ('LU', 'CRAMER'):
+            yield 'solvers', spec, solver
+
+
+def methods():
+    for spec in ('closed_chain:8', 'four_bar', 'rolling_disc', 'snakeboard',
+                 'bicycle_whole'):
+        yield 'methods', spec
+
+
+GROUPS = {group.__name__: group for group in (
+    derivation, size, call, native, batch, simulation, memory, growth,
+    solvers, methods)}
+
+
+def chosen(names):
+    """The jobs of groups, each once."""
+    return list(dict.fromkeys(
+        job for name in names for job in GROUPS[name]()))
+
+
+def measured(jobs, patience, development=None):
+    """Result of each job: ``'name model ...'`` -> dictionary."""
+    results, given_up = {}, {}
+    for name, *arguments in jobs:
+        for suffix, path in (('', ()), (' development', (development,))):
+            if suffix and not (development and name == 'upstream_derive'):
+                continue
+            key = ' '.join((name, *arguments)) + suffix
+            family, size = sized(arguments)
+            family = name, family, suffix
+            if size > given_up.get(family, size):
+                results[key] = {'over': patience}
+                continue
+            result = clock.isolated(name, arguments, patience, path)
+            if 'over' in result:        # neither try what is larger
+                given_up[family] = size
+            results[key] = result
+            print(f'{key}: {shortly(result)}', file=sys.stderr, flush=True)
+    return results
+
+
+def sized(arguments):
+    """What jobs that differ in the size of the model share, and the size."""
+    name, _, size = arguments[0].partition(':')
+    return (name, *arguments[1:]), int(size or 0)
+
+
+def shortly(result):
+    return ', '.join(f'{key} {value:.3g}' if isinstance(value, float)
+                     else f'{key} {value}' for key, value in result.items()
+                     if not isinstance(value, dict))
+
+
+def versions():
+    """Versions of all that took part, and the machine."""
+    found = {'Python': platform.python_version()}
+    for name, package in (
+            ('SymPy', 'sympy'), ('NumPy', 'numpy'), ('SciPy', 'scipy'),
+            ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
+            ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
+            ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco')):
+        try:
+            found[name] = version(package)
+        except PackageNotFoundError:
+            found[name] = 'missing'
+    found['compiler'] = compiler()
+    found['processor'] = processor()
+    return found
+
+
+def compiler():
+    try:
+        told = subprocess.run(['gcc', '--version'], capture_output=True,
+                              text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return 'missing'
+    return f'gcc {told.splitlines()[0].split()[-1]}'
+
+
+def processor():
+    info = Path('/proc/cpuinfo')
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith('model name'):
+                return line.partition(':')[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description='Benchmarks against peers in one run.')
+    parser.add_argument('--only', nargs='+', choices=GROUPS, metavar='GROUP',
+                        help=f'some of {", ".join(GROUPS)}; to the screen')
+    parser.add_argument('--patience', type=float, default=60.,
+                        help='seconds for a job before it is given up')
+    parser.add_argument('--sympy-dev', metavar='PATH',
+                        help='a checkout of the development version of SymPy')
+    parser.add_argument('--output', type=Path,
+                        help='folder for the table, the numbers and the plot')
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as store:
+        os.environ['BENCH_STORE'] = store
+        results = measured(chosen(given.only or GROUPS), given.patience,
+                           given.sympy_dev)
+    record = {'date': date.today().isoformat(), 'patience': given.patience,
+              'versions': versions(), 'results': results}
+    print(report.markdown(record))
+    if given.output:
+        given.output.mkdir(parents=True, exist_ok=True)
+        (given.output/'results.json').write_text(
+            json.dumps(record, indent=1) + '\n')
+        report.write(record, given.output)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,231 @@
+"""Programs in C, compiled by the system's compiler."""
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from math import isfinite, isnan
+from pathlib import Path
+
+from ..errors import UnsupportedFeatureError
+
+__all__ = ['compiled', 'compiler', 'LANES']
+
+LANES = 8
+FLAGS = ('-march=native', '-fno-math-errno', '-fno-trapping-math',
+         '-shared', '-fPIC', '-w')
+PORTABLE = tuple(flag for flag in FLAGS if flag != '-march=native')
+SIGNS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'lt': '<',
+         'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==', 'ne': '!='}
+PARAMETERS = 'const double *restrict x, const double *restrict p, ' \
+    'const double *restrict r, double *restrict out'
+
+# Vectors are GNU C's; on a processor without such registers the compiler
+# splits them. Functions come from GNU's vector library where it is known to
+# be there, else they are called lane by lane.
+HEADER = """\
+#include <math.h>
+typedef double number;
+"""
+VECTOR_HEADER = """\
+#include <math.h>
+typedef double number __attribute__((vector_size(64)));
+typedef long long truth __attribute__((vector_size(64)));
+#define LANE_BY_LANE(name, function) static number name(number a) { \\
+    number c; for (int i = 0; i < 8; i++) c[i] = function(a[i]); return c; }
+#define LANES_OF_TWO(name, function) static number name(number a, number b) \\
+    { number c; for (int i = 0; i < 8; i++) c[i] = function(a[i], b[i]); \\
+    return c; }
+#if defined(__AVX512F__) && defined(__GLIBC__)
+number _ZGVeN8v_sin(number);
+number _ZGVeN8v_cos(number);
+#define v_sin _ZGVeN8v_sin
+#define v_cos _ZGVeN8v_cos
+#elif defined(__AVX2__) && defined(__GLIBC__)
+typedef double half __attribute__((vector_size(32)));
+half _ZGVdN4v_sin(half);
+half _ZGVdN4v_cos(half);
+#define HALVES(name, function) static number name(number a) { \\
+    union { number all; half part[2]; } c = { a }; \\
+    c.part[0] = function(c.part[0]); c.part[1] = function(c.part[1]); \\
+    return c.all; }
+HALVES(v_sin, _ZGVdN4v_sin)
+HALVES(v_cos, _ZGVdN4v_cos)
+#else
+LANE_BY_LANE(v_sin, sin)
+LANE_BY_LANE(v_cos, cos)
+#endif
+LANE_BY_LANE(v_sqrt, sqrt)
+LANE_BY_LANE(v_fabs, fabs)
+"""
+OWN_VECTOR = {'sin', 'cos', 'sqrt', 'fabs'}
+
+
+def compiler():
+    """The command of the C compiler, or None."""
+    try:
+        command = shlex.split(os.environ.get('CC', 'cc'))
+    except ValueError:                  # a quotation without end
+        return None
+    return command if command and shutil.which(command[0]) else None
+
+
+class Writer:
+    """Text of a program for one state, or for ``LANES`` states at once."""
+
+    def __init__(self, program, vector):
+        self.program = program
+        self.vector = vector
+        self.lines = []
+        self.others = {}                # functions called lane by lane
+
+    def write(self):
+        for k, operation in enumerate(self.program.operations):
+            name = operation[0]
+            kind = 'number'
+            if name in ('lt', 'le', 'gt', 'ge', 'eq', 'ne', 'and', 'or',
+                        'not', 'true', 'false'):
+                kind = 'truth' if self.vector else 'int'
+            self.lines.append(f'const {kind} a{k} = '
+                              f'{self.value(*operation)};')
+
+    def value(self, name, *operands):
+        if name == 'const':
+            return self.constant(*operands)
+        if name == 'input':
+            return self.input(*operands)
+        if name in ('true', 'false'):
+            sign = ('-' if self.vector else '') + '1'
+            text = sign if name == 'true' else '0'
+            return f'(truth){{0}} + {text}' if self.vector else text
+        if name == 'call':
+            return self.call(operands[0], [f'a{k}' for k in operands[1:]])
+        x = [f'a{k}' for k in operands]
+        if name in SIGNS:
+            return f'{x[0]} {SIGNS[name]} {x[1]}'
+        if name == 'neg':
+            return f'-{x[0]}'
+        if name == 'sqrt':
+            return self.call('sqrt', x)
+        if name == 'select':
+            if self.vector:
+                return (f'(number)(({x[0]} & (truth){x[1]}) | '
+                        f'(~{x[0]} & (truth){x[2]}))')
+            return f'{x[0]} ? {x[1]} : {x[2]}'
+        if name == 'not':
+            return f'~{x[0]}' if self.vector else f'!{x[0]}'
+        return f'{x[0]} {"&" if name == "and" else "|"} {x[1]}'
+
+    def constant(self, value):
+        text = value.hex() if isfinite(value) else (
+            'NAN' if isnan(value) else 'INFINITY' if value > 0
+            else '-INFINITY')
+        return f'(number){{0}} + ({text})' if self.vector else text
+
+    def input(self, letter, position):
+        if not self.vector:
+            return 't' if letter == 't' else f'{letter}[{position}]'
+        if letter == 'p':
+            return f'(number){{0}} + p[{position}]'
+        return f'AT({letter}, {position})'
+
+    def call(self, name, x):
+        if not self.vector:
+            return f'{name}({", ".join(x)})'
+        if name not in OWN_VECTOR:
+            self.others[name] = len(x)
+        return f'v_{name}({", ".join(x)})'
+
+    def good(self):
+        """Lines that set ``bad``."""
+        absolute = 'v_fabs' if self.vector else 'fabs'
+        lines = [f'good = good & ({absolute}(a{small}) <= a{large});'
+                 for small, large in self.program.checks]
+        total = ' + '.join(f'a{k}' for k in dict.fromkeys(
+            self.program.outputs)) or '0'
+        start = '(number){0} + ' if self.vector else ''
+        return lines + [f'const number total = {start}{total};',
+                        'good = good & ((total - total) == 0);']
+
+
+def scalar_text(program):
+    """The function of one state."""
+    writer = Writer(program, False)
+    writer.write()
+    body = writer.lines + ['int good = 1;'] + writer.good() + [
+        f'out[{j}] = a{k};' for j, k in enumerate(program.outputs)]
+    return (HEADER + f'int scalar(double t, {PARAMETERS})\n{{\n'
+            + '\n'.join(body) + '\nreturn !good;\n}\n')
+
+
+def batch_text(program):
+    """The function of many states."""
+    writer = Writer(program, True)
+    writer.write()
+    lanes = {1: 'LANE_BY_LANE', 2: 'LANES_OF_TWO'}
+    others = [f'{lanes[count]}(v_{name}, {name})'
+              for name, count in writer.others.items()]
+    body = writer.lines + ['truth good = (truth){0} - 1;'] + writer.good() + [
+        f'STORE({j}, a{k})' for j, k in enumerate(program.outputs)] + [
+        f'for (int k = 0; k < {LANES}; k++) status[i + k] = !good[k];']
+    return (VECTOR_HEADER + '\n'.join(others) + """
+#define AT(base, j) (*(const packed *)&base[(j)*n + i])
+#define STORE(j, value) *(packed *)&out[(j)*n + i] = value;
+typedef number packed __attribute__((aligned(8), may_alias));
+"""
+            f'void batch(long long n, const double *restrict t, {PARAMETERS},'
+            ' char *restrict status)\n{\n'
+            f'for (long long i = 0; i < n; i += {LANES}) {{\n'
+            + '\n'.join(body) + '\n}\n}\n')
+
+
+def compiled(program, which, effort=2):
+    """Address of the function ``'scalar'`` or ``'batch'``, and its owner.
+
+    Without ``effort`` it is there sooner and takes twice as long per call.
+    """
+    command = compiler()
+    if command is None:
+        raise UnsupportedFeatureError(
+            "backend='c' needs a C compiler, and none was found. Install "
+            "one, set the environment variable CC, or use backend='llvm'.")
+    text = {'scalar': scalar_text, 'batch': batch_text}[which](program)
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder)/'code.c', Path(folder)/'code.so'
+        source.write_text(text)
+        vector = ['-lmvec'] if which == 'batch' else []
+        attempts = [(FLAGS, vector), (PORTABLE, vector), (PORTABLE, [])]
+        for flags, libraries in attempts:
+            complaint = run([
+                *command, f'-O{effort}', *flags, '-o', str(library),
+                str(source), *libraries, '-lm'])
+            if complaint is None:
+                break
+        else:
+            raise failed(command, complaint)
+        try:
+            owner = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise failed(command, str(error)) from error
+    return ctypes.cast(getattr(owner, which), ctypes.c_void_p).value, owner
+
+
+def run(command):
+    """What a compiler complains of, None if it has done its work."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True,
+                                errors='replace')
+    except OSError as error:
+        return str(error)
+    return (result.stderr.strip() or f'exit status {result.returncode}'
+            if result.returncode else None)
+
+
+def failed(command, complaint):
+    return UnsupportedFeatureError(
+        f"The C compiler `{' '.join(command)}` failed:\n"
+        f"{complaint[:500]}\nSet CC to another one, or use backend='llvm' "
+        "or 'numpy'.")

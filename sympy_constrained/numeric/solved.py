@@ -1,0 +1,133 @@
+r"""The solution of ``W z = r`` as straight-line code.
+
+A block system of mass matrix and constraints is solved by :math:`L D L^T` of
+the mass matrix and of the Schur complement, another one by elimination with
+the pivots that are good at a random point. Whether the result can be trusted
+is checked with every call: pivots must not be small beside the entries they
+come from, nor beside the usual size of their row and column, and the residual
+must be small beside the terms it is made of. What fails the check is solved by
+:mod:`.linear` instead.
+"""
+from __future__ import annotations
+
+from sympy import Abs, sympify
+
+from ..graph import Graph, read
+from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
+from ..graph.reading import SLOTS
+
+__all__ = ['solved_graph']
+
+# Above so many operations a dense solver is quicker.
+MOST = 30000
+# A smaller part of its diagonal entry, or of the size of its row and column,
+# is no pivot; a larger part of the terms of an equation is no residual.
+PIVOT, RESIDUAL = 1e-10, 1e-9
+# The same for rows that were chosen among redundant ones: another choice may
+# be better.
+CHOSEN_PIVOT = 1e-6
+
+
+def solved_graph(equations, kept=None, sizes=None):
+    """Return the rates of all states and the multipliers, or None.
+
+    Parameters
+    ==========
+
+    equations : EquationsOfMotion
+    kept : sequence of int, optional
+        The independent constraint rows, if not all are; multipliers of the
+        others are zero.
+    sizes : pair of sequences, optional
+        Of each row and of each column of ``W``, symbols or numbers whose
+        products are the usual size of the entries. Without them a row that
+        vanishes at a state is told only if it vanishes exactly.
+
+    Returns
+    =======
+
+    Graph
+        ``out`` (ns + m, 1) and ``checks`` (k, 2): the solution is good if
+        the absolute value of the first is at most the second. None if there
+        is no quick solution.
+
+    """
+    count = len(equations.unknowns)
+    motion = count - len(equations.multipliers)
+    rows = range(motion, count) if kept is None else [
+        motion + k for k in kept]
+    use = [*range(motion), *rows]
+    g, out = equations.graph.load(None, ('rates', 'W', 'r'))
+    W = [[out['W'][i][j] for j in use] for i in use]
+    r = [out['r'][i][0] for i in use]
+    share = PIVOT if kept is None else CHOSEN_PIVOT
+    found = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
+    if found is None:
+        return None
+    z, checks, pivots = found
+    if sizes is not None:
+        rows, columns = ([read(g, sympify(side[i])) for i in use]
+                         for side in sizes)
+        least = g.constant(PIVOT)
+        checks += [[g.mul(least, g.mul(rows[i], columns[j])), size(g, pivot)]
+                   for i, j, pivot in pivots]
+    full = dict(zip(use, z))
+    rates = out['rates'] + [[full.get(i, 0)] for i in range(count)]
+    graph = Graph.freeze(g, {'out': (rates, 1), 'checks': (checks, 2)})
+    return graph if graph.operation_count() <= MOST else None
+
+
+def size(g, x):
+    """Reference of an absolute value."""
+    return g.call(Abs(SLOTS[0]), (x,)) if x else 0
+
+
+def block_solution(g, W, r, motion, share):
+    """By Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
+
+    With the checks of the pivots, and where they are.
+    """
+    count = len(W)
+    M = [row[:motion] for row in W[:motion]]
+    A = [row[:motion] for row in W[motion:]]
+    if any(W[i][j] for i in range(motion, count) for j in range(
+            motion, count)) or any(
+            W[j][motion + i] != -x for i, row in enumerate(A)
+            for j, x in enumerate(row)) or any(
+            M[i][j] != M[j][i] for i in range(motion) for j in range(i)):
+        return None
+    mass = ldl_factor(g, M)
+    if mass is None:
+        return None
+    a = ldl_solve(g, mass, r[:motion])
+    X = [ldl_solve(g, mass, row) for row in A]
+    S = [[g.dot(row, x) for x in X] for row in A]
+    schur = ldl_factor(g, S)
+    if schur is None:
+        return None
+    gap = [g.sub(right, g.dot(row, a)) for row, right in zip(A, r[motion:])]
+    lam = ldl_solve(g, schur, gap)
+    u = [g.add(x, g.dot(lam, column)) for x, column in zip(
+        a, zip(*X) if X else [()]*motion)]
+    diagonal = [row[i] for matrix in (M, S) for i, row in enumerate(matrix)]
+    pivots = [g.inv(inverse) for inverse in mass[1] + schur[1]]
+    share = g.constant(share)
+    checks = [[g.mul(share, entry), size(g, pivot)]
+              for entry, pivot in zip(diagonal, pivots) if entry != pivot]
+    return u + lam, checks, [(i, i, x) for i, x in enumerate(pivots)]
+
+
+def eliminated(g, W, r):
+    """By elimination, with a look at the residual."""
+    pivots = []
+    z = lu_solve(g, W, r, pivots)
+    if z is None:
+        return None
+    allowed, checks = g.constant(RESIDUAL), []
+    for row, right in zip(W, r):
+        terms = [g.mul(x, y) for x, y in zip(row, z)]
+        rest = g.sub(g.sum(terms), right)
+        if rest:
+            checks.append([rest, g.mul(allowed, g.sum(
+                size(g, x) for x in [*terms, right]))])
+    return z, checks, pivots

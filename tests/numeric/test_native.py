@@ -1,0 +1,989 @@
+"""Compiled backends against NumPy: same numbers, same errors, no garbage."""
+import ctypes
+import gc
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import (
+    Abs, And, Float, Function, Heaviside, I, Integral, Matrix, Max, Min, Mod,
+    Ne, Not, Or, Piecewise, Pow, Rational, Symbol, acos, acosh, asin, asinh,
+    atan, atan2, atanh, besselj, cbrt, ceiling, cos, cosh, cot, coth, csc,
+    erf, erfc, exp, floor, log, pi, sec, sech, sign, sin, sinh, sqrt, symbols,
+    sympify, tan, tanh)
+from sympy.abc import x, y
+from sympy.physics.mechanics import dynamicsymbols
+from sympy.utilities.lambdify import implemented_function
+
+import mechanisms
+from mechanisms import g, l, m, particle, t
+from sympy_constrained import (
+    ConstrainedDynamicsError, LinearMappingMethod, UdwadiaKalabaMethod)
+from sympy_constrained.errors import (
+    MissingIngredientError, NotFiniteError, UnsupportedFeatureError)
+from sympy_constrained.graph import Graph, GraphBuilder, read
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import (
+    c_code, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.generate import Generated
+from sympy_constrained.numeric.native import (
+    Native, available, chosen, compiled_outputs, slots)
+from sympy_constrained.numeric.program import program
+
+X, Y, Z = dynamicsymbols('x y z')
+COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
+    name not in available(), reason=f'no backend {name!r} here'))
+    for name in ('llvm', 'c')]
+each_backend = pytest.mark.parametrize('backend', COMPILED)
+# The slow run has all models.
+QUICK = {'four_bar', 'parallel_cranks', 'rolling_disc', 'driven_pendulum',
+         'muscle_on_sphere', 'heavy_top_quaternion'}
+
+
+def close(found, wanted, condition=1.):
+    """Relative to the largest entry, and to what the condition allows."""
+    wanted = np.asarray(wanted)
+    np.testing.assert_allclose(
+        found, wanted, rtol=0, atol=1e-13*max(
+            1., np.abs(wanted).max(initial=0.))/min(1., 100*condition))
+
+
+def outcome(function, *arguments):
+    """The value, or the error in words."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return f'{type(error).__name__}: {error}'
+
+
+def ready(name, *backends):
+    """A ready model compiled by several backends, and admissible states."""
+    made = model(name)
+    method = made.form(UdwadiaKalabaMethod)
+    constants = {c: made.parameters[c] for c in method.constants}
+    found = [compile_equations(method, constants, dict(made.inputs), backend)
+             for backend in backends]
+    start = consistent_state(found[0], dict(made.start), made.fixed)
+    return (*found, start)
+
+
+# -- every ready model ----------------------------------------------------
+
+@pytest.mark.parametrize('name, backend', [
+    pytest.param(name, *case.values, id=f'{name}-{case.values[0]}', marks=[
+        *case.marks, *([] if name in QUICK else [pytest.mark.slow])])
+    for case in COMPILED for name in MODELS])
+def test_ready_models_are_those_of_numpy(name, backend):
+    plain, quick, start = ready(name, 'numpy', backend)
+    random = np.random.default_rng(7)
+    x = start + 0.02*random.standard_normal((9, len(start)))
+    times = random.random(9)
+    names = 'rates', 'W', 'r'
+    for size, at in ((0, .7), (1, .7), (7, times[:7]), (8, times[:8]),
+                     (9, times), (9, .7)):
+        wanted = plain.evaluate(names, at, x[:size])
+        for key, value in quick.evaluate(names, at, x[:size]).items():
+            assert value.shape == wanted[key].shape
+            close(value, wanted[key])
+    p = plain.p*(1 + 1e-3*random.standard_normal((9, len(plain.p))))
+    wanted = plain.evaluate(names, times, x, p)
+    for key, value in quick.evaluate(names, times, x, p).items():
+        close(value, wanted[key])
+    solver = plain.linear_solver(.7, start)
+    wanted = plain.rhs(times, x, solver=solver)
+    condition = min(solver.solve(W, r)[1]
+                    for W, r in zip(*plain.matrices(times, x)))
+    for size in (0, 1, 7, 8, 9):
+        close(quick.rhs(times[:size], x[:size], solver=solver),
+              wanted[:size], condition)
+    close([quick.rhs(*at, solver=solver) for at in zip(times, x)], wanted,
+          condition)
+    close(quick.rhs(.7, start), plain.rhs(.7, start), condition)
+    close(quick.rhs(.7, start, plain.p), plain.rhs(.7, start), condition)
+    function = quick.quick_rates(solver)
+    if function is not None:
+        close([function(*at) for at in zip(times, x)], wanted, condition)
+
+
+@each_backend
+def test_most_models_have_a_compiled_solution(backend):
+    for name in ('four_bar', 'parallel_cranks', 'bicycle_whole'):
+        compiled, start = ready(name, backend)
+        solver = compiled.linear_solver(0, start)
+        assert compiled.quick_rates(solver)(0., start) is not None
+
+
+@each_backend
+def test_accelerations_are_those_of_fifty_digits(backend):
+    compiled, start = ready('four_bar', backend)
+    with mpmath.workdps(50):
+        values = dict(zip(compiled.states, map(mpmath.mpf, start)))
+        values.update(zip(compiled.constants, map(mpmath.mpf, compiled.p)))
+        out = compiled.equations.graph.evaluate(
+            values, ['W', 'r'], context=mpmath.mp)
+        z = mpmath.lu_solve(mpmath.matrix(out['W']), mpmath.matrix(out['r']))
+    found = compiled.quick_rates(compiled.linear_solver(0, start))(0., start)
+    close(found[3:], np.array(z[:3], dtype=float), 1e-3)
+
+
+@each_backend
+def test_a_simulation_does_not_depend_on_the_backend(backend):
+    plain, quick, start = ready('four_bar', 'numpy', backend)
+    ends = [simulate(one, 0.2, start, rtol=1e-9, atol=1e-9).x[-1]
+            for one in (plain, quick)]
+    np.testing.assert_allclose(*ends, rtol=1e-9)
+
+
+# -- functions ------------------------------------------------------------
+
+KNOWN = [
+    sin(x), cos(x), tan(x), cot(x), sec(x), csc(x), exp(-x), log(x), pi*x,
+    asin(x/4), acos(x/4), atan(x), atan2(y, x), atan2(-y, -x), sinh(x),
+    cosh(x), tanh(x), asinh(x), acosh(x + 1), atanh(x/4), erf(x), erfc(x),
+    floor(5*x), ceiling(-5*x), Abs(x - y), sign(x - y), sign(-y),
+    Max(x, y), Max(x, y, 1, x*y), Min(x, y), Min(x, y, 1, x*y), Max(x, 0),
+    Heaviside(x - y), Heaviside(x - y, 1), Heaviside(-x, 0),
+    sqrt(x), cbrt(x), x**Rational(5, 3), x**Rational(-3, 2), x**y, 2**x,
+    x**-3, x**5, Pow(x, Float('0.3')), sqrt(x)**3, x*y - y/x,
+    Piecewise((x, x < y), (y**2, x < 2*y), (0, True)),
+    Piecewise((x, And(x > y, y > .5)), (y, Or(x <= .5, y >= 1)), (-1, True)),
+    Piecewise((1/(x - y), Ne(x, y)), (5, True)),
+    Piecewise((log(x - y), x > y), (sqrt(y - x), True)),
+    Piecewise((1, Not(And(x > 1, y > 1))), (2, True)),
+    Piecewise((Max(x, y), x*y > 1), (Piecewise((x, y > 1), (2, True)), True)),
+    Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7)]
+UNKNOWN = [besselj(0, x), Mod(x, 2), coth(x), sech(x)]
+POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.),
+                   (1., 1.), (3., 3.), (.5, .25), (2., 1.)])
+
+
+def outputs(backend, *expressions, inputs=(x, y), given=None):
+    """The expressions as one output ``f`` of a backend."""
+    builder = GraphBuilder()
+    rows = [[read(builder, sympify(e))] for e in expressions]
+    graph = Graph.freeze(builder, {'f': (rows, 1)})
+    arguments = {Symbol('t'): Symbol('t')}
+    arguments.update({item: Symbol(f'x{i}')
+                      for i, item in enumerate(inputs)})
+    return compiled_outputs(backend, graph, ['f'], arguments, given or {})
+
+
+@each_backend
+def test_functions_have_the_values_of_numpy(backend):
+    quick, plain = (outputs(one, *KNOWN) for one in (backend, 'numpy'))
+    assert isinstance(quick, Native) and type(plain) is Generated
+    wanted = plain.batch(9, 0., *POINTS.T)['f']
+    for size in (9, 8, 7, 1, 0):
+        found = quick.batch(size, 0., *POINTS[:size].T)['f']
+        np.testing.assert_allclose(found, wanted[:size], rtol=1e-13,
+                                   atol=1e-15)
+    found = [quick.scalar(0., *point)['f'] for point in POINTS]
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
+
+
+@each_backend
+@pytest.mark.parametrize('expr', UNKNOWN, ids=str)
+def test_other_functions_are_evaluated_by_numpy(backend, expr):
+    quick, plain = (outputs(one, expr*y) for one in (backend, 'numpy'))
+    wanted = plain.batch(9, 0., *POINTS.T)['f']
+    np.testing.assert_array_equal(quick.batch(9, 0., *POINTS.T)['f'], wanted)
+    np.testing.assert_allclose(quick.scalar(0., *POINTS[1])['f'], wanted[1],
+                               rtol=1e-14)
+
+
+root = sqrt(x)
+
+
+@each_backend
+@pytest.mark.parametrize('expr', [
+    1/(x + 1), root, cbrt(x), x**y, log(x), log(x + 1), exp(-1e3*x), asin(2*x),
+    acosh(x), Max(root, y), Max(y, root), Max(root, 0), Min(root, y, 1),
+    Min(y, log(x)), sign(root), Heaviside(root), Heaviside(root, 1),
+    Abs(root), floor(root), Piecewise((root, x < 0), (1, True)),
+    Piecewise((1, x > 0)), atan2(root, y), erf(root), 1e300*x*1e300,
+    x*Float('1e400')], ids=str)
+def test_no_value_is_the_error_of_numpy(backend, expr):
+    quick, plain = (outputs(one, y, expr) for one in (backend, 'numpy'))
+    for call in (lambda one: one.scalar(0., -1., .5),
+                 lambda one: one.batch(3, 0., np.array([2., -1., -1.]), .5)):
+        wanted = outcome(call, plain)
+        assert 'NotFiniteError: The outputs f' in wanted
+        assert outcome(call, quick) == wanted
+
+
+@each_backend
+def test_branches_that_are_not_taken_may_have_no_value(backend):
+    quick = outputs(backend, Piecewise((sqrt(x), x > 0), (1/x, x < 0),
+                                       (y, True)))
+    points = np.array([4., -2., 0.])
+    np.testing.assert_array_equal(
+        quick.batch(3, 0., points, 7.)['f'].ravel(), [2, -.5, 7])
+    assert [quick.scalar(0., a, 7.)['f'].item() for a in points] == [
+        2, -.5, 7]
+
+
+@each_backend
+def test_numbers_beyond_floats_are_the_error_of_numpy(backend):
+    quick, plain = (outputs(one, 10**400*x) for one in (backend, 'numpy'))
+    assert outcome(quick.scalar, 0., 1., 1.) == outcome(
+        plain.scalar, 0., 1., 1.)
+
+
+# -- functions and inputs of the user -------------------------------------
+
+def table(value):
+    return float(np.interp(value, [-5, 0, 5], [1., 2, 0]))
+
+
+@each_backend
+def test_functions_of_the_user_are_called(backend):
+    friction = implemented_function('friction', table)
+    method = particle([X - Y], generalized_forces=[friction(X.diff()), 0])
+    plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
+                    for one in ('numpy', backend))
+    states = np.array([[0, 0, v, v] for v in np.linspace(-3, 3, 9)])
+    np.testing.assert_allclose(quick.rhs(0, states), plain.rhs(0, states),
+                               rtol=1e-14)
+    np.testing.assert_allclose(quick.rhs(0, states[0]),
+                               plain.rhs(0, states[0]), rtol=1e-14)
+    assert quick.accelerations(0, states[4])[0] == pytest.approx(
+        (table(0) - 2)/4)
+
+
+@each_backend
+def test_functions_without_a_number_are_named_as_by_numpy(backend):
+    method = particle([X - Y], generalized_forces=[Function('h')(X), 0])
+    plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
+                    for one in ('numpy', backend))
+    wanted = outcome(plain.rhs, 0, np.zeros(4))
+    assert 'No numeric meaning is known for h' in wanted
+    assert outcome(quick.rhs, 0, np.zeros(4)) == wanted
+
+
+DRIVE = dynamicsymbols('f')
+f_imp = implemented_function('tabulated', table)
+
+
+@each_backend
+@pytest.mark.parametrize('value', [
+    sin(g*t), 3, 0, t**2/2, f_imp(t), f_imp(t)*t + g, Piecewise(
+        (0, t < .2), (t, True)), Integral(sin(Symbol('s')),
+                                          (Symbol('s'), 0, t)),
+    besselj(1, t), lambda t, x: table(t) + x[0]], ids=str)
+def test_inputs_of_every_kind(backend, value):
+    method = particle([X - Y], generalized_forces=[DRIVE, 0])
+    plain, quick = (compile_equations(
+        method, {m: 2, g: 1.5}, {DRIVE: value}, one)
+        for one in ('numpy', backend))
+    states = np.array([[.1, .1, v, v] for v in range(3)], dtype=float)
+    times = np.array([.1, .4, 3.])
+    wanted = [plain.rhs(*at) for at in zip(times, states)]
+    np.testing.assert_allclose([quick.rhs(*at) for at in zip(times, states)],
+                               wanted, rtol=1e-13)
+    np.testing.assert_allclose(
+        [quick.rhs(at, x.tolist()) for at, x in zip(times, states)], wanted,
+        rtol=1e-13)
+    if not isinstance(value, Integral):     # SciPy integrates numbers only
+        np.testing.assert_allclose(quick.rhs(times, states), wanted,
+                                   rtol=1e-13)
+
+
+@each_backend
+def test_errors_of_inputs_come_through(backend):
+    def broken(t, x):
+        raise RuntimeError('no table entry')
+
+    method = particle([X - Y], generalized_forces=[DRIVE, 0])
+    compiled = compile_equations(method, {m: 2, g: 1}, {DRIVE: broken},
+                                 backend)
+    with pytest.raises(RuntimeError, match='no table entry'):
+        compiled.rhs(0, [0, 0, 0, 0])
+    zero = particle([X - Y], generalized_forces=[1/DRIVE, 0])
+    plain, quick = (compile_equations(zero, {m: 2, g: 1}, {DRIVE: 0}, one)
+                    for one in ('numpy', backend))
+    wanted = outcome(plain.rhs, 0, np.zeros(4))
+    assert 'NotFiniteError' in wanted
+    assert outcome(quick.rhs, 0, np.zeros(4)) == wanted
+
+
+# -- checks ---------------------------------------------------------------
+
+def agree(plain, quick, x, condition=1e-9):
+    """The same numbers or the same error, alone and in a batch.
+
+    Without a ``condition`` any two errors are the same: where rounding
+    decides, so does it about the words.
+    """
+    x = np.asarray(x, dtype=float)
+    for state in (x, x.tolist(), x[None]):
+        wanted, found = (outcome(one.rhs, 0., state)
+                         for one in (plain, quick))
+        if not isinstance(wanted, str):
+            close(found, wanted, condition or 1e-7)
+        elif condition is None:
+            assert isinstance(found, str)
+        else:
+            assert found == wanted
+    return wanted
+
+
+def pair(method, constants, backend, good):
+    """Compiled by NumPy and by a backend, with the rank of a good state."""
+    found = [compile_equations(method, constants, backend=one)
+             for one in ('numpy', backend)]
+    for one in found:
+        one.rhs(0, np.array(good, dtype=float))
+    return found
+
+
+@each_backend
+@pytest.mark.parametrize('row, place', [
+    (X*Y, 0.), (sin(X)*Y, np.pi), ((X - 1)*(X + Y), 1.),
+    (cos(X)*Y + 1 - sin(X), np.pi/2)], ids=str)
+def test_singular_states_are_not_answered(backend, row, place):
+    """Where a row vanishes, also where it is of the size of rounding."""
+    method = particle([row])
+    far = [place + 1., 0, 1, 0] if row != (X - 1)*(X + Y) else [2., -2, 1, -1]
+    if row.has(cos):
+        far = [place + 1., 0., 0, 0]
+        far[1] = float(((sin(X) - 1)/cos(X)).subs(X, far[0]))
+    plain, quick = pair(method, {m: 1, g: 1}, backend, far)
+    found = set()
+    for distance in (1e-2, 1e-3, 1e-7, 1e-9, 1e-13, 1e-17, 0):
+        y = 0. if row != (X - 1)*(X + Y) else -place
+        wanted = agree(plain, quick, [place + distance, y, 1, 1], None)
+        found.add(isinstance(wanted, str))
+        assert not isinstance(wanted, str) or 'ingular' in wanted
+    assert found == {True, False}
+
+
+@each_backend
+@pytest.mark.parametrize('method', [
+    UdwadiaKalabaMethod, LinearMappingMethod], ids=lambda m: m.__name__)
+def test_a_mass_that_vanishes_at_the_pole(backend, method):
+    """In symmetric equations, and in those that are eliminated as they come.
+    """
+    L = (sin(Y)**2*X.diff()**2 + Y.diff()**2 + Z.diff()**2/9)/2 - g*cos(Y)
+    found = method(L, [X, Y, Z], nonhol_coneqs=[Z.diff() - Y.diff()*cos(X)])
+    width = 5 + (method is UdwadiaKalabaMethod)
+    plain, quick = pair(found, {g: 1}, backend, np.ones(width))
+    kinds = []
+    for distance in (.1, 1e-3, 1e-7, 1e-10, 0):
+        state = np.array([.3, np.pi - distance, 0, 1e-2, .5, .5][:width])
+        kinds.append(isinstance(agree(plain, quick, state, 1e-7), str))
+    assert kinds == [False, False, True, True, True]
+
+
+@each_backend
+@pytest.mark.parametrize('small', [1e-3, 1e-6, 1e-9, 1e-12, 1e-200])
+def test_small_masses(backend, small):
+    k = symbols('k')
+    L = m*X.diff()**2/2 + k*Y.diff()**2/2 - m*g*X - k*g*Y
+    method = UdwadiaKalabaMethod(L, [X, Y], hol_coneqs=[X + 2*Y - sin(X)])
+    plain, quick = (compile_equations(
+        method, {m: 1, k: small, g: 9.81}, backend=one)
+        for one in ('numpy', backend))
+    for state in ([0, 0, 0, 0], [.7, -.3, 1., .4], [3., 1., -2, 2]):
+        agree(plain, quick, state, 1e-4)
+
+
+@each_backend
+def test_poor_pivots(backend):
+    """Rows that become parallel: the carried choice is not good any more."""
+    rows = [X.diff() + Y.diff(), X.diff() + cos(Z)*Y.diff()]
+    method = UdwadiaKalabaMethod(
+        (X.diff()**2 + Y.diff()**2 + Z.diff()**2)/2 - g*Y, [X, Y, Z],
+        nonhol_coneqs=rows)
+    plain, quick = pair(method, {g: 1}, backend, [0, 0, 1., 0, 0, 1])
+    for angle in (1., 1e-1, 1e-3, 1e-6, 1e-9, 0):
+        agree(plain, quick, [0, 0, angle, .5, -.5, 1.], 1e-7)
+    twice = UdwadiaKalabaMethod(
+        (X.diff()**2 + Y.diff()**2 + Z.diff()**2)/2 - g*Y, [X, Y, Z],
+        nonhol_coneqs=rows + [2*X.diff() + (1 + cos(Z))*Y.diff()])
+    plain, quick = pair(twice, {g: 1}, backend, [0, 0, 1., 0, 0, 1])
+    solvers = [one.linear_solver(0, [0, 0, 1., 0, 0, 1])
+               for one in (plain, quick)]
+    for angle in (1., 1e-1, 3e-2):
+        state = np.array([0, 0, angle, .5, -.5, 1.])
+        close(quick.rhs(0, state, solver=solvers[1]),
+              plain.rhs(0, state, solver=solvers[0]), 1e-9)
+
+
+@each_backend
+def test_a_rank_that_changes(backend):
+    row = Piecewise((2*X.diff(), Z < 1), (Y.diff(), True))
+    method = UdwadiaKalabaMethod(
+        (X.diff()**2 + Y.diff()**2 + Z.diff()**2)/2 - g*Y, [X, Y, Z],
+        nonhol_coneqs=[X.diff(), row])
+    plain, quick = (compile_equations(method, {g: 1}, backend=one)
+                    for one in ('numpy', backend))
+    for height in (0, 2, 0, 2):
+        agree(plain, quick, [0, 0, height, 0, 0, 0])
+    for first in (2, 0):                # decided on the other side
+        quick = compile_equations(method, {g: 1}, backend=backend)
+        for height in (first, 2 - first, first):
+            x = np.array([0, 0, height, 0, 0, 0.])
+            assert outcome(quick.accelerations, 0, x).tolist() == (
+                plain.accelerations(0, x).tolist())
+            close(quick.rhs(0, x), plain.rhs(0, x))
+
+
+@each_backend
+def test_redundant_rows_that_contradict_each_other(backend):
+    rows = [X.diff(t, 2) - 1, 3*X.diff(t, 2) - 3.5]
+    for options in ({}, {'inconsistent': 'least-squares'}):
+        method = particle(acc=rows, **options)
+        plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
+                        for one in ('numpy', backend))
+        agree(plain, quick, [0, 0, 0, 0])
+
+
+@each_backend
+def test_redundant_rows_near_the_constraint_set(backend, cranks):
+    quick = compile_equations(cranks.method, cranks.constants,
+                              backend=backend)
+    solver = quick.linear_solver(0, cranks.start)
+    assert quick.quick_rates(solver) is not None
+    for i in range(6):
+        off = cranks.start.copy()
+        off[i] += 1e-7
+        wanted = cranks.compiled.rhs(0, off, solver=solver)
+        close(quick.rhs(0, off, solver=solver), wanted, 1e-3)
+        close(quick.quick_rates(solver)(0., off), wanted, 1e-3)
+        agree(cranks.compiled, quick, off, 1e-3)
+
+
+@each_backend
+def test_undetermined_motion(backend):
+    method = UdwadiaKalabaMethod(m*X.diff()**2/2, [X, Y])
+    plain, quick = (compile_equations(method, {m: 1}, backend=one)
+                    for one in ('numpy', backend))
+    assert 'do not determine' in agree(plain, quick, [0, 0, 0, 0])
+
+
+@each_backend
+def test_one_bad_state_of_a_batch(backend):
+    """It is solved by the other way, or named; the rest is not touched."""
+    method = particle([sin(X)*Y])
+    plain, quick = pair(method, {m: 1, g: 1}, backend, [1., 0, 1, 0])
+    good = np.array([[.5 + i/9, 0, 1, 0] for i in range(9)])
+    close(quick.rhs(0, good), plain.rhs(0, good))
+    for i in (0, 4, 8):
+        bad = good.copy()
+        bad[i, 0] = np.pi
+        assert outcome(quick.rhs, 0, bad) == outcome(plain.rhs, 0, bad)
+    other = particle([Y - log(X)])
+    plain, quick = pair(other, {m: 1, g: 1}, backend, [1., 0, 1, 1])
+    bad = np.array([[1., 0, 1, 1], [2, .7, 1, .5], [-1., 0, 1, 1]])
+    bad[2, 0] = 0.
+    wanted = outcome(plain.rhs, 0, bad)
+    assert 'of state 2' in wanted
+    assert outcome(quick.rhs, 0, bad) == wanted
+    p = np.tile(plain.p, (3, 1))
+    assert outcome(quick.rhs, 0, bad, p) == wanted
+    bad[1, 1] = np.nan
+    wanted = outcome(plain.residuals, 0, bad[:2])
+    assert '`x` is not finite' in wanted
+    assert outcome(quick.residuals, 0, bad[:2]) == wanted
+
+
+@each_backend
+@pytest.mark.parametrize('arguments', [
+    (0., [1, 2, 3]), (0., np.zeros(3)), (0., np.zeros((2, 3))),
+    (0., np.full(4, np.nan)), (np.nan, np.ones(4)), (0., 'x'),
+    ('x', np.ones(4)), (None, np.ones(4)), (0., np.ones(4), [1., 2]),
+    (0., np.ones(4), {'q': 1}),
+    (0., np.ones(4), [1., 2, np.nan]), (np.zeros(3), np.ones(4)),
+    (0., np.ones((2, 2, 2))), (0., np.array(['a']*4))], ids=repr)
+def test_bad_arguments_are_refused_as_by_numpy(backend, arguments):
+    method = particle([X**2 + Y**2 - (l*(1 + sin(t)/9))**2])
+    plain, quick = (compile_equations(
+        method, {m: 1, g: 1, l: 1}, backend=one)
+        for one in ('numpy', backend))
+    for _ in range(2):                  # before and after a good call
+        wanted, found = (outcome(one.rhs, *arguments)
+                         for one in (plain, quick))
+        assert isinstance(wanted, str)
+        assert found == wanted
+        for one in (plain, quick):
+            one.rhs(0, np.array([1., 0, 0, 0]))
+
+
+@each_backend
+@pytest.mark.parametrize('time', [1, np.float64(1), np.int64(1),
+                                  np.array(1.), np.float32(1), Float(1)])
+def test_numbers_of_every_kind_are_times(backend, time):
+    method = particle([X - sin(t)])
+    quick = compile_equations(method, {m: 1, g: 1}, backend=backend)
+    x = np.zeros(4)
+    for _ in range(2):
+        assert quick.rhs(time, x)[2] == pytest.approx(-np.sin(1))
+
+
+@each_backend
+def test_arrays_of_every_kind_are_states(backend, pendulum):
+    quick = compile_equations(pendulum.method, pendulum.constants,
+                              backend=backend)
+    x = np.array([2., 0, 0, 3])
+    wanted = quick.rhs(0, x)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    wide = np.arange(8.)
+    wide[::2] = x
+    for same in (x.tolist(), tuple(x), x.astype(int), x.astype('>f8'),
+                 x.astype(np.float32), frozen, wide[::2], x[::-1][::-1],
+                 np.asfortranarray(x), x.astype(object)):
+        np.testing.assert_array_equal(quick.rhs(0, same), wanted)
+    for same in (np.asfortranarray([x, x]), np.array([x, x])[::-1],
+                 [x.tolist()]*2):
+        np.testing.assert_allclose(quick.rhs(0, same), [wanted]*2,
+                                   rtol=1e-13)
+
+
+# -- results are the caller's, and the same again -------------------------
+
+@each_backend
+def test_results_do_not_share_memory(backend, pendulum):
+    quick = compile_equations(pendulum.method, pendulum.constants,
+                              backend=backend)
+    first = quick.rhs(0, pendulum.start)
+    kept = first.copy()
+    quick.rhs(0, pendulum.start + 1)
+    np.testing.assert_array_equal(first, kept)
+    first[:] = 0
+    np.testing.assert_array_equal(quick.rhs(0, pendulum.start), kept)
+    W = quick.matrices(0, pendulum.start)[0]
+    kept = W.copy()
+    quick.matrices(0, pendulum.start + 1)
+    np.testing.assert_array_equal(W, kept)
+
+
+@each_backend
+def test_repeated_runs_give_the_same_bits(backend):
+    results = []
+    for _ in range(2):
+        compiled, start = ready('four_bar', backend)
+        batch = start + np.linspace(0, .1, 11)[:, None]
+        results.append([
+            compiled.rhs(.1, start).tobytes(),
+            compiled.rhs(.1, start).tobytes(),
+            compiled.rhs(.1, batch).tobytes(),
+            compiled.evaluate(('W', 'r'), .1, batch)['W'].tobytes()])
+    assert results[0] == results[1]
+    assert results[0][0] == results[0][1]
+
+
+@each_backend
+def test_a_state_does_not_feel_its_neighbours(backend):
+    compiled, start = ready('four_bar', backend)
+    batch = start + np.linspace(0, .1, 19)[:, None]
+    whole = compiled.rhs(.1, batch)
+    for part in (slice(0, 8), slice(3, 4), slice(5, 14)):
+        np.testing.assert_array_equal(compiled.rhs(.1, batch[part]),
+                                      whole[part])
+
+
+@each_backend
+def test_compiled_equations_pickle(backend, cranks):
+    quick = compile_equations(cranks.method, cranks.constants,
+                              backend=backend)
+    wanted = quick.rhs(0, cranks.start)
+    again = pickle.loads(pickle.dumps(quick))
+    assert again.backend == backend
+    np.testing.assert_array_equal(again.rhs(0, cranks.start), wanted)
+    function = quick.native_function(x=cranks.start)
+    address = function.address
+    copy = pickle.loads(pickle.dumps(function))
+    assert copy.address != address
+    np.testing.assert_array_equal(
+        copy.bound((6,), quick.p)(0., cranks.start),
+        function.bound((6,), quick.p)(0., cranks.start))
+
+
+@each_backend
+@pytest.mark.parametrize('warm', [True, False])
+def test_threads_do_not_disturb_each_other(backend, warm):
+    compiled, start = ready('four_bar', backend)
+    rounds, threads = 60, 4
+    states = start + 1e-3*np.arange(rounds*threads)[:, None]
+    one_by_one = compile_equations(compiled.equations, compiled.p,
+                                   backend=backend)
+    wanted = np.array([one_by_one.rhs(0, x) for x in states])
+    batches = one_by_one.rhs(0, states)
+    if warm:
+        compiled.rhs(0, states[0])
+    found, together = np.empty_like(wanted), [None]*threads
+    gate = threading.Barrier(threads)
+
+    def work(k):
+        gate.wait()
+        for i in range(k, len(states), threads):
+            found[i] = compiled.rhs(0, states[i])
+        together[k] = compiled.rhs(0, states)
+
+    # The rank is decided at the first state that is met.
+    compiled._kept_solver(0, states[0], None)
+    workers = [threading.Thread(target=work, args=(k,))
+               for k in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    np.testing.assert_array_equal(found, wanted)
+    for batch in together:
+        np.testing.assert_array_equal(batch, batches)
+
+
+# -- functions for others -------------------------------------------------
+
+@pytest.fixture(params=COMPILED)
+def native(request):
+    """The compiled equations of a pendulum, and their function."""
+    made = mechanisms.pendulum()
+    compiled = compile_equations(made.method, made.constants,
+                                 backend=request.param)
+    return compiled, compiled.native_function(x=made.start), made.start
+
+
+def arrays(*values):
+    return [np.array(value, dtype=float) for value in values]
+
+
+def call_by_address(address, t, x, p, size):
+    """As a program in another language would."""
+    pointer = ctypes.POINTER(ctypes.c_double)
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double,
+                                *[pointer]*4)(address)
+    x, p, r, out = arrays(x, p, [0], [np.nan]*size)
+    status = function(t, *(a.ctypes.data_as(pointer)
+                           for a in (x, p, r, out)))
+    return status, out
+
+
+def test_a_native_function_by_its_address(native):
+    compiled, function, start = native
+    assert function.signature == (
+        'int (double t, const double *x, const double *p, '
+        'const double *r, double *out)')
+    assert function.size == 5
+    status, out = call_by_address(function.address, 0., start, compiled.p, 5)
+    assert status == 0
+    close(out[:4], compiled.rhs(0, start))
+    close(out[4:], compiled.multipliers(0, start))
+    status, _ = call_by_address(function.address, 0., [0, 0, 1, 1],
+                                compiled.p, 5)
+    assert status != 0
+    status, _ = call_by_address(function.address, 0., [1e-12, 0, 1, 1],
+                                compiled.p, 5)
+    assert status != 0
+
+
+def test_a_native_function_without_a_state(native):
+    compiled, _, start = native
+    function = compiled.native_function()
+    status, out = call_by_address(function.address, 0., start, compiled.p, 5)
+    assert status == 0
+    close(out[:4], compiled.rhs(0, start))
+    status, _ = call_by_address(function.address, 0., [0, 0, 1, 1],
+                                compiled.p, 5)
+    assert status != 0
+
+
+def test_a_native_function_by_ctypes(native):
+    compiled, function, start = native
+    x, p, out = arrays(start, compiled.p, np.zeros(5))
+    assert function.function(0., x.ctypes.data, p.ctypes.data, None,
+                             out.ctypes.data) == 0
+    close(out[:4], compiled.rhs(0, start))
+
+
+def test_scipy_takes_a_native_function(native):
+    scipy = pytest.importorskip('scipy')
+    compiled, function, start = native
+    callback = function.low_level_callable()
+    assert isinstance(callback, scipy.LowLevelCallable)
+    assert callback.signature == function.signature
+
+
+def test_cffi_takes_a_native_function(native):
+    cffi = pytest.importorskip('cffi')
+    compiled, function, start = native
+    ffi = cffi.FFI()
+    call = ffi.cast(function.signature.replace('int (', 'int(*)('),
+                    function.address)
+    x, p, out = arrays(start, compiled.p, np.zeros(5))
+    assert call(0., *(ffi.from_buffer('double[]', a) for a in (x, p, p)),
+                ffi.from_buffer('double[]', out)) == 0
+    close(out[:4], compiled.rhs(0, start))
+
+
+def test_numba_takes_a_native_function(native):
+    numba = pytest.importorskip('numba')
+    compiled, function, start = native
+    pointer = ctypes.c_void_p
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, pointer, pointer,
+                            pointer, pointer)(function.address)
+
+    @numba.njit
+    def euler(x, p, out, step, count):
+        for _ in range(count):
+            if call(0., x.ctypes, p.ctypes, p.ctypes, out.ctypes):
+                return False
+            x += step*out[:4]
+        return True
+
+    x, p, out = arrays(start, compiled.p, np.zeros(5))
+    assert euler(x, p, out, 1e-3, 10)
+    wanted = start.astype(float)
+    for _ in range(10):
+        wanted = wanted + 1e-3*compiled.rhs(0, wanted)
+    np.testing.assert_allclose(x, wanted, rtol=1e-12)
+
+
+def test_machine_code_lives_as_long_as_what_refers_to_it(native):
+    compiled, _, start = native
+    wanted = compiled.rhs(0, start)
+    first = compiled.native_function(x=start)
+    call, bound, scipys = (first.function, first.bound((4,), compiled.p),
+                           first.low_level_callable())
+    p = compiled.p
+    del first, compiled, native
+    gc.collect()
+    for _ in range(20):                 # memory that would be used again
+        outputs('llvm' if 'llvm' in available() else 'c', x + y).scalar(
+            0., 1., 2.)
+    x_, p_, out = arrays(start, p, np.zeros(5))
+    assert call(0., x_.ctypes.data, p_.ctypes.data, None,
+                out.ctypes.data) == 0
+    close(out[:4], wanted)
+    close(bound(0., x_)[:4], wanted)
+    assert scipys.function(0., x_.ctypes.data, p_.ctypes.data, None,
+                           out.ctypes.data) == 0
+
+
+def test_other_outputs_as_native_functions(native):
+    compiled, _, start = native
+    function = compiled.native_function('W')
+    status, out = call_by_address(function.address, 0., start, compiled.p, 9)
+    assert (status, function.size) == (0, 9)
+    close(out.reshape(3, 3), compiled.matrices(0, start)[0])
+    with pytest.raises(KeyError, match='no output'):
+        compiled.native_function('Q_c')
+
+
+@each_backend
+def test_inputs_of_native_functions(backend):
+    method = particle([X - Y], generalized_forces=[DRIVE, 0])
+    written = compile_equations(method, {m: 2, g: 1}, {DRIVE: sin(g*t)},
+                                backend)
+    called = compile_equations(method, {m: 2, g: 1}, {
+        DRIVE: lambda t, x: np.sin(t)}, backend)
+    x = np.array([.1, .1, 2, 2])
+    wanted = written.rhs(.3, x)
+    for compiled, r in ((written, [0]), (called, [np.sin(.3)])):
+        function = compiled.native_function(x=x)
+        x_, p, r, out = arrays(x, compiled.p, r, np.zeros(function.size))
+        assert function.function(.3, *(a.ctypes.data for a in (
+            x_, p, r, out))) == 0
+        close(out[:4], wanted)
+
+
+@each_backend
+def test_redundant_rows_of_native_functions(backend, doubled):
+    compiled = compile_equations(doubled.method, doubled.constants,
+                                 backend=backend)
+    with pytest.raises(UnsupportedFeatureError,
+                       match='no compiled solution.*Pass a state `x`'):
+        compiled.native_function()
+    function = compiled.native_function(x=doubled.start)
+    status, out = call_by_address(function.address, 0., doubled.start,
+                                  compiled.p, function.size)
+    assert status == 0
+    close(out[:4], compiled.rhs(0, doubled.start))
+
+
+def test_numpy_has_no_native_function(pendulum):
+    compiled = compile_equations(pendulum.method, pendulum.constants,
+                                 backend='numpy')
+    with pytest.raises(UnsupportedFeatureError,
+                       match="'numpy' has no machine code.*'llvm'"):
+        compiled.native_function()
+
+
+# -- what is installed ----------------------------------------------------
+
+def test_the_best_backend_is_chosen_and_named(pendulum):
+    compiled = compile_equations(pendulum.method, pendulum.constants)
+    assert compiled.backend == chosen('auto') == (
+        'llvm' if 'llvm' in available() else 'numpy')
+    assert available()[-1] == 'numpy'
+    plain = compile_equations(pendulum.method, pendulum.constants,
+                              backend='numpy')
+    assert plain.backend == 'numpy'
+    assert plain.with_values({g: 1}).backend == 'numpy'
+
+
+@pytest.mark.parametrize('module', ['llvmlite', 'llvmlite.binding'])
+def test_without_llvmlite(monkeypatch, pendulum, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
+    with pytest.raises(MissingIngredientError,
+                       match='needs the package llvmlite .the extra `fast`'):
+        compile_equations(pendulum.method, pendulum.constants,
+                          backend='llvm')
+    compiled = compile_equations(pendulum.method, pendulum.constants)
+    assert compiled.backend == 'numpy'
+    close(compiled.rhs(0, pendulum.start), [0, 0, 0, -9.81])
+
+
+@pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
+def test_pickled_where_there_was_llvmlite(monkeypatch, pendulum):
+    saved = pickle.dumps(compile_equations(
+        pendulum.method, pendulum.constants, backend='llvm'))
+    monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
+    with pytest.raises(MissingIngredientError, match='the extra `fast`'):
+        pickle.loads(saved).rhs(0, pendulum.start)
+
+
+@pytest.mark.parametrize('command', ['', 'no-such-compiler', "gcc 'open"])
+def test_without_a_compiler(monkeypatch, pendulum, command):
+    monkeypatch.setenv('CC', command)
+    assert 'c' not in available()
+    with pytest.raises(MissingIngredientError,
+                       match="backend='c' needs a C compiler .*CC"):
+        compile_equations(pendulum.method, pendulum.constants, backend='c')
+
+
+BROKEN = {
+    'fails': '#!/bin/sh\necho no licence >&2; exit 3\n',
+    'says nothing': '#!/bin/sh\nexit 3\n',
+    'is no program': 'rubbish',
+    'writes rubbish': '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\n'
+                      'echo rubbish > "$2"\n'}
+
+
+@pytest.mark.skipif(os.name != 'posix', reason='made of shell scripts')
+@pytest.mark.parametrize('kind, text', BROKEN.items(), ids=BROKEN)
+def test_a_compiler_that_is_broken(monkeypatch, pendulum, tmp_path, kind,
+                                   text):
+    script = tmp_path/'broken cc'
+    script.write_text(text)
+    script.chmod(0o755)
+    monkeypatch.setenv('CC', f"'{script}'")
+    compiled = compile_equations(pendulum.method, pendulum.constants,
+                                 backend='c')
+    with pytest.raises(UnsupportedFeatureError,
+                       match="(?s)The C compiler `.*broken cc` failed:\n.+"
+                             "Set CC to another one, or use backend="):
+        compiled.rhs(0, pendulum.start)
+
+
+# -- generated text -------------------------------------------------------
+
+HOSTILE = ['a"; system("true"); "', "b'); import os; ('", 'c\nint main() {}',
+           '%d', '@e', '}', '*/', '// g', '\\', 'return', 'out', 'x0', 'p',
+           'lambda', '', ' ', '\u03b1\u20d7', '__import__("os")', 'a[0]',
+           'define void @scalar']
+WORDS = {
+    'c': {'include', 'math', 'h', 'typedef', 'double', 'number', 'int',
+          'const', 'restrict', 'scalar', 'batch', 't', 'x', 'p', 'r', 'out',
+          'good', 'total', 'return', 'sin', 'cos', 'exp', 'pow', 'fabs',
+          'sqrt'},
+    'llvm': {'declare', 'define', 'i32', 'i64', 'i1', 'double', 'ptr',
+             'noalias', 'scalar', 't', 'x', 'p', 'r', 'out', 'getelementptr',
+             'load', 'store', 'align', 'fadd', 'fsub', 'fmul', 'fdiv', 'fneg',
+             'fcmp', 'ole', 'olt', 'ogt', 'oeq', 'une', 'contract', 'call',
+             'and', 'or', 'xor', 'true', 'zext', 'to', 'ret', 'select', 'sin',
+             'cos', 'exp', 'pow', 'llvm', 'f64', 'fabs', 'sqrt'}}
+
+
+def text_of(backend, made):
+    if backend == 'c':
+        return c_code.scalar_text(made)
+    from sympy_constrained.numeric import llvm_code
+    text, declared = llvm_code.scalar_text(made)
+    return '\n'.join(sorted(declared)) + text
+
+
+@each_backend
+def test_hostile_names_do_not_reach_the_text(backend):
+    states = [Function(name or '_')(t) for name in HOSTILE]
+    constants = [Symbol(name or '_') for name in HOSTILE]
+    L = sum((c**2 + 1)*q.diff()**2/2 - exp(-q*c)*sin(q)
+            + Max(q, c)*sqrt(q**2 + 1) for q, c in zip(states, constants))
+    method = UdwadiaKalabaMethod(L, states, hol_coneqs=[
+        states[0] - states[1]])
+    compiled = compile_equations(
+        method, dict.fromkeys(method.constants, 2.), backend=backend)
+    x = np.full(2*len(states), 0.25)
+    rates = compiled.rhs(0, x)
+    plain = compile_equations(
+        method, dict.fromkeys(method.constants, 2.), backend='numpy')
+    close(rates, plain.rhs(0, x), 1e-3)
+    made = compiled.native_function(x=x)._program
+    text = text_of(backend, made)
+    words = set(re.findall(r'[^\W\d]\w*', re.sub(
+        r'0x[\da-fA-F.]+(p[+-]?\d+)?', '', text)))
+    strange = {word for word in words - WORDS[backend]
+               if not re.fullmatch(r'[av]\d+', word)}
+    assert not strange
+    assert text.isascii()
+
+
+def test_a_program_holds_no_name():
+    hostile = Symbol('a"b')
+    graph = Graph.of({'f': Matrix([hostile*sin(x)])})
+    made = program(graph, ['f'], slots({hostile: Symbol('p0'),
+                                        x: Symbol('x0')}))
+    assert 'a"b' not in repr(made)
+
+
+SCRIPT = '''
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric import c_code
+four = model('four_bar').form(UdwadiaKalabaMethod)
+made = compile_equations(four, backend=%r).native_function()._program
+print(c_code.scalar_text(made), c_code.batch_text(made))
+if %r == 'llvm':
+    from sympy_constrained.numeric import llvm_code
+    print(llvm_code.scalar_text(made)[0], llvm_code.batch_text(made)[0])
+'''
+
+
+@pytest.mark.slow
+@each_backend
+def test_the_text_does_not_depend_on_the_hash_salt(backend):
+    texts = {subprocess.run(
+        [sys.executable, '-c', SCRIPT % (backend, backend)], check=True,
+        capture_output=True, text=True,
+        env={**os.environ, 'PYTHONHASHSEED': salt}).stdout
+        for salt in '12'}
+    assert len(texts) == 1 and 'scalar' in texts.pop()
+
+
+# -- what the user sees ---------------------------------------------------
+
+@each_backend
+def test_undefined_symbols_and_complex_numbers(backend, pendulum):
+    compiled = compile_equations(pendulum.method, pendulum.constants,
+                                 backend=backend)
+    with pytest.raises(ValueError, match='`expr` contains k, which is no'):
+        compiled.expression(symbols('k')*X)
+    with pytest.raises(ConstrainedDynamicsError, match='contains `I`.*real'):
+        compiled.expression(I*X)
+    with pytest.raises(NotFiniteError, match='leaves the domain'):
+        compiled.expression(sqrt(X))(0, [-1, 0, 0, 0])
+    with pytest.raises(MissingIngredientError, match='No values for the'):
+        compile_equations(pendulum.method, backend=backend).rhs(
+            0, pendulum.start)
+    with pytest.raises(ValueError, match='g: 1j is not a real number'):
+        compile_equations(pendulum.method, {m: 1, g: 1j, l: 1},
+                          backend=backend)
