@@ -347,23 +347,24 @@ class CompiledEquations:
     def _native_rates(self, solver, is_carried):
         """The compiled solution, None if there is none.
 
-        Its constants are ``p`` and the sizes of the solver. With redundant
-        rows it does not look whether they agree, so it is used with a carried
-        solver only.
+        Its constants are ``p`` and the sizes of the solver. With a carried
+        solver it is not looked whether redundant rows agree.
         """
         if self.backend == 'numpy' or self._evaluator.inputs.called or (
                 solver is None or solver.contradiction != 'error'):
             return None
         rows = self._rows_in_use(solver)
-        if rows == () or rows and not is_carried:
+        if rows == ():
             return None
-        if rows not in self._natives:
+        key = rows, rows is not None and not is_carried
+        if key not in self._natives:
             names = [Dummy() for _ in sizes(solver)]
             try:
-                self._natives[rows] = self._solution(rows, names, names)
+                self._natives[key] = self._solution(
+                    rows, names, names, key[1])
             except ConstrainedDynamicsError:
-                self._natives[rows] = None
-        return self._natives[rows]
+                self._natives[key] = None
+        return self._natives[key]
 
     def _rows_in_use(self, solver):
         """The independent constraint rows, None if all rows are.
@@ -376,15 +377,16 @@ class CompiledEquations:
         rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
         return rows if len(kept) - len(rows) == self.motion else ()
 
-    def _solution(self, rows, numbers, names=()):
+    def _solution(self, rows, numbers, names=(), agree=False):
         """The compiled solution, None if there is none.
 
         ``numbers`` are the sizes of the rows and columns of ``W``; those that
-        are ``names`` get their values with the constants.
+        are ``names`` get their values with the constants. ``agree`` is
+        whether redundant rows are looked at.
         """
         half = len(numbers)//2
         graph = solved_graph(self.equations, rows, (
-            numbers[:half], numbers[half:]) if numbers else None)
+            numbers[:half], numbers[half:]) if numbers else None, agree)
         return graph and self._evaluator.native(graph, 'out', 'checks', names)
 
     def native_function(self, name='rhs', t=0., x=None):
@@ -432,9 +434,8 @@ class CompiledEquations:
 
     def accelerations(self, t, x, p=None, solver=None):
         """Rates of the states that are solved for."""
-        outputs = self.evaluate(('W', 'r'), t, x, p)
-        return self._each(self._motion, outputs, t, x, p, solver)[
-            ..., :self.motion]
+        rates = self.rhs(t, x, p, solver)
+        return rates[..., rates.shape[-1] - self.motion:]
 
     def multipliers(self, t, x, p=None, solver=None):
         """Multipliers, of least norm where they are not unique."""

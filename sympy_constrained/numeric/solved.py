@@ -26,9 +26,11 @@ PIVOT, RESIDUAL = 1e-10, 1e-9
 # The same for rows that were chosen among redundant ones: another choice may
 # be better.
 CHOSEN_PIVOT = 1e-6
+# A larger part of the usual size in a redundant row contradicts the others.
+CONTRADICTION = 1e-7
 
 
-def solved_graph(equations, kept=None, sizes=None):
+def solved_graph(equations, kept=None, sizes=None, agree=False):
     """Return the rates of all states and the multipliers, or None.
 
     Parameters
@@ -42,6 +44,9 @@ def solved_graph(equations, kept=None, sizes=None):
         Of each row and of each column of ``W``, symbols or numbers whose
         products are the usual size of the entries. Without them a row that
         vanishes at a state is told only if it vanishes exactly.
+    agree : bool
+        Whether to check that the rows that are not kept hold, too; it needs
+        ``sizes``.
 
     Returns
     =======
@@ -66,11 +71,19 @@ def solved_graph(equations, kept=None, sizes=None):
         return None
     z, checks, pivots = found
     if sizes is not None:
-        rows, columns = ([read(g, sympify(side[i])) for i in use]
+        rows, columns = ([read(g, sympify(x)) for x in side]
                          for side in sizes)
         least = g.constant(PIVOT)
-        checks += [[g.mul(least, g.mul(rows[i], columns[j])), size(g, pivot)]
-                   for i, j, pivot in pivots]
+        checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
+                    size(g, pivot)] for i, j, pivot in pivots]
+        if agree:
+            usual = g.sum([
+                *(g.div(size(g, x), rows[i]) for i, x in zip(use, r)),
+                *(g.mul(size(g, x), columns[i]) for i, x in zip(use, z))])
+            allowed = g.mul(g.constant(CONTRADICTION), usual)
+            checks += [[g.sub(g.dot(out['W'][i], z[:motion]),
+                              out['r'][i][0]), g.mul(allowed, rows[i])]
+                       for i in range(count) if i not in use]
     full = dict(zip(use, z))
     rates = out['rates'] + [[full.get(i, 0)] for i in range(count)]
     graph = Graph.freeze(g, {'out': (rates, 1), 'checks': (checks, 2)})
