@@ -146,6 +146,7 @@ class CompiledEquations:
         self._solvers: dict = {}
         self._natives: dict = {}        # independent rows -> function
         self._quick: dict = {}          # constants -> function, or None
+        self._default = None            # the one of the default constants
         self.equations = equations
         self.state_index = evaluator.states.index
         self.q_index = np.array(list(map(self.state_index, equations.q)), int)
@@ -163,7 +164,7 @@ class CompiledEquations:
 
     def __getstate__(self):
         return {**self.__dict__, '_solvers': {}, '_natives': {},
-                '_quick': {}}
+                '_quick': {}, '_default': None}
 
     def with_values(self, constants=None, inputs=None) -> CompiledEquations:
         """The same equations with other constants or inputs.
@@ -285,6 +286,10 @@ class CompiledEquations:
 
     def rhs(self, t, x, p=None, solver=None):
         """Rates of all states, shape (ns,)."""
+        if p is None and solver is None and self._default is not None:
+            found = self._default(t, x)
+            if found is not None:
+                return found
         if solver is None and (p is None or np.ndim(p) < 2):
             key = None if p is None else self.parameters(p).tobytes()
             quick = self._quick.get(key, missing)
@@ -299,6 +304,7 @@ class CompiledEquations:
                 self._quick.clear()
             self._quick[key] = self.quick_rates(
                 self._kept_solver(t, x, p), p, False)
+            self._default = self._quick.get(None)
             return self.rhs(t, x, p)
         outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
         z = self._each(self._motion, outputs, t, x, p, solver)
@@ -319,8 +325,8 @@ class CompiledEquations:
             z = self._each(self._motion, outputs, t, x, p, solver)
             return np.concatenate(
                 [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
-        out, bad = native.batch(t, x, np.concatenate([p, sizes(chosen)]))
-        rates = out[:, :len(self.states)].copy()
+        rates, bad = native.batch(
+            t, x, np.concatenate([p, sizes(chosen)]), len(self.states))
         try:
             for i in np.flatnonzero(bad):
                 rates[i] = self.rhs(np.broadcast_to(t, len(x))[i], x[i], p,

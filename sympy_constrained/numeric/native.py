@@ -22,6 +22,8 @@ __all__ = ['BACKENDS', 'Native', 'NativeFunction', 'available', 'chosen']
 
 BACKENDS = ('numpy', 'llvm', 'c')
 POINTER = ctypes.c_void_p
+# States of a batch that are worked on together.
+BLOCK = 1024
 SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
     ctypes.c_int, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
 BATCH = ctypes.CFUNCTYPE(
@@ -158,10 +160,9 @@ class Native(Generated):
                      for i, row in enumerate(rows)]
             return {name: np.array([one[name] for one in found]).reshape(
                 size, *shape) for name, (_, shape) in self._layout.items()}
-        out, _ = run_batch(self._batch_entry, size, values[0],
-                           values[1:1 + x], constants, values[1 + x + p:],
-                           self.size)
-        buffer = np.ascontiguousarray(out.T)
+        buffer, _ = run_batch(
+            self._batch_entry, size, values[0], values[1:1 + x], constants,
+            values[1 + x + p:], self.size)
         bad = ~np.isfinite(buffer).all(axis=1)
         if bad.any():
             first = int(np.argmax(bad))
@@ -179,29 +180,33 @@ def slots(arguments):
     return found
 
 
-def run_batch(entry, size, t, x, p, r, count):
-    """Call a batch function; outputs ``(count, size)`` and bad states.
+def run_batch(entry, size, t, x, p, r, count, kept=None):
+    """Call a batch function; outputs ``(size, count)`` and bad states.
 
-    Columns are padded to whole groups of lanes by their last entry.
+    In blocks that stay in the processor's cache, padded to whole groups of
+    lanes by their last state. Only the first ``kept`` outputs are returned.
     """
     function, lanes = entry
-    padded = -(-size//lanes)*lanes
-
-    def columns(values):
-        block = np.empty((max(len(values), 1), padded))
-        for row, value in zip(block, values):
-            row[:size] = value
-            row[size:] = row[size - 1] if size else 0.
-        return block
-
-    t, x, r = columns([t]), columns(x), columns(r)
+    padded = min(BLOCK, -(-size//lanes)*lanes)
     p = np.array(p, dtype=float)
-    out = np.empty((count, padded))
-    status = np.zeros(padded, dtype=np.int8)
-    if size:
-        function(padded, t.ctypes.data, x.ctypes.data, p.ctypes.data,
-                 r.ctypes.data, out.ctypes.data, status.ctypes.data)
-    return out[:, :size], status[:size].astype(bool)
+    inputs = [np.empty((max(len(values), 1), padded))
+              for values in ([t], x, r)]
+    out, status = np.empty((count, padded)), np.zeros(padded, dtype=np.int8)
+    result = np.empty((size, count if kept is None else kept))
+    bad = np.zeros(size, dtype=bool)
+    addresses = [array.ctypes.data for array in (*inputs, out, status)]
+    for start in range(0, size, BLOCK):
+        here = slice(start, min(start + BLOCK, size))
+        n = here.stop - start
+        for block, values in zip(inputs, ([t], x, r)):
+            for row, value in zip(block, values):
+                row[:n] = value[here] if np.ndim(value) else value
+            block[:, n:] = block[:, n - 1:n]
+        function(-(-n//lanes)*lanes, addresses[0], addresses[1],
+                 p.ctypes.data, *addresses[2:])
+        result[here] = out[:result.shape[1], :n].T
+        bad[here] = status[:n]
+    return result, bad
 
 
 class NativeFunction:
@@ -299,10 +304,10 @@ class NativeFunction:
 
         return call
 
-    def batch(self, t, x, p):
-        """Outputs ``(N, size)`` and which states are bad."""
-        out, bad = run_batch(self._batch, len(x), t, x.T, p, [], self.size)
-        return np.ascontiguousarray(out.T), bad
+    def batch(self, t, x, p, count=None):
+        """The first ``count`` outputs ``(N, count)``, and the bad states."""
+        return run_batch(self._batch, len(x), t, x.T, p, [], self.size,
+                         count)
 
 
 def compiled_outputs(backend, graph, names, arguments, given):
