@@ -183,8 +183,8 @@ def slots(arguments):
 def run_batch(entry, size, t, x, p, r, count, kept=None):
     """Call a batch function; outputs ``(size, count)`` and bad states.
 
-    In blocks that stay in the processor's cache, padded to whole groups of
-    lanes by their last state. Only the first ``kept`` outputs are returned.
+    In blocks that stay in the processor's cache, filled up by their last
+    state. Only the first ``kept`` outputs are returned.
     """
     function, lanes = entry
     padded = min(BLOCK, -(-size//lanes)*lanes)
@@ -202,8 +202,7 @@ def run_batch(entry, size, t, x, p, r, count, kept=None):
             for row, value in zip(block, values):
                 row[:n] = value[here] if np.ndim(value) else value
             block[:, n:] = block[:, n - 1:n]
-        function(-(-n//lanes)*lanes, addresses[0], addresses[1],
-                 p.ctypes.data, *addresses[2:])
+        function(padded, *addresses[:2], p.ctypes.data, *addresses[2:])
         result[here] = out[:result.shape[1], :n].T
         bad[here] = status[:n]
     return result, bad

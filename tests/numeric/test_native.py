@@ -99,7 +99,7 @@ def test_ready_models_are_those_of_numpy(name, backend):
     wanted = plain.rhs(times, x, solver=solver)
     condition = min(solver.solve(W, r)[1]
                     for W, r in zip(*plain.matrices(times, x)))
-    for size in (0, 1, 7, 8, 9):
+    for size in (0, 1, 7, 8, 9, 1025):
         close(quick.rhs(times[:size], x[:size], solver=solver),
               wanted[:size], condition)
     close([quick.rhs(*at, solver=solver) for at in zip(times, x)], wanted,
