@@ -148,8 +148,10 @@ def level_problems(kinematics, holonomic, velocity):
             problems[len(holonomic) + k] = (
                 f"Row {k} of the velocity-level constraints contains "
                 f"{found[0]}. Constraints are given at velocity level; give "
-                "the integral of the row, or pass it through "
-                "`acceleration_constraints`.")
+                "the integral of the row, pass it through "
+                "`acceleration_constraints` if it is linear in the rates of "
+                "the speeds, or use GibbsAppellMethod, which takes "
+                "constraints of any order.")
     return problems
 
 

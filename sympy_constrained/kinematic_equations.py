@@ -52,7 +52,8 @@ def solve_kinematics(builder, equations, q, u, linear=True):
         raise KinematicsError(
             f"`kd_eqs` contains {higher[0]}. Kinematic differential equations "
             "relate the first derivatives of the coordinates to the speeds; "
-            "remove the higher derivative.")
+            "remove the other derivative, or correct the lists of "
+            "coordinates and speeds if they are exchanged.")
     rows = [k for k, residual in enumerate(residuals) if residual]
     problems = []
     slopes = {}
@@ -62,7 +63,7 @@ def solve_kinematics(builder, equations, q, u, linear=True):
             problems.append(
                 f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                 "that is still to be solved for. Remove the row, or correct "
-                "it.")
+                "it, or name its coordinate in `q_ind`.")
         moving, names = slots, symbols
         partial = slopes[k]
         if linear:

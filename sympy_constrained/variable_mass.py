@@ -76,7 +76,7 @@ class MassExchange:
             if not isinstance(mass, AppliedUndef) or mass.args != (time,):
                 raise ConstrainedDynamicsError(
                     f"`mass_rates` has {mass}, which is no function of time. "
-                    f"Create the mass with `dynamicsymbols('{mass}')`.")
+                    "Give {m: rate} with the mass `m = dynamicsymbols('m')`.")
             if not isinstance(as_expression(rate), Expr):
                 raise TypeError(
                     f"The rate of {mass} is {rate!r}, which is no "
@@ -145,7 +145,9 @@ def momentum_loads(bodies, frame, anchors=None):
     what it has relative to it. A mass centre that drifts in the body adds
     :math:`m(a_G - a_{G,\text{body-fixed}})`.
 
-    The mass may depend on time. ``KanesMethod`` drops a part of the rate of a
+    The other methods of this package take the rate of momentum, too;
+    :class:`.GibbsAppellMethod` must not be given these loads. The mass may
+    depend on time. ``KanesMethod`` drops a part of the rate of a
     mass that depends on speeds; use :class:`.GibbsAppellMethod` there.
 
     Examples

@@ -726,7 +726,10 @@ class GibbsAppellMethod(ConstrainedMethod):
         ===========
 
         Each is made from its own definition, with the terms of variable mass,
-        and equal to ``-eom`` for every acceleration.
+        and equal to ``-eom`` for every acceleration. Dependent speeds and
+        their rates stay as symbols, also in forms that are made with them
+        eliminated: what is known of them by the constraints can be
+        substituted.
 
         =====================  ==============================================
         form                   made from
