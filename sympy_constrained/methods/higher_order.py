@@ -110,9 +110,8 @@ def higher_equations(system, rows, orders, names, lam):
             f"multipliers states. Of the {count} initial values "
             f"{count - related} are free; the others follow from the "
             "equations of motion and the constraints. "
-            "`consistent_state(compile_equations(model, constants), guess, "
-            "fixed=..., fill=0)` finds them; the guess chooses among "
-            "branches."),
+            "`consistent_state(model, guess, constants=..., fixed=..., "
+            "fill=0)` finds them; the guess chooses among branches."),
         upper=tuple(map(symbol, upper)), upper_names=tuple(kept_names))
 
 

@@ -17,7 +17,8 @@ PROPOSALS = 4
 OFFSETS = 1e-3, 0.1
 
 
-def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
+def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
+                     constants=None, inputs=None):
     r"""Return the state nearest to a guess that satisfies the constraints.
 
     Explanation
@@ -26,7 +27,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
     Coordinates are moved by Gauss-Newton steps of least norm until the
     holonomic constraints hold. Then speeds are changed by the least kinetic
     energy, :math:`\Delta u^T M \Delta u`, until the velocity-level constraints
-    hold (least Euclidean norm where ``M`` is singular). Where there are
+    hold (least Euclidean norm where ``M`` is singular). Accelerations and
+    multipliers that are states come last. Where there are
     several solutions, such as the two branches of a linkage, the guess
     chooses. Redundant constraints are allowed.
 
@@ -54,7 +56,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
 
     compiled : CompiledEquations
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
-        with all constants in ``p``.
+        with its ``constants`` and ``inputs``.
     guess : mapping or sequence
         Values of the states by SymPy object or name, or all in order.
     fixed : iterable of states or names
@@ -65,6 +67,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
     fill : float, optional
         Value of states that a mapping leaves out, usually 0. Without it every
         state must be given, so that a forgotten one is noticed.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`.
 
     Returns
     =======
@@ -81,7 +85,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None):
         If the guess has missing, unknown or unusable entries.
 
     """
-    compiled = compile_equations(compiled)
+    compiled = compile_equations(compiled, constants, inputs)
     names = compiled.names
     default = None if fill is None else [float(fill)]*len(names)
     start = names.vector(guess, 'guess', default)
