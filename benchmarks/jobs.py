@@ -84,7 +84,8 @@ def methods(spec):
     derived(UdwadiaKalabaMethod, {}, fresh('four_bar'))
     found = {}
     for name in ('UdwadiaKalabaMethod', 'RouthMethod', 'VaccoMethod',
-                 'LinearMappingMethod', 'HamelEmbedding'):
+                 'LinearMappingMethod', 'GibbsAppellMethod',
+                 'HamelEmbedding'):
         cls, spent = getattr(package, name), []
         for _ in range(3):
             given, options = fresh(spec), {}

@@ -34,8 +34,9 @@ from .system import ConstrainedSystem, freeze
 __all__ = ['build_system', 'applied_forces', 'kinematics_of',
            'mass_centres', 'symbols_in_use']
 
-# Above so many operations only one route of the kinetics is taken.
-LARGE = 1200
+# Above so many operations, of few bodies and of many, only one route of the
+# kinetics is taken.
+LARGE, FEW, LARGE_OF_MANY = 1200, 6, 600
 
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
@@ -76,22 +77,23 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                'stabilization': stabilization,
                'generalized_forces': generalized_forces,
                'in_velocities': in_velocities, 'exchange': exchange}
-    if shape == 'lagrange':
-        routes = [False]
-    else:
+    routes, most = [False], LARGE
+    if shape == 'kane':
         potential = potential_of(as_list(arguments['bodies'], 'bodies'),
                                  potential_energy)
         arguments = {**arguments, 'potential': potential}
         count = len(as_list(arguments['bodies'], 'bodies'))
-        routes = [False] if count < 3 else [True] if count > 6 else [
-            True, False]
+        if count >= 3:
+            routes = [True, False]
+        if count > FEW:
+            most = LARGE_OF_MANY
     best, least = None, math.inf
     for route in routes:
         system = build_by_route(shape, arguments, route, **options)
-        count = system.graph.operation_count(('M', 'Q', 'A', 'b'))
-        if count < least:
-            best, least = system, count
-        if least > LARGE:               # where both come to about the same
+        operations = system.graph.operation_count(('M', 'Q', 'A', 'b'))
+        if operations < least:
+            best, least = system, operations
+        if least > most:                # both come to about the same
             break
     return best
 
