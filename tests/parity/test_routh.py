@@ -580,7 +580,8 @@ def is_holonomic(name):
         formed(name, 'routh').nonholonomic_constraints)
 
 
-HOLONOMIC = ('four_bar', 'slider_crank', 'closed_chain', 'disc_on_incline',
+HOLONOMIC = ('four_bar', 'slider_crank', 'closed_chain', 'closed_chain_3d',
+             'closed_chain_absolute', 'andrews_squeezer', 'disc_on_incline',
              'cartesian_pendulum', 'nonminimal_pendulum', 'driven_pendulum',
              'atwood_machine', 'cart_pendulum', 'cart_bead',
              'muscle_on_sphere', 'quaternion_top_lagrange', 'pinned_top',
