@@ -3,7 +3,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from mpmath import mp
-from sympy import cos, sin
+from scipy.optimize import fsolve
+from sympy import cos, lambdify, sin
 from sympy.physics.mechanics import (
     Lagrangian, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -27,6 +28,8 @@ class Scene:
 
     Speeds are the velocity of the centre and the inertial angular velocity;
     with ``lagrange`` they are the ``q'``. ``force`` acts at the mass centre.
+    The parent is the free body of the scene ``below``, if there is one; then
+    the names of the symbols end in ``mark``.
     """
 
     moments: tuple = (1, 1, 1)      # about the axes of the body
@@ -38,14 +41,19 @@ class Scene:
     order: str = 'zyz'
     masscenter: tuple = (0, 0, 0)   # in body axes, from the centre
     contacts: list = field(default_factory=list)
+    below: object = None
+    mark: str = ''
 
     def __post_init__(self):
-        self.q = dynamicsymbols('x y z q4 q5 q6')
-        self.N = N = ReferenceFrame('N')
-        self.B, self.P = ReferenceFrame('B'), ReferenceFrame('P')
-        self.O, self.C = Point('O'), Point('C')
+        mark, below = self.mark, self.below
+        self.q = [dynamicsymbols(x + mark) for x in 'x y z q4 q5 q6'.split()]
+        self.N = N = below.N if below else ReferenceFrame('N')
+        self.B, self.P = ReferenceFrame('B' + mark), ReferenceFrame('P')
+        self.O, self.C = below.O if below else Point('O'), Point('C' + mark)
         self.O.set_vel(N, 0)
-        if self.turning == 0:
+        if below:
+            self.P = below.B
+        elif self.turning == 0:
             self.P = N
         else:
             self.P.orient_axis(N, self.turning, N.z)
@@ -58,7 +66,8 @@ class Scene:
             self.kdes = []
             self.C.set_vel(N, self.C.pos_from(self.O).dt(N))
         else:
-            self.u = u = dynamicsymbols('v1:4 w1:4')
+            self.u = u = [dynamicsymbols(f'{x}{k}{mark}') for x in 'vw'
+                          for k in (1, 2, 3)]
             self.C.set_vel(N, sum((u[k]*e for k, e in enumerate(N)), 0*N.x))
             spin = sum((u[k + 3]*e for k, e in enumerate(N)), 0*N.x)
             self.B.set_ang_vel(N, spin)
@@ -70,9 +79,11 @@ class Scene:
             self.G = self.C.locatenew('G', sum(
                 (s*e for s, e in zip(self.masscenter, self.B)), 0*self.B.x))
             self.G.v2pt_theory(self.C, N, self.B)
-        self.body = RigidBody('body', self.G, self.B, self.mass, (inertia(
-            self.B, *self.moments, *self.products), self.G))
-        self.parent = RigidBody('parent', self.O, self.P)
+        self.body = RigidBody(
+            'body' + mark, self.G, self.B, self.mass, (inertia(
+                self.B, *self.moments, *self.products), self.G))
+        self.parent = below.body if below else RigidBody(
+            'parent', self.O, self.P)
         self.turning_speed = turning
         self.loads = [(self.G, sum((f*e for f, e in zip(
             self.force, N)), -self.mass*GRAVITY*N.z))]
@@ -88,7 +99,7 @@ class Scene:
 
     def method(self, cls=UdwadiaKalabaMethod, **options):
         """The equations with all contacts that were made."""
-        own = self.contacts
+        own, both = self.contacts, [x for x in (self, self.below) if x]
         q = [*self.q, *(x for c in own for x in c.coordinates)]
         hol = [x for c in own for x in c.holonomic_constraints]
         non = [x for c in own for x in (
@@ -100,17 +111,21 @@ class Scene:
             return cls(Lagrangian(self.N, self.body), q, hol_coneqs=hol,
                        nonhol_coneqs=non, frame=self.N, bodies=[self.body],
                        forcelist=[], **options)
+        if self.below:
+            q += self.below.q
         return cls(
-            self.N, q, [*self.u, *(x for c in own for x in c.speeds)],
-            self.kdes + [x for c in own for x in c.kdes],
+            self.N, q, [x for s in both for x in s.u] + [
+                x for c in own for x in c.speeds],
+            [x for s in (*both, *own) for x in s.kdes],
             configuration_constraints=hol, velocity_constraints=non,
-            bodies=[self.body], forcelist=self.loads, **options)
+            bodies=[s.body for s in both],
+            forcelist=[x for s in both for x in s.loads], **options)
 
     def start(self, angles=ANGLES, omega=OMEGA, place=(0, 0, 0), guess=None,
-              free='z', **more):
+              free='z', more=()):
         """All states of a rolling start of the first contact, by symbol."""
         contact = self.contacts[0]
-        values = {**dict(zip(self.q, (*place, *angles))), t: 0, **more}
+        values = {**dict(zip(self.q, (*place, *angles))), t: 0, **dict(more)}
         held = {x: values.pop(x) for x in self.q if str(x.func) == free}
         found = contact.solve_contact(values, {
             **held, **dict(zip(contact.coordinates, guess or [
@@ -131,17 +146,17 @@ class Scene:
         """Velocities that the angular velocity and rolling give."""
         rows = [*contact.slip_velocity, contact.normal_velocity]
         with mp.workdps(30):
-            A = mp.matrix(3, 3)
-            b = mp.matrix(3, 1)
             zero = {**values, **dict.fromkeys(self.u[:3], 0)}
-            for i, row in enumerate(rows):
-                b[i] = -number(row, zero)
-                for j in range(3):
-                    A[i, j] = number(row, {**zero, self.u[j]: 1}) + b[i]
-            v = mp.lu_solve(A, b)
+            b = mp.matrix(numbers(rows, zero))
+            A = mp.matrix(3, 3)
+            for j in range(3):
+                A[:, j] = mp.matrix(numbers(rows, {
+                    **zero, self.u[j]: 1})) - b
+            v = mp.lu_solve(A, -b)
         found = dict(zip(self.u[:3], v))
-        rates = {d: number(e, {**values, **found})
-                 for d, e in contact.contact_kinematics().items()}
+        rates = contact.contact_kinematics()
+        rates = dict(zip(rates, numbers(rates.values(), {
+            **values, **found})))
         if self.lagrange:
             return {**found, **rates}
         return {**found, **{u: rates[x.diff(t)] for x, u in zip(
@@ -204,7 +219,7 @@ def on_plane(make, formulation='explicit', mode='rolling', **options):
 
 def vector(values, frame, v):
     """Measure numbers of a vector."""
-    return np.array([float(number(x, values)) for x in v.to_matrix(frame)])
+    return np.array(numbers(v.to_matrix(frame), values), float)
 
 
 def solved(method, values):
@@ -271,3 +286,129 @@ def polar_guess(scene, values, normal):
     x, y, z = vector(values, scene.B, sum(
         (-c*e for c, e in zip(normal, scene.N)), 0*scene.N.x))
     return np.arctan2(z, y), np.arccos(x)
+
+
+# -- two free bodies, by Newton and Euler --------------------------------
+
+def moving_pair(child, parent, child_surface, parent_surface, guess,
+                place=(0.2, 0.1, 3), **options):
+    """Two free bodies in contact, and a start with random speeds.
+
+    ``child`` and ``parent`` are options of :class:`Scene`, the surfaces
+    functions of a frame and a point.
+    """
+    below = Scene(mark='p', **parent)
+    scene = Scene(below=below, **child)
+    contact = scene.touch(parent_surface(below.B, below.C),
+                          child_surface(scene.B, scene.C), **options)
+    more = dict(zip(below.q, (0.1, -0.2, 0.3, 0.2, 0.5, -0.4)))
+    more.update(zip(below.u, (0.3, -0.6, 0.2, 0.4, 0.7, -0.5)))
+    values = scene.start(place=place, guess=guess, more=more)
+    if contact.mode == 'no_pivoting':   # one component of the spin follows
+        w = scene.u[5]
+        base = number(contact.pivot_speed, {**values, w: 0})
+        slope = number(contact.pivot_speed, {**values, w: 1}) - base
+        values[w] = float(-base/slope)
+        values.update((k, float(v)) for k, v in scene.rolling(
+            contact, values).items())
+    return scene, contact, values
+
+
+def newton_euler(scene, contact, values):
+    """Accelerations of child and parent, and the normal force.
+
+    The rates of ``v_r`` and ``n`` are differences of the nearest points a
+    little before and after. Of the surfaces only positions are used, and
+    that the parent's normal points to the child.
+    """
+    bodies = scene, scene.below
+    shapes = [chart(x) for x in (contact.child_geometry,
+                                 contact.parent_geometry)]
+    count = len(contact.child_geometry.parameters)
+    places, speeds = ([np.array([values[x] for x in s]) for s in (
+        b.q[:3] if k == 0 else b.u for b in bodies)] for k in (0, 1))
+    turns = [vector_axes(values, b) for b in bodies]
+    toward = vector(values, scene.N, contact.normal)
+
+    def nearest(h):
+        at = [x + h*u[:3] for x, u in zip(places, speeds)]
+        turned = [rotation(h*u[3:]) @ A for u, A in zip(speeds, turns)]
+
+        def geometry(y):
+            parts = y[:count], y[count:-1]
+            p = [A @ f(*v)[:, 0] for A, (f, _), v in zip(
+                turned, shapes, parts)]
+            X, Y = (A @ d(*v) for A, (_, d), v in zip(turned, shapes, parts))
+            n = np.cross(*Y.T)
+            return p, X, n*np.sign(n @ toward)/np.linalg.norm(n)
+
+        def residuals(y):
+            (p1, p2), X, n = geometry(y)
+            return np.concatenate([
+                at[0] + p1 - at[1] - p2 - y[-1]*n, X.T @ n])
+
+        y = fsolve(residuals, [*(float(values[x]) for x in
+                               contact.coordinates), 0], xtol=1e-12)
+        assert abs(residuals(y)).max() < 1e-11
+        (p1, p2), _, n = geometry(y)
+        u1, u2 = speeds
+        slip = u1[:3] + np.cross(u1[3:], p1) - u2[:3] - np.cross(u2[3:], p2)
+        return slip, n, p1, p2
+
+    slip, n, *arms = nearest(0)
+    assert abs(slip).max() < 1e-10
+    h = 2e-3
+    near = [nearest(k*h) for k in (-2, -1, 1, 2)]
+    slip_rate, n_rate = ((8*(near[2][i] - near[1][i]) - near[3][i]
+                          + near[0][i])/(12*h) for i in (0, 1))
+    pivots = contact.mode == 'no_pivoting'
+    A, b = np.zeros((15 + pivots,)*2), np.zeros(15 + pivots)
+    for k, (body, u, turn, arm) in enumerate(zip(bodies, speeds, turns,
+                                                 arms)):
+        sign, linear, angular = 1 - 2*k, slice(6*k, 6*k + 3), slice(
+            6*k + 3, 6*k + 6)
+        c, w, m = turn @ np.array(body.masscenter, float), u[3:], body.mass
+        inertia_ = turn @ np.diag(np.array(body.moments, float)) @ turn.T
+        A[linear, linear] = m*np.eye(3)
+        A[linear, angular] = -m*skew(c)
+        b[linear] = -m*(np.cross(w, np.cross(w, c)) + [0, 0, GRAVITY])
+        A[angular, angular] = inertia_
+        b[angular] = -np.cross(w, inertia_ @ w)
+        A[linear, 12:15] = -sign*np.eye(3)
+        A[angular, 12:15] = -sign*skew(arm - c)
+        A[12:15, linear] = sign*np.eye(3)
+        A[12:15, angular] = -sign*skew(arm)
+        if pivots:
+            A[angular, 15] = -sign*n
+            A[15, angular] = sign*n
+    b[12:15] = -slip_rate
+    if pivots:
+        b[15] = -(speeds[0] - speeds[1])[3:] @ n_rate
+    solution = np.linalg.solve(A, b)
+    return solution[:12], solution[12:15] @ n
+
+
+def chart(surface):
+    """Position and tangent vectors as functions of the parameters."""
+    p = surface.position().to_matrix(surface.frame)
+    return [lambdify(surface.parameters, x) for x in (
+        p, p.jacobian(surface.parameters))]
+
+
+def vector_axes(values, scene):
+    """The rotation matrix from body axes to inertial axes."""
+    return np.array(scene.N.dcm(scene.B).subs(values), float)
+
+
+def skew(v):
+    x, y, z = v
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+def rotation(v):
+    """The rotation matrix of a rotation vector."""
+    size, cross = np.linalg.norm(v), skew(v)
+    if not size:
+        return np.eye(3)
+    return (np.eye(3) + np.sin(size)/size*cross
+            + (1 - np.cos(size))/size**2*cross @ cross)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from sympy.physics.mechanics import RigidBody, dynamicsymbols
-from sympy.physics.vector import Vector
 
 from .. import _compat
 from ..errors import ConstraintError, KinematicsError
@@ -45,10 +44,13 @@ def check_pair(parent, child):
     if child.dimension == 2:
         raise ConstraintError(
             "The parent has an edge or a vertex and the child a surface. "
-            "Exchange parent and child: the normal is that of the parent.")
+            "Exchange parent and child: the normal is that of the parent, "
+            "which may move, and the child may be the ground.")
     raise ConstraintError(
-        "A point on an edge leaves one freedom, not the two of contact. "
-        "Give two holonomic rows for a bead on a wire.")
+        "A vertex meets an edge or a vertex without a normal, so this is no "
+        "contact. For a bead on a wire give two holonomic rows, or none and "
+        "locate the bead with `locate(name, s)` of the wire, where s is its "
+        "coordinate; for two vertices take a ball joint.")
 
 
 def check_connected(parent, child):
@@ -66,8 +68,9 @@ def centre_velocity(body, frame):
     """Velocity of the mass centre, stored there as ``Point.vel`` does.
 
     A velocity that was set counts. Else the position from a point at rest is
-    differentiated; the ground is at rest. ``Point.vel`` alone might start
-    from the other body.
+    differentiated. ``Point.vel`` alone might start from the other body. A
+    body whose frame is the inertial one is not taken for the ground: it may
+    be a cart.
     """
     centre = body.masscenter
     velocity = _compat.velocity(centre, frame)
@@ -82,11 +85,10 @@ def centre_velocity(body, frame):
         reached.update(new)
         queue += new
     else:
-        if body.frame != frame:
-            raise KinematicsError(
-                f"The velocity of {body.name} in {frame} is not known. Set "
-                "that of its mass centre, or locate it from a point whose "
-                "velocity in the inertial frame is zero.")
-        velocity = Vector(0)
+        raise KinematicsError(
+            f"The velocity of {body.name} in {frame} is not known. Set that "
+            "of its mass centre, which is zero for the ground, or locate it "
+            f"from a point whose velocity is zero. If {frame} is not the "
+            "inertial frame, pass that as `frame` of the contact.")
     centre.set_vel(frame, velocity)
     return velocity

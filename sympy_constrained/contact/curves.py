@@ -1,11 +1,11 @@
 """Edges and vertices of bodies."""
 from __future__ import annotations
 
-from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt, sympify
+from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
-from .geometry import ContactGeometryBase, vector
-from .surfaces import _axes, _split
+from .geometry import ContactGeometryBase, positive, vector
+from .surfaces import Wheel, _axes
 
 __all__ = ['ParametricCurve', 'CircularRim', 'VertexPoint']
 
@@ -32,7 +32,7 @@ class ParametricCurve(ContactGeometryBase):
         super().__init__(frame, point, position, [parameter])
 
 
-class CircularRim(ParametricCurve):
+class CircularRim(Wheel, ParametricCurve):
     """The rim of a thin disc.
 
     Parameters
@@ -49,16 +49,15 @@ class CircularRim(ParametricCurve):
 
     """
 
+    tube_radius = S.Zero
+
     def __init__(self, frame, point, radius, axis, parameter=None):
-        self.radius = sympify(radius)
+        self.radius = positive(radius, 'radius')
         axis, first, second = _axes(frame, axis, 'axis')
         u = dynamicsymbols('xi1') if parameter is None else parameter
         super().__init__(frame, point, vector(
             frame, self.radius*(cos(u)*first + sin(u)*second)), u)
         self._axis = ImmutableDenseMatrix(axis)
-
-    def _support(self, u):
-        return self.radius*_split(u, self._axis)[0]
 
 
 class VertexPoint(ContactGeometryBase):

@@ -131,7 +131,7 @@ class ContactFinder:
         surfaces = [x for x in (pair.parent, pair.child)
                     if pair.gap is None and x.dimension == 2]
         forms = [x.first_fundamental_form() for x in surfaces]
-        curvature = pair.relative_curvature()
+        convexity = pair.convexity(0 if free else GAP)
 
         def refs(expressions):
             return [read(builder, sympify(x)) for x in expressions]
@@ -142,19 +142,18 @@ class ContactFinder:
             'f': ([f], len(f)), 'side': ([refs([side])], 1),
             'J': (jacobian(builder, f, inputs), len(inputs)),
             'forms': ([refs(form) for form in forms], 4),
-            'curvature': ([refs(row) for row in curvature.tolist()],
-                          curvature.cols)})
+            'domain': ([refs(x.domain) for x in surfaces], 1),
+            'convexity': ([refs(x) for x in convexity], 4)})
 
     def find(self, values, guess):
         """The unknowns, with the gap under its name."""
         with mp.workdps(DIGITS):
-            known = {sympify(x): mp.mpf(v) if isinstance(v, mp.mpf) else
-                     mp.mpf(sympify(v)) for x, v in values.items()}
-            known = {x: v for x, v in known.items() if x not in self.unknowns}
-            guess = [mp.mpf(guess.get(x, 0)) for x in self.unknowns]
+            known = {x: v for x, v in in_numbers(values).items()
+                     if x not in self.unknowns}
+            guess = in_numbers(guess)
+            guess = [guess.get(x, mp.zero) for x in self.unknowns]
             self.check_normals(known, guess)
             found = self.near(known, guess)
-            self.check_curvature(known, found)
             return {'gap' if x is GAP else x: v
                     for x, v in zip(self.unknowns, found)}
 
@@ -170,26 +169,45 @@ class ContactFinder:
         return rows if finite else None
 
     def near(self, known, guess):
-        """The first solution on the right side, from places around a guess.
+        """The first nearest points on the right side, from around a guess.
         """
-        other_side, random = False, Random('contact')
+        random = Random('contact')
+        cause = "the equations C1 and C2 have no solution near the guess"
         for attempt in range(ATTEMPTS):
             reach = min(attempt, 10)*0.3        # up to half a turn
             x = self.settled(known, [
                 v + random.uniform(-reach, reach) for v in guess])
             if x is None:
                 continue
-            (side,), = self.at('side', known, x)
-            if abs(side + 1) < OPPOSITE:
+            fault = self.fault(known, x)
+            if fault is None:
                 return x
-            other_side = True
-        cause = ("those that were found lie on the wrong side, n1.n2 = 1, "
-                 "as if a body were inside out" if other_side else
-                 "the equations C1 and C2 have no solution near the guess")
+            cause = f"where C1 and C2 hold, {fault}"
         raise ConstraintError(
             f"No contact was found: {cause}. Give a guess nearer to the "
             "contact, check the orientations of the surfaces, and keep away "
             "from poles of their parameters.")
+
+    def fault(self, known, x):
+        """Why places that satisfy the equations do not touch, or None."""
+        (side,), = self.at('side', known, x)
+        if abs(side + 1) > OPPOSITE:
+            return ("the bodies are on the wrong side, n1.n2 = 1, as if one "
+                    "were inside out")
+        if any(v <= 0 for row in self.at('domain', known, x) for v in row):
+            return "the parameters are beyond the apex of a cone"
+        forms = self.at('convexity', known, x)
+        if forms is None:
+            raise ConstraintError(
+                "The tangents have no direction at this contact: it is at a "
+                "pole of the parameters, or the ball is on the axis of the "
+                "parent. Choose another `pole`, or another start.")
+        if forms[0]:                    # empty for a vertex
+            check_curvature(forms[0])
+        if any(x < 0 for form in forms for x in trace_and_determinant(form)):
+            return ("the bodies penetrate, for K1 + K2 is not positive, or "
+                    "are not nearest there")
+        return None
 
     def settled(self, known, x):
         """Newton steps that reduce the residual, until it is zero."""
@@ -231,21 +249,30 @@ class ContactFinder:
                 "as at the pole of polar angles. Choose another chart "
                 "(`pole`), or the explicit formulation.")
 
-    def check_curvature(self, known, x):
-        """Raise if the bodies touch along a line or a face."""
-        curvature = self.at('curvature', known, x)
-        if curvature == []:             # a vertex
-            return
-        if curvature:
-            K = mp.matrix(curvature)
-            size = max(map(abs, K))
-            if abs(mp.det(K)) > SINGULAR*size**K.rows:
-                return
-        raise ConstraintError(
-            "The relative curvature K1 + K2 is singular at this contact: the "
-            "bodies touch along a line or a face, or osculate, and the "
-            "contact point is not determined. Choose another start or "
-            "another shape.")
+
+def check_curvature(form):
+    """Raise if the bodies touch along a line or a face."""
+    _, det = trace_and_determinant(form)
+    if abs(det) > SINGULAR*max(map(abs, form))**(2 if len(form) > 1 else 1):
+        return
+    raise ConstraintError(
+        "The relative curvature K1 + K2 is singular at this contact: the "
+        "bodies touch along a line or a face, or osculate, and the contact "
+        "point is not determined. Choose another start or another shape.")
+
+
+def in_numbers(values):
+    """Numbers by symbol, also where they are given as expressions."""
+    return dict(zip(map(sympify, values), numbers(
+        map(sympify, values.values()), {})))
+
+
+def trace_and_determinant(form):
+    """Of a symmetric matrix of two rows or less, by its entries."""
+    if len(form) < 4:
+        return sum(form), mp.fprod(form)
+    a, b, c, d = form
+    return a + d, a*d - b*c
 
 
 def conditions(pair, gap):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from abc import ABC
 from copy import copy
+from functools import lru_cache
 from random import Random
 
 from mpmath import mp
@@ -16,8 +17,9 @@ from ..arguments import as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
 
-__all__ = ['ContactGeometryBase', 'determinant', 'dyadic', 'numbers',
-           'perpendicular', 'random_numbers', 'solve_small', 'unit', 'vector']
+__all__ = ['ContactGeometryBase', 'derivative', 'determinant', 'dyadic',
+           'numbers', 'perpendicular', 'positive', 'random_numbers', 'samples',
+           'solve_small', 'unit', 'vanishes', 'vector']
 
 
 class ContactGeometryBase(ABC):
@@ -45,6 +47,8 @@ class ContactGeometryBase(ABC):
     dimension: int
     #: radius of a ball, which meets any signed distance in closed form
     ball_radius: Expr | None = None
+    #: expressions in the parameters that are positive on the geometry
+    domain = ImmutableDenseMatrix(0, 1, [])
 
     def __init__(self, frame, point, position, parameters):
         if not isinstance(frame, ReferenceFrame):
@@ -95,13 +99,19 @@ class ContactGeometryBase(ABC):
 
     def tangent_vectors(self) -> tuple[Vector, ...]:
         """The derivatives of the position by the parameters."""
-        return tuple(vector(self.frame, self._position.diff(x))
+        return tuple(vector(self.frame, derivative(self._position, x))
                      for x in self.parameters)
 
     def second_derivatives(self) -> list[list[Vector]]:
         """The second derivatives of the position by the parameters."""
-        return [[vector(self.frame, self._position.diff(x, y))
-                 for y in self.parameters] for x in self.parameters]
+        return [[vector(self.frame, derivative(derivative(
+            self._position, x), y)) for y in self.parameters]
+                for x in self.parameters]
+
+    @property
+    def axis(self) -> Vector:
+        """Unit vector along the axis, or along the normal of a plane."""
+        return vector(self.frame, self._axis)
 
     def locate(self, name, *values) -> Point:
         """A new point at values of the parameters."""
@@ -176,11 +186,16 @@ def measure(frame, position, name) -> ImmutableDenseMatrix:
     raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
 
 
+@lru_cache(maxsize=256)
+def derivative(matrix, x) -> ImmutableDenseMatrix:
+    """By one parameter, kept: forms and curvatures ask for it many times."""
+    return matrix.applyfunc(lambda entry: entry.diff(x))
+
+
 def unit(numbers) -> Matrix:
     """Measure numbers divided by their length, unless that is one."""
     square = numbers.dot(numbers)
-    if square == 1 or all(abs(x - 1) < mp.mpf(10)**-20
-                          for x in samples(square)):
+    if vanishes(square - 1):
         return Matrix(numbers)
     return Matrix(numbers)/sqrt(square)
 
@@ -212,6 +227,14 @@ def solve_small(matrix, right) -> Matrix:
     return Matrix([[d, -b], [-c, a]])*right/determinant(matrix)
 
 
+def positive(value, name) -> Expr:
+    """A dimension as an expression, unless it is zero or less."""
+    value = sympify(value)
+    if value.is_extended_nonpositive:
+        raise ValueError(f"`{name}` is {value}. Give a positive dimension.")
+    return value
+
+
 # -- numbers -------------------------------------------------------------
 
 def numbers(expressions, values) -> list:
@@ -232,6 +255,8 @@ def random_numbers(expressions, seed=0) -> dict:
 
 def samples(expression, count=3) -> list:
     """Values at random numbers, nan where there is none."""
+    if sympify(expression).has(S.NaN, S.ComplexInfinity):
+        return [mp.nan]*count
     result = []
     for seed in range(count):
         try:
@@ -240,3 +265,9 @@ def samples(expression, count=3) -> list:
             x = mp.nan
         result.append(x)
     return result
+
+
+def vanishes(expression) -> bool:
+    """Whether an expression is zero, as written or at random numbers."""
+    return expression == 0 or all(abs(x) < mp.mpf(10)**-20
+                                  for x in samples(expression))

@@ -74,6 +74,14 @@ class Pair(ABC):
     def relative_curvature(self):
         """``K1 + K2`` in the tangents; ``t.(K1 + K2).t`` for an edge."""
 
+    def convexity(self, gap):
+        """Symmetric matrices that are positive at the nearest points.
+
+        For bodies that are apart, ``K1 + K2 (1 + g K2)^-1``, and ``1 + g K2``
+        in any basis, as the parent must not focus in between.
+        """
+        return [self.relative_curvature()]
+
     def components(self, vector):
         """Measure numbers of a vector in the tangents, shape (2, 1)."""
         return Matrix([dot(vector, x) for x in self.tangents])
@@ -104,7 +112,7 @@ class SupportPair(Pair):
     def __init__(self, parent, child):
         super().__init__(parent, child)
         self.normal = parent.normal()
-        self.down = -self.normal.express(child.frame)
+        self.down = -self.normal
         self.gap = dot(self.offset, self.normal) - child.support_function(
             self.down)
         self.child_position = child.support_point(self.down)
@@ -149,6 +157,12 @@ class DistancePair(Pair):
         bend = self.in_tangents(
             self.parent.distance_hessian(self.child.point))
         return solve_small(self.radius*(eye(2) - self.radius*bend), eye(2))
+
+    def convexity(self, gap):
+        bend = self.in_tangents(
+            self.parent.distance_hessian(self.child.point))
+        return [self.relative_curvature(),
+                eye(2) - (self.gap + self.radius)*bend]
 
 
 class ChartPair(Pair):
@@ -243,29 +257,48 @@ class ChartPair(Pair):
             size = dot(cross(x, y), self.normal)
             return ([-dot(cross(slip, y), self.normal)/size],
                     [-dot(cross(slip, x), self.normal)/size])
-        bend, T, spread = self._forms()
+        bend, T, spread = self._forms(0)
         v = spread*inner(Y, [slip])
         B2 = self.parent.second_fundamental_form()
         right = inner(X, [cross(omega, self.normal)]) + T.T*B2*v
         xi = solve_small(bend, right)
         return list(xi), list(T*xi + v)
 
-    def _forms(self):
-        """``B1 - T^T B2 T``, ``T`` and the inverse of ``I2``."""
+    def _forms(self, gap):
+        """``B1 - T^T B2 T``, ``T`` and the inverse of ``I2``.
+
+        At a gap the second ``T`` has ``I2 - g B2`` in place of ``I2``.
+        """
         spread = solve_small(self.parent.first_fundamental_form(), eye(2))
-        T = spread*inner(self.parent_tangents, self.child_tangents)
+        across = inner(self.parent_tangents, self.child_tangents)
+        T = spread*across
+        lifted = T if gap == 0 else solve_small(self._focus(gap), across)
         second = self.child.second_derivatives()
         count = self.child.dimension
         B1 = Matrix(count, count, lambda i, j: dot(second[i][j], self.normal))
-        return B1 - T.T*self.parent.second_fundamental_form()*T, T, spread
+        B2 = self.parent.second_fundamental_form()
+        return B1 - T.T*B2*lifted, T, spread
+
+    def _focus(self, gap):
+        """``1 + g K2`` in the tangent vectors of the parent."""
+        return (self.parent.first_fundamental_form()
+                - gap*self.parent.second_fundamental_form())
 
     def trace_velocity(self, omega, slip):
         return combined(self.child_tangents, self.rates(omega, slip)[0])
 
     def relative_curvature(self):
+        return self._curvature(0)
+
+    def convexity(self, gap):
+        if self.parent.dimension == 1:
+            return [self.relative_curvature()]
+        return [self._curvature(gap), self._focus(gap)]
+
+    def _curvature(self, gap):
         if self.parent.dimension == 1:
             return Matrix(0, 0, [])
-        bend = self._forms()[0]
+        bend = self._forms(gap)[0]
         if self.child.dimension == 2:
             X = inner(self.tangents, self.child_tangents)
             return solve_small(X.T, solve_small(X.T, bend.T).T)

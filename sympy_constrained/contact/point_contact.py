@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import Dummy, Expr, Matrix, sqrt
+from sympy import Dummy, Expr, Matrix, sqrt, sympify
 from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, dynamicsymbols)
 from sympy.physics.vector import Vector, cross, dot
@@ -15,7 +15,7 @@ from ..errors import (
 from .bodies import (
     centre_velocity, check_attached, check_connected, check_pair)
 from .finding import ContactFinder, check_regular, row_spaces
-from .geometry import vector
+from .geometry import vanishes, vector
 from .pairs import ChartPair, combined, eliminated_pair
 from .reactions import (
     ContactEvent, find_row, multipliers_of, pressed, rows_of)
@@ -97,10 +97,12 @@ class PointContact:
     parent, child : RigidBody
     parent_geometry, child_geometry : ContactGeometryBase
         Fixed in the bodies. The parent has a surface, unless two edges
-        cross.
+        cross; then the normal is the derivative of the child's position
+        times that of the parent's, and must be made to point to the child.
     frame : ReferenceFrame, optional
         The inertial frame in which velocities are known; by default the
-        frame of the parent, which then is the ground.
+        frame of the parent, which then is the ground. A point of the ground
+        has the velocity zero there, as for every method of SymPy.
     formulation : {'auto', 'explicit', 'augmented', 'kinematic'}
         ``'auto'`` is explicit where a closed form is known, else augmented.
     mode : {'rolling', 'sliding', 'no_pivoting'}
@@ -289,14 +291,14 @@ class PointContact:
     def holonomic_constraints(self) -> list[Expr]:
         """The gap, or C1 and C2, or nothing in the kinematic formulation.
 
-        A gap that vanishes identically, of a body that is located from its
-        contact point, is left out.
+        A gap that vanishes wherever the body may be, because the body is
+        located from its contact point, is left out.
         """
         if self.formulation == 'kinematic':
             return []
         if self.formulation == 'augmented':
             return self._pair.closure()
-        return [] if self.gap == 0 else [self.gap]
+        return [] if vanishes(self.gap) else [self.gap]
 
     @cached_property
     def nonholonomic_constraints(self) -> list[Expr]:
@@ -506,7 +508,9 @@ class PointContact:
 
         The unknowns are the contact coordinates and either one coordinate of
         the bodies, with :math:`g = 0`, or the gap. Where there are several
-        solutions the guess chooses; one on the wrong side is not accepted.
+        solutions the guess chooses. Those on the wrong side, where the
+        bodies penetrate, or where they are not nearest, are not accepted:
+        ``1 + g K2`` and ``K1 + K2 (1 + g K2)^-1`` must be positive.
 
         Parameters
         ==========
@@ -596,9 +600,15 @@ class PointContact:
         if self.formulation == 'augmented':
             own = self._pair.closure()[:3]
             weights = self.normal.to_matrix(self.parent_geometry.frame)
+        elif self.formulation == 'kinematic':
+            own, weights = [self.normal_velocity], [1]
         else:
-            own = self.holonomic_constraints or [self.normal_velocity]
-            weights = [1]
+            own, weights = self.holonomic_constraints, [1]
+        if not own:
+            raise ConstraintError(
+                f"{self.child.name} is located from its contact, so no row "
+                f"of {self.name} holds it there and none has the normal "
+                "force. Give its mass centre a coordinate along the normal.")
         return [(find_row(rows, row, self.name), weight)
                 for row, weight in zip(own, weights)]
 
@@ -621,8 +631,10 @@ class PointContact:
 
         """
         weights = self._weights(method, compiled)
-        return ContactEvent(lambda t, x: pressed(compiled, weights, t, x),
-                            -1, terminal)
+        return ContactEvent(
+            lambda t, x: pressed(compiled, weights, t, x), -1, terminal,
+            f"The normal force of {self.name} pulls, so the bodies separate "
+            "at once: simulate without the contact")
 
     def slip_event(self, method, compiled, friction, terminal=True):
         """Event for ``simulate``: friction exceeds ``friction*N``."""
@@ -638,13 +650,21 @@ class PointContact:
             return (force @ force)**0.5 - friction*pressed(
                 compiled, weights, t, x)
 
-        return ContactEvent(excess, 1, terminal)
+        return ContactEvent(
+            excess, 1, terminal,
+            f"Rolling of {self.name} needs more friction than there is: "
+            "begin with sliding")
 
     def _weights(self, method, compiled):
+        if not hasattr(compiled, 'expression'):
+            raise TypeError(
+                f"`compiled` is {compiled!r}. Give what `compile_equations` "
+                "makes of the method.")
         return [(k, compiled.expression(weight) if weight != 1 else None)
                 for k, weight in self._normal_weights(method)]
 
-    def touch_down_event(self, compiled, guess=None, terminal=True):
+    def touch_down_event(self, compiled, guess=None, terminal=True,
+                         constants=None):
         """Event for ``simulate``: the gap of separated bodies closes.
 
         Parameters
@@ -656,13 +676,20 @@ class PointContact:
             Where the bodies are nearest at the start, if the contact is not
             eliminated; from there the nearest points are followed.
         terminal : bool or int
+        constants : dict, optional
+            Numbers for constants of the surfaces that the motion without
+            contact does not have.
 
         """
+        passed = f"The bodies of {self.name} penetrate, so the gap is negative"
+        own = {x: sympify(v) for x, v in (constants or {}).items()
+               if x not in compiled.constants}
         if self.gap is not None:
-            return ContactEvent(compiled.expression(self.gap), -1, terminal)
+            return ContactEvent(compiled.expression(self.gap.xreplace(own)),
+                                -1, terminal, passed)
         near = dict(guess or {})
-        constants = dict(zip(compiled.constants,
-                             map(float, compiled.parameters())))
+        constants = {**own, **dict(zip(compiled.constants, map(
+            float, compiled.parameters())))}
 
         def distance(t, x):
             values = {**constants, dynamicsymbols._t: t,
@@ -674,7 +701,7 @@ class PointContact:
             near.update(found)
             return float(gap)
 
-        return ContactEvent(distance, -1, terminal)
+        return ContactEvent(distance, -1, terminal, passed)
 
     # -- System ----------------------------------------------------------
 

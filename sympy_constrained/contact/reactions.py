@@ -7,6 +7,7 @@ from sympy.physics.mechanics import LagrangesMethod
 
 from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError
+from ..graph import GraphBuilder, read
 
 __all__ = ['ContactEvent', 'find_row', 'multipliers_of', 'pressed', 'rows_of']
 
@@ -17,6 +18,7 @@ class ContactEvent(NamedTuple):
     function: object
     direction: int
     terminal: bool | int
+    passed: str                 # what is wrong if it has happened before
 
     def __call__(self, t, x):
         return float(self.function(t, x))
@@ -43,9 +45,14 @@ def multipliers_of(method):
 
 
 def find_row(rows, row, name):
-    """Position of a row of a contact."""
+    """Position of a row of a contact, which may be written differently."""
     if row in rows:
         return rows.index(row)
+    g = GraphBuilder(_compat.time_symbol())
+    wanted = read(g, row)
+    for k, other in enumerate(rows):
+        if g.same_value(read(g, other), wanted):
+            return k
     raise ConstraintError(
         f"The rows of {name} are not among those of the method, so its "
         "reaction is not known. Pass `holonomic_constraints` and "

@@ -5,14 +5,14 @@ from sympy import (
     Dummy, Expr, ImmutableDenseMatrix, Matrix, cos, diag, sin, sqrt, sympify)
 from sympy.physics.mechanics import (
     WrappingCylinder, WrappingSphere, dynamicsymbols)
-from sympy.physics.vector import Dyadic, Vector
+from sympy.physics.vector import Dyadic, Vector, dot
 
 from ..errors import UnsupportedFeatureError
 from .geometry import (
     ContactGeometryBase, determinant, dyadic, measure, perpendicular,
-    solve_small, unit, vector)
+    positive, solve_small, unit, vector)
 
-__all__ = ['ParametricSurface', 'PlaneSurface', 'SphereSurface',
+__all__ = ['ParametricSurface', 'Wheel', 'PlaneSurface', 'SphereSurface',
            'CylinderSurface', 'ConeSurface', 'TorusSurface',
            'EllipsoidSurface', 'SurfaceOfRevolution']
 
@@ -187,11 +187,6 @@ class ParametricSurface(ContactGeometryBase):
         """Signed distance of a place measured in the frame, or None."""
 
     @property
-    def axis(self) -> Vector:
-        """Unit vector along the axis, or along the normal of a plane."""
-        return vector(self.frame, self._axis)
-
-    @property
     def has_signed_distance(self) -> bool:
         """Whether the contact with a ball has a closed form."""
         return self._distance(Matrix(_X)) is not None
@@ -240,6 +235,28 @@ def _split(x, axis):
     return sqrt(across.dot(across)), x.dot(axis)
 
 
+class Wheel(ContactGeometryBase):
+    """A circle about an axle, with a tube of a radius that may be zero.
+
+    Its lowest point is found from the axle alone. In axes that turn with the
+    wheel the angle of the spin would cancel, but only in exact numbers.
+    """
+
+    def _support(self, u):
+        return (self.radius*_split(u, self._axis)[0]
+                + self.tube_radius*sqrt(u.dot(u)))
+
+    def support_function(self, direction) -> Expr:
+        along = dot(direction, self.axis)
+        return self.radius*sqrt(1 - along**2) + self.tube_radius
+
+    def support_point(self, direction) -> Vector:
+        along = dot(direction, self.axis)
+        stretch = self.radius/sqrt(1 - along**2)
+        return ((self.tube_radius + stretch)*direction
+                - stretch*along*self.axis)
+
+
 class PlaneSurface(ParametricSurface):
     """A plane through a point, with its normal out of the material.
 
@@ -286,7 +303,7 @@ class SphereSurface(ParametricSurface):
 
     def __init__(self, frame, point, radius, interior=False, pole=None,
                  parameters=None):
-        self.radius, self.interior = sympify(radius), interior
+        self.radius, self.interior = positive(radius, 'radius'), interior
         axis, first, second = _axes(
             frame, frame.x if pole is None else pole, 'pole')
         u, v = _U
@@ -327,7 +344,7 @@ class CylinderSurface(ParametricSurface):
 
     def __init__(self, frame, point, radius, axis, interior=False,
                  parameters=None):
-        self.radius, self.interior = sympify(radius), interior
+        self.radius, self.interior = positive(radius, 'radius'), interior
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
         radial = cos(u)*first + sin(u)*second
@@ -342,7 +359,7 @@ class CylinderSurface(ParametricSurface):
 
 
 class ConeSurface(ParametricSurface):
-    """A circular cone, from outside.
+    """A circular cone, from outside, or a funnel from inside.
 
     Parameters
     ==========
@@ -351,16 +368,17 @@ class ConeSurface(ParametricSurface):
     point : Point
         The apex.
     half_angle : Expr
-        Between the axis and the surface.
+        Between the axis and the surface. Larger than a right angle for a
+        funnel, which opens against the axis.
     axis : Vector
-        From the apex into the cone.
+        From the apex into the material.
     parameters : pair of dynamicsymbols, optional
         The angle and the distance from the apex.
 
     """
 
     def __init__(self, frame, point, half_angle, axis, parameters=None):
-        self.half_angle = angle = sympify(half_angle)
+        self.half_angle = angle = positive(half_angle, 'half_angle')
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
         radial = cos(u)*first + sin(u)*second
@@ -369,13 +387,14 @@ class ConeSurface(ParametricSurface):
                        v*(sin(angle)*radial + cos(angle)*axis), parameters,
                        cos(angle)*radial - sin(angle)*axis,
                        cos(u)*second - sin(u)*first)
+        self.domain = ImmutableDenseMatrix([self.parameters[1]])
 
     def _distance(self, x):
         across, along = _split(x, self._axis)
         return cos(self.half_angle)*across - sin(self.half_angle)*along
 
 
-class TorusSurface(ParametricSurface):
+class TorusSurface(Wheel, ParametricSurface):
     """A torus, from outside: a wheel with a round tyre.
 
     Parameters
@@ -397,8 +416,8 @@ class TorusSurface(ParametricSurface):
 
     def __init__(self, frame, point, radius, tube_radius, axis,
                  parameters=None):
-        self.radius = sympify(radius)
-        self.tube_radius = sympify(tube_radius)
+        self.radius = positive(radius, 'radius')
+        self.tube_radius = positive(tube_radius, 'tube_radius')
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
         radial = cos(u)*first + sin(u)*second
@@ -412,10 +431,6 @@ class TorusSurface(ParametricSurface):
     def _distance(self, x):
         across, along = _split(x, self._axis)
         return sqrt((across - self.radius)**2 + along**2) - self.tube_radius
-
-    def _support(self, u):
-        return (self.radius*_split(u, self._axis)[0]
-                + self.tube_radius*sqrt(u.dot(u)))
 
 
 class EllipsoidSurface(ParametricSurface):
@@ -437,7 +452,7 @@ class EllipsoidSurface(ParametricSurface):
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
-        self.semi_axes = tuple(map(sympify, semi_axes))
+        self.semi_axes = tuple(positive(x, 'semi_axes') for x in semi_axes)
         if len(self.semi_axes) != 3:
             raise ValueError(f"`semi_axes` has {len(self.semi_axes)} entries "
                              "instead of three.")

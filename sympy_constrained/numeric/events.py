@@ -5,9 +5,13 @@ import math
 
 from scipy.optimize import brentq
 
+from ..errors import ConstraintError
 from .trajectory import Event
 
 __all__ = ['Events']
+
+# What rounding leaves of a zero at the start.
+PASSED = 1e-9
 
 
 class Events:
@@ -21,7 +25,8 @@ class Events:
     attributes ``terminal`` (stop at the first zero, or at the n-th for a
     number n) and ``direction`` (positive: only zeros where it rises, negative:
     only where it falls). A function that is zero at a step counts as an event
-    of the step that led there, not of the next one.
+    of the step that led there, not of the next one. An event that must not
+    have happened before the start says so by a sentence ``passed``.
 
     Parameters
     ==========
@@ -46,6 +51,10 @@ class Events:
         self._counts = [0]*len(self.functions)
         self._values = [self._value(i, t, x)
                         for i in range(len(self.functions))]
+        for function, value in zip(self.functions, self._values):
+            passed = getattr(function, 'passed', None)
+            if passed and value*function.direction > PASSED:
+                raise ConstraintError(f"{passed} ({value:.3g} at the start).")
 
     def __bool__(self):
         return bool(self.functions)

@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from sympy import Matrix, Rational, Symbol, cos, sin, symbols
+from sympy import Rational, Symbol, cos, pi, sin, symbols
+from sympy.physics import mechanics
 from sympy.physics.mechanics import (
-    Force, KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
-    RigidBody, System, WrappingCylinder, WrappingSphere, dynamicsymbols,
-    inertia)
+    Force, KanesMethod, Lagrangian, LagrangesMethod, Particle, Point,
+    ReferenceFrame, RigidBody, System, WrappingCylinder, WrappingSphere,
+    dynamicsymbols, inertia)
 
 from contacts import (
     ANGLES, FORMULATIONS, GRAVITY, GUESS, STATES, Scene, accelerations,
@@ -17,11 +18,12 @@ from contacts import (
     polar_guess, solved, t, torus, vector)
 from sympy_constrained import (
     CircularRim, ConeSurface, ConstraintError, CylinderSurface,
-    EllipsoidSurface, HamelEmbedding, KinematicsError, LinearMappingMethod,
-    MissingIngredientError, ParametricCurve, ParametricSurface, PlaneSurface,
-    PointContact, RouthMethod, SphereSurface, SurfaceOfRevolution,
-    TorusSurface, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
-    VertexPoint)
+    EllipsoidSurface, GibbsAppellMethod, HamelEmbedding, KinematicsError,
+    LinearMappingMethod, MissingIngredientError, ParametricCurve,
+    ParametricSurface, PlaneSurface, PointContact, RouthMethod,
+    SphereSurface, SurfaceOfRevolution, TorusSurface, UdwadiaKalabaMethod,
+    UnsupportedFeatureError, VaccoMethod, VertexPoint)
+from sympy_constrained.contact.geometry import numbers
 from sympy_constrained.numeric import compile_equations, simulate
 
 each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
@@ -157,6 +159,63 @@ def test_contact_angle_turns_as_told():
                         rel_tol=1e-12)
 
 
+def gauss_frame(surface, values):
+    """What Montana's equations need of an orthogonal chart, in numbers.
+
+    Order of the parameters with an outward third axis, axes in the frame of
+    the surface, ``M``, ``K`` and ``T``.
+    """
+    frame, tangents = surface.frame, surface.tangent_vectors()
+    normal = vector(values, frame, surface.normal())
+    X = np.array([vector(values, frame, x) for x in tangents])
+    order = [0, 1] if np.cross(*X) @ normal > 0 else [1, 0]
+    first, second = (tangents[k] for k in order)
+    M = np.diag(np.linalg.norm(X[order], axis=1))
+    axes = np.array([*(X[order]/np.diag(M)[:, None]), normal])
+    assert abs(axes[0] @ axes[1]) < 1e-14
+    bend = surface.curvature_operator()
+    K = np.array([[axes[i] @ vector(values, frame, bend.dot(
+        e.normalize())) for e in (first, second)] for i in (0, 1)])
+    T = np.array([axes[1] @ vector(values, frame, first.normalize().diff(
+        surface.parameters[k], frame, False)) for k in order])/np.diag(M)
+    return order, axes, M, K, T
+
+
+def test_montanas_equations_of_contact(rng):
+    """His block form, with Gauss frames whose normals are opposite."""
+    scene = torus(turning=0.7*t)
+    parent = CylinderSurface(scene.P, scene.O, 2, scene.P.x)
+    contact = scene.touch(parent, scene.surface, mode='sliding',
+                          formulation='kinematic')
+    values = scene.start(place=(0.1, 0.2, 2.3), guess=(3, 0.3, 1.5, 0.2))
+    values.update({u: rng.uniform(-1, 1) for u in scene.u})
+    values[t] = 0
+    values[scene.u[2]] = 0
+    values[scene.u[2]] = -number(contact.normal_velocity, values)/number(
+        contact.normal.dot(scene.N.z), values)
+    sides = [gauss_frame(x, values) for x in (
+        contact.child_geometry, contact.parent_geometry)]
+    (order1, e, M1, K1, T1), (order2, f, M2, K2, T2) = sides
+    e = e @ np.array(scene.B.dcm(scene.N).subs(values), float)
+    f = f @ np.array(scene.P.dcm(scene.N).subs({t: 0}), float)
+    turn = e[:2] @ f[:2].T              # [[c, -s], [-s, -c]]
+    assert np.allclose(turn, [[turn[0, 0], turn[0, 1]],
+                              [turn[0, 1], -turn[0, 0]]])
+    wx, wy, wz = e @ vector(values, scene.N,
+                            contact.relative_angular_velocity)
+    v = e[:2] @ vector(values, scene.N, contact.relative_velocity)
+    tilted = turn @ K2 @ turn
+    both = np.linalg.inv(K1 + tilted)
+    xi = np.linalg.inv(M1) @ both @ ([-wy, wx] - tilted @ v)
+    zeta = np.linalg.inv(M2) @ turn @ both @ ([-wy, wx] + K1 @ v)
+    psi = wz + T1 @ M1 @ xi + T2 @ M2 @ zeta
+    found = [float(number(x, values)) for x in (
+        *contact.contact_kinematics().values(),
+        contact.contact_angle_rate())]
+    assert np.allclose(found, [*xi[order1], *zeta[order2], -psi],
+                       rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
 def test_gap_gradient_and_virtual_displacements(formulation):
     scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
@@ -199,30 +258,23 @@ def kane_arguments(scene, contact):
         bodies=[scene.body], forcelist=scene.loads)
 
 
-@pytest.mark.parametrize('make', [ellipsoid, torus])
-def test_kanes_method(make):
-    scene, contact, values = on_plane(make)
+@pytest.mark.parametrize('make, formulation', [
+    (ellipsoid, 'explicit'), (torus, 'explicit'), (ellipsoid, 'augmented')])
+def test_kanes_method(make, formulation):
+    scene, contact, values = on_plane(make, formulation)
     expected = STATES[make]['turning'] + STATES[make]['acceleration']
     arguments = kane_arguments(scene, contact)
     upstream = KanesMethod(**arguments)
     upstream.kanes_equations([scene.body], scene.loads)
     compiled = compile_equations(upstream)
     x = [values[y] for y in compiled.states]
-    assert np.allclose(compiled.accelerations(0, x), expected, rtol=0,
+    assert np.allclose(compiled.accelerations(0, x)[:6], expected, rtol=0,
                        atol=1e-10)
-    ours = UdwadiaKalabaMethod(**arguments)
-    assert len(ours.multipliers) == 3   # the gap's rate is no second row
-    assert math.isclose(number(contact.normal_reaction(ours), values),
-                        STATES[make]['force'][2], rel_tol=1e-10)
-
-
-def test_rows_of_kanes_call_are_not_redundant_when_augmented():
-    scene, contact, values = on_plane(ellipsoid, 'augmented')
-    method = UdwadiaKalabaMethod(**kane_arguments(scene, contact))
-    assert len(method.multipliers) == 7
-    _, _, rates = solved(method, values)
-    assert np.allclose([rates[u] for u in scene.u[:3]],
-                       STATES[ellipsoid]['acceleration'], rtol=0, atol=1e-10)
+    for cls in UdwadiaKalabaMethod, GibbsAppellMethod:
+        ours = cls(**arguments)         # the rates of contact are no new rows
+        assert len(ours.multipliers) == 3 + len(contact.coordinates)
+        assert math.isclose(number(contact.normal_reaction(ours), values),
+                            STATES[make]['force'][2], rel_tol=1e-10)
 
 
 def test_kanes_method_takes_more_coordinates_than_speeds():
@@ -239,18 +291,17 @@ def test_kanes_method_takes_more_coordinates_than_speeds():
     assert math.isclose(rates[scene.u[0]], 2*5/(7*1.5))
 
 
-@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+@pytest.mark.parametrize('formulation', [
+    'explicit', pytest.param('augmented', marks=pytest.mark.slow)])
 def test_lagranges_methods(formulation):
     scene, contact, values = on_plane(ball, formulation, lagrange=True,
                                       force=(2, 0, 0))
     upstream = scene.method(LagrangesMethod)
     upstream.form_lagranges_equations()
     count = len(upstream.q)
-    full = Matrix([[number(x, values) for x in row] for row in
-                   upstream.mass_matrix_full.tolist()])
-    right = Matrix([number(x, values) for x in upstream.forcing_full])
-    solution = np.linalg.solve(np.array(full, float),
-                               np.array(right, float)[:, 0])
+    full, right = (np.array(numbers(x, values), float) for x in (
+        upstream.mass_matrix_full, upstream.forcing_full))
+    solution = np.linalg.solve(full.reshape(len(right), -1), right)
     assert math.isclose(solution[count], 2*5/(7*1.5))
     reaction = contact.normal_reaction(upstream).subs(
         dict(zip(upstream.lam_vec, solution[2*count:])))
@@ -274,9 +325,8 @@ def test_other_methods(formulation):
         method = scene.method(cls, **options)
         moving = dict(values)
         if cls is LinearMappingMethod:      # q' = N u + nu
-            N, nu = (np.array([[float(number(x, values)) for x in row]
-                               for row in matrix.tolist()])
-                     for matrix in (method.N, method.nu))
+            N, nu = (np.array(numbers(x, values), float).reshape(x.shape)
+                     for x in (method.N, method.nu))
             rates = [values[x.diff(t)] for x in method.q]
             u, rest, *_ = np.linalg.lstsq(N, rates - nu[:, 0], rcond=None)
             assert rest < 1e-25
@@ -294,9 +344,8 @@ def test_reactions_of_methods_without_them_are_refused():
     other = ball()
     other.touch(other.plane(), other.surface, mode='sliding')
     with pytest.raises(ConstraintError, match='rows of c are not among'):
-        contact.lift_off_event(
-            UdwadiaKalabaMethod(scene.N, scene.q, scene.u, scene.kdes,
-                                bodies=[scene.body]), None)
+        contact.normal_reaction(UdwadiaKalabaMethod(
+            scene.N, scene.q, scene.u, scene.kdes, bodies=[scene.body]))
     method = other.method()
     with pytest.raises(ConstraintError, match='cannot begin to slip'):
         other.contacts[0].slip_event(method, compile_equations(method), 0.5)
@@ -479,7 +528,8 @@ def test_surface_of_revolution_and_general_surfaces():
         contact = scene.touch(make(scene), scene.surface,
                               formulation='augmented')
         values = scene.start(place=(0.2, 0.1, 2.3), guess=(1.5, 2, 1.5, 1.5))
-        found.append(accelerations(scene, values))
+        found.append([float(number(x, values)) for x in [
+            *contact.contact_kinematics().values()][:2]])
         K = contact.parent_geometry.gaussian_curvature()
         assert math.isclose(number(K, values), 0.25, rel_tol=1e-12)
     for other in found[1:]:
@@ -501,6 +551,13 @@ def test_wrapping_geometry():
         WrappingCylinder(3, O, N.x), N, interior=True)
     assert isinstance(tube, CylinderSurface) and tube.interior
     assert tube.axis == N.x
+    if hasattr(mechanics, 'WrappingCone'):      # newer versions of SymPy
+        cone = ParametricSurface.from_wrapping(
+            mechanics.WrappingCone(pi/6, O, N.y), N)
+        assert isinstance(cone, ConeSurface) and cone.axis == N.y
+        place = cone.position()
+        assert abs(number(place.dot(N.y) - cone.parameters[1]*cos(pi/6), {
+            x: 2 for x in cone.parameters})) < 1e-25
     with pytest.raises(UnsupportedFeatureError, match='no sphere'):
         ParametricSurface.from_wrapping(type('Wrap', (), {'point': O})(), N)
 
@@ -550,6 +607,68 @@ def test_wrong_side_is_not_accepted():
     assert math.isclose(found[z], 0.3)
 
 
+def test_far_sides_are_not_the_nearest_points():
+    """Opposite normals and the distance of the far sides, negative."""
+    scene = ball()
+    contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface,
+                          formulation='augmented')
+    values = dict(zip(scene.q, (3, 4, 0, 0.3, 0.7, 0.5)))
+    near = contact.solve_contact(values, dict.fromkeys(
+        contact.coordinates, 1))
+    near.pop('gap')
+    u1, v1, u2, v2 = map(float, near.values())
+    far = contact.solve_contact(values, dict(zip(contact.coordinates, (
+        u1 + math.pi, math.pi - v1, u2 + math.pi, math.pi - v2))))
+    assert math.isclose(far['gap'], 2.7)
+
+
+def test_top_of_a_rim_does_not_touch():
+    """An edge has no normal; it must bend away from the parent."""
+    scene = disc()
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    values = dict(zip(scene.q, (0, 0, 0, *ANGLES)))
+    z = scene.q[2]
+    del values[z]
+    for angle in 0, math.pi:
+        found = contact.solve_contact(values, {
+            z: -0.3, **dict(zip(contact.coordinates, (angle, 0, 0)))})
+        assert math.isclose(found[z], STATES[disc]['height'][0])
+
+
+@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+def test_beyond_the_apex_there_is_no_cone(formulation):
+    scene = ball()
+    contact = scene.touch(ConeSurface(scene.P, scene.O, 0.6, -scene.N.z),
+                          scene.surface, formulation=formulation)
+    values = dict(zip(scene.q, (0.1, 0.1, 0, *ANGLES)))
+    z = scene.q[2]
+    del values[z]
+    with pytest.raises(ConstraintError, match='beyond|penetrate|wrong side'):
+        contact.solve_contact(values, {
+            z: 0.3, **dict(zip(contact.coordinates, (3, 0.1, 2.4, -0.7)))})
+
+
+def test_bodies_that_penetrate_do_not_touch():
+    """An ellipsoid that is flatter than the bowl it stands in."""
+    scene = ellipsoid((3, 2.9, 0.5))
+    contact = sloping(scene, 'augmented')
+    values = dict(zip(scene.q, (0.3, 0, 0, 0.1, 0.05, 0.2)))
+    z = scene.q[2]
+    del values[z]
+    with pytest.raises(ConstraintError, match='penetrate|wrong side'):
+        contact.solve_contact({**values, t: 0}, {
+            z: -1.5, **dict(zip(contact.coordinates, (1.5, 3, 1.5, 1.5)))})
+
+
+def test_numbers_of_a_contact_may_be_expressions():
+    scene = ball()
+    contact = scene.touch(scene.plane(), scene.surface)
+    z = scene.q[2]
+    found = contact.solve_contact({scene.q[3]: pi/3}, {z: pi})
+    assert math.isclose(found[z], 0.3)
+
+
 # -- what is refused -----------------------------------------------------
 
 def refused(parent, child, error=ConstraintError, **options):
@@ -596,6 +715,17 @@ def test_pole_at_the_start_is_refused():
             contact.coordinates, (0, math.pi, 0, 0))))
 
 
+def test_ball_on_the_pole_of_a_sphere_is_told():
+    scene = ball()
+    contact = scene.touch(SphereSurface(scene.P, scene.O, 2, pole=scene.N.z),
+                          scene.surface)
+    values = dict(zip(scene.q, (0, 0, 0, *ANGLES)))
+    z = scene.q[2]
+    del values[z]
+    with pytest.raises(ConstraintError, match='at a pole'):
+        contact.solve_contact(values, {z: 2})
+
+
 def test_a_chart_without_normal_is_refused():
     s, u = symbols('s u')
     assert 'normal of ParametricSurface vanishes' in refused(
@@ -626,8 +756,12 @@ def test_other_refusals():
         s.P, s.O, Symbol('s')*s.P.x, Symbol('s')))
     assert 'Exchange parent and child' in refused(
         curve, lambda s: s.surface)
-    assert 'bead on a wire' in refused(
-        curve, lambda s: VertexPoint(s.B, s.C))
+    for edge in curve, lambda s: VertexPoint(s.P, s.O):
+        assert 'bead on a wire' in refused(
+            edge, lambda s: VertexPoint(s.B, s.C))
+    assert '`radius` is -1' in refused(
+        lambda s: s.plane(), lambda s: SphereSurface(s.B, s.C, -1),
+        ValueError)
     assert 'no closed form' in refused(
         lambda s: SphereSurface(s.P, s.O, 2),
         lambda s: EllipsoidSurface(s.B, s.C, (1, 2, 3)),
@@ -637,6 +771,39 @@ def test_other_refusals():
     assert 'this contact needs 0' in refused(
         lambda s: s.plane(), lambda s: s.surface, ValueError,
         contact_coordinates=[dynamicsymbols('s')])
+
+
+def test_bead_on_a_wire_is_located_by_its_coordinate():
+    """The remedy that the refusal of a point on an edge names."""
+    s, N, O = dynamicsymbols('s'), ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    wire = ParametricCurve(N, O, s*N.x + s**2*N.z, s)
+    place = wire.locate('P', s)
+    place.set_vel(N, place.pos_from(O).dt(N))
+    bead = Particle('bead', place, 2)
+    bead.potential_energy = 2*GRAVITY*s**2
+    method = UdwadiaKalabaMethod(Lagrangian(N, bead), [s], frame=N)
+    x, v = 0.3, 0.7
+    found = compile_equations(method).accelerations(0, [x, v])
+    assert np.allclose(found, -(4*x*v**2 + 2*GRAVITY*x)/(1 + 4*x**2))
+
+
+def test_a_cart_is_not_taken_for_the_ground():
+    """Its frame is the inertial one, but it moves."""
+    x, y, z, v = dynamicsymbols('x y z v')
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    B.orient_body_fixed(N, dynamicsymbols('a1:4'), 'zyz')
+    G, C = O.locatenew('G', x*N.x), O.locatenew('C', y*N.x + z*N.z)
+    C.set_vel(N, v*N.x)
+    contact = PointContact(
+        'c', RigidBody('cart', G, N, 1),
+        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        PlaneSurface(N, G, N.z), SphereSurface(B, C, 1))
+    with pytest.raises(KinematicsError, match='velocity of cart'):
+        contact.slip_velocity
+    O.set_vel(N, 0)
+    rates = contact.slip_velocity[0]
+    assert rates.diff(v) == 1 and rates.diff(x.diff(t)) == -1
 
 
 def test_unknown_motion_is_told():
@@ -682,6 +849,33 @@ def test_located_from_its_contact_a_body_has_no_gap_row():
         x.diff(t) - Symbol('R')*a.diff(t), y.diff(t)]
 
 
+def test_wheel_located_from_its_contact(rng):
+    """Its gap vanishes as well, though not as it is written."""
+    N, L, B = (ReferenceFrame(name) for name in 'NLB')
+    q1, q2, q3, x, y = q = dynamicsymbols('q1:4 x y')
+    R, O = Symbol('R'), Point('O')
+    O.set_vel(N, 0)
+    L.orient_body_fixed(N, (q1, q2, 0), 'zxy')
+    B.orient_axis(L, q3, L.y)
+    C = O.locatenew('C', x*N.x + y*N.y + R*L.z)
+    contact = PointContact(
+        'c', RigidBody('table', O, N),
+        RigidBody('wheel', C, B, 1, (inertia(B, 1, 2, 1), C)),
+        PlaneSurface(N, O, N.z), CircularRim(B, C, R, B.y))
+    assert contact.gap != 0 and contact.holonomic_constraints == []
+    values = {s: rng.uniform(0.1, 1) for s in (*q, *(
+        s.diff(t) for s in q), R)}
+    for row, known in zip(contact.velocity_constraints, (
+            x.diff(t) - R*cos(q1)*q3.diff(t),
+            y.diff(t) - R*sin(q1)*q3.diff(t)), strict=True):
+        assert abs(number(row - known, values)) < 1e-25
+    method = UdwadiaKalabaMethod(
+        sum(s.diff(t)**2 for s in q), q,
+        nonhol_coneqs=contact.nonholonomic_constraints)
+    with pytest.raises(ConstraintError, match='located from its contact'):
+        contact.normal_reaction(method)
+
+
 def test_contact_points_have_the_velocity_of_the_material():
     """Trap 6: the derivative of their position is another velocity."""
     scene, contact, values = on_plane(ellipsoid)
@@ -724,6 +918,7 @@ def surfaces(frame, point):
         'rod': CylinderSurface(frame, point, 2, y + z),
         'tube': CylinderSurface(frame, point, 2, x, interior=True),
         'cone': ConeSurface(frame, point, Rational(3, 5), x + y + z),
+        'funnel': ConeSurface(frame, point, Rational(5, 2), z),
         'torus': TorusSurface(frame, point, 2, Rational(1, 2), -z),
         'ellipsoid': EllipsoidSurface(frame, point, (1, 2, 3), pole=y),
         'vase': SurfaceOfRevolution(frame, point, z, lambda s: (

@@ -9,13 +9,15 @@ import math
 
 import numpy as np
 import pytest
-from sympy import Matrix, Rational, cos, sin
+from sympy import Matrix, Rational, cos, sin, symbols
 
 from contacts import (
     FORMULATIONS, GRAVITY, STATES, Scene, accelerations, ball, disc,
-    ellipsoid, number, on_plane, solved, t, torus, vector)
+    ellipsoid, moving_pair, newton_euler, number, on_plane, rotation, solved,
+    t, torus, vector)
 from sympy_constrained import (
-    CylinderSurface, EllipsoidSurface, PlaneSurface, SphereSurface)
+    CircularRim, CylinderSurface, EllipsoidSurface, ParametricSurface,
+    PlaneSurface, SphereSurface)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
@@ -95,6 +97,82 @@ def test_formulations_agree_in_a_rotating_bowl(t_end):
         assert abs(run - runs[0]).max() < 1e-7
 
 
+# -- two free bodies -----------------------------------------------------
+
+LIGHT = {'moments': (0.45, 0.6, 0.75), 'mass': 1.5,
+         'masscenter': (0.05, -0.03, 0.1)}
+HEAVY = {'moments': (1.2, 1.6, 2), 'mass': 4, 'masscenter': (0.1, 0.2, 0)}
+
+
+def small(frame, point):
+    return EllipsoidSurface(frame, point, (0.5, 0.4, 1))
+
+
+def large(frame, point):
+    return EllipsoidSurface(frame, point, (3, 2, 2.5))
+
+
+def skew_dish(frame, point):
+    """Neither orthogonal nor with the outward cross product."""
+    u, v = symbols('u v')
+    x, y, z = frame
+    return ParametricSurface(
+        frame, point, (u + 0.3*v)*x + (v - 0.2*u)*y + (
+            (u**2 + v**2)/5 + u*v/10 + 0.3*u)*z, (v, u), orientation=-1)
+
+
+def rim(frame, point):
+    return CircularRim(frame, point, 0.7, frame.y)
+
+
+def bowl(frame, point):
+    return SphereSurface(frame, point, 2, interior=True)
+
+
+def marble(frame, point):
+    return SphereSurface(frame, point, 0.4)
+
+
+IN_BOWL = -1.9, 1.4, 1.9, 1.7
+
+
+@pytest.mark.parametrize('child, parent, guess, mode, formulation', [
+    (small, large, (1.5, 2, 1.5, 1.5), 'no_pivoting', 'augmented'),
+    (small, skew_dish, (1.5, 2, 0.1, 0.1), 'rolling', 'kinematic'),
+    (rim, large, (3, 1.5, 1.5), 'rolling', 'kinematic'),
+    (bowl, marble, IN_BOWL, 'rolling', 'kinematic')])
+def test_newton_and_euler(child, parent, guess, mode, formulation):
+    """Both bodies move and spin, with mass centres off their surfaces'."""
+    scene, contact, values = moving_pair(
+        LIGHT, HEAVY, child, parent, guess, mode=mode,
+        formulation=formulation)
+    method = scene.method()
+    _, _, rates = solved(method, values)
+    changes, force = newton_euler(scene, contact, values)
+    assert np.allclose([rates[u] for u in (*scene.u, *scene.below.u)],
+                       changes, rtol=0, atol=2e-8)
+    assert math.isclose(number(contact.normal_reaction(method), values),
+                        force, rel_tol=1e-7)
+
+
+def test_newton_and_euler_in_closed_form():
+    """The bowl moves too, and has no parameters."""
+    scene, contact, values = moving_pair(LIGHT, HEAVY, marble, bowl, ())
+    assert contact.formulation == 'explicit'
+    method = scene.method()
+    _, _, rates = solved(method, values)
+    twin, other, same = moving_pair(LIGHT, HEAVY, marble, bowl, IN_BOWL,
+                                    formulation='kinematic')
+    same.update(values)
+    same.update(other.solve_contact(same, dict(zip(
+        other.coordinates, IN_BOWL))))
+    changes, force = newton_euler(twin, other, same)
+    assert np.allclose([rates[u] for u in (*scene.u, *scene.below.u)],
+                       changes, rtol=0, atol=2e-8)
+    assert math.isclose(number(contact.normal_reaction(method), values),
+                        force, rel_tol=1e-7)
+
+
 # -- (a) ball on a plane -------------------------------------------------
 
 def test_a_pushed_ball():
@@ -149,15 +227,6 @@ def test_a_ball_rolled_around_a_circle(ratio):
     angle = 2*math.pi*math.sqrt(1 + ratio**2)
     assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle),
                         abs_tol=1e-5)
-
-
-def rotation(v):
-    """The rotation matrix of a rotation vector."""
-    x, y, z = v
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    size = np.linalg.norm(v)
-    return (np.eye(3) + math.sin(size)/size*cross
-            + (1 - math.cos(size))/size**2*cross @ cross)
 
 
 # -- (b) ball in a cylinder, on and in a sphere --------------------------
