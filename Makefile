@@ -56,6 +56,7 @@ lint: $(VENV)/.ready-test
 bench: $(VENV)/.ready-test
 	$(RUN) benchmarks/run.py --output doc/benchmarks $(BENCH_ARGS) \
 		$(if $(SYMPY_DEV),--sympy-dev "$(abspath $(SYMPY_DEV))")
+	$(RUN) benchmarks/bench_contact.py
 
 # One after the other, for some are not there for every platform.
 peers: $(VENV)/.ready-test
