@@ -4,6 +4,7 @@
 #   make demo       derive, compare and simulate some models; see build/demo
 #   make test       style, documentation, tests and doctests
 #   make slow       the tests marked slow
+#   make fuzz N=500 so many random mechanisms through every method
 #   make docs       the documentation, in build/doc/html
 #   make bench      the benchmarks, in doc/benchmarks; peers that are not
 #                   installed are named there
@@ -19,6 +20,7 @@ DEMO_MODELS ?= four_bar rolling_disc parallel_cranks
 SYMPY_VERSIONS ?= 1.13 1.14
 SYMPY_DEV ?=
 WORKERS ?= auto
+N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS ?= llvmlite pydy cython casadi pin drake exudyn mujoco
@@ -29,11 +31,11 @@ SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
-test slow versions: export OMP_NUM_THREADS = 1
-test slow versions: export OPENBLAS_NUM_THREADS = 1
+test slow fuzz versions: export OMP_NUM_THREADS = 1
+test slow fuzz versions: export OPENBLAS_NUM_THREADS = 1
 test slow versions docs bench demo: export MPLBACKEND = Agg
 
-.PHONY: demo test slow docs bench peers lint clean versions
+.PHONY: demo test slow fuzz docs bench peers lint clean versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-sympy-%/.ready
 
@@ -46,6 +48,11 @@ test: lint docs
 
 slow: $(VENV)/.ready-test
 	$(RUN) $(PYTEST) -m slow
+
+# A campaign that was stopped goes on with the same file.
+fuzz: export PYTHONPATH = .:tests
+fuzz: $(VENV)/.ready-test
+	$(RUN) -m fuzz $(N) --file build/fuzz.jsonl
 
 docs: $(VENV)/.ready-test
 	$(RUN) $(SPHINX) doc build/doc/html

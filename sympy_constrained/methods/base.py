@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from inspect import signature
 from typing import overload
@@ -83,6 +84,13 @@ class ConstrainedMethod(_compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self.in_velocities)
+        if self.in_velocities and isinstance(self._sample, Mapping):
+            # Speeds of the user's have become velocities.
+            speeds = {*(self._arguments.get('u_ind') or ()),
+                      *(self._arguments.get('u_dependent') or ())}
+            speeds -= {*self._system.u}
+            self._sample = {x: value for x, value in self._sample.items()
+                            if x not in speeds}
         if self.drops_repetitions and self._shape == 'kane':
             self._system = without_repetitions(self._system, self._sample)
         self._forget()

@@ -63,6 +63,8 @@ RISE, DRIFT_FACTOR = 1e-8, 1e2
 POOR_CHOICE = 1e-6
 # A null vector with a larger (scaled) part in the accelerations moves them.
 MOTION_PART = 1e-6
+# Scaled right sides below this are zero, whatever they say of each other.
+NOTHING = 1e-40
 # Relative contradiction of redundant rows that rounding may explain.
 CONTRADICTION = 1e-7
 
@@ -290,7 +292,7 @@ class LinearSolver:
     def _check_redundant(self, null, right, size, z, drift):
         contradiction = null@(null.T@right)
         allowed = (CONTRADICTION + DRIFT_FACTOR*drift)*(
-            np.linalg.norm(right) + size*np.linalg.norm(z))
+            np.linalg.norm(right) + size*np.linalg.norm(z)) + NOTHING
         amount = np.abs(contradiction)
         if amount.max(initial=0) > allowed:
             rows = np.flatnonzero(amount > 0.1*amount.max())

@@ -1,0 +1,78 @@
+"""``python -m fuzz N``: N random mechanisms, every method.
+
+Progress and failures are printed as they come, each failure with a script
+that makes it again; the summary at the end. A campaign that was stopped goes
+on where it was if it is given the same file.
+"""
+import argparse
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from fuzz.check import Finding, drawn, examine, script, shrunk, summary
+
+CHUNK = 20
+REPORT = 60                     # seconds between lines
+SYMPY = 25                      # of so many mechanisms, one by SymPy too
+
+
+def run(seeds):
+    """Findings of some seeds."""
+    return [(seed, vars(examine(drawn(seed), not seed % SYMPY)))
+            for seed in seeds]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='fuzz', description=__doc__)
+    parser.add_argument('count', type=int)
+    parser.add_argument('--first', type=int, default=0, help='first seed')
+    parser.add_argument('--workers', type=int)
+    parser.add_argument('--whole', action='store_true',
+                        help='print failing cases as they are')
+    parser.add_argument('--file', type=Path, default=Path('build/fuzz.jsonl'))
+    given = parser.parse_args()
+    given.file.parent.mkdir(parents=True, exist_ok=True)
+    findings = {}
+    if given.file.exists():
+        for line in given.file.read_text().splitlines():
+            found = json.loads(line)
+            findings[found.pop('seed')] = Finding(**found)
+    seeds = [seed for seed in range(given.first, given.first + given.count)
+             if seed not in findings]
+    chunks = [seeds[i:i + CHUNK] for i in range(0, len(seeds), CHUNK)]
+    began = told = time.monotonic()
+    with ProcessPoolExecutor(given.workers) as pool, given.file.open(
+            'a') as file:
+        waiting = [pool.submit(run, chunk) for chunk in chunks]
+        for future in as_completed(waiting):
+            for seed, found in future.result():
+                findings[seed] = Finding(**found)
+                print(json.dumps({'seed': seed, **found}), file=file)
+                if found['failures']:
+                    tell(seed, found['failures'], given.whole)
+            file.flush()
+            if time.monotonic() - told > REPORT:
+                told = time.monotonic()
+                print(f'{len(findings)} mechanisms, {told - began:.0f} s',
+                      flush=True)
+    print(summary(findings.values()))
+    failed = [seed for seed, found in findings.items() if found.failures]
+    slowest = max(findings, key=lambda seed: findings[seed].seconds)
+    print(f'{len(findings)} mechanisms, {len(failed)} failed, '
+          f'{time.monotonic() - began:.0f} s; the slowest, {slowest}, took '
+          f'{findings[slowest].seconds:.0f} s')
+    return bool(failed)
+
+
+def tell(seed, failures, whole):
+    """A failure, with a script of a smaller case."""
+    print(f'seed {seed}:', *failures, sep='\n  ')
+    case = drawn(seed)
+    if not whole:
+        case = shrunk(case, failures)
+    print(script(case, f'seed {seed}'), flush=True)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,409 @@
+"""What every method makes of a random mechanism, against ``newton``."""
+import json
+import signal
+import time
+import traceback
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+
+from mpmath import mp, mpf
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+from fuzz.mechanism import mechanism, smaller, without_void_rows
+from fuzz.model import SympyModel
+from fuzz.newton import (
+    DIGITS, Inconsistent, NoState, Undetermined, admissible, dot, solution,
+    underdetermined, vanishing)
+from sympy_constrained import (
+    ConstrainedDynamicsError, ConstraintError, EquationsOfMotion,
+    GibbsAppellMethod, HamelEmbedding, InconsistentConstraintsError,
+    LinearMappingMethod, MissingIngredientError, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod, constraint_report)
+from sympy_constrained.numeric import compile_equations
+
+BLOCKS = 'M', 'Q', 'A', 'b'
+EXACT = mpf(10)**-35            # relative difference of blocks
+CLOSE = 1e-7                    # of accelerations in floating point
+FLOATS = 4                      # of so many mechanisms, one in floats too
+BOUND = 120                     # seconds that a case may take
+SYMPY = 10                      # seconds for SymPy's own methods
+
+
+@dataclass
+class Finding:
+    """What came of one mechanism.
+
+    ``kind`` is 'motion', 'inconsistent', 'undetermined' or 'vacuous', or why
+    there was no state; ``verdicts`` are method -> 'agrees', 'refuses ...',
+    or what is wrong; ``failures`` those that are wrong.
+    """
+
+    kind: str
+    verdicts: dict = field(default_factory=dict)
+    failures: list = field(default_factory=list)
+    seconds: float = 0.
+
+    def fail(self, method, text):
+        self.verdicts[method] = 'WRONG'
+        self.failures.append(f'{method}: {text}')
+
+
+@contextmanager
+def time_limit(seconds):
+    def stop(*_):
+        raise TimeoutError(f'took longer than {seconds} s')
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def drawn(seed, keep_void=0.03):
+    """The mechanism of a seed; most have no rows that restrict nothing."""
+    random = Random(seed)
+    found = mechanism(random)
+    if random.random() < keep_void:
+        return found
+    try:
+        with mp.workdps(DIGITS):
+            return without_void_rows(found, vanishing(found))
+    except NoState:
+        return found
+
+
+def examine(found, sympy=False):
+    """Every method on one mechanism."""
+    began = time.perf_counter()
+    with mp.workdps(DIGITS), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            with time_limit(BOUND):
+                result = examined(found, sympy)
+        except Exception as error:
+            result = Finding('trouble')
+            result.fail('all', f'{type(error).__name__}: {error}\n'
+                        + traceback.format_exc(limit=-6))
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def examined(found, sympy):
+    try:
+        state = admissible(found)
+        kind, void = 'motion', vanishing(found)
+        try:
+            wanted, _ = solution(state)
+        except Inconsistent:
+            kind = 'inconsistent'
+        except Undetermined:
+            kind = 'undetermined'
+    except NoState as reason:
+        return Finding(f'no state: {reason}')
+    model = SympyModel(found)
+    result = Finding('vacuous' if void else kind)
+    if result.kind != 'motion':
+        refusal(result, model, state)
+        return result
+    values = every_value(model, state)
+    answers = rates(model, state, wanted[:state.o])
+    sample = blocks(result, model, state, values)
+    if sample is None:
+        return result
+    for method in methods(found):
+        compare(result, method, model, values, answers, sample, floats=(
+            method is UdwadiaKalabaMethod and not found.state % FLOATS))
+    if sympy:
+        upstream(result, model, values, answers)
+    return result
+
+
+def every_value(model, state):
+    """Numbers of all symbols, of rates of coordinates too."""
+    values = model.values(state)
+    for rate, value in zip(model.rates, state.rates):
+        values.setdefault(rate, value)
+    return values
+
+
+def rates(model, state, accelerations):
+    """Derivative -> number for coordinates, their rates and speeds."""
+    second = [dot(row, accelerations) + bias
+              for row, bias in zip(state.partial, state.bias)]
+    found = dict(zip(model.rates, state.rates))
+    found |= {x.diff(): a for x, a in zip(model.rates, second)}
+    found |= {x.diff(): a for x, a in zip(model.u, accelerations)}
+    return found
+
+
+# -- methods --------------------------------------------------------------
+
+EXPECTED = {'inconsistent': InconsistentConstraintsError,
+            'undetermined': MissingIngredientError,
+            'vacuous': ConstraintError}
+
+
+def refusal(result, model, state):
+    """A model without a motion is refused, with the right error."""
+    name = UdwadiaKalabaMethod.__name__
+    try:
+        method = UdwadiaKalabaMethod(**model.arguments)
+        used = {*method.system.graph.inputs, *model.q, *model.u}
+        constraint_report(method, {
+            x: v for x, v in every_value(model, state).items() if x in used})
+    except EXPECTED[result.kind]:
+        result.verdicts[name] = 'refuses'
+    except ConstrainedDynamicsError as error:
+        # another error may come first: rows may contradict and lack mass
+        result.verdicts[name] = f'refuses as {type(error).__name__}'
+    else:
+        result.fail(name, f'{result.kind}, but not refused')
+
+
+def blocks(result, model, state, values):
+    """M, Q, A, b entry by entry; the sample for methods, None if refused."""
+    name = UdwadiaKalabaMethod.__name__
+    try:
+        method = UdwadiaKalabaMethod(**model.arguments)
+    except ConstrainedDynamicsError as error:
+        result.fail(name, f'refuses: {error}')
+        return None
+    graph = method.system.graph
+    found = graph.evaluate(values, BLOCKS, context=mp)
+    M, Q = state.equations()
+    rows = state.rows()
+    wanted = M, Q, [row[2] for row in rows], [row[3] for row in rows]
+    free = any(body.joint == 'quaternion rates'
+               for body in model.mechanism.bodies)
+    for block, numbers in zip(BLOCKS, wanted):
+        if free and (block in 'Ab' or model.mechanism.shape == 'lagrange'):
+            continue        # they depend on how rotations are continued
+        if block in 'Ab' and len(found[block]) < len(numbers):
+            continue        # rates of holonomic rows are left out
+        if difference(found[block], numbers) > EXACT:
+            result.fail(name, f'{block} differs')
+    used = {*graph.inputs, *model.q, *model.u}
+    return {x: value for x, value in values.items() if x in used}
+
+
+def flat(numbers):
+    return [x for row in numbers for x in (
+        row if isinstance(row, (list, tuple)) else [row])]
+
+
+def difference(one, other):
+    one, other = flat(one), flat(other)
+    assert len(one) == len(other)
+    size = max(mpf(1), *map(abs, other)) if other else mpf(1)
+    return max((abs(x - y) for x, y in zip(one, other)), default=0)/size
+
+
+def methods(found):
+    """The classes to try."""
+    yield from (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding,
+                LinearMappingMethod, GibbsAppellMethod)
+    if all(row.kind in ('coincide', 'distance', 'gear', 'drive')
+           for row in found.rows):
+        yield VaccoMethod           # the same motion if rows integrate
+
+
+def compare(result, method, model, values, answers, sample, floats):
+    """Accelerations of a method, in floating point too if ``floats``."""
+    name = method.__name__
+    try:
+        arguments = {**model.arguments, 'sample': sample}
+        if method is HamelEmbedding:
+            arguments |= partition(model, values)
+        formed = method(**arguments)
+        equations = (formed.voronets_equations_of_motion
+                     if method is HamelEmbedding
+                     else formed.equations_of_motion)
+        limit = EXACT
+        error = deviation(equations, formed, values, answers)
+        if floats and error < limit:
+            error = deviation(equations, formed, values, answers, True)
+            limit = CLOSE
+    except ConstrainedDynamicsError as error:
+        if method is UdwadiaKalabaMethod:
+            result.fail(name, f'refuses: {type(error).__name__}: {error}')
+        else:
+            result.verdicts[name] = 'refuses: ' + ' '.join(
+                str(error).split()[:6])
+        return
+    if error < limit:
+        result.verdicts[name] = 'agrees'
+    else:
+        result.fail(name, f'accelerations differ by {float(error):.1e}')
+
+
+def partition(model, values):
+    """Arguments that name coordinates whose columns are independent."""
+    method = UdwadiaKalabaMethod(**model.arguments)
+    rows = method.system.graph.evaluate(values, ('A',), context=mp)['A']
+    chosen = []
+    rows = [list(row) for row in rows]
+    for k in range(len(rows)):
+        size, i, j = max(((abs(x), i, j) for i, row in enumerate(rows[k:], k)
+                          for j, x in enumerate(row)), default=(0, 0, 0))
+        if size < EXACT or j >= len(model.q):
+            break
+        chosen.append(model.q[j])
+        rows[k], rows[i] = rows[i], rows[k]
+        for i in range(k + 1, len(rows)):
+            c = rows[i][j]/rows[k][j]
+            rows[i] = [x - c*y for x, y in zip(rows[i], rows[k])]
+    if model.mechanism.shape == 'lagrange':
+        return {'q_dependent': chosen}
+    return {'q_ind': [q for q in model.q if q not in chosen],
+            'q_dependent': chosen}
+
+
+def deviation(equations, formed, values, answers, floats=False):
+    """Largest relative error of the rates of the states."""
+    known, outer = dict(values), {}
+    if isinstance(formed, LinearMappingMethod):
+        known |= quasi_velocities(formed, values)
+    else:
+        outer = dict(zip(equations.u, formed.u))
+        for inner, x in outer.items():
+            known.setdefault(inner, values[x])
+    numbers = {x: known.get(x, mpf(0)) for x in (
+        *equations.constants, *equations.states, equations.t)}
+    found = floating(equations, numbers) if floats else exact(
+        equations, numbers)
+    error = largest_error(equations, found, outer, answers)
+    if isinstance(formed, LinearMappingMethod):
+        return max(error, force_error(
+            formed, found[len(equations.states):], values, answers))
+    return error
+
+
+def floating(equations, numbers):
+    """Rates and multipliers by the compiled equations."""
+    compiled = compile_equations(equations, {
+        x: float(numbers[x]) for x in equations.constants}, backend='numpy')
+    t = float(numbers[equations.t])
+    x = [float(numbers[state]) for state in equations.states]
+    return [*compiled.rhs(t, x), *compiled.multipliers(t, x)]
+
+
+def exact(equations, numbers):
+    """Rates and multipliers by a solution at 60 digits."""
+    found = equations.graph.evaluate(numbers, ('rates', 'W', 'r'), context=mp)
+    rates = [rate for rate, in found['rates']]
+    return rates + underdetermined(
+        found['W'], [x for x, in found['r']], len(equations.states)
+        - len(rates))
+
+
+def largest_error(equations, found, outer, answers):
+    """Of the rates of the states, relative to the largest."""
+    size = max(map(abs, answers.values()), default=0)
+    size, worst, compared = max(size, mpf(1)), mpf(0), 0
+    for state, rate in zip(equations.states, found):
+        derivative = outer.get(state, state).diff(equations.t)
+        if derivative in answers:
+            compared += 1
+            error = abs(answers[derivative] - mpf(rate))/size
+            worst = error if mp.isnan(error) else max(worst, error)
+    assert compared >= len(outer), 'nothing to compare accelerations to'
+    return worst
+
+
+def quasi_velocities(formed, values):
+    """Numbers of the free quasi-velocities, ``u = a w + a_0``."""
+    numbers = formed._mapped.evaluate(values, ('a', 'a0'), context=mp)
+    speeds = [values[w] for w in formed.system.u]
+    return {u: dot(row, speeds) + drift for u, row, (drift,) in zip(
+        formed.u, numbers['a'], numbers['a0'])}
+
+
+def force_error(formed, multipliers, values, answers):
+    """Constraint forces of the mapping against ``M w' - Q``."""
+    numbers = formed.system.graph.evaluate(values, BLOCKS, context=mp)
+    rates = [answers[w.diff()] for w in formed.system.u]
+    products = [dot(row, rates) for row in numbers['M']]
+    rows = [numbers['A'][k] for k in formed.independent_rows]
+    assert len(rows) == len(multipliers)
+    size = max(mpf(1), *map(abs, products), *(abs(q) for q, in numbers['Q']))
+    return max((abs(x - q - sum(
+        row[i]*mpf(lam) for row, lam in zip(rows, multipliers)))
+        for i, (x, (q,)) in enumerate(zip(products, numbers['Q']))),
+        default=mpf(0))/size
+
+
+def upstream(result, model, values, answers):
+    """SymPy's own method beside it, where it can answer."""
+    hol, vel = model.split
+    name = 'SymPy'
+    try:
+        with time_limit(SYMPY):
+            if model.mechanism.shape == 'lagrange':
+                arguments = {k: v for k, v in model.arguments.items() if v}
+                formed = LagrangesMethod(**arguments)
+                formed.form_lagranges_equations()
+            elif hol or vel:
+                return
+            else:
+                formed = KanesMethod(model.frame, model.q, model.u,
+                                     model.kd_eqs)
+                formed.kanes_equations(model.bodies, model.loads)
+            equations = EquationsOfMotion.from_method(formed)
+            error = deviation(equations, formed, values, answers)
+    except Exception as error:
+        result.verdicts[name] = f'raises {type(error).__name__}'
+        return
+    result.verdicts[name] = 'agrees' if error < EXACT else 'differs'
+
+
+# -- smaller cases, and a script ------------------------------------------
+
+def shrunk(found, failures):
+    """The smallest mechanism in reach that fails in the same method."""
+    methods = {text.partition(':')[0] for text in failures}
+    while True:
+        for trial in smaller(found):
+            again = examine(trial).failures
+            if methods & {text.partition(':')[0] for text in again}:
+                found = trial
+                break
+        else:
+            return found
+
+
+SCRIPT = '''\
+# {seed}
+from fractions import Fraction
+from fuzz.check import examine
+from fuzz.mechanism import Body, Load, Mechanism, Row
+
+print(*examine({found!r}).failures, sep='\\n')
+'''
+
+
+def script(found, seed):
+    """Run it with tests/ and the root of the repository on the path."""
+    return SCRIPT.format(found=found, seed=seed)
+
+
+def summary(findings):
+    """Counts of kinds and verdicts as text."""
+    kinds = Counter(finding.kind for finding in findings)
+    verdicts = Counter(
+        (method, text) for finding in findings
+        for method, text in finding.verdicts.items())
+    lines = [f'{count:7d}  {kind}' for kind, count in kinds.most_common()]
+    lines += [f'{count:7d}  {method}: {text}' for (method, text), count in
+              sorted(verdicts.items(), key=lambda item: (
+                  item[0][0], -item[1]))]
+    return '\n'.join(lines)
+
+
+def as_json(seed, finding):
+    return json.dumps({'seed': seed, **vars(finding)})

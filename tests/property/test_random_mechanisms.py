@@ -1,0 +1,184 @@
+"""Random mechanisms through every method; see ``tests/fuzz``.
+
+``make fuzz N=20000`` is the campaign; here is a part of it, the same search
+by hypothesis, which makes failing cases small, and whether the reference sees
+what is wrong.
+"""
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+from fuzz import newton
+from fuzz.check import (
+    UdwadiaKalabaMethod, drawn, examine, script, shrunk, summary)
+from fuzz.mechanism import JOINTS, Body, Load, Mechanism, Row, mechanism
+from fuzz.model import SympyModel
+from kkt import Reference, close
+from sympy_constrained.graph import GraphBuilder
+
+QUICK, MANY = 24, 400
+
+
+@pytest.mark.parametrize('seed', [pytest.param(
+    seed, marks=[] if seed < QUICK else pytest.mark.slow)
+    for seed in range(MANY)])
+def test_every_method(seed):
+    found = drawn(seed)
+    finding = examine(found)
+    assert not finding.failures, script(found, f'seed {seed}')
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, database=None,
+          phases=[Phase.generate, Phase.shrink],
+          suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_by_hypothesis(random):
+    found = mechanism(random)
+    finding = examine(found)
+    note(script(found, 'from hypothesis'))
+    assert not finding.failures
+
+
+def test_what_is_drawn():
+    """All joints, loads and rows occur, and most cases have a motion."""
+    cases = [drawn(seed) for seed in range(400)]
+    joints = {body.joint for case in cases for body in case.bodies}
+    rows = {row.kind for case in cases for row in case.rows}
+    loads = {load.kind for case in cases for load in case.loads}
+    assert joints == set(JOINTS)
+    assert rows == {
+        'coincide', 'distance', 'gear', 'drive', 'knife', 'slide', 'speed',
+        'roll', 'disc', 'rate', 'norm', 'copy', 'contradiction'}
+    assert loads == {'constant', 'spring', 'damper', 'time'}
+    kinds = []
+    with mp.workdps(newton.DIGITS):
+        for case in cases[:80]:
+            try:
+                newton.solution(newton.admissible(case))
+                kinds.append('motion')
+            except (newton.NoState, newton.Inconsistent,
+                    newton.Undetermined) as reason:
+                kinds.append(type(reason).__name__)
+    assert kinds.count('motion') > 50
+    assert {'Inconsistent', 'Undetermined'} < set(kinds)
+
+
+# Joints, rows and loads of several kinds.
+CASES = {
+    'tree': Mechanism(
+        (Body(-1, 'pin', centre=(1, 0, Fraction(1, 2)), mass=Fraction(2),
+              inertia=(3, 4, 5, 0, 0, 0)),
+         Body(0, 'cylinder', place=(1, 1, 0), turn=(2, 1, 0, 1),
+              centre=(0, 1, 1), mass=Fraction(1, 2),
+              inertia=(3, 4, 5, Fraction(1, 3), 0, Fraction(-1, 4)))),
+        loads=(Load(1, 'spring', (0, 1, 0), Fraction(2), place=(1, 0, 1),
+                    follows=True, index=2),
+               Load(0, 'damper', (1, 2, -2), Fraction(1), torque=True,
+                    index=1)),
+        rows=(Row('distance', 1, 0, (0, 1, 0), (0, 0, 1)),
+              Row('knife', 1, place=(1, 1, 0), vector=(0, 1, 0))),
+        shaking=Fraction(1, 2), mixing=((0, 1, 1), (2, 0, -1)), state=3),
+    'disc': Mechanism(
+        (Body(-1, 'ball', centre=(1, 0, 0), inertia=(3, 4, 5, 0, 0, 0)),),
+        rows=(Row('disc', 0, vector=(1, 0, 0)),), state=5),
+    'quaternion': Mechanism(
+        (Body(-1, 'quaternion', centre=(1, 0, 0),
+              inertia=(3, 4, 5, 0, 0, 0)),),
+        rows=(Row('coincide', 0, -1, (1, 0, 0), vector=(1, 2, -2)),),
+        state=7),
+    'own speeds': Mechanism(
+        (Body(-1, 'ball body', place=(0, 1, 0), centre=(0, 1, 1),
+              inertia=(3, 4, 5, 0, 0, 0)),),
+        rows=(Row('roll', 0, vector=(0, 0, 1)),
+              Row('rate', i=0, j=1)), state=5)}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_the_reference_is_that_of_sympy(name):
+    """Newton and Euler in numbers against derivatives of SymPy vectors."""
+    found = CASES[name]
+    model = SympyModel(found)
+    with mp.workdps(newton.DIGITS):
+        state = newton.admissible(found)
+        hol, vel = model.split
+        reference = Reference.bodies(
+            model.frame, model.bodies, model.loads, model.q, model.u,
+            model.kd_eqs, hol, vel)
+        M, F, A, b = reference.matrices(model.values(state))
+        mine, force = state.equations()
+        rows = state.rows()
+        assert close(mine, M, 1e-40)
+        assert close(force, F, 1e-40)
+        assert close([row[2] for row in rows], A, 1e-40)
+        assert close([row[3] for row in rows], b, 1e-40)
+        assert all(abs(row[1]) < 1e-40 for row in rows)
+
+
+# -- what is wrong is seen ------------------------------------------------
+
+def test_a_wrong_model_is_seen(monkeypatch):
+    """A load of the wrong sign in the model of one case."""
+    found = replace(CASES['tree'], rows=())
+    assert not examine(found).failures
+
+    def load(self, load):
+        where, vector = right(self, load)
+        return where, -vector
+
+    right = SympyModel.load
+    monkeypatch.setattr(SympyModel, 'load', load)
+    failures = examine(found).failures
+    assert any('Q differs' in text for text in failures)
+
+
+def test_a_wrong_product_is_seen_and_made_small(monkeypatch):
+    """Cross products of the graph have the wrong sign."""
+    def cross(self, x, y):
+        return right(self, y, x)
+
+    right = GraphBuilder.cross
+    case = CASES['tree']
+    monkeypatch.setattr(GraphBuilder, 'cross', cross)
+    failures = examine(case).failures
+    assert failures
+    smallest = shrunk(case, failures)
+    assert examine(smallest).failures
+    assert len(smallest.bodies) < 3 and not smallest.loads
+    assert not smallest.rows
+
+
+def test_models_without_a_motion_are_refused():
+    massless = Mechanism((Body(-1, 'slider', mass=Fraction(0)),))
+    assert examine(massless).kind == 'undetermined'
+    assert not examine(massless).failures
+    row = Row('distance', 0, -1, (1, 0, 0), (0, 2, 1))
+    pinned = Mechanism((Body(-1, 'universal', inertia=(3, 4, 5, 0, 0, 0)),),
+                       rows=(row, Row('contradiction', of=((0, 2),))))
+    finding = examine(pinned)
+    assert finding.kind == 'inconsistent' and not finding.failures
+    assert finding.verdicts == {UdwadiaKalabaMethod.__name__: 'refuses'}
+
+
+def test_a_script_makes_the_case_again():
+    found = drawn(2)
+    names = {}
+    text = script(found, 'seed 2')
+    exec(text.partition('\n\n')[0], names)
+    made = text.partition('print(*examine(')[2].rpartition(').failures')[0]
+    assert eval(made, names) == found
+
+
+def test_drawing_is_repeatable():
+    assert [drawn(seed) for seed in range(20)] == [
+        drawn(seed) for seed in range(20)]
+    assert mechanism(Random(1)) != mechanism(Random(2))
+
+
+def test_the_summary_counts():
+    text = summary([examine(drawn(seed)) for seed in range(3)])
+    assert 'UdwadiaKalabaMethod: agrees' in text
