@@ -162,7 +162,7 @@ condition.legend(fontsize='small', loc='upper left')
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))
 path.parent.mkdir(parents=True, exist_ok=True)
-figure.savefig(path, dpi=66)
+figure.savefig(path, dpi=62)
 
 # At a right angle one matrix has no finite entries, the other equations the
 # closed form; the other singular headings are those of the other choice.
