@@ -101,7 +101,7 @@ def gait(i, j):
     start = dict.fromkeys((*q, *(qi.diff() for qi in q)), 0)
     start |= {psi.diff(): i*a, phi.diff(): j*b}
     return simulate(equations, 12*pi, start, rtol=1e-10, atol=1e-12,
-                    t_eval=1201)
+                    t_eval=601)
 
 
 gaits = {(i, j): gait(i, j) for i, j in ((1, 1), (2, 1), (3, 2))}
@@ -153,7 +153,7 @@ places = {(1, 1): grid[1, :2], (2, 1): grid[0, 2], (3, 2): grid[0, 3]}
 for color, (key, motion) in zip(('C0', 'C2', 'C3'), gaits.items()):
     panel = figure.add_subplot(places[key])
     panel.plot(motion[x], motion[y], color=color, linewidth=1)
-    for k in range(0, 1201, 200):
+    for k in range(0, 601, 100):
         centre = np.array([motion[x][k], motion[y][k]])
         half = 0.2*np.array([np.cos(motion[theta][k]),
                              np.sin(motion[theta][k])])
