@@ -28,4 +28,4 @@ def test_script_holds_and_draws(script, tmp_path):
 
 
 def test_there_are_scripts():
-    assert len(SCRIPTS) >= 4
+    assert len(SCRIPTS) >= 20
