@@ -177,14 +177,21 @@ class Kinematics:
 
     # -- velocities ------------------------------------------------------
 
-    def positions(self, points):
+    def positions(self, points, origin=None):
         """Positions of all points that are connected to the first one.
+
+        Parameters
+        ==========
+
+        points : list of Point
+        origin : Point, optional
+            By default a point at rest if there is one among them, else the
+            first.
 
         Returns
         =======
 
         origin : Point or None
-            A point at rest if there is one among them, else the first.
         dict
             Point -> position relative to the origin, in inertial axes.
 
@@ -192,8 +199,9 @@ class Kinematics:
         if not points:
             return None, {}
         connected = list(self._tree(points[0], _compat.positions))
-        origin = next((point for point in connected if _compat.velocity(
-            point, self.frame) == 0), points[0])
+        if origin is None:
+            origin = next((point for point in connected if _compat.velocity(
+                point, self.frame) == 0), points[0])
         found, queue = {origin: (0, 0, 0)}, [origin]
         for here in queue:
             for there, vector in _compat.positions(here).items():

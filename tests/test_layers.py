@@ -47,7 +47,7 @@ LAYERS = {
     'diagnostics': {'errors', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'numeric': {'errors', 'graph', 'equations'},
-    'visual': {'errors', 'equations', 'numeric'},
+    'visual': DOOR | {'contact', 'numeric'},
     'models': SYMBOLIC,
     'comparison': SYMBOLIC | {'models', 'numeric', 'visual'},
 }

@@ -10,7 +10,11 @@ import matplotlib.pyplot as plt                             # noqa: E402
 
 from mechanisms import x, y                                 # noqa: E402
 from sympy_constrained import visual                        # noqa: E402
-from sympy_constrained.numeric import simulate              # noqa: E402
+from sympy_constrained.errors import (                      # noqa: E402
+    KinematicsError, MissingIngredientError)
+from sympy_constrained.numeric import (                     # noqa: E402
+    Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.names import label           # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +33,8 @@ def motion():
 
 def labels(ax):
     return [line.get_label() for line in ax.get_lines()
-            if not line.get_label().startswith('_')]
+            if not line.get_label().startswith('_')
+            and line.get_label() != 'event']
 
 
 def test_states_in_two_panels(motion):
@@ -97,3 +102,609 @@ def test_bad_paths(motion):
         visual.plot_motion([motion.t])
     with pytest.raises(ValueError, match=r"`points\['a'\]` has arrays of"):
         visual.plot_motion({'a': ([1, 2], [1])})
+
+
+def test_events_are_in_the_legend_once(motion):
+    ax, = visual.plot_multipliers(motion).axes
+    assert len(motion.events) > 1
+    assert ax.get_legend().get_texts()[-1].get_text() == 'event'
+    assert len(ax.get_legend().get_texts()) == 4
+
+
+def test_units_are_written_to_the_axes(motion):
+    object.__setattr__(motion, 'units', {
+        'X': 'm', 'Y': 'm', 'Phi': 'rad', 't': 's', 'energy': 'J'})
+    try:
+        ax, = visual.plot_states(motion, ['X', 'Y']).axes
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ('t in s', 'in m')
+        ax, = visual.plot_states(motion, ['X', 'Phi']).axes
+        assert labels(ax)[:2] == ['X in m', 'Phi in rad']
+        ax = visual.plot_energy(motion).axes[0]
+        assert ax.get_ylabel() == 'in J'
+        ax, = visual.plot_phase(motion, 'Phi').axes
+        assert ax.get_xlabel() == 'Phi in rad'
+    finally:
+        object.__setattr__(motion, 'units', {})
+
+
+def test_power_has_a_panel_where_it_is_known(motion):
+    assert visual.plot_energy(motion).axes[0].get_title().startswith('energy')
+    driven = replaced(motion, power=np.linspace(0, 1, len(motion)))
+    lower = visual.plot_energy(driven).axes[1]
+    np.testing.assert_array_equal(lower.get_lines()[0].get_ydata(),
+                                  driven.power)
+    assert 'power' in [ax.get_title() for ax in visual.plot(driven).axes]
+    with pytest.raises(ValueError, match='carries no power: it is not known'):
+        visual.plot_power(replaced(motion, power=None))
+
+
+def test_phase_plane(motion):
+    ax, = visual.plot_phase(motion, 'X').axes
+    line = ax.get_lines()[0]
+    np.testing.assert_array_equal(line.get_xdata(), motion['X'])
+    np.testing.assert_array_equal(line.get_ydata(), motion["X'"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ('X', "X'")
+    ax, = visual.plot_phase(motion, 'X', 'Y').axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion['Y'])
+
+
+def test_a_rate_that_is_no_state_is_that_of_a_spline(rolling):
+    q1, u1 = rolling.motion.states[0], rolling.motion.states[5]
+    ax, = visual.plot_phase(rolling.motion, q1).axes
+    assert ax.get_ylabel() == "q1'"
+    speeds = rolling.rate(rolling.motion)
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), speeds,
+                               atol=1e-4*abs(speeds).max())
+    ax, = visual.plot_phase(rolling.motion, q1, u1).axes
+    assert ax.get_ylabel() == 'u1'
+    short = replaced(rolling.motion, t=rolling.motion.t[:3],
+                     x=rolling.motion.x[:3])
+    with pytest.raises(ValueError, match='too few for the rate of q1. Pass'):
+        visual.plot_phase(short, q1)
+
+
+# -- sweeps --------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def sweep():
+    """Runs of a pendulum of several lengths; one failed, one ended early."""
+    import mechanisms
+    case, runs = mechanisms.pendulum(), []
+    for length in (1., 2., 3., 4.):
+        with_length = case.compiled.with_values({'l': length})
+        stop = (lambda t, x: t - 0.25) if length == 3 else (lambda t, x: 1)
+        stop.terminal = True
+        found = simulate(with_length, 0.5, [length, 0, 0, 0], t_eval=21,
+                         events=stop)
+        if length == 3:
+            found = replaced(found, reason=Reason.STEP_SIZE)
+        runs.append(({'l': length}, found if length < 4 else None))
+    return runs
+
+
+def test_final_values_over_the_parameter(sweep):
+    ax, = visual.plot_sweep(sweep, y).axes
+    line, early = ax.get_lines()[:2]
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(line.get_ydata(), [
+        run['y'][-1] for _, run in sweep[:3]])
+    np.testing.assert_array_equal(early.get_xdata(), [3])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ('l', 'final y')
+    assert ax.get_title() == '4 runs, 1 failed, 1 ended early'
+
+
+def test_functions_of_runs_and_of_histories(sweep):
+    from types import SimpleNamespace
+    runs = [SimpleNamespace(parameters=p, trajectory=motion)
+            for p, motion in sweep]
+    fall = [-run['y'].min() for _, run in sweep[:3]]
+
+    def drop(run):
+        return -run['y']
+
+    ax, = visual.plot_sweep(SimpleNamespace(runs=runs), drop, 'max').axes
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), fall)
+    assert ax.get_ylabel() == 'max drop'
+    ax, = visual.plot_sweep(runs, lambda run: drop(run).max()).axes
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), fall)
+    ax, = visual.plot_sweep(runs, drop, show=np.ptp).axes
+    assert ax.get_ylabel() == 'ptp drop'
+
+
+def test_histories_in_the_colour_of_the_parameter(sweep):
+    ax, bar = visual.plot_sweep(sweep, 'y', 'histories').axes
+    for line, (_, run) in zip(ax.get_lines(), sweep[:3]):
+        np.testing.assert_array_equal(line.get_ydata(), run['y'])
+    assert [line.get_linestyle() for line in ax.get_lines()] == [
+        '-', '-', '--']
+    assert len({line.get_color() for line in ax.get_lines()}) == 3
+    assert bar.get_ylabel() == 'l'
+
+
+def test_a_second_parameter_makes_curves():
+    runs = [({'a': a, 'b': b}, a + 10.*b) for a in (3, 1, 2) for b in (0, 1)]
+    with pytest.raises(ValueError, match="a, b vary. Pass the one for"):
+        visual.plot_sweep(runs)
+    ax, = visual.plot_sweep(runs, parameter='a').axes
+    lower, upper = ax.get_lines()[::2]
+    np.testing.assert_array_equal(lower.get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(upper.get_ydata(), [11, 12, 13])
+    assert labels(ax) == ['b = 0', 'b = 1']
+    many = [({'a': a, 'b': b}, a*b) for a in (1, 2) for b in range(12)]
+    assert visual.plot_sweep(many, parameter='a').axes[1].get_ylabel() == 'b'
+
+
+def test_sweeps_that_cannot_be_drawn(sweep):
+    for runs, quantity, options, error, text in (
+            (sweep[3:], y, {}, ValueError, 'None of the 1 runs has a result'),
+            (sweep, None, {}, ValueError, '`quantity` is needed'),
+            (sweep, 3, {}, TypeError, '`quantity` is 3. Give a state'),
+            (sweep, 'power', {}, ValueError, 'carry no power'),
+            (sweep, y, {'show': 'mean'}, ValueError, "`show` is 'mean'"),
+            (sweep, y, {'parameter': 'm'}, ValueError, 'they have l'),
+            (sweep, lambda run: 1, {'show': 'histories'}, ValueError,
+             'no history to draw'),
+            ([({}, 1.)], None, {}, ValueError, 'have no parameters'),
+            ([3], y, {}, TypeError, 'which is no run'),
+            ([(3, None)], y, {}, TypeError, 'Give a mapping')):
+        with pytest.raises(error, match=text):
+            visual.plot_sweep(runs, quantity, **options)
+
+
+# -- places --------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def rolling():
+    return ready('rolling_disc', 2.)
+
+
+def ready(name, t_end, **options):
+    """A ready model with its motion."""
+    from types import SimpleNamespace
+
+    from sympy_constrained import UdwadiaKalabaMethod
+    from sympy_constrained.models import model
+    made = model(name)
+    method = made.form(UdwadiaKalabaMethod)
+    compiled = compile_equations(method, {
+        x: made.parameters[x] for x in method.constants}, dict(made.inputs))
+    start = consistent_state(compiled, made.start, fixed=made.fixed)
+    motion = simulate(compiled, t_end, start, **{'t_eval': 201, **options})
+    return SimpleNamespace(
+        model=made, method=method, motion=motion, compiled=compiled,
+        rate=lambda run: compiled.rhs(run.t, run.x)[:, 0])
+
+
+def curves(ax):
+    """Label -> last line that has it."""
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def space(line):
+    return np.array(line.get_data_3d())
+
+
+def test_bodies_are_where_the_equations_have_them():
+    case = ready('four_bar', 0.3, t_eval=301)
+    film = visual.animate(case.motion, case.method, speed=1, fps=10)
+    ax = plt.gcf().axes[0]
+    assert film._save_count == 4 and labels(ax) == [
+        'link2', 'link3', 'link4']
+    bodies = {b.name: b for b in case.method.bodies}
+    base = bodies['link1'].masscenter
+    for k in (0, 2, 3):
+        film._func(k)
+        x = case.motion.x[np.argmin(abs(case.motion.t - k/10))]
+        for name in labels(ax):
+            place = case.compiled.expression(bodies[name].masscenter.pos_from(
+                base).to_matrix(case.method.frame))(0, x)
+            np.testing.assert_allclose(
+                np.ravel(curves(ax)[name].get_data()), place[:2, 0],
+                atol=1e-9)
+        assert ax.get_title() == f't = {k/10:.1f}'
+    finish(film)
+
+
+def test_frames_turn_with_the_bodies(rolling):
+    film = visual.animate(rolling.motion, rolling.model, speed=1, fps=2)
+    film._func(3)
+    ax, body = plt.gcf().axes[0], rolling.method.bodies[0]
+    turned = rolling.compiled.expression(body.frame.dcm(
+        rolling.method.frame).T)(0, rolling.motion.x[150])
+    arms = [np.diff(space(line), axis=1)[:, 0]
+            for line in ax.get_lines()[-3:]]
+    lengths = np.linalg.norm(arms, axis=1)
+    np.testing.assert_allclose(lengths, lengths[0])
+    np.testing.assert_allclose(np.array(arms).T/lengths, turned, atol=1e-7)
+    assert [line.get_color() for line in ax.get_lines()[-3:]] == [
+        'C3', 'C2', 'C0']
+    finish(film)
+
+
+def test_a_velocity_is_integrated_where_no_point_stays_at_rest(rolling):
+    """The contact point at rest is another one at every time."""
+    minimal = ready('rolling_disc_minimal', 2.)
+    paths = []
+    for case in rolling, minimal:
+        figure = visual.plot_snapshots(case.motion, case.method, times=[2.])
+        trail, = [line for line in figure.axes[0].get_lines()
+                  if len(space(line)[0]) > 100]
+        paths.append(space(trail))
+    away = [path - path[:, :1] for path in paths]
+    assert np.ptp(away[0], axis=1).max() > 1
+    np.testing.assert_allclose(*away, atol=1e-6)
+    film = visual.animate(minimal.motion, minimal.method, fps=5,
+                          origin=minimal.method.bodies[0].masscenter)
+    assert not np.ptp(space(curves(plt.gcf().axes[0])['disc']))
+    finish(film)
+
+
+def test_points_lines_and_expressions(pendulum):
+    from sympy import symbols
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=301)
+    side = symbols('side')
+    film = visual.animate(
+        motion, pendulum.method, {'bob': (x, y), 'shade': (x, -side, 0)},
+        {'rod': [(0, 0), (x, y)]}, constants={side: 2.5}, fps=10)
+    ax = plt.gcf().axes[0]
+    assert labels(ax) == ['rod', 'bob', 'shade']
+    film._func(20)
+    at = motion.x[200]
+    np.testing.assert_allclose(curves(ax)['rod'].get_data(),
+                               [[0, at[0]], [0, at[1]]], atol=1e-7)
+    np.testing.assert_allclose(np.ravel(curves(ax)['shade'].get_data()),
+                               [at[0], -2.5], atol=1e-7)
+    paths = [line for line in ax.get_lines() if len(line.get_xdata()) > 99]
+    np.testing.assert_allclose(np.hypot(*paths[0].get_data()), 2, atol=1e-4)
+    finish(film)
+    with pytest.raises(MissingIngredientError,
+                       match='No value is known for side: .* Pass `const'):
+        visual.animate(motion, pendulum.method, {'a': (side, x)})
+
+
+def test_limits_contain_the_whole_motion_and_scales_are_equal():
+    case = ready('heavy_top', 1.)
+    film = visual.animate(case.motion, case.method, fps=5)
+    ax = plt.gcf().axes[0]
+    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    for k in range(film._save_count):
+        film._func(k)
+        for line in ax.get_lines():
+            assert (space(line).T >= limits[:, 0]).all()
+            assert (space(line).T <= limits[:, 1]).all()
+    box = ax.get_box_aspect() if callable(getattr(
+        ax, 'get_box_aspect', None)) else None
+    scale = np.asarray(ax._box_aspect if box is None else box)/np.ptp(
+        limits, axis=1)
+    np.testing.assert_allclose(scale, scale[0])
+    finish(film)
+
+
+def test_planes_are_chosen_by_the_motion():
+    plane = {'four_bar': 'xy', 'atwood_machine': 'yz'}
+    for name, axes in plane.items():
+        case = ready(name, 0.2)
+        ax = visual.plot_snapshots(case.motion, case.method).axes[0]
+        assert ax.get_xlabel() + ax.get_ylabel() == axes
+        assert ax.get_aspect() == 1
+    ax = visual.plot_snapshots(case.motion, case.method, view='3d').axes[0]
+    assert hasattr(ax, 'get_zlim')
+    # an upright disc stays in a plane, but turns out of it
+    case = ready('upright_disc', 1.)
+    assert hasattr(visual.plot_snapshots(case.motion, case.method).axes[0],
+                   'get_zlim')
+
+
+def test_points_of_a_body_are_joined_to_it():
+    case = ready('four_bar', 0.3)
+    ax = visual.plot_snapshots(case.motion, case.method, times=[0.3]).axes[0]
+    bones = [np.transpose(line.get_data()) for line in ax.get_lines()
+             if line.get_color() == '0.45']
+    ends = np.round(np.concatenate(bones), 6)
+    sizes = case.model.parameters
+    total = sum(np.linalg.norm(np.diff(bone, axis=0)) for bone in bones)
+    assert abs(total - sum(sizes[l] for l in sizes
+                           if str(l).startswith('l'))) < 1e-6
+    assert len(np.unique(ends, axis=0)) == 8    # four joints, four centres
+
+
+def test_a_film_of_a_trajectory_that_knows_names_only(rolling):
+    """As one that was read from a file."""
+    motion = replaced(
+        rolling.motion, states=tuple(map(label, rolling.motion.states)),
+        speeds=tuple(map(label, rolling.motion.speeds)),
+        constants={str(k): v for k, v in rolling.motion.constants.items()})
+    lines = [visual.plot_snapshots(run, rolling.method).axes[0].get_lines()
+             for run in (rolling.motion, motion)]
+    for first, second in zip(*lines, strict=True):
+        np.testing.assert_array_equal(space(first), space(second))
+
+
+def test_a_run_back_in_time(pendulum):
+    motion = simulate(pendulum.compiled, (3, 0), pendulum.start, t_eval=101)
+    film = visual.animate(motion, points={'bob': (x, y)}, fps=5)
+    film._func(film._save_count - 1)
+    ax = plt.gcf().axes[0]
+    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
+                               motion.x[-1, :2], atol=1e-9)
+    assert ax.get_title() == 't = 0.0'
+    finish(film)
+
+
+def test_places_that_depend_on_inputs(pendulum):
+    from mechanisms import l, t
+    from sympy import sin
+    from sympy.physics.mechanics import dynamicsymbols
+    f, g = dynamicsymbols('f g')
+    motion = simulate(pendulum.compiled, 2, pendulum.start, t_eval=101)
+    points = {'pushed': (x + f, g), 'rate': (f.diff(), 0)}
+    inputs = {f: l*sin(3*t), 'g': lambda t, x: t*x[1], 'unused': 1}
+    ax = visual.plot_snapshots(motion, pendulum.method, points, times=[1.],
+                               inputs=inputs).axes[0]
+    at = motion.x[50]
+    for name, place in (('pushed', [at[0] + 2*np.sin(3), at[1]]),
+                        ('rate', [6*np.cos(3), 0])):
+        np.testing.assert_allclose(np.ravel(curves(ax)[name].get_data()),
+                                   place, atol=1e-6)
+    with pytest.raises(MissingIngredientError, match='has no value. Pass'):
+        visual.plot_snapshots(motion, pendulum.method, points)
+
+
+# -- contacts ------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def ball():
+    return ball_on_table()
+
+
+def ball_on_table():
+    """A ball that rolls on a table, spinning."""
+    from types import SimpleNamespace
+
+    from sympy.physics.mechanics import (
+        Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+
+    from sympy_constrained import (
+        PlaneSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
+    q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
+    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
+                  Point('C'))
+    O.set_vel(N, 0)
+    C.set_pos(O, sum((c*e for c, e in zip(q, N)), 0*N.x))
+    C.set_vel(N, sum((s*e for s, e in zip(u, N)), 0*N.x))
+    B.orient_body_fixed(N, q[3:], 'zxy')
+    turning = B.ang_vel_in(N)
+    B.set_ang_vel(N, sum((s*e for s, e in zip(u[3:], N)), 0*N.x))
+    body = RigidBody('ball', C, B, 2, (inertia(B, *3*[0.8*0.3**2]), C))
+    contact = PointContact('c', RigidBody('table', O, N), body,
+                           PlaneSurface(N, O, N.z), SphereSurface(B, C, 0.3))
+    method = UdwadiaKalabaMethod(
+        N, q, u, [c.diff() - s for c, s in zip(q[:3], u)] + [
+            (turning - B.ang_vel_in(N)).dot(e) for e in N], bodies=[body],
+        forcelist=[(C, -9.81*2*N.z)],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.velocity_constraints)
+    compiled = compile_equations(method)
+    start = consistent_state(compiled, {q[2]: 0.3, u[3]: 1, u[4]: 2,
+                                        u[5]: 0.5}, fill=0,
+                             fixed=(q[0], q[1], *q[3:], *u[3:]))
+    return SimpleNamespace(
+        method=method, contact=contact, compiled=compiled, start=start,
+        motion=simulate(compiled, 3, start, t_eval=301))
+
+
+def test_traces_of_a_contact_on_both_bodies(ball):
+    film = visual.animate(ball.motion, ball.method, contacts=ball.contact,
+                          fps=10)
+    film._func(20)
+    ax, at = plt.gcf().axes[0], ball.motion.x[200]
+    names = curves(ax)
+    assert {'trace on ball', 'trace on table', 'ball'} <= set(names)
+    own, road = (space(names[f'trace on {name}'])
+                 for name in ('ball', 'table'))
+    # both end where the bodies touch, the one on the ball is on the ball
+    touch = [at[0], at[1], 0]
+    np.testing.assert_allclose(own[:, -1], touch, atol=1e-7)
+    np.testing.assert_allclose(road[:, -1], touch, atol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(
+        own - at[:3, None], axis=0), 0.3, atol=1e-7)
+    lengths = [np.linalg.norm(np.diff(path), axis=0).sum()
+               for path in (own, road)]
+    np.testing.assert_allclose(*lengths, rtol=1e-3)
+    first = np.linalg.norm(ball.motion.x[0, :2])
+    np.testing.assert_allclose(np.linalg.norm(road[:, 0]), first, atol=1e-7)
+    finish(film)
+
+
+def test_surfaces_are_drawn_on_their_bodies(ball):
+    ax = visual.plot_snapshots(ball.motion, ball.method, times=[3.],
+                               contacts=[ball.contact]).axes[0]
+    end = ball.motion.x[-1, :3]
+    circles = [space(line) for line in ax.get_lines()
+               if line.get_color() == '0.45']
+    table = [space(line) for line in ax.get_lines()
+             if line.get_color() == '0.75']
+    assert len(circles) == 3 and len(table) == 18
+    for circle in circles:
+        np.testing.assert_allclose(np.linalg.norm(
+            circle - end[:, None], axis=0), 0.3, atol=1e-9)
+    for line in table:
+        np.testing.assert_allclose(line[2], 0, atol=1e-12)
+    corners = np.concatenate(table, axis=1)[:2]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    path = ball.motion.x[:, :2]
+    assert (path > low).all() and (path < high).all()
+
+
+@pytest.mark.parametrize('kind', [
+    'torus', 'ellipsoid', 'rim', 'cylinder', 'cone', 'bowl', 'curve'])
+def test_outlines_lie_on_their_surface(kind, rng):
+    from sympy import symbols
+    from sympy.physics.mechanics import Point, ReferenceFrame
+
+    from sympy_constrained import (
+        CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
+        ParametricCurve, SphereSurface, TorusSurface)
+    from sympy_constrained.visual.outlines import outline
+    N, O, (R, r, s) = ReferenceFrame('N'), Point('O'), symbols('R r s')
+    size = {R: 2., r: 0.5}
+    made, law = {
+        'torus': (TorusSurface(N, O, R, r, N.y), lambda p: (
+            np.hypot(np.hypot(p[0], p[2]) - 2, p[1]) - 0.5)),
+        'ellipsoid': (EllipsoidSurface(N, O, (R, r, 1)), lambda p: (
+            p[0]**2/4 + p[1]**2/0.25 + p[2]**2 - 1)),
+        'rim': (CircularRim(N, O, R, N.y), lambda p: np.hypot(
+            np.hypot(p[0], p[2]) - 2*(np.linalg.norm(p, axis=0) > 1e-9),
+            p[1])),
+        'cylinder': (CylinderSurface(N, O, r, N.z), lambda p: (
+            np.hypot(p[0], p[1]) - 0.5)),
+        'cone': (ConeSurface(N, O, r, -N.z), lambda p: (
+            np.hypot(p[0], p[1]) + p[2]*np.tan(0.5))),
+        'bowl': (SphereSurface(N, O, R, interior=True), lambda p: (
+            np.linalg.norm(p, axis=0) - 2)),
+        'curve': (ParametricCurve(N, O, s*N.x, s), None)}[kind]
+    touched = np.array([[0.3, 0.4, -1.9], [0.1, -0.2, -1.5]])
+    lines = outline(made, size, touched, touched)
+    assert bool(lines) == (kind != 'curve')
+    for line in lines:
+        np.testing.assert_allclose(law(line.T), 0, atol=1e-9)
+    if kind == 'cylinder':
+        heights = np.concatenate(lines)[:, 2]
+        assert heights.min() < -1.9 and heights.max() > -1.5
+    if kind == 'torus':
+        with pytest.raises(MissingIngredientError, match='known for r: <To'):
+            outline(made, {R: 2.}, touched, touched)
+
+
+# -- files and errors ----------------------------------------------------
+
+def finish(film):
+    """Matplotlib warns of an animation that was never drawn."""
+    film._draw_was_started = True
+
+
+def replaced(motion, **fields):
+    """A copy with other fields, also ones that it does not know."""
+    import copy
+    made = copy.copy(motion)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    made.__dict__.pop('_names', None)
+    return made
+
+
+def test_a_gif_has_its_frames_and_moves(pendulum, tmp_path):
+    image = pytest.importorskip('PIL.Image')
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=101)
+    path = tmp_path/'new'/'bob.gif'
+    visual.animate(motion, points={'bob': (x, y)}, fps=4, save=path)
+    with image.open(path) as film:
+        assert film.n_frames == 13 and film.info['duration'] == 250
+        frames = []
+        for k in range(13):
+            film.seek(k)
+            frames.append(np.asarray(film.convert('L'), dtype=float))
+    assert all(abs(a - b).max() > 50 for a, b in zip(frames, frames[1:]))
+
+
+def test_a_page_has_its_frames(pendulum, tmp_path):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=101)
+    visual.animate(motion, points={'bob': (x, y)}, fps=6, speed=1,
+                   save=tmp_path/'bob.html')
+    text = (tmp_path/'bob.html').read_text()
+    assert text.count('data:image/png;base64') == 7
+
+
+def test_speed_is_chosen_for_watching(pendulum):
+    from sympy_constrained.visual.animation import frame_times
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=51)
+    for t_end, speed, count in ((3, 1, 31), (0.03, 0.005, 61), (60, 10, 61),
+                                (1e-6, 1e-7, 101)):
+        times, found = frame_times(replaced(motion, t=np.linspace(
+            0, t_end, 51)), None, 10)
+        assert found == pytest.approx(speed) and len(times) == count
+        assert (times[0], times[-1]) == (0, t_end)
+    times, _ = frame_times(motion, 0.5, 10)
+    np.testing.assert_allclose(np.diff(times), 0.05)
+
+
+def test_films_that_cannot_be_made(pendulum, ball):
+    from sympy.physics.mechanics import Point
+    motion, lost = ball.motion, Point('lost')
+    single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
+    strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
+    for run, options, error, text in (
+            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no"),
+            (motion, {'save': 'film'}, ValueError, "ends in 'nothing'"),
+            (single, {}, ValueError, 'has 1 output times, and a picture'),
+            (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
+            (motion, {'fps': 0}, ValueError, '`fps` is 0; it must be pos'),
+            (motion, {'points': lost}, KinematicsError,
+             'lost has no position relative to O, the origin'),
+            (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
+            (motion, {'points': [(1, 2)]}, TypeError, '`points` must be Po'),
+            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
+            (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
+            (motion, {'view': 'xx'}, ValueError, "`view` is 'xx'; it must"),
+            (motion, {'contacts': lost}, TypeError, '`contacts` has lost'),
+            (motion, {'surfaces': [3]}, TypeError, '`surfaces` has 3')):
+        with pytest.raises(error, match=text):
+            visual.animate(run, ball.method, **options)
+    with pytest.raises(ValueError, match='it is of another model. Pass'):
+        visual.animate(motion, pendulum.method)
+    with pytest.raises(ValueError, match="wrong number of dimensions"):
+        visual.animate(motion, ball.method, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
+        visual.plot_snapshots(motion, ball.method, times=[4])
+
+
+def test_nothing_to_draw_says_why(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    with pytest.raises(MissingIngredientError, match='nothing to draw: no b'):
+        visual.animate(motion, pendulum.method)
+    case = ready('double_pendulum_lagrange', 0.5)
+    with pytest.raises(MissingIngredientError,
+                       match='bob1, bob2 .the model has no inertial frame'):
+        visual.animate(case.motion, case.model)
+
+
+@pytest.mark.slow
+def test_every_ready_model_is_drawn():
+    from sympy_constrained.models import MODELS
+    without = {'disc_on_incline', 'double_pendulum_lagrange',
+               'quaternion_top_lagrange'}
+    for name in MODELS:
+        case = ready(name, 0.05, throw=False)
+        visual.plot(case.motion).canvas.draw()
+        if name not in without:
+            film = visual.animate(case.motion, case.method, fps=2,
+                                  inputs=dict(case.model.inputs))
+            plt.gcf().canvas.draw()
+            finish(film)
+        plt.close('all')
+
+
+def test_a_scene_of_symmeplot(rolling):
+    pytest.importorskip('symmeplot')
+    body = rolling.method.bodies[0]
+    made = visual.scene(rolling.motion, rolling.method, [body.masscenter])
+    p = list(rolling.motion.constants.values())
+    film = made.animate(
+        lambda k: (rolling.motion.t[k], rolling.motion.x[k], p), [0, 150])
+    film._func(150)
+    place = rolling.compiled.expression(body.masscenter.pos_from(
+        made.zero_point).to_matrix(made.inertial_frame))(
+            0, rolling.motion.x[150])
+    drawn = made.get_plot_object(body).plot_masscenter.point_coords
+    np.testing.assert_allclose(drawn, place[:, 0], atol=1e-12)
+    low, high = np.transpose([made.axes.get_xlim(), made.axes.get_ylim(),
+                              made.axes.get_zlim()])
+    assert (drawn > low).all() and (drawn < high).all()
+    finish(film)
+
+
+def test_a_scene_without_symmeplot_says_so(rolling, monkeypatch):
+    import sys
+    monkeypatch.setitem(sys.modules, 'symmeplot.matplotlib', None)
+    with pytest.raises(MissingIngredientError, match='needs symmeplot, wh'):
+        visual.scene(rolling.motion, rolling.method)

@@ -1,20 +1,17 @@
-"""Pictures of a trajectory with matplotlib.
-
-Each function draws one picture, into axes that are given or into a figure of
-its own, and returns the figure. Dotted vertical lines are events, dashed ones
-changes of rank.
-"""
+"""Histories of a trajectory, and paths."""
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.interpolate import CubicSpline
 
-from .numeric.names import label
+from ..numeric.names import label
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
-           'plot_constraint_forces', 'plot_multipliers', 'plot_motion']
+           'plot_power', 'plot_phase', 'plot_constraint_forces',
+           'plot_multipliers', 'plot_motion']
 
 # Zero has no logarithm: smaller residuals are drawn at this value.
 FLOOR = 1e-17
@@ -43,6 +40,8 @@ def plot(trajectory):
         panels.append((plot_residuals, {}))
     if trajectory.energy is not None:
         panels.append((plot_energy, {}))
+    if power_of(trajectory) is not None:
+        panels.append((plot_power, {}))
     if trajectory.multipliers.shape[1]:
         panels.append((plot_constraint_forces, {}))
         panels.append((plot_multipliers, {}))
@@ -92,8 +91,9 @@ def plot_states(trajectory, names=None, ax=None):
     for group, text in zip(_groups(trajectory), ('coordinates', 'speeds')):
         if set(labels) <= set(map(label, group)):
             title = text
+    units = [unit_of(trajectory, name) for name in names]
     return _lines(trajectory, [trajectory[name] for name in names], labels,
-                  title, ax)
+                  title, ax, units)
 
 
 def plot_residuals(trajectory, ax=None):
@@ -117,10 +117,23 @@ def plot_residuals(trajectory, ax=None):
 
 
 def plot_energy(trajectory, ax=None):
-    """Change of the energy beside the work done since the start."""
+    """Change of the energy beside the work done since the start.
+
+    Without axes, the power has a second panel, where it is known and is not
+    zero.
+    """
     if trajectory.energy is None:
-        raise ValueError("`trajectory` carries no energy: it is not known "
-                         "for the model.")
+        raise ValueError(
+            "`trajectory` carries no energy: it is not known for the model. "
+            "Build that from bodies and loads, or from a Lagrangian.")
+    power = power_of(trajectory)
+    if ax is None and power is not None and power.any():
+        figure, axes = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
+                                    layout='constrained', squeeze=False)
+        plot_energy(trajectory, axes[0, 0])
+        plot_power(trajectory, axes[1, 0])
+        _time_below(axes, 2)
+        return figure
     columns = [trajectory.energy - trajectory.energy[:1]]
     labels, title = ['change of energy'], 'energy balance'
     if trajectory.work is not None and trajectory.work.any():
@@ -129,7 +142,75 @@ def plot_energy(trajectory, ax=None):
     error = trajectory.energy_error
     if error is not None:
         title += f', largest error {np.abs(error).max(initial=0.):.1e}'
-    return _lines(trajectory, columns, labels, title, ax)
+    return _lines(trajectory, columns, labels, title, ax,
+                  [unit_of(trajectory, 'energy')]*len(columns))
+
+
+def plot_power(trajectory, ax=None):
+    """Power of known forces without a potential, beside the energy's rate.
+
+    Constraints that move make a difference between the two.
+    """
+    power = power_of(trajectory)
+    if power is None:
+        raise ValueError(
+            "`trajectory` carries no power: it is not known for the model. "
+            "Build that from bodies and loads, or from a Lagrangian.")
+    columns, labels = [power], ['power of forces']
+    rate = getattr(trajectory, 'energy_rate', None)
+    if rate is not None:
+        columns, labels = [*columns, rate], [*labels, 'rate of energy']
+    return _lines(trajectory, columns, labels, 'power', ax,
+                  [unit_of(trajectory, 'power')]*len(columns))
+
+
+def plot_phase(trajectory, x, v=None, ax=None):
+    """Path in a phase plane, open circle at the start, full at the end.
+
+    Events are crosses.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    x, v : SymPy object or str
+        States or multipliers. By default ``v`` is the rate of ``x``: the
+        state that is its derivative, else that of a cubic spline through the
+        history of ``x``.
+    ax : matplotlib axes, optional
+
+    """
+    places, name = trajectory[x], named(x)
+    rate = f"{name}'"
+    if v is None and rate in map(label, trajectory.states):
+        v = rate
+    if v is not None:
+        speeds, rate = trajectory[v], named(v)
+    elif len(places) < 4:
+        raise ValueError(
+            f"`trajectory` has {len(places)} output times, too few for the "
+            f"rate of {name}. Pass the speed as `v`, or simulate with more, "
+            "such as `t_eval=101`.")
+    else:
+        sign = np.sign(trajectory.t[-1] - trajectory.t[0])
+        speeds = sign*CubicSpline(sign*trajectory.t, places)(
+            sign*trajectory.t, 1)
+    figure, ax = _axes(ax, (5.6, 4.6))
+    line, = ax.plot(places, speeds)
+    color = line.get_color()
+    ax.plot(places[:1], speeds[:1], 'o', mfc='none', color=color)
+    ax.plot(places[-1:], speeds[-1:], 'o', color=color)
+    met = [np.argmin(abs(trajectory.t - event.t))
+           for event in trajectory.events]
+    if met:
+        ax.plot(places[met], speeds[met], 'kx', label='event')
+        ax.legend(fontsize='small')
+    ax.set(xlabel=in_unit(name, unit_of(trajectory, x)),
+           ylabel=in_unit(rate, unit_of(trajectory, rate if v is None else v)),
+           title=f'phase plane of {name}')
+    ax.margins(0.08)
+    ax.grid(alpha=0.3)
+    return figure
 
 
 def plot_constraint_forces(trajectory, ax=None):
@@ -141,9 +222,10 @@ def plot_constraint_forces(trajectory, ax=None):
 
 def plot_multipliers(trajectory, ax=None):
     """Multipliers of the constraints."""
+    names = trajectory.multiplier_names
     return _lines(trajectory, trajectory.multipliers.T,
-                  list(map(label, trajectory.multiplier_names)),
-                  'multipliers', ax)
+                  list(map(label, names)), 'multipliers', ax,
+                  [unit_of(trajectory, name) for name in names])
 
 
 def plot_motion(points, ax=None):
@@ -188,6 +270,33 @@ def plot_motion(points, ax=None):
     return figure
 
 
+def named(key):
+    """Label of a SymPy object or of a name."""
+    return key if isinstance(key, str) else label(key)
+
+
+def unit_of(trajectory, key):
+    """Text of the unit of a quantity, empty where none is given.
+
+    ``trajectory.units`` maps SymPy objects or names to texts; names beside
+    those of states are ``'t'``, ``'energy'``, ``'power'`` and ``'length'``.
+    """
+    units = getattr(trajectory, 'units', None) or {}
+    found = {named(name): text for name, text in units.items()}
+    return str(found.get(named(key)) or '')
+
+
+def in_unit(name, unit):
+    """Text of an axis."""
+    return f'{name} in {unit}' if unit else name
+
+
+def power_of(trajectory):
+    """History of the power, None where it is not known."""
+    power = getattr(trajectory, 'power', None)
+    return None if power is None else np.asarray(power)
+
+
 def _groups(trajectory):
     """Coordinates (and other states), then speeds."""
     speeds = [x for x in trajectory.states if x in trajectory.speeds]
@@ -200,7 +309,8 @@ def _time_below(axes, count):
     for i, ax in enumerate(axes.flat[:count]):
         last = i + columns >= count
         ax.tick_params(labelbottom=last)
-        ax.set_xlabel('t' if last else '')
+        if not last:
+            ax.set_xlabel('')
 
 
 def _axes(ax, size=(7, 3.5)):
@@ -209,18 +319,24 @@ def _axes(ax, size=(7, 3.5)):
     return plt.subplots(figsize=size, layout='constrained')
 
 
-def _lines(trajectory, columns, labels, title, ax):
+def _lines(trajectory, columns, labels, title, ax, units=()):
     figure, ax = _axes(ax)
+    if len(set(units)) == 1 and units[0]:
+        ax.set_ylabel(f'in {units[0]}')
+    elif any(units):
+        labels = list(map(in_unit, labels, units))
     styles = [('-', 2.2)] + [('--', 1.3), ('-', 1.3)]*len(columns)
     for values, text, (style, width) in zip(columns, labels, styles):
         # the first is wide and every other dashed: equal lines stay visible
         ax.plot(trajectory.t, values, label=text, linestyle=style,
                 linewidth=width)
-    for event in trajectory.events:
-        ax.axvline(event.t, color='0.6', linestyle=':', linewidth=1)
-    for change in trajectory.rank_changes:
-        ax.axvline(change.t, color='0.4', linestyle='--', linewidth=1)
-    ax.set(xlabel='t', title=title)
+    for marks, color, style, text in (
+            (trajectory.events, '0.6', ':', 'event'),
+            (trajectory.rank_changes, '0.4', '--', 'change of rank')):
+        for i, mark in enumerate(marks):
+            ax.axvline(mark.t, color=color, linestyle=style, linewidth=1,
+                       label='_' if i else text)
+    ax.set(xlabel=in_unit('t', unit_of(trajectory, 't')), title=title)
     ax.grid(alpha=0.3)
     _legend(ax, len(labels))
     return figure
