@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter
 
 from ..numeric.progress import Progress
-from .histories import unit_of
+from .histories import in_unit, unit_of
 from .stage import Stage
 
 __all__ = ['animate', 'plot_snapshots']
@@ -264,22 +264,31 @@ def prepared(stage, ax, camera, trajectory):
             f"{'with' if space else 'without'} `projection='3d'`, or pass "
             "`view`.")
     unit = unit_of(trajectory, 'length')
-    for k, letter in zip(shown, 'xyz'):
-        getattr(ax, f'set_{letter}lim')(stage.low[k], stage.high[k])
-        getattr(ax, f'set_{letter}label')(
-            'xyz'[k] + (f' in {unit}' if unit else ''))
+    low, high = stage.low[shown], stage.high[shown]
     if space:
-        ax.set_box_aspect(size, zoom=1.2 - 0.25*min(1.5, slender(size)))
-        ax.view_init(*camera)
-        ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
-        for k, axis in enumerate((ax.xaxis, ax.yaxis, ax.zaxis)):
-            few = 2 + round(3*size[k]/size.max())
-            axis.set_major_locator(matplotlib.ticker.MaxNLocator(few))
-        ax.tick_params(labelsize='small')
+        set_space(ax, low, high, camera, unit)
     else:
+        names = [in_unit('xyz'[k], unit) for k in shown]
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]),
+               xlabel=names[0], ylabel=names[1])
         ax.set_aspect('equal', adjustable='box')
         ax.grid(alpha=0.3)
     return figure, ax
+
+
+def set_space(ax, low, high, camera, unit=''):
+    """Limits, equal scales, names and not too many numbers in space."""
+    size = high - low
+    for letter, axis, *limits, length in zip(
+            'xyz', (ax.xaxis, ax.yaxis, ax.zaxis), low, high, size):
+        getattr(ax, f'set_{letter}lim')(*limits)
+        getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
+        axis.set_major_locator(matplotlib.ticker.MaxNLocator(
+            2 + round(3*length/size.max())))
+    ax.set_box_aspect(size, zoom=1.2 - 0.25*min(1.5, slender(size)))
+    ax.view_init(*camera)
+    ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
+    ax.tick_params(labelsize='small')
 
 
 def slender(size):

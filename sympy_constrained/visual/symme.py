@@ -6,10 +6,13 @@ from sympy.physics.vector import Point, Vector
 
 from .._compat import time_symbol
 from ..errors import MissingIngredientError
+from .animation import set_space
 from .places import Places
-from .stage import ARM, named_lines, named_places
+from .stage import named_lines, named_places
 
 __all__ = ['scene']
+
+SCALE = 0.18            # of the arrows of a frame, relative to the motion
 
 
 def scene(trajectory, model, points=(), lines=(), *, origin=None,
@@ -20,9 +23,9 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     ===========
 
     The scene has the inertial frame, the bodies with their frames, the points
-    with their paths, and the lines; its axes contain the whole motion. It is
-    compiled for ``(t, x, p)``, the order of all functions here, so this moves
-    it:
+    with their whole paths, and the lines; its axes contain the whole motion.
+    It is compiled for ``(t, x, p)``, the order of all functions here, so this
+    moves it:
 
     .. code-block:: python
 
@@ -94,16 +97,15 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     corners = np.concatenate([np.zeros((1, 3)), *(
         values[name][:, :, 0] for name in names)])
     size = np.ptp(corners, axis=0).max() or 1.
-    properties.setdefault('scale', ARM*size)
+    properties.setdefault('scale', SCALE*size)
     made = Scene3D(places.frame, places.origin, ax=ax, **properties)
+    for name in names[:len(points)]:
+        made.axes.plot(*values[name][:, :, 0].T, color='C1', linewidth=1)
     for body in bodies:
-        drawn = made.add_body(body)
-        if drawn.plot_frame is not None:
-            for arrow in drawn.plot_frame.vectors:
-                arrow.scale = ARM*size
+        made.add_body(body, plot_frame_properties={
+            'scale': properties['scale']})
     for name, point in points.items():
         made.add_point(point, name=name, color='C1')
-        made.add_point_trace(point, name=f'path of {name}', color='C1')
     for i, (name, line) in enumerate(lines):
         made.add_line(line, name or f'line {i}', color='0.25')
     numbers = list(places.numbers.values())
@@ -113,9 +115,5 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     made.plot(prettify=False)
     room = 0.15*size
     low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
-    made.axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]),
-                  zlim=(low[2], high[2]), xlabel='x', ylabel='y',
-                  zlabel='z')
-    made.axes.set_box_aspect(high - low)
-    made.axes.view_init(*camera)
+    set_space(made.axes, low, high, camera)
     return made
