@@ -19,6 +19,7 @@ GRID = np.linspace(-1, 1, 9)
 QUARTERS = AROUND[:-1:12]
 EIGHTHS = AROUND[:-1:6]
 WIDER = 1.25            # than where it is touched
+NARROWEST = 0.3         # width of a part of a plane, relative to its length
 
 
 def outline(geometry, constants, seen, touched):
@@ -51,9 +52,9 @@ def outline(geometry, constants, seen, touched):
         return [*(place(AROUND, v) for v in QUARTERS),
                 *(place(u, AROUND) for u in EIGHTHS)]
     if isinstance(geometry, PlaneSurface):
-        (u, v), half = square(place, seen)
-        return [*(place(u + half*GRID, v + half*line) for line in GRID),
-                *(place(u + half*line, v + half*GRID) for line in GRID)]
+        (u, v), (a, b) = rectangle(place, seen)
+        return [*(place(u + a*GRID, v + b*line) for line in GRID),
+                *(place(u + a*line, v + b*GRID) for line in GRID)]
     if isinstance(geometry, (CylinderSurface, ConeSurface)):
         ends = along(place, touched, isinstance(geometry, ConeSurface))
         return [*(place(AROUND, v) for v in np.linspace(*ends, 4)),
@@ -61,12 +62,13 @@ def outline(geometry, constants, seen, touched):
     return []
 
 
-def square(place, points):
-    """Centre and half width of a square of a plane below points."""
+def rectangle(place, points):
+    """Centre and half widths of a part of a plane below points."""
     corner, *sides = place(np.array([0, 1, 0]), np.array([0, 0, 1]))
     uv = (points - corner) @ np.transpose(np.array(sides) - corner)
     low, high = uv.min(axis=0), uv.max(axis=0)
-    return (low + high)/2, (high - low).max()/2*WIDER or 1.
+    half = (high - low)/2*WIDER
+    return (low + high)/2, np.maximum(half, NARROWEST*half.max() or 1.)
 
 
 def along(place, points, is_cone):

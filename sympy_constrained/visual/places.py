@@ -9,7 +9,7 @@ from sympy import MatrixBase, Symbol
 from sympy.physics.vector import Point, Vector
 
 from .. import _compat
-from ..arguments import arguments_of, bind_arguments
+from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import build_system, kinematics_of
 from ..errors import KinematicsError, MissingIngredientError
 from ..graph import Graph, GraphBuilder, read
@@ -113,6 +113,7 @@ class Places:
             GraphBuilder(_compat.time_symbol()), frame, (), (), [])
         self._kinematics.frame = self.frame
         self._builder = self._kinematics.builder
+        self._bind_speeds(system, model)
         self.numbers = dict(trajectory.constants)
         for key, value in (constants or {}).items():
             self.numbers[key] = number(value)
@@ -125,6 +126,18 @@ class Places:
             if origin is None and self.origin is not None:
                 self._drift = self._drift_of(
                     [p for p in points if p in self._of_point])
+
+    def _bind_speeds(self, system, model):
+        """The user's speeds, where the system is stated in the ``q'``."""
+        shape, arguments = getattr(model, 'call', ('', {}))
+        if shape != 'kane' or 'speeds' not in system.graph.outputs:
+            return
+        _, rows = system.graph.load(self._builder, ('speeds',))
+        speeds = [x for name in ('u_ind', 'u_dependent')
+                  for x in as_list(arguments[name], name)]
+        for x, (ref,) in zip(speeds, rows['speeds']):
+            if x not in system.u:
+                self._builder.bound[x] = ref
 
     def _number(self, item):
         """Value of a constant, by symbol or by name, None for others."""
@@ -308,10 +321,10 @@ class Places:
         moving = [item for item in others if item in self._speeds]
         if moving:
             raise MissingIngredientError(
-                f"No point of the model is at rest, and {self.origin} moves "
-                f"with the speed {label(moving[0])}, which is no state of "
-                f"the trajectory. Pass `origin={self.origin}` to look from "
-                "there.")
+                "No point of the model stays at rest, so the velocity of "
+                f"{self.origin} is integrated. It contains the speed "
+                f"{label(moving[0])}, which is no state of the trajectory. "
+                f"Pass `origin={self.origin}` to look from there.")
 
     def _inputs(self, others):
         """The specified functions that a picture needs."""

@@ -9,7 +9,7 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt                             # noqa: E402
 
 from mechanisms import x, y                                 # noqa: E402
-from sympy_constrained import visual                        # noqa: E402
+from sympy_constrained import UdwadiaKalabaMethod, visual   # noqa: E402
 from sympy_constrained.errors import (                      # noqa: E402
     KinematicsError, MissingIngredientError)
 from sympy_constrained.numeric import (                     # noqa: E402
@@ -262,7 +262,6 @@ def ready(name, t_end, **options):
     """A ready model with its motion."""
     from types import SimpleNamespace
 
-    from sympy_constrained import UdwadiaKalabaMethod
     from sympy_constrained.models import model
     made = model(name)
     method = made.form(UdwadiaKalabaMethod)
@@ -337,6 +336,35 @@ def test_a_velocity_is_integrated_where_no_point_stays_at_rest(rolling):
                           origin=minimal.method.bodies[0].masscenter)
     assert not np.ptp(space(curves(plt.gcf().axes[0])['disc']))
     finish(film)
+
+
+def test_a_method_that_replaces_the_speeds_shows_the_same():
+    from sympy_constrained import LinearMappingMethod, RouthMethod
+    from sympy_constrained.models import model
+    sleigh, paths = model('chaplygin_sleigh'), []
+    case = ready('chaplygin_sleigh', 1.)
+    x, rates = case.motion.x[0], case.compiled.rhs(0, case.motion.x[0])
+    known = {**{f"{label(q)}'": v for q, v in zip(sleigh.coordinates, rates)},
+             **dict(zip(map(label, case.motion.states), x))}
+    for kind in UdwadiaKalabaMethod, RouthMethod:
+        method = sleigh.form(kind)
+        compiled = compile_equations(method, {
+            x: sleigh.parameters[x] for x in method.constants})
+        motion = simulate(compiled, 1, [
+            known[label(x)] for x in compiled.states], t_eval=101)
+        ax = visual.plot_snapshots(motion, method, times=[1.]).axes[0]
+        paths.append([line.get_data() for line in ax.get_lines()])
+    for first, second in zip(*paths, strict=True):
+        np.testing.assert_allclose(first, second, atol=1e-6)
+    bicycle = model('bicycle')
+    mapped = bicycle.form(LinearMappingMethod)
+    compiled = compile_equations(mapped, {
+        x: bicycle.parameters[x] for x in mapped.constants})
+    motion = simulate(compiled, 0.1, consistent_state(compiled, {
+        x: bicycle.start.get(x, 0) for x in compiled.states}), t_eval=11)
+    with pytest.raises(MissingIngredientError,
+                       match='Pass `origin=rear_contact` to look'):
+        visual.plot_snapshots(motion, mapped)
 
 
 def test_points_lines_and_expressions(pendulum):
@@ -464,8 +492,7 @@ def ball_on_table():
     from sympy.physics.mechanics import (
         Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-    from sympy_constrained import (
-        PlaneSurface, PointContact, SphereSurface, UdwadiaKalabaMethod)
+    from sympy_constrained import PlaneSurface, PointContact, SphereSurface
     q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
     N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
                   Point('C'))
