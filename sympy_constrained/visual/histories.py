@@ -40,7 +40,8 @@ def plot(trajectory):
         panels.append((plot_residuals, {}))
     if trajectory.energy is not None:
         panels.append((plot_energy, {}))
-    if power_of(trajectory) is not None:
+    power = power_of(trajectory)
+    if power is not None and power.any():
         panels.append((plot_power, {}))
     if trajectory.multipliers.shape[1]:
         panels.append((plot_constraint_forces, {}))
