@@ -19,15 +19,16 @@ start               0.02 m from the middle, pushed along y, no spin about
                     the vertical
 ==================  ====================================================
 
-For small excursions the centre is a pendulum of length :math:`R - r` under
-5/7 of gravity,
+For small excursions the centre is a pendulum of length :math:`R - r` whose
+inertia is larger by the 2/5 of the mass that the rolling adds,
 
 .. math::
 
    \\omega^2 = \\frac{5 g}{7 (R - r)}
 
-(E. J. Routh, *The Advanced Part of a Treatise on the Dynamics of a System of
-Rigid Bodies*, 6th ed., Macmillan 1905, §§ 226-229, rolling spheres).
+a classical result on the motion of a sphere on any surface (E. J. Routh, *The
+Advanced Part of a Treatise on the Dynamics of a System of Rigid Bodies*, 6th
+ed., Macmillan 1905).
 
 """
 import sys
