@@ -1,4 +1,4 @@
-"""The command line: ``python -m sympy_constrained compare MODEL``."""
+"""The command line: ``python -m sympy_constrained COMMAND MODEL``."""
 from __future__ import annotations
 
 import argparse
@@ -10,52 +10,75 @@ from pathlib import Path
 from sympy import Symbol
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
-from .arguments import arguments_of
+from .diagnostics import constraint_report, described
 from .errors import ConstrainedDynamicsError, MissingIngredientError
+from .methods import UdwadiaKalabaMethod
 from .methods.base import ConstrainedMethod
 from .models import MODELS, Model, model
 
 DESCRIPTION = """\
-Derive a model with every formulation that applies, compare them, say what
-SymPy's own method does with it, simulate it, and write pictures.
+Derive a model with every formulation that applies and compare them, say what
+SymPy's own methods do with it, simulate it, and write pictures; or report on
+its constraints.
 
 MODEL is the name of a ready model (see 'list'), or a Python file that makes a
-SymPy System, KanesMethod or LagrangesMethod object. Such a file also names
+SymPy System, KanesMethod or LagrangesMethod object, or a method of this
+package. Such a file also names
 
   parameters = {symbol: number, ...}   every constant of the model
-  start = {coordinate or speed: number, ...}
+  start = {coordinate or speed: number, ...}   for a simulation
   fixed = (...)                        optional: states kept as they are when
                                        the start is moved onto the constraints
-  t_end = 10.0                         optional: length of the simulation
+  t_end = 10.0                         optional: length of the simulation; 0
+                                       compares at random states instead
   inputs = {function: expression}      optional: specified functions of time
   potential_energy = 'include'         optional: count that of the bodies, or
                                        'ignore' it
 
-FILE.py:NAME picks one object of several.
+FILE.py:NAME picks one object of several. The status is 0 if all formulations
+agree that have to, 1 if not, or if a model cannot be read.
 """
 
 
 def main(arguments=None):
     """Run a command; return the exit status."""
-    parser = argparse.ArgumentParser(
+    given = parser().parse_args(arguments)
+    return {'list': list_models, 'compare': compare_models,
+            'report': report_models}[given.command](given)
+
+
+def parser():
+    """What the command line understands."""
+    result = argparse.ArgumentParser(
         prog='python -m sympy_constrained', description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest='command', required=True)
+    commands = result.add_subparsers(dest='command', required=True)
     compare = commands.add_parser('compare', help='compare formulations')
     compare.add_argument('models', nargs='+', metavar='MODEL')
-    compare.add_argument('--t-end', type=float, help='end of the simulation')
+    compare.add_argument('--t-end', type=float, metavar='T',
+                         help='end of the simulation, 0 for none')
     compare.add_argument('--save', type=Path, metavar='DIR',
                          help='write pictures to this folder')
     compare.add_argument(
-        '--upstream-limit', type=float, default=60., metavar='SECONDS',
-        help="time for SymPy's own method, 0 to leave it out (default 60)")
+        '--limit', type=float, default=60., metavar='SECONDS',
+        help='time that each formulation may take (default 60)')
+    compare.add_argument(
+        '--forms', action='store_true',
+        help='add the classical forms of GibbsAppellMethod')
+    compare.add_argument('--markdown', action='store_true',
+                         help='print Markdown')
+    report = commands.add_parser(
+        'report', help='rank and redundancy of the constraints')
+    report.add_argument('models', nargs='+', metavar='MODEL')
     commands.add_parser('list', help='names of the ready models')
-    given = parser.parse_args(arguments)
-    if given.command == 'list':
-        for name in MODELS:
-            print(f'{name:28} {model(name).title}')
-        return 0
-    return compare_models(given)
+    return result
+
+
+def list_models(given):
+    """The ``list`` command."""
+    for name in MODELS:
+        print(f'{name:28} {model(name).title}')
+    return 0
 
 
 def compare_models(given):
@@ -79,17 +102,39 @@ def compare_models(given):
     for name in given.models:
         try:
             result = compare(find_model(name), given.t_end,
-                             given.upstream_limit)
+                             limit=given.limit, forms=given.forms)
         except (ConstrainedDynamicsError, ValueError) as error:
             print(f'{name}: {error}', file=sys.stderr)
             return 1
-        print(result)
+        print(result.to_markdown() if given.markdown else result)
         agreed = agreed and result.agrees
         if given.save:
             for path in result.save(given.save):
                 print(f'  wrote {path}')
         print()
+        if result.interrupted:
+            break
     return 0 if agreed else 1
+
+
+def report_models(given):
+    """The ``report`` command."""
+    for name in given.models:
+        try:
+            found = find_model(name)
+            method = found.form(UdwadiaKalabaMethod)
+            known = {*method.constants, *method.states}
+            sample = {x: value for x, value in (
+                *found.parameters.items(), *found.start.items())
+                if x in known}
+            report = constraint_report(method, sample)
+        except (ConstrainedDynamicsError, ValueError) as error:
+            print(f'{name}: {error}', file=sys.stderr)
+            return 1
+        print(f'{found.name}: {found.title}')
+        for line in described(method.system, report):
+            print(f'  {line}')
+    return 0
 
 
 def find_model(name):
@@ -128,29 +173,26 @@ def model_of_file(file, names, wanted=''):
     value, = found.values()
     if isinstance(value, Model):
         return value
-    shape, arguments = arguments_of(value)
     given = {}
     for name, kind, default in (
             ('parameters', Mapping, {}), ('start', Mapping, {}),
             ('inputs', Mapping, {}), ('fixed', (tuple, list), ()),
-            ('t_end', (int, float), 10.)):
+            ('t_end', (int, float), None)):
         given[name] = names.get(name, default)
-        if not isinstance(given[name], kind):
+        if given[name] is not default and not isinstance(given[name], kind):
             raise MissingIngredientError(
                 f"`{name}` in {file} is {given[name]!r}. See `python -m "
                 "sympy_constrained compare --help` for what it must be.")
-    return Model(
-        name=file.stem, title=f'the model of {file.name}',
-        reference=str(file), shape=shape, arguments=arguments,
-        parameters={k: v for k, v in given['parameters'].items()
-                    if isinstance(k, Symbol)},
-        start=given['start'], fixed=given['fixed'],
-        t_end=float(given['t_end']),
+    given['parameters'] = {k: v for k, v in given['parameters'].items()
+                           if isinstance(k, Symbol)}
+    if given['t_end'] is None:
+        given['t_end'] = 10. if given['start'] else 0.
+    return Model.of(
+        value, name=file.stem, title=f'the model of {file.name}',
+        reference=str(file),
         # SymPy has a function of this name, which a star import brings in
         extra={name: names[name] for name in ('potential_energy',)
-               if isinstance(names.get(name), str)},
-        system=value if isinstance(value, System) else None,
-        inputs=given['inputs'])
+               if isinstance(names.get(name), str)}, **given)
 
 
 if __name__ == '__main__':

@@ -306,3 +306,25 @@ def check_consistency(system, point):
             "\nNo motion satisfies these rows together. Correct or drop one "
             "of them, or pass inconsistent='least-squares' to satisfy them "
             "as nearly as possible.", rows=tuple(bad))
+
+
+def described(system, report):
+    """Lines of text on sizes, rank and redundant rows of a system."""
+    n, o, m = system.counts
+    freedom, names = o - report.rank, system.constraint_names
+    lines = [
+        f'{n} coordinate{plural(n)}, {o} speed{plural(o)}, '
+        f'{m} constraint row{plural(m)} of rank {report.rank}, {freedom} '
+        f'degree{plural(freedom)} of freedom']
+    for k in report.redundant_rows:
+        used = report.relations.get(k, {})
+        others = ', '.join(names[i] for i in used) or 'no other row'
+        lines.append(f'redundant: {names[k]} follows from {others}')
+    if not report.mass_is_regular:
+        lines.append('the mass matrix is singular; with the constraints it '
+                     'determines the accelerations')
+    return lines
+
+
+def plural(count):
+    return 's' if count != 1 else ''

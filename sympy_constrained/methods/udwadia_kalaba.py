@@ -168,6 +168,29 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     f"{o} generalized forces; give a symmetric, positive "
                     f"definite matrix ({o}, {o}).")
 
+    @classmethod
+    def from_method(cls, method, **options):
+        if isinstance(method, cls):     # keeps what only this class takes
+            options = {'weight': method._weight, 'solver': method._solver,
+                       'inconsistent': method._inconsistent,
+                       'nonideal_forces': method._options.get(
+                           'nonideal_forces'), **options}
+        return super().from_method(method, **options)
+
+    def _check_taken_by(self, cls):
+        own = [name for name, is_given in (
+            ('weight', self._weight is not None),
+            ('nonideal_forces',
+             self._options.get('nonideal_forces') is not None),
+            ("inconsistent='least-squares'", self._inconsistent != 'error'))
+            if is_given]
+        if own and not issubclass(cls, UdwadiaKalabaMethod):
+            raise UnsupportedFeatureError(
+                f"The method has {', '.join(own)}, which only "
+                "UdwadiaKalabaMethod takes: without it the motion would be "
+                "another one. Make the other method from the model itself if "
+                "that is meant.")
+
     # -- the pieces, none of them solved ---------------------------------
 
     @property

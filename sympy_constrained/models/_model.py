@@ -12,6 +12,8 @@ from sympy import Basic
 from sympy.physics.mechanics import (KanesMethod, Lagrangian, LagrangesMethod,
                                      System, dynamicsymbols)
 
+from ..arguments import arguments_of
+
 __all__ = ['Model']
 
 _UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
@@ -83,6 +85,9 @@ class Model:
     multipliers : tuple
         Known multipliers in the order of the constraint rows, with the sign
         of ``M u' = Q + A^T lam``; empty where they are not known.
+    method : ConstrainedMethod or None
+        The method of this package that the model was read from, where it
+        was.
 
     """
 
@@ -101,6 +106,7 @@ class Model:
     inputs: Mapping[Basic, Any] = field(default_factory=_empty)
     accelerations: Mapping[Basic, Basic] = field(default_factory=_empty)
     multipliers: tuple[Basic, ...] = ()
+    method: Any = None
 
     def __post_init__(self):
         for name in ('arguments', 'parameters', 'start', 'extra', 'inputs',
@@ -108,6 +114,42 @@ class Model:
             value = MappingProxyType(dict(getattr(self, name)))
             object.__setattr__(self, name, value)
         object.__setattr__(self, 'fixed', tuple(self.fixed))
+
+    @classmethod
+    def of(cls, given, **fields):
+        """A model from an object that has its equations.
+
+        Examples
+        ========
+
+        >>> from sympy.physics.mechanics import (
+        ...     LagrangesMethod, dynamicsymbols)
+        >>> from sympy_constrained.models import Model
+        >>> x = dynamicsymbols('x')
+        >>> Model.of(LagrangesMethod(x.diff()**2/2, [x])).speeds
+        (Derivative(x(t), t),)
+
+        Parameters
+        ==========
+
+        given : System, KanesMethod, LagrangesMethod or a method of ours
+            A ``System`` without kinematic equations is one of Lagrange's.
+        **fields
+            The fields that are known: ``parameters``, ``start``, ...; without
+            ``t_end`` nothing is simulated.
+
+        """
+        shape, arguments = arguments_of(given)
+        if isinstance(given, System) and not given.kdes:    # for Lagrange
+            shape, arguments = 'lagrange', system_arguments(given, 'lagrange')
+        arguments = {name: value for name, value in arguments.items()
+                     if value is not None}
+        kind = type(given).__name__
+        return cls(**{
+            'name': 'model', 'title': f'the model of a {kind} object',
+            'reference': '', 'shape': shape, 'arguments': arguments,
+            'parameters': {}, 'start': {}, 'fixed': (), 't_end': 0.,
+            'method': given if hasattr(given, 'call') else None, **fields})
 
     @property
     def coordinates(self) -> tuple[Basic, ...]:

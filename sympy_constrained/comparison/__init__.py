@@ -1,0 +1,9 @@
+"""One model, every formulation that applies, side by side.
+
+:func:`compare` derives a model with the methods of this package and with
+SymPy's, and gives a :class:`Comparison`: a table, a picture, and a simulation.
+"""
+from .comparing import Comparison, compare
+from .formulation import Formulation, Verdict
+
+__all__ = ['Comparison', 'Formulation', 'Verdict', 'compare']

@@ -1,0 +1,517 @@
+"""The formulations that are tried on a model, each in its own words.
+
+A recipe takes a :class:`Case` and returns what it :class:`Derived`, or
+raises. What is wrong with one formulation is its own affair.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+from ..equations import EquationsOfMotion
+from ..errors import MissingIngredientError
+from ..graph import Graph, jacobian, substitute
+from ..methods import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod)
+from ..methods.classical_forms import FORMS
+from ..numeric import compile_equations
+from ..numeric.names import label
+from .formulation import Verdict
+
+__all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'recipes', 'remade']
+
+# An LU solution of SymPy's equations with a larger condition is worth none.
+SINGULAR = 1e13
+FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
+# Least relative singular value of the rows of dependent velocities.
+POOR = 1e-6
+
+
+class NotTried(Exception):
+    """A formulation that does not apply; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One model with numbers, and the reference made from it.
+
+    Attributes
+    ==========
+
+    model : Model
+    method : ConstrainedMethod
+        The reference.
+    ground : Ground
+    sample : dict
+        Numbers of the constants, and of the coordinates at a state, near
+        which questions of rank are asked.
+
+    """
+
+    model: Any
+    method: Any
+    ground: Any
+    sample: dict
+
+
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """What a recipe made.
+
+    Attributes
+    ==========
+
+    operations : int
+    values : callable
+        State number -> rates of the reference's speeds.
+    forces : callable, optional
+        State number -> generalized constraint forces on these speeds.
+    call : callable, optional
+        What is timed, a function of ``(t, x)``.
+    states : list of (t, x), optional
+        Where it is called.
+    sizes : tuple, optional
+        Numbers of states, accelerations and multipliers.
+    explain : callable, optional
+        Called with whether the values agree; returns a reason, and where
+        they do not, whether that must be: ``(reason, must)``.
+
+    """
+
+    operations: int
+    values: Callable
+    forces: Callable | None = None
+    call: Callable | None = None
+    states: list = field(default_factory=list)
+    sizes: tuple = (None, None, None)
+    explain: Callable | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Name of a formulation, how it is derived, whether it is ours.
+
+    ``derive`` takes the case and returns what ``finish`` takes, together
+    with the case. Only the first counts as derivation.
+    """
+
+    name: str
+    derive: Callable
+    finish: Callable
+    is_ours: bool = True
+
+
+def recipes(case, forms=False, upstream=True):
+    """All that is tried, in the order of the table."""
+    found = [
+        Recipe('block system, 50 digits', lambda case: None, fifty_digits),
+        Recipe('UdwadiaKalabaMethod, closed form', closed_form,
+               from_closed_form),
+        Recipe('RouthMethod', lambda case: formed(made(case, RouthMethod)),
+               from_method),
+        Recipe('HamelEmbedding, corrected', corrected, from_corrected),
+        Recipe('HamelEmbedding', embedded, from_embedded),
+        Recipe('LinearMappingMethod', mapped, from_method),
+        Recipe('GibbsAppellMethod',
+               lambda case: formed(made(case, GibbsAppellMethod)),
+               from_gibbs_appell)]
+    if not isinstance(case.method, UdwadiaKalabaMethod):
+        found = [
+            Recipe('UdwadiaKalabaMethod', lambda case: formed(
+                made(case, UdwadiaKalabaMethod)), from_method),
+            *(recipe for recipe in found if not recipe.name.startswith(
+                ('UdwadiaKalabaMethod', type(case.method).__name__)))]
+    if forms:
+        shared: dict = {}
+        found += [form_recipe(form, shared) for form in FORMS]
+    found.append(Recipe('VaccoMethod', lambda case: formed(
+        made(case, VaccoMethod)), from_vacco))
+    if upstream:
+        found += [Recipe(f"SymPy's {base.__name__}", upstream_deriver(base),
+                         from_upstream, False)
+                  for base in (KanesMethod, LagrangesMethod)]
+    return found
+
+
+# -- making methods ------------------------------------------------------
+
+def remade(method, sample=None):
+    """A copy of a method of ours, built anew from the same call."""
+    found = copy(method)
+    if sample is not None:
+        found._sample = sample
+    found._build()
+    return found
+
+
+def made(case, cls, **options):
+    """A new method object of a class for the model of a case."""
+    if type(case.model.method) is cls:
+        return remade(case.model.method, case.sample)
+    return cls.from_method(case.method, sample=case.sample, **options)
+
+
+def own_options(method):
+    """Names of what a method was told that SymPy's classes do not take."""
+    given = {**method._options, 'weight': getattr(method, '_weight', None)}
+    found = [name for name, value in given.items() if value is not None
+             and name not in ('potential_energy', 'stabilization')]
+    if getattr(method, '_inconsistent', 'error') != 'error':
+        found.append('inconsistent')
+    if given.get('potential_energy') == 'include':
+        found.append('potential_energy')
+    return found
+
+
+def formed(method):
+    """A method with its equations, and these."""
+    return method, method.equations_of_motion
+
+
+# -- from equations to values --------------------------------------------
+
+def evaluated(case, equations, more=None):
+    """Compiled equations, their states, and the values of the reference's
+    rates."""
+    ground = case.ground
+    compiled = compile_equations(equations, numbers_of(case, equations),
+                                 dict(case.model.inputs))
+    places = ground.states_of(equations, more or {})
+
+    def values(k):
+        t, y, theirs = places[k]
+        rates = compiled.rhs(t, y)[compiled.u_index]
+        return ground.lifted(equations, k, theirs, rates)
+
+    return compiled, [(t, y) for t, y, _ in places], values
+
+
+def numbers_of(case, equations):
+    """Values of the constants of equations."""
+    known = {**case.model.parameters, **case.ground.constants}
+    return {x: known[x] for x in equations.constants if x in known}
+
+
+def sizes_of(equations):
+    """Numbers of states, accelerations and multipliers."""
+    m = len(equations.multipliers)
+    return len(equations.states), len(equations.unknowns) - m, m
+
+
+def operations_of(equations):
+    return equations.graph.operation_count(('rates', 'W', 'r'))
+
+
+def from_method(case, made, explain=None, more=None, with_forces=True):
+    """A method of ours: accelerations, and forces of its multipliers."""
+    method, equations = made
+    compiled, states, values = evaluated(case, equations, more)
+    return Derived(
+        operations_of(equations), values,
+        reactions(case, method, compiled, states) if (
+            with_forces and len(equations.multipliers)) else None,
+        compiled.rhs, states, sizes_of(equations), explain)
+
+
+def reactions(case, method, compiled, states):
+    """``A^T*lam`` with the multipliers of a method, on our speeds."""
+    ground, system = case.ground, method.system
+
+    def forces(k):
+        t, y = states[k]
+        values = {**ground.points[k][0], **dict(zip(compiled.states, y))}
+        rows = ground.numbers(system.graph, ('A',), values)['A']
+        lam = compiled.multipliers(t, y)
+        return ground.pulled_back(k, system, rows.T@lam)
+
+    return forces
+
+
+# -- the formulations ----------------------------------------------------
+
+def fifty_digits(case, _):
+    """The multiplier system, solved by mpmath."""
+    method = case.method
+    own = {'weight', 'inconsistent'}.intersection(own_options(method))
+    if own:
+        raise NotTried(f'not with `{own.pop()}`')
+    if method.system.higher_rows or getattr(method, '_reaction', None):
+        raise NotTried('the reactions are not those of linear rows')
+    solved = [case.ground.at_50_digits(k)
+              for k in range(len(case.ground.states))]
+    return Derived(
+        method.system.graph.operation_count(('M', 'Q', 'A', 'b')),
+        lambda k: solved[k][0],
+        (lambda k: solved[k][1]) if method.system.counts[2] else None)
+
+
+def closed_form(case):
+    """The solved accelerations as one expression, ``u' = ...``."""
+    method = made(case, UdwadiaKalabaMethod)
+    return method, method.closed_form
+
+
+def from_closed_form(case, made):
+    """It is given the form of equations of motion, with an identity."""
+    _, solved = made
+    ground, equations = case.ground, case.ground.equations
+    g, out = equations.graph.load()
+    _, more = solved.load(g, ('acceleration',))
+    o = len(equations.u)
+    columns = {name: size[1] for name, size in
+               equations.graph.outputs.items()}
+    explicit = replace(
+        equations, multipliers=(), unknowns=equations.unknowns[:o],
+        graph=Graph.freeze(g, {
+            **{name: (rows, columns[name]) for name, rows in out.items()},
+            'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
+            'r': (more['acceleration'], 1)}))
+    compiled, states, values = evaluated(case, explicit)
+    force = ground.compiled.output(solved, 'constraint_forces')
+    return Derived(
+        solved.operation_count(('acceleration',)), values,
+        (lambda k: np.ravel(force(*ground.states[k])))
+        if ground.compiled.has('A') else None,
+        compiled.rhs, states, sizes_of(explicit))
+
+
+def embedding(case):
+    """The embedding with the user's dependent coordinates, or with others.
+
+    With others if they are not named, or do not do at the compared states.
+    """
+    try:
+        method = made(case, HamelEmbedding)
+        dependent = method._dependent
+    except MissingIngredientError:
+        method = made(case, RouthMethod)        # in the same velocities
+        dependent = method._pivots
+    system = method.system
+    chosen = best_columns(case.ground.rows(system), dependent)
+    if chosen == dependent and isinstance(method, HamelEmbedding):
+        return method
+    return made(case, HamelEmbedding,
+                q_dependent=[system.q[i] for i in chosen])
+
+
+def best_columns(matrices, preferred):
+    """Columns that are independent at all states.
+
+    The preferred ones if they do, else the best of those that pivoting
+    chooses at each state.
+    """
+    def quality(columns):
+        return min((sigma[-1]/norm for sigma, norm in (
+            (np.linalg.svd(A[:, list(columns)], compute_uv=False),
+             np.linalg.norm(A)) for A in matrices)), default=0.)
+
+    count = len(preferred)
+    if not count or quality(preferred) > POOR:
+        return preferred
+    found = [preferred, *(tuple(sorted(map(int, qr(
+        A, mode='r', pivoting=True)[1][:count]))) for A in matrices)]
+    return max(dict.fromkeys(found), key=quality)
+
+
+def corrected(case):
+    method = embedding(case)
+    return method, method.voronets_equations_of_motion
+
+
+def from_corrected(case, made):
+    """The equations of Voronets."""
+    method, _ = made
+    return from_method(case, made, lambda agrees: (eliminated(method), False))
+
+
+def embedded(case):
+    return formed(embedding(case))
+
+
+def from_embedded(case, made):
+    """Hamel's equations, right or not."""
+    method, _ = made
+
+    def explain(agrees):
+        validity = method.validity
+        if not agrees:
+            return str(validity), validity.holds is False
+        if validity.holds is False:
+            return f'at these states only; {validity}', False
+        return eliminated(method), False
+
+    return from_method(case, made, explain, with_forces=False)
+
+
+def eliminated(method):
+    names = ', '.join(label(x) for x in method.q_dependent)
+    return f'{names} dependent' if names else ''
+
+
+def mapped(case):
+    """A mapping by the partition of the class, or by one that does."""
+    method = made(case, LinearMappingMethod)
+    system = method.system
+    if type(case.model.method) is not LinearMappingMethod and (
+            system.counts[2] == len(method._dependent)):
+        chosen = best_columns(case.ground.rows(system), method._dependent)
+        if chosen != method._dependent:
+            method = made(case, LinearMappingMethod, mapping=[
+                x for i, x in enumerate(system.u) if i not in chosen])
+    return formed(method)
+
+
+def from_gibbs_appell(case, made):
+    """It has another law of variable mass."""
+    method, _ = made
+
+    def explain(agrees):
+        moving = [] if method.call[0] != 'kane' else [
+            body.name for body in method.system.bodies
+            if not body.mass.diff(method.system.t).is_zero]
+        return ('' if agrees or not moving else
+                f'the mass of {", ".join(moving)} changes; here what leaves '
+                'has the velocity of the body, and else the rate of momentum '
+                'is taken', bool(moving))
+
+    return from_method(case, made, explain)
+
+
+def from_vacco(case, made):
+    """Vakonomic accelerations, at multipliers of the size of the reactions.
+    """
+    method, _ = made
+    names = list(method.mu_vec)
+    mine = np.abs(case.ground.multipliers)
+    sizes = mine.max(axis=0) if mine.shape[1] == len(names) else (
+        np.full(len(names), mine.max(initial=0)))
+    more = {x: float(f'{size:.2g}') or 1. for x, size in zip(names, sizes)}
+
+    def explain(agrees):
+        if not more:
+            return '', False
+        stated = f'mu = ({", ".join(f"{x:g}" for x in more.values())})'
+        if not agrees:
+            return ('the rows are not integrable, so multipliers, which are '
+                    f'states, change the motion; here {stated}',
+                    method.always_coincides is False)
+        return {True: f'for all multipliers; here {stated}',
+                None: f'for {stated}',
+                False: f'at these states only, for {stated}'
+                }[method.always_coincides], False
+
+    return from_method(case, made, explain, more, with_forces=False)
+
+
+# -- classical forms -----------------------------------------------------
+
+def form_recipe(form, shared):
+    """Recipe of one of the classical forms of GibbsAppellMethod."""
+    def derive(case):
+        if 'method' not in shared:
+            shared['method'] = made(case, GibbsAppellMethod)
+        method = shared['method']
+        return method, Graph.of({'form': method.equations(form)},
+                                method.system.t)
+
+    return Recipe(f'GibbsAppell, {FORM_NAMES.get(form, form.title())}',
+                  derive, from_form)
+
+
+def from_form(case, made):
+    """``R(u') = 0`` together with ``A*u' = b``, solved for ``u'``."""
+    method, graph = made
+    ground, system = case.ground, method.system
+    g, out = graph.load()
+    moving = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
+    rows = [x for x, in out['form']]
+    at_rest = dict.fromkeys(moving, 0)
+    linear = Graph.freeze(g, {
+        'R': (jacobian(g, rows, moving), len(moving)),
+        'r': ([[x] for x in substitute(g, rows, at_rest)], 1)})
+
+    def values(k):
+        state = ground.points[k][0]
+        mine = ground.numbers(linear, ('R', 'r'), state)
+        both = ground.numbers(system.graph, ('A', 'b'), state)
+        left = np.concatenate([mine['R'], both['A']])
+        right = np.concatenate([-mine['r'], both['b']])[:, 0]
+        found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
+        if rank < len(moving):
+            raise ArithmeticError('it does not determine the accelerations')
+        return found
+
+    return Derived(graph.operation_count(), values)
+
+
+# -- SymPy's methods -----------------------------------------------------
+
+def upstream_deriver(base):
+    """What SymPy's own class does with a model."""
+    def derive(case):
+        check_applies(case, base)
+        return case.model.form(base)
+
+    return derive
+
+
+def check_applies(case, base):
+    """Raise NotTried where a class of SymPy is for other models."""
+    model = case.model
+    if base is KanesMethod and model.shape == 'lagrange':
+        raise NotTried('it needs bodies, and the model is a Lagrangian')
+    if base is LagrangesMethod and model.shape == 'kane':
+        raise NotTried('it needs a Lagrangian in the velocities, and the '
+                       'model is bodies with speeds')
+    own = own_options(case.method)
+    if base is LagrangesMethod and model.arguments.get(
+            'acceleration_constraints'):
+        own.append('acceleration_constraints')
+    if own:
+        raise NotTried(f'it does not take {", ".join(own)}')
+
+
+def from_upstream(case, method):
+    """SymPy's equations, solved by LU as they stand."""
+    ground = case.ground
+    equations = EquationsOfMotion.from_method(method)
+    moving = {x.diff(equations.t) for x in equations.states}
+    left = [str(x) for x in equations.specifieds if x in moving]
+    if left:
+        raise ArithmeticError(f'{", ".join(left)} is left in its equations')
+    compiled, states, _ = evaluated(case, equations)
+    places = ground.states_of(equations, {})
+    count, m = len(equations.u), len(equations.multipliers)
+
+    def solved(k):
+        W, r = compiled.matrices(*states[k])
+        if condition(W) > SINGULAR:
+            raise ArithmeticError('its matrix is singular')
+        return W, np.linalg.solve(W, r)
+
+    def values(k):
+        return ground.lifted(equations, k, places[k][2], solved(k)[1][:count])
+
+    def forces(k):
+        W, z = solved(k)
+        return ground.pulled_back(k, equations, -W[:count, count:]@(
+            z[count:]))
+
+    return Derived(
+        operations_of(equations), values, forces if m else None,
+        compiled.rhs, states, sizes_of(equations))
+
+
+def condition(W):
+    """Condition number with rows, then columns, of the same size."""
+    for axis in (1, 0):
+        size = np.abs(W).max(axis=axis, keepdims=True, initial=0)
+        W = W/np.where(size > 0, size, 1.)
+    return np.linalg.cond(W) if W.size else 1.

@@ -1,0 +1,123 @@
+"""One picture of a comparison, with matplotlib."""
+from __future__ import annotations
+
+import textwrap
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from .formulation import Verdict
+from .table import brief, notes_of, numbered_brief
+
+__all__ = ['plot_comparison']
+
+# No difference at all has no logarithm and is drawn here.
+FLOOR = 1e-17
+ROW, NOTE, MARGINS = 0.28, 0.19, 1.25       # inches
+WIDTH, CHARACTERS = 12., 150
+QUIET = '0.55'
+COLORS = {Verdict.REFERENCE: '0.35', Verdict.AGREES: 'tab:blue',
+          Verdict.MUST_DIFFER: 'tab:orange'}
+
+
+def plot_comparison(comparison, notes=True):
+    """Agreement, derivation time, evaluation time and verdict of each.
+
+    Differences are on a logarithmic axis, with a line at what counts as
+    agreement; no difference at all is drawn at the left end.
+
+    Parameters
+    ==========
+
+    comparison : Comparison
+    notes : bool
+        Whether the notes of the table stand below.
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    found = comparison.formulations
+    texts = notes_of(found)
+    below = [line for k, text in enumerate(texts, 1) for line in
+             textwrap.wrap(f'[{k}] {text}', CHARACTERS,
+                           subsequent_indent='      ')] if notes else []
+    height = MARGINS + ROW*len(found)
+    total = height + NOTE*len(below) + (0.1 if below else 0.)
+    figure = plt.figure(figsize=(WIDTH, total))
+    bottom, top = (total - height + 0.55)/total, 1 - 0.7/total
+    grid = figure.add_gridspec(
+        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.12,
+        bottom=bottom, top=top)
+    axes = [figure.add_subplot(grid[0, 0])]
+    axes += [figure.add_subplot(grid[0, k], sharey=axes[0]) for k in (1, 2)]
+    rows = np.arange(len(found))
+    draw_errors(axes[0], found, rows)
+    draw_bars(axes[1], found, rows, 'seconds', '{:.3f}')
+    draw_bars(axes[2], found, rows, 'microseconds', '{:.1f}')
+    axes[0].set_yticks(rows, [f.name for f in found])
+    axes[0].set_ylim(len(found) - 0.5, -0.5)
+    for ax, title in zip(axes, (
+            'relative difference; left of the line it agrees', 'derivation, CPU s',
+            'one evaluation, µs')):
+        ax.set_title(title, fontsize='medium')
+        ax.tick_params(axis='y', length=0, labelleft=ax is axes[0])
+        for row in rows[1::2]:
+            ax.axhspan(row - 0.5, row + 0.5, color='0.96', zorder=0)
+    for row, f in zip(rows, found):
+        axes[2].annotate(
+            numbered_brief(f, texts) if notes else brief(f), (1.04, row),
+            xycoords=('axes fraction', 'data'), va='center',
+            color=color_of(f))
+    model = comparison.model
+    figure.suptitle(f'{model.name}: {model.title}', x=0.02, ha='left',
+                    y=1 - 0.12/total, va='top')
+    for k, line in enumerate(below):
+        figure.text(0.02, (total - height - NOTE*k)/total, line,
+                    fontsize='small', va='top')
+    return figure
+
+
+def color_of(formulation):
+    if formulation.is_trouble or formulation.verdict is Verdict.DIFFERS:
+        return 'tab:red'
+    return COLORS.get(formulation.verdict, QUIET)
+
+
+def draw_errors(ax, found, rows):
+    """Points for accelerations and for forces."""
+    from .comparing import AGREE
+    for name, marker, size, label in (
+            ('error', 'o', 7, 'accelerations'),
+            ('force_error', 's', 4, 'constraint forces')):
+        ax.plot([], [], marker, color='0.35', markersize=size, label=label,
+                markerfacecolor='none' if marker == 'o' else '0.35')
+        for row, f in zip(rows, found):
+            value = getattr(f, name)
+            if value is not None:
+                ax.plot(max(value, FLOOR), row, marker, markersize=size,
+                        color=color_of(f), markerfacecolor=(
+                            'none' if marker == 'o' else color_of(f)))
+    ax.set_xscale('log')
+    largest = max([1., *(f.error for f in found if f.error is not None)])
+    ax.set_xlim(FLOOR/3, 10*largest)
+    ax.axvline(AGREE, color='0.6', linestyle=':', linewidth=1)
+    ax.legend(fontsize='small', loc='upper center', ncols=2, frameon=False,
+              bbox_to_anchor=(0.5, -0.25/(ROW*len(rows))))
+    ax.grid(axis='x', alpha=0.3)
+
+
+def draw_bars(ax, found, rows, name, form):
+    """Bars with their values beside them."""
+    values = [getattr(f, name) for f in found]
+    largest = max((x for x in values if x is not None), default=1.)
+    for row, value, f in zip(rows, values, found):
+        if value is not None:
+            ax.barh(row, value, height=0.55, color=color_of(f), alpha=0.6)
+            ax.annotate(form.format(value), (value, row), (3, 0),
+                        textcoords='offset points', va='center',
+                        fontsize='small')
+    ax.set_xlim(0, 1.3*largest)
+    ax.grid(axis='x', alpha=0.3)
