@@ -23,7 +23,6 @@ from ..methods import (
 from ..methods.classical_forms import FORMS
 from ..numeric import compile_equations
 from ..numeric.names import label
-from .formulation import Verdict
 
 __all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'recipes', 'remade']
 
@@ -471,6 +470,8 @@ def check_applies(case, base):
         raise NotTried('it needs a Lagrangian in the velocities, and the '
                        'model is bodies with speeds')
     own = own_options(case.method)
+    own += [name for name in model.extra if name not in (
+        *own, 'potential_energy', 'stabilization')]
     if base is LagrangesMethod and model.arguments.get(
             'acceleration_constraints'):
         own.append('acceleration_constraints')

@@ -421,7 +421,7 @@ def random_states(model, compiled, seed):
     rng = np.random.default_rng(seed)
     size = len(compiled.states)
     centre = compiled.names.vector(model.start, 'start', np.zeros(size))
-    reach = 0.3*(1. + np.abs(centre)) if model.start else np.ones(size)
+    reach = 0.2*(1. + np.abs(centre)) if model.start else np.ones(size)
     found, trouble = [], None
     for attempt in range(ATTEMPTS*SAMPLES):
         t = float(rng.uniform(0., 1.))

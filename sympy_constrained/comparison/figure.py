@@ -60,8 +60,8 @@ def plot_comparison(comparison, notes=True):
     axes[0].set_yticks(rows, [f.name for f in found])
     axes[0].set_ylim(len(found) - 0.5, -0.5)
     for ax, title in zip(axes, (
-            'relative difference; left of the line it agrees', 'derivation, CPU s',
-            'one evaluation, µs')):
+            'relative difference; left of the line it agrees',
+            'derivation, CPU s', 'one evaluation, µs')):
         ax.set_title(title, fontsize='medium')
         ax.tick_params(axis='y', length=0, labelleft=ax is axes[0])
         for row in rows[1::2]:
