@@ -49,7 +49,7 @@ def plot_comparison(comparison, notes=True):
     figure = plt.figure(figsize=(WIDTH, total))
     bottom, top = (total - height + 0.55)/total, 1 - 0.7/total
     grid = figure.add_gridspec(
-        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.12,
+        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.13,
         bottom=bottom, top=top)
     axes = [figure.add_subplot(grid[0, 0])]
     axes += [figure.add_subplot(grid[0, k], sharey=axes[0]) for k in (1, 2)]
@@ -103,6 +103,8 @@ def draw_errors(ax, found, rows):
     ax.set_xscale('log')
     largest = max([1., *(f.error for f in found if f.error is not None)])
     ax.set_xlim(FLOOR/3, 10*largest)
+    ax.set_xticks(10.**np.arange(-16, np.log10(10*largest), 4))
+    ax.minorticks_off()
     ax.axvline(AGREE, color='0.6', linestyle=':', linewidth=1)
     ax.legend(fontsize='small', loc='upper center', ncols=2, frameon=False,
               bbox_to_anchor=(0.5, -0.25/(ROW*len(rows))))
