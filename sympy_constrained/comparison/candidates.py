@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
+from sympy import Derivative
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..equations import EquationsOfMotion
-from ..errors import MissingIngredientError
+from ..errors import ConstraintError, MissingIngredientError
 from ..graph import Graph, jacobian, substitute
 from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
@@ -47,6 +48,7 @@ class Case:
     model : Model
     method : ConstrainedMethod
         The reference.
+    report : ConstraintReport
     ground : Ground
     sample : dict
         Numbers of the constants, and of the coordinates at a state, near
@@ -56,6 +58,7 @@ class Case:
 
     model: Any
     method: Any
+    report: Any
     ground: Any
     sample: dict
 
@@ -180,8 +183,7 @@ def evaluated(case, equations, more=None):
     """Compiled equations, their states, and the values of the reference's
     rates."""
     ground = case.ground
-    compiled = compile_equations(equations, numbers_of(case, equations),
-                                 dict(case.model.inputs))
+    compiled = compile_equations(equations, *numbers_of(case, equations))
     places = ground.states_of(equations, more or {})
 
     def values(k):
@@ -193,9 +195,20 @@ def evaluated(case, equations, more=None):
 
 
 def numbers_of(case, equations):
-    """Values of the constants of equations."""
+    """Values of the constants, and the inputs, that equations have.
+
+    Some may drop out, as forces do that Hamel's equations neglect.
+    """
     known = {**case.model.parameters, **case.ground.constants}
-    return {x: known[x] for x in equations.constants if x in known}
+    functions = {function_of(x) for x in equations.specifieds}
+    return ({x: known[x] for x in equations.constants if x in known},
+            {x: value for x, value in case.ground.inputs.items()
+             if function_of(x) in functions})
+
+
+def function_of(item):
+    """The function of time itself of a derivative of it."""
+    return item.expr if isinstance(item, Derivative) else item
 
 
 def sizes_of(equations):
@@ -241,9 +254,10 @@ def fifty_digits(case, _):
     own = {'weight', 'inconsistent'}.intersection(own_options(method))
     if own:
         raise NotTried(f'not with `{own.pop()}`')
-    if method.system.higher_rows or getattr(method, '_reaction', None):
+    if method.system.higher_rows or (
+            getattr(method, '_reaction', None) is not None):
         raise NotTried('the reactions are not those of linear rows')
-    solved = [case.ground.at_50_digits(k)
+    solved = [case.ground.at_50_digits(k, case.report.independent_rows)
               for k in range(len(case.ground.states))]
     return Derived(
         method.system.graph.operation_count(('M', 'Q', 'A', 'b')),
@@ -286,10 +300,12 @@ def embedding(case):
 
     With others if they are not named, or do not do at the compared states.
     """
+    if type(case.model.method) is HamelEmbedding:
+        return made(case, HamelEmbedding)
     try:
         method = made(case, HamelEmbedding)
         dependent = method._dependent
-    except MissingIngredientError:
+    except (MissingIngredientError, ConstraintError):
         method = made(case, RouthMethod)        # in the same velocities
         dependent = method._pivots
     system = method.system

@@ -21,7 +21,7 @@ from ..numeric import (
     simulate)
 from ..numeric.names import Names, label
 from .candidates import (
-    Case, NotTried, operations_of, recipes, remade, sizes_of)
+    Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
 from .formulation import Formulation, Verdict
 from .ground import Ground
 from .limits import time_limit
@@ -71,7 +71,7 @@ class Comparison:
 
     @property
     def agrees(self):
-        """Whether nothing is wrong: all agree that have to.
+        """Whether nothing is wrong, so that all agree that have to.
 
         Formulations that refuse the model, or were stopped at the limit, do
         not count, nor do errors of SymPy's methods.
@@ -299,7 +299,10 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     model = replace(
         model, parameters=by_symbol(
             model.parameters, equations.constants, 'constant'),
-        start=by_symbol(model.start, equations.states, 'state'))
+        start=by_symbol(model.start, equations.states, 'state'),
+        inputs=by_symbol(model.inputs, dict.fromkeys(
+            y for x in equations.specifieds for y in (function_of(x), x)),
+            'specified function'))
     check_numbers(model, equations)
     compiled = compile_equations(
         equations, {x: model.parameters[x] for x in equations.constants},
@@ -312,7 +315,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
             isinstance(method, UdwadiaKalabaMethod)) else method._report
     ground = Ground(compiled, dict(model.inputs), states)
     # other methods may have other speeds
-    case = Case(model, method, ground, {
+    case = Case(model, method, report, ground, {
         x: value for x, value in sample.items()
         if x in equations.constants or x in equations.q})
     first = Formulation(
@@ -375,7 +378,7 @@ def by_symbol(numbers, symbols, kind):
         try:
             found[names.objects[names.index(key)]] = value
         except KeyError as error:
-            if isinstance(key, str) or kind == 'state':
+            if isinstance(key, str) or kind != 'constant':
                 problems.append(error.args[0])
             found[key] = value
     if problems:

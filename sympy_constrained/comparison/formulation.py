@@ -77,7 +77,7 @@ class Formulation:
 
     @property
     def is_trouble(self):
-        """Whether something is wrong: with it, or with the package.
+        """Whether something is wrong with it, or with the package.
 
         What SymPy's methods refuse or do not get done is none.
         """

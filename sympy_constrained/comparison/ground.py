@@ -17,7 +17,6 @@ import numpy as np
 from mpmath import mp
 from sympy import Derivative, Float
 
-from ..admissible import DEPENDENT_THERE, orthonormal_rows
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
 from ..numeric.inputs import Inputs
@@ -38,6 +37,8 @@ class Ground:
 
     compiled : CompiledEquations
         Of the reference.
+    inputs : dict
+        Specified function -> what it is, by SymPy object.
     states : list of (t, x)
     reference : ndarray, shape (number of states, o)
         Rates of its speeds.
@@ -226,10 +227,10 @@ class Ground:
 
     # -- an independent solution -----------------------------------------
 
-    def at_50_digits(self, k):
+    def at_50_digits(self, k, kept):
         """Rates of the speeds and forces, from ``M, Q, A, b`` at 50 digits.
 
-        The multiplier system of the independent rows, by mpmath.
+        The multiplier system of the rows that are ``kept``, by mpmath.
         """
         values, _ = self.points[k]
         names = [name for name in ('M', 'Q', 'C', 'A', 'b')
@@ -240,8 +241,6 @@ class Ground:
             Q = [x for x, in found['Q']]
             acting = [x + c for x, (c,) in zip(
                 Q, found.get('C', [[0]]*o))]
-            _, extended = orthonormal_rows(A, DEPENDENT_THERE)
-            kept = [i for i, _ in extended]
             m = len(kept)
             W, r = mp.matrix(o + m, o + m), mp.matrix(o + m, 1)
             for i in range(o):

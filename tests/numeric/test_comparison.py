@@ -386,6 +386,22 @@ def test_constraints_of_a_higher_order():
     assert found.agrees and found.trajectory.success
 
 
+def test_an_input_that_drops_out_of_a_formulation():
+    """Hamel's equations neglect the force on x, and its input with it."""
+    F = dynamicsymbols('F')
+    N, P = ReferenceFrame('N'), Point('P')
+    P.set_vel(N, x.diff()*N.x)
+    driven = HamelEmbedding(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x - 2*y],
+        forcelist=[(P, F*N.x)], frame=N, q_dependent=[x])
+    found = compare(driven, constants={m: 1}, upstream=False, inputs={
+        'F': dynamicsymbols._t})
+    assert found['HamelEmbedding'].verdict is MUST_DIFFER
+    assert found['RouthMethod'].verdict is AGREES and found.agrees
+    with pytest.raises(ValueError, match="'G' is no specified function"):
+        compare(driven, constants={m: 1}, inputs={'G': 1})
+
+
 # -- dependent velocities that do not do at a state ----------------------
 
 def test_a_singular_partition_is_replaced():
