@@ -43,8 +43,12 @@ agree that have to, 1 if not, or if a model cannot be read.
 def main(arguments=None):
     """Run a command; return the exit status."""
     given = parser().parse_args(arguments)
-    return {'list': list_models, 'compare': compare_models,
-            'report': report_models}[given.command](given)
+    try:
+        return {'list': list_models, 'compare': compare_models,
+                'report': report_models}[given.command](given)
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 1
 
 
 def parser():
@@ -105,7 +109,8 @@ def compare_models(given):
                              limit=given.limit, forms=given.forms)
         except (ConstrainedDynamicsError, ValueError) as error:
             print(f'{name}: {error}', file=sys.stderr)
-            return 1
+            agreed = False
+            continue
         print(result.to_markdown() if given.markdown else result)
         agreed = agreed and result.agrees
         if given.save:
@@ -119,6 +124,7 @@ def compare_models(given):
 
 def report_models(given):
     """The ``report`` command."""
+    status = 0
     for name in given.models:
         try:
             found = find_model(name)
@@ -130,11 +136,12 @@ def report_models(given):
             report = constraint_report(method, sample)
         except (ConstrainedDynamicsError, ValueError) as error:
             print(f'{name}: {error}', file=sys.stderr)
-            return 1
+            status = 1
+            continue
         print(f'{found.name}: {found.title}')
         for line in described(method.system, report):
             print(f'  {line}')
-    return 0
+    return status
 
 
 def find_model(name):

@@ -650,6 +650,20 @@ def test_the_constraints_are_reported(capsys):
     assert 'mass matrix is singular' in text
 
 
+def test_a_model_that_cannot_be_read_does_not_keep_others(capsys):
+    assert main(['report', 'fourbar', 'heavy_top']) == 1
+    assert '0 constraint rows' in capsys.readouterr().out
+
+
+def test_an_interrupt_in_the_shell(monkeypatch, capsys):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('sympy_constrained.__main__.model', interrupted)
+    assert main(['compare', 'four_bar']) == 1
+    assert 'interrupted' in capsys.readouterr().err
+
+
 def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
     path = str(write(ROD, x=1))
     assert main(['compare', path, '--t-end', '0']) == 0
@@ -658,14 +672,23 @@ def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
     assert '| RouthMethod |' in capsys.readouterr().out
 
 
-def test_the_command_in_a_shell(tmp_path):
+def test_the_command_in_a_shell():
     done = subprocess.run(
         [sys.executable, '-m', 'sympy_constrained', 'compare',
-         'disc_on_incline', '--t-end', '0.1', '--limit', '30', '--forms',
-         '--save', str(tmp_path)], capture_output=True, text=True, timeout=120)
+         'disc_on_incline', '--t-end', '0', '--limit', '30', '--forms'],
+        capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert 'reference' in done.stdout
-    assert (tmp_path/'disc_on_incline_comparison.png').is_file()
+    assert 'reference' in done.stdout and 'Appell, Maggi' in done.stdout
+
+
+def test_pictures_from_the_shell(write, tmp_path, capsys):
+    pytest.importorskip('matplotlib')
+    folder = tmp_path/'pictures'
+    assert main(['compare', str(write(ROD, x=1)), '--t-end', '0', '--save',
+                 str(folder)]) == 0
+    assert 'wrote' in capsys.readouterr().out
+    assert [path.name for path in folder.iterdir()] == [
+        'spring_comparison.png']
 
 
 def test_a_star_import_brings_no_option(write):
