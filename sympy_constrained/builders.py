@@ -32,7 +32,7 @@ from .orders import (
 from .system import ConstrainedSystem, freeze
 
 __all__ = ['build_system', 'applied_forces', 'kinematics_of',
-           'mass_centres', 'symbols_in_use']
+           'symbols_in_use']
 
 # Above so many operations, of few bodies and of many, only one route of the
 # kinetics is taken.
@@ -701,25 +701,6 @@ def applied_forces(system, potential):
                          potential)
     return Matrix([nested_expression(kinematics.builder, ref)
                    for ref, in blocks['Q']])
-
-
-def mass_centres(system):
-    """Graph of the paths of the bodies, one output (3, 1) per body name.
-
-    Bodies whose position relative to a point at rest is not known, or that
-    cannot move, are left out.
-    """
-    kinematics = kinematics_of(system)
-    found = {}
-    for body in system.bodies:
-        origin, positions = kinematics.positions([body.masscenter])
-        at_rest = _compat.velocity(origin, system.frame) == 0
-        position = positions.get(body.masscenter)
-        if at_rest and position and kinematics.builder.depends_on(
-                position[0], *kinematics.q) | kinematics.builder.depends_on(
-                position[1], *kinematics.q):
-            found[body.name] = [[x] for x in position], 1
-    return Graph.freeze(kinematics.builder, found)
 
 
 def symbols_in_use(system):

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from ..builders import mass_centres
 from ..diagnostics import ConstraintReport, constraint_report, described
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError)
@@ -161,17 +161,6 @@ class Comparison:
         from .figure import plot_comparison
         return plot_comparison(self)
 
-    def mass_centre_paths(self):
-        """Name of a body -> its path, array (len(t), 3)."""
-        graph = mass_centres(self.method.system)
-        paths = {}
-        for name in graph.outputs:
-            position = self.compiled.output(graph, name)
-            paths[name] = np.array([
-                np.reshape(position(t, x), 3) for t, x in
-                zip(self.trajectory.t, self.trajectory.x)])
-        return paths
-
     def save(self, folder):
         """Write all pictures; return their paths.
 
@@ -189,17 +178,16 @@ class Comparison:
 
     def _figures(self):
         """Name -> figure."""
-        from ..visual import plot, plot_motion, plot_multipliers
+        from ..visual import plot, plot_multipliers, plot_snapshots
         figures = {'comparison': self.figure()}
         if self.trajectory is None:
             return figures
         figures['overview'] = plot(self.trajectory)
         if self.trajectory.multipliers.shape[1]:
             figures['multipliers'] = plot_multipliers(self.trajectory)
-        paths = self.mass_centre_paths()
-        if paths:
-            figures['motion'] = plot_motion(
-                {name: path[:, :2].T for name, path in paths.items()})
+        with suppress(ValueError, ConstrainedDynamicsError):
+            # where the bodies are may not be known
+            figures['motion'] = plot_snapshots(self.trajectory, self.model)
         return figures
 
 

@@ -553,8 +553,6 @@ def test_pictures(four_bar, tmp_path):
         f'four_bar_{name}.png'
         for name in ('comparison', 'overview', 'multipliers', 'motion')]
     assert all(path.stat().st_size > 5000 for path in written)
-    paths = four_bar.mass_centre_paths()
-    assert all(path.shape == (401, 3) for path in paths.values())
 
 
 def test_the_picture_of_a_comparison(disc):
