@@ -360,7 +360,7 @@ class CompiledEquations:
                 solver is None or solver.contradiction != 'error'):
             return None
         rows = self._rows_in_use(solver)
-        if rows == ():
+        if rows is False:
             return None
         key = rows, rows is not None and not is_carried
         if key not in self._natives:
@@ -375,13 +375,13 @@ class CompiledEquations:
     def _rows_in_use(self, solver):
         """The independent constraint rows, None if all rows are.
 
-        Empty if redundant rows are not the only ones left out.
+        False if redundant rows are not the only ones left out.
         """
         if solver.kept is None:
             return None
         kept = solver.kept[0]
         rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
-        return rows if len(kept) - len(rows) == self.motion else ()
+        return len(kept) - len(rows) == self.motion and rows
 
     def _solution(self, rows, numbers, names=(), agree=False):
         """The compiled solution, None if there is none.
@@ -428,7 +428,7 @@ class CompiledEquations:
             solver = self.linear_solver(t, self.names.vector(x, 'x'))
             rows, numbers = self._rows_in_use(solver), sizes(solver).tolist()
         found = None
-        if rows != () and self.equations.inconsistent == 'error':
+        if rows is not False and self.equations.inconsistent == 'error':
             found = self._solution(rows, numbers)
         if found is None:
             raise UnsupportedFeatureError(

@@ -799,6 +799,18 @@ def test_inputs_of_native_functions(backend):
 
 
 @each_backend
+def test_all_rows_may_be_redundant(backend):
+    """Unit quaternions whose kinematics keep their norm anyway."""
+    top = model('heavy_top_quaternion')
+    compiled = compile_equations(
+        top.form(UdwadiaKalabaMethod), top.parameters, backend=backend)
+    x = consistent_state(compiled, top.start, fixed=top.fixed)
+    solver = compiled.linear_solver(0., x)
+    quick = compiled.quick_rates(solver)
+    close(quick(0., x), compiled.with_values({}).rhs(0., x, solver=solver))
+
+
+@each_backend
 def test_redundant_rows_of_native_functions(backend, doubled):
     compiled = compile_equations(doubled.method, doubled.constants,
                                  backend=backend)
