@@ -7,6 +7,7 @@ turns that into :class:`.EquationsOfMotion` (``W z = r``), and
 :mod:`sympy_constrained.numeric` compiles and integrates those. Importing this
 package loads neither NumPy nor SciPy.
 """
+from .classification import ConstraintClassification, classify_constraints
 from .contact import (
     CircularRim, ConeSurface, ContactGeometryBase, CylinderSurface,
     EllipsoidSurface, ParametricCurve, ParametricSurface, PlaneSurface,
@@ -34,6 +35,7 @@ __all__ = [
     'thrust', 'momentum_loads', 'internal_flow_loads', 'reactive_terms',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',
+    'ConstraintClassification', 'classify_constraints',
     'PointContact', 'ContactGeometryBase', 'ParametricSurface',
     'PlaneSurface', 'SphereSurface', 'CylinderSurface', 'ConeSurface',
     'TorusSurface', 'EllipsoidSurface', 'SurfaceOfRevolution',
