@@ -17,7 +17,6 @@ from sympy import Float, Rational, sympify
 
 from .admissible import norm, orthonormal_rows, project_out
 from .arguments import arguments_of
-from .errors import UnsupportedFeatureError
 from .graph import Graph, gradient, without
 from .graph.linalg import solve
 from .integrals import (
@@ -36,18 +35,21 @@ MOST_CHOICES = 12
 # Number of rows up to which the smallest set of companions is looked for.
 MOST_COMPANIONS = 8
 
+SHOWN = 'shown at a random point'
+# Kind -> text, and what stands before the names of the other rows.
 KINDS = {
-    'holonomic': 'holonomic, as given',
-    'follows': 'follows from other rows or the kinematics',
-    'exact': 'integrable: the rate of a function',
-    'integrable': 'integrable with a factor',
-    'integrable together': 'integrable together with other rows',
-    'nonholonomic': 'nonholonomic',
-    'undecided': 'undecided',
-    'defines a speed': 'defines a speed that is no rate of a coordinate',
-    'nonlinear': 'not linear in the velocities',
-    'acceleration level': 'at acceleration level',
-    'higher order': 'of a higher order'}
+    'holonomic': ('holonomic, as given', ''),
+    'follows': ('follows from', ''),
+    'exact': ('integrable, the rate of a function', ', with '),
+    'integrable': ('integrable with a factor', ', together with '),
+    'integrable together': ('integrable together with', ''),
+    'nonholonomic': ('nonholonomic', ', with '),
+    'undecided': ('undecided', ''),
+    'defines a speed': ('defines a speed that is no rate of a coordinate',
+                        ''),
+    'nonlinear': ('not linear in the velocities', ''),
+    'acceleration level': ('at acceleration level', ''),
+    'higher order': ('of a higher order', '')}
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ class ConstraintClassification:
     is_integrable : bool or None
         Whether all velocity rows together can be integrated: on the
         configurations that the holonomic rows leave, in the space of
-        coordinates and time. None if undecided.
+        coordinates and time. Of the rows that are linear in the velocities;
+        None if these are integrable and there are others.
     at_fixed_time : bool or None
         The same question for virtual displacements, time held fixed.
     derived_flag : tuple of int
@@ -148,11 +151,14 @@ class ConstraintClassification:
         As many integrable combinations of velocity rows as there are hidden
         integrals.
     evidence : str
-        What ``is_integrable`` and the numbers rest on.
+        What ``is_integrable`` rests on.
     growth_there : tuple of int or None
         The growth vector at the state ``at``.
+    state : dict or None
+        That state, moved onto the constraints.
     complete : bool
-        Whether all brackets that count were taken, also at ``at``.
+        Whether all brackets that count were taken, and the rows do not lose
+        rank at the state.
     advice : tuple of str
         What the user may want to do about it.
     points : tuple of dict
@@ -173,6 +179,7 @@ class ConstraintClassification:
     combinations: tuple
     evidence: str
     growth_there: tuple | None
+    state: dict | None
     complete: bool
     advice: tuple
     points: tuple
@@ -196,15 +203,15 @@ class ConstraintClassification:
                 if row.kind in ('exact', 'integrable')]
         if not rows:
             return ''
+        known = all(row.integral is not None for row in rows)
+        integral = ', '.join(
+            f'{row.integral} - c' for row in rows) if known else 'the integral'
         return (
             f"{', '.join(row.name for row in rows)}: holonomic, but given "
-            "for velocities. The equations of motion are right; the integral "
-            "however is kept by the start alone, and a simulation that "
-            "returns to the positions allowed does not know of it. Give " + (
-                ', '.join(f'{row.integral} - c' for row in rows)
-                if all(row.integral is not None for row in rows)
-                else 'the integral') +
-            " with the holonomic constraints, or leave it if that is meant.")
+            "for velocities. The equations of motion are right; the value of "
+            "the integral however is set by the start, and a simulation "
+            f"corrects velocities only, so that it drifts. Give {integral} "
+            "with the holonomic constraints, or leave it if that is meant.")
 
     def __str__(self):
         return '\n'.join(text_of(self))
@@ -315,7 +322,7 @@ class Classifier:
         hidden = self._rank([Form('', None, refs) for refs, _ in self.last])
         self.hidden = hidden - len(self.base)
         pairs = self._combinations(rows)
-        there, complete = self._growth_at(at)
+        there, state, complete = self._growth_at(at)
         first = len(space.x) - count - (not space.has_time)
         if self.whole and (space.nonlinear or system_has_more(self.system)):
             self.whole = self.frozen = None
@@ -324,7 +331,7 @@ class Classifier:
             tuple(count - r for r in self.derived),
             tuple(first + r for r in self.growth), space.has_time,
             len(self.last) - self.hidden, self.hidden, pairs,
-            self.evidence, there, self.complete and complete,
+            self.evidence, there, state, self.complete and complete,
             tuple(self._advice(rows, pairs)), tuple(self.points),
             len(space.x) - 1)
 
@@ -335,7 +342,7 @@ class Classifier:
     # -- all rows together -----------------------------------------------
 
     def _find_flags(self):
-        space, count = self.space, len(self.forms)
+        space = self.space
         self.complete, self.added = True, []
         self.growth = self.derived = [0]
         self.whole = self.frozen = True
@@ -356,7 +363,7 @@ class Classifier:
             self.evidence = self._proof(
                 [x for v in d.curvature.values() for x in v])
         else:
-            self.evidence = self.at_points
+            self.evidence = SHOWN
         self.last = d.annihilators(self.added)
 
     def _proof(self, refs):
@@ -424,8 +431,7 @@ class Classifier:
             return RowClass(
                 form.name, form.row, 'integrable together', self.at_points,
                 others=self._companions(form))
-        return RowClass(form.name, form.row, 'nonholonomic',
-                        'a bracket is not zero at a random point',
+        return RowClass(form.name, form.row, 'nonholonomic', SHOWN,
                         others=form.used)
 
     def _followed(self, form):
@@ -460,8 +466,7 @@ class Classifier:
         return RowClass(
             form.name, form.row, 'integrable',
             self._proof(wedge) if by_itself else self.at_points, integral,
-            factor, form.used + (() if by_itself else base),
-            '' if by_itself else 'where the holonomic rows hold')
+            factor, form.used + (() if by_itself else base))
 
     def _integral_there(self, form):
         """Integral of a row with the help of the holonomic rows, or None."""
@@ -561,9 +566,9 @@ class Classifier:
     # -- a state ---------------------------------------------------------
 
     def _growth_at(self, at):
-        """The growth vector at a state, and whether all brackets count."""
+        """The growth vector at a state, which, and whether to the end."""
         if at is None:
-            return None, True
+            return None, None, True
         space = self.space
         (values,), small = generic_points(
             self.system, {**(self.sample or {}), **at}, 1)
@@ -575,10 +580,10 @@ class Classifier:
         kept = [rows[k] for k in here.independent(rows)]
         first = len(here.x) - len(kept) - (not space.has_time)
         if len(kept) < len(self.forms):
-            return (first,), False      # the rows themselves lose rank
+            return (first,), values, False      # the rows lose rank
         ranks, complete = Distribution(here, kept).growth_at(
             self.growth[-1])
-        return tuple(first + r for r in ranks), complete
+        return tuple(first + r for r in ranks), values, complete
 
     # -- advice ----------------------------------------------------------
 
@@ -652,11 +657,13 @@ def text_of(found):
              'coordinates']
     width = max((len(row.name) for row in found.rows), default=0)
     for row in found.rows:
-        what = KINDS[row.kind]
-        if row.others and row.kind != 'nonholonomic':
-            names = ', '.join(other.name for other in found.rows
-                              if other.row in row.others)
-            what += f' ({names})'
+        what, before = KINDS[row.kind]
+        names = ', '.join(other.name for other in found.rows
+                          if other.row in row.others)
+        if row.kind == 'follows':
+            names = names or 'the kinematic equations'
+        if names:
+            what += (before or ' ') + names
         if row.kind != 'holonomic' and row.integral is not None:
             what += f': {row.integral} = const'
         if row.factor is not None:
@@ -682,9 +689,10 @@ def text_of(found):
                  f'{found.growth_vector} in the space of {where}'
                  + ('' if found.complete else ', not followed to the end'))
     if found.growth_there is not None:
-        singular = ('' if found.growth_there == found.growth_vector
-                    else ': a singular point')
-        lines.append(f'growth vector at the state {found.growth_there}'
-                     f'{singular}')
+        there, usual = found.growth_there, found.growth_vector
+        remark = '' if there == usual else ': a singular point'
+        if there[0] > usual[0]:
+            remark = ': the rows lose rank there'
+        lines.append(f'growth vector at the state {there}{remark}')
     texts = [found.wrong_slot] if found.wrong_slot else []
     return lines + [f'* {text}' for text in (*texts, *found.advice)]

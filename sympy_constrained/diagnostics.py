@@ -7,7 +7,7 @@ rows are examined at states that satisfy the constraints (:mod:`.admissible`).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mpmath import mp
 
@@ -48,6 +48,19 @@ class ConstraintReport:
         together determine the accelerations all the same.
     points : tuple of dict
         The values at which the rows were examined.
+    unique_multipliers : tuple of int
+        Rows whose multiplier is unique: those in no relation. (The unit
+        vector of such a row is orthogonal to all that ``A^T`` maps to zero.)
+    unique_combinations : dict
+        Independent row ``i`` -> ``{row: coefficient}``: the combination of
+        multipliers that is unique, of those that are not so alone. It is
+        ``lam_i + sum(c_ki*lam_k)`` over the redundant rows ``k`` with their
+        relation ``c_ki``, at the first point examined.
+    names : tuple of str
+        Of the rows.
+
+    The generalized constraint forces ``A^T*lam`` are unique in any case, if
+    mass matrix and rows determine the accelerations.
 
     """
 
@@ -57,6 +70,25 @@ class ConstraintReport:
     relations: dict
     mass_is_regular: bool
     points: tuple
+    unique_multipliers: tuple = ()
+    unique_combinations: dict = field(default_factory=dict)
+    names: tuple = ()
+
+    def __str__(self):
+        names = self.names
+        lines = [f'{len(names)} constraint rows of rank {self.rank} where '
+                 'they hold']
+        for k in self.redundant_rows:
+            lines.append(f'  {names[k]} is redundant: '
+                         f'{combination(self.relations.get(k, {}), names)}')
+        if self.redundant_rows:
+            lines.append('  unique multipliers: ' + (', '.join(
+                names[k] for k in self.unique_multipliers) or 'none'))
+        lines += [f'  unique together: {combination(used, names)}'
+                  for used in self.unique_combinations.values()]
+        if not self.mass_is_regular:
+            lines.append('  the mass matrix is singular')
+        return '\n'.join(lines)
 
 
 def constraint_report(system, sample=None, inconsistent='error',
@@ -79,6 +111,11 @@ def constraint_report(system, sample=None, inconsistent='error',
     >>> report = constraint_report(method.system)
     >>> report.rank, report.redundant_rows
     (1, (1,))
+    >>> print(report)
+    2 constraint rows of rank 1 where they hold
+      holonomic row 1 is redundant: 2*holonomic row 0
+      unique multipliers: none
+      unique together: holonomic row 0 + 2*holonomic row 1
 
     Parameters
     ==========
@@ -136,12 +173,32 @@ def constraint_report(system, sample=None, inconsistent='error',
             "and the constraints together have lower rank than there are "
             f"speeds ({o}). Some direction has neither mass nor a "
             "constraint; give it one of the two, or remove its coordinate.")
+    relations = {k: {i: float(c) for i, c in used.items()}
+                 for k, used in best.relations.items()}
+    involved = in_relations(
+        point for point in points if len(point.kept) == len(best.kept))
     return ConstraintReport(
         len(best.kept), best.kept,
         tuple(k for k in range(m) if k not in best.kept),
-        {k: {i: float(c) for i, c in used.items()}
-         for k, used in best.relations.items()},
-        best.mass_is_regular, tuple(point.values for point in points))
+        relations, best.mass_is_regular,
+        tuple(point.values for point in points),
+        tuple(k for k in range(m) if k not in involved),
+        {i: {i: 1.0, **{k: used[i] for k, used in relations.items()
+                        if i in used}}
+         for i in best.kept if i in involved}, system.constraint_names)
+
+
+def in_relations(points):
+    """Rows that take part in a relation at one of the points."""
+    return {row for point in points for k, used in point.relations.items()
+            for row in (k, *used)}
+
+
+def combination(used, names):
+    """Text of ``{row: coefficient}``."""
+    return ' + '.join(
+        (f'{c:.6g}*' if c != 1 else '') + names[k]
+        for k, c in used.items()).replace('+ -', '- ') or '0'
 
 
 @dataclass(frozen=True)

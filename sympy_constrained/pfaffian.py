@@ -99,6 +99,7 @@ class VelocityForms:
         self.u = [g.input(x, dynamic=True) for x in system.u]
         time = g.input(system.t, dynamic=True)
         self.x = [time, *q]
+        g.avoid((*self.x, *self.u))     # what cancels is to be seen
         self._explicit = dict.fromkeys((*q, *self.u), 0)
         self.partial = [time_derivative(g, self._explicit)] + [
             Derivation(g, {k: 1}) for k in q]
@@ -515,10 +516,10 @@ def generic_points(system, sample=None, count=3, first=0):
     for seed in range(first, first + count):
         values = dict(admissible_values(system, sample, seed))
         with mp.workdps(DIGITS):
-            states = {*system.q, *system.u}
             for x, value in (sample or {}).items():
-                if x not in states:
-                    values[x] = sympify(value)._to_mpmath(mp.prec)
+                given = sympify(value)._to_mpmath(mp.prec)
+                if abs(values[x] - given) < mp.mpf('1e-20')*(1 + abs(given)):
+                    values[x] = given           # to all digits
             refine(system, values, small)
         points.append(values)
     return points, small

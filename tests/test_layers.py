@@ -46,6 +46,12 @@ LAYERS = {
     'vanishing': {'admissible'},
     'diagnostics': {'errors', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
+    'antiderivatives': set(),
+    'pfaffian': {'errors', 'graph', 'admissible'},
+    'integrals': {'errors', 'graph', 'antiderivatives', 'pfaffian'},
+    'classification': {
+        'graph', 'system', 'arguments', 'admissible', 'vanishing', 'pfaffian',
+        'integrals', 'methods'},
     'numeric': {'errors', 'graph', 'equations'},
     'visual': DOOR | {'contact', 'numeric'},
     'models': SYMBOLIC,
