@@ -76,7 +76,8 @@ def is_elementary(part, y):
         base, power = factor.as_base_exp()
         if isinstance(factor, exp):
             base, power = factor, Integer(1)
-        if base == y and power.is_Rational:
+        if base == y and power.is_Rational and (
+                len(factors) == 1 or power.is_Integer and power > 0):
             continue
         if not (power.is_Integer and 0 < power <= MOST_POWER and isinstance(
                 base, (sin, cos, exp)) and is_linear(base.args[0], y)):

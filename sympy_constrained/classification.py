@@ -500,11 +500,11 @@ class Classifier:
         """As many integrable combinations as there are hidden integrals."""
         found, forms = [], []
         for form, combination in self._candidates(rows):
-            if len(found) == self.hidden:
-                break
             if self._rank([*forms, form]) > len(self.base) + len(forms):
                 forms.append(form)
                 found.append(combination)
+            if len(found) == self.hidden:
+                break
         return tuple(found)
 
     def _candidates(self, rows):
@@ -624,8 +624,8 @@ def nonlinear_remark(space, ref):
     g, u = space.builder, space.u
     slopes = gradient(g, ref, u)
     euler = g.dot(u, slopes)
-    degree = next((d for d in (1, 2, 3, 4) if not g.sub(
-        euler, g.mul(g.constant(d), ref))), None)
+    degree = next((d for d in (1, 2, 3, 4) if vanishes(
+        space, [g.sub(euler, g.mul(g.constant(d), ref))])), None)
     if degree is None:
         return 'not homogeneous in the speeds'
     text = f'homogeneous of degree {degree} in the speeds'

@@ -12,7 +12,8 @@ from random import Random
 from mpmath import mp
 from sympy import (
     Dummy, Integer, Integral, Piecewise, PolynomialError, cancel, count_ops,
-    exp, nan, oo, zoo)
+    exp, log, nan, oo, preorder_traversal, zoo)
+from sympy.core.function import AppliedUndef
 from sympy.polys.polyerrors import CoercionFailed
 
 from .antiderivatives import antiderivative
@@ -66,7 +67,7 @@ def integral_with_factor(space, refs, curl):
     is a factor. It depends on :math:`j`, and on what the form was multiplied
     by: the form itself and the one with :math:`\theta_j = 1` are tried.
     """
-    g = space.builder
+    g, best = space.builder, None
     for j, pivot in reversed(list(enumerate(refs))):
         if not pivot:
             continue
@@ -75,9 +76,20 @@ def integral_with_factor(space, refs, curl):
         again = [-space.partial[j](x) for x in solved]
         for over, beta in ((1, raw), (pivot, again)):
             found = try_factor(space, refs, over, [-x for x in beta])
-            if found is not None:
+            if found is None:
+                continue
+            if not narrowness(found)[0]:
                 return found
-    return None
+            best = min(best or found, found, key=narrowness)
+    return best
+
+
+def narrowness(found):
+    """How many logarithms and divisors a factor and its integral have."""
+    return sum(x.is_Pow and x.exp.could_extract_minus_sign()
+               or isinstance(x, log)
+               for f in found for x in preorder_traversal(f)
+               if x.atoms(AppliedUndef)), sum(map(count_ops, found))
 
 
 def try_factor(space, refs, over, slopes):
@@ -178,16 +190,21 @@ def along_coordinates(slopes, names, t, start):
     at_start = {y: Integer(start) for y in names.values()}
     try:
         found = antiderivative(drift.xreplace(at_start), t)
+        if found is None:
+            return None
         for slope, y in zip(slopes, names.values()):
             at_start.pop(y)
             part = antiderivative(slope.xreplace(at_start), y)
+            if part is None:
+                return None
             found += part - part.xreplace({y: Integer(start)})
     except (TypeError, ValueError, PolynomialError, CoercionFailed):
-        return None                     # a part is None or not finite
+        return None                     # not finite on the way
     if found.has(Piecewise, nan, zoo, oo) or any(
             x.atoms(*names.values()) for x in found.atoms(Integral)):
         return None
     found = min(found, found.expand(), key=count_ops)
+    found = found.as_independent(*names.values(), t, as_Add=True)[1]
     return found.xreplace({y: x for x, y in names.items()})
 
 

@@ -12,11 +12,13 @@ accelerations where that fails or rows may be redundant, and
 from .compiled import CompiledEquations, compile_equations
 from .initial import consistent_state
 from .simulate import simulate
+from .singular import SingularConfiguration, singular_configurations
 from .trajectory import Event, RankChange, Reason, Trajectory
 from .vakonomic import Matching, boundary_value, matching_multipliers
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
     'Trajectory', 'Reason', 'Event', 'RankChange',
+    'singular_configurations', 'SingularConfiguration',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

@@ -1,0 +1,683 @@
+"""What velocity rows are, each verdict shown a second way.
+
+An integral is differentiated, a bracket is taken by hand: ``bracket`` here
+knows nothing of the package.
+"""
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sympy import (
+    Derivative, Function, Integral, Matrix, Rational, cos, diff, exp, pi, sin,
+    sqrt, symbols, tan)
+from sympy.physics.mechanics import (
+    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols,
+    inertia)
+
+from sympy_constrained import (
+    ConstrainedSystem, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
+    RouthMethod, UdwadiaKalabaMethod, VaccoMethod, classify_constraints,
+    constraint_report)
+from sympy_constrained.antiderivatives import antiderivative
+from sympy_constrained.errors import ConstraintError
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import singular_configurations
+
+t = dynamicsymbols._t
+x, y, z, w, s, p = ALL = dynamicsymbols('x y z w s p')
+X, Y, Z, W, S, P = (q.diff(t) for q in ALL)
+R, b, Om = symbols('R b Omega')
+
+
+def system(q, vel=(), hol=(), **options):
+    return UdwadiaKalabaMethod(
+        sum(v.diff(t)**2 for v in q)/2, list(q), hol_coneqs=list(hol),
+        nonhol_coneqs=list(vel), **options).system
+
+
+def classified(q, vel=(), hol=(), **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return classify_constraints(system(q, vel, hol), **options)
+
+
+def kinds(found):
+    return [row.kind for row in found.rows]
+
+
+# -- second ways ---------------------------------------------------------
+
+def bracket(a, c, q):
+    """``[a, c]`` of two vector fields, columns of components."""
+    return c.jacobian(q)*a - a.jacobian(q)*c
+
+
+def values_of(q, rng, **more):
+    names = [*q, R, b, Om, t]
+    return {v: Rational(rng.randint(1, 900), 1000) for v in names} | more
+
+
+def plain(expressions, q, rng):
+    """Numbers of expressions at a random point."""
+    found = values_of(q, rng)
+    return Matrix([e.subs(found).evalf(40) for e in expressions])
+
+
+def rank(columns, q, rng):
+    numbers = values_of(q, rng)
+    return Matrix.hstack(*columns).subs(numbers).evalf(40).rank(
+        iszerofunc=lambda e: abs(e) < 1e-25)
+
+
+def growth(fields, q, rng):
+    """Growth vector with all brackets, by SymPy's own derivatives."""
+    q, fields = Matrix(q), [Matrix(f) for f in fields]
+    known, new, ranks = list(fields), list(fields), []
+    while True:
+        ranks.append(rank(known, q, rng))
+        if ranks[-1] == len(q) or len(ranks) > 1 and ranks[-1] == ranks[-2]:
+            return tuple(dict.fromkeys(ranks))
+        new = [bracket(f, v, q) for f in fields for v in new]
+        known += new
+
+
+def is_rate_of(row, factor, function, q, rng):
+    """Whether ``factor*row`` is the time derivative of a function."""
+    gap = factor*row - function.diff(t)
+    rates = {v.diff(t): Rational(rng.randint(1, 900), 1000) for v in q}
+    return abs(gap.doit().subs(rates).subs(values_of(q, rng)).evalf(
+        40)) < 1e-25
+
+
+def is_kept(row_list, function, q, rng):
+    """Whether a function is constant for all velocities that rows allow."""
+    u = [v.diff(t) for v in q]
+    A = Matrix(row_list).jacobian(u)
+    drift = Matrix(row_list).subs(dict.fromkeys(u, 0))
+    names = values_of(q, rng)
+    gradient = Matrix([[diff(function, v) for v in q]])
+    steady = function.xreplace({v: symbols(f'q_{k}') for k, v in
+                                enumerate(q)}).diff(t)
+    steady = steady.xreplace({symbols(f'q_{k}'): v for k, v in enumerate(q)})
+    rows = A.row_join(drift).subs(names).evalf(40)
+    extra = Matrix([[*gradient, steady]]).subs(names).evalf(40)
+
+    def small(e):
+        return abs(e) < 1e-25
+
+    return rows.rank(iszerofunc=small) == rows.col_join(extra).rank(
+        iszerofunc=small)
+
+
+# -- from the literature -------------------------------------------------
+
+edge = [X*sin(s) - Y*cos(s)]
+disc = [X - R*P*cos(s), Y - R*P*sin(s)]
+NONHOLONOMIC = {
+    'knife edge': (
+        [x, y, s], edge, [[cos(s), sin(s), 0], [0, 0, 1]], (2, 3), (1, 0)),
+    'upright rolling disc': (
+        [x, y, s, p], disc,
+        [[R*cos(s), R*sin(s), 0, 1], [0, 0, 1, 0]], (2, 3, 4), (2, 1, 0)),
+    # contact point, heading, spin and lean
+    'leaning rolling disc': (
+        [x, y, s, p, z], disc,
+        [[R*cos(s), R*sin(s), 0, 1, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1]],
+        (3, 4, 5), (2, 1, 0)),
+    'Heisenberg': (
+        [x, y, z], [Z - (x*Y - y*X)/2],
+        [[1, 0, -y/2], [0, 1, x/2]], (2, 3), (1, 0)),
+    'Engel': (
+        [x, y, z, w], [Z - w*X, Y - z*X],
+        [[1, z, w, 0], [0, 0, 0, 1]], (2, 3, 4), (2, 1, 0)),
+    # y' = f', z' = f with second derivatives free: Hilbert and Cartan
+    'Hilbert-Cartan': (
+        [x, y, z, w, s], [Y - z*X, Z - w*X, S - w**2*X],
+        [[1, z, w, 0, w**2], [0, 0, 0, 1, 0]], (2, 3, 5), (3, 2, 0)),
+    'car': (
+        [x, y, s, p], [X*sin(s) - Y*cos(s),
+                       X*sin(s + p) - Y*cos(s + p) - b*S*cos(p)],
+        [[cos(s), sin(s), tan(p)/b, 0], [0, 0, 0, 1]], (2, 3, 4),
+        (2, 1, 0))}
+
+
+@pytest.mark.parametrize('name', NONHOLONOMIC)
+def test_growth_and_derived_flag_of_the_literature(name, rng):
+    q, rows, fields, numbers, flag = NONHOLONOMIC[name]
+    for field in fields:                # they are those that rows allow
+        allowed = [row.subs(dict(zip((v.diff(t) for v in q), field)))
+                   for row in rows]
+        assert plain(allowed, q, rng).norm() < 1e-30
+    assert growth(fields, q, rng) == numbers
+    found = classified(q, rows)
+    assert found.growth_vector == numbers
+    assert found.degree_of_nonholonomy == len(numbers)
+    assert found.derived_flag == flag
+    assert found.is_integrable is False and found.complete
+    assert set(kinds(found)) == {'nonholonomic'}
+    assert found.integrals_hidden == 0 and found.advice == ()
+    assert not found.with_time
+
+
+def ball(pivoting):
+    """A ball on a plane; speeds are those of its centre and its spin."""
+    angles, (u1, u2, u3, u4, u5) = (
+        dynamicsymbols('a1:4'), dynamicsymbols('u1:6'))
+    N = ReferenceFrame('N')
+    B = N.orientnew('B', 'Body', angles, 'ZXZ')
+    spin = B.ang_vel_in(N)
+    kd = [spin.dot(axis) - u for axis, u in zip(N, (u1, u2, u3))]
+    center = Point('C')
+    center.set_vel(N, u4*N.x + u5*N.y)
+    body = RigidBody('ball', center, B, 1, (inertia(N, 1, 1, 1), center))
+    return UdwadiaKalabaMethod(
+        N, [*angles, x, y], [u1, u2, u3, u4, u5],
+        kd_eqs=[*kd, X - u4, Y - u5], bodies=[body],
+        velocity_constraints=[u4 - R*u2, u5 + R*u1] + [u3]*(not pivoting))
+
+
+@pytest.mark.parametrize('pivoting, numbers, flag', [
+    (True, (3, 5), (2, 0)), (False, (2, 3, 5), (3, 2, 0))])
+def test_the_rolling_ball_in_angular_velocities(pivoting, numbers, flag):
+    """Rows in speeds are translated into those of the coordinates."""
+    found = classify_constraints(ball(pivoting))
+    assert (found.growth_vector, found.derived_flag) == (numbers, flag)
+
+
+@pytest.mark.parametrize('name, numbers', [
+    ('rolling_disc', (3, 4, 5)), ('rolling_disc_lagrange', (3, 4, 5)),
+    ('rolling_disc_contact', (3, 4, 5)), ('knife_edge', (2, 3)),
+    ('upright_disc', (2, 3, 4))])
+def test_ready_models_that_roll(name, numbers):
+    found = classify_constraints(model(name))
+    assert found.growth_vector == numbers and found.is_integrable is False
+
+
+@pytest.mark.parametrize('name', MODELS)
+def test_every_ready_model_is_classified(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        ready = model(name)
+        found = classify_constraints(ready)
+    given = ready.arguments
+    count = len(given.get('hol_coneqs') or given.get(
+        'configuration_constraints') or ())
+    assert [row.row for row in found.rows] == list(range(len(found.rows)))
+    assert kinds(found).count('holonomic') == count
+    assert len(found.growth_vector) == 1 + len(found.derived_flag[1:]) or (
+        not found.is_integrable)
+    assert found.complete and 'undecided' not in kinds(found)
+    assert len(str(found).splitlines()) >= 3 + len(found.rows)
+
+
+def test_speeds_that_are_no_rates_of_coordinates():
+    """Wheels of a cart without a place: their difference turns the cart."""
+    with pytest.warns(UserWarning, match='velocity-level row 1: holonomic'):
+        found = classify_constraints(model('two_wheeled_cart'))
+    assert kinds(found) == ['defines a speed', 'exact']
+    assert found.rows[1].others == (0,)
+    q1, q2, q3 = dynamicsymbols('q1:4')
+    ratio, = {found.integrals[0].diff(a)/c for a, c in (
+        (q1, 2*symbols('b')), (q2, symbols('R')), (q3, -symbols('R')))}
+    assert ratio.is_number
+
+
+# -- integrable rows -----------------------------------------------------
+
+f, c = dynamicsymbols('f'), Function('c')
+EXACT = {
+    'a product': ([x, y, z], x*y*z),
+    'with a sine': ([x, y, z], x*cos(y) + z**3*sin(z) - 2*z),
+    'planar rolling': ([x, p], x - R*p),
+    'with time': ([x, y], t*x - y*sin(t)),
+    'with an input': ([x, y], f*x - y),
+    'exponentials': ([x, y], y*exp(2*x) + exp(-y)*x**2),
+    'a distance': ([x, y, z], sqrt(x**2 + y**2 + z**2))}
+
+
+@pytest.mark.parametrize('name', EXACT)
+def test_rates_of_functions_are_integrated(name, rng):
+    q, function = EXACT[name]
+    row = function.diff(t)
+    found = classified(q, [row])
+    assert kinds(found) == ['exact']
+    assert found.rows[0].evidence == 'proved'
+    gap = (found.rows[0].integral - function).diff(t).doit()
+    rates = {v.diff(t): Rational(rng.randint(1, 900), 1000) for v in (*q, f)}
+    assert abs(gap.subs(rates).subs(values_of(q, rng) | {f: 2}).evalf(
+        30)) < 1e-20
+    assert found.is_integrable and found.integrals_hidden == 1
+    assert found.growth_vector == (len(q) - 1 + found.with_time,)
+
+
+FACTORS = {
+    'a quotient': ([x, y, z], y*X - x*Y),
+    'an exponential': ([x, y], y*X + x*(1 + y)*Y),
+    'plane polar': ([x, y], X - x*tan(y)*Y),
+    'three coordinates': ([x, y, z], y*z*X + 2*x*z*Y + 3*x*y*Z),
+    'time': ([x, y], (1 + t)*X + x),
+    'growth': ([x, y], X - Om*x),
+    'a parameter': ([x, y], X - b*x*Y)}
+
+
+@pytest.mark.parametrize('name', FACTORS)
+def test_rows_with_a_factor(name, rng):
+    q, row = FACTORS[name]
+    found = classified(q, [row])
+    only, = found.rows
+    assert only.kind in ('integrable', 'exact') and found.is_integrable
+    assert is_rate_of(row, only.factor or 1, only.integral, q, rng)
+    assert (only.kind == 'exact') == (name == 'time')
+    assert found.derived_flag == (1,)
+
+
+def test_a_form_that_is_integrable_but_not_for_us(rng):
+    """Where no integral is found the verdict stands all the same."""
+    row = X - (x**2 + y)*Y              # Riccati: Airy functions
+    found = classified([x, y, z], [row])
+    assert kinds(found) == ['integrable']
+    assert found.rows[0].integral is None
+    assert found.is_integrable and found.evidence == 'proved'
+    assert found.growth_vector == (2,) and found.integrals == ()
+    fields = [[x**2 + y, 1, 0], [0, 0, 1]]
+    assert growth(fields, [x, y, z], rng) == (2,)
+    assert 'Give the integral' in found.wrong_slot
+
+
+# -- several rows --------------------------------------------------------
+
+def test_three_rows_that_only_together_are_integrable(rng):
+    q = [x, y, z, w, s]
+    functions = [x + y*z, y*w + s, z - x*w]
+    mixing = Matrix([[1, x, y], [0, 1, s], [w, 0, 2]])
+    rows = list(mixing*Matrix([h.diff(t) for h in functions]))
+    found = classified(q, rows)
+    assert kinds(found) == ['integrable together']*3
+    assert [row.others for row in found.rows] == [(1, 2), (0, 2), (0, 1)]
+    assert found.is_integrable and found.evidence == 'proved'
+    assert found.derived_flag == (3,) and found.growth_vector == (2,)
+    assert found.integrals_hidden == len(found.integrals) == 3
+    for integral in found.integrals:
+        assert is_kept(rows, integral, q, rng)
+    gradients = Matrix(found.integrals).jacobian(q).subs(values_of(q, rng))
+    assert gradients.rank() == 3
+    for k, j in ((0, 1), (0, 2), (1, 2)):       # no two of them are
+        assert not classified(q, [rows[k], rows[j]]).is_integrable
+
+
+def test_combinations_of_nonholonomic_rows(rng):
+    """Two wheels on an axle: their angles tell the heading."""
+    q = [x, y, s, p, w]
+    along = X*cos(s) + Y*sin(s)
+    rows = [X*sin(s) - Y*cos(s), along + b*S - R*P, along - b*S - R*W]
+    found = classified(q, rows)
+    assert kinds(found) == ['nonholonomic']*3
+    assert found.is_integrable is False
+    assert (found.integrals_hidden, found.derived_flag) == (1, (3, 2, 1))
+    only, = found.combinations
+    assert set(only.factors) == {1, 2}
+    assert is_kept(rows, only.integral, q, rng)
+    row = sum(f*rows[k] for k, f in only.factors.items())
+    assert is_rate_of(row, only.factor or 1, only.integral, q, rng)
+    assert found.growth_vector == (2, 3, 4)
+    assert 'can be integrated' in found.advice[0]
+
+
+def random_functions(rng, dependent, others):
+    """Functions that can be solved for the dependent coordinates."""
+    return [v + sum(rng.randint(-3, 3)*a*c for a in others for c in others)
+            + rng.randint(-2, 2)*others[0]**3 for v in dependent]
+
+
+def random_mixing(rng, size, q):
+    """A matrix of coordinates that is regular everywhere."""
+    lower = Matrix(size, size, lambda i, j: int(i == j) if i <= j
+                   else rng.choice(q)*rng.randint(1, 3))
+    upper = Matrix(size, size, lambda i, j: int(i == j) if i >= j
+                   else rng.choice(q)*rng.randint(-3, -1))
+    return lower*upper
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_hidden_integrals_are_counted(seed, rng):
+    """Exact rows and the nonholonomic ``w' = y x'``, all mixed."""
+    rng.seed(seed)
+    q = [x, y, z, s, p, w]
+    exact = random_functions(rng, [z, s, p][:1 + seed % 3], [x, y])
+    wild = [W - y*X]*(seed < 3)
+    size = len(exact) + len(wild)
+    rows = list(random_mixing(rng, size, [x, y, w])*Matrix(
+        [h.diff(t) for h in exact] + wild))
+    found = classified(q, rows, integrals=seed != 2)
+    assert found.integrals_hidden == len(exact)
+    assert found.derived_flag == ((size, len(exact)) if wild else (size,))
+    assert found.is_integrable == (not wild)
+    assert found.growth_vector == (
+        (6 - size, 7 - size) if wild else (6 - size,))
+    assert len(found.combinations) == len(exact)
+    for integral in found.integrals:
+        assert is_kept(rows, integral, q, rng)
+
+
+def test_repeated_rows_are_counted_once():
+    row = x*Y + y*X
+    found = classified([x, y, z], [row, 2*row, Z - y*X, Z - y*X + 3*row])
+    assert kinds(found)[:3] == ['exact', 'exact', 'integrable together']
+    assert found.derived_flag == (2,) and found.integrals_hidden == 2
+
+
+# -- time ----------------------------------------------------------------
+
+def test_a_row_with_time_that_is_holonomic_at_every_instant(rng):
+    """A blade of given heading: [d/dt + ..., along the blade] points aside."""
+    psi = Om*t
+    row = Y*cos(psi) - X*sin(psi)
+    found = classified([x, y], [row])
+    assert found.with_time and found.at_fixed_time
+    assert found.is_integrable is False
+    assert found.growth_vector == (2, 3)        # with time
+    q = Matrix([t, x, y])
+    fields = [Matrix([1, 0, 0]), Matrix([0, cos(psi), sin(psi)])]
+    assert bracket(*fields, q) == Matrix([0, -Om*sin(psi), Om*cos(psi)])
+    assert 'with time held fixed they are integrable' in str(found)
+
+
+def test_a_row_with_an_input_is_as_one_with_time():
+    found = classified([x, y], [X - f])
+    assert kinds(found) == ['exact'] and found.with_time
+    assert found.rows[0].integral.diff(t) == X - f
+    assert classified([x, y], [X - f*Y]).is_integrable is False
+    assert classified([x, y], [f*X + f.diff(t)*x - Y]).is_integrable
+
+
+def test_holonomic_rows_with_time():
+    found = classified([x, y, z], [X - Y], [z - sin(t)])
+    assert found.with_time and found.is_integrable
+    assert found.growth_vector == (2,)
+    assert (found.integrals_given, found.integrals_hidden) == (1, 1)
+
+
+def test_a_row_that_is_not_homogeneous():
+    """x' = y is nonholonomic, and no motion at all if time stood still."""
+    found = classified([x, y], [X - y])
+    assert found.is_integrable is False and found.growth_vector == (2, 3)
+    assert found.at_fixed_time
+
+
+# -- holonomic rows ------------------------------------------------------
+
+def test_holonomic_rows_can_make_others_integrable(rng):
+    """Contact in space, not on the surface y = x**2."""
+    q, row, surface = [x, y, z], Z - y*X, y - x**2
+    assert not classified(q, [row]).is_integrable
+    found = classified(q, [row], [surface])
+    assert kinds(found) == ['holonomic', 'integrable']
+    assert found.rows[1].others == (0,)
+    assert found.is_integrable and found.growth_vector == (1,)
+    assert (found.integrals_given, found.integrals_hidden) == (1, 1)
+    # z - x**3/3: its rate is that of the row where y = x**2
+    gap = (row - (z - x**3/3).diff(t)).subs(y, x**2)
+    assert gap.expand() == 0
+
+
+def test_the_coefficient_that_a_holonomic_row_makes_zero():
+    """Beside y = 0 the first row is not integrable; the second never is."""
+    found = classified([x, y, z], [Z + y*X], [y])
+    assert found.is_integrable and found.growth_vector == (1,)
+    found = classified([x, y, z, w], [Z + w*X], [y])
+    assert not found.is_integrable and found.growth_vector == (2, 3)
+
+
+@pytest.mark.parametrize('rows', [
+    [2*x*X + 2*y*Y], [z*(x*X + y*Y)], [(x*X + y*Y)*cos(x)]])
+def test_rows_that_follow_from_holonomic_ones(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = classify_constraints(
+            system([x, y, z], rows, [x**2 + y**2 - 1]))
+    assert kinds(found) == ['holonomic', 'follows']
+    assert found.rows[1].others == (0,)
+    assert found.derived_flag == (1,) and found.integrals_hidden == 0
+    assert 'may be left out' in found.advice[0]
+
+
+def test_a_quaternion_is_a_relation_of_the_kinematics():
+    found = classify_constraints(model('heavy_top_quaternion'))
+    assert found.integrals_given == 1 and found.growth_vector == (3,)
+
+
+# -- other rows ----------------------------------------------------------
+
+@pytest.mark.parametrize('row, remark', [
+    (X**2 + Y**2 - 1, 'not homogeneous'),
+    (X**2 + 2*Y**2 + 3*Z**2, 'definite, it holds only if 3 linear'),
+    (X**2 - Y**2, 'product of two linear rows'),
+    ((X - x*Y)**2, 'square of a linear row'),
+    (X*Y + Y*Z + Z*X, 'degree 2'),
+    (X**3 - Y**3, 'degree 3'),
+    (sqrt(X**2 + Y**2) - Z, 'degree 1')])
+def test_rows_that_are_not_linear(row, remark):
+    from sympy_constrained.classification import nonlinear_remark
+    from sympy_constrained.pfaffian import VelocityForms, generic_points
+    space = VelocityForms(s := system([x, y, z], [row]), generic_points(
+        system([x, y, z]), count=1)[0])
+    assert remark in nonlinear_remark(space, space.nonlinear[0])
+    assert s.counts == (3, 3, 1)
+
+
+def test_nonlinear_rows_are_left_aside():
+    found = classified([x, y, z], [X**2 + Y**2 - Z**2])
+    assert kinds(found) == ['nonlinear'] and found.is_integrable is None
+    found = classified([x, y, z], [X**2 + Y**2 - Z**2, Z - y*X])
+    assert kinds(found) == ['nonlinear', 'nonholonomic']
+    assert found.is_integrable is False and found.growth_vector == (2, 3)
+
+
+def test_rows_of_higher_levels():
+    with pytest.warns(UserWarning, match='holonomic, but given'):
+        found = classify_constraints(GibbsAppellMethod(
+            (X**2 + Y**2)/2, [x, y], nonhol_coneqs=[X - Y],
+            acceleration_constraints=[X.diff(t)**2 - 1]))
+    assert kinds(found) == ['exact', 'higher order']
+    assert found.is_integrable is None
+    assert kinds(classify_constraints(model('acceleration_level'))) == [
+        'acceleration level']
+
+
+# -- points --------------------------------------------------------------
+
+def test_singular_points_of_martinet(rng):
+    """[X, Y] = 2*x*d/dz vanishes at x = 0, [X, [X, Y]] does not."""
+    q, row = [x, y, z], Z - x**2*Y
+    first, second = Matrix([1, 0, 0]), Matrix([0, 1, x**2])
+    assert bracket(first, second, Matrix(q)) == Matrix([0, 0, 2*x])
+    there = classified(q, [row], at={x: 0, y: 1})
+    assert there.growth_vector == (2, 3)
+    assert there.growth_there == (2, 2, 3) and there.complete
+    assert there.state[x] == 0 and 'a singular point' in str(there)
+    assert classified(q, [row], at={x: 2}).growth_there == (2, 3)
+
+
+@pytest.mark.parametrize('first, numbers', [
+    (pi/2, (2, 3, 4, 4, 5)), (float(pi/2), (2, 3, 4, 4, 5)),
+    (1, (2, 3, 4, 5))])
+def test_two_trailers_at_a_right_angle(first, numbers):
+    """Known to need a bracket more where the first trailer is across."""
+    along = X*cos(s) + Y*sin(s)
+    rows = [X*sin(s) - Y*cos(s), P - along*sin(s - p),
+            W - along*cos(s - p)*sin(p - w)]
+    found = classified([x, y, s, p, w], rows, at={s: first, p: 0, w: 0})
+    assert found.growth_vector == (2, 3, 4, 5)
+    assert found.growth_there == numbers
+
+
+def test_a_state_where_the_rows_lose_rank():
+    found = classified([x, y, z], [x*X + y*Y + z*Z], at={x: 0, y: 0, z: 0})
+    assert found.growth_vector == (2,) and found.growth_there == (3,)
+    assert 'lose rank there' in str(found) and not found.complete
+
+
+def test_special_dimensions_are_a_sample():
+    rows = [Z - R*y*X]
+    assert not classified([x, y, z], rows).is_integrable
+    assert classified([x, y, z], [Z - (R - b)*y*X],
+                      sample={R: 2, b: 2}).is_integrable
+    assert classified([x, y, z], [Z - (R - 0.1)*y*X],
+                      sample={R: 0.1}).is_integrable
+
+
+# -- what is classified --------------------------------------------------
+
+def test_methods_systems_and_upstream_give_the_same():
+    energy, q = (X**2 + Y**2 + S**2)/2, [x, y, s]
+    for cls in (UdwadiaKalabaMethod, RouthMethod, VaccoMethod,
+                LinearMappingMethod, GibbsAppellMethod, LagrangesMethod):
+        found = classify_constraints(cls(energy, q, nonhol_coneqs=edge))
+        assert found.growth_vector == (2, 3)
+    hamel = HamelEmbedding(energy, q, nonhol_coneqs=edge, q_dependent=[y])
+    assert isinstance(hamel.system, ConstrainedSystem)
+    assert classify_constraints(hamel).derived_flag == (1, 0)
+    disc = model('rolling_disc').system
+    assert classify_constraints(disc).growth_vector == (3, 4, 5)
+
+
+def test_a_model_without_constraints():
+    found = classified([x, y])
+    assert found.rows == () and found.is_integrable
+    assert (found.derived_flag, found.growth_vector) == ((0,), (2,))
+
+
+def test_no_model_is_an_error():
+    with pytest.raises(NotImplementedError, match='cannot be read from int'):
+        classify_constraints(3)
+
+
+# -- the wrong slot ------------------------------------------------------
+
+def test_an_integrable_row_is_told_once():
+    with pytest.warns(UserWarning) as caught:
+        found = classify_constraints(system(
+            [x, y, z], [X - R*Z, y*X - x*Y]))
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    assert text == found.wrong_slot
+    assert 'velocity-level row 0, velocity-level row 1: holonomic' in text
+    assert 'drifts. Give -R*z(t) + x(t) - c' in text
+
+
+def test_a_method_is_made_without_a_word():
+    """Rolling on a line is integrable and harmless."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        system([x, y, z], [X - R*Z])
+
+
+def test_a_nonholonomic_row_among_holonomic_ones_is_an_error():
+    with pytest.raises(ConstraintError, match=(
+            r'(?s)Row 1 of the holonomic constraints contains a speed or the '
+            r'derivative.*functions of the coordinates.*give this row with '
+            r'the nonholonomic')):
+        system([x, y, z], (), [x - 1, X - y*Z])
+
+
+# -- texts ---------------------------------------------------------------
+
+def test_the_text():
+    found = classified([x, y, s, p], disc)
+    assert str(found).splitlines() == [
+        '2 constraint rows on 4 coordinates',
+        '  velocity-level row 0  nonholonomic [shown at a random point]',
+        '  velocity-level row 1  nonholonomic [shown at a random point]',
+        'all rows together: not integrable in coordinates '
+        '[shown at a random point]',
+        'integrals: 0 given, 0 hidden in velocity rows',
+        'derived flag (2, 1, 0), growth vector (2, 3, 4) in the space of '
+        'coordinates']
+
+
+def test_nothing_changes_and_the_precision_is_given_back():
+    from dataclasses import FrozenInstanceError
+
+    from mpmath import mp
+    before = mp.dps
+    found = classified([x, y, s], edge)
+    assert mp.dps == before
+    with pytest.raises(FrozenInstanceError):
+        found.growth_vector = (3,)
+
+
+# -- antiderivatives -----------------------------------------------------
+
+@pytest.mark.parametrize('function', [
+    x**3*b + x*y, sin(2*x)*x, cos(x)**3*sin(y), exp(b*x)*x**2, 1/(x + y),
+    x/(x + y)**2, y/(x**2 + y**2), x/sqrt(x**2 + y**2), (x**2 + 1)/(x + 2),
+    sin(x)/cos(x), f, f.diff(t), 3])
+def test_antiderivatives(function, rng):
+    name = t if f in getattr(function, 'args', ()) or function == f else x
+    a = symbols('a', positive=True)
+    plain = symbols('s', positive=True)
+    given = (function + 0*x).subs({x: a, y: plain})
+    variable = t if name == t else a
+    found = antiderivative(given, variable)
+    gap = found.diff(variable).doit() - given
+    numbers = {a: Rational(1, 3), plain: Rational(2, 7), b: 3}
+    assert gap == 0 or abs(gap.subs(numbers).evalf(30)) < 1e-25
+    assert not isinstance(found, Derivative)
+
+
+@pytest.mark.parametrize('function', [
+    exp(x**2), sin(x)/x, 1/(x**3 + x + 1), sqrt(1 + x**3)])
+def test_what_is_not_integrated_is_none_at_once(function):
+    a = symbols('a', positive=True)
+    assert antiderivative(function.subs(x, a), a) is None
+    assert not isinstance(function, Integral)
+
+
+# -- reports -------------------------------------------------------------
+
+def test_multipliers_that_are_unique(rng):
+    """Those orthogonal to all that A^T maps to zero."""
+    report = constraint_report(system(
+        [x, y, z], [X - Y, Z, 3*X - 3*Y, X + Y]))
+    assert report.unique_multipliers == (1, 3)
+    assert report.unique_combinations == {0: {0: 1, 2: pytest.approx(3)}}
+    A = Matrix([[1, -1, 0], [0, 0, 1], [3, -3, 0], [1, 1, 0]])
+    null, = A.T.nullspace()
+    assert [k for k in range(4) if not null[k]] == [1, 3]
+    assert Matrix([[1, 0, 3, 0]])*null == Matrix([[0]])
+    text = str(report)
+    assert 'rank 3 where they hold' in text
+    assert 'velocity-level row 2 is redundant: 3*velocity-level row 0' in text
+    assert 'unique multipliers: velocity-level row 1, velocity' in text
+
+
+def test_the_coupler_on_three_cranks():
+    ready = model('parallel_cranks')
+    report = constraint_report(
+        ready.form(UdwadiaKalabaMethod), sample=ready.parameters)
+    null = {k: -c for k, c in report.relations[3].items()} | {3: 1.0}
+    for k, used in report.unique_combinations.items():
+        assert k in used and sum(
+            c*null.get(row, 0) for row, c in used.items()) == pytest.approx(0)
+    assert set(report.unique_multipliers) == set(range(4)) - set(null)
+
+
+def test_without_redundancy_all_multipliers_are_unique():
+    report = constraint_report(system([x, y, z], [X - Y], [z]))
+    assert report.unique_multipliers == (0, 1)
+    assert report.unique_combinations == {}
+    assert str(report) == '2 constraint rows of rank 2 where they hold'
+
+
+def test_singular_configurations_of_a_trajectory():
+    condition = np.array([.5, 1e-7, 1e-9, 1e-8, .4, .3, .2])
+    run = SimpleNamespace(t=np.arange(7.), condition=condition,
+                          rank=np.array([4, 4, 4, 4, 4, 3, 4]))
+    first, second = singular_configurations(run)
+    assert (first.t, first.condition, first.rank) == (2, 1e-9, 4)
+    assert (second.t, second.rank, second.index) == (5, 3, 5)
+    assert str(first) == 't = 2: reciprocal condition 1.0e-09, rank 4'
+    assert singular_configurations(run, below=1e-10)[0].t == 5
+    empty = SimpleNamespace(t=[], condition=[], rank=[])
+    assert singular_configurations(empty) == ()
