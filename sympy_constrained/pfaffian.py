@@ -209,7 +209,7 @@ class VelocityForms:
 
     @cached_property
     def has_time(self):
-        """Whether time takes part: a component, or in the others."""
+        """Whether time takes part, as a component or in the others."""
         return any(form.refs[0] or any(map(self.partial[0], form.refs))
                    for form in (*self.holonomic, *self.kinematic,
                                 *self.velocity))
