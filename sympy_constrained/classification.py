@@ -146,7 +146,7 @@ class ConstraintClassification:
     integrals_given, integrals_hidden : int
         Numbers of independent functions that are constant: those that the
         holonomic rows and the kinematic equations tell, and those that the
-        velocity rows hide.
+        velocity rows hide; None if there were too many brackets to tell.
     combinations : tuple of Combination
         As many integrable combinations of velocity rows as there are hidden
         integrals.
@@ -175,7 +175,7 @@ class ConstraintClassification:
     growth_vector: tuple
     with_time: bool
     integrals_given: int
-    integrals_hidden: int
+    integrals_hidden: int | None
     combinations: tuple
     evidence: str
     growth_there: tuple | None
@@ -321,6 +321,9 @@ class Classifier:
         rows = self._rows()
         hidden = self._rank([Form('', None, refs) for refs, _ in self.last])
         self.hidden = hidden - len(self.base)
+        given = len(self.last) - self.hidden
+        if not self.complete:
+            self.hidden = 0
         pairs = self._combinations(rows)
         there, state, complete = self._growth_at(at)
         first = len(space.x) - count - (not space.has_time)
@@ -330,7 +333,7 @@ class Classifier:
             rows, self.whole, self.frozen,
             tuple(count - r for r in self.derived),
             tuple(first + r for r in self.growth), space.has_time,
-            len(self.last) - self.hidden, self.hidden, pairs,
+            given, self.hidden if self.complete else None, pairs,
             self.evidence, there, state, self.complete and complete,
             tuple(self._advice(rows, pairs)), tuple(self.points),
             len(space.x) - 1)
@@ -681,7 +684,8 @@ def text_of(found):
                          f'{"" if found.at_fixed_time else "not "}integrable')
     lines.append(
         f'integrals: {found.integrals_given} given, '
-        f'{found.integrals_hidden} hidden in velocity rows')
+        f'{"?" if found.integrals_hidden is None else found.integrals_hidden}'
+        ' hidden in velocity rows')
     for c in found.combinations:
         if len(c.factors) > 1 and c.integral is not None:
             lines.append(f'  {c.integral} = const')

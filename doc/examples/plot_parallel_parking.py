@@ -10,8 +10,8 @@ directions: *steer* and *drive*,
    D = \\cos\\theta\\,\\partial_x + \\sin\\theta\\,\\partial_y
    + \\frac{\\tan\\varphi}{b}\\,\\partial_\\theta .
 
-E. Nelson (*Tensor Analysis*, Princeton 1967) calls :math:`W = [S, D]` *wriggle*
-and :math:`[W, D]` *slide*. With :math:`\\varphi = 0`
+E. Nelson (*Tensor Analysis*, Princeton 1967) calls :math:`W = [S, D]`
+*wriggle* and :math:`[W, D]` *slide*. With :math:`\\varphi = 0`
 
 .. math::
 

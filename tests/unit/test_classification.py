@@ -447,6 +447,18 @@ def test_a_quaternion_is_a_relation_of_the_kinematics():
     assert found.integrals_given == 1 and found.growth_vector == (3,)
 
 
+def test_too_many_brackets_leave_it_undecided(monkeypatch):
+    """What was not looked at is not told."""
+    from sympy_constrained import pfaffian
+    monkeypatch.setattr(pfaffian, 'MOST_NODES', 10)
+    found = classified([x, y, z, w], NONHOLONOMIC['Engel'][1])
+    assert not found.complete and found.integrals_hidden is None
+    assert found.is_integrable is False         # one bracket is enough
+    assert kinds(found) == ['nonholonomic', 'undecided']
+    assert found.combinations == ()
+    assert '? hidden' in str(found) and 'not followed to the end' in str(found)
+
+
 # -- other rows ----------------------------------------------------------
 
 @pytest.mark.parametrize('row, remark', [
