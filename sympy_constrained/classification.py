@@ -253,7 +253,8 @@ def classify_constraints(model, sample=None, at=None, integrals=True):
     model : Model, method, ConstrainedSystem, or a model of SymPy
     sample : dict, optional
         Values of symbols; see :func:`.admissible_values`. Needed if the
-        constraints hold for special dimensions only.
+        constraints hold, or can be integrated, for special dimensions only;
+        the answer is then about these. Of a ready model its parameters.
     at : dict, optional
         A state, complete or not, where the growth vector is looked at too:
         at singular points it is another one than at random points.

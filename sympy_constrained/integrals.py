@@ -130,12 +130,14 @@ def vanishes(space, refs):
 
 
 def anywhere(space):
-    """Random values of all inputs, which satisfy no constraint."""
+    """Random states that satisfy no constraint, with the usual constants."""
     found = []
     for seed in range(POINTS):
         random = Random(f'anywhere {seed}')
+        usual = space.points[seed % len(space.points)]
+        kept = {x: usual[x] for x in space.system.constants if x in usual}
         found.append({x: mp.mpf(random.randint(10**8, 10**9))/10**9
-                      for x in (*space.builder.inputs, space.system.t)})
+                      for x in (*space.builder.inputs, space.system.t)} | kept)
     return found
 
 

@@ -533,8 +533,10 @@ def test_a_state_where_the_rows_lose_rank():
 def test_special_dimensions_are_a_sample():
     rows = [Z - R*y*X]
     assert not classified([x, y, z], rows).is_integrable
-    assert classified([x, y, z], [Z - (R - b)*y*X],
-                      sample={R: 2, b: 2}).is_integrable
+    special = classified([x, y, z], [Z - (R - b)*y*X], sample={R: 2, b: 2})
+    assert special.is_integrable and kinds(special) == ['exact']
+    assert special.rows[0].evidence == 'at 3 random points, to 1.0e-40'
+    assert special.rows[0].integral.subs({R: 2, b: 2}) == z
     assert classified([x, y, z], [Z - (R - 0.1)*y*X],
                       sample={R: 0.1}).is_integrable
 
