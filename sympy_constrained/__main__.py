@@ -10,6 +10,7 @@ from pathlib import Path
 from sympy import Symbol
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
+from .classification import classify_constraints
 from .diagnostics import constraint_report, described
 from .errors import ConstrainedDynamicsError, MissingIngredientError
 from .methods import UdwadiaKalabaMethod
@@ -134,12 +135,16 @@ def report_models(given):
                 *found.parameters.items(), *found.start.items())
                 if x in known}
             report = constraint_report(method, sample)
+            classes = classify_constraints(method, sample)
         except (ConstrainedDynamicsError, ValueError) as error:
             print(f'{name}: {error}', file=sys.stderr)
             status = 1
             continue
         print(f'{found.name}: {found.title}')
-        for line in described(method.system, report):
+        lines = described(method.system, report)
+        if method.system.counts[2]:
+            lines += str(classes).splitlines()[1:]
+        for line in lines:
             print(f'  {line}')
     return status
 

@@ -87,7 +87,8 @@ class ConstraintReport:
         lines += [f'  unique together: {combination(used, names)}'
                   for used in self.unique_combinations.values()]
         if not self.mass_is_regular:
-            lines.append('  the mass matrix is singular')
+            lines.append('  the mass matrix is singular; with the constraints '
+                         'it determines the accelerations')
         return '\n'.join(lines)
 
 
@@ -366,21 +367,13 @@ def check_consistency(system, point):
 
 
 def described(system, report):
-    """Lines of text on sizes, rank and redundant rows of a system."""
+    """Lines of text on sizes, and what the report says of the rows."""
     n, o, m = system.counts
-    freedom, names = o - report.rank, system.constraint_names
-    lines = [
-        f'{n} coordinate{plural(n)}, {o} speed{plural(o)}, '
-        f'{m} constraint row{plural(m)} of rank {report.rank}, {freedom} '
-        f'degree{plural(freedom)} of freedom']
-    for k in report.redundant_rows:
-        used = report.relations.get(k, {})
-        others = ', '.join(names[i] for i in used) or 'no other row'
-        lines.append(f'redundant: {names[k]} follows from {others}')
-    if not report.mass_is_regular:
-        lines.append('the mass matrix is singular; with the constraints it '
-                     'determines the accelerations')
-    return lines
+    freedom = o - report.rank
+    first = (f'{n} coordinate{plural(n)}, {o} speed{plural(o)}, '
+             f'{m} constraint row{plural(m)} of rank {report.rank}, '
+             f'{freedom} degree{plural(freedom)} of freedom')
+    return [first, *map(str.strip, str(report).splitlines()[1:])]
 
 
 def plural(count):
