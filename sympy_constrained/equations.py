@@ -75,6 +75,10 @@ class EquationsOfMotion:
     when_singular, when_incomplete : str
         What to tell the user if ``W`` is singular at a state, or if initial
         values are missing, beyond the usual.
+    is_stabilized : bool
+        Whether ``b`` has terms that pull states back to the constraints.
+    warning : str
+        What to tell the user before these equations are integrated.
 
     """
 
@@ -90,6 +94,8 @@ class EquationsOfMotion:
     when_incomplete: str = ''
     upper: tuple = ()
     upper_names: tuple = ()
+    is_stabilized: bool = False
+    warning: str = ''
 
     @property
     def t(self):
@@ -110,6 +116,27 @@ class EquationsOfMotion:
     def specifieds(self):
         """Functions of time, and derivatives of them, to be supplied."""
         return tuple(x for x in self._inputs if not isinstance(x, Symbol))
+
+    @cached_property
+    def constraint_rows(self):
+        """Number of a row of ``A*u' = b`` -> number of this row in ``W``.
+
+        Without the rows that are not among those of ``W``.
+        """
+        unknowns = {x: j for j, x in enumerate(self.unknowns)}
+        columns = [unknowns.get(x.diff(self.t)) for x in self.u]
+        if None in columns:
+            return {}
+        _, out = self.graph.load(None, ('W', 'r', 'A', 'b'))
+        where = {(tuple(row), right): i for i, (row, [right]) in enumerate(
+            zip(out['W'], out['r']))}
+        found = {}
+        for k, (row, [right]) in enumerate(zip(out['A'], out['b'])):
+            full = dict(zip(columns, row))
+            key = tuple(full.get(j, 0) for j in range(len(unknowns))), right
+            if key in where:
+                found[k] = where[key]
+        return found
 
     @property
     def W(self):

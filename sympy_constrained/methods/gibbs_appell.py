@@ -543,7 +543,8 @@ class GibbsAppellMethod(ConstrainedMethod):
             graph, system.q, system.u,
             system.q + system.masses + system.u,
             tuple(x.diff(system.t) for x in system.u) + lam, lam,
-            self.constraint_names)
+            self.constraint_names,
+            is_stabilized=system.stabilization is not None)
 
     def __repr__(self):
         return (f'<GibbsAppellMethod: {len(self.q)} coordinates, '

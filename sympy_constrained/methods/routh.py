@@ -117,7 +117,8 @@ class RouthMethod(LagrangianMethod):
         return EquationsOfMotion(
             graph, system.q, system.u, system.q + system.u,
             tuple(x.diff(system.t) for x in system.u) + lam, lam,
-            system.constraint_names)
+            system.constraint_names,
+            is_stabilized=system.stabilization is not None)
 
     def form_rouths_equations(self):
         """Return ``eom``, ``E(L) - Q - A^T*lam``, shape (n, 1)."""

@@ -243,7 +243,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return EquationsOfMotion(
             graph, system.q, system.u, system.q + system.u,
             tuple(x.diff(system.t) for x in system.u) + lam, lam,
-            system.constraint_names, self._inconsistent)
+            system.constraint_names, self._inconsistent,
+            is_stabilized=system.stabilization is not None)
 
     def _action(self, builder, out):
         """Rows (o, m): the forces of unit multipliers."""

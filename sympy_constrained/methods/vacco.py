@@ -168,7 +168,8 @@ class VaccoMethod(LagrangianMethod):
         return EquationsOfMotion(
             graph, system.q, system.u, states,
             tuple(x.diff(system.t) for x in system.u + mu), (),
-            system.constraint_names, when_singular=(
+            system.constraint_names,
+            is_stabilized=system.stabilization is not None, when_singular=(
                 "The regularity matrix B^T*W*B is singular there, or the "
                 "constraints lose rank: the vakonomic problem determines no "
                 "motion through such a state, e.g. where a multiplier has "

@@ -7,18 +7,24 @@
 ``native``, ``llvm_code`` and ``c_code`` make machine code of them, ``solved``
 writes the solution into it, ``linear`` and ``sampling`` solve for
 accelerations where that fails or rows may be redundant, and
-``projection`` returns states to the constraints.
+``projection`` returns states to the constraints, ``correction`` quickly and
+``stabilizing`` by way of the equations; ``dae`` is for solvers that take
+equations and constraints together.
 """
 from .compiled import CompiledEquations, compile_equations
+from .dae import DAEForm, dae_form
+from .events import singular_event
 from .initial import consistent_state
 from .simulate import simulate
 from .singular import SingularConfiguration, singular_configurations
+from .table import Table
 from .trajectory import Event, RankChange, Reason, Trajectory
 from .vakonomic import Matching, boundary_value, matching_multipliers
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
-    'Trajectory', 'Reason', 'Event', 'RankChange',
+    'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
     'singular_configurations', 'SingularConfiguration',
+    'dae_form', 'DAEForm',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

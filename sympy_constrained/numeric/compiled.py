@@ -10,11 +10,13 @@ from ..equations import EquationsOfMotion
 from ..errors import (
     ConstrainedDynamicsError, MissingIngredientError, NotFiniteError,
     SingularEquationsError, UnsupportedFeatureError)
+from .correction import correction_graph
 from .evaluation import Evaluator
 from .linear import LinearSolver
 from .projection import distances
 from .sampling import decide_rank
 from .solved import solved_graph
+from .table import Table
 
 __all__ = ['CompiledEquations', 'compile_equations']
 
@@ -67,7 +69,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         every call must bring ``p``.
     inputs : mapping, optional
         What each specified function is: an expression in time and the
-        constants, a number, or a Python function of ``(t, x)``.
+        constants, a number, a Python function of ``(t, x)``, or a table, as
+        a pair of sequences ``(times, values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm', 'c'}
         What writes the machine code: nothing, llvmlite (extra ``fast``), or
         the system's C compiler. ``'auto'`` is LLVM where it is installed;
@@ -147,6 +150,8 @@ class CompiledEquations:
         self._natives: dict = {}        # independent rows -> function
         self._quick: dict = {}          # constants -> function, or None
         self._default = None            # the one of the default constants
+        self._inertia = None
+        self._variants: dict = {}       # function -> changed equations
         self.equations = equations
         self.state_index = evaluator.states.index
         self.q_index = np.array(list(map(self.state_index, equations.q)), int)
@@ -164,7 +169,8 @@ class CompiledEquations:
 
     def __getstate__(self):
         return {**self.__dict__, '_solvers': {}, '_natives': {},
-                '_quick': {}, '_default': None}
+                '_quick': {}, '_default': None, '_inertia': None,
+                '_variants': {}}
 
     def with_values(self, constants=None, inputs=None) -> CompiledEquations:
         """The same equations with other constants or inputs.
@@ -174,8 +180,27 @@ class CompiledEquations:
         """
         if constants is None and inputs is None:
             return self
-        return CompiledEquations(
+        result = CompiledEquations(
             self._evaluator.with_values(constants, inputs))
+        if inputs is None:              # the code is the same
+            result._natives = self._natives
+            result._variants = self._variants
+        return result
+
+    def variant(self, change) -> CompiledEquations:
+        """Changed equations with the same inputs, kept for the next call.
+
+        Parameters
+        ==========
+
+        change : callable
+            From EquationsOfMotion to others with the same states.
+
+        """
+        if change not in self._variants:
+            self._variants[change] = CompiledEquations(
+                self._evaluator.with_equations(change(self.equations)))
+        return self._variants[change]
 
     # -- what there is ---------------------------------------------------
 
@@ -236,6 +261,15 @@ class CompiledEquations:
         """Outputs of ``equations.graph``: name -> array ``(rows, columns)``.
         """
         return self._evaluator.outputs(names, t, x, p)
+
+    def inertia(self, t, x, p=None):
+        """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
+        """
+        if self._inertia is None:
+            graph = correction_graph(self.equations)
+            self._inertia = self.group(graph, ('M', 'G'))
+        outputs = self._inertia(t, x, p)
+        return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def expression(self, expr) -> Callable:
         """A SymPy expression or matrix as a function of ``(t, x, p)``.
@@ -319,8 +353,8 @@ class CompiledEquations:
             if solver is None and len(x):
                 chosen = self._kept_solver(np.ravel(t)[0], x[0], p)
         native = self._native_rates(chosen, solver is not None)
-        if native is None or np.ndim(p) > 1 or x.shape[1] != len(
-                self.states):
+        if native is None or self.called or np.ndim(p) > 1 or (
+                x.shape[1] != len(self.states)):
             outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
             z = self._each(self._motion, outputs, t, x, p, solver)
             return np.concatenate(
@@ -336,38 +370,45 @@ class CompiledEquations:
             raise
         return rates
 
-    def quick_rates(self, solver, p=None, carried=True):
+    def quick_rates(self, solver, p=None, carried=True, work=()):
         """A quick function of ``(t, x)`` for some constants, or None.
 
         It returns None where its checks fail. The rank is that of the
         ``solver``, which is for what fails. ``carried`` is whether the
-        solver may be trusted on redundant rows.
+        solver may be trusted on redundant rows. With the outputs ``work``
+        there is another state, the work.
         """
-        native = self._native_rates(solver, carried)
+        native = self._native_rates(solver, carried, work)
         if native is None:
             return None
-        count = len(self.states)
+        count = len(self.states) + bool(work)
         p = np.concatenate([self.parameters(p), sizes(solver)])
-        return native.bound((count,), p, count)
+        return native.bound((count,), p, count, self.called)
 
-    def _native_rates(self, solver, is_carried):
+    @property
+    def called(self):
+        """Values of the Python inputs at ``(t, x)``, None without any."""
+        inputs = self._evaluator.inputs
+        return inputs.values if inputs.called else None
+
+    def _native_rates(self, solver, is_carried, work=()):
         """The compiled solution, None if there is none.
 
         Its constants are ``p`` and the sizes of the solver. With a carried
         solver it is not looked whether redundant rows agree.
         """
-        if self.backend == 'numpy' or self._evaluator.inputs.called or (
+        if self.backend == 'numpy' or (
                 solver is None or solver.contradiction != 'error'):
             return None
         rows = self._rows_in_use(solver)
         if rows is False:
             return None
-        key = rows, rows is not None and not is_carried
+        key = rows, rows is not None and not is_carried, work
         if key not in self._natives:
             names = [Dummy() for _ in sizes(solver)]
             try:
                 self._natives[key] = self._solution(
-                    rows, names, names, key[1])
+                    rows, names, names, *key[1:])
             except ConstrainedDynamicsError:
                 self._natives[key] = None
         return self._natives[key]
@@ -383,7 +424,34 @@ class CompiledEquations:
         rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
         return len(kept) - len(rows) == self.motion and rows
 
-    def _solution(self, rows, numbers, names=(), agree=False):
+    def group(self, graph, names, more=()):
+        """Outputs of a graph of the same model as a function of
+        ``(t, x, p, values)``, with the values of the symbols ``more``.
+        """
+        return self._evaluator.group(graph, names, more)
+
+    def check_times(self, *times):
+        """Raise if an input is a table that does not reach these times."""
+        for item, function in self._evaluator.inputs.called.items():
+            if isinstance(function, Table):
+                function.check(times, item)
+
+    def bound(self, graph):
+        """The output ``out`` of a graph as a quick function of ``(t, x)``.
+
+        Flat, for the default constants. None where there is no machine code;
+        the function returns None where the values are not finite.
+        """
+        if self.backend == 'numpy':
+            return None
+        try:
+            native = self._evaluator.native(graph, 'out')
+        except ConstrainedDynamicsError:
+            return None
+        return native.bound((len(self.states),), self.parameters(), None,
+                            self.called)
+
+    def _solution(self, rows, numbers, names=(), agree=False, work=()):
         """The compiled solution, None if there is none.
 
         ``numbers`` are the sizes of the rows and columns of ``W``; those that
@@ -392,7 +460,7 @@ class CompiledEquations:
         """
         half = len(numbers)//2
         graph = solved_graph(self.equations, rows, (
-            numbers[:half], numbers[half:]) if numbers else None, agree)
+            numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self._evaluator.native(graph, 'out', 'checks', names)
 
     def native_function(self, name='rhs', t=0., x=None):

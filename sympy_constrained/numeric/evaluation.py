@@ -77,6 +77,16 @@ class Evaluator:
             result._functions = {}
         return result
 
+    def with_equations(self, equations) -> Evaluator:
+        """The same for equations that have more constants, without values.
+        """
+        result = object.__new__(Evaluator)
+        result.__dict__.update(self.__dict__)
+        result.equations, result.p = equations, None
+        result.constants = Names(equations.constants, 'constant')
+        result._functions = {}
+        return result
+
     def parameters(self, p=None, states=None) -> np.ndarray:
         """The constants as an array ``(np,)``.
 
@@ -138,29 +148,43 @@ class Evaluator:
 
         return value
 
+    def group(self, graph, names, more=()) -> Callable:
+        """Outputs of another graph as one function of ``(t, x, p)``.
+
+        It returns name -> array. The values of the symbols ``more`` are a
+        fourth argument.
+        """
+        arguments = self._arguments(more)
+        function = compiled_outputs(
+            self.backend, graph, tuple(names), arguments, self.inputs.given)
+
+        def value(t, x, p=None, values=()):
+            return self._call(function, t, x, p, values)
+
+        return value
+
     def native(self, graph, name, checks=None, more=()):
         """An output as a :class:`.NativeFunction`; raises if it cannot be.
 
         Values of the symbols ``more`` follow those of the constants.
         """
-        arguments = self._arguments()
-        for i, item in enumerate(more, len(self.constants)):
-            arguments[item] = Symbol(f'p{i}')
+        arguments = self._arguments(more)
         return NativeFunction(graph, name, arguments, self.inputs.given,
                               self.backend, checks)
 
-    def _arguments(self):
+    def _arguments(self, more=()):
         """SymPy object -> its symbol in generated code, in order."""
         arguments = {self.equations.t: Symbol('t')}
-        for letter, items in (('x', self.states), ('p', self.constants),
+        for letter, items in (('x', self.states),
+                              ('p', (*self.constants, *more)),
                               ('r', self.inputs.called)):
             for i, item in enumerate(items):
                 arguments[item] = Symbol(f'{letter}{i}')
         return arguments
 
-    def _call(self, function, t, x, p):
+    def _call(self, function, t, x, p, more=()):
         try:
-            return self._called(function, t, x, p)
+            return self._called(function, t, x, p, more)
         except NotFiniteError:
             for name, values in (('t', t), ('x', x),
                                  ('p', self.parameters(p, len(x)))):
@@ -168,11 +192,12 @@ class Evaluator:
                     raise ValueError(f"`{name}` is not finite.") from None
             raise
 
-    def _called(self, function, t, x, p):
+    def _called(self, function, t, x, p, more):
         x = np.asarray(x, dtype=float)
         size = len(self.states)
         if x.shape == (size,):
-            values = [float(t), *x.tolist(), *self.parameters(p).tolist()]
+            values = [float(t), *x.tolist(), *self.parameters(p).tolist(),
+                      *more]
             if self.inputs.called:
                 values += self.inputs.values(values[0], x)
             return function.scalar(*values)
@@ -182,7 +207,7 @@ class Evaluator:
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
                 "for a batch.")
         t = np.broadcast_to(np.asarray(t, dtype=float), len(x))
-        values = [t, *x.T, *self.parameters(p, len(x)).T]
+        values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
         if self.inputs.called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
             values += list(np.reshape(rows, (

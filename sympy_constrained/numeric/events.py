@@ -3,15 +3,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from scipy.optimize import brentq
 
-from ..errors import ConstraintError
+from ..errors import ConstraintError, SingularEquationsError
+from .compiled import compile_equations
+from .names import number
 from .trajectory import Event
 
-__all__ = ['Events']
+__all__ = ['Events', 'singular_event']
 
 # What rounding leaves of a zero at the start.
 PASSED = 1e-9
+# A step is looked at in so many parts.
+PARTS = 8
 
 
 class Events:
@@ -27,6 +32,9 @@ class Events:
     only where it falls). A function that is zero at a step counts as an event
     of the step that led there, not of the next one. An event that must not
     have happened before the start says so by a sentence ``passed``.
+
+    The functions are also evaluated at seven equally spaced times within each
+    step, so that a sign that lasts for an eighth of the step is not missed.
 
     Parameters
     ==========
@@ -65,34 +73,54 @@ class Events:
             raise ValueError(f"`events[{i}]` returned nan at t = {t:g}.")
         return value
 
-    def crossed(self, t, x) -> list[int]:
-        """Indices of the functions that changed sign up to here."""
-        old = self._values
-        self._values = new = [self._value(i, t, x) for i in range(len(old))]
-        result = []
-        for i, function in enumerate(self.functions):
-            direction = getattr(function, 'direction', 0)
-            rises = old[i] < 0 <= new[i] and direction >= 0
-            falls = old[i] > 0 >= new[i] and direction <= 0
-            if rises or falls:
-                result.append(i)
+    def crossed(self, t_old, t, x, path) -> list[tuple]:
+        """Where functions changed sign since the last step.
+
+        Parameters
+        ==========
+
+        t_old, t : float
+        x : ndarray
+            The state at ``t``.
+        path : callable
+            Times -> states in columns, between the two times.
+
+        Returns
+        =======
+
+        list of (int, float, float)
+            Number of the function, begin and end of the part of the step.
+
+        """
+        times = np.linspace(t_old, t, PARTS + 1)[1:]
+        states = [*np.array(path(times[:-1]))[:len(x)].T, x]
+        result, last = [], t_old
+        for s, state in zip(times.tolist(), states):
+            old = self._values
+            self._values = [self._value(i, s, state)
+                            for i in range(len(old))]
+            result += [(i, last, s) for i, function in enumerate(
+                self.functions) if changed(
+                    old[i], self._values[i], getattr(
+                        function, 'direction', 0))]
+            last = s
         return result
 
-    def locate(self, crossed, state, t_old, t_new) -> float | None:
+    def locate(self, crossed, state) -> float | None:
         """Record the zeros; return the time of the first terminal one.
 
         Parameters
         ==========
 
-        crossed : list of int
+        crossed : list
+            As :meth:`crossed` returns it.
         state : callable
-            ``t -> x`` between the two times.
-        t_old, t_new : float
+            ``t -> x`` within the step.
 
         """
-        zeros = sorted((self._zero(i, state, t_old, t_new), i)
-                       for i in crossed)
-        if t_new < t_old:
+        zeros = sorted((self._zero(i, state, start, end), i)
+                       for i, start, end in crossed)
+        if crossed[0][2] < crossed[0][1]:
             zeros.reverse()
         for t, i in zeros:
             self.found.append(Event(i, t, state(t)))
@@ -112,3 +140,83 @@ class Events:
             return t_new
         return brentq(value, t_old, t_new, xtol=4e-16*max(
             1., abs(t_old), abs(t_new)), rtol=1e-14)
+
+
+def changed(old, new, direction):
+    """Whether a zero was passed in the wanted direction."""
+    rises = old < 0 <= new and direction >= 0
+    return rises or (old > 0 >= new and direction <= 0)
+
+
+class SingularEvent:
+    """The function made by :func:`singular_event`."""
+
+    direction = -1
+    passed = ("The start is nearer to a singular configuration than "
+              "`threshold` allows: there the motion may branch and "
+              "multipliers are unbounded. Start from another state, or lower "
+              "`threshold`")
+
+    def __init__(self, compiled, threshold, terminal):
+        self.compiled, self.threshold = compiled, threshold
+        self.terminal = terminal
+        self.solver = None
+
+    def __call__(self, t, x):
+        if self.solver is None:
+            self.solver = self.compiled.linear_solver(t, x)
+        try:
+            condition = self.solver.solve_all(
+                *self.compiled.matrices(t, x), math.inf).condition
+        except SingularEquationsError:
+            condition = 0.
+        return condition/self.threshold - 1
+
+
+def singular_event(model, threshold=1e-4, terminal=True, constants=None,
+                   inputs=None):
+    """Event for ``simulate``: a singular configuration is near.
+
+    Explanation
+    ===========
+
+    Constraints lose rank in a singular configuration, such as a linkage that
+    lies flat, and the motion may branch there. The function is the reciprocal
+    condition number of the scaled ``W`` at its nominal rank, as in
+    ``Trajectory.condition``, relative to the threshold, less one.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import (
+    ...     compile_equations, simulate, singular_event)
+    >>> m, g = symbols('m g')
+    >>> x, y = dynamicsymbols('x y')
+    >>> cross = compile_equations(UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
+    >>> motion = simulate(cross, 2, [1, 0, -1, 0],
+    ...                   events=singular_event(cross, 0.01))
+    >>> motion.reason.name, motion.t[-1].round(2)
+    ('EVENT', 0.99)
+
+    Parameters
+    ==========
+
+    model : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``.
+    threshold : float
+        Between 1e-9 and 1. A run that gets closer than 1e-10 ends anyway.
+    terminal : bool or int
+
+    """
+    if not 1e-9 <= number(threshold) < 1:
+        raise ValueError(
+            f"`threshold` is {threshold!r}; a reciprocal condition number "
+            "from 1e-9 to 1 is needed, below which the equations are as good "
+            "as singular.")
+    return SingularEvent(compile_equations(model, constants, inputs),
+                         threshold, terminal)

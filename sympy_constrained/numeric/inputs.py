@@ -8,6 +8,7 @@ from sympy import Derivative, Expr, Float
 
 from ..errors import MissingIngredientError, raise_problems
 from .names import Names, label, number
+from .table import Table
 
 __all__ = ['Inputs']
 
@@ -23,7 +24,7 @@ class Inputs:
         SymPy object -> expression in time and constants, computed inside the
         generated code.
     called : dict
-        SymPy object -> Python function of ``(t, x)``.
+        SymPy object -> Python function of ``(t, x)``, which may be a table.
 
     """
 
@@ -41,9 +42,9 @@ class Inputs:
             Functions of time and derivatives of them.
         values : mapping or None
             From these, or their names, to an expression in time and the
-            constants, a number, or a Python function of ``(t, x)``. Needed
-            derivatives of expressions and numbers are found; those of a
-            Python function must be given under their own key.
+            constants, a number, a Python function of ``(t, x)``, or a table.
+            Needed derivatives of expressions, numbers and tables are found;
+            those of a Python function must be given under their own key.
         time : Symbol
         constants : iterable of Symbol
 
@@ -57,7 +58,7 @@ class Inputs:
         if values is not None and not isinstance(values, Mapping):
             raise TypeError(
                 "`inputs` must be a mapping from specified functions to "
-                "expressions, numbers or Python functions, not "
+                "expressions, numbers, Python functions or tables, not "
                 f"{type(values).__name__}.")
         known = list(specifieds)
         known += [f for f in dict.fromkeys(map(_function, specifieds))
@@ -69,14 +70,18 @@ class Inputs:
             try:
                 item = names.objects[names.index(key)]
                 found[item] = _checked(value, {time, *constants})
-            except (KeyError, ValueError) as error:
+            except (KeyError, TypeError, ValueError) as error:
                 problems.append(f"`inputs`: {error.args[0]}.")
                 found[item] = ...           # given, but of no use
         given, called = {}, {}
         for item in specifieds:
             value = found.get(item)
-            if value is None:
-                value = _derivative(item, found)
+            try:
+                if value is None:
+                    value = _derivative(item, found)
+            except ValueError as error:
+                problems.append(f"`inputs`: {error}")
+                value = ...
             if isinstance(value, Expr):
                 given[item] = value
             elif value is not None:
@@ -114,6 +119,11 @@ def _checked(value, allowed):
         return value
     if callable(value):
         return value
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(
+                f"a table is a pair (times, values), not {len(value)} items")
+        return Table(*value)
     return Float(number(value), 17)
 
 
@@ -147,6 +157,8 @@ def _derivative(item, found):
         value = found.get(base)
         if isinstance(value, Expr):
             return value.diff(variable, count - lower)
+        if isinstance(value, Table):
+            return value.derivative(count - lower)
         if value is ...:
             return value
     return None

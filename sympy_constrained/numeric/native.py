@@ -270,16 +270,17 @@ class NativeFunction:
         from scipy import LowLevelCallable
         return LowLevelCallable(self.function, signature=SIGNATURE)
 
-    def bound(self, shape, p, count=None):
+    def bound(self, shape, p, count=None, called=None):
         """A quick function of ``(t, x)`` with constants ``p``.
 
         It returns the first ``count`` outputs, or None if they are not good
-        or ``x`` is not an array of this shape.
+        or ``x`` is not an array of this shape. ``called`` gives the values
+        of Python inputs at ``(t, x)``.
         """
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)
         nothing = np.empty(1)
-        p_at, r_at = p.ctypes.data, nothing.ctypes.data
+        p_at, nowhere = p.ctypes.data, nothing.ctypes.data
         keep = p, nothing
         size, ndarray = self.size, np.ndarray
 
@@ -293,6 +294,10 @@ class NativeFunction:
                 x_at, out_at = inputs.ctypes.data, out.ctypes.data
                 shown = out[:count]
                 local.value = inputs, x_at, shown, out_at
+            r_at = nowhere
+            if called is not None:      # before `inputs`, which it may use
+                r = np.array(called(t, x), dtype=float)
+                r_at = r.ctypes.data
             inputs[:] = x
             try:
                 if function(t, x_at, p_at, r_at, out_at):

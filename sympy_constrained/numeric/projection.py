@@ -12,7 +12,10 @@ redundant row only looks independent. As the distance shrinks so does that
 limit, and convergence stays quadratic.
 
 Speeds move by the least kinetic energy of the change, ``du^T M du``, where
-``M`` is positive definite, else by the least Euclidean norm.
+``M`` is positive definite, else by the least Euclidean norm. So do coordinates
+if ``weighted``: a change of speeds ``du`` that lasts for a unit of time moves
+them by ``G*du``, ``G = dq'/du``, and what cannot be reached like this (the
+norm of a quaternion) they reach at right angles to it.
 """
 from __future__ import annotations
 
@@ -81,7 +84,8 @@ def distances(compiled, t, x, p=None) -> Correction:
     return project(compiled, t, x, p, steps=0)
 
 
-def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
+def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
+            weighted=False) -> Correction:
     """The consistent state near ``x``.
 
     Parameters
@@ -97,6 +101,9 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
         that may move; all by default.
     steps : int
         Limit of Gauss-Newton steps at each level; 0 only measures.
+    weighted : bool
+        Whether the coordinates, too, move by the least kinetic energy; all
+        of them must be free.
 
     """
     x = np.array(x, dtype=float)
@@ -116,7 +123,10 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS) -> Correction:
 
         metric = None
         if name == 'velocity' and steps and len(moving):
-            metric = _metric(compiled.evaluate(('M',), t, x, p)['M'], moving)
+            mass = compiled.evaluate(('M',), t, x, p)['M']
+            metric = mass_metric(mass, moving)
+        elif name == 'holonomic' and steps and weighted:
+            metric = coordinate_metric(*compiled.inertia(t, x, p))
         x[index], value, distance = gauss_newton(
             rows, x[index], moving, metric, steps, LEAST_CUT[name])
         residuals.append(value)
@@ -136,7 +146,7 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
     start : ndarray
     moving : index array
     metric : ndarray, optional
-        Square ``T``: steps are ``T*d`` with the least norm of ``d``.
+        ``T``: steps are ``T*d`` with the least norm of ``d``.
     steps : int
     least : float
         Relative singular values below this are never used.
@@ -151,7 +161,7 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
     value, gradient = rows(v)
     last = np.inf
     for _ in range(steps if len(moving) else 0):
-        norms = _norms(gradient)
+        norms = norms_of(gradient)
         far = np.abs(value/norms).max(initial=0)/size_of(v)
         if far <= CLOSE or (far < ROUNDING and far > last/2):
             break
@@ -162,7 +172,7 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
         if better is None:
             break
         v, value, gradient = better
-    return v, value, np.abs(value/_norms(gradient))
+    return v, value, np.abs(value/norms_of(gradient))
 
 
 def _shortened(rows, v, value, norms, moving, step):
@@ -185,18 +195,18 @@ def least_norm_step(value, gradient, metric, cut):
     if metric is None:
         return np.linalg.lstsq(gradient, -value, rcond=cut)[0]
     weighted = gradient@metric
-    norms = _norms(weighted)
+    norms = norms_of(weighted)
     return metric@np.linalg.lstsq(
         weighted/norms[:, None], -value/norms, rcond=cut)[0]
 
 
-def _norms(gradient):
+def norms_of(gradient):
     """Norms of the rows; rows without a gradient are left as they are."""
     norms = np.linalg.norm(gradient, axis=1)
     return np.where(norms > NO_GRADIENT*norms.max(initial=0), norms, 1.)
 
 
-def _metric(mass, free):
+def mass_metric(mass, free):
     """``T`` with ``T^T M T = 1`` on the free part, None if ``M`` is not > 0.
     """
     block = mass[np.ix_(free, free)]
@@ -208,3 +218,19 @@ def _metric(mass, free):
     if share.min(initial=1.) < NO_MASS:
         return None
     return dtrtri(factor, lower=1)[0].T
+
+
+def coordinate_metric(mass, G):
+    """``T`` for coordinates: ``G*T`` and what is at right angles to ``G``.
+
+    That is made as long as the columns of ``G*T`` usually are.
+    """
+    metric = None if G is None else mass_metric(mass, range(len(mass)))
+    if metric is None:
+        return None
+    moved = G@metric
+    n = len(G)
+    left, sigma, _ = np.linalg.svd(G)
+    rank = int(np.sum(sigma > NO_GRADIENT*sigma.max(initial=0)))
+    usual = np.sqrt(np.sum(moved**2)/max(rank, 1))
+    return np.hstack([moved, usual*left[:, rank:]]) if rank < n else moved

@@ -4,6 +4,7 @@ from __future__ import annotations
 from warnings import warn
 
 import numpy as np
+from scipy.linalg.lapack import dgetrf
 
 from ..errors import InconsistentConstraintsError, SingularEquationsError
 from .linear import LinearSolver, Solution
@@ -84,7 +85,9 @@ class CarriedRank:
     def _watch_sign(self, t, x):
         """Raise if the determinant has changed its sign since the start."""
         W, _ = self.compiled.matrices(t, x)
-        sign = np.linalg.slogdet(W*self.solver.scale)[0]
+        lu, pivots, _ = dgetrf(W*self.solver.scale)
+        swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
+        sign = np.prod(np.sign(lu.diagonal()))*(-1)**swaps
         if sign*self._sign < 0:
             raise SingularEquationsError(
                 "The determinant of the equations has changed its sign since "

@@ -9,11 +9,13 @@ import numpy as np
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
     SingularEquationsError)
+from .correction import Projector
+from .dense import DenseOutput, Piece
 from .events import Events
-from .projection import distances, project, size_of
+from .projection import size_of
 from .rank import CarriedRank
 from .trajectory import Reason, Trajectory
-from .work import Work
+from .work import Work, energy_rates
 
 __all__ = ['Run']
 
@@ -24,6 +26,8 @@ OFF = 1e-8
 # and the state stays as the integrator left it.
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
+# So many steps in a row that hardly move time on end a run.
+STALLED, HARDLY = 200, 1e-14
 
 USUALLY = (
     "This usually means (a) a configuration where constraints lose rank, "
@@ -42,28 +46,58 @@ class Stop(Exception):
 
 
 class Run:
-    """One integration: where it is, and what it has recorded."""
+    """One integration: where it is, and what it has recorded.
 
-    def __init__(self, compiled, span, x, times, on_set, events):
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    span : pair of float
+    x : ndarray
+        The start.
+    times : ndarray or None
+        Output times.
+    events : see :class:`Events`
+    on_set : bool
+        Whether states are projected.
+    moves : bool
+        Whether the integrator goes on from the projected state.
+    feedback : Feedback, optional
+        Corrects the rates of states that are off the constraints.
+    dense : bool
+        Whether to keep the interpolants.
+    units : dict
+        For the trajectory.
+
+    """
+
+    def __init__(self, compiled, span, x, times=None, events=(), *,
+                 on_set=False, moves=True, feedback=None, dense=False,
+                 units=()):
         self.compiled, self.span, self.times = compiled, span, times
         self.t, self.start = span[0], x
         self.size = len(x)
-        self.on_set = on_set            # whether states are projected
+        self.on_set, self.moves, self.feedback = on_set, moves, feedback
         self.rank = CarriedRank(compiled, self.t, x)
+        self.projector = Projector(compiled) if on_set else None
         self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
-        self.quick = None if self.work.outputs else compiled.quick_rates(
-            self.rank.solver)
+        self.quick = compiled.quick_rates(
+            self.rank.solver, work=self.work.outputs)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.residuals = [name for name, _ in compiled.levels]
-        self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals,
-                         *(['energy'] if compiled.has('energy') else []))
+        self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
+            name for name in ('energy', 'power') if compiled.has(name)))
         self.events = Events(events, self.t, x)
+        self.units = dict(units)
         self.rows: list[dict] = []      # what Trajectory has, per output
+        self.pieces: list[Piece] | None = [] if dense else None
         self.next_output = 0
+        self.stalled = 0
         self.last = None                # the last accepted state, and work
         self.trouble: Exception | None = None       # in this step
         self.met: Exception | None = None           # in any step
+        self.raised: Exception | None = None        # by the user's functions
 
     # -- the equations for the integrator --------------------------------
 
@@ -73,19 +107,29 @@ class Run:
         The integrator answers nan with a shorter step. What was wrong is
         remembered in case steps become too short.
         """
+        try:
+            rates = self.plain_rates(t, y)
+            if self.feedback is not None:
+                self.feedback.correct(t, y[:self.size], rates)
+            return rates
+        except TROUBLE as trouble:
+            self.trouble = self.met = trouble
+            return np.full_like(y, np.nan)
+        except Exception as error:
+            self.raised = error
+            raise
+
+    def plain_rates(self, t, y):
+        """The rates by the equations alone."""
+        x = y[:self.size]
+        if not np.isfinite(x).all():            # after an earlier stage
+            return np.full_like(y, np.nan)
         if self.quick is not None:
             found = self.quick(t, y)
             if found is not None:
                 return found
-        x = y[:self.size]
-        if not np.isfinite(x).all():            # after an earlier stage
-            return np.full_like(y, np.nan)
-        try:
-            outputs = self.compiled.evaluate(self.names, t, x)
-            z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
-        except TROUBLE as trouble:
-            self.trouble = self.met = trouble
-            return np.full_like(y, np.nan)
+        outputs = self.compiled.evaluate(self.names, t, x)
+        z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
         parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
         if not self.work.outputs:
             return np.concatenate(parts)
@@ -120,30 +164,34 @@ class Run:
             message = f"The run was interrupted at t = {self.t:.6g}."
             self.record_last()
             warn(f"{message} What was computed is returned.", stacklevel=3)
+        except Exception as error:
+            if solver is None:          # nothing was computed yet
+                raise
+            self.raised = error
+            stop = self.stopped(
+                Reason.ERROR, f"{type(error).__name__}: {error}")
+            reason, message = stop.reason, stop.message
+            self.record_last()
         progress.close()
         return self.trajectory(reason, message, {
-            'steps': steps, 'evaluations': getattr(solver, 'nfev', 0),
+            'steps': steps, 'evaluations': int(getattr(solver, 'nfev', 0)),
             'unprojected': self.unprojected,
             'seconds': progress.seconds})
 
     def step(self, solver):
         """One step: integrate, project, watch, look for events, record."""
         t_old, self.trouble = self.t, None
-        try:
-            solver.step()
-        except (ValueError, np.linalg.LinAlgError):
-            if self.met is None:
-                raise
-            self.trouble = self.trouble or self.met
-            solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
-        if solver.status == 'failed' or not np.isfinite(solver.y).all():
-            raise self.failure()
+        if self.feedback is not None:
+            self.feedback.begin(solver)
+        self.advance(solver)
         t, (y, drift) = solver.t, self.projected(solver.t, solver.y)
-        crossed = self.events.crossed(t, y[:self.size])
-        path = end = None
-        if crossed or self.is_due(t):
+        self.check_progress(t_old, t)
+        crossed = path = end = None
+        if self.events or self.pieces is not None or self.is_due(t):
             # Before y is replaced and before a new rank changes the rates.
             path = solver.dense_output()
+        if self.events:
+            crossed = self.events.crossed(t_old, t, y[:self.size], path)
         with self.stopping():
             self.rank.watch(t, y[:self.size], drift)
 
@@ -152,15 +200,39 @@ class Run:
 
         if crossed:
             end = self.events.locate(
-                crossed, lambda s: state(s)[:self.size], t_old, t)
+                crossed, lambda s: state(s)[:self.size])
+        if self.pieces is not None:
+            self.pieces.append(Piece(t_old, t, path, (
+                y - path(t))[:self.size]))
         self.record_due(t if end is None else end, state)
         if end is not None:
             self.finish_at(end, state(end))
-        self.t, self.last = t, y
         if self.times is None:
             self.record(t, y)
-        if self.on_set and solver.status == 'running':
+        self.t, self.last = t, y
+        if self.on_set and self.moves and solver.status == 'running':
             solver.y, solver.f = y, self.checked_rates(t, y)
+
+    def advance(self, solver):
+        """Let the integrator make its step."""
+        try:
+            solver.step()
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if self.met is None or error is self.raised:
+                raise
+            self.trouble = self.trouble or self.met
+            solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
+        if solver.status == 'failed' or not np.isfinite(solver.y).all():
+            raise self.failure()
+
+    def check_progress(self, t_old, t):
+        """Stop an integrator that goes on without getting anywhere."""
+        size = max(abs(t), abs(self.span[1] - self.span[0]))
+        self.stalled += 1
+        if abs(t - t_old) > HARDLY*size:
+            self.stalled = 0
+        elif self.stalled > STALLED:
+            raise self.failure()
 
     def record_due(self, t, state):
         """Record the output times up to ``t``."""
@@ -180,7 +252,7 @@ class Run:
         """Record the last accepted state of a run that ends early."""
         if self.last is not None and self.rows and (
                 self.rows[-1]['t'] != self.t):
-            with suppress(Stop):
+            with suppress(Exception, KeyboardInterrupt):
                 self.record(self.t, self.last)
 
     def is_due(self, t):
@@ -198,8 +270,7 @@ class Run:
         if not self.on_set:
             return y, None
         x = y[:self.size]
-        before = distances(self.compiled, t, x).relative
-        correction = project(self.compiled, t, x)
+        correction, before = self.projector(t, x, self.rank.solver)
         moved = np.abs(correction.x - x).max()/size_of(x)
         if moved > JUMP*max(before, ROUNDING) and before < NEAR:
             self.unprojected += 1
@@ -264,7 +335,7 @@ class Run:
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
         self.rows.append({
-            't': t, 'x': x.copy(),
+            't': t, 'x': x.copy(), 'rates': rates,
             'residuals': np.concatenate(
                 [outputs[name] for name in self.residuals])[:, 0],
             'multipliers': found.z[compiled.motion:],
@@ -272,16 +343,19 @@ class Run:
                 outputs['M']@speed_rates - outputs['Q'][:, 0],
             'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
             'work': y[-1] if self.work.outputs else 0.,
+            'power': outputs['power'][0, 0] if 'power' in outputs else 0.,
             'rank': found.rank, 'condition': found.condition})
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         """Everything recorded as arrays."""
         compiled = self.compiled
-        widths = {'x': self.size, 'residuals': len(compiled.residual_names),
+        widths = {'x': self.size, 'rates': self.size,
+                  'residuals': len(compiled.residual_names),
                   'multipliers': len(compiled.multiplier_names),
                   'constraint_forces': len(compiled.u_index)}
         columns = {}
-        for name in ('t', 'energy', 'work', 'rank', 'condition', *widths):
+        for name in ('t', 'energy', 'work', 'power', 'rank', 'condition',
+                     *widths):
             values = np.array([row[name] for row in self.rows],
                               dtype=int if name == 'rank' else float)
             columns[name] = (values.reshape(len(self.rows), widths[name])
@@ -290,8 +364,12 @@ class Run:
             columns['energy'] = None
         if not self.work.known:
             columns['work'] = None
+        if not compiled.has('power'):
+            columns['power'] = None
         return Trajectory(
             **columns,
+            energy_rate=energy_rates(compiled, self.span, *(
+                columns[name] for name in ('t', 'x', 'rates'))),
             states=tuple(compiled.states),
             speeds=tuple(compiled.equations.u),
             multiplier_names=tuple(compiled.multiplier_names),
@@ -300,4 +378,6 @@ class Run:
                                compiled.parameters().tolist())),
             reason=reason, message=message,
             events=tuple(self.events.found),
-            rank_changes=tuple(self.rank.changes), statistics=statistics)
+            rank_changes=tuple(self.rank.changes), statistics=statistics,
+            units=self.units,
+            dense=DenseOutput(self.pieces) if self.pieces else None)

@@ -1,30 +1,39 @@
 """Integrate equations of motion and keep them on their constraints."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from warnings import warn
+
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from ..errors import SimulationError
 from .compiled import compile_equations
+from .dae import DAE_METHODS, dae_solver
 from .initial import TOLERANCE, check_consistent, consistent_state
-from .names import number
+from .names import Names, number
 from .progress import Progress
 from .projection import project
 from .run import Run
+from .stabilizing import GAINS, Feedback, is_gains, stabilized, trial_gain
 from .trajectory import Reason, Trajectory
 
 __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {**ONE_STEP, **MULTI_STEP}
+OTHER_UNITS = {'t', 'energy', 'work', 'power'}
+METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
 
 
 def simulate(model, t_span, start, *, constants=None, inputs=None,
              rtol=1e-8, atol=1e-10, method='DOP853',
              stabilization='projection', t_eval=None, initial='check',
              tolerance=TOLERANCE, events=(), max_step=np.inf,
-             progress=None, throw=True) -> Trajectory:
+             progress=None, throw=True, dense=False,
+             units=None) -> Trajectory:
     r"""Integrate the equations of motion of a model.
 
     Explanation
@@ -32,10 +41,20 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
     SciPy's integrators make the steps. With ``stabilization='projection'``
     each accepted state is returned to the constraints before the next step
-    begins, at position and at velocity level. That moves it by no more than
-    the error of one step, which the integrator accepts anyway. (Baumgarte's
-    stabilization belongs to the equations, not to the integration: form them
-    with ``stabilization=(alpha, beta)``.)
+    begins, first the coordinates, then the speeds, by the changes of least
+    kinetic energy. That moves it by no more than the error of one step, which
+    the integrator accepts anyway.
+
+    The other ways change the equations. Baumgarte's adds terms to the
+    constraint rows, by which residuals decay like an oscillator with the
+    damping ``alpha`` and the frequency ``beta``. Braun and Goldfarb add terms
+    to the rates that take residuals away within the step; see
+    :mod:`~sympy_constrained.numeric.stabilizing` for both. Neither moves
+    states, and residuals become small, not zero.
+
+    The methods ``'IDA'``, ``'RadauDAE'`` and ``'BDFDAE'`` solve the
+    equations and the constraints together (:func:`.dae_form`) and need no
+    stabilization; ``'projection'`` here means that outputs are projected.
 
     The rank of the equations is decided at the start and watched at every
     step; a change is a warning and an entry of ``Trajectory.rank_changes``, a
@@ -76,10 +95,15 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         ``CompiledEquations`` changes of what they have.
     rtol, atol : float
         Tolerances of the integrator.
-    method : {'DOP853', 'RK45', 'RK23', 'Radau', 'BDF', 'LSODA'}
+    method : {'DOP853', 'RK45', 'RK23', 'Radau', 'BDF', 'LSODA', 'IDA', \
+'RadauDAE', 'BDFDAE'}
         ``'Radau'`` for stiff models. ``'BDF'`` and ``'LSODA'`` build on many
-        past states and cannot be projected.
-    stabilization : {'projection', None}
+        past states and cannot be projected. ``'IDA'`` needs the package
+        scikit-sundae, the last two need solve-dae.
+    stabilization : {'projection', 'baumgarte', 'braun-goldfarb', None} or pair
+        A pair are Baumgarte's gains ``(alpha, beta)``. ``'baumgarte'`` takes
+        ``alpha = beta = 1/(10*h)``, with the length ``h`` of the tenth step
+        of a trial; they are ``statistics['gains']``.
     t_eval : None, int or sequence of float
         Output times: the steps of the integrator, so many equally spaced
         times, or these times. A terminal event adds its own.
@@ -90,7 +114,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Distance from the constraints that ``'check'`` lets pass.
     events : callable or iterable of callables
         Functions of ``(t, x)`` as in SciPy, with optional attributes
-        ``terminal`` and ``direction``.
+        ``terminal`` and ``direction``. No change of sign is missed that
+        lasts for an eighth of a step; ``max_step`` makes steps shorter.
     max_step : float
         Longest step of the integrator.
     progress : bool, optional
@@ -99,6 +124,13 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     throw : bool
         Whether a run that ends early raises. Otherwise, and where the user
         interrupts it, what was computed is returned and ``reason`` tells.
+    dense : bool
+        Whether to keep the interpolants of the integrator for
+        ``Trajectory.at``, which takes some ten times the memory of the
+        steps. Without them it uses cubics between the outputs.
+    units : mapping, optional
+        Text for the axes of pictures, by SymPy object or name of states and
+        multipliers, ``'t'``, ``'energy'``, ``'work'`` or ``'power'``.
 
     Returns
     =======
@@ -109,7 +141,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     ======
 
     SimulationError
-        If the run ends early; carries ``trajectory``, ``time``, ``reason``.
+        If the run ends early, also by an error of an input or event
+        function; carries ``trajectory``, ``time``, ``reason``.
     ConstraintError
         If the start is not consistent, or cannot be made so.
     ConstrainedDynamicsError
@@ -123,13 +156,15 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     compiled.parameters()
     span = time_span(t_span)
     times = _output_times(t_eval, span)
-    project_steps = _check_stabilization(compiled, stabilization, method)
+    kind = _check_stabilization(compiled, stabilization, method)
+    units = _checked_units(units, compiled)
+    compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
     if initial == 'project':
         x = consistent_state(compiled, x, t=span[0])
     elif initial == 'check':
         check_consistent(compiled, span[0], x, tolerance=tolerance)
-        if project_steps:
+        if kind == 'projection':
             x = project(compiled, span[0], x).x
     else:
         raise ValueError(
@@ -137,17 +172,70 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     for name, value in (('rtol', rtol), ('atol', atol)):
         if np.ndim(value) or not number(value) > 0:
             raise ValueError(f"`{name}` is {value!r}; it must be positive.")
-    run = Run(compiled, span, x, times, project_steps, events)
+    if compiled.equations.warning:
+        warn(compiled.equations.warning, stacklevel=2)
+    options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
+    is_dae = method in DAE_METHODS
+    integrator = partial(dae_solver, method, compiled) if is_dae else (
+        METHODS[method])
+    gains = None
+    if kind == 'baumgarte':
+        compiled, gains = _with_gains(
+            compiled, span, x, stabilization, integrator, options)
+    run = Run(compiled, span, x, times, events, on_set=kind == 'projection',
+              moves=not is_dae, dense=dense, units=units,
+              feedback=Feedback(compiled) if kind == 'feedback' else None)
     trajectory = run.integrate(
-        METHODS[method], Progress(*span, progress),
-        rtol=rtol, atol=atol, max_step=max_step)
+        integrator, Progress(*span, progress), **options)
+    if gains:
+        trajectory = replace(
+            trajectory, statistics={**trajectory.statistics, 'gains': gains},
+            constants={name: value for name, value in
+                       trajectory.constants.items() if name not in GAINS})
     if throw and not (trajectory.success
                       or trajectory.reason is Reason.INTERRUPTED):
         raise SimulationError(
             f"{trajectory.message} The trajectory up to this point is in "
-            "`error.trajectory`.", trajectory=trajectory,
-            time=float(run.t), reason=trajectory.reason)
+            "`error.trajectory`.", trajectory=trajectory, time=float(run.t),
+            reason=trajectory.reason) from (
+                run.raised if trajectory.reason is Reason.ERROR else None)
     return trajectory
+
+
+def _with_gains(compiled, span, x, stabilization, integrator, options):
+    """The equations with Baumgarte's terms, and the gains."""
+    values = dict(zip(compiled.constants, compiled.parameters()))
+    variant = compiled.variant(stabilized)
+    if stabilization == 'baumgarte':
+        trial = Run(variant.with_values({**values, **dict.fromkeys(GAINS, 0)}
+                                        ), span, x)
+        gains = (trial_gain(trial, integrator, **options),)*2
+    else:
+        gains = tuple(map(float, stabilization))
+    return variant.with_values({**values, **dict(zip(GAINS, gains))}), gains
+
+
+def _checked_units(units, compiled):
+    """Name -> text."""
+    if units is None:
+        return {}
+    if not isinstance(units, Mapping):
+        raise TypeError(
+            "`units` must be a mapping from names to text, not "
+            f"{type(units).__name__}.")
+    names = Names((*compiled.states, *compiled.multiplier_names),
+                  'state or multiplier')
+    result, problems = {}, []
+    for key, text in units.items():
+        try:
+            name = key if key in OTHER_UNITS else names.labels[
+                names.index(key)]
+            result[name] = str(text)
+        except KeyError as error:
+            problems.append(f'{error.args[0]}')
+    if problems:
+        raise ValueError(f"`units`: {'; '.join(problems)}.")
+    return result
 
 
 def time_span(t_span):
@@ -185,24 +273,37 @@ def _output_times(t_eval, span):
 
 
 def _check_stabilization(compiled, stabilization, method):
-    """Whether to project; errors for what cannot be done."""
+    """What to do about drift; errors for what cannot be done.
+
+    'projection', 'baumgarte', 'feedback' or None.
+    """
     if method not in METHODS:
         raise ValueError(
             f"`method` {method!r} is not known; choose one of "
             f"{', '.join(METHODS)}.")
     if stabilization is None:
-        return False
-    if stabilization != 'projection':
+        return None
+    kinds = {'projection': 'projection', 'baumgarte': 'baumgarte',
+             'braun-goldfarb': 'feedback'}
+    kind = kinds.get(stabilization) if isinstance(stabilization, str) else (
+        'baumgarte' if is_gains(stabilization) else None)
+    if kind is None:
         raise ValueError(
-            f"`stabilization` is {stabilization!r}; it must be 'projection' "
-            "or None. For Baumgarte's, form the equations with "
-            "`stabilization=(alpha, beta)`.")
+            f"`stabilization` is {stabilization!r}; it must be 'projection', "
+            "'baumgarte', a pair (alpha, beta) of gains, none negative, "
+            "'braun-goldfarb' or None.")
     if not compiled.residual_names:
-        return False
-    if method in MULTI_STEP:
+        return None
+    if method in DAE_METHODS and kind != 'projection':
         raise ValueError(
-            f"`method` {method!r} extrapolates past states, which must not be "
-            "moved, so it does not go with projection. Use 'Radau' for stiff "
-            "models, or pass `stabilization=None`, with equations that were "
-            "formed with `stabilization=(alpha, beta)`.")
-    return True
+            f"`method` {method!r} solves the equations together with the "
+            f"constraints, and {stabilization!r} changes equations that do "
+            "not contain them. Leave `stabilization` out.")
+    if method in MULTI_STEP and kind != 'baumgarte':
+        raise ValueError(
+            f"`method` {method!r} extrapolates past states, which must "
+            "neither be moved nor follow equations that change from step to "
+            f"step, so it does not go with {stabilization!r}. Use 'Radau' for "
+            "stiff models, or pass `stabilization='baumgarte'` or a pair of "
+            "gains (alpha, beta).")
+    return kind

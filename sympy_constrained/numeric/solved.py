@@ -30,7 +30,7 @@ CHOSEN_PIVOT = 1e-6
 CONTRADICTION = 1e-7
 
 
-def solved_graph(equations, kept=None, sizes=None, agree=False):
+def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     """Return the rates of all states and the multipliers, or None.
 
     Parameters
@@ -47,14 +47,17 @@ def solved_graph(equations, kept=None, sizes=None, agree=False):
     agree : bool
         Whether to check that the rows that are not kept hold, too; it needs
         ``sizes``.
+    work : sequence of str
+        What the power that changes the energy is made of, as in
+        :class:`.Work`; then it stands between rates and multipliers.
 
     Returns
     =======
 
     Graph
-        ``out`` (ns + m, 1) and ``checks`` (k, 2): the solution is good if
-        the absolute value of the first is at most the second. None if there
-        is no quick solution.
+        ``out`` (ns + m, 1), one row more with ``work``, and ``checks``
+        (k, 2): the solution is good if the absolute value of the first is at
+        most the second. None if there is no quick solution.
 
     """
     count = len(equations.unknowns)
@@ -62,7 +65,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False):
     rows = range(motion, count) if kept is None else [
         motion + k for k in kept]
     use = [*range(motion), *rows]
-    g, out = equations.graph.load(None, ('rates', 'W', 'r'))
+    g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     W = [[out['W'][i][j] for j in use] for i in use]
     r = [out['r'][i][0] for i in use]
     share = PIVOT if kept is None else CHOSEN_PIVOT
@@ -85,9 +88,25 @@ def solved_graph(equations, kept=None, sizes=None, agree=False):
                               out['r'][i][0]), g.mul(allowed, rows[i])]
                        for i in range(count) if i not in use]
     full = dict(zip(use, z))
-    rates = out['rates'] + [[full.get(i, 0)] for i in range(count)]
-    graph = Graph.freeze(g, {'out': (rates, 1), 'checks': (checks, 2)})
+    z = [[full.get(i, 0)] for i in range(count)]
+    rates = out['rates'] + z[:motion]
+    if work:
+        rates.append([power(g, out, equations, rates)])
+    graph = Graph.freeze(g, {'out': (rates + z[motion:], 1),
+                             'checks': (checks, 2)})
     return graph if graph.operation_count() <= MOST else None
+
+
+def power(g, out, equations, rates):
+    """Reference of the power of known forces and of constraints."""
+    terms = [out['power'][0][0]] if 'power' in out else []
+    if 'M' in out:
+        where = [equations.states.index(u) for u in equations.u]
+        accelerations = [rates[i][0] for i in where]
+        for u, row, [force] in zip(equations.u, out['M'], out['Q']):
+            terms.append(g.mul(g.input(u, dynamic=True), g.sub(
+                g.dot(row, accelerations), force)))
+    return g.sum(terms)
 
 
 def size(g, x):

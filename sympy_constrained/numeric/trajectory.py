@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .names import Names
+from .dense import DenseOutput, hermite
+from .names import Names, label
+from .storage import load_trajectory, save_trajectory, table_of
 
 __all__ = ['Trajectory', 'Reason', 'Event', 'RankChange']
 
@@ -23,6 +25,7 @@ class Reason(Enum):
     OFF_CONSTRAINTS = "The state could not be returned to the constraints."
     CONTRADICTION = "Redundant constraints contradict each other."
     INTERRUPTED = "The run was interrupted."
+    ERROR = "A function of the user's raised an error."
 
     @property
     def is_success(self) -> bool:
@@ -80,7 +83,9 @@ class Trajectory:
 
     ``N = len(trajectory)`` is the number of output times, not of steps. All
     arrays are read-only. ``trajectory[q1]`` or ``trajectory['q1']`` is the
-    history of a state or multiplier, ``trajectory['t']`` that of time.
+    history of a state or multiplier, ``trajectory['t']`` that of time. One
+    that comes from a file has names in the place of SymPy objects; objects
+    of these names find their histories all the same.
 
     Attributes
     ==========
@@ -88,6 +93,8 @@ class Trajectory:
     t : ndarray, shape (N,)
     x : ndarray, shape (N, ns)
         States in the order of ``states``.
+    rates : ndarray, shape (N, ns)
+        Of the states.
     residuals : ndarray, shape (N, mh + mv)
         Holonomic, then velocity-level residuals, as in ``residual_names``.
     multipliers : ndarray, shape (N, m)
@@ -99,6 +106,10 @@ class Trajectory:
     work : ndarray, shape (N,), or None
         Done since the start by known forces without a potential and by
         constraints that move; None where it is not known.
+    power : ndarray, shape (N,), or None
+        Of known forces without a potential; None where it is not known.
+    energy_rate : ndarray, shape (N,), or None
+        Rate of the energy along the motion; None where it is not known.
     rank : ndarray of int, shape (N,)
         Rank of ``W``.
     condition : ndarray, shape (N,)
@@ -115,16 +126,23 @@ class Trajectory:
     rank_changes : tuple of RankChange
     statistics : dict
         Counts of ``steps``, ``evaluations`` and ``seconds``.
+    units : dict
+        Name -> text, as the user gave them.
+    dense : DenseOutput or None
+        The interpolants of the integrator, if they were asked for.
 
     """
 
     t: np.ndarray
     x: np.ndarray
+    rates: np.ndarray
     residuals: np.ndarray
     multipliers: np.ndarray
     constraint_forces: np.ndarray
     energy: np.ndarray | None
     work: np.ndarray | None
+    power: np.ndarray | None
+    energy_rate: np.ndarray | None
     rank: np.ndarray
     condition: np.ndarray
     states: tuple
@@ -137,6 +155,8 @@ class Trajectory:
     events: tuple = ()
     rank_changes: tuple = ()
     statistics: dict = field(default_factory=dict)
+    units: dict = field(default_factory=dict)
+    dense: DenseOutput | None = None
 
     def __post_init__(self):
         for value in vars(self).values():
@@ -162,6 +182,8 @@ class Trajectory:
         """History of a state or multiplier, shape (N,)."""
         if isinstance(key, str) and key == 't':
             return self.t
+        if all(isinstance(name, str) for name in self.states):
+            key = label(key)
         index = self._names.index(key)
         if index < len(self.states):
             return self.x[:, index]
@@ -183,6 +205,119 @@ class Trajectory:
         return self.energy - self.energy[:1] - self.work + self.work[:1]
 
     @property
+    def constraint_power(self) -> np.ndarray:
+        """Power of the constraint forces, shape (N,)."""
+        speeds = [self._names.index(u) for u in self.speeds]
+        return np.sum(self.constraint_forces*self.x[:, speeds], axis=1)
+
+    @property
+    def power_error(self) -> np.ndarray | None:
+        """Rate of the energy less the power of known and constraint forces.
+
+        Zero at every single state if the equations are right, however far
+        the integration has drifted.
+        """
+        if self.energy_rate is None or self.power is None:
+            return None
+        return self.energy_rate - self.power - self.constraint_power
+
+    @property
     def largest_residual(self) -> float:
         """The largest absolute residual of all rows and times."""
         return float(np.abs(self.residuals).max(initial=0.))
+
+    # -- between the outputs ---------------------------------------------
+
+    def at(self, times) -> np.ndarray:
+        """States at any times between the first and the last output.
+
+        Explanation
+        ===========
+
+        With ``simulate(..., dense=True)`` by the interpolant of the
+        integrator, whose error is of the size that its tolerances allow.
+        Otherwise by cubics with the states and rates of the two outputs
+        around; their error falls with the fourth power of the distance of
+        the outputs. Steps of ``'DOP853'`` are too long for these: ask for
+        more output times, or for ``dense=True``.
+
+        States are projected at outputs, or at steps, and not between them.
+
+        Parameters
+        ==========
+
+        times : float or sequence of float
+
+        Returns
+        =======
+
+        ndarray, shape (ns,) or (number of times, ns)
+
+        """
+        times = np.asarray(times, dtype=float)
+        flat = times.ravel()
+        low, high = sorted(self.t[[0, -1]]) if len(self) else (0., 0.)
+        outside = ~((flat >= low) & (flat <= high))
+        if not len(self) or outside.any():
+            wrong = f'{flat[outside][0]:g} is not' if outside.any() else (
+                'it is empty, no time is')
+            raise ValueError(
+                f"`times`: {wrong} within the trajectory, which reaches from "
+                f"{low:g} to {high:g}. It is not continued beyond its ends; "
+                "simulate for longer.")
+        states = (self.dense or hermite(self.t, self.x, self.rates))(flat)
+        return states.reshape(*times.shape, self.x.shape[1])
+
+    # -- files and tables ------------------------------------------------
+
+    def save(self, path):
+        """Write a file: ``.npz`` with everything, ``.csv`` with a table.
+
+        Explanation
+        ===========
+
+        An ``.npz`` file holds all arrays, and names as text; it contains no
+        code, needs no pickle, and :meth:`load` reads it. Interpolants of
+        ``dense=True`` are not in it. A table has one row for each output
+        time. The file appears when it is complete, so a full disk or an
+        interrupt leaves an older file as it was.
+
+        Parameters
+        ==========
+
+        path : str or path
+            With the ending ``.npz`` or ``.csv``.
+
+        """
+        save_trajectory(self, path)
+
+    @classmethod
+    def load(cls, path) -> Trajectory:
+        """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
+        data = load_trajectory(path)
+        return cls(**{
+            **data, 'reason': Reason[data['reason']],
+            'events': tuple(Event(*event) for event in data['events']),
+            'rank_changes': tuple(RankChange(*change)
+                                  for change in data['rank_changes'])})
+
+    def to_table(self) -> dict:
+        """Name of a column -> array of shape (N,).
+
+        Time, states, multipliers, constraint forces (``Q_c`` and the name
+        of the speed), residuals, and what is known of energy, work and
+        power.
+        """
+        return table_of(self)
+
+    def to_frame(self):
+        """A ``pandas.DataFrame`` of :meth:`to_table`, with time as index.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise ImportError(
+                "`to_frame` needs pandas, which is not installed. Install "
+                "it, or use `to_table`, which gives the same columns as "
+                "arrays.") from error
+        return DataFrame(self.to_table()).set_index('t')

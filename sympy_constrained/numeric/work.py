@@ -5,10 +5,15 @@ import numpy as np
 
 from .projection import project, size_of
 
-__all__ = ['Work']
+__all__ = ['Work', 'energy_rates']
 
 # Relative power of constraint forces that counts as none.
 POWERLESS = 1e-9
+# Relative distance of the states that a rate is found from.
+NEAR = 1e-4
+# Weights of the states from -2 to 4 steps away.
+CENTRAL = 1/12, -2/3, 0, 2/3, -1/12, 0, 0
+ONE_SIDED = 0, 0, -25/12, 4, -3, 4/3, -1/4
 
 
 class Work:
@@ -95,3 +100,33 @@ def constraints_work(compiled, t_span, x, solver):
         if abs(parts.sum()) > POWERLESS*np.abs(parts).sum():
             return True
     return False
+
+
+def energy_rates(compiled, span, t, x, rates):
+    """Rate of the energy at states that change at these rates, or None.
+
+    From four states on the tangent, two before and two behind; at the ends
+    of the time span, beyond which inputs may not be known, from four on one
+    side.
+    """
+    if not compiled.has('energy') or not len(t):
+        return None
+    size = np.abs(x).max(axis=1, initial=1.)
+    speed = np.maximum(np.abs(rates).max(axis=1, initial=0.), size/abs(
+        span[1] - span[0]))
+    step = NEAR*size/speed
+    low, high = min(span), max(span)
+    inner = (t - 2*step >= low) & (t + 2*step <= high)
+    step = np.where(t - low < high - t, step, -step)
+    total = np.zeros(len(t))
+    with np.errstate(all='ignore'):
+        for k in range(-2, 5):
+            weight = np.where(inner, CENTRAL[k + 2], ONE_SIDED[k + 2])
+            part = np.flatnonzero(weight)
+            h = k*step[part]
+            try:
+                total[part] += weight[part]/step[part]*compiled.energy(
+                    t[part] + h, x[part] + h[:, None]*rates[part])
+            except (ArithmeticError, ValueError):   # beyond a domain
+                return None
+    return total

@@ -75,7 +75,7 @@ def test_multistep_methods_go_with_baumgarte(method):
                       constants={m: 1, g: 9.81, l: 2}, stabilization=None)
     assert motion.largest_residual < 1e-5
     with pytest.raises(ValueError, match=(
-            f"{method}' extrapolates past states.*'Radau'.*=None")):
+            f"{method}' extrapolates past states.*'Radau'.*='baumgarte'")):
         simulate(stabilized, 2, [2, 0, 0, 0], method=method,
                  constants={m: 1, g: 9.81, l: 2})
 
@@ -183,8 +183,8 @@ def test_a_rise_of_the_rank_is_reported(t_eval):
 def test_a_loss_of_rank_ends_the_run():
     with pytest.raises(SimulationError, match=(
             r'Integration stopped at t = 0.99\d*: the equations became '
-            r'singular \(reciprocal condition 1e-10\).*\(a\).*\(b\).*\(c\).*'
-            r'`error.trajectory`')) as error:
+            r'singular \(reciprocal condition \de-1[01]\).*\(a\).*\(b\).*'
+            r'\(c\).*`error.trajectory`')) as error:
         simulate(growing_row(Max(0, 1 - t)), 2, [0, 0, 0, 1, 0, 0],
                  constants={m: 1, g: 9.81})
     assert error.value.reason is Reason.SINGULAR
@@ -374,7 +374,8 @@ def test_inputs_drive_a_motion():
     ({'t_span': np.inf}, '`t_span` must be the end time or a pair'),
     ({'t_span': (0, 1, 2)}, '`t_span` must be'),
     ({'method': 'Euler'}, "`method` 'Euler' is not known; choose one of RK23"),
-    ({'stabilization': 'baumgarte'}, r'`stabilization=\(alpha, beta\)`'),
+    ({'stabilization': 'penalty'}, r"`stabilization` is 'penalty'; it must"),
+    ({'stabilization': (1, -1)}, r'\(alpha, beta\) of gains, none negative'),
     ({'initial': 'guess'}, "`initial` is 'guess'; it must be 'check' or"),
     ({'t_eval': 1}, '`t_eval` is 1'), ({'t_eval': 2.5}, '`t_eval` is 2.5'),
     ({'t_eval': [0, 3]}, '`t_eval` must be times between 0 and 2'),

@@ -1,0 +1,59 @@
+"""States between the outputs of a run."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+__all__ = ['Piece', 'DenseOutput', 'hermite']
+
+
+class Piece(NamedTuple):
+    """One step: the integrator's interpolant, led to the projected end."""
+
+    start: float
+    end: float
+    path: object
+    shift: np.ndarray
+
+    def __call__(self, times):
+        """States in rows."""
+        part = (times - self.start)/(self.end - self.start)
+        states = np.atleast_2d(self.path(times).T)[:, :len(self.shift)]
+        return states + part[:, None]*self.shift
+
+
+class DenseOutput:
+    """The pieces of a run, from step to step.
+
+    Parameters
+    ==========
+
+    pieces : sequence of Piece
+        Forward or backward in time.
+
+    """
+
+    def __init__(self, pieces):
+        self.pieces = tuple(pieces)
+        self._sign = 1 if pieces[0].end > pieces[0].start else -1
+        self._ends = self._sign*np.array([piece.end for piece in pieces])
+
+    def __call__(self, times):
+        """States in rows at times inside the run."""
+        found = np.searchsorted(self._ends, self._sign*times)
+        found = np.minimum(found, len(self.pieces) - 1)
+        states = np.empty((len(times), len(self.pieces[0].shift)))
+        for k in np.unique(found):
+            here = found == k
+            states[here] = self.pieces[k](times[here])
+        return states
+
+
+def hermite(t, x, rates):
+    """Cubics between outputs that have their values and rates."""
+    if len(t) < 2:
+        return lambda times: np.repeat(x, len(times), axis=0)
+    order = slice(None) if t[-1] > t[0] else slice(None, None, -1)
+    return CubicHermiteSpline(t[order], x[order], rates[order])

@@ -1,0 +1,117 @@
+"""Trajectories as files and tables."""
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from .names import label
+
+__all__ = ['save_trajectory', 'load_trajectory', 'table_of']
+
+FORMAT = 'sympy_constrained trajectory 1'
+ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
+          'rank', 'condition')
+OPTIONAL = ('energy', 'work', 'power', 'energy_rate')
+NAMES = ('states', 'speeds', 'multiplier_names', 'residual_names')
+
+
+def table_of(trajectory):
+    """Name of a column -> array."""
+    columns = {'t': trajectory.t}
+
+    def add(name, values):
+        free = name
+        while free in columns:          # two objects of the same name
+            free += '_'
+        columns[free] = values
+
+    for names, array, prefix in (
+            (trajectory.states, trajectory.x, ''),
+            (trajectory.multiplier_names, trajectory.multipliers, ''),
+            (trajectory.speeds, trajectory.constraint_forces, 'Q_c '),
+            (trajectory.residual_names, trajectory.residuals, 'residual of ')):
+        for name, values in zip(names, array.T):
+            add(prefix + label(name), values)
+    for name in OPTIONAL:
+        if getattr(trajectory, name) is not None:
+            add(name, getattr(trajectory, name))
+    return columns
+
+
+def save_trajectory(trajectory, path):
+    """Write the file that ``path`` names by its ending."""
+    path = Path(path)
+    writers = {'.npz': write_npz, '.csv': write_csv}
+    if path.suffix not in writers:
+        raise ValueError(
+            f"`path` is {str(path)!r}; its ending says what to write: .npz "
+            "for everything, .csv for a table.")
+    temporary = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        with open(temporary, 'wb') as file:
+            writers[path.suffix](trajectory, file)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def write_npz(trajectory, file):
+    """All arrays, and the rest as one text."""
+    arrays = {name: getattr(trajectory, name) for name in ARRAYS}
+    for name in OPTIONAL:
+        if getattr(trajectory, name) is not None:
+            arrays[name] = getattr(trajectory, name)
+    events = trajectory.events
+    if events:
+        arrays['event_states'] = np.array([event.x for event in events])
+    text = json.dumps({
+        'format': FORMAT,
+        **{name: [label(x) for x in getattr(trajectory, name)]
+           for name in NAMES},
+        'constants': [[label(x), value] for x, value in
+                      trajectory.constants.items()],
+        'reason': trajectory.reason.name, 'message': trajectory.message,
+        'events': [[event.index, event.t] for event in events],
+        'rank_changes': [[change.t, change.before, change.after]
+                         for change in trajectory.rank_changes],
+        'statistics': trajectory.statistics, 'units': trajectory.units},
+        default=float)
+    np.savez(file, about=np.array(text), **arrays)
+
+
+def write_csv(trajectory, file):
+    """A header and one row for each output time, all digits."""
+    columns = table_of(trajectory)
+    quoted = ['"{}"'.format(name.replace('"', '""')) if any(
+        sign in name for sign in ',"') else name for name in columns]
+    np.savetxt(file, np.array(list(columns.values())).T, fmt='%.17g',
+               delimiter=',', header=','.join(quoted), comments='',
+               encoding='utf-8')
+
+
+def load_trajectory(path):
+    """The fields of a trajectory from a file; names are texts."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(arrays.pop('about').item())
+        if about.pop('format') != FORMAT:
+            raise ValueError('another format')
+        events = [(*event, x) for event, x in zip(
+            about['events'], arrays.pop('event_states', ()))]
+        return {**dict.fromkeys(OPTIONAL), **arrays, **about,
+                **{name: tuple(about[name]) for name in NAMES},
+                'constants': dict(about['constants']), 'events': events}
+    except (KeyError, ValueError, AttributeError, EOFError,
+            BadZipFile) as error:
+        raise ValueError(
+            f"{str(path)!r} is no trajectory, or it is damaged ({error}). "
+            "Files of `Trajectory.save` with the ending .npz can be loaded; "
+            "a .csv file is a table for other programs.") from error

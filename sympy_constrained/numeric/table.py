@@ -1,0 +1,159 @@
+"""Inputs that are known at some times: tables."""
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+from scipy.interpolate import (
+    CubicSpline, PchipInterpolator, PPoly, make_interp_spline)
+
+from .names import label
+
+__all__ = ['Table']
+
+# A time may be outside by so much of the length of the table.
+ROUNDING = 1e-12
+DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
+# How many derivatives are free of impulses.
+SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
+
+
+class Table:
+    """A function of time through given values, for ``inputs``.
+
+    Explanation
+    ===========
+
+    Derivatives that the equations need are those of the interpolant. A cubic
+    spline has two that are continuous, so it may drive a motion. One that
+    would be infinite at times of the table (the first of a function that
+    jumps, the second of a polygon) is an error. There is no value outside the
+    table.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.numeric import Table
+    >>> force = Table([0, 1, 2, 3], [0, 1, 4, 9])
+    >>> force
+    <Table 'cubic' of 4 values from 0 to 3>
+    >>> force(1.5), force.derivative()(1.5), force.derivative(2)(1.5)
+    (2.25, 3.0, 2.0)
+    >>> Table([0, 1, 2, 3], [0, 1, 4, 9], kind='previous')(1.5)
+    1.0
+
+    Parameters
+    ==========
+
+    times, values : sequences of float
+        As many values as times, which increase.
+    kind : {'cubic', 'monotone', 'linear', 'previous'}
+        A spline with two continuous derivatives; cubics that do not overshoot,
+        with one; a polygon; the last value.
+
+    """
+
+    def __init__(self, times, values, kind='cubic'):
+        if kind not in DEGREES:
+            raise ValueError(
+                f"`kind` of a table is {kind!r}; choose one of "
+                f"{', '.join(map(repr, DEGREES))}.")
+        self.times, values = _checked(times, values)
+        self.kind, self.order = kind, 0
+        self._prepare(interpolant(self.times, values, kind))
+
+    def _prepare(self, path):
+        self._path = path
+        self._breaks = path.x.tolist()
+        self._coefficients = path.c.T.tolist()
+        self._inner = self._breaks[1:-1]
+        slack = ROUNDING*(self._breaks[-1] - self._breaks[0])
+        self._low = self._breaks[0] - slack
+        self._high = self._breaks[-1] + slack
+
+    def __repr__(self):
+        order = f', derivative {self.order}' if self.order else ''
+        return (f'<Table {self.kind!r} of {len(self.times)} values from '
+                f'{self.times[0]:g} to {self.times[-1]:g}{order}>')
+
+    def __call__(self, t, x=None) -> float:
+        """The value at a time; ``x`` is not used."""
+        if not self._low <= t <= self._high:
+            self.check((t,))
+        i = bisect_right(self._inner, t)
+        s = t - self._breaks[i]
+        value = 0.
+        for coefficient in self._coefficients[i]:
+            value = value*s + coefficient
+        return value
+
+    def derivative(self, order=1) -> Table:
+        """The table of a derivative.
+
+        Raises
+        ======
+
+        ValueError
+            If it is infinite somewhere.
+
+        """
+        if self.order + order > SMOOTH[self.kind]:
+            raise ValueError(
+                f"derivative {self.order + order} of a table of kind "
+                f"{self.kind!r} is infinite where its pieces meet. Use a "
+                "smoother kind, or give the derivative under its own key.")
+        result = object.__new__(Table)
+        result.times, result.kind = self.times, self.kind
+        result.order = self.order + order
+        result._prepare(self._path.derivative(order))
+        return result
+
+    def check(self, times, item=None):
+        """Raise if there is no value at one of the times."""
+        outside = [t for t in times if not self._low <= t <= self._high]
+        if outside:
+            name = f"the input {label(item)}" if item else "an input"
+            raise ValueError(
+                f"The table of {name} reaches from {self.times[0]:g} to "
+                f"{self.times[-1]:g}, and its value at t = {outside[0]:g} is "
+                "asked for. A table is not continued beyond its ends; add "
+                "values there, or simulate within it.")
+
+
+def _checked(times, values):
+    """Two arrays of the same length."""
+    try:
+        times, values = (np.array(x, dtype=float) for x in (times, values))
+    except (TypeError, ValueError):
+        raise ValueError(
+            "the times and values of a table must be numbers") from None
+    if times.ndim != 1 or times.shape != values.shape or len(times) < 2:
+        raise ValueError(
+            f"a table has two or more times and as many values, not shapes "
+            f"{times.shape} and {values.shape}")
+    if not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise ValueError("the times and values of a table must be finite")
+    if (np.diff(times) <= 0).any():
+        first = int(np.argmax(np.diff(times) <= 0))
+        raise ValueError(
+            f"the times of a table must increase, and time {first + 1} "
+            f"({times[first + 1]:g}) is not later than the one before "
+            f"({times[first]:g})")
+    return times, values
+
+
+def interpolant(times, values, kind) -> PPoly:
+    """Piecewise polynomials through the values."""
+    if kind == 'previous':
+        return PPoly(values[None, :-1], times)
+    if kind == 'linear':
+        slopes = np.diff(values)/np.diff(times)
+        return PPoly(np.array([slopes, values[:-1]]), times)
+    if kind == 'monotone':
+        path = PchipInterpolator(times, values)
+    elif len(times) > 3:
+        path = CubicSpline(times, values)
+    else:                               # the parabola or the line
+        return PPoly.from_spline(
+            make_interp_spline(times, values, k=len(times) - 1))
+    return PPoly(path.c, path.x)
