@@ -14,7 +14,8 @@ from sympy import (
 
 from .admissible import DIGITS, admissible_values, has_floats, stand_ins
 
-__all__ = ['vanishing', 'Vanishing', 'states_of', 'values_at']
+__all__ = ['vanishing', 'Vanishing', 'counterexample', 'states_of',
+           'values_at']
 
 POINTS = 4
 # Relative sizes that count as zero, for exact and for inexact dimensions.
@@ -64,15 +65,26 @@ def vanishing(system, graph, name, sample=None, states=None,
     """
     if not any(map(any, graph.pattern(name))):
         return Vanishing(True)
+    against = counterexample(system, graph, name, sample, states)
+    if against is not None:
+        return against
+    holds = any(proved(system, graph, name, relations[:k])
+                for k in range(len(relations) + 1))
+    return Vanishing(holds or None)
+
+
+def counterexample(system, graph, name, sample=None, states=None):
+    """Where an output is not zero, as :class:`Vanishing`, or None.
+
+    The arguments are those of :func:`vanishing`; nothing is proved.
+    """
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states or states_of(system, sample)):
         found = values_at(system, graph, values, (name,), seed)
         size = values_at(system, graph, values, (name,), seed, largest=True)
         if any(abs(x) > small*size for row in found[name] for x in row):
             return Vanishing(False, values, found[name])
-    holds = any(proved(system, graph, name, relations[:k])
-                for k in range(len(relations) + 1))
-    return Vanishing(holds or None)
+    return None
 
 
 def states_of(system, sample=None, count=POINTS):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
@@ -19,7 +20,7 @@ from ..errors import (
 from ..graph import Graph, gradient, substitute, time_derivative
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, solve)
-from ..vanishing import values_at, vanishing
+from ..vanishing import counterexample, values_at, vanishing
 from .base import ConstrainedMethod, column, inherited
 from .embedding import embed
 from .linearization import embedded_linearizer
@@ -28,6 +29,12 @@ from .validity import Validity
 
 __all__ = ['HamelEmbedding']
 
+WRONG = (
+    "These are Hamel's equations, and they are wrong for this choice of "
+    "dependent coordinates: the discrepancy E does not vanish on the "
+    "constraints, so the motion is not that of the model. Simulate "
+    "`voronets_equations_of_motion`, which are corrected, or choose among "
+    "`valid_partitions()`.")
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 # Relative size of what is new in an independent row of B.
 INDEPENDENT = mp.mpf('1e-8')
@@ -398,9 +405,26 @@ class HamelEmbedding(ConstrainedMethod):
 
     @cached_property
     def equations_of_motion(self):
-        """Hamel's equations as :class:`.EquationsOfMotion`, right or not."""
-        return reduced_equations(self, self._embedding, 'Psi', 'G', False,
-                                 self._when_singular)
+        """Hamel's equations as :class:`.EquationsOfMotion`, right or not.
+
+        If a state was found where they are wrong, they carry a warning.
+        """
+        equations = reduced_equations(
+            self, self._embedding, 'Psi', 'G', False, self._when_singular)
+        return replace(equations, warning=WRONG) if self._is_refuted() else (
+            equations)
+
+    def _is_refuted(self):
+        """Whether ``E`` differs from zero at one of a few states.
+
+        That is quick, unlike a proof, if no accelerations are needed.
+        """
+        accelerations = {x.diff(self._system.t) for x in self.u}
+        if not self._dependent or not accelerations.isdisjoint(
+                self._embedding.inputs):
+            return False
+        return counterexample(self._system, self._embedding, 'E',
+                              self._sample, self._report.points) is not None
 
     @property
     def _when_singular(self):

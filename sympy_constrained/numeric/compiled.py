@@ -391,6 +391,11 @@ class CompiledEquations:
         inputs = self._evaluator.inputs
         return inputs.values if inputs.called else None
 
+    def calls_for(self, name):
+        """Whether an output depends on Python inputs."""
+        return not self._evaluator.inputs.called.keys().isdisjoint(
+            self.equations.graph.symbols((name,)))
+
     def _native_rates(self, solver, is_carried, work=()):
         """The compiled solution, None if there is none.
 

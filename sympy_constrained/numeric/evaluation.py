@@ -115,9 +115,7 @@ class Evaluator:
         names = tuple(names)
         function = self._functions.get(names)
         if function is None:
-            function = compiled_outputs(
-                self.backend, self.equations.graph, names, self._arguments(),
-                self.inputs.given)
+            function = self._made(self.equations.graph, names)
             self._functions[names] = function
         return self._call(function, t, x, p)
 
@@ -140,8 +138,7 @@ class Evaluator:
             raise ValueError(
                 f"`{name}` contains {', '.join(sorted(strange))}, which is "
                 "no state, constant or input of the equations.")
-        function = compiled_outputs(
-            self.backend, graph, (name,), arguments, self.inputs.given)
+        function = self._made(graph, (name,))
 
         def value(t, x, p=None):
             return self._call(function, t, x, p)[name]
@@ -154,9 +151,7 @@ class Evaluator:
         It returns name -> array. The values of the symbols ``more`` are a
         fourth argument.
         """
-        arguments = self._arguments(more)
-        function = compiled_outputs(
-            self.backend, graph, tuple(names), arguments, self.inputs.given)
+        function = self._made(graph, tuple(names), more)
 
         def value(t, x, p=None, values=()):
             return self._call(function, t, x, p, values)
@@ -171,6 +166,14 @@ class Evaluator:
         arguments = self._arguments(more)
         return NativeFunction(graph, name, arguments, self.inputs.given,
                               self.backend, checks)
+
+    def _made(self, graph, names, more=()):
+        """The function of some outputs, which knows if it needs inputs."""
+        function = compiled_outputs(self.backend, graph, names,
+                                    self._arguments(more), self.inputs.given)
+        function.reads_called = not self.inputs.called.keys().isdisjoint(
+            graph.symbols(names))
+        return function
 
     def _arguments(self, more=()):
         """SymPy object -> its symbol in generated code, in order."""
@@ -199,7 +202,8 @@ class Evaluator:
             values = [float(t), *x.tolist(), *self.parameters(p).tolist(),
                       *more]
             if self.inputs.called:
-                values += self.inputs.values(values[0], x)
+                values += self.inputs.values(values[0], x) if (
+                    function.reads_called) else [0.]*len(self.inputs.called)
             return function.scalar(*values)
         if x.ndim != 2 or x.shape[1] != size:
             raise ValueError(
@@ -208,7 +212,9 @@ class Evaluator:
                 "for a batch.")
         t = np.broadcast_to(np.asarray(t, dtype=float), len(x))
         values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
-        if self.inputs.called:
+        if self.inputs.called and not function.reads_called:
+            values += [0.]*len(self.inputs.called)
+        elif self.inputs.called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
             values += list(np.reshape(rows, (
                 len(x), len(self.inputs.called))).T)

@@ -106,10 +106,11 @@ def energy_rates(compiled, span, t, x, rates):
     """Rate of the energy at states that change at these rates, or None.
 
     From four states on the tangent, two before and two behind; at the ends
-    of the time span, beyond which inputs may not be known, from four on one
-    side.
+    of the time span from four on one side. None also where it would call
+    Python inputs.
     """
-    if not compiled.has('energy') or not len(t):
+    if not compiled.has('energy') or not len(t) or (
+            compiled.calls_for('energy')):
         return None
     size = np.abs(x).max(axis=1, initial=1.)
     speed = np.maximum(np.abs(rates).max(axis=1, initial=0.), size/abs(
@@ -127,6 +128,7 @@ def energy_rates(compiled, span, t, x, rates):
             try:
                 total[part] += weight[part]/step[part]*compiled.energy(
                     t[part] + h, x[part] + h[:, None]*rates[part])
-            except (ArithmeticError, ValueError):   # beyond a domain
+            except (ArithmeticError, ValueError,    # beyond a domain
+                    KeyboardInterrupt):
                 return None
     return total
