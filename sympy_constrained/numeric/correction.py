@@ -203,10 +203,10 @@ class Projector:
         step = X@forces
         return -(blocks['G']@step if moved else step)
 
-    def change(self, blocks, name, values, factor):
+    def change(self, blocks, name, values, factor, rows=None):
         """The same for all rows, by pseudo-inverse where it must be."""
-        if factor is not None and self.is_simple:
-            found = self.least(blocks, name, values, factor)
+        if factor is not None and self.is_simple and rows is not None:
+            found = self.least(blocks, name, values, factor, rows[name])
             if found is not None:
                 return found
         gradient = blocks[f'{name}_jacobian']

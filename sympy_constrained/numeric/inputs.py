@@ -143,8 +143,8 @@ def _lacking(items, found, time):
             verb = 'has' if len(missing) == 1 else 'have'
             yield (f"The specified {text} {verb} no value. Pass "
                    f"`inputs={{{names}: ...}}`, with an expression in "
-                   f"{time}, a number or a function of (t, x); or name what "
-                   "is a coordinate or a speed in the model.")
+                   f"{time}, a number, a function of (t, x) or a table; or "
+                   "name what is a coordinate or a speed in the model.")
 
 
 def _derivative(item, found):

@@ -182,7 +182,7 @@ class Run:
         """One step: integrate, project, watch, look for events, record."""
         t_old, self.trouble = self.t, None
         if self.feedback is not None:
-            self.feedback.begin(solver)
+            self.feedback.begin(solver, self.rank.solver)
         self.advance(solver)
         t, (y, drift) = solver.t, self.projected(solver.t, solver.y)
         self.check_progress(t_old, t)

@@ -130,10 +130,21 @@ class Feedback:
     def __init__(self, compiled):
         self.compiled = compiled
         self.projector = Projector(compiled)
-        self.step = None
+        self.step = self.rows = None
 
-    def begin(self, solver):
-        """Take the length of the step that the integrator will try."""
+    def begin(self, solver, chosen):
+        """Take the length of the step that the integrator will try.
+
+        Parameters
+        ==========
+
+        solver : OdeSolver
+        chosen : LinearSolver
+            Which knows the independent rows.
+
+        """
+        x = solver.y[:len(self.compiled.states)]
+        self.rows = self.projector.rows(chosen, solver.t, x)
         left = abs(solver.t_bound - solver.t)
         self.step = solver.direction*min(solver.h_abs, solver.max_step, left)
         solver.f = solver.fun(solver.t, solver.y)
@@ -149,7 +160,8 @@ class Feedback:
         if len(position):
             rates[self.compiled.q_index] += self.projector.change(
                 blocks, 'holonomic',
-                velocity[:len(position)] + position/self.step, factor)
+                velocity[:len(position)] + position/self.step, factor,
+                self.rows)
         if len(velocity):
             rates[self.compiled.u_index] += self.projector.change(
-                blocks, 'velocity', velocity/self.step, factor)
+                blocks, 'velocity', velocity/self.step, factor, self.rows)

@@ -97,6 +97,7 @@ class Table:
             If it is infinite somewhere.
 
         """
+        order = int(order)
         if self.order + order > SMOOTH[self.kind]:
             raise ValueError(
                 f"derivative {self.order + order} of a table of kind "

@@ -1,0 +1,175 @@
+"""Equations and constraints together, and the libraries that take them."""
+import sys
+
+import numpy as np
+import pytest
+
+from mechanisms import g, l, m, particle, t, x, y
+from sympy import sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Reason, compile_equations, consistent_state, dae_form, simulate)
+
+PACKAGES = {'IDA': 'sksundae', 'RadauDAE': 'solve_dae',
+            'BDFDAE': 'solve_dae'}
+
+
+def ready(name, cls=UdwadiaKalabaMethod):
+    found = model(name)
+    method = found.form(cls)
+    compiled = compile_equations(
+        method, {c: found.parameters[c] for c in method.constants},
+        dict(found.inputs))
+    return compiled, consistent_state(compiled, dict(found.start),
+                                      found.fixed)
+
+
+NAMES = ['four_bar', 'closed_chain', 'rolling_disc', 'parallel_cranks',
+         'heavy_top_quaternion', 'duplicated_rows', 'driven_pendulum',
+         'acceleration_level', 'massless_coordinate']
+
+
+# -- the residual ----------------------------------------------------------
+
+@pytest.mark.parametrize('name', NAMES)
+def test_the_start_is_consistent(name):
+    compiled, start = ready(name)
+    form = dae_form(compiled, start)
+    size = np.abs(form.yp0).max()
+    assert np.abs(form.residual(0, form.y0, form.yp0)).max() < 1e-11*size
+    assert len(form.names) == len(form.y0) == len(form.algebraic)
+    assert not form.multiplier[:len(start)].any()
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_the_jacobian_is_the_derivative(name, rng):
+    compiled, start = ready(name)
+    form = dae_form(compiled, start)
+    size = len(form.names)
+    y = form.y0 + [0.01*rng.uniform(-1, 1) for _ in range(size)]
+    yp = form.yp0 + [0.1*rng.uniform(-1, 1) for _ in range(size)]
+    by_y, by_yp = form.jacobian(0.1, y, yp)
+    h = 1e-6
+    for k in range(size):
+        e = np.zeros(size)
+        e[k] = h
+        for found, one, two in (
+                (by_y, (y + e, yp), (y - e, yp)),
+                (by_yp, (y, yp + e), (y, yp - e))):
+            slope = (form.residual(0.1, *one)
+                     - form.residual(0.1, *two))/(2*h)
+            np.testing.assert_allclose(
+                found[:, k], slope, atol=1e-6*max(1, np.abs(slope).max()))
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_the_index_is_one(name):
+    """After one differentiation of the constraints y' is determined."""
+    compiled, start = ready(name)
+    form = dae_form(compiled, start)
+    by_y, by_yp = form.jacobian(0, form.y0, form.yp0)
+    once = np.where(form.algebraic[:, None], by_y, by_yp)
+    norms = np.linalg.norm(once, axis=1)
+    assert np.linalg.svd(once/norms[:, None])[1].min() > 1e-6
+
+
+def test_equations_without_constraint_rows_get_corrections():
+    method = HamelEmbedding(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2], q_dependent=[y])
+    form = dae_form(method, [1.2, -1.6, 0.5],
+                    constants={m: 1, g: 9.81, l: 2})
+    assert form.names == ("x", "y", "x'", 'correction of holonomic row 0')
+    assert np.abs(form.residual(0, form.y0, form.yp0)).max() < 1e-14
+
+
+def test_the_package_is_named_if_it_is_missing(pendulum, monkeypatch):
+    for method, package in PACKAGES.items():
+        for name in list(sys.modules):
+            if name.split('.')[0] == package:
+                monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ImportError, match=(
+                f"method='{method}' needs the package sc?.*pip install")):
+            simulate(pendulum.compiled, 1, pendulum.start, method=method)
+
+
+def test_a_residual_needs_no_other_stabilization(pendulum):
+    with pytest.raises(ValueError, match="'IDA' solves the equations toget"):
+        simulate(pendulum.compiled, 1, pendulum.start, method='IDA',
+                 stabilization=(1, 1))
+
+
+# -- the libraries ---------------------------------------------------------
+
+every_solver = pytest.mark.parametrize('method', list(PACKAGES))
+
+
+@every_solver
+@pytest.mark.parametrize('name', ['pendulum', 'doubled', 'cranks'])
+def test_motions_agree_with_projected_ones(request, method, name):
+    pytest.importorskip(PACKAGES[method])
+    mechanism = request.getfixturevalue(name)
+    expected = simulate(mechanism.compiled, 3, mechanism.start, t_eval=7,
+                        rtol=1e-11, atol=1e-13)
+    found = simulate(mechanism.compiled, 3, mechanism.start, method=method,
+                     t_eval=7, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.x, expected.x, atol=2e-5)
+    np.testing.assert_allclose(found.constraint_forces,
+                               expected.constraint_forces, atol=1e-3)
+    assert found.largest_residual < 1e-12
+    raw = simulate(mechanism.compiled, 3, mechanism.start, method=method,
+                   rtol=1e-8, atol=1e-10, stabilization=None)
+    assert raw.largest_residual < 1e-6
+
+
+@every_solver
+def test_work_is_integrated_beside_the_residual(method):
+    pytest.importorskip(PACKAGES[method])
+    w = symbols('w')
+    motion = simulate(
+        particle([x**2 + (y - sin(w*t))**2 - l**2]), 2, [1, 0, 0, 2],
+        constants={m: 1, g: 9.81, l: 1, w: 2}, initial='project',
+        method=method, rtol=1e-9, atol=1e-11)
+    assert np.abs(motion.work).max() > 1
+    assert np.abs(motion.energy_error).max() < 1e-4
+
+
+@every_solver
+def test_events_and_dense_output_of_residuals(pendulum, method):
+    pytest.importorskip(PACKAGES[method])
+
+    def lowest(t, x):
+        return x[0]
+
+    lowest.terminal = True
+    motion = simulate(pendulum.compiled, 9, pendulum.start, events=lowest,
+                      method=method, rtol=1e-9, atol=1e-11, dense=True)
+    from scipy.special import ellipk
+    assert motion.t[-1] == pytest.approx(ellipk(0.5)*np.sqrt(2/9.81),
+                                         abs=1e-6)
+    expected = simulate(pendulum.compiled, 0.8, pendulum.start, rtol=1e-11,
+                        atol=1e-13, t_eval=[0.123, 0.456, 0.789])
+    np.testing.assert_allclose(motion.at([0.123, 0.456, 0.789]), expected.x,
+                               atol=1e-6)
+
+
+@every_solver
+def test_a_function_that_fails_ends_the_run(method):
+    pytest.importorskip(PACKAGES[method])
+    f = dynamicsymbols('f')
+    driven = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
+
+    def force(time, state):
+        if time > 1:
+            raise KeyboardInterrupt
+        return np.sin(time)
+
+    with pytest.warns(UserWarning, match='interrupted'):
+        motion = simulate(driven, 3, [0, 0], constants={m: 1},
+                          inputs={f: force}, method=method)
+    assert 0 <= motion.t[-1] <= 1
+    assert motion.reason is Reason.INTERRUPTED

@@ -1,0 +1,189 @@
+"""Events that are short, near a singularity, or go wrong."""
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from sympy.physics.mechanics import dynamicsymbols
+
+from mechanisms import m, particle, x, y
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstraintError, SimulationError
+from sympy_constrained.numeric import (
+    Reason, compile_equations, simulate, singular_event)
+
+f = dynamicsymbols('f')
+
+
+def driven(force, end=3, **options):
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
+    return simulate(method, end, [0, 0], constants={m: 1},
+                    inputs={f: force}, **options)
+
+
+# -- short events ----------------------------------------------------------
+
+@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'Radau', 'LSODA'])
+@pytest.mark.parametrize('end', [5, -5])
+def test_a_function_that_changes_sign_twice_in_a_step(method, end):
+    """A free particle takes long steps; x is in a gap for a short time."""
+    free = compile_equations(particle(), {m: 1, 'g': 0})
+
+    def gap(t, x):
+        return (x[0] - 1.3*np.sign(end))**2 - 0.15**2
+
+    motion = simulate(free, end, [0, 0, 1, 0], events=gap, method=method,
+                      stabilization=None, max_step=2.)
+    assert np.diff(motion.t).max() > 0.5 or end < 0
+    np.testing.assert_allclose(
+        [event.t for event in motion.events],
+        np.sign(end)*np.array([1.15, 1.45]), atol=1e-9)
+
+
+def test_an_eighth_of_a_step_is_seen():
+    free = compile_equations(particle(), {m: 1, 'g': 0})
+    for centre in np.linspace(3.1, 3.9, 17):
+        def gap(t, x):
+            return abs(t - centre) - 0.0626
+
+        motion = simulate(free, 10, [0, 0, 1, 0], events=gap, max_step=1.)
+        assert np.diff(motion.t).max() == pytest.approx(1)
+        assert len(motion.events) == 2
+
+
+def test_only_the_wanted_direction_counts_within_a_step():
+    free = compile_equations(particle(), {m: 1, 'g': 0})
+
+    def gap(t, x):
+        return (t - 3.5)**2 - 0.04
+
+    gap.direction, gap.terminal = 1, True
+    motion = simulate(free, 10, [0, 0, 1, 0], events=gap, max_step=2.)
+    assert motion.t[-1] == pytest.approx(3.7)
+    assert motion.reason is Reason.EVENT and len(motion.events) == 1
+
+
+def test_events_of_several_functions_are_in_order():
+    free = compile_equations(particle(), {m: 1, 'g': 0})
+    functions = [lambda t, x, at=at: t - at for at in (4.3, 4.1, 4.2)]
+    motion = simulate(free, 10, [0, 0, 1, 0], events=functions)
+    assert [event.index for event in motion.events] == [1, 2, 0]
+    functions[2].terminal = True
+    motion = simulate(free, 10, [0, 0, 1, 0], events=functions)
+    assert [event.index for event in motion.events] == [1, 2]
+
+
+# -- singular configurations -----------------------------------------------
+
+def crossing(threshold, **options):
+    """On x*y = 0 two lines cross at the origin."""
+    cross = compile_equations(UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
+    return simulate(cross, 2, [1, 0, -1, 0],
+                    events=singular_event(cross, threshold), **options)
+
+
+def test_a_singular_configuration_is_announced():
+    far, near = crossing(0.1), crossing(1e-3)
+    assert far.reason is near.reason is Reason.EVENT
+    assert 0.8 < far.t[-1] < near.t[-1] < 1
+    assert near.condition[-1] == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_a_start_near_a_singular_configuration_is_refused():
+    cross = compile_equations(UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
+    event = singular_event(cross, 0.5)
+    with pytest.raises(ConstraintError, match='nearer to a singular'):
+        simulate(cross, 1, [0.01, 0, 1, 0], events=event)
+    with pytest.raises(ValueError, match='`threshold` is 0;'):
+        singular_event(cross, 0)
+
+
+# -- functions that fail ---------------------------------------------------
+
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
+@pytest.mark.parametrize('error', [RuntimeError, ValueError, ZeroDivisionError,
+                                   KeyError])
+def test_an_error_of_an_input_loses_nothing(method, error):
+    def force(t, x):
+        if t > 1:
+            raise error('the sensor is gone')
+        return np.sin(t)
+
+    with pytest.raises(SimulationError, match=(
+            rf'stopped at t = 0\.\d+: {error.__name__}.*the sensor is gone.*'
+            '`error.trajectory`')) as found:
+        driven(force, method=method, stabilization=None)
+    assert isinstance(found.value.__cause__, error)
+    assert found.value.reason is Reason.ERROR
+    motion = found.value.trajectory
+    np.testing.assert_allclose(motion[x], motion.t - np.sin(motion.t),
+                               atol=1e-5)
+    quiet = driven(force, method=method, stabilization=None, throw=False)
+    assert quiet.reason is Reason.ERROR and 'sensor' in quiet.message
+
+
+def test_an_error_of_an_event_loses_nothing():
+    def broken(t, x):
+        return 1 if t < 1 else [][0]
+
+    with pytest.raises(SimulationError, match='IndexError') as found:
+        driven(lambda t, x: t, events=broken, t_eval=[0, 0.5, 2.5])
+    assert isinstance(found.value.__cause__, IndexError)
+    assert found.value.trajectory.t[:1] == 0
+    assert found.value.trajectory.t[-1] <= 1
+
+
+def test_an_error_at_the_start_is_the_users_own():
+    def broken(t, x):
+        raise RuntimeError('no sensor')
+
+    with pytest.raises(RuntimeError, match='no sensor'):
+        driven(broken)
+
+
+# -- interruption ----------------------------------------------------------
+
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
+def test_an_input_may_be_interrupted(method):
+    def force(t, x):
+        if t > 1:
+            raise KeyboardInterrupt
+        return np.sin(t)
+
+    with pytest.warns(UserWarning, match='What was computed is returned'):
+        motion = driven(force, method=method, stabilization=None)
+    assert motion.reason is Reason.INTERRUPTED
+    np.testing.assert_allclose(motion[x], motion.t - np.sin(motion.t),
+                               atol=1e-5)
+
+
+@pytest.mark.parametrize('stabilization', [
+    'projection', 'baumgarte', 'braun-goldfarb', None])
+def test_a_signal_at_any_moment_ends_the_run(pendulum, stabilization):
+    """As the keyboard sends it, wherever the run happens to be."""
+    pendulum.compiled.rhs(0, pendulum.start)
+    simulate(pendulum.compiled, 0.1, pendulum.start,
+             stabilization=stabilization)
+    for delay in (0.11, 0.17, 0.23):
+        timer = threading.Timer(
+            delay, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            with pytest.warns(UserWarning, match='interrupted'):
+                motion = simulate(pendulum.compiled, 1e6, pendulum.start,
+                                  stabilization=stabilization)
+        finally:
+            timer.cancel()
+        assert motion.reason is Reason.INTERRUPTED
+        assert len(motion) > 1 and np.isfinite(motion.x).all()
+
+
+def test_an_integrator_that_stands_still_is_stopped():
+    explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
+    motion = simulate(explosive, 100, [1, 1], constants={m: 1},
+                      method='LSODA', rtol=1e-6, throw=False)
+    assert motion.reason is Reason.STEP_SIZE
+    assert motion.t[-1] == pytest.approx(0.7531, abs=1e-3)

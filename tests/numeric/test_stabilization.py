@@ -1,0 +1,222 @@
+"""Ways to stay on the constraints: projected, damped, fed back."""
+import numpy as np
+import pytest
+
+import mechanisms
+from mechanisms import g, l, m, particle, t, x, y, z
+from sympy_constrained import (
+    HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.correction import Projector
+from sympy_constrained.numeric.projection import project
+
+CONSTANTS = {m: 1.5, g: 9.81, l: 2}
+
+
+# -- projection ------------------------------------------------------------
+
+def compiled_model(name, **options):
+    ready = model(name, **options)
+    method = ready.form(UdwadiaKalabaMethod)
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants},
+        dict(ready.inputs))
+    return compiled, consistent_state(compiled, dict(ready.start),
+                                      ready.fixed)
+
+
+@pytest.mark.parametrize('name', ['closed_chain', 'rolling_disc',
+                                  'heavy_top_quaternion'])
+@pytest.mark.parametrize('backend', ['numpy', 'auto'])
+def test_a_projection_has_the_least_kinetic_energy(name, backend, rng):
+    """It is M-orthogonal to what the constraints allow, at both levels."""
+    compiled, start = compiled_model(name)
+    compiled = compile_equations(
+        compiled.equations, dict(zip(compiled.constants, compiled.p)),
+        backend=backend)
+    near = start + 1e-6*np.array([rng.uniform(-1, 1) for _ in start])
+    solver = compiled.linear_solver(0, start)
+    found, before = Projector(compiled)(0, near, solver)
+    assert 1e-9 < before < 1e-5 and found.relative < 1e-14
+    M, G = compiled.inertia(0, near)
+    for level, index in compiled.levels:
+        J = compiled.evaluate([f'{level}_jacobian'], 0, near)[
+            f'{level}_jacobian']
+        if not len(J):
+            continue
+        change = found.x[index] - near[index]
+        moves = J@G if level == 'holonomic' else J
+        if np.abs(moves).max() < 1e-12:         # the norm of a quaternion
+            across = G.T@change if level == 'holonomic' else change
+            assert np.abs(across).max() < 1e-9
+            continue
+        free = np.linalg.svd(moves)[2][np.linalg.matrix_rank(moves):].T
+        back = (np.linalg.lstsq(G, change, rcond=None)[0]
+                if level == 'holonomic' else change)
+        size = np.abs(M@back).max()
+        assert np.abs(free.T@M@back).max() < 1e-4*size
+
+
+def test_the_quick_projection_agrees_with_the_careful_one(rng):
+    compiled, start = compiled_model('closed_chain')
+    near = start + 1e-5*np.array([rng.uniform(-1, 1) for _ in start])
+    quick, _ = Projector(compiled).quick(0, near, dict.fromkeys(
+        ('holonomic', 'velocity'), slice(None)))
+    careful = project(compiled, 0, near, weighted=True)
+    np.testing.assert_allclose(quick.x, careful.x, atol=1e-9)
+    plain = project(compiled, 0, near)
+    assert np.abs(plain.x - careful.x).max() > 1e-7
+
+
+def test_kinetic_energy_weighs_masses_and_not_coordinates():
+    """A heavy and a light particle on a rod: the light one moves."""
+    from sympy import symbols
+    heavy = symbols('heavy')
+    method = UdwadiaKalabaMethod(
+        (heavy*x.diff()**2 + m*y.diff()**2)/2, [x, y],
+        hol_coneqs=[x - y - l])
+    compiled = compile_equations(method, {heavy: 999, m: 1, l: 2})
+    found, _ = Projector(compiled)(
+        0, np.array([2.001, 0, 0.01, 0]), compiled.linear_solver(
+            0, [2, 0, 0, 0]))
+    np.testing.assert_allclose(
+        found.x, [2.001 - 1e-6, 0.001 - 1e-6, .01 - 1e-5, .01 - 1e-5],
+        atol=1e-12)
+
+
+# -- Baumgarte -------------------------------------------------------------
+
+def test_gains_of_simulate_are_gains_of_the_method():
+    L = m*(x.diff()**2 + y.diff()**2)/2 - m*g*y
+    row = (x**2 + y**2 - l**2)/2
+    options = dict(constants=CONSTANTS, t_eval=11, rtol=1e-9)
+    two = simulate(
+        UdwadiaKalabaMethod(L, [x, y], hol_coneqs=[row],
+                            stabilization=(7, 4)),
+        3, [2, 0, 0, 0], stabilization=None, **options)
+    for cls in (UdwadiaKalabaMethod, RouthMethod):
+        one = simulate(cls(L, [x, y], hol_coneqs=[row]), 3, [2, 0, 0, 0],
+                       stabilization=(7, 4), **options)
+        np.testing.assert_allclose(one.x, two.x, atol=1e-10)
+        assert one.statistics['gains'] == (7, 4)
+        assert one.constants == CONSTANTS
+
+
+def test_a_violation_decays_like_a_damped_oscillator():
+    """h'' + 2*a*h' + b^2*h = 0 and psi' + a*psi = 0, exactly."""
+    method = particle([x - 1], vel=[z.diff()], q=(x, y, z))
+    motion = simulate(method, 2, [1.1, 0, 0, 0, 0, 0.3], tolerance=1,
+                      constants={m: 1, g: 1}, stabilization=(3, 3),
+                      rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        motion[x] - 1, 0.1*np.exp(-3*motion.t)*(1 + 3*motion.t), atol=1e-9)
+    np.testing.assert_allclose(motion["z'"], 0.3*np.exp(-3*motion.t),
+                               atol=1e-9)
+
+
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
+def test_default_gains_follow_the_steps(pendulum, method):
+    options = dict(rtol=1e-6, atol=1e-8, method=method)
+    free = simulate(pendulum.compiled, 20, pendulum.start,
+                    stabilization=None, **options)
+    damped = simulate(pendulum.compiled, 20, pendulum.start,
+                      stabilization='baumgarte', **options)
+    assert damped.largest_residual < free.largest_residual/5
+    alpha, beta = damped.statistics['gains']
+    step = np.median(np.diff(free.t))
+    assert alpha == beta and 1/(100*step) < alpha < 10/step
+
+
+def test_gains_need_constraint_rows():
+    L = m*(x.diff()**2 + y.diff()**2)/2
+    row = x**2 + y**2 - l**2
+    embedded = HamelEmbedding(L, [x, y], hol_coneqs=[row], q_dependent=[y])
+    mapped = LinearMappingMethod(L, [x, y], hol_coneqs=[row])
+    for method in (embedded, mapped):
+        states = method.equations_of_motion.states
+        with pytest.raises(UnsupportedFeatureError, match=(
+                "constraints are built in. Use `stabilization='projection'")):
+            simulate(method, 1, [1, 1, 0][:len(states)],
+                     constants={m: 1, l: 2**0.5}, stabilization=(1, 1))
+    with pytest.raises(UnsupportedFeatureError, match='have gains already'):
+        simulate(particle([x**2 + y**2 - l**2], stabilization=(1, 1)), 1,
+                 [2, 0, 0, 0], constants=CONSTANTS, stabilization=(1, 1))
+
+
+def test_free_systems_need_no_stabilization():
+    motion = simulate(particle(), 1, [0, 0, 1, 0], constants={m: 1, g: 2},
+                      stabilization='baumgarte')
+    assert motion[y][-1] == pytest.approx(-1)
+
+
+# -- Braun and Goldfarb ----------------------------------------------------
+
+def test_a_violation_is_gone_after_a_step_of_euler(pendulum):
+    """Position and velocity are corrected to second order in the step."""
+    from sympy_constrained.numeric.stabilizing import Feedback
+    compiled, start = pendulum.compiled, np.array([1.2, -1.6, 0.8, 0.6])
+    off = start + [1e-4, 2e-4, -1e-4, 3e-4]
+    feedback = Feedback(compiled)
+    for h in (1e-3, -1e-3):
+        feedback.step = h
+        rates = compiled.rhs(0, off)
+        feedback.correct(0, off, rates)
+        after = np.abs(compiled.residuals(0, off + h*rates))
+        assert (after < 2e-2*np.abs(compiled.residuals(0, off))).all()
+
+
+@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'RK23', 'Radau'])
+def test_braun_and_goldfarb_stop_the_drift(pendulum, method):
+    options = dict(rtol=1e-6, atol=1e-8, method=method)
+    free = simulate(pendulum.compiled, 10, pendulum.start,
+                    stabilization=None, **options)
+    bound = simulate(pendulum.compiled, 10, pendulum.start,
+                     stabilization='braun-goldfarb', **options)
+    assert bound.largest_residual < free.largest_residual
+    early = np.abs(bound.residuals[bound.t < 3]).max()
+    late = np.abs(bound.residuals[bound.t > 7]).max()
+    assert late < 3*early
+
+
+def test_braun_and_goldfarb_with_redundant_rows(doubled, cranks):
+    for mechanism in (doubled, cranks):
+        free = simulate(mechanism.compiled, 20, mechanism.start, rtol=1e-6,
+                        atol=1e-8, stabilization=None)
+        bound = simulate(mechanism.compiled, 20, mechanism.start, rtol=1e-6,
+                         atol=1e-8, stabilization='braun-goldfarb')
+        assert bound.largest_residual < max(1e-8, free.largest_residual/10)
+
+
+def test_braun_and_goldfarb_with_nonholonomic_rows():
+    compiled, start = compiled_model('rolling_disc')
+    options = dict(rtol=1e-5, atol=1e-7)
+    free = simulate(compiled, 5, start, stabilization=None, **options)
+    bound = simulate(compiled, 5, start, stabilization='braun-goldfarb',
+                     **options)
+    assert bound.largest_residual < free.largest_residual/2
+
+
+def test_feedback_does_not_go_with_past_states(pendulum):
+    with pytest.raises(ValueError, match=(
+            "'BDF' extrapolates.*does not go with 'braun-goldfarb'")):
+        simulate(pendulum.compiled, 1, pendulum.start, method='BDF',
+                 stabilization='braun-goldfarb')
+
+
+# -- what is asked beforehand ---------------------------------------------
+
+def test_wrong_equations_are_announced():
+    L = m*(x.diff()**2 + y.diff()**2 + z.diff()**2)/2
+    row = z.diff() - y*x.diff()
+    start = {x: 0, y: 1, z: 0, "x'": 1, "y'": 1}
+    wrong = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[row],
+                           q_dependent=[z])
+    with pytest.warns(UserWarning, match='wrong for this choice.*voronets'):
+        simulate(wrong, 1, start, constants={m: 1})
+    straight = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[
+        z.diff() - 2*x.diff()], q_dependent=[z])
+    assert not straight.equations_of_motion.warning
+    assert t not in straight.constants

@@ -1,0 +1,264 @@
+"""What a trajectory knows between, beside and after its outputs."""
+import csv
+import os
+
+import numpy as np
+import pytest
+from sympy import Symbol, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from mechanisms import g, l, m, particle, t, x, y
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Reason, Trajectory, compile_equations, consistent_state, simulate)
+
+
+@pytest.fixture(scope='module')
+def exact(pendulum):
+    times = np.linspace(0.0213, 4.9317, 97)
+    return times, simulate(pendulum.compiled, 5, pendulum.start, rtol=1e-12,
+                           atol=1e-14, t_eval=times).x
+
+
+# -- between the outputs ---------------------------------------------------
+
+@pytest.mark.parametrize('method, error', [
+    ('DOP853', 1e-7), ('RK45', 1e-6), ('RK23', 1e-3), ('Radau', 1e-4),
+    ('BDF', 1e-4), ('LSODA', 1e-4)])
+def test_dense_output_is_as_good_as_the_steps(pendulum, exact, method,
+                                              error):
+    stabilization = None if method in ('BDF', 'LSODA') else 'projection'
+    motion = simulate(pendulum.compiled, 5, pendulum.start, dense=True,
+                      method=method, rtol=1e-8, atol=1e-10, t_eval=2,
+                      stabilization=stabilization, max_step=(
+                          0.01 if method in ('RK23', 'Radau') else np.inf))
+    times, expected = exact
+    np.testing.assert_allclose(motion.at(times), expected, atol=error)
+    np.testing.assert_array_equal(motion.at(times[3]), motion.at(times)[3])
+    np.testing.assert_allclose(motion.at(motion.t), motion.x, atol=1e-12)
+
+
+def test_dense_output_is_continuous_where_states_are_projected(pendulum):
+    motion = simulate(pendulum.compiled, 5, pendulum.start, dense=True,
+                      rtol=1e-5, atol=1e-7)
+    inner = motion.t[1:-1]
+    before, after = motion.at(inner*(1 - 1e-14)), motion.at(
+        inner*(1 + 1e-14))
+    np.testing.assert_allclose(before, after, atol=1e-11)
+    np.testing.assert_allclose(before, motion.x[1:-1], atol=1e-11)
+
+
+def test_cubics_are_of_fourth_order(pendulum, exact):
+    times, expected = exact
+    errors = [np.abs(simulate(
+        pendulum.compiled, 5, pendulum.start, rtol=1e-11, atol=1e-13,
+        t_eval=count).at(times) - expected).max() for count in (101, 201)]
+    assert 12 < errors[0]/errors[1] < 20
+
+
+def test_backward_runs_have_values_between(pendulum):
+    back = simulate(pendulum.compiled, (2, 0), pendulum.start, t_eval=201,
+                    dense=True)
+    rough = simulate(pendulum.compiled, (2, 0), pendulum.start, t_eval=201)
+    times = [1.9, 0.05, 1.005]
+    np.testing.assert_allclose(back.at(times), rough.at(times), atol=1e-5)
+    np.testing.assert_allclose(back.at(back.t), back.x, atol=1e-12)
+
+
+def test_no_value_is_beyond_the_ends(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=3)
+    for times in (1.1, [0.5, -1e-9], np.nan):
+        with pytest.raises(ValueError, match='reaches from 0 to 1.*simulate'):
+            motion.at(times)
+
+
+def test_rates_are_those_of_the_equations(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=5)
+    np.testing.assert_allclose(
+        motion.rates, pendulum.compiled.rhs(motion.t, motion.x), atol=1e-12)
+
+
+# -- power -----------------------------------------------------------------
+
+@pytest.mark.parametrize('name', [
+    'closed_chain', 'damped_double_pendulum', 'driven_pendulum',
+    'rolling_disc', 'constant_speed_particle'])
+def test_power_is_the_rate_of_energy(name):
+    ready = model(name)
+    method = ready.form(UdwadiaKalabaMethod)
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants},
+        dict(ready.inputs))
+    motion = simulate(
+        compiled, ready.t_end, consistent_state(
+            compiled, dict(ready.start), ready.fixed), t_eval=30)
+    if motion.power is None:
+        assert motion.power_error is None
+        return
+    size = np.abs(motion.energy_rate).max() + np.abs(motion.power).max()
+    assert np.abs(motion.power_error).max() < 1e-8*max(size, 1)
+
+
+def test_power_is_balanced_where_energy_has_drifted(pendulum):
+    """The balance of power is about the equations, not the integrator."""
+    motion = simulate(pendulum.compiled, 20, pendulum.start, rtol=1e-3,
+                      atol=1e-5, stabilization=None)
+    assert np.abs(motion.energy_error).max() > 1e-3
+    assert np.abs(motion.power_error).max() < 1e-7
+
+
+def test_power_of_moving_constraints_is_told():
+    w = symbols('w')
+    motion = simulate(
+        particle([x - sin(w*t)]), 2, [0, 0, 3, 0], t_eval=11,
+        constants={m: 2, g: 0, w: 3})
+    np.testing.assert_allclose(
+        motion.constraint_power,
+        -2*27*np.sin(3*motion.t)*np.cos(3*motion.t), atol=1e-6)
+    np.testing.assert_allclose(motion.energy_rate, motion.constraint_power,
+                               atol=1e-6)
+
+
+# -- files -----------------------------------------------------------------
+
+@pytest.fixture
+def motion(pendulum):
+    def level(t, x):
+        return x[1] + 1
+
+    return simulate(pendulum.compiled, 3, pendulum.start, t_eval=21,
+                    events=level, units={x: 'm', "x'": 'm/s', 't': 's'})
+
+
+def test_a_file_brings_everything_back(motion, tmp_path):
+    motion.save(tmp_path/'run.npz')
+    again = Trajectory.load(tmp_path/'run.npz')
+    for name in ('t', 'x', 'rates', 'residuals', 'multipliers', 'energy',
+                 'work', 'power', 'energy_rate', 'constraint_forces', 'rank',
+                 'condition'):
+        np.testing.assert_array_equal(getattr(again, name),
+                                      getattr(motion, name))
+    assert again.states == ('x', 'y', "x'", "y'")
+    assert again.constants == {'m': 1.5, 'g': 9.81, 'l': 2}
+    assert again.reason is Reason.END and again.message == motion.message
+    assert [(e.index, e.t) for e in again.events] == [
+        (e.index, e.t) for e in motion.events]
+    np.testing.assert_array_equal(again.events[0].x, motion.events[0].x)
+    assert again.statistics == motion.statistics
+    assert again.units == {'x': 'm', "x'": 'm/s', 't': 's'}
+    np.testing.assert_array_equal(again.at([0.1, 1.7]),
+                                  motion.at([0.1, 1.7]))
+    np.testing.assert_array_equal(again.energy_error, motion.energy_error)
+    np.testing.assert_array_equal(again.constraint_power,
+                                  motion.constraint_power)
+    assert repr(again) == repr(motion)
+
+
+def test_symbols_of_the_name_find_their_history(motion, tmp_path):
+    motion.save(tmp_path/'run.npz')
+    again = Trajectory.load(tmp_path/'run.npz')
+    for key in (x, 'x', Symbol('x'), dynamicsymbols('x')):
+        np.testing.assert_array_equal(again[key], motion[x])
+    np.testing.assert_array_equal(again[x.diff()], motion[x.diff()])
+    np.testing.assert_array_equal(again['lam1'], motion['lam1'])
+    np.testing.assert_array_equal(again['t'], motion.t)
+    with pytest.raises(KeyError, match="'z' is no state or multiplier"):
+        again[Symbol('z')]
+
+
+def test_an_empty_or_failed_run_can_be_kept(pendulum, tmp_path):
+    def impatient(t, x):
+        if t > 1:
+            raise KeyboardInterrupt
+        return 1.
+
+    with pytest.warns(UserWarning):
+        early = simulate(pendulum.compiled, 9, pendulum.start,
+                         events=impatient, t_eval=[8, 9])
+    assert len(early) == 0
+    early.save(tmp_path/'early.npz')
+    again = Trajectory.load(tmp_path/'early.npz')
+    assert again.reason is Reason.INTERRUPTED and again.x.shape == (0, 4)
+    with pytest.raises(ValueError, match='it is empty, no time'):
+        again.at(0)
+
+
+def test_a_failed_write_leaves_the_old_file(motion, tmp_path, monkeypatch):
+    path = tmp_path/'run.npz'
+    motion.save(path)
+    before = path.read_bytes()
+
+    def full(file, **arrays):
+        file.write(b'half')
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(np, 'savez', full)
+    with pytest.raises(OSError, match='No space left'):
+        motion.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ['run.npz']
+
+
+@pytest.mark.parametrize('content', [b'', b'nonsense', b'PK\x03\x04'])
+def test_files_that_are_no_trajectories(content, tmp_path):
+    path = tmp_path/'other.npz'
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match='is no trajectory, or it is dam'):
+        Trajectory.load(path)
+    np.savez(path, t=np.zeros(3))
+    with pytest.raises(ValueError, match='is no trajectory'):
+        Trajectory.load(path)
+    np.savez(path, about=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match='is no trajectory'):
+        Trajectory.load(path)
+
+
+def test_a_missing_file_and_an_unknown_ending(motion, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Trajectory.load(tmp_path/'none.npz')
+    with pytest.raises(ValueError, match='ending says.*npz.*csv'):
+        motion.save(tmp_path/'run.txt')
+
+
+def test_a_table_has_a_row_for_each_time(motion, tmp_path):
+    motion.save(tmp_path/'run.csv')
+    with open(tmp_path/'run.csv', newline='') as file:
+        header, *rows = csv.reader(file)
+    assert header == [
+        't', 'x', 'y', "x'", "y'", 'lam1', "Q_c x'", "Q_c y'",
+        'residual of holonomic row 0',
+        'residual of rate of holonomic row 0', 'energy', 'work', 'power',
+        'energy_rate']
+    values = np.array(rows, dtype=float)
+    np.testing.assert_array_equal(values[:, 0], motion.t)
+    np.testing.assert_array_equal(values[:, 1:5], motion.x)
+    assert list(motion.to_table()) == header
+
+
+def test_a_frame_of_pandas(motion):
+    pytest.importorskip('pandas')
+    frame = motion.to_frame()
+    assert frame.index.name == 't' and len(frame) == len(motion)
+    np.testing.assert_array_equal(frame["x'"], motion["x'"])
+
+
+def test_pandas_is_named_if_it_is_missing(motion, monkeypatch):
+    monkeypatch.setitem(__import__('sys').modules, 'pandas', None)
+    with pytest.raises(ImportError, match='needs pandas.*`to_table`'):
+        motion.to_frame()
+
+
+# -- units -----------------------------------------------------------------
+
+def test_units_are_kept_under_their_names(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=3,
+                      units={x: 'm', "y'": 'm/s', 'lam1': 'N/m',
+                             'energy': 'J'})
+    assert motion.units == {'x': 'm', "y'": 'm/s', 'lam1': 'N/m',
+                            'energy': 'J'}
+    with pytest.raises(ValueError, match="`units`: 'w' is no state or mult"):
+        simulate(pendulum.compiled, 1, pendulum.start, units={'w': 'm'})
+    with pytest.raises(TypeError, match='`units` must be a mapping'):
+        simulate(pendulum.compiled, 1, pendulum.start, units='m')
+    assert l in motion.constants and y in motion.states
