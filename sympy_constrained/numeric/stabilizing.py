@@ -114,7 +114,7 @@ def trial_gain(run, method, **options):
         step = abs(solver.step_size) or step
         if solver.status == 'finished':
             break
-    return 1/(STEPS_OF_DECAY*step)
+    return float(1/(STEPS_OF_DECAY*step))
 
 
 class Feedback:

@@ -99,7 +99,8 @@ def write_csv(trajectory, file):
 def load_trajectory(path):
     """The fields of a trajectory from a file; names are texts."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, 'rb') as stream, np.load(
+                stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop('about').item())
         if about.pop('format') != FORMAT:

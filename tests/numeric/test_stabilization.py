@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 
-import mechanisms
 from mechanisms import g, l, m, particle, t, x, y, z
 from sympy_constrained import (
     HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
