@@ -14,7 +14,7 @@ coordinates in the same sense. Of redundant rows those are used that are
 independent by the rank of the motion: close to a configuration where gradients
 vanish, what rounding leaves of a redundant row looks like another direction.
 What is not as simple (no mass, a singular configuration, a step too long) is
-left to :mod:`.projection`.
+left to the module ``projection``.
 """
 from __future__ import annotations
 

@@ -95,9 +95,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         ``CompiledEquations`` changes of what they have.
     rtol, atol : float
         Tolerances of the integrator.
-    method : {'DOP853', 'RK45', 'RK23', 'Radau', 'BDF', 'LSODA', 'IDA', \
-'RadauDAE', 'BDFDAE'}
-        ``'Radau'`` for stiff models. ``'BDF'`` and ``'LSODA'`` build on many
+    method : str
+        ``'DOP853'``, ``'RK45'``, ``'RK23'``, or ``'Radau'`` for stiff models,
+        ``'BDF'``, ``'LSODA'``, ``'IDA'``, ``'RadauDAE'``, ``'BDFDAE'``.
+        ``'BDF'`` and ``'LSODA'`` build on many
         past states and cannot be projected. ``'IDA'`` needs the package
         scikit-sundae, the last two need solve-dae.
     stabilization : {'projection', 'baumgarte', 'braun-goldfarb', None} or pair

@@ -49,7 +49,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
         ``sizes``.
     work : sequence of str
         What the power that changes the energy is made of, as in
-        :class:`.Work`; then it stands between rates and multipliers.
+        the class ``Work``; then it stands between rates and multipliers.
 
     Returns
     =======
