@@ -317,18 +317,51 @@ class DAESolver:
         return (end - start)/2*WEIGHTS@power
 
     def dense_output(self):
-        """``t -> states`` in the last step; columns for several times."""
-        end, work = self.t, self.y[self.count:]
-        states = self.states(self.t_old, end)
+        """``t -> states and work`` in the last step."""
+        start, end, work = self.t_old, self.t, self.y[self.count:]
+        states = self.states(start, end)
+        if not len(work):
+            return Path(states)
+        times = nodes(start, end)
+        return Path(states, BarycentricInterpolator(times, [
+            work - self.work(t, end, states) for t in times]))
 
-        def path(t):
-            if np.ndim(t):
-                return np.array([path(s) for s in t]).T
-            if not len(work):
-                return states(t)
-            return np.append(states(t), work - self.work(t, end, states))
 
-        return path
+class Path:
+    """Interpolants of a step, columns for several times as in SciPy.
+
+    Parameters
+    ==========
+
+    *parts : callables
+        From a time to an array.
+
+    """
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __call__(self, t):
+        if np.ndim(t):
+            return np.array([self(s) for s in t]).T
+        return np.concatenate([part(t) for part in self.parts])
+
+
+class Leading:
+    """The first entries of what a function returns, without derivatives."""
+
+    def __init__(self, path, count):
+        self.path, self.count = path, count
+
+    def __call__(self, t):
+        found = self.path(t)
+        return (found[0] if isinstance(found, tuple) else found)[:self.count]
+
+
+def nodes(start, end):
+    """Times that determine a polynomial of degree five, the end as last."""
+    places = np.cos(np.pi*np.arange(5, 0, -1)/5)
+    return [*(start + end + (end - start)*places)/2, end]
 
 
 class SolveDaeSolver(DAESolver):
@@ -347,15 +380,7 @@ class SolveDaeSolver(DAESolver):
 
     def states(self, start, end):
         """``t -> states`` in the last step."""
-        path = self.solver.dense_output()
-
-        def states(s):
-            found = path(s)
-            if isinstance(found, tuple):        # with the derivative
-                found = found[0]
-            return found[:self.count]
-
-        return states
+        return Leading(self.solver.dense_output(), self.count)
 
 
 class SundaeSolver(DAESolver):
@@ -393,8 +418,7 @@ class SundaeSolver(DAESolver):
 
         The last question brings IDA back to where it was.
         """
-        places = np.cos(np.pi*np.arange(5, 0, -1)/5)
-        times = [*(start + end + (end - start)*places)/2, end]
+        times = nodes(start, end)
         values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]
                   for s in times]
         return BarycentricInterpolator(times, values)

@@ -78,7 +78,7 @@ class CarriedRank:
             change = RankChange(float(t), solver.rank, self.solver.rank)
             self.changes.append(change)
             warn(f"The rank of the equations changed: {change}. Multipliers "
-                 "before and after are not comparable.", stacklevel=6)
+                 "before and after are not comparable.", stacklevel=7)
         elif contradiction is not None:
             raise contradiction
 

@@ -12,6 +12,7 @@ from ..errors import (
 from .correction import Projector
 from .dense import DenseOutput, Piece
 from .events import Events
+from .interrupt import Interruption
 from .projection import size_of
 from .rank import CarriedRank
 from .trajectory import Reason, Trajectory
@@ -141,6 +142,11 @@ class Run:
     # -- the loop --------------------------------------------------------
 
     def integrate(self, method, progress, **options) -> Trajectory:
+        """Make steps to the end, or until something stops them."""
+        with Interruption() as interruption:
+            return self._integrate(method, progress, interruption, options)
+
+    def _integrate(self, method, progress, interruption, options):
         y = np.append(self.start, 0.) if self.work.outputs else self.start
         solver, steps = None, 0
         reason, message = Reason.END, Reason.END.value
@@ -156,6 +162,7 @@ class Run:
                 self.step(solver)
                 steps += 1
                 progress.update(self.t)
+                interruption.check()
         except Stop as stop:
             reason, message = stop.reason, stop.message
             self.record_last()
@@ -163,7 +170,7 @@ class Run:
             reason = Reason.INTERRUPTED
             message = f"The run was interrupted at t = {self.t:.6g}."
             self.record_last()
-            warn(f"{message} What was computed is returned.", stacklevel=3)
+            warn(f"{message} What was computed is returned.", stacklevel=4)
         except Exception as error:
             if solver is None:          # nothing was computed yet
                 raise

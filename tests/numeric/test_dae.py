@@ -1,4 +1,5 @@
 """Equations and constraints together, and the libraries that take them."""
+import pickle
 import sys
 
 import numpy as np
@@ -133,7 +134,7 @@ def test_work_is_integrated_beside_the_residual(method):
     motion = simulate(
         particle([x**2 + (y - sin(w*t))**2 - l**2]), 2, [1, 0, 0, 2],
         constants={m: 1, g: 9.81, l: 1, w: 2}, initial='project',
-        method=method, rtol=1e-9, atol=1e-11)
+        method=method, rtol=1e-9, atol=1e-11, t_eval=31)
     assert np.abs(motion.work).max() > 1
     assert np.abs(motion.energy_error).max() < 1e-4
 
@@ -153,8 +154,9 @@ def test_events_and_dense_output_of_residuals(pendulum, method):
                                          abs=1e-6)
     expected = simulate(pendulum.compiled, 0.8, pendulum.start, rtol=1e-11,
                         atol=1e-13, t_eval=[0.123, 0.456, 0.789])
-    np.testing.assert_allclose(motion.at([0.123, 0.456, 0.789]), expected.x,
-                               atol=1e-6)
+    for found in (motion, pickle.loads(pickle.dumps(motion))):
+        np.testing.assert_allclose(found.at([0.123, 0.456, 0.789]),
+                                   expected.x, atol=1e-6)
 
 
 @every_solver

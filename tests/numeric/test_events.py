@@ -181,6 +181,28 @@ def test_a_signal_at_any_moment_ends_the_run(pendulum, stabilization):
         assert len(motion) > 1 and np.isfinite(motion.x).all()
 
 
+@pytest.mark.filterwarnings('ignore::pytest.PytestUnraisableExceptionWarning')
+def test_an_interruption_that_a_destructor_drops():
+    """Python ignores what is raised there."""
+    class Fragile:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            sum(range(1000))
+
+    def force(t, x):
+        if t > 1 and not used:
+            used.append(Fragile())
+            used[0] = None
+        return np.sin(t)
+
+    used = []
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.warns(UserWarning, match='interrupted'):
+        motion = driven(force, 30)
+    assert motion.reason is Reason.INTERRUPTED and motion.t[-1] < 5
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_an_integrator_that_stands_still_is_stopped():
     explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
     motion = simulate(explosive, 100, [1, 1], constants={m: 1},
