@@ -9,7 +9,8 @@ writes the solution into it, ``linear`` and ``sampling`` solve for
 accelerations where that fails or rows may be redundant, and
 ``projection`` returns states to the constraints, ``correction`` quickly and
 ``stabilizing`` by way of the equations; ``dae`` is for solvers that take
-equations and constraints together.
+equations and constraints together. :func:`sweep` makes many runs, in the
+processes of ``workers``.
 """
 from .compiled import CompiledEquations, compile_equations
 from .dae import DAEForm, dae_form
@@ -17,6 +18,8 @@ from .events import singular_event
 from .initial import consistent_state
 from .simulate import simulate
 from .singular import SingularConfiguration, singular_configurations
+from .sweep import grid, sweep
+from .sweep_result import SweepResult, SweepRun
 from .table import Table
 from .trajectory import Event, RankChange, Reason, Trajectory
 from .vakonomic import Matching, boundary_value, matching_multipliers
@@ -26,5 +29,6 @@ __all__ = [
     'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
     'singular_configurations', 'SingularConfiguration',
     'dae_form', 'DAEForm',
+    'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

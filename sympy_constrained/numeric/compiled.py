@@ -230,6 +230,11 @@ class CompiledEquations:
         return self._evaluator.states
 
     @property
+    def constant_names(self):
+        """The constants with search by name."""
+        return self._evaluator.constants
+
+    @property
     def p(self):
         return self._evaluator.p
 

@@ -18,11 +18,13 @@ class Progress:
     start, end : float
     wanted : bool or None
         None draws only where somebody can see it, in a terminal.
+    name : str
+        What goes from start to end.
 
     """
 
-    def __init__(self, start, end, wanted=None):
-        self.start, self.end = start, end
+    def __init__(self, start, end, wanted=None, name='t'):
+        self.start, self.end, self.name = start, end, name
         self.stream = sys.stderr
         if wanted is None:
             wanted = bool(getattr(self.stream, 'isatty', bool)())
@@ -45,8 +47,9 @@ class Progress:
         spent = now - self.begun
         left = f'{spent/part - spent:.0f} s left' if part > 0 else ''
         bar = '#'*round(WIDTH*part)
-        self.stream.write(f'\r[{bar:<{WIDTH}}] {part:4.0%}  t = {t:.4g}  '
-                          f'{spent:.0f} s, {left}   ')
+        self.stream.write(
+            f'\r[{bar:<{WIDTH}}] {part:4.0%}  {self.name} = {t:.4g}  '
+            f'{spent:.0f} s, {left}   ')
         self.stream.flush()
         self._drawn = True
 

@@ -1,0 +1,249 @@
+"""The same model with many constants and from many starts."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+from warnings import warn
+
+import numpy as np
+
+from .compiled import compile_equations
+from .names import number
+from .progress import Progress
+from .simulate import simulate
+from .sweep_result import SweepResult, SweepRun
+from .workers import Job, Task, outcomes
+
+__all__ = ['sweep', 'grid']
+
+
+def grid(axes) -> list[dict]:
+    """All combinations of the values of some constants.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.numeric import grid
+    >>> grid({'l': [1, 2], 'm': [5, 6]})
+    [{'l': 1, 'm': 5}, {'l': 1, 'm': 6}, {'l': 2, 'm': 5}, {'l': 2, 'm': 6}]
+
+    Parameters
+    ==========
+
+    axes : mapping
+        Constant, by symbol or name, -> its values. The last one changes
+        first.
+
+    Returns
+    =======
+
+    list of dict
+        For :func:`~sympy_constrained.numeric.sweep`.
+
+    """
+    return [dict(zip(axes, values)) for values in product(*axes.values())]
+
+
+def sweep(compiled, parameters=None, states=None, executor=None, *,
+          t_span=None, run=simulate, quantity=None, on_result=None,
+          chunk=None, progress=None, constants=None, inputs=None, **options
+          ) -> SweepResult:
+    r"""Simulate a model for many values of its constants, or many starts.
+
+    Explanation
+    ===========
+
+    Runs are independent of each other. One that fails is recorded with its
+    error and what was computed of it, and the others go on. The equations are
+    sent to each process once, as data, and compiled there.
+
+    An interruption by the keyboard returns what is done. If a process dies,
+    the runs that it took along are recorded as lost.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import compile_equations, sweep
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 2})
+    >>> lengths = [1, 2, 0, 3]
+    >>> found = sweep(equations, {l: lengths}, {
+    ...     x: lengths, y: 0, "x'": 0, "y'": 0}, t_span=1)
+    >>> found
+    <SweepResult of 4 runs, 1 failed>
+    >>> found.values(y).round(3).tolist()
+    [-0.165, -1.756, nan, -2.994]
+    >>> found.failed[0].index, found.failed[0].reason
+    (2, 'ERROR')
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations, a method or EquationsOfMotion
+    parameters : mapping or iterable of mappings, optional
+        For each run the constants that differ: a mapping from a constant to
+        one value or to as many values as there are runs, or one mapping for
+        each run, for which :func:`~sympy_constrained.numeric.grid` gives all
+        combinations.
+    states : mapping, sequence, iterable of those, or callable, optional
+        The start of all runs, or one for each; values of a mapping may be
+        arrays. A function of the compiled equations of a run is asked there.
+    executor : int, concurrent.futures.Executor or dask.distributed.Client
+        So many processes; or what runs functions elsewhere. By default runs
+        are made here, one after the other.
+    t_span : float or pair of float
+        As for :func:`~sympy_constrained.numeric.simulate`.
+    run : callable
+        What makes a run: a function of the compiled equations, of ``t_span``
+        and of the start, those that are given. It gets the ``options``.
+    quantity : callable, optional
+        Function of the compiled equations and of the result of ``run``, for
+        instance of a trajectory. Its value is kept in place of the result.
+    on_result : callable, optional
+        Called with each :class:`.SweepRun` when it arrives, in any order.
+    chunk : int, optional
+        Number of runs that are sent at once.
+    progress : bool, optional
+        Draw a progress bar once the sweep lasts a second; by default in a
+        terminal.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`.
+    **options
+        For ``run``, such as ``rtol`` and ``t_eval``.
+
+    Returns
+    =======
+
+    SweepResult
+
+    Raises
+    ======
+
+    ValueError, TypeError
+        If parameters or starts are unknown, unusable or differ in number, or
+        if a function cannot be sent to other processes.
+
+    """
+    compiled = compile_equations(compiled, constants, inputs)
+    if run is simulate:
+        options.setdefault('progress', False)
+        for name, value in (('t_span', t_span), ('states', states)):
+            if value is None:
+                raise ValueError(
+                    f"`{name}` is missing: a simulation needs the interval "
+                    "of time and a start. For another function pass `run`.")
+    tasks, given = _tasks(compiled, parameters, states)
+    job = Job(compiled, run, quantity, options, t_span,
+              states if callable(states) else None)
+    runs = _collected(outcomes(job, tasks, executor, chunk), tasks, given,
+                      on_result, Progress(0, len(tasks), progress, 'run'))
+    lost = [run for run in runs if run.reason == 'LOST']
+    if lost:
+        warn(f"{len(lost)} of {len(runs)} runs were lost ({lost[0].error}). "
+             "Their `reason` is 'LOST'.", stacklevel=2)
+    return SweepResult(runs, tuple(compiled.names.labels))
+
+
+def _collected(arriving, tasks, given, on_result, bar):
+    """A record for each task, also if it is interrupted."""
+    runs = [SweepRun(task.index, values, task.start, None, None,
+                     "Not made: the sweep was interrupted.", 'CANCELLED')
+            for task, values in zip(tasks, given)]
+    try:
+        for count, outcome in enumerate(arriving, 1):
+            i = outcome.index
+            runs[i] = replace(runs[i], **vars(outcome))
+            bar.update(count)
+            if on_result is not None:
+                on_result(runs[i])
+    except KeyboardInterrupt:
+        pass                            # what has arrived is returned
+    finally:
+        arriving.close()
+        bar.close()
+    return tuple(runs)
+
+
+def _tasks(compiled, parameters, states):
+    """What differs between the runs, and the given parameters by name."""
+    names = compiled.constant_names
+    sets = _each('parameters', parameters, names)
+    starts = _each('states', None if callable(states) else states,
+                   compiled.names)
+    count = len(sets) if len(sets) != 1 else len(starts)
+    if len(starts) not in (1, count):
+        raise ValueError(
+            f"`parameters` are {len(sets)} sets and `states` {len(starts)} "
+            "starts. Give as many of both, or one of them once.")
+    sets, starts = (_repeated(x, count) for x in (sets, starts))
+    tasks, given = [], []
+    for i, (values, start) in enumerate(zip(sets, starts)):
+        try:
+            p = None if not values else compiled.with_values(values).p
+            x = None if start is None else compiled.names.vector(
+                start, 'states')
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"Run {i}: {error}") from None
+        tasks.append(Task(i, p, x))
+        found = {} if p is None else dict(zip(names.labels, p.tolist()))
+        given.append({names.labels[k]: found[names.labels[k]]
+                      for k in names.indices(values or (), 'parameters')})
+    return tasks, given
+
+
+def _repeated(items, count):
+    return items*count if len(items) == 1 else items
+
+
+def _each(argument, given, names):
+    """One entry for each run, in whichever form they are given."""
+    if given is None:
+        return [None]
+    if isinstance(given, Mapping):
+        return _unzipped(argument, given, names)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(
+            f"`{argument}` must be a mapping or a sequence, not "
+            f"{type(given).__name__}.")
+    given = list(given)
+    if not given:
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
+    if argument == 'states' and not any(map(_is_many, given)):
+        return [given]                  # the numbers of one start
+    for i, entry in enumerate(given):
+        if argument == 'parameters' and not isinstance(entry, Mapping):
+            raise TypeError(
+                f"`parameters` must be mappings from constants to numbers; "
+                f"that of run {i} is {type(entry).__name__}.")
+    return given
+
+
+def _is_many(value):
+    return isinstance(value, Mapping) or np.ndim(value) > 0
+
+
+def _unzipped(argument, given, names):
+    """A mapping for each run, from one whose values may be sequences."""
+    names.indices(given, argument)
+    sizes = {name: len(value) for name, value in given.items()
+             if _is_many(value)}
+    if len(set(sizes.values())) > 1:
+        text = ', '.join(f'{name}: {size}' for name, size in sizes.items())
+        raise ValueError(
+            f"`{argument}` has different numbers of values ({text}). For "
+            "all combinations use `grid`.")
+    if not sizes:
+        return [dict(given)]
+    count = next(iter(sizes.values()))
+    if not count:
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
+    return [{name: number(value[i] if name in sizes else value)
+             for name, value in given.items()} for i in range(count)]

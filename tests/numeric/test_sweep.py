@@ -1,0 +1,313 @@
+"""Sweeps: the same numbers wherever they are made, and failures told."""
+import os
+import pickle
+import signal
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sympy import sqrt, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+import sweep_functions as work
+from mechanisms import g, l, m, x, y
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.numeric import (
+    Reason, SweepResult, grid, simulate, sweep)
+
+LENGTHS = np.linspace(1, 3, 6)
+STARTS = np.arange(12.)[:, None]*np.ones(4)
+
+
+@pytest.fixture
+def run(pendulum):
+    """A small sweep of pendulums that start level."""
+    def made(executor=None, **options):
+        options = {'t_span': 0.3, 't_eval': 4} | options
+        return sweep(pendulum.compiled, {l: LENGTHS}, {
+            x: LENGTHS, y: 0, "x'": 0, "y'": 0}, executor, **options)
+    return made
+
+
+@pytest.fixture
+def numbers(pendulum):
+    """A sweep of a plain function over the numbers from 0 to 11."""
+    def made(function, executor=None, **options):
+        return sweep(pendulum.compiled, None, STARTS, executor,
+                     run=function, **options)
+    return made
+
+
+# -- the same as one by one ---------------------------------------------------
+
+def test_a_sweep_is_simulations(pendulum, run):
+    found = run()
+    assert isinstance(found, SweepResult) and len(found) == 6
+    for record, length in zip(found, LENGTHS):
+        alone = simulate(pendulum.compiled, 0.3, [length, 0, 0, 0],
+                         constants={l: length}, t_eval=4)
+        np.testing.assert_array_equal(record.trajectory.x, alone.x)
+        assert record.trajectory.constants[l] == length
+        assert record.trajectory.constants[m] == 1.5
+        assert record.parameters == {'l': length}
+        assert record.start.tolist() == [length, 0, 0, 0]
+        assert record.success and record.reason == 'END'
+        assert record.seconds > 0
+    assert not found.failed and repr(found) == (
+        '<SweepResult of 6 runs, 0 failed>')
+
+
+@pytest.mark.parametrize('kind', [
+    1, 2, ThreadPoolExecutor, ProcessPoolExecutor])
+def test_every_executor_gives_the_same_in_order(run, kind):
+    expected = run().values(x)
+    if isinstance(kind, int):
+        found = run(kind, chunk=1)
+    else:
+        with kind(2) as executor:
+            found = run(executor)
+            again = run(executor, quantity=work.last_state)
+        np.testing.assert_array_equal(again.values()[:, 0], expected)
+    np.testing.assert_array_equal(found.values(x), expected)
+    assert [record.index for record in found] == list(range(6))
+    # Symbols are those of the model, also from elsewhere.
+    np.testing.assert_array_equal(found[3].trajectory[y],
+                                  run()[3].trajectory[y])
+
+
+def test_dask(run, numbers):
+    distributed = pytest.importorskip('distributed')
+    with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1,
+            dashboard_address=':0') as cluster, (
+            distributed.Client(cluster)) as client:
+        found = run(client, quantity=work.last_state, chunk=1)
+        np.testing.assert_array_equal(found.values(),
+                                      run(quantity=work.last_state).values())
+        # Its functions may also be lambdas.
+        found = numbers(lambda compiled, start: 1/(7 - int(start[0])), client)
+    assert [record.index for record in found.failed] == [7]
+    assert found.failed[0].error.startswith('ZeroDivisionError')
+
+
+def test_a_quantity_is_made_where_the_run_is(run):
+    found = run(quantity=work.last_state)
+    assert all(record.trajectory is None for record in found)
+    assert found.values().shape == (6, 4)
+    np.testing.assert_array_equal(
+        found.values(), run().values(lambda trajectory: trajectory.x[-1]))
+
+
+def test_plain_functions(pendulum, numbers):
+    found = numbers(work.first_number)
+    assert found.values().tolist() == list(range(12))
+    constant = sweep(pendulum.compiled, {l: [1, 2]}, run=work.length)
+    assert constant.values().tolist() == [1, 2]
+    energies = sweep(pendulum.compiled, grid({m: [1, 2], g: [3, 4]}),
+                     [0, 5, 0, 0], run=work.energy)
+    assert energies.values().tolist() == [15, 20, 30, 40]
+    assert energies.parameter('m').tolist() == [1, 1, 2, 2]
+    assert energies.parameter(g).tolist() == [3, 4, 3, 4]
+
+
+def test_a_start_made_of_the_constants(pendulum, run):
+    found = sweep(pendulum.compiled, {l: LENGTHS}, work.level_start,
+                  t_span=0.3, t_eval=4)
+    np.testing.assert_allclose(found.values(y), run().values(y), rtol=1e-12)
+
+
+# -- what goes in -------------------------------------------------------------
+
+@pytest.mark.parametrize('parameters', [
+    {l: [1, 2, 3], 'm': 5}, [{'l': n, m: 5} for n in (1, 2, 3)],
+    {'l': (1, 2, 3), 'm': np.array([5, 5, 5])}])
+def test_forms_of_parameters(pendulum, parameters):
+    found = sweep(pendulum.compiled, parameters, run=work.length)
+    assert [record.parameters for record in found] == [
+        {'l': n, 'm': 5} for n in (1., 2., 3.)]
+    assert found.values().tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize('states', [
+    {x: [0, 1, 2], y: 3, "x'": 4, "y'": 5},
+    [[n, 3, 4, 5] for n in range(3)],
+    [{x: n, y: 3, "x'": 4, "y'": 5} for n in range(3)],
+    np.array([[n, 3, 4, 5] for n in range(3)])])
+def test_forms_of_states(pendulum, states):
+    found = sweep(pendulum.compiled, {m: 2}, states, run=work.first_number)
+    assert [record.start.tolist() for record in found] == [
+        [n, 3, 4, 5] for n in range(3)]
+    assert found.values().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize('change, message', [
+    ({'parameters': {'L': [1, 2]}}, "'L' is no constant"),
+    ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*`grid`"),
+    ({'parameters': {l: [1, 'a']}}, "'a' is not a real number"),
+    ({'parameters': {l: []}}, "empty"),
+    ({'parameters': []}, "empty"),
+    ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
+    ({'parameters': {l: [1, 2]}, 'states': [[1]*4]*3}, "2 sets.*3 starts"),
+    ({'states': [1, 2, 3]}, "Run 0: .*3 values for 4 states"),
+    ({'states': None}, "`states` is missing"),
+    ({'t_span': None}, "`t_span` is missing"),
+    ({'executor': 0}, "`executor` is 0"),
+])
+def test_what_is_wrong_is_told_before_anything_runs(pendulum, change,
+                                                    message):
+    given = {'parameters': {l: [1, 2]}, 'states': [2, 0, 0, 0], 't_span': 1}
+    with pytest.raises(ValueError, match=message):
+        sweep(pendulum.compiled, **(given | change))
+
+
+@pytest.mark.parametrize('change, message', [
+    ({'parameters': [1, 2]}, "mappings.*run 0 is int"),
+    ({'parameters': 3}, "must be a mapping or a sequence"),
+    ({'quantity': lambda compiled, motion: 1, 'executor': 1},
+     "cannot be sent to other processes.*lambdas"),
+])
+def test_what_is_of_the_wrong_type(pendulum, change, message):
+    given = {'parameters': {l: [1, 2]}, 'states': [2, 0, 0, 0], 't_span': 1}
+    with pytest.raises(TypeError, match=message):
+        sweep(pendulum.compiled, **(given | change))
+
+
+# -- what fails ---------------------------------------------------------------
+
+def test_a_failure_is_recorded_and_the_rest_goes_on(pendulum):
+    starts = [[length, 0, 0, 0] for length in (2, 2.5, 2)]
+    for executor in (None, 1):
+        found = sweep(pendulum.compiled, None, starts, executor, t_span=0.3)
+        record, = found.failed
+        assert record.index == 1 and record.reason == 'ERROR'
+        assert record.error.startswith(
+            'ConstraintError: The initial state violates')
+        assert record.trajectory is None and not record.success
+        values = found.values(x)
+        assert np.isnan(values).tolist() == [False, True, False]
+        assert 'run 1: ConstraintError' in str(found)
+
+
+def test_the_trajectory_up_to_a_failure_is_kept(run):
+    def falling(t, state):
+        if t > 0.1:
+            raise KeyboardInterrupt
+        return 1.
+
+    found = run(events=falling)
+    record = found[0]
+    assert record.reason == 'INTERRUPTED' and not record.success
+    assert 0 < record.trajectory.t[-1] <= 0.3
+    assert record.trajectory.reason is Reason.INTERRUPTED
+    # An interruption also ends the sweep.
+    assert {other.reason for other in found[1:]} == {'CANCELLED'}
+    assert len(found.failed) == 6
+
+
+def test_a_simulation_that_ends_early():
+    """A force that becomes infinite where it pushes to."""
+    k, q = symbols('k'), dynamicsymbols('q')
+    method = UdwadiaKalabaMethod(q.diff()**2/2 + k*sqrt(1 - q), [q])
+    failed, good = found = sweep(method, {k: [-1, 1]}, [0.5, 0], t_span=4,
+                                 quantity=work.last_state)
+    assert not failed.success and good.success
+    assert failed.reason in ('NOT_FINITE', 'STEP_SIZE')
+    assert failed.error.startswith('SimulationError: Integration stopped')
+    assert failed.trajectory.x[-1, 0] == pytest.approx(1, abs=1e-2)
+    assert good.trajectory is None and np.isfinite(found.values()[1]).all()
+
+
+def test_a_process_that_dies_costs_its_runs_only(numbers):
+    with pytest.warns(UserWarning, match='runs were lost .BrokenProcessPool'):
+        found = numbers(work.dies_at_seven, 1, chunk=1)
+    assert [record.reason for record in found] == 7*['END'] + 5*['LOST']
+    assert all('BrokenProcessPool' in record.error for record in
+               found.failed)
+    values = found.values()
+    assert values[:7].tolist() == list(range(7))
+    assert np.isnan(values[7:]).all()
+
+
+@pytest.mark.parametrize('executor', [None, 1, ThreadPoolExecutor])
+def test_an_interruption_returns_what_is_done(numbers, executor):
+    arrived = []
+
+    def interrupt(record):
+        arrived.append(record.index)
+        if len(arrived) == 4:
+            raise KeyboardInterrupt
+
+    if executor is ThreadPoolExecutor:
+        with executor(1) as threads:
+            found = numbers(work.waits, threads, chunk=1,
+                            on_result=interrupt)
+    else:
+        found = numbers(work.waits, executor, chunk=1, on_result=interrupt)
+    assert [record.index for record in found if record.success] == arrived
+    assert {record.reason for record in found.failed} == {'CANCELLED'}
+
+
+def test_an_interruption_while_waiting(numbers):
+    work.soon(lambda: os.kill(os.getpid(), signal.SIGINT), 0.3)
+    found = numbers(work.waits, 1, chunk=1, on_result=None)
+    reasons = [record.reason for record in found]
+    done = reasons.count('END')
+    assert reasons == done*['END'] + (12 - done)*['CANCELLED']
+
+
+def test_results_arrive_as_they_finish(numbers):
+    seen = []
+    found = numbers(work.first_number, 2, chunk=2, on_result=seen.append)
+    assert sorted(record.index for record in seen) == list(range(12))
+    assert {id(record) for record in seen} == {id(record) for record in
+                                               found}
+
+
+def test_an_error_of_the_users_own_callback_is_not_hidden(numbers):
+    def fails(record):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        numbers(work.first_number, 1, on_result=fails)
+
+
+# -- what goes to other processes --------------------------------------------
+
+def test_equations_travel_as_data(pendulum):
+    pendulum.compiled.rhs(0, pendulum.start)        # compiles
+    packed = pickle.dumps(pendulum.compiled)
+    copy = pickle.loads(packed)
+    assert not copy._natives and not copy._quick and not copy._solvers
+    np.testing.assert_array_equal(copy.rhs(0, pendulum.start),
+                                  pendulum.compiled.rhs(0, pendulum.start))
+
+
+def test_other_constants_need_no_other_machine_code(pendulum):
+    pendulum.compiled.rhs(0, pendulum.start)
+    other = pendulum.compiled.with_values({l: 1.})
+    assert other._natives is pendulum.compiled._natives
+    assert other.rhs(0, [1, 0, 0, 0]).tolist() == [0, 0, 0, -9.81]
+
+
+# -- arrays -------------------------------------------------------------------
+
+def test_values_of_what_was_not_kept(run):
+    reduced = run(quantity=work.last_state)
+    with pytest.raises(ValueError, match='Trajectories were not kept'):
+        reduced.values(x)
+    with pytest.raises(ValueError, match='Pass `quantity`'):
+        run().values()
+    with pytest.raises(ValueError, match="'m' is no parameter"):
+        reduced.parameter('m')
+
+
+def test_a_table(run, numbers):
+    pytest.importorskip('pandas')
+    found = run()
+    table = found.to_frame()
+    assert table['l'].tolist() == LENGTHS.tolist()
+    assert table['x'].tolist() == found.values('x').tolist()
+    assert table['start of x'].tolist() == LENGTHS.tolist()
+    table = numbers(work.refuses_seven).to_frame()
+    assert table['value'].isna().sum() == 1
+    assert table['error'][7] == 'ZeroDivisionError: seven'
