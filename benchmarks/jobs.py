@@ -341,6 +341,18 @@ def simulation(spec, by):
             'backend': equations.backend}
 
 
+def long_run(spec, by):
+    """A minute by an integrator."""
+    import bench_simulation
+    return bench_simulation.long_run(spec, by)
+
+
+def sweeps(spec, by):
+    """A thousand runs by two processes."""
+    import bench_simulation
+    return bench_simulation.sweeps(spec, by)
+
+
 # -- Kane's solvers ----------------------------------------------------------
 
 def solvers(spec, solver):
@@ -366,7 +378,7 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, numbers, function,
-    cython, casadi, program, batch, simulation, solvers)}
+    cython, casadi, program, batch, simulation, long_run, sweeps, solvers)}
 
 
 def main(file, job, arguments):

@@ -103,7 +103,7 @@ def table(record):
     """Rows of text."""
     found = Results(record)
     for rows in (derivation, sizes, making, calls, natives, batches,
-                 simulations, memories, solvers):
+                 simulations, long_runs, memories, solvers):
         yield from rows(found)
 
 
@@ -220,6 +220,39 @@ def simulations(found):
                           ('projected', 'simulation with projection')):
             yield row(what, spec, found.value(ours, key), '',
                       'PyDy Cython, DOP853', found.value(theirs))
+
+
+def long_runs(found):
+    for spec in found.specs('long_run'):
+        def quality(by):
+            return found.error(f'long_run {spec} {by}', 'drift')
+
+        for by, work in LONG.items():
+            if by in LONG_PEERS:
+                continue
+            for peer, label in LONG_PEERS.items():
+                yield row(f'60 s, {work}', spec,
+                          found.value(f'long_run {spec} {by}'), quality(by),
+                          label, found.value(f'long_run {spec} {peer}'),
+                          quality(peer))
+    for spec in found.specs('sweeps'):
+        for by in ('processes', 'dask'):
+            job = f'sweeps {spec} {by}'
+            for one, two, what in (
+                    ('seconds', 'two', 'busier of two'),
+                    ('wall', 'wall_two', 'two, on the clock')):
+                if two in found.results.get(job, {}):
+                    yield row(f'1000 runs, by {what} {by}', spec,
+                              found.value(job, two), '', 'one process',
+                              found.value(job, one))
+
+
+LONG = {'ours': 'SciPy\'s DOP853 with projection',
+        'loop': 'SciPy\'s DOP853 without projection',
+        'pointer': 'compiled DOP853, our pointer'}
+LONG_PEERS = {'lambdified': 'KanesMethod, lambdify, SciPy\'s DOP853',
+              'pinocchio': 'Pinocchio, SciPy\'s DOP853',
+              'pinocchio_compiled': 'Pinocchio, compiled DOP853'}
 
 
 def memories(found):
@@ -377,8 +410,28 @@ def figures(record):
         named(spec): fraction(spec) for spec in (
             'rolling_disc', 'rolling_disc_minimal', 'four_bar',
             'andrews_squeezer')})
+    long = 'long_run closed_chain:8'
+    for by, peer, least in (('ours', 'lambdified', 4),
+                            ('pointer', 'lambdified', 15),
+                            ('pointer', 'pinocchio_compiled', 1)):
+        yield at_least(f'60 s of chain 8, {LONG[by]}', LONG_PEERS[peer],
+                       least, {'': against(f'{long} {by}', 'seconds',
+                                           f'{long} {peer}')})
+    for key, most in (('residual', 1e-10), ('drift', 1e-7)):
+        yield at_most(f'60 s of chain 8, projected, {WORDS[key]}', '', most,
+                      {'': found.value(f'{long} ours', key, '')})
+    yield at_least('1000 runs by two processes', 'one process', 1.7, {
+        'processor time': found.value('sweeps four_bar processes',
+                                      'speed_up', ''),
+        'on the clock': found.value('sweeps four_bar processes',
+                                    'wall_speed_up', ''),
+        'Dask, on the clock': found.value('sweeps four_bar dask',
+                                          'wall_speed_up', '')})
     yield at_most('peak memory, chain 16, in MB', '', 150, {
         '': found.value('memory closed_chain:16', 'peak', '')})
+
+
+WORDS = {'residual': 'largest residual', 'drift': 'drift of the energy'}
 
 
 def at_least(work, peer, asked, values):

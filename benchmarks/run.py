@@ -35,6 +35,8 @@ DERIVED = ('closed_chain:4', *LARGE, *SMALL)
 CALLED = ('closed_chain:8', 'bicycle', 'bicycle_whole', 'andrews_squeezer',
           'closed_chain_3d:6')
 MECHANISMS = ('closed_chain:8', 'closed_chain_3d:6')
+LONG = ('ours', 'loop', 'pointer', 'lambdified', 'pinocchio',
+        'pinocchio_compiled')
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
 BACKENDS = ('llvm', 'c', 'numpy')
 BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
@@ -94,6 +96,10 @@ def batch():
 def simulation():
     yield 'simulation', 'closed_chain:8', 'auto'
     yield 'simulation', 'closed_chain:8', 'cython'
+    for by in LONG:
+        yield 'long_run', 'closed_chain:8', by
+    for by in ('processes', 'dask'):
+        yield 'sweeps', 'four_bar', by
 
 
 def memory():
@@ -174,7 +180,8 @@ def versions():
             ('SymPy', 'sympy'), ('NumPy', 'numpy'), ('SciPy', 'scipy'),
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
-            ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco')):
+            ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
+            ('Dask', 'distributed')):
         try:
             found[name] = version(package)
         except PackageNotFoundError:

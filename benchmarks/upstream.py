@@ -174,6 +174,25 @@ def casadi_function(given, form):
     return function, library, np.array(list(given.parameters.values()))
 
 
+def lambdified(given):
+    """Kane's right-hand side ``f(t, x)`` as most people write it, and the
+    order of its states."""
+    method = kane(given)
+    states = [*method.q, *method.u]
+    dummies = [Symbol(f'x{i}') for i in range(len(states))]
+    values = dict(zip(states, dummies))
+    function = lambdify([dummies, list(given.parameters)], [
+        matrix.xreplace(values) for matrix in (
+            method.mass_matrix_full, method.forcing_full)], cse=True)
+    p = list(given.parameters.values())
+
+    def rhs(t, x):
+        M, f = function(x, p)
+        return np.linalg.solve(M, f)[:, 0]
+
+    return rhs, states
+
+
 def batch_function(given):
     """Accelerations of many states by ``lambdify`` on arrays and NumPy's
     stacked solver."""

@@ -23,7 +23,7 @@ MODELS: Mapping[str, Callable[..., Model]] = MappingProxyType({
         linkages.four_bar, linkages.slider_crank, linkages.closed_chain,
         linkages.closed_chain_absolute, linkages.closed_chain_3d,
         linkages.parallel_cranks, linkages.coupler_on_cranks,
-        linkages.andrews_squeezer,
+        linkages.andrews_squeezer, linkages.n_four_bar,
         rolling.rolling_disc, rolling.rolling_disc_minimal,
         rolling.rolling_disc_contact, rolling.rolling_disc_dependent,
         rolling.rolling_disc_lagrange, rolling.disc_on_incline,

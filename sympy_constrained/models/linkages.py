@@ -465,3 +465,74 @@ def andrews_squeezer() -> Model:
                     for name, value in _SQUEEZER.items()},
         start={**start, **dict.fromkeys(speeds, 0.0)},
         fixed=(beta, speeds[0]), t_end=0.03)
+
+
+def n_four_bar(n: int = 2) -> Model:
+    """A row of four-bar linkages that goes through singular configurations.
+
+    ``2*n + 1`` uniform bars of length ``l`` and mass ``m``: cranks ``q1`` to
+    ``q(n+1)`` on the ground, a distance ``l`` apart, couplers ``q(n+2)`` to
+    ``q(2*n+1)`` from each crank to the next; angles to the horizontal. Where
+    the cranks lie flat, each window could fold on its own: of one degree of
+    freedom there are ``n + 1`` for an instant. The start is upright, with 1
+    m/s at the first knee; the motion of interest ends at 10 s.
+
+    Parameters
+    ==========
+
+    n : int
+        Number of windows, at least 1.
+
+    """
+    if n < 1:
+        raise ValueError(f'`n` is {n}: there is at least one window.')
+    count = 2*n + 1
+    q = dynamicsymbols(f'q1:{count + 1}')
+    u = dynamicsymbols(f'u1:{count + 1}')
+    length, m, g = symbols('l m g')
+    t = dynamicsymbols._t
+
+    N, origin = ReferenceFrame('N'), Point('O')
+    origin.set_vel(N, 0)
+    bodies, tips = [], []
+    for i in range(count):
+        bar = N.orientnew(f'A{i + 1}', 'Axis', [q[i], N.z])
+        bar.set_ang_vel(N, u[i]*N.z)
+        pin = (tips[i - n - 1] if i > n
+               else origin.locatenew(f'B{i + 1}', i*length*N.x))
+        center = pin.locatenew(f'C{i + 1}', length/2*bar.x)
+        tips.append(pin.locatenew(f'P{i + 1}', length*bar.x))
+        bodies.append(RigidBody(f'bar{i + 1}', center, bar, m, (
+            inertia(bar, 0, 0, m*length**2/12), center)))
+        for point in (pin, center, tips[-1]):
+            point.set_vel(N, point.pos_from(origin).dt(N).xreplace(
+                {x.diff(t): v for x, v in zip(q, u)}))
+    gaps = [tips[n + 1 + i].pos_from(tips[i + 1]) for i in range(n)]
+    loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
+    rates = {x.diff(t): v for x, v in zip(q, u)}
+    # The cranks turn alike, the couplers not at all.
+    falling = -Rational(3*(3*n + 1), 2*(4*n + 1))*g*cos(q[0])/length
+    known = {v.diff(t): falling if i <= n else Integer(0)
+             for i, v in enumerate(u)}
+    upright = [math.pi/2]*(n + 1) + [0.0]*n
+    turning = [-1.0]*(n + 1) + [0.0]*n
+    return Model(
+        name='n_four_bar',
+        title=f'A row of {n} four-bar linkages that folds flat on its way',
+        reference='M. Gonzalez, D. Dopico, U. Lugris and J. Cuadrado, '
+                  'Multibody System Dynamics 16 (2006) 179-190, problem A02 '
+                  'of the IFToMM library of benchmarks',
+        shape='kane',
+        arguments={
+            'frame': N, 'q_ind': [q[0]], 'u_ind': [u[0]],
+            'q_dependent': list(q[1:]), 'u_dependent': list(u[1:]),
+            'kd_eqs': [x.diff(t) - v for x, v in zip(q, u)],
+            'configuration_constraints': loops,
+            'velocity_constraints': [row.diff(t).xreplace(rates)
+                                     for row in loops],
+            'bodies': bodies,
+            'forcelist': [Force(body.masscenter, -body.mass*g*N.y)
+                          for body in bodies]},
+        parameters={length: 1.0, m: 1.0, g: 9.81},
+        start={**dict(zip(q, upright)), **dict(zip(u, turning))},
+        fixed=(q[0], u[0]), t_end=10.0, accelerations=known)
