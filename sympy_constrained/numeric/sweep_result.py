@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .names import Names, label
+from .sweep_storage import load_sweep, save_sweep
 from .trajectory import Trajectory
 
 __all__ = ['SweepResult', 'SweepRun']
@@ -160,6 +161,31 @@ class SweepResult:
         if callable(quantity) and not hasattr(quantity, 'free_symbols'):
             return [quantity(run.trajectory) for run in done]
         return [run.trajectory[quantity][-1] for run in done]
+
+    # -- files -------------------------------------------------------------
+
+    def save(self, path):
+        """Write everything to a file that ends in ``.npz``.
+
+        It holds numbers and texts only, so that loading it is safe. Values
+        must be numbers or arrays.
+        """
+        save_sweep(self, path)
+
+    @classmethod
+    def load(cls, path) -> SweepResult:
+        """A sweep from a file; states and constants are known by name.
+
+        Raises
+        ======
+
+        ValueError
+            If this is no such file.
+
+        """
+        states, runs = load_sweep(path)
+        return cls(tuple(SweepRun(i, **run) for i, run in enumerate(runs)),
+                   states)
 
     def to_frame(self):
         """A pandas table with one row for each run.

@@ -311,3 +311,85 @@ def test_a_table(run, numbers):
     table = numbers(work.refuses_seven).to_frame()
     assert table['value'].isna().sum() == 1
     assert table['error'][7] == 'ZeroDivisionError: seven'
+
+
+# -- files --------------------------------------------------------------------
+
+def test_a_sweep_is_saved_and_loaded(pendulum, tmp_path):
+    def level(t, state):
+        return state[1] + 0.1
+
+    starts = [[length, 0, 0, 0] for length in (2, 2.5, 2)]
+    found = sweep(pendulum.compiled, {l: [2, 2, 2]}, starts, t_span=1,
+                  events=level)
+    file = tmp_path/'sweep.npz'
+    found.save(file)
+    loaded = SweepResult.load(file)
+    assert repr(loaded) == repr(found) and str(loaded) == str(found)
+    np.testing.assert_array_equal(loaded.values('x'), found.values(x))
+    assert loaded.parameter('l').tolist() == [2, 2, 2]
+    for one, other in zip(loaded, found):
+        assert one.start.tolist() == other.start.tolist()
+        assert (one.seconds, one.reason) == (other.seconds, other.reason)
+    one, other = loaded[2].trajectory, found[2].trajectory
+    for name in ('t', 'x', 'residuals', 'multipliers', 'energy', 'work',
+                 'rank', 'condition'):
+        np.testing.assert_array_equal(getattr(one, name),
+                                      getattr(other, name))
+    assert one.reason is Reason.END and one.message == other.message
+    assert one.events[0].t == other.events[0].t
+    assert one.constants == {'m': 1.5, 'g': 9.81, 'l': 2}
+    assert one["y'"][-1] == other["y'"][-1]
+    with np.load(file, allow_pickle=False) as raw:
+        assert all(raw[name].dtype != object for name in raw.files)
+
+
+def test_values_are_saved(run, tmp_path):
+    found = run(quantity=work.last_state)
+    found.save(tmp_path/'values.npz')
+    loaded = SweepResult.load(tmp_path/'values.npz')
+    np.testing.assert_array_equal(loaded.values(), found.values())
+    assert loaded[0].trajectory is None
+
+
+def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
+    found = sweep(pendulum.compiled, {l: [1]}, run=lambda compiled: object())
+    with pytest.raises(ValueError, match='ending .npz'):
+        found.save(tmp_path/'sweep.csv')
+    with pytest.raises(ValueError, match='only numbers'):
+        found.save(tmp_path/'sweep.npz')
+    np.savez(tmp_path/'other.npz', a=1)
+    for name in ('other.npz', 'damaged.npz'):
+        (tmp_path/'damaged.npz').write_bytes(b'PK' + bytes(9))
+        with pytest.raises(ValueError, match='is no sweep'):
+            SweepResult.load(tmp_path/name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('by', ['processes', 'dask'])
+def test_a_thousand_runs(pendulum, by):
+    """One is meant to fail, and the others are what they are alone."""
+    lengths = np.linspace(1, 3, 1000)
+    given = dict(t_span=0.05, t_eval=2, quantity=work.last_state)
+    starts = np.zeros((1000, 4))
+    starts[:, 0] = lengths
+    starts[640, 0] += 0.1
+
+    def made(executor):
+        return sweep(pendulum.compiled, {l: lengths}, starts, executor,
+                     **given)
+
+    if by == 'processes':
+        found = made(2)
+    else:
+        distributed = pytest.importorskip('distributed')
+        with distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1,
+                dashboard_address=':0') as cluster, (
+                distributed.Client(cluster)) as client:
+            found = made(client)
+    np.testing.assert_array_equal(found.values(), made(None).values())
+    record, = found.failed
+    assert record.index == 640 and record.reason == 'ERROR'
+    assert record.error.startswith(
+        'ConstraintError: The initial state violates')
