@@ -23,7 +23,7 @@ WORKERS ?= auto
 N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
-PEERS ?= llvmlite pydy cython casadi pin drake exudyn mujoco
+PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)

@@ -3,9 +3,10 @@
 Every job is done in a process of its own, ours and that of each peer, one
 after the other; times are processor time, children included, medians. Peers
 that are not installed are named. ``make bench`` runs all of it; a part of it
-goes to the screen only::
+goes to the screen, or replaces its lines in a folder with an earlier run::
 
     python benchmarks/run.py --only derivation size
+    python benchmarks/run.py --only simulation --output doc/benchmarks
     python benchmarks/run.py --patience 10
 
 A peer that needs more than ``--patience`` seconds is given up and shown as
@@ -213,7 +214,8 @@ def main():
     parser = argparse.ArgumentParser(
         description='Benchmarks against peers in one run.')
     parser.add_argument('--only', nargs='+', choices=GROUPS, metavar='GROUP',
-                        help=f'some of {", ".join(GROUPS)}; to the screen')
+                        help=f'some of {", ".join(GROUPS)}; other results '
+                             'of --output are kept')
     parser.add_argument('--patience', type=float, default=60.,
                         help='seconds for a job before it is given up')
     parser.add_argument('--sympy-dev', metavar='PATH',
@@ -230,6 +232,10 @@ def main():
     print(report.markdown(record))
     if given.output:
         given.output.mkdir(parents=True, exist_ok=True)
+        earlier = given.output/'results.json'
+        if given.only and earlier.exists():     # a part of it anew
+            old = json.loads(earlier.read_text())
+            record['results'] = old['results'] | results
         (given.output/'results.json').write_text(
             json.dumps(record, indent=1) + '\n')
         report.write(record, given.output)
