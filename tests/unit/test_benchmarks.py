@@ -106,3 +106,24 @@ def test_a_figure_is_met_or_not(harness):
     missing = report.Value(text='missing: casadi')
     assert report.at_least('', '', 2, {'': missing})[3:] == (
         'missing: casadi', 'no')
+
+
+def test_long_runs_and_sweeps_are_told(harness):
+    report = harness('report')
+    text = report.markdown(record({
+        'long_run closed_chain:8 ours': {
+            'seconds': 2., 'residual': 1e-15, 'drift': 3e-8},
+        'long_run closed_chain:8 pointer': {'seconds': 0.02, 'drift': 1e-6},
+        'long_run closed_chain:8 lambdified': {'seconds': 10.,
+                                               'drift': 2e-6},
+        'long_run closed_chain:8 pinocchio_compiled': {'missing': 'CyRK'},
+        'sweeps four_bar processes': {
+            'seconds': 20., 'two': 11., 'wall': 30., 'wall_two': 20.,
+            'speed_up': 20/11, 'wall_speed_up': 1.5}}))
+    assert '| at least 4 | 5 | yes |' in text
+    assert '| at least 15 | 500 | yes |' in text
+    assert '| at most 1e-10 | 1e-15 | yes |' in text
+    assert '| at most 1e-07 | 3e-08 | yes |' in text
+    assert 'processor time 1.82; on the clock 1.5 | in part |' in text
+    assert '| 2 s | 3e-08 | KanesMethod, lambdify' in text
+    assert 'missing: CyRK' in text
