@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import copyreg
 
+from sympy import zeros
 from sympy.core.function import UndefinedFunction
 from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import linearize as _linearize
 from sympy.physics.mechanics import method as _method
 
 try:                                    # the development version
@@ -18,9 +20,9 @@ try:                                    # the development version
 except AttributeError:                  # 1.13, 1.14
     MethodBase = _method._Methods
 
-__all__ = ['MethodBase', 'time_symbol', 'orientations', 'angular_velocities',
-           'angular_acceleration', 'positions', 'velocity', 'acceleration',
-           'kane_parts', 'lagrange_parts']
+__all__ = ['MethodBase', 'Linearizer', 'time_symbol', 'orientations',
+           'angular_velocities', 'angular_acceleration', 'positions',
+           'velocity', 'acceleration', 'kane_parts', 'lagrange_parts']
 
 
 def time_symbol():
@@ -94,6 +96,33 @@ def lagrange_parts(method):
         'hol_coneqs': holonomic,
         'nonhol_coneqs': list(method.coneqs)[len(holonomic):],
     }
+
+
+class Linearizer(_linearize.Linearizer):
+    """SymPy's ``Linearizer`` for any order of the dependent variables.
+
+    Upstream forms the inverse of the permutation that it means. The two are
+    the same only where the order is reached by exchanging pairs; otherwise
+    what it linearizes is singular, or wrong.
+    """
+
+    def _form_permutation_matrices(self):
+        l, m, n, o, _, k = self._dims
+        self._Pq = permutation(self.q, [*self.q_i, *self.q_d])
+        self._Pu = permutation(self.u, [*self.u_i, *self.u_d])
+        self._Pqi, self._Pqd = self._Pq[:, :n - l], self._Pq[:, n - l:]
+        self._Pui, self._Pud = self._Pu[:, :o - m], self._Pu[:, o - m:]
+        self.perm_mat = zeros(n + o + k, n - l + o - m)
+        self.perm_mat[:n, :n - l] = self._Pqi
+        self.perm_mat[n:n + o, n - l:] = self._Pui
+
+
+def permutation(names, ordered):
+    """The matrix ``P`` with ``names = P*ordered``."""
+    result = zeros(len(names))
+    for j, name in enumerate(ordered):
+        result[list(names).index(name), j] = 1
+    return result
 
 
 def undefined_function(name, assumptions):

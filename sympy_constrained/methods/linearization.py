@@ -1,12 +1,60 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
 from __future__ import annotations
 
-from sympy import Matrix, zeros
-from sympy.physics.mechanics.linearize import Linearizer
+from sympy import Matrix, nan, oo, zeros, zoo
+from sympy.matrices.exceptions import NonInvertibleMatrixError
 
+from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError
 
-__all__ = ['linearizer']
+__all__ = ['linearizer', 'embedded_linearizer', 'Linearizer']
+
+
+class Linearizer(_compat.Linearizer):
+    """SymPy's ``Linearizer``, which tells where it is singular."""
+
+    def linearize(self, op_point=None, A_and_B=False, simplify=False):
+        """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
+
+        Raises
+        ======
+
+        ConstraintError
+            If the linearized equations are singular at the operating point.
+
+        """
+        try:
+            found = super().linearize(op_point, A_and_B, simplify)
+        except NonInvertibleMatrixError as error:
+            raise self._singular() from error
+        if any(matrix.has(nan, oo, -oo, zoo) for matrix in found):
+            raise self._singular()
+        return found
+
+    def _singular(self):
+        names = [*self.q_d, *self.u_d]
+        if not names:
+            return ConstraintError(
+                "The linearized equations are singular at the operating "
+                "point: the mass matrix is, or the kinematic equations are. "
+                "Choose another operating point.")
+        return ConstraintError(
+            "The linearized equations are singular. Usually the constraints "
+            f"do not determine {', '.join(map(str, names))} at the operating "
+            "point: name others in `q_dep` and `qd_dep`, or linearize "
+            "elsewhere. If they do, LU has met a pivot that is zero without "
+            "being written so: give numbers in `op_point`, or another "
+            "`linear_solver`.")
+
+
+def check_partition(known, independent, dependent, names):
+    """Raise unless all variables are in one of two groups, once."""
+    given = [*independent, *dependent]
+    if len(given) != len(known) or set(given) != set(known):
+        raise ConstraintError(
+            f"`{names[0]}` and `{names[1]}` have {', '.join(map(str, given))}"
+            f", and together they must have {', '.join(map(str, known))}, "
+            "each once.")
 
 
 def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
@@ -41,6 +89,9 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             f"rows and {needed[1]} independent rows in all, but "
             f"{found[0]} dependent coordinates and {found[1]} dependent "
             "speeds were named. Pass q_ind, qd_ind, q_dep and qd_dep.")
+    for known, kind in ((system.q, 'q'), (system.u, 'qd')):
+        names = f'{kind}_ind', f'{kind}_dep'
+        check_partition(known, *(given[name] for name in names), names)
     pick = [method.velocity_constraints[k] for k in rows
             if k < len(method.velocity_constraints)]
     lam = Matrix([method.lam_vec[k] for k in rows])
@@ -78,6 +129,7 @@ def embedded_linearizer(method, q_ind, q_dep, linear_solver):
             f"There are {len(system.holonomic_rows)} holonomic rows and "
             f"{len(q_dep)} dependent coordinates. Pass `q_ind` and `q_dep` "
             "with one dependent coordinate for each holonomic row.")
+    check_partition(system.q, q_ind, q_dep, ('q_ind', 'q_dep'))
     empty = Matrix()
     return Linearizer(
         method._qdot, -method.forcing_kin, method.mass_matrix*method._udot,

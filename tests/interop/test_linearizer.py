@@ -1,0 +1,166 @@
+"""SymPy's ``Linearizer`` and ``SymbolicSystem`` on the methods."""
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import Matrix, lambdify, symbols
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+
+from sympy_constrained import (
+    ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
+    RouthMethod, UdwadiaKalabaMethod)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations
+
+m, g, k, l = symbols('m g k l', positive=True)
+Q = dynamicsymbols('x y z')
+V = [q.diff() for q in Q]
+x, y, z = Q
+ROW = x**2 + 2*y**2 + z**2 - l**2
+L = (m*V[0]**2 + 2*m*V[1]**2 + 3*m*V[2]**2)/2 - m*g*y - k*x**2/2 - k*z*x
+VALUES = {m: 1.3, g: 9.81, k: 2.7, l: 2.}
+POSITION = [.8, -1.1, (4 - .64 - 2.42)**.5]
+
+
+def with_multipliers(cls):
+    return cls(L, list(Q), hol_coneqs=[ROW])
+
+
+def point(method):
+    """A state on the constraint, its accelerations and multiplier."""
+    compiled = compile_equations(method, VALUES)
+    speed = [.3, -.2, None]
+    speed[2] = -(2*.8*.3 - 4*1.1*-.2)/2/POSITION[2]
+    state = [*POSITION, *speed]
+    rates = compiled.rhs(0, state)
+    lam, = compiled.multipliers(0, state)
+    return {**VALUES, **dict(zip(Q, POSITION)), **dict(zip(V, speed)),
+            **dict(zip([v.diff() for v in V], rates[3:])),
+            method.lam_vec[0]: lam}
+
+
+def slopes(dependent_q, dependent_v, values):
+    """The same from central differences along the constraint, 40 digits."""
+    solved = with_multipliers(UdwadiaKalabaMethod).rhs().subs(VALUES)
+    names = [*Q, *V]
+    flat = symbols('s:6')
+    row = ROW.subs(VALUES)
+    rate = sum(row.diff(q)*v for q, v in zip(Q, V))
+    f, h, v = (lambdify([flat], Matrix([e]).xreplace(
+        dict(zip(V, flat[3:]))).xreplace(dict(zip(Q, flat))), 'mpmath')
+        for e in (solved, row, rate))
+    dependent = [names.index(dependent_q), names.index(dependent_v)]
+    free = [i for i in range(6) if i not in dependent]
+
+    def rates(shift):
+        state = [mp.mpf(values[s]) for s in names]
+        for i, d in zip(free, shift):
+            state[i] += d
+        for i, residual in zip(dependent, (h, v)):
+            def along(a, i=i, residual=residual):
+                return residual([*state[:i], a, *state[i + 1:]])[0]
+            state[i] = mp.findroot(along, state[i])
+        found = f(state)
+        return [found[i] for i in free]
+
+    with mp.workdps(40):
+        d = mp.mpf(10)**-12
+        columns = []
+        for j in range(4):
+            up, down = (rates([s*(i == j) for i in range(4)])
+                        for s in (d, -d))
+            columns.append([float((a - b)/(2*d)) for a, b in zip(up, down)])
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod])
+@pytest.mark.parametrize('dependent', range(3))
+@pytest.mark.parametrize('velocity', range(3))
+def test_every_partition_is_the_slope_of_the_equations(
+        cls, dependent, velocity):
+    """Also where the order is a cycle, as with the first one dependent."""
+    method = with_multipliers(cls)
+    values = point(method)
+    A, B, _ = method.linearize(
+        q_ind=[q for q in Q if q is not Q[dependent]],
+        q_dep=[Q[dependent]], qd_ind=[v for v in V if v is not V[velocity]],
+        qd_dep=[V[velocity]], A_and_B=True, op_point=values)
+    wanted = slopes(Q[dependent], V[velocity], values)
+    np.testing.assert_allclose(
+        np.array(A, dtype=float), wanted, rtol=1e-9, atol=1e-9)
+    assert not B
+
+
+def test_upstream_linearizes_another_partition():
+    """Where it is fixed, the class in ``_compat`` is not needed any more."""
+    theirs = LagrangesMethod(L, list(Q), hol_coneqs=[ROW])
+    theirs.form_lagranges_equations()
+    method = with_multipliers(UdwadiaKalabaMethod)
+    values = point(method)
+    values[theirs.lam_vec[0]] = -values[method.lam_vec[0]]
+    A, _, _ = theirs.linearize(
+        q_ind=[y, z], q_dep=[x], qd_ind=V[1:], qd_dep=V[:1], A_and_B=True,
+        op_point=values)
+    gap = np.array(A, dtype=float) - slopes(x, V[0], values)
+    assert np.abs(gap).max() > .1
+
+
+def test_implicit_form_has_the_columns_of_upstream():
+    """``M*[q', u', lam'] = A*[q_ind, u_ind]`` in the order of ``q``."""
+    parts = {'q_ind': [x, z], 'q_dep': [y], 'qd_ind': [V[0], V[2]],
+             'qd_dep': [V[1]]}
+    method = with_multipliers(UdwadiaKalabaMethod)
+    values = point(method)
+    made = method.to_linearizer(**parts)
+    M, A, _ = made.linearize(op_point=values)
+    slope = np.linalg.solve(*(np.array(a, dtype=float) for a in (M, A)))
+    picked = np.array(made.perm_mat.T, dtype=float)@slope
+    np.testing.assert_allclose(
+        picked, slopes(y, V[1], values), rtol=1e-9, atol=1e-9)
+
+
+def test_a_singular_partition_is_named():
+    """At the lowest point the vertical coordinate follows from no other."""
+    method = with_multipliers(UdwadiaKalabaMethod)
+    low = dict(zip([*Q, *V, *(v.diff() for v in V)], [
+        0, -2**.5, 0, *[0]*6])) | {method.lam_vec[0]: 0} | VALUES
+    with pytest.raises(ConstraintError, match=r'do not determine x\(t\)'):
+        method.linearize(
+            q_ind=[y, z], q_dep=[x], qd_ind=[V[0], V[2]], qd_dep=[V[1]],
+            A_and_B=True, op_point=low)
+
+
+@pytest.mark.parametrize('parts, names', [
+    ({'q_ind': [x], 'q_dep': [y]}, '`q_ind` and `q_dep`'),
+    ({'q_ind': [x, y], 'q_dep': [y]}, '`q_ind` and `q_dep`'),
+    ({'q_ind': [x, z], 'q_dep': [y], 'qd_ind': V, 'qd_dep': V[:1]},
+     '`qd_ind` and `qd_dep`')])
+def test_a_partition_must_be_complete(parts, names):
+    method = with_multipliers(UdwadiaKalabaMethod)
+    with pytest.raises(ConstraintError, match=names):
+        method.linearize(**{
+            'qd_ind': V[1:], 'qd_dep': V[:1], **parts})
+
+
+# -- SymbolicSystem -------------------------------------------------------
+
+@pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, GibbsAppellMethod, RouthMethod, LinearMappingMethod,
+    HamelEmbedding])
+def test_symbolic_system_has_our_rates(cls):
+    ready = model('knife_edge')
+    method = ready.form(cls)
+    system = method.to_symbolic_system()
+    compiled = compile_equations(
+        method, {c: ready.parameters[c] for c in method.constants})
+    names = [*system.states, *compiled.constants]
+    flat = symbols(f's:{len(names)}')
+    right = Matrix(system.comb_explicit_rhs)
+    function = lambdify([flat], right.xreplace(dict(zip(names, flat))))
+    state = np.linspace(.3, .9, len(compiled.states))
+    assert list(system.states) == list(compiled.states)
+    assert list(system.coordinates) == list(method.q)
+    assert {*system.constant_symbols()} <= {*method.constants}
+    np.testing.assert_allclose(
+        function([*state, *compiled.p]).ravel(), compiled.rhs(0, state),
+        rtol=1e-12)
