@@ -189,6 +189,11 @@ class ConstrainedMethod(_compat.MethodBase):
             return []
         return list(self._report.independent_rows)
 
+    @property
+    def mass_is_regular(self):
+        """Whether ``M`` is positive definite, where the constraints hold."""
+        return self._report.mass_is_regular
+
     @cached_property
     def _pivots(self):
         """Positions of speeds that the rows determine.

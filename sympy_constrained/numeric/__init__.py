@@ -15,6 +15,8 @@ processes of ``workers``.
 from .compiled import CompiledEquations, compile_equations
 from .dae import DAEForm, dae_form
 from .events import singular_event
+from .export import to_casadi, to_jax
+from .first_order import FirstOrder, to_opty, to_pydy
 from .initial import consistent_state
 from .simulate import simulate
 from .singular import SingularConfiguration, singular_configurations
@@ -31,4 +33,5 @@ __all__ = [
     'dae_form', 'DAEForm',
     'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
+    'to_casadi', 'to_jax', 'to_pydy', 'to_opty', 'FirstOrder',
 ]

@@ -221,6 +221,11 @@ class CompiledEquations:
         return self.equations.unknowns
 
     @property
+    def inputs(self):
+        """What the specified functions are, see ``numeric.inputs``."""
+        return self._evaluator.inputs
+
+    @property
     def multiplier_names(self):
         return self.equations.multipliers
 

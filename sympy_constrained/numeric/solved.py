@@ -16,7 +16,7 @@ from ..graph import Graph, read
 from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
 from ..graph.reading import SLOTS
 
-__all__ = ['solved_graph']
+__all__ = ['blocks', 'solved_graph']
 
 # Above so many operations a dense solver is quicker.
 MOST = 30000
@@ -114,11 +114,8 @@ def size(g, x):
     return g.call(Abs(SLOTS[0]), (x,)) if x else 0
 
 
-def block_solution(g, W, r, motion, share):
-    """By Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
-
-    With the checks of the pivots, and where they are.
-    """
+def blocks(W, motion):
+    """``M`` and ``A`` if ``W`` is ``[[M, -A^T], [A, 0]]``, else None."""
     count = len(W)
     M = [row[:motion] for row in W[:motion]]
     A = [row[:motion] for row in W[motion:]]
@@ -128,6 +125,18 @@ def block_solution(g, W, r, motion, share):
             for j, x in enumerate(row)) or any(
             M[i][j] != M[j][i] for i in range(motion) for j in range(i)):
         return None
+    return M, A
+
+
+def block_solution(g, W, r, motion, share):
+    """By Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
+
+    With the checks of the pivots, and where they are.
+    """
+    found = blocks(W, motion)
+    if found is None:
+        return None
+    M, A = found
     mass = ldl_factor(g, M)
     if mass is None:
         return None
