@@ -28,6 +28,8 @@ __all__ = ['to_casadi', 'to_jax']
 
 # Pivots of the mass matrix, beside its diagonal, for LDL^T.
 PIVOT = 1e-10
+# What needs the independent rows.
+SOLVED = 'rhs', 'multipliers', 'residual'
 OPERATORS = {
     'add': operator.add, 'sub': operator.sub, 'mul': operator.mul,
     'div': operator.truediv, 'neg': operator.neg, 'lt': operator.lt,
@@ -121,7 +123,7 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
         If an expression has no counterpart, or no row can be left out.
 
     """
-    return Casadi(Exported.of(model, t, x, constants, inputs),
+    return Casadi(Exported.of(model, t, x, constants, inputs, name in SOLVED),
                   solver).function(name)
 
 
@@ -174,7 +176,8 @@ def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
         See :func:`to_casadi`.
 
     """
-    return Jax(Exported.of(model, t, x, constants, inputs)).function(name)
+    return Jax(Exported.of(model, t, x, constants, inputs, name in SOLVED)
+               ).function(name)
 
 
 # -- what is exported -----------------------------------------------------
@@ -211,7 +214,8 @@ class Exported:
     mass_is_regular: bool | None = None
 
     @classmethod
-    def of(cls, model, t, x, constants, inputs):
+    def of(cls, model, t, x, constants, inputs, solved=True):
+        """What a user gave; ``solved`` is whether rows must be chosen."""
         if isinstance(model, CompiledEquations):
             compiled = model.with_values(constants, inputs)
             equations, given = compiled.equations, compiled.inputs.given
@@ -229,7 +233,7 @@ class Exported:
                     list(range(len(equations.unknowns))))
         if x is not None:
             return found.at(compiled, t, x)
-        if not equations.multipliers:
+        if not equations.multipliers or not solved:
             return found
         rows = getattr(model, 'independent_rows', None)
         if rows is None:
@@ -440,7 +444,7 @@ class Casadi:
             found[key] = self.matrix(
                 [[values[next(flat)] for _ in range(columns)]
                  for _ in range(rows)], rows, columns)
-        if name not in ('rhs', 'multipliers', 'residual'):
+        if name not in SOLVED:
             return self.made(name, arguments, found)
         if name == 'residual':
             return self.residual(arguments, found)
