@@ -1,0 +1,185 @@
+"""The compiled functions in SciPy, numba, cffi and ctypes, by address."""
+import ctypes
+import gc
+
+import numpy as np
+import pytest
+from scipy import LowLevelCallable, integrate, ndimage
+from sympy import cos, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from exports import ready
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric.native import available
+
+BACKENDS = [name for name in ('llvm', 'c') if name in available()]
+pytestmark = pytest.mark.skipif(
+    not BACKENDS, reason='no backend makes machine code here')
+each_backend = pytest.mark.parametrize('backend', BACKENDS)
+POINTER = ctypes.c_void_p
+PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, POINTER, POINTER,
+                             POINTER, POINTER)
+
+
+def pendulum(backend):
+    """A pendulum on a spring, and its constants."""
+    m, g, l, k = symbols('m g l k')
+    q = dynamicsymbols('q')
+    method = UdwadiaKalabaMethod(
+        m*l**2*q.diff()**2/2 + m*g*l*cos(q) - k*q**2/2, [q])
+    return compile_equations(
+        method, {m: 1.5, g: 9.81, l: .7, k: 3.}, backend=backend)
+
+
+def linkage(backend):
+    _, compiled, start = ready('four_bar')
+    compiled = compile_equations(
+        compiled.equations, compiled.p, backend=backend)
+    return compiled, start, compiled.native_function('rhs', x=start)
+
+
+@each_backend
+@pytest.mark.parametrize('points', [(-.5, 1.2), (0., 2.)])
+def test_quad_integrates_a_compiled_force(backend, points):
+    """``double (int, double *)`` is one of the signatures of SciPy's quad.
+
+    The work of the forces is the difference of the energies. The integrand
+    is made by numba around the address of our function.
+    """
+    numba = pytest.importorskip('numba')
+    compiled = pendulum(backend)
+    function = compiled.native_function('r')
+    assert function.size == 1
+    force = PROTOTYPE(function.address)
+    count = len(compiled.p)
+
+    @numba.cfunc('float64(intc, CPointer(float64))')
+    def integrand(n, arguments):
+        values = numba.carray(arguments, 1 + count)
+        x, out = np.zeros(2), np.zeros(1)
+        x[0] = values[0]
+        force(0., x.ctypes, values[1:].ctypes, x.ctypes, out.ctypes)
+        return out[0]
+
+    callable_ = LowLevelCallable(integrand.ctypes)
+    assert callable_.signature == 'double (int, double *)'
+    work, error = integrate.quad(callable_, *points, args=tuple(compiled.p))
+    energies = [compiled.energy(0, [a, 0.]) for a in points]
+    assert work == pytest.approx(energies[0] - energies[1], abs=1e-12)
+    assert error < 1e-10
+
+
+@each_backend
+def test_ndimage_takes_a_compiled_map(backend):
+    """``int (double *, double *, npy_intp, npy_intp, void *)``.
+
+    A filter that replaces a line of angles by accelerations.
+    """
+    numba = pytest.importorskip('numba')
+    compiled = pendulum(backend)
+    function = compiled.native_function('rhs')
+    rates = PROTOTYPE(function.address)
+    p = np.array(compiled.p)
+
+    @numba.cfunc('intc(CPointer(float64), intp, CPointer(float64), intp, '
+                 'voidptr)')
+    def accelerations(line, lines, out, outs, data):
+        x, y = np.zeros(2), np.zeros(2)
+        for i in range(outs):
+            x[0] = line[i]
+            if rates(0., x.ctypes, p.ctypes, x.ctypes, y.ctypes):
+                return 0
+            out[i] = y[1]
+        return 1
+
+    angles = np.linspace(-1, 1, 12).reshape(3, 4)
+    found = ndimage.generic_filter1d(
+        angles, LowLevelCallable(accelerations.ctypes), 1)
+    wanted = [[compiled.rhs(0, [a, 0.])[1] for a in row] for row in angles]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@each_backend
+def test_own_low_level_callable(backend):
+    """With address and signature, for code written for this signature."""
+    compiled, start, function = linkage(backend)
+    made = function.low_level_callable()
+    assert isinstance(made, LowLevelCallable)
+    assert made.signature == function.signature
+    with pytest.raises(ValueError, match='signature'):
+        integrate.quad(made, 0, 1)
+
+
+@each_backend
+def test_numba_loop(backend):
+    """Euler's steps without Python, as in the documentation."""
+    numba = pytest.importorskip('numba')
+    compiled, start, function = linkage(backend)
+    f = PROTOTYPE(function.address)
+
+    @numba.njit
+    def euler(x, p, out, step, count):
+        for _ in range(count):
+            if f(0.0, x.ctypes, p.ctypes, p.ctypes, out.ctypes):
+                return False
+            x += step*out[:x.size]
+        return True
+
+    x, out = start.copy(), np.empty(function.size)
+    assert euler(x, compiled.p, out, 1e-4, 100)
+    wanted = start.copy()
+    for _ in range(100):
+        wanted += 1e-4*compiled.rhs(0, wanted)
+    np.testing.assert_allclose(x, wanted, rtol=1e-12, atol=1e-13)
+
+
+@each_backend
+def test_numba_sees_that_there_is_no_solution(backend):
+    """The result of the function is its own check."""
+    numba = pytest.importorskip('numba')
+    m = symbols('m')
+    q = dynamicsymbols('q')
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*q**2*q.diff()**2/2, [q]), [2.], backend=backend)
+    function = compiled.native_function('rhs')
+    f = PROTOTYPE(function.address)
+
+    @numba.njit
+    def status(x, p, out):
+        return f(0.0, x.ctypes, p.ctypes, p.ctypes, out.ctypes)
+
+    out = np.empty(function.size)
+    assert status(np.array([1., 1.]), compiled.p, out) == 0
+    assert status(np.array([0., 1.]), compiled.p, out) != 0
+
+
+@each_backend
+def test_cffi(backend):
+    cffi = pytest.importorskip('cffi')
+    compiled, start, function = linkage(backend)
+    ffi = cffi.FFI()
+    f = ffi.cast(function.signature.replace('int (', 'int(*)('),
+                 function.address)
+    out = np.empty(function.size)
+    assert f(0.0, *(ffi.from_buffer('double[]', a) for a in (
+        start, compiled.p, compiled.p)), ffi.from_buffer('double[]', out)) == 0
+    count = len(compiled.states)
+    np.testing.assert_allclose(out[:count], compiled.rhs(0, start),
+                               rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(out[count:], compiled.multipliers(0, start),
+                               rtol=1e-9)
+
+
+@each_backend
+def test_address_outlives_what_made_it(backend):
+    """As long as ``function.function`` is held."""
+    compiled, start, function = linkage(backend)
+    wanted, p, kept = compiled.rhs(0, start), compiled.p, function.function
+    del compiled, function
+    gc.collect()
+    out = np.empty(64)
+    assert PROTOTYPE(kept.address)(
+        0.0, start.ctypes.data, p.ctypes.data, None, out.ctypes.data) == 0
+    np.testing.assert_allclose(out[:len(wanted)], wanted, rtol=1e-12,
+                               atol=1e-13)
