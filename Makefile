@@ -9,6 +9,8 @@
 #   make bench      the benchmarks, in doc/benchmarks; peers that are not
 #                   installed are named there
 #   make peers      installs the peers of the benchmarks
+#   make interop    installs the programs that equations are handed to, and
+#                   runs their tests; names what is not available
 #   make lint       style only
 #   make versions   the tests on every supported SymPy; also on a checkout of
 #                   the development version if SYMPY_DEV=path is given
@@ -24,6 +26,7 @@ N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
+INTEROP ?= pydy cython symbrim casadi jax numba cffi cyipopt opty
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
@@ -31,11 +34,11 @@ SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
-test slow fuzz versions: export OMP_NUM_THREADS = 1
-test slow fuzz versions: export OPENBLAS_NUM_THREADS = 1
-test slow versions docs bench demo: export MPLBACKEND = Agg
+test slow fuzz interop versions: export OMP_NUM_THREADS = 1
+test slow fuzz interop versions: export OPENBLAS_NUM_THREADS = 1
+test slow interop versions docs bench demo: export MPLBACKEND = Agg
 
-.PHONY: demo test slow fuzz docs bench peers lint clean versions
+.PHONY: demo test slow fuzz docs bench peers interop lint clean versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-sympy-%/.ready
 
@@ -69,6 +72,13 @@ bench: $(VENV)/.ready-test
 peers: $(VENV)/.ready-test
 	for peer in $(PEERS); do $(RUN) -m pip install --quiet $$peer || \
 		echo "$$peer is not available here"; done
+
+# One after the other, for cyipopt, and so opty, needs an Ipopt that is there.
+interop: $(VENV)/.ready-test
+	for library in $(INTEROP); do \
+		$(RUN) -m pip install --quiet $$library || \
+		echo "$$library is not available here"; done
+	$(RUN) $(PYTEST) -rs tests/interop
 
 # Environments
 

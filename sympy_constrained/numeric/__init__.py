@@ -10,7 +10,8 @@ accelerations where that fails or rows may be redundant, and
 ``projection`` returns states to the constraints, ``correction`` quickly and
 ``stabilizing`` by way of the equations; ``dae`` is for solvers that take
 equations and constraints together. :func:`sweep` makes many runs, in the
-processes of ``workers``.
+processes of ``workers``. ``export`` and ``first_order`` hand the equations to
+other programs.
 """
 from .compiled import CompiledEquations, compile_equations
 from .dae import DAEForm, dae_form

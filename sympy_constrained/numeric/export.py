@@ -1,6 +1,6 @@
 """The equations as functions of casadi and of JAX.
 
-The operations of a :class:`.Program` are done once with the symbols of the
+The operations of a ``Program`` are done once with the symbols of the
 other library, and ``W z = r`` is left to a solver of that library. No tree of
 SymPy is made on the way. Neither library is imported before it is asked for.
 """
@@ -359,7 +359,7 @@ def walk(operations, table, inputs):
     ==========
 
     operations : list of tuple
-        See :class:`.Program`.
+        See ``numeric.program``.
     table : dict
         Name of an operation or of a function -> Python function.
     inputs : dict

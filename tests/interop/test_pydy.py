@@ -1,7 +1,7 @@
 """PyDy's ``System`` and code generators, unmodified, on every class."""
 import numpy as np
 import pytest
-from sympy import symbols
+from sympy import Derivative, lambdify, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
@@ -32,6 +32,23 @@ NOT_TAKEN = {
     (LinearMappingMethod, 'parallel_cranks'),
     (VaccoMethod, 'parallel_cranks')}
 TIMES = np.linspace(0, .2, 5)
+
+
+def lambdify_knows_velocities():
+    """Not before SymPy 1.14: it took ``q'`` for the derivative of a number.
+    """
+    q = dynamicsymbols('q')
+    try:
+        lambdify([[q], [q.diff()]], [q + q.diff()], 'numpy', cse=True)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def check_speeds(method):
+    if not lambdify_knows_velocities() and any(
+            isinstance(u, Derivative) for u in method.u):
+        pytest.skip("this SymPy's lambdify confuses velocities")
 
 
 def formed(name, cls):
@@ -77,6 +94,7 @@ def agree(system, compiled, start):
     for name in QUICK for cls in SQUARE if (cls, name) not in NOT_TAKEN])
 def test_system_integrates_the_method(name, cls):
     ready, method, compiled, start = formed(name, cls)
+    check_speeds(method)
     system = completed(System(method), ready, compiled, start)
     assert {*system.constants_symbols} <= {*method.constants}
     agree(system, compiled, start)
@@ -158,7 +176,7 @@ def test_system_refuses_the_layout_of_lagranges_method(cls):
 def test_time_in_the_equations_is_a_clock():
     ready, method, compiled, start = formed(
         'driven_pendulum', UdwadiaKalabaMethod)
-    with pytest.raises(NameError):
+    with pytest.raises((NameError, NotImplementedError)):
         completed(System(method), ready, compiled, start).integrate()
     assert 'clock' in str(to_pydy(method).specifieds)
 
@@ -201,6 +219,7 @@ def test_code_generators_give_our_rates(name, cls, generator):
         pytest.importorskip('Cython')
         pytest.importorskip('setuptools')
     ready, method, compiled, start = formed(name, cls)
+    check_speeds(method)
     function = generate_ode_function(
         method.forcing, method.q[:], method.u[:], compiled.constants,
         mass_matrix=method.mass_matrix,
