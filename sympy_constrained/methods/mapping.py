@@ -86,10 +86,10 @@ def map_velocities(system, free, us):
     for x, rate in zip(system.q, out['rates']):
         g.bound[x.diff(system.t)] = rate[0]
     a, a0 = free_rows(g, free, w, A, p)
-    if free.orthogonal:
-        N, nu, _ = solved(g, a + A, a0 + A0, p)
-        a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
+    if free.orthogonal:                 # N and nu stay
+        a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
+        b_A = orthogonal_columns(g, a, N, b_A, p)
 
     u = [g.input(x, dynamic=True) for x in us]
     mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
@@ -103,8 +103,9 @@ def map_velocities(system, free, us):
     bias = time_derivative(
         g, {**dict(zip(q, [x for x, in out['rates']])), **known})
     change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
-    gamma = solve(g, a + A, at(change) + at(
-        [x for x, in out['b'][:K]]))
+    right = at(change) + at([x for x, in out['b'][:K]])
+    gamma = ([g.dot(x + y, right) for x, y in zip(N, b_A)]
+             if free.orthogonal else solve(g, a + A, right))
     M, Q = [at(row) for row in out['M']], at([x for x, in out['Q']])
     inertia = [[g.dot(row, column) for column in columns(N, p)] for row in M]
     known_force = [g.sub(x, g.dot(row, gamma)) for x, row in zip(Q, M)]
@@ -219,6 +220,19 @@ def orthogonal_rows(g, M, w, N, nu):
         raise singular_mapping()
     a = [list(c) for c in zip(*rows)] if free else []
     return a, [-g.dot(row, nu) for row in a]
+
+
+def orthogonal_columns(g, a, N, b_A, p):
+    """``b_A - N*(a*b_A)``, which ``a`` takes to zero as ``a*N = 1``.
+
+    Not by a solve with the orthogonal rows, whose entries may vanish where
+    the constraints hold and only there: they are no pivots.
+    """
+    inside = [[g.dot(row, c) for c in columns(b_A, len(b_A) - p)]
+              for row in a]
+    return [[g.sub(x, g.dot(row, c)) for x, c in zip(
+                known, columns(inside, len(known)))]
+            for known, row in zip(b_A, N)]
 
 
 def solved(g, rows, drift, p):

@@ -502,6 +502,9 @@ def start(case):
     needs_rows(case)
     with refusals(case.way):
         equations = case.way.equations(case.formed.method)
+    residuals = 'holonomic', 'velocity'
+    concerned(any(equations.graph.outputs[name][0] for name in residuals),
+              'no residuals are left')
     for values in case.states:
         known = case.way.inputs(case.formed.method, values)
         compiled = compile_equations(equations, {
@@ -512,6 +515,6 @@ def start(case):
                  for k, x in enumerate(equations.states)]
         found = consistent_state(compiled, guess, t=float(values[t]))
         known |= dict(zip(equations.states, map(number, found)))
-        for rows in numbers(equations.graph, known, 'holonomic', 'velocity'):
+        for rows in numbers(equations.graph, known, *residuals):
             if rows.rows:
                 yield rows, 0*rows, 8
