@@ -146,6 +146,12 @@ def needs_rows(case):
     concerned(case.one.count, 'no constraints')
 
 
+def kept_by_kinematics(one):
+    """The norm of a quaternion is constant by itself."""
+    concerned(not any(row.expand() == 0 for row in one.rows.velocity[
+        :len(one.hol)]), 'a row that the kinematics keep')
+
+
 def same(found, wanted):
     yield found.acceleration, wanted.acceleration
     yield found.forces, wanted.forces
@@ -156,12 +162,14 @@ def same(found, wanted):
 @law
 def agreement(case):
     """The motion is that of the multiplier system ``M u' = Q + A^T lam``,
-    ``A u' = b``, written in plain SymPy where that is quick."""
+    ``A u' = b``, written in plain SymPy where that is quick; and what a
+    method writes in two ways is the same."""
     for values, found in case.motions():
         exact = solve(*case.blocks(values))
         yield from same(found, exact)
         if exact.rank == case.one.count:
             yield found.lam, exact.lam
+        yield from found.pairs
 
 
 @law
@@ -202,11 +210,13 @@ def gauss(case):
 
 @law
 def ideal(case):
-    """Ideal forces do no work on what the constraints admit."""
+    """Ideal forces are ``A^T lam``, and do no work on what the constraints
+    admit."""
     needs_rows(case)
     for values, found in case.motions():
         A = case.blocks(values)[2]
         size = 1 + norm(found.forces)
+        yield A.T*found.lam, found.forces
         for column in (mp.eye(A.cols) - pinv(A)*A).T.tolist():
             yield (mp.matrix(column).T*found.forces)[0]/size, 0
 
@@ -290,9 +300,8 @@ def derived(case):
     """A velocity row that follows from a position row adds nothing."""
     one = case.one
     concerned(one.hol, 'no holonomic row')
-    row = case.one.rows.velocity[0]
-    concerned(row != 0, 'a row that the kinematics keep')
-    more = case.other(replace(one, vel=(5*row, *one.vel)))
+    kept_by_kinematics(one)
+    more = case.other(replace(one, vel=(5*one.rows.velocity[0], *one.vel)))
     for values, found in case.motions():
         yield from same(more.motion(values), found)
 
@@ -303,6 +312,7 @@ def scaled(case):
     only, and those as they must."""
     needs_rows(case)
     one, x = case.one, case.one.q[0]
+    kept_by_kinematics(one)
     levels = one.hol, one.vel, one.acc
 
     def factor(i):
@@ -340,7 +350,8 @@ def free(case):
         M, F, *_ = case.blocks(values)
         other = loose.motion(values)
         yield other.acceleration, mp.lu_solve(M, F)
-        yield norm(other.forces) == 0 and not len(other.lam)
+        yield other.forces, 0*other.forces
+        yield not len(other.lam)
 
 
 def is_regular(M):

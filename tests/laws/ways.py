@@ -6,7 +6,7 @@ written once.  Equations ``W z = r`` are solved here, at 70 digits; no law
 depends on how a solver writes its answer, but for the ways in closed form,
 which are laws about those answers.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpmath import mp
 
@@ -19,6 +19,7 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 
 EXACT = mp.mpf(10)**-45
+TINY = mp.mpf(10)**-40          # step of differences with 120 digits
 
 
 class Refused(Exception):
@@ -27,13 +28,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Motion:
-    """Of one state: ``u'``, ``A^T*lam``, ``lam``, and the power of both
-    reactions and other constraint forces that is not in ``power``."""
+    """Of one state: ``u'``, ideal forces, multipliers, and the power of all
+    forces of the constraints that is not in ``power``; then pairs of what the
+    method writes in more than one way."""
 
     acceleration: object
     forces: object
     lam: object
     work: object = 0
+    pairs: tuple = ()
 
 
 class Formed:
@@ -68,12 +71,16 @@ class refusals:
     def __exit__(self, kind, error, trace):
         if error and isinstance(error, self.way.refuses):
             raise Refused(' '.join(str(error).split())) from error
+        if isinstance(error, ConstrainedDynamicsError):
+            raise AssertionError(
+                f'{self.way.name} must not refuse: {error}') from error
 
 
 def numbers(graph, known, *names):
     """Outputs of a graph at numbers; empty ones have their shape, too."""
-    out = graph.evaluate({x: known[x] for x in graph.inputs if x in known},
-                         names, context=mp)
+    with mp.workdps(120):
+        out = graph.evaluate({x: known[x] for x in graph.inputs
+                              if x in known}, names, context=mp)
     return [mp.matrix(out[name]) if out[name] else
             mp.matrix(*graph.outputs[name]) for name in names]
 
@@ -89,6 +96,16 @@ def ordered(found, wanted, column):
     """A column in the order of ``found``, in that of ``wanted``."""
     found = list(found)
     return mp.matrix([column[found.index(x)] for x in wanted])
+
+
+def shifted(values, time, step):
+    """A little later, what has a rate; with more digits for differences."""
+    with mp.workdps(120):
+        return {**values, **{
+            x: value + step*values[x.diff(time)]
+            for x, value in values.items()
+            if not x.is_Derivative and x.diff(time) in values},
+            time: values[time] + step}
 
 
 # -- the ways -------------------------------------------------------------
@@ -117,22 +134,25 @@ class Block:
         return numbers(self.equations(formed).graph,
                        self.inputs(formed, values), *names)
 
+    def nonideal(self, formed, values):
+        """Given forces of the constraints."""
+        if 'C' in self.equations(formed).graph.outputs:
+            return self.outputs(formed, values, 'C')[0]
+        return mp.matrix(len(formed.u), 1)
+
     def solution(self, formed, values):
-        """``u'``, multipliers, ``A``, ``C`` and the speeds, as they are."""
-        graph = self.equations(formed).graph
-        W, r, A = self.outputs(formed, values, 'W', 'r', 'A')
+        """``u'``, multipliers and ideal forces in the method's order."""
+        W, r, M, Q = self.outputs(formed, values, 'W', 'r', 'M', 'Q')
         z, o = solved(W, r), len(formed.u)
-        C = (self.outputs(formed, values, 'C')[0] if 'C' in graph.outputs
-             else mp.matrix(o, 1))
-        return z[:o, 0], z[o:, 0], A, C
+        forces = M*z[:o, 0] - Q - self.nonideal(formed, values)
+        return z[:o, 0], z[o:, 0], forces
 
     def motion(self, formed, one, values):
-        a, lam, A, C = self.solution(formed, values)
-        forces = A.T*lam if A.rows else mp.matrix(len(a), 1)
+        a, lam, forces = self.solution(formed, values)
         speeds = mp.matrix([values[x] for x in formed.u])
-        a, f, C, speeds = (ordered(formed.u, one.u, x)
-                           for x in (a, forces, C, speeds))
-        return Motion(a, f, lam, ((f + C).T*speeds)[0])
+        work = ((forces + self.nonideal(formed, values)).T*speeds)[0]
+        a, forces = (ordered(formed.u, one.u, x) for x in (a, forces))
+        return Motion(a, forces, lam, work)
 
 
 class ClosedForm(Block):
@@ -141,11 +161,8 @@ class ClosedForm(Block):
     name = 'Udwadia-Kalaba, closed form'
 
     def solution(self, formed, values):
-        A, C = self.outputs(formed, values, 'A', 'C')
         a, lam, forces = self.closed(formed, values)
-        assert norm(A.T*lam - (forces - C)) < EXACT*(1 + norm(forces)) if (
-            A.rows) else norm(forces - C) == 0
-        return a, lam, A, C
+        return a, lam, forces - self.nonideal(formed, values)
 
     def closed(self, formed, values):
         return numbers(
@@ -161,15 +178,18 @@ class GibbsAppell(ClosedForm):
     refuses = ConstraintError, UnsupportedFeatureError, TypeError
 
     def solution(self, formed, values):
-        known = self.inputs(formed, values)
-        W, r = numbers(formed._projected, known, 'mass', 'forcing')
-        a = solved(W, r)
-        closed, lam, forces = self.closed(formed, values)
-        assert norm(closed - a) < EXACT*(1 + norm(a))
-        A, = self.outputs(formed, values, 'A')
-        assert norm(A.T*lam - forces) < EXACT*(1 + norm(forces)) if (
-            A.rows) else norm(forces) < EXACT
-        return a, lam, A, mp.matrix(len(a), 1)
+        _, lam, forces = self.closed(formed, values)
+        return self.projected(formed, values), lam, forces
+
+    def projected(self, formed, values):
+        return solved(*numbers(
+            formed._projected, self.inputs(formed, values), 'mass',
+            'forcing'))
+
+    def motion(self, formed, one, values):
+        closed, *_ = self.closed(formed, values)
+        return replace(super().motion(formed, one, values), pairs=(
+            (closed, self.projected(formed, values)),))
 
 
 class InVelocities(Block):
@@ -181,12 +201,14 @@ class InVelocities(Block):
         second, forces, lam, work = self.second(formed, one, values)
         slopes = at(one.kinematics[1], values)
         return Motion(one.in_speeds(values, second), slopes.T*forces, lam,
-                      work)
+                      work, self.pairs(formed, values))
+
+    def pairs(self, formed, values):
+        return ()
 
     def second(self, formed, one, values):
         """``q''``, forces on ``q``, multipliers and power."""
-        a, lam, A, _ = self.solution(formed, values)
-        forces = A.T*lam if A.rows else mp.matrix(len(a), 1)
+        a, lam, forces = self.solution(formed, values)
         rates = mp.matrix([values[x.diff(formed.system.t)]
                            for x in formed.q])
         a, f, rates = (ordered(formed.q, one.q, x)
@@ -222,8 +244,8 @@ class Vacco(InVelocities):
             mu: mp.mpf(2*k + 3)/7 for k, mu in enumerate(formed.mu_vec)}}
 
     def solution(self, formed, values):
-        a, rates, A, C = super().solution(formed, values)
-        return a, -rates, A, C
+        a, rates, forces = super().solution(formed, values)
+        return a, -rates, forces
 
 
 class Voronets(InVelocities):
@@ -265,13 +287,16 @@ class Voronets(InVelocities):
             for i, x in zip(one_, mp.lu_solve(mp.matrix(
                     [[A[k, i] for i in one_] for k in range(A.rows)]), rest)):
                 second[i] = x
-        closed = numbers(
-            formed.closed_form, self.inputs(formed, values),
-            'true_acceleration', 'multipliers', 'constraint_forces')
-        assert norm(closed[0] - z[:p, 0]) < EXACT*(1 + norm(z))
-        assert norm(closed[1] - lam) < EXACT*(1 + norm(z))
+        forces, = numbers(formed.closed_form, self.inputs(formed, values),
+                          'constraint_forces')
         return (ordered(formed.q, one.q, second),
-                ordered(formed.q, one.q, closed[2]), lam, 0)
+                ordered(formed.q, one.q, forces), lam, 0)
+
+    def pairs(self, formed, values):
+        z = mp.lu_solve(*self.outputs(formed, values, 'W', 'r'))
+        closed = numbers(formed.closed_form, self.inputs(formed, values),
+                         'true_acceleration', 'multipliers')
+        return ((mp.matrix([*closed[0], *closed[1]]), z),)
 
 
 class Mapping(Block):
@@ -288,17 +313,30 @@ class Mapping(Block):
         return {**values, **dict(zip(formed.u, inner))}
 
     def motion(self, formed, one, values):
-        known, p = self.inputs(formed, values), len(formed.u)
+        p, parent = len(formed.u), formed.system.u
         W, r = self.outputs(formed, values, 'W', 'r')
         z = mp.lu_solve(W, r)
-        N, gamma, A = numbers(formed._mapped, known, 'N', 'gamma', 'A')
-        rates = gamma + N*z[:p, 0] if p else gamma
-        lam, parent = z[p:, 0], formed.system.u
-        forces = A.T*lam if A.rows else mp.matrix(len(rates), 1)
-        closed = numbers(formed.closed_form, known, 'constraint_forces')[0]
-        assert norm(closed - forces) < EXACT*(1 + norm(forces))
+        rates = self.parent_rates(formed, values, z[:p, 0])
+        M, Q = numbers(formed.system.graph, values, 'M', 'Q')
+        closed, = numbers(formed.closed_form, self.inputs(formed, values),
+                          'constraint_forces')
+        forces = M*rates - Q
         return Motion(ordered(parent, one.u, rates),
-                      ordered(parent, one.u, forces), lam)
+                      ordered(parent, one.u, forces), z[p:, 0],
+                      pairs=((closed, forces),))
+
+    def parent_rates(self, formed, values, rates):
+        """``w'`` of ``a*w + a_0 = [u; 0]``, differentiated."""
+        a, = numbers(formed._mapped, values, 'a')
+        speeds = mp.matrix([values[w] for w in formed.system.u])
+        after, before = (numbers(formed._mapped, shifted(
+            values, formed.system.t, sign*TINY), 'a', 'a0')
+            for sign in (1, -1))
+        right = mp.matrix(list(rates) + [0]*(a.rows - len(rates)))
+        with mp.workdps(120):
+            change = ((after[0] - before[0])*speeds
+                      + after[1] - before[1])/(2*TINY)
+        return mp.lu_solve(a, right - change)
 
 
 class OrthogonalMapping(Mapping):

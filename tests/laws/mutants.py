@@ -1,0 +1,162 @@
+"""Deliberate faults of the package, and which laws notice them.
+
+A mutant is a function of the package with one piece of its text replaced.  It
+is compiled in the module of the original and put in its place, wherever that
+has been imported.
+"""
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from inspect import getattr_static, getsource
+from textwrap import dedent
+
+PACKAGE = 'sympy_constrained'
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``where`` is a module and a function, or a class and its member."""
+
+    what: str
+    where: str
+    old: str
+    new: str
+    killed: tuple               # of (law, way, model)
+
+    def owner(self):
+        module, *inner = self.where.split(':')
+        owner = import_module(f'{PACKAGE}.{module}')
+        *classes, name = inner[0].split('.')
+        for cls in classes:
+            owner = getattr(owner, cls)
+        return owner, name
+
+    def apply(self, monkeypatch):
+        owner, name = self.owner()
+        original = getattr_static(owner, name)
+        function = getattr(original, 'func', getattr(
+            original, 'fget', original))
+        source = dedent(getsource(function))
+        assert source.count(self.old) == 1, (
+            f'{self.what}: {self.where} has changed; write the mutant anew')
+        scope = {}
+        exec(compile(source.replace(self.old, self.new), f'<{self.what}>',
+                     'exec'), vars(sys.modules[function.__module__]), scope)
+        new = scope[function.__name__]
+        if isinstance(new, cached_property):
+            new.__set_name__(owner, name)
+        if isinstance(owner, type):
+            monkeypatch.setattr(owner, name, new)
+            return
+        for module in list(sys.modules.values()):
+            if (module.__name__.startswith(PACKAGE)
+                    and vars(module).get(name) is original):
+                monkeypatch.setattr(module, name, new)
+
+
+BLOCK = 'Udwadia-Kalaba, block system'
+CLOSED = 'Udwadia-Kalaba, closed form'
+VORONETS = 'Hamel, Voronets equations'
+MUTANTS = [
+    Mutant('gyroscopic torque of the wrong sign', 'kinetics:add_body',
+           'g.cross(spin, momentum))', 'g.cross(momentum, spin))',
+           (('agreement', BLOCK, 'disc'),)),
+    Mutant('half of the Coriolis forces', 'kinetics:from_lagrangian',
+           'kinematics.bias(momentum))',
+           'g.div(kinematics.bias(momentum), g.constant(2)))',
+           (('power', BLOCK, 'mixed_rows'),)),
+    Mutant('turning of the axes forgotten in an acceleration',
+           'kinematics:Kinematics.acceleration',
+           'self._derivative_in(axes, v)', 'tuple(map(self.bias, v))',
+           (('free', BLOCK, 'sleigh'), ('frames', BLOCK, 'sleigh'))),
+    Mutant('momentum for its rate', 'kinetics:from_lagrangian',
+           'kinematics.bias(momentum))', 'momentum)',
+           (('reversal', BLOCK, 'pendulum'),)),
+    Mutant('velocity for acceleration', 'kinetics:add_body',
+           'kinematics.acceleration(point, axes))',
+           'kinematics.velocity(point, axes))',
+           (('reversal', BLOCK, 'gimbals'),)),
+    Mutant('lower triangle of the mass matrix empty',
+           'kinetics:Assembly.blocks', 'self.M[min(j, k)][max(j, k)]',
+           'self.M[j][k]', (('relabelled', BLOCK, 'mixed_rows'),)),
+    Mutant('load at the mass centre of the first body',
+           'kinetics:from_bodies',
+           'motion = motion_of(kinematics, location, homes[location])',
+           'motion = motion_of(kinematics, bodies[0].masscenter if bodies '
+           'and not isinstance(location, ReferenceFrame) else location, '
+           'homes[location])',
+           (('agreement', BLOCK, 'gimbals'),)),
+    Mutant('power of a moving spring left out', 'kinetics:add_potential',
+           'g.add(assembly.power, explicit)', 'assembly.power',
+           (('power', BLOCK, 'sprung_bob'),)),
+    Mutant('parallel axes forgotten', 'composite:CompositeRoute.add',
+           'g.add(inertia[i][i], g.add(hr[(i + 1) % 3], hr[(i + 2) % 3]))',
+           'inertia[i][i]', (('agreement', BLOCK, 'four_bar*'),)),
+    Mutant('inertia of a body in the axes of another frame',
+           'kinetics:add_body',
+           'inertia = kinematics.rotated_matrix(home, axes, inertia)',
+           'inertia = inertia', (('power', BLOCK, 'bicycle*'),)),
+    Mutant('bias of the rows dropped', 'constraints:constraint_blocks',
+           'right = -kinematics.bias(phi)', 'right = 0',
+           (('levels', BLOCK, 'pendulum'),)),
+    Mutant('explicit time dropped', 'graph.calculus:time_derivative',
+           '{builder.input(builder.time, dynamic=True): 1, **rates}',
+           'rates',
+           (('levels', BLOCK, 'turning_wire'),
+            ('frames', BLOCK, 'pendulum'))),
+    Mutant('gradient of a row by the wrong speeds',
+           'constraints:constraint_blocks',
+           'A.append(gradient(g, phi, kinematics.u))',
+           'A.append(gradient(g, phi, kinematics.u)[::-1])',
+           (('levels', BLOCK, 'mixed_rows'),)),
+    Mutant('A for its transpose', 'methods.udwadia_kalaba:'
+           'UdwadiaKalabaMethod._action',
+           '[[row[j] for row in out[\'A\']] for j in range(o)]',
+           '[[row[o - 1 - j] for row in out[\'A\']] for j in range(o)]',
+           (('ideal', BLOCK, 'pendulum'), ('workless', BLOCK, 'pendulum'))),
+    Mutant('multipliers of the wrong sign',
+           'methods.routh:RouthMethod.equations_of_motion',
+           '[-a[j] for a in out[\'A\']]', '[a[j] for a in out[\'A\']]',
+           (('agreement', 'Routh', 'pendulum'),
+            ('ideal', 'Routh', 'turning_wire'))),
+    Mutant('redundant rows kept',
+           'methods.base:ConstrainedMethod.independent_rows',
+           'return list(self._report.independent_rows)',
+           'return list(range(self._system.counts[2]))',
+           (('repeated', CLOSED, 'pendulum'),
+            ('derived', CLOSED, 'pendulum'))),
+    Mutant('multipliers of rows in the wrong order',
+           'methods.gibbs_appell:GibbsAppellMethod._multipliers',
+           'lam[k] = x', 'lam[len(rows) - 1 - k] = x',
+           (('scaled', 'Gibbs-Appell', 'damped_double_pendulum'),)),
+    Mutant('weight of the rows not taken back', 'methods.reduced:elimination',
+           'g.sub(x, g.mul(w, y))', 'x',
+           (('units', CLOSED, 'massless'),)),
+    Mutant('Voronets term dropped', 'methods.embedding:Embedding.projected',
+           "bias = solve(g, A1, self.at(column(out['b'])))",
+           'bias = [0]*len(one)',
+           (('gauss', VORONETS, 'sleigh'),)),
+    Mutant('transpositional term of the mapping dropped',
+           'methods.mapping:map_velocities',
+           '[-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]',
+           '[0 for row in a]',
+           (('gauss', 'Linear mapping, orthogonal', 'pendulum'),)),
+    Mutant('forces of the mapping on the wrong columns',
+           'methods.mapping:solved', '[list(row) for row in zip(*found)]',
+           '[list(row) for row in found]',
+           (('agreement', 'Linear mapping', 'pendulum'),)),
+    Mutant('sign in the variation of the rows', 'methods.lagrangian:vary',
+           'g.sub(along(x[i]), x[len(u) + i])',
+           'g.add(along(x[i]), x[len(u) + i])',
+           (('vakonomic', 'Routh', 'pendulum'),)),
+    Mutant('half of the force in a closed form',
+           'methods.gibbs_appell:GibbsAppellMethod._solve',
+           '[g.dot(c, known) for c in Z]',
+           '[g.div(g.dot(c, known), g.constant(2)) for c in Z]',
+           (('agreement', 'Gibbs-Appell', 'pendulum'),)),
+    Mutant('speeds projected and positions not', 'numeric.projection:project',
+           'if not compiled.has(name):',
+           "if not compiled.has(name) or name == 'holonomic':",
+           (('start', BLOCK, 'pendulum'),)),
+]

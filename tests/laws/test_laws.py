@@ -1,0 +1,146 @@
+"""Every law for every method on every model, with nothing left out: a cell of
+the table that is not as it was recorded fails, also if it is a refusal.
+"""
+import pytest
+from mpmath import mp
+
+from kkt import at, close, norm, rank
+from laws import table
+from laws.laws import LAWS, Case, formed, state
+from laws.models import NAMES, SMALL, made
+from laws.ways import BLOCK, WAYS
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import ConstrainedDynamicsError
+
+# Quick for every method, and for the first one.
+QUICK = ('pendulum', 'sprung_bob', 'turning_wire', 'sleigh', 'appell_hamel',
+         'mixed_rows', 'massless')
+FIRST = (*(name for name in SMALL if name != 'gimbals'), 'four_bar*',
+         'slider_crank*', 'two_wheeled_cart*', 'knife_edge*')
+SEEDS = (1, 2)
+models = pytest.mark.parametrize('model', FIRST)
+
+
+@pytest.fixture(autouse=True)
+def digits():
+    with mp.workdps(70):
+        yield
+
+
+@pytest.fixture(scope='module')
+def recorded():
+    return table.recorded()
+
+
+def cells():
+    for model in NAMES:
+        for way in WAYS:
+            quick = model in QUICK or model in FIRST and way == BLOCK.name
+            yield pytest.param(model, way, marks=() if quick else (
+                pytest.mark.slow,))
+
+
+@pytest.mark.parametrize('model, way', list(cells()))
+def test_laws(model, way, recorded):
+    assert table.row(model, way) == recorded[model, way]
+
+
+def test_the_table_is_complete(recorded):
+    """Every law says something of every method, and every method takes
+    something."""
+    assert set(recorded) == {(model, way) for model in NAMES for way in WAYS}
+    for way in WAYS:
+        rows = [recorded[model, way] for model in NAMES]
+        assert list(rows[0]) == list(LAWS)
+        for name in LAWS:
+            if name not in ('repeated', 'derived'):
+                assert any(row[name].isdigit() for row in rows), (way, name)
+    for model in NAMES:
+        row = recorded[model, BLOCK.name]
+        assert not set(row.values()) & set(table.REASONS)
+        assert row['agreement'].isdigit()
+
+
+# -- what is there to be compared -----------------------------------------
+
+@models
+def test_constraints_push(model):
+    """So that laws about their forces are about something."""
+    for values, found in Case(BLOCK, model, SEEDS).motions():
+        assert norm(found.forces) > 1e-5
+
+
+@models
+def test_properties_are_the_closed_form(model):
+    one, found = made(model), formed(BLOCK, model)
+    for values, motion in Case(BLOCK, model, SEEDS).motions():
+        assert close(at(found.method.acceleration, values),
+                     motion.acceleration, scale=1)
+        assert close(at(found.method.constraint_forces, values),
+                     motion.forces, scale=1)
+        A, b = (at(x, values) for x in (found.method.constraint_matrix,
+                                        found.method.constraint_vector))
+        assert A.rows == one.count
+        assert norm(A*motion.acceleration - b) < 1e-45*(1 + norm(b))
+
+
+@models
+def test_redundant_rows_are_redundant(model):
+    """The law of repeated rows repeats them."""
+    one = made(model)
+    A = Case(BLOCK, model).blocks(state(model, 1))[2]
+    assert rank(A) <= min(A.rows, len(one.u))
+    assert (rank(A) < A.rows) == (model == 'parallel_cranks')
+
+
+@models
+def test_what_is_called_unconstrained_is_free(model):
+    if made(model).singular:
+        with pytest.raises(ConstrainedDynamicsError):
+            formed(BLOCK, model).method.unconstrained_acceleration
+        return
+    case = Case(BLOCK, model)
+    [(values, found)] = case.motions()
+    M, F, *_ = case.blocks(values)
+    expected = mp.lu_solve(M, F)
+    method = formed(BLOCK, model).method
+    assert close(at(method.unconstrained_acceleration, values), expected)
+    assert not close(found.acceleration, expected, rtol=1e-3)
+
+
+@models
+def test_jacobians_are_those_of_the_residuals(model):
+    values, ours = state(model, 1), made(model).rows
+    hol, vel = formed(BLOCK, model).outputs(
+        values, 'holonomic_jacobian', 'velocity_jacobian')
+    assert hol.rows + vel.rows
+    if hol.rows:
+        assert close(hol, at(ours.holonomic.jacobian(ours.q), values))
+    if vel.rows:
+        assert close(vel, at(ours.velocity.jacobian(ours.u), values))
+
+
+@models
+def test_mass_matrix_is_symmetric_and_never_negative(model):
+    method = formed(BLOCK, model).method
+    assert isinstance(method, UdwadiaKalabaMethod)
+    for seed in SEEDS:
+        M = at(method.mass_matrix, state(model, seed))
+        assert close(M, M.T)
+        lowest = min(mp.eigsy(M, eigvals_only=True))
+        if made(model).singular:
+            assert abs(lowest) < 1e-50
+        else:
+            assert lowest > 1e-5
+
+
+@models
+def test_mass_matrix_is_permuted_with_the_coordinates(model):
+    one = made(model)
+    places = [*range(1, len(one.q)), 0], [*range(1, len(one.u)), 0]
+    turned = one.form(UdwadiaKalabaMethod, places)
+    assert tuple(turned.q) == tuple(one.q[i] for i in places[0])
+    M = at(formed(BLOCK, model).method.mass_matrix, state(model, 1))
+    other = at(turned.mass_matrix, state(model, 1))
+    for i, j in enumerate(places[1]):
+        assert close(other[i, :].T, [M[j, k] for k in places[1]], scale=1)
