@@ -384,7 +384,8 @@ def relabelled(case):
         return {named(x): value for x, value in values.items()}
     other = case.other_names(replace(
         one, q=tuple(names.values()), u=tuple(map(named, one.u)),
-        L=named(one.L), given=None,
+        L=named(one.L), given=None, options=with_forces(one, map(
+            named, one.options.get('nonideal_forces', ()))),
         **{level: tuple(map(named, getattr(one, level)))
            for level in ('hol', 'vel', 'acc')}), renamed)
     for values, found in case.motions():
@@ -456,14 +457,17 @@ def times(one, k):
                    (k*old.central_inertia, old.masscenter)))
         new.potential_energy = k*old.potential_energy
         return new
-    options = dict(one.options)
-    if options.get('nonideal_forces'):
-        options['nonideal_forces'] = [
-            k*force for force in options['nonideal_forces']]
     return replace(
-        one, L=None if one.L is None else k*one.L, options=options,
+        one, L=None if one.L is None else k*one.L, options=with_forces(one, (
+            k*force for force in one.options.get('nonideal_forces', ()))),
         bodies=tuple(map(body, one.bodies)),
         loads=tuple((where, k*force) for where, force in one.loads))
+
+
+def with_forces(one, forces):
+    """Options with other forces of the constraints, if there are any."""
+    forces = list(forces)
+    return {**one.options, **({'nonideal_forces': forces} if forces else {})}
 
 
 def in_units(one, tau, lengths):
@@ -478,7 +482,10 @@ def in_units(one, tau, lengths):
             e = e.xreplace({f: dummy for f, (dummy, _) in scale.items()
                             if isinstance(f, kind)})
         return e.xreplace({t: tau*t}).xreplace(dict(scale.values()))
-    return replace(one, L=read(one.L), given=None, **{
+    forces = [c*read(force) for c, force in zip(
+        lengths, one.options.get('nonideal_forces', ()))]
+    return replace(one, L=read(one.L), given=None,
+                   options=with_forces(one, forces), **{
         level: tuple(map(read, getattr(one, level)))
         for level in ('hol', 'vel', 'acc')})
 

@@ -55,6 +55,9 @@ class Mechanism:
                     'velocity_constraints': self.vel,
                     'bodies': self.bodies, 'forcelist': self.loads}
         options |= self.options
+        if order and options.get('nonideal_forces'):
+            options['nonideal_forces'] = [
+                options['nonideal_forces'][i] for i in order[1]]
         rows['acceleration_constraints'] = self.acc
         rows = {name: list(value) for name, value in rows.items() if value}
         return method(*args, **rows, **options)
