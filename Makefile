@@ -5,6 +5,7 @@
 #   make test       style, documentation, tests and doctests
 #   make slow       the tests marked slow
 #   make fuzz N=500 so many random mechanisms through every method
+#   make laws       every law, method and model; the tables in doc/trust
 #   make docs       the documentation, in build/doc/html
 #   make bench      the benchmarks, in doc/benchmarks; peers that are not
 #                   installed are named there
@@ -34,11 +35,11 @@ SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
-test slow fuzz interop versions: export OMP_NUM_THREADS = 1
-test slow fuzz interop versions: export OPENBLAS_NUM_THREADS = 1
+test slow fuzz laws interop versions: export OMP_NUM_THREADS = 1
+test slow fuzz laws interop versions: export OPENBLAS_NUM_THREADS = 1
 test slow interop versions docs bench demo: export MPLBACKEND = Agg
 
-.PHONY: demo test slow fuzz docs bench peers interop lint clean versions
+.PHONY: demo test slow fuzz laws docs bench peers interop lint clean versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-sympy-%/.ready
 
@@ -56,6 +57,10 @@ slow: $(VENV)/.ready-test
 fuzz: export PYTHONPATH = .:tests
 fuzz: $(VENV)/.ready-test
 	$(RUN) -m fuzz $(N) --file build/fuzz.jsonl
+
+laws: export PYTHONPATH = .:tests
+laws: $(VENV)/.ready-test
+	$(RUN) -m laws --table
 
 docs: $(VENV)/.ready-test
 	$(RUN) $(SPHINX) doc build/doc/html

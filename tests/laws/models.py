@@ -232,7 +232,7 @@ def from_catalogue(name):
         q=given.coordinates, u=given.speeds, frame=a.get('frame'),
         loads=tuple(map(tuple, a.get('forcelist') or ())), acc=acc,
         constants=dict(given.parameters), options=extra, given=given,
-        inputs=dict(given.inputs))
+        inputs=dict(given.inputs), guess=dict(given.start))
     if given.shape == 'lagrange':
         return Mechanism(
             L=a['Lagrangian'], hol=tuple(a.get('hol_coneqs') or ()),

@@ -1,6 +1,6 @@
 """What must be true of the corrected equations of ``HamelEmbedding``.
 
-The models are those of ``test_laws``; the speeds are the velocities that are
+The models are those of ``laws.models``; the speeds are the velocities that are
 left, so that the laws are stated for ``q''`` and for forces on ``q``.
 """
 from dataclasses import dataclass, replace
@@ -14,7 +14,9 @@ from sympy import Matrix, Rational, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from kkt import at, close, norm, number, t
-from laws import test_laws as catalogue
+from laws import models as catalogue
+from laws.mechanism import NUMBERS, Mechanism
+from laws.ways import BLOCK, Formed
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, RedundantConstraintsError)
@@ -27,7 +29,7 @@ EXACT = mp.mpf(10)**-45
 class Embedded:
     """A mechanism and the names of its dependent coordinates."""
 
-    one: catalogue.Mechanism
+    one: Mechanism
     names: str
 
     def form(self, one=None, names=None, order=None, **options):
@@ -48,7 +50,7 @@ def solved_appell_hamel():
     x, y, z = q = dynamicsymbols('x y z')
     vx, vy, vz = v = catalogue.rates(q)
     k, m, g = symbols('k m g', positive=True)
-    return catalogue.Mechanism(
+    return Mechanism(
         q, v, L=m*(vx**2 + (1 + x**2)*vy**2 + vz**2)/2 - m*g*z - x*z,
         vel=(vz - sqrt(vx**2 + vy**2)/k - z*x,),
         constants={k: Rational(3, 5)},
@@ -62,7 +64,7 @@ def mixed_rows():
 
 def knife_edge():
     """Not across the slope, where one partition is singular."""
-    one = catalogue.ready('knife_edge')()
+    one = catalogue.from_catalogue('knife_edge')
     return replace(one, guess={**one.guess, one.q[2]: Rational(11, 10)})
 
 
@@ -76,8 +78,8 @@ MODELS = {
     'appell_hamel': (solved_appell_hamel, 'z'),
     'mixed_rows': (mixed_rows, 'x a'),
     'massless': (catalogue.massless, 'y'),
-    'slider_crank': (catalogue.ready('slider_crank'), 'q2 q3'),
-    'four_bar': (catalogue.ready('four_bar'), 'q2 q3'),
+    'slider_crank': (lambda: catalogue.from_catalogue('slider_crank'), 'q2 q3'),
+    'four_bar': (lambda: catalogue.from_catalogue('four_bar'), 'q2 q3'),
     'knife_edge': (knife_edge, 'x')}
 models = pytest.mark.parametrize('model', MODELS)
 
@@ -111,7 +113,7 @@ def state_of(model, seed):
     """Numbers where the constraints hold, with ``q'`` beside ``u``."""
     one = made(model).one
     values = reference(model).admissible(
-        {**catalogue.NUMBERS, **one.constants}, seed, one.guess)
+        {**NUMBERS, **one.constants}, seed, one.guess)
     return {**values, **dict(zip(
         catalogue.rates(one.q), at(kinematics(model)[0], values)))}
 
@@ -221,8 +223,7 @@ def test_power_is_the_rate_of_energy(model):
         assert abs(rate - power) < mp.mpf(10)**-30*(1 + abs(power))
         # The same from the reference: loads, time, and the reactions.
         work = (forces.T*mp.matrix([values[x.diff(t)] for x in h.q]))[0]
-        whole = catalogue.on_graph(
-            one.form(UdwadiaKalabaMethod), values, 'power')[0]
+        whole, = Formed(BLOCK, one, values).outputs(values, 'power')
         assert abs(power - whole[0] - work) < EXACT*(1 + abs(power))
 
 
