@@ -15,8 +15,7 @@ from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, ConstraintError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 
 EXACT = mp.mpf(10)**-45
 TINY = mp.mpf(10)**-40          # step of differences with 120 digits
