@@ -64,6 +64,8 @@ def rows(model):
 
 def recorded():
     """The table as it was last written."""
+    if not (FOLDER / 'laws.csv').exists():
+        return {}
     with (FOLDER / 'laws.csv').open(newline='') as file:
         return {(line.pop('model'), line.pop('method')): line
                 for line in csv.DictReader(file)}

@@ -6,7 +6,7 @@ from mpmath import mp
 
 from kkt import at, close, norm, rank
 from laws import table
-from laws.laws import LAWS, Case, formed, state
+from laws.laws import LAWS, Case, checks, formed, state
 from laws.models import NAMES, SMALL, made
 from laws.ways import BLOCK, WAYS
 from sympy_constrained import UdwadiaKalabaMethod
@@ -59,6 +59,13 @@ def test_the_table_is_complete(recorded):
         row = recorded[model, BLOCK.name]
         assert not set(row.values()) & set(table.REASONS)
         assert row['agreement'].isdigit()
+
+
+def test_orthogonal_rows_are_no_pivots():
+    """The factor of a position row leaves entries behind that vanish where
+    the constraints hold, and only there."""
+    way = WAYS['Linear mapping, orthogonal']
+    assert checks(LAWS['scaled'], Case(way, 'disc'))
 
 
 # -- what is there to be compared -----------------------------------------
