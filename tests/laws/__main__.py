@@ -35,8 +35,8 @@ def main():
     if given.table:
         table.write(table.recorded() | found)
     cells = [x for row in found.values() for x in row.values()]
-    print(f'{table.tally(cells)} checks / refusals, {len(given.models)} models, '
-          f'{time.monotonic() - began:.0f} s')
+    print(f'{table.tally(cells)} checks / refusals, {len(given.models)} '
+          f'models, {time.monotonic() - began:.0f} s')
 
 
 if __name__ == '__main__':
