@@ -20,6 +20,7 @@ extensions = [
     'sympy_docstrings',
     'equation_names',
     'gallery',
+    'errors_catalogue',
 ]
 exclude_patterns = ['ext', 'examples']
 html_theme = 'alabaster'

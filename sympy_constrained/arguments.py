@@ -6,9 +6,11 @@ others.
 from __future__ import annotations
 
 import inspect
+from difflib import get_close_matches
 from itertools import chain
 
-from sympy import Equality, Expr, sympify
+from sympy import (
+    Equality, Expr, ImmutableDenseMatrix, Symbol, SympifyError, sympify)
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
@@ -20,8 +22,9 @@ from .errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     UnsupportedFeatureError, raise_problems)
 
-__all__ = ['arguments_of', 'bind_arguments', 'as_list', 'as_residuals',
-           'check_bodies', 'check_coordinates']
+__all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
+           'as_expressions', 'as_list', 'as_matrix', 'as_residuals',
+           'check_bodies', 'check_coordinates', 'check_frame']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -41,6 +44,14 @@ def lagrange_shape(Lagrangian, qs, forcelist=None, bodies=None, frame=None,
 
 SHAPES = {'kane': inspect.signature(kane_shape),
           'lagrange': inspect.signature(lagrange_shape)}
+# What an argument of one shape is called in the other.
+COUNTERPARTS = {
+    'configuration_constraints': 'hol_coneqs',
+    'velocity_constraints': 'nonhol_coneqs',
+    'nonholonomic_constraints': 'nonhol_coneqs', 'q_ind': 'qs',
+    'hol_coneqs': 'configuration_constraints',
+    'nonhol_coneqs': 'velocity_constraints', 'qs': 'q_ind'}
+MODELS = (KanesMethod, LagrangesMethod)
 
 
 def shape_of(args, kwargs):
@@ -50,6 +61,11 @@ def shape_of(args, kwargs):
             return 'kane'
         if isinstance(as_expression(args[0]), Expr):
             return 'lagrange'
+        if isinstance(args[0], MODELS) or hasattr(args[0], 'form_eoms'):
+            raise TypeError(
+                f"The first argument is a {type(args[0]).__name__}, which is "
+                "a model and not an argument of one. Call "
+                "`from_method(model)` of the class.")
         raise TypeError(
             f"The first argument is {args[0]!r}. Give the inertial "
             "ReferenceFrame, as for KanesMethod, or a Lagrangian expression, "
@@ -75,12 +91,26 @@ def bind_arguments(name, args, kwargs, options=()):
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
+        hints = [hint for key in kwargs if key not in signature.parameters
+                 for hint in hints_for(key, signature.parameters, options)]
         raise TypeError(
-            f"{name}: {error}. In {upstream}'s shape the arguments are "
+            f"{name}: {error}. {' '.join([*hints, '']) or 'Correct it. '}"
+            f"In {upstream}'s shape the arguments are "
             f"{', '.join(signature.parameters)}; options are "
             f"{', '.join(options)}.") from None
     bound.apply_defaults()
     return shape, dict(bound.arguments)
+
+
+def hints_for(key, parameters, options):
+    """Sentences about a keyword that a call does not have."""
+    if COUNTERPARTS.get(key) in parameters:
+        yield (f"`{key}` belongs to the other shape; here it is "
+               f"`{COUNTERPARTS[key]}`.")
+        return
+    near = get_close_matches(key, [*parameters, *options], 1)
+    yield (f"Did you mean `{near[0]}` by `{key}`?" if near else
+           f"Leave `{key}` out.")
 
 
 def arguments_of(model):
@@ -159,28 +189,70 @@ def as_residuals(value, name, geometric=False):
     return residuals
 
 
-def as_expression(value):
-    """What SymPy makes of a value; None for strings and what it refuses."""
-    if isinstance(value, str):
-        return None
+def as_expressions(value, name):
+    """A list of expressions, such as forces."""
+    found = as_list(value, name)
+    entries = list(map(as_expression, found))
+    raise_problems((
+        f"Entry {k} of `{name}` is {found[k]!r}, which is not an expression. "
+        "Give an expression or a number."
+        for k, entry in enumerate(entries) if not isinstance(entry, Expr)),
+        ConstraintError)
+    return entries
+
+
+def as_dictionary(value, name):
+    """A copy of a dictionary; None is an empty one."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"`{name}` is {value!r}. Give a dictionary.")
+    return dict(value or {})
+
+
+def as_matrix(value, name):
+    """An immutable matrix of expressions; text is not evaluated."""
+    if isinstance(value, MatrixBase):
+        return ImmutableDenseMatrix(value)
     try:
-        return sympify(value)
-    except (TypeError, ValueError, AttributeError, SyntaxError):
+        rows = [list(row) if isinstance(row, (list, tuple, MatrixBase))
+                else row for row in value]
+        flat = [x for row in rows
+                for x in (row if isinstance(row, list) else [row])]
+        if isinstance(value, str) or not all(
+                isinstance(as_expression(x), Expr) for x in flat):
+            raise TypeError
+        return ImmutableDenseMatrix(rows)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`{name}` is {value!r}, which is no matrix of expressions. Give "
+            "a matrix or a list of its rows.") from None
+
+
+def as_expression(value):
+    """What SymPy makes of a value; None for strings and what it refuses.
+
+    Text is never evaluated, nor that in a list.
+    """
+    try:
+        return sympify(value, strict=True)
+    except (TypeError, ValueError, AttributeError, SympifyError):
         return None
 
 
 def check_coordinates(q, u, time):
     """Raise one error with all that is wrong with coordinates and speeds."""
     problems = []
+    if not q and not u:
+        problems.append(
+            "The model has no coordinate and no speed, so nothing in it can "
+            "move. Name the generalized coordinates.")
     for label, xs in (('coordinate', q), ('speed', u)):
         seen = set()
         for x in xs:
-            is_function = (isinstance(x, (AppliedUndef, Derivative)) and
-                           x.free_symbols == {time})
-            if not is_function:
+            base = x.expr if isinstance(x, Derivative) and xs is u else x
+            if not isinstance(base, AppliedUndef) or base.args != (time,):
                 problems.append(
                     f"The generalized {label} `{x}` is not a function of "
-                    f"time. Create it with `dynamicsymbols('{x}')`.")
+                    f"time. {how_to_make(x, time)}")
             elif x in seen:
                 problems.append(
                     f"The generalized {label} `{x}` occurs twice. Name it "
@@ -194,16 +266,56 @@ def check_coordinates(q, u, time):
     raise_problems(problems, KinematicsError)
 
 
+def how_to_make(x, time):
+    """A sentence about a function of time that could be in the place."""
+    if isinstance(x, (str, Symbol)) and str(x).isidentifier():
+        return f"Create it with `dynamicsymbols('{x}')`."
+    return (f"Give one that `dynamicsymbols` makes, of the symbol `{time}` "
+            "alone that it has for time.")
+
+
+def check_frame(frame):
+    """Raise unless this is a frame."""
+    if not isinstance(frame, ReferenceFrame):
+        raise TypeError(
+            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+
+
 def check_bodies(bodies):
-    """Raise if something is not a body, or is there twice."""
+    """Raise if something is not a body, or is there twice, or its mass or a
+    moment of inertia is negative.
+    """
     problems = []
     for k, body in enumerate(bodies):
         if not isinstance(body, (RigidBody, Particle)):
             problems.append(
                 f"Body {k} is {body!r}. Bodies are RigidBody or Particle "
                 "objects; wrap the point or frame in one of them.")
-        elif any(body is other for other in bodies[:k]):
+            continue
+        if any(body is other for other in bodies[:k]):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
+        negative = [x for x in inertias(body) if x.is_extended_negative]
+        if negative:
+            problems.append(
+                f"Body {k}, {body.name}, has the negative mass or moment of "
+                f"inertia {negative[0]}, and its energy would have no least "
+                "value. Correct the sign.")
     raise_problems(problems, ConstrainedDynamicsError)
+
+
+def inertias(body):
+    """The mass of a body, and its central moments if they are in one frame.
+
+    Sums of symbols are left out: their sign is a long question.
+    """
+    found = [sympify(body.mass)]
+    if isinstance(body, RigidBody):
+        terms = getattr(body.central_inertia, 'args', ())
+        frames = {frame for _, *units in terms for unit in units
+                  for _, frame in unit.args}
+        if len(frames) == 1:
+            found += [sympify(number) for number, one, other in terms
+                      if one == other]
+    return [x for x in found if x.is_number or not x.is_Add]

@@ -10,13 +10,14 @@ import warnings
 from random import Random
 
 from mpmath import mp
-from sympy import Derivative, Expr, Matrix, Symbol, sympify
+from sympy import Derivative, Dummy, Expr, Matrix, Symbol, sympify
 from sympy.core.function import AppliedUndef
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from . import _compat
 from .arguments import (
-    as_expression, as_list, as_residuals, check_bodies, check_coordinates)
+    as_expression, as_expressions, as_list, as_residuals, check_bodies,
+    check_coordinates, check_frame)
 from .constraints import constraint_blocks
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
@@ -144,12 +145,13 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
         blocks['replaced'] = replace_right_sides(
             kinematics, instead, blocks['b'])
     check_functions(builder, system)
+    check_names(builder, system)
     drop_costly_power(builder, blocks)
     late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
     if late:
         raise ConstraintError(
             f"A gain of `stabilization` contains {late[0]}. Gains may depend "
-            "on coordinates, speeds and time.")
+            "on coordinates, speeds and time; write it in these.")
     levels = ('holonomic_rows', 'velocity_rows', 'acceleration_rows')
     system.update((level, tuple(expressions))
                   for level, (_, expressions) in zip(levels, rows))
@@ -165,9 +167,7 @@ def build_kane(builder, given, composite, in_velocities=False,
                exchange=None):
     """Fields, kinematics and kinetics of a call in Kane's shape."""
     frame = given['frame']
-    if not isinstance(frame, ReferenceFrame):
-        raise TypeError(
-            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+    check_frame(frame)
     lists = {name: as_list(given[name], name) for name in (
         'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'u_auxiliary',
         'bodies', 'forcelist')}
@@ -233,9 +233,8 @@ def build_lagrange(builder, given, exchange=None):
     bodies = as_list(given['bodies'], 'bodies')
     forcelist = as_list(given['forcelist'], 'forcelist')
     check_coordinates(q, [], builder.time)
-    if frame is not None and not isinstance(frame, ReferenceFrame):
-        raise TypeError(
-            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+    if frame is not None:
+        check_frame(frame)
     if forcelist and frame is None:
         raise MissingIngredientError(
             "`forcelist` was given without `frame`. Generalized forces need "
@@ -277,7 +276,7 @@ def declare_exchange(kinematics, exchange, bodies, q, u):
     moving = {mass.diff(time) for mass in exchange.rates}
     for mass, rate in exchange.rates.items():
         with located(f'The rate of {mass}'):
-            ref = read(g, sympify(rate))
+            ref = read(g, rate)
         if kinematics.accelerations_in(ref) or not moving.isdisjoint(
                 g.symbols_of(ref)):
             raise ConstrainedDynamicsError(
@@ -369,7 +368,7 @@ def separate_accelerations(kinematics, blocks, system):
                 "The loads are not linear in the accelerations"
                 + (f" and contain {late[0]}" if late else "") + ". They may "
                 "depend on coordinates, speeds, time and, linearly, on the "
-                "rates of the speeds.")
+                "rates of the speeds; write them in these.")
         blocks['M'][j] = [g.sub(x, y) for x, y in zip(blocks['M'][j], slopes)]
     rest = dict.fromkeys(accelerations, 0)
     blocks['Q'] = [[x] for x in substitute(g, Q, rest)]
@@ -530,7 +529,17 @@ def nonideal(kinematics, forces, u):
         raise ValueError(
             f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
             "Give one generalized force per speed, or a list of loads.")
-    return [[read(kinematics.builder, sympify(x))] for x in forces]
+    return [[ref] for ref in read_forces(
+        kinematics.builder, forces, 'nonideal_forces')]
+
+
+def read_forces(builder, forces, name):
+    """References of forces; errors tell the entry."""
+    refs = []
+    for k, force in enumerate(as_expressions(forces, name)):
+        with located(f'Entry {k} of `{name}`'):
+            refs.append(read(builder, force))
+    return refs
 
 
 def add_generalized(kinematics, blocks, forces, u):
@@ -548,10 +557,7 @@ def add_generalized(kinematics, blocks, forces, u):
             "speeds. Give one generalized force per speed, 0 where there is "
             "none.")
     g = kinematics.builder
-    refs = []
-    for k, force in enumerate(as_residuals(forces, 'generalized_forces')):
-        with located(f'Entry {k} of `generalized_forces`'):
-            refs.append(read(g, force))
+    refs = read_forces(g, forces, 'generalized_forces')
     speeds = [read(g, x) for x in u]
     for j, by_speed in enumerate(kinematics.by_speed):
         force = g.sum(g.mul(ref, by_speed(speed))
@@ -630,6 +636,31 @@ def check_functions(builder, system):
                     "the expression without.")
 
 
+def check_names(builder, system):
+    """Raise if two things of a model have one name.
+
+    The one would be a constant, or an input, beside a coordinate.
+    """
+    known = {}
+    for x in (builder.time, *system['q'], *system['u'], *builder.inputs):
+        x = x.expr if isinstance(x, Derivative) else x
+        if isinstance(x, Dummy):
+            continue
+        name = x.func.__name__ if isinstance(x, AppliedUndef) else str(x)
+        other = known.setdefault(name, x)
+        if other != x:
+            kinds = [f'the function of time `{y}`' if isinstance(
+                y, AppliedUndef) else f'the symbol `{y}`'
+                for y in (other, x)]
+            raise ConstrainedDynamicsError(
+                f"Two things in the model have the name `{name}`: {kinds[0]} "
+                f"and {kinds[1]}"
+                + (", which have different assumptions"
+                   if kinds[0] == kinds[1] else "")
+                + ". SymPy takes them for different ones. Use one of them "
+                "everywhere, or give the other another name.", name=name)
+
+
 def drop_costly_power(builder, blocks):
     """Leave out a power that needs derivatives of inputs nothing else needs.
     """
@@ -662,15 +693,17 @@ def geometric_row(kinematics, row, k):
         raise ConstraintError(
             f"Row {k} of the velocity-level constraints is {row!r}. A row "
             "given geometrically is (point or frame, direction Vector) or "
-            "(point or frame, direction Vector, value): the speed in that "
-            "direction.", rows=(k,))
+            "(point or frame, direction Vector, value), which prescribes the "
+            "speed in that direction; give one of these, or a residual.",
+            rows=(k,))
     need_frame(kinematics, 'a row given geometrically')
     location, direction = row[:2]
     axes = axes_of_vector(kinematics, direction)
     motion = motion_of(kinematics, location, axes)
     ref = g.dot(motion, kinematics.measure(direction, axes))
     if len(row) == 3:
-        ref = g.sub(ref, read(g, sympify(row[2])))
+        with located(f'Row {k} of the velocity-level constraints'):
+            ref = g.sub(ref, read(g, row[2]))
     return ref, (location, direction)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from sympy import Dummy, ImmutableDenseMatrix, Symbol
 
 from . import _compat
-from .errors import UnsupportedFeatureError
+from .errors import MissingIngredientError, UnsupportedFeatureError
 from .graph import Graph, GraphBuilder, read
 
 __all__ = ['EquationsOfMotion']
@@ -184,14 +184,18 @@ class EquationsOfMotion:
         """
         if isinstance(getattr(method, 'equations_of_motion', None), cls):
             return method.equations_of_motion
+        if isinstance(method, type) or not hasattr(method, 'q'):
+            raise unreadable(method)
         try:
             n, q, u = len(method.q), tuple(method.q), tuple(method.u)
             full, right = method.mass_matrix_full, method.forcing_full
         except AttributeError as error:
-            raise UnsupportedFeatureError(
-                f"{type(method).__name__} has no `mass_matrix_full` and "
-                "`forcing_full`. Equations are read from KanesMethod, "
-                "LagrangesMethod, or a method of this package.") from error
+            raise unreadable(method) from error
+        except ValueError as error:     # SymPy: need to compute Fr, Fr* first
+            raise MissingIngredientError(
+                f"The {type(method).__name__} has not formed its equations "
+                f"({error}). Call its `kanes_equations(bodies, loads)` or "
+                "`form_lagranges_equations()` before.") from error
         time = _compat.time_symbol()
         builder = GraphBuilder(time)
         for x in (*q, *u):
@@ -215,3 +219,11 @@ class EquationsOfMotion:
         return cls(graph, q, u, q + u,
                    tuple(x.diff(time) for x in u) + lam, lam,
                    tuple(f'row {i}' for i in range(extra)))
+
+
+def unreadable(method):
+    name = getattr(method, '__name__', type(method).__name__)
+    return UnsupportedFeatureError(
+        f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
+        "Equations are read from objects of KanesMethod, LagrangesMethod, or "
+        "a method of this package; give one of these.")

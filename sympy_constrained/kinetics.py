@@ -41,14 +41,16 @@ def parse_loads(loads):
         except (TypeError, ValueError):
             problems.append(
                 f"Load {k} is {load!r}. A load is a `Force`, a `Torque`, an "
-                "actuator, or a pair (point or frame, vector).")
+                "actuator, or a pair (point or frame, vector); give one of "
+                "these.")
             continue
         if isinstance(location, (RigidBody, Particle)):
             location = location.masscenter
         if not isinstance(location, (Point, ReferenceFrame)):
             problems.append(
                 f"Load {k} acts at {location!r}, which is neither a Point "
-                "(for a force) nor a ReferenceFrame (for a torque).")
+                "(for a force) nor a ReferenceFrame (for a torque). Give the "
+                "pair (point, force) or (frame, torque).")
         elif not isinstance(vector, Vector) and vector != 0:
             problems.append(
                 f"Load {k} at {location} is {vector!r}, which is not a "

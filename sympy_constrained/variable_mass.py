@@ -9,6 +9,7 @@ equations contain nothing but the instantaneous :math:`m` and :math:`I`.
 """
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sympy import Derivative, Expr, ImmutableDenseMatrix, Matrix, sympify
@@ -17,7 +18,9 @@ from sympy.physics.mechanics import Force, RigidBody, Torque
 from sympy.physics.vector import Dyadic, Point, ReferenceFrame, Vector, cross
 
 from . import _compat
-from .arguments import as_expression, as_list, check_bodies, check_coordinates
+from .arguments import (
+    as_dictionary, as_expression, as_list, check_bodies, check_coordinates,
+    check_frame)
 from .builders import agree
 from .errors import ConstrainedDynamicsError, KinematicsError
 from .graph import Derivation, GraphBuilder, read
@@ -80,7 +83,7 @@ class MassExchange:
             if not isinstance(as_expression(rate), Expr):
                 raise TypeError(
                     f"The rate of {mass} is {rate!r}, which is no "
-                    "expression.")
+                    "expression. Give one in coordinates, speeds and time.")
 
 
 def thrust(point, mass_rate, relative_velocity):
@@ -179,27 +182,49 @@ def momentum_loads(bodies, frame, anchors=None):
     """
     bodies = as_list(bodies, 'bodies')
     check_bodies(bodies)
+    check_frame(frame)
     time = _compat.time_symbol()
-    exchange = MassExchange(dict(anchors or {}))
+    exchange = MassExchange(as_dictionary(anchors, 'anchors'))
     exchange.check(bodies, (), time)
     loads = []
     for body in bodies:
-        point = body.masscenter
-        force = sympify(body.mass).diff(time)*point.vel(frame)
-        if body in exchange.anchors:
-            anchor = exchange.anchors[body]
-            arm = point.pos_from(anchor)
-            w = body.frame.ang_vel_in(frame)
-            force += body.mass*(
-                point.acc(frame) - anchor.acc(frame)
-                - cross(w.dt(frame), arm) - cross(w, cross(w, arm)))
-        if force != 0:
-            loads.append(Force(point, force))
-        if isinstance(body, RigidBody):
-            torque = body.central_inertia.dt(body.frame).dot(
-                body.frame.ang_vel_in(frame))
-            if torque != 0:
-                loads.append(Torque(body.frame, torque))
+        with connected(body):
+            loads += momentum_loads_of(body, frame, exchange.anchors, time)
+    return loads
+
+
+@contextmanager
+def connected(body):
+    """Tell SymPy's search of a path among frames and points in our words."""
+    try:
+        yield
+    except ConstrainedDynamicsError:
+        raise
+    except ValueError as error:
+        raise KinematicsError(
+            f"The motion of {body.name} is not known ({error}). Orient its "
+            "frame, and locate its points from one whose velocity is set."
+        ) from error
+
+
+def momentum_loads_of(body, frame, anchors, time):
+    """The loads of one body."""
+    loads, point = [], body.masscenter
+    force = sympify(body.mass).diff(time)*point.vel(frame)
+    if body in anchors:
+        anchor = anchors[body]
+        arm = point.pos_from(anchor)
+        w = body.frame.ang_vel_in(frame)
+        force += body.mass*(
+            point.acc(frame) - anchor.acc(frame)
+            - cross(w.dt(frame), arm) - cross(w, cross(w, arm)))
+    if force != 0:
+        loads.append(Force(point, force))
+    if isinstance(body, RigidBody):
+        torque = body.central_inertia.dt(body.frame).dot(
+            body.frame.ang_vel_in(frame))
+        if torque != 0:
+            loads.append(Torque(body.frame, torque))
     return loads
 
 
@@ -270,8 +295,30 @@ def internal_flow_loads(body, frame, exits, anchor=None, angular_flow=None):
         raise TypeError(
             f"The flow inside {body!r} in {frame!r} cannot be formed. Give "
             "a RigidBody and the inertial ReferenceFrame.")
+    exits = [checked_exit(k, x) for k, x in enumerate(as_list(
+        exits, 'exits'))]
+    h = Vector(0) if angular_flow is None else angular_flow
+    if not isinstance(h, Vector):
+        raise TypeError(f"`angular_flow` is {h!r}. Give a Vector.")
+    with connected(body):
+        return flow_loads_of(body, frame, exits, anchor, h)
+
+
+def checked_exit(k, pair):
+    """A point and a rate."""
+    point, rate = pair if isinstance(pair, (tuple, list)) and (
+        len(pair) == 2) else (None, None)
+    found = as_expression(rate)
+    if not isinstance(point, Point) or not isinstance(found, Expr):
+        raise TypeError(
+            f"Entry {k} of `exits` is {pair!r}. Give a list of pairs of a "
+            "Point and the rate of mass there, an expression.")
+    return point, found
+
+
+def flow_loads_of(body, frame, exits, anchor, h):
+    """Force and torque of the flow inside a body."""
     B, G, time = body.frame, body.masscenter, _compat.time_symbol()
-    exits = list(exits)
     w = B.ang_vel_in(frame)
     c = G.pos_from(anchor) if anchor is not None else Vector(0)
     flow = body.mass*c.dt(B)
@@ -283,7 +330,6 @@ def internal_flow_loads(body, frame, exits, anchor=None, angular_flow=None):
         moment += rate*cross(arm, cross(w, arm))
         total += rate
     check_balance(body, total, time)
-    h = Vector(0) if angular_flow is None else angular_flow
     return [Force(G, -2*cross(w, flow) - flow.dt(B)),
             Torque(B, moment - cross(w, h) - h.dt(B))]
 
@@ -353,6 +399,7 @@ def reactive_terms(bodies, q, frame):
     """
     bodies, q = as_list(bodies, 'bodies'), as_list(q, 'q')
     check_bodies(bodies)
+    check_frame(frame)
     builder = GraphBuilder(_compat.time_symbol())
     check_coordinates(q, [], builder.time)
     u = [x.diff(builder.time) for x in q]

@@ -13,13 +13,14 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
-from ..arguments import as_list
+from ..arguments import as_expression, as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
 
-__all__ = ['ContactGeometryBase', 'derivative', 'determinant', 'dyadic',
-           'numbers', 'perpendicular', 'positive', 'random_numbers', 'samples',
-           'solve_small', 'unit', 'vanishes', 'vector']
+__all__ = ['ContactGeometryBase', 'check_frame', 'derivative', 'determinant',
+           'dyadic', 'numbers', 'perpendicular', 'positive',
+           'random_numbers', 'samples', 'solve_small', 'unit', 'vanishes',
+           'vector']
 
 
 class ContactGeometryBase(ABC):
@@ -51,20 +52,19 @@ class ContactGeometryBase(ABC):
     domain = ImmutableDenseMatrix(0, 1, [])
 
     def __init__(self, frame, point, position, parameters):
-        if not isinstance(frame, ReferenceFrame):
-            raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame "
-                            "in which the geometry is fixed.")
+        check_frame(frame)
         if not isinstance(point, Point):
             raise TypeError(f"`point` is {point!r}. Give the Point from "
                             "which positions are measured.")
         self.frame, self.point = frame, point
         self.parameters = tuple(as_list(parameters, 'parameters'))
-        if len(self.parameters) != self.dimension or any(
+        if len(set(self.parameters)) != self.dimension or any(
                 not isinstance(x, (Symbol, AppliedUndef))
                 for x in self.parameters):
             raise ValueError(
                 f"`parameters` is {parameters!r}. Give {self.dimension} "
-                f"symbols or dynamicsymbols for {type(self).__name__}.")
+                "different symbols or dynamicsymbols for "
+                f"{type(self).__name__}.")
         self._position = measure(frame, position, 'position')
         self._check_rigid()
 
@@ -177,10 +177,24 @@ def dyadic(frame, matrix) -> Dyadic:
                 for b, x in zip(axes, row) if x != 0), Dyadic(0))
 
 
+def check_frame(frame):
+    """Raise unless a geometry can be fixed in this."""
+    if not isinstance(frame, ReferenceFrame):
+        raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame in "
+                        "which the geometry is fixed.")
+
+
 def measure(frame, position, name) -> ImmutableDenseMatrix:
-    """Measure numbers of a Vector, or of three numbers, in a frame."""
+    """Measure numbers of a Vector in a frame."""
+    check_frame(frame)
     if isinstance(position, Vector):
-        return ImmutableDenseMatrix(position.to_matrix(frame))
+        try:
+            return ImmutableDenseMatrix(position.to_matrix(frame))
+        except ValueError:              # from SymPy's search of a path
+            raise ConstraintError(
+                f"`{name}` is {position}, in a frame that has no orientation "
+                f"in {frame}. Write it in {frame}, or orient that frame."
+            ) from None
     if position == 0:
         return ImmutableDenseMatrix([0, 0, 0])
     raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
@@ -228,11 +242,15 @@ def solve_small(matrix, right) -> Matrix:
 
 
 def positive(value, name) -> Expr:
-    """A dimension as an expression, unless it is zero or less."""
-    value = sympify(value)
-    if value.is_extended_nonpositive:
-        raise ValueError(f"`{name}` is {value}. Give a positive dimension.")
-    return value
+    """A dimension as an expression, unless it is no positive number."""
+    found = as_expression(value)
+    if not isinstance(found, Expr):
+        raise TypeError(f"`{name}` is {value!r}, which is no expression. "
+                        "Give a positive dimension.")
+    if found.is_extended_nonpositive or found.is_finite is False or (
+            found.is_extended_real is False or found is S.NaN):
+        raise ValueError(f"`{name}` is {found}. Give a positive dimension.")
+    return found
 
 
 # -- numbers -------------------------------------------------------------

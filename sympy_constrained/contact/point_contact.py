@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import Dummy, Expr, Matrix, sqrt, sympify
+from sympy import Dummy, Expr, Function, Matrix, sqrt, sympify
+from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    Force, Point, ReferenceFrame, dynamicsymbols)
+    Force, Point, ReferenceFrame, System, dynamicsymbols)
 from sympy.physics.vector import Vector, cross, dot
 
 from ..arguments import as_list
@@ -122,6 +123,9 @@ class PointContact:
     def __init__(self, name, parent, child, parent_geometry, child_geometry,
                  frame=None, formulation='auto', mode='rolling',
                  contact_coordinates=None, contact_speeds=None):
+        if not isinstance(name, str):
+            raise TypeError(f"`name` is {name!r}. Give a text, with which "
+                            "the contact's own symbols begin.")
         for argument, value, allowed in (
                 ('formulation', formulation, FORMULATIONS),
                 ('mode', mode, MODES)):
@@ -541,7 +545,7 @@ class PointContact:
             raise MissingIngredientError(
                 f"`guess` has no number for {', '.join(missing)}. The "
                 "contact coordinates are found from a place near the "
-                "contact.")
+                "contact; add them.")
         free = tuple(x for x in guess if x not in self.coordinates)
         if len(free) > 1:
             raise ValueError(
@@ -712,6 +716,9 @@ class PointContact:
         many others as there are rows left must be made dependent by the
         user, because which they are is a choice.
         """
+        if not isinstance(system, System):
+            raise TypeError(f"`system` is {system!r}. Give a System of "
+                            "sympy.physics.mechanics.")
         if self.coordinates:
             system.add_coordinates(*self.coordinates, independent=[
                 False]*len(self.coordinates))
@@ -727,11 +734,18 @@ class PointContact:
 
 def own_symbols(given, argument, names):
     """The functions of time that were given, or of these names."""
-    if given is None:
-        return tuple(map(dynamicsymbols, names))
+    time = dynamicsymbols._t
+    if given is None:                   # a name may contain anything
+        return tuple(Function(name)(time) for name in names)
     given = tuple(as_list(given, argument))
     if len(given) != len(names):
         raise ValueError(
             f"`{argument}` has {len(given)} entries, and this contact needs "
-            f"{len(names)}: {', '.join(names) or 'it has none'}.")
+            f"{len(names)}: {', '.join(names) or 'it has none'}. Give one "
+            "for each.")
+    for x in given:
+        if not isinstance(x, AppliedUndef) or x.args != (time,):
+            raise ValueError(
+                f"`{argument}` contains {x!r}, which is not a function of "
+                "time. Give dynamicsymbols.")
     return given

@@ -7,10 +7,11 @@ from sympy.physics.mechanics import (
     WrappingCylinder, WrappingSphere, dynamicsymbols)
 from sympy.physics.vector import Dyadic, Vector, dot
 
+from ..arguments import as_list
 from ..errors import UnsupportedFeatureError
 from .geometry import (
-    ContactGeometryBase, determinant, dyadic, measure, perpendicular,
-    positive, solve_small, unit, vector)
+    ContactGeometryBase, check_frame, determinant, dyadic, measure,
+    perpendicular, positive, solve_small, unit, vector)
 
 __all__ = ['ParametricSurface', 'Wheel', 'PlaneSurface', 'SphereSurface',
            'CylinderSurface', 'ConeSurface', 'TorusSurface',
@@ -108,8 +109,8 @@ class ParametricSurface(ContactGeometryBase):
             Whether the other body touches it from inside.
 
         """
-        point = wrapping.point if not hasattr(wrapping, 'apex') else (
-            wrapping.apex)
+        point = getattr(wrapping, 'apex', None) or getattr(
+            wrapping, 'point', None)
         if isinstance(wrapping, WrappingSphere):
             return SphereSurface(frame, point, wrapping.radius, interior)
         if isinstance(wrapping, WrappingCylinder):
@@ -221,10 +222,15 @@ _X = Dummy('x1'), Dummy('x2'), Dummy('x3')
 
 
 def _axes(frame, axis, name):
-    """Unit axis and two unit vectors across it, measured in the frame."""
-    axis = measure(frame, axis, name)
+    """Unit axis and two unit vectors across it, measured in the frame.
+
+    The axis None is the first one of the frame.
+    """
+    check_frame(frame)
+    axis = measure(frame, frame.x if axis is None else axis, name)
     if not any(axis):
-        raise ValueError(f"`{name}` is the zero vector; it has no direction.")
+        raise ValueError(f"`{name}` is the zero vector; it has no direction. "
+                         "Give another one.")
     axis = unit(axis)
     return axis, *perpendicular(axis)
 
@@ -304,8 +310,7 @@ class SphereSurface(ParametricSurface):
     def __init__(self, frame, point, radius, interior=False, pole=None,
                  parameters=None):
         self.radius, self.interior = positive(radius, 'radius'), interior
-        axis, first, second = _axes(
-            frame, frame.x if pole is None else pole, 'pole')
+        axis, first, second = _axes(frame, pole, 'pole')
         u, v = _U
         radial = cos(u)*first + sin(u)*second
         outward = sin(v)*radial + cos(v)*axis
@@ -452,10 +457,13 @@ class EllipsoidSurface(ParametricSurface):
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
-        self.semi_axes = tuple(positive(x, 'semi_axes') for x in semi_axes)
+        check_frame(frame)
+        self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
+            semi_axes, 'semi_axes'))
         if len(self.semi_axes) != 3:
             raise ValueError(f"`semi_axes` has {len(self.semi_axes)} entries "
-                             "instead of three.")
+                             "instead of three. Give one for each axis of "
+                             "the frame.")
         pole = frame.x if pole is None else pole
         if pole not in tuple(frame):
             raise ValueError(f"`pole` is {pole!r}. Choose one of the axes of "
@@ -510,7 +518,14 @@ class SurfaceOfRevolution(ParametricSurface):
                              "or -1.")
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
-        across, along = map(sympify, profile(v))
+        try:
+            across, along = map(sympify, profile(v))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"`profile` is {profile!r}, which does not give two "
+                "expressions. Give a function of one parameter to the "
+                "distance from the axis and the coordinate along it."
+            ) from error
         radial = cos(u)*first + sin(u)*second
         slopes = across.diff(v), along.diff(v)
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(

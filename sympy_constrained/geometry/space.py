@@ -80,7 +80,8 @@ class MappedSpace:
         if any(None in row for row in self._M):
             raise UnsupportedFeatureError(
                 "The kinetic energy is not quadratic in the velocities, so "
-                "it is no metric. The equations of motion need none.")
+                "it is no metric. The equations of motion need none; read "
+                "`equations_of_motion`.")
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
         self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
@@ -106,7 +107,7 @@ class MappedSpace:
         if None in found:
             raise UnsupportedFeatureError(
                 "The mass matrix is singular, so it is no metric. The "
-                "equations of motion need none.")
+                "equations of motion need none; read `equations_of_motion`.")
         return found
 
     @cached_property

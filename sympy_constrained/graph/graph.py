@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
 from sympy.core.function import AppliedUndef
+from sympy.matrices import MatrixBase
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 
 from ..errors import MissingIngredientError
@@ -74,6 +75,11 @@ class Graph:
             What functions of time are functions of.
 
         """
+        for name, matrix in matrices.items():
+            if not isinstance(matrix, MatrixBase):
+                raise TypeError(
+                    f"`matrices` has {matrix!r} for {name!r}, which is no "
+                    "Matrix. Give a Matrix of one entry for an expression.")
         builder = GraphBuilder(time)
         return cls.freeze(builder, {
             name: ([[read(builder, e) for e in matrix[i, :]]
@@ -179,7 +185,7 @@ class Graph:
         if unknown:
             raise KeyError(
                 f"The graph has no output {', '.join(map(repr, unknown))}; "
-                f"it has {', '.join(self._refs)}.")
+                f"it has {', '.join(self._refs)}. Choose among these.")
         return {name: self._refs[name] for name in names}
 
     def _flat(self, names):
@@ -285,7 +291,7 @@ class Graph:
                 raise ZeroDivisionError(
                     f"Output {name!r} has no finite value here: it divides "
                     "by zero. The values are at a singular configuration, "
-                    "or a constant is zero that must not be.")
+                    "or a constant is zero that must not be. Take others.")
         return found
 
     def largest(self, values, names=None, context=None, functions=None):

@@ -12,8 +12,8 @@ from warnings import warn
 
 from sympy import (
     Add, Derivative, Dummy, E, Expr, Float, Mul,
-    NumberSymbol, Pow, Rational, S, Symbol, cos, cot, csc, exp, sec, sin,
-    sympify, tan)
+    NumberSymbol, Pow, Rational, S, Symbol, SympifyError, cos, cot, csc, exp,
+    sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
@@ -47,7 +47,10 @@ def read(builder, expr):
         (``I``, ``nan``, infinities, matrices, unevaluated logic).
 
     """
-    expr = sympify(expr)
+    try:
+        expr = sympify(expr, strict=True)       # text is never evaluated
+    except SympifyError:
+        raise unreadable(expr) from None
     memo = builder.read
     ref = memo.get(expr)
     if ref is not None:
@@ -138,6 +141,8 @@ def slots_of(e):
     parts = {}
 
     def slotted(x):
+        if getattr(x, 'is_Matrix', False):
+            raise unreadable(e)
         if isinstance(x, Expr):
             return parts.setdefault(x, SLOTS[min(len(parts), MOST_SLOTS)])
         return x.func(*map(slotted, x.args)) if x.args else x

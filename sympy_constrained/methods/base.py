@@ -7,13 +7,15 @@ from functools import cached_property
 from inspect import signature
 from typing import overload
 
-from sympy import Expr, ImmutableDenseMatrix, Matrix, diag, eye
+from sympy import (
+    Expr, Function, ImmutableDenseMatrix, Matrix, diag, eye)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Force, SymbolicSystem, Torque, dynamicsymbols)
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
+from ..admissible import check_sample
 from ..arguments import arguments_of, as_list, bind_arguments
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
@@ -91,6 +93,8 @@ class ConstrainedMethod(_compat.MethodBase):
             speeds -= {*self._system.u}
             self._sample = {x: value for x, value in self._sample.items()
                             if x not in speeds}
+        if self._shape != 'kane' or self._arguments['bodies'] is not None:
+            check_sample(self._system, self._sample)
         if self.drops_repetitions and self._shape == 'kane':
             self._system = without_repetitions(self._system, self._sample)
         self._forget()
@@ -493,7 +497,8 @@ class ConstrainedMethod(_compat.MethodBase):
         """
         if isinstance(given, str):
             given = given.replace(',', ' ').split()
-        found = [dynamicsymbols(x) if isinstance(x, str) else x
+        time = self._system.t
+        found = [Function(x)(time) if isinstance(x, str) else x
                  for x in as_list(given, argument)]
         problems, taken = [], symbols_in_use(self._system)
         if len(found) != count:
@@ -501,8 +506,7 @@ class ConstrainedMethod(_compat.MethodBase):
                 f"`{argument}` has {len(found)} names for {count} {counted}. "
                 "Give one for each.")
         for k, x in enumerate(found):
-            if not (isinstance(x, AppliedUndef)
-                    and x.args == (self._system.t,)):
+            if not isinstance(x, AppliedUndef) or x.args != (time,):
                 problems.append(
                     f"The {label} `{x}` is not a function of time. Give a "
                     f"name, or `dynamicsymbols('{x}')`.")
@@ -547,8 +551,13 @@ class ConstrainedMethod(_compat.MethodBase):
         if not len(self.lam_vec):
             raise ConstraintError(
                 "The system has no constraints, so it has no multipliers to "
-                "solve for.")
-        points = [op_point] if isinstance(op_point, dict) else op_point or []
+                "solve for. Leave the question out, or give constraints.")
+        points = [op_point] if isinstance(op_point, dict) else (
+            as_list(op_point, 'op_point'))
+        if not all(isinstance(point, dict) for point in points):
+            raise TypeError(
+                f"`op_point` is {op_point!r}. Give a dictionary of symbols "
+                "and values, or a list of such.")
         values = {k: v for point in points for k, v in point.items()}
         moving = {k: v for k, v in values.items() if k.is_Derivative}
         found = self._solved_for().subs(moving).subs(values)

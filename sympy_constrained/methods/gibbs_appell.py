@@ -10,7 +10,7 @@ from sympy.physics.mechanics import KanesMethod, RigidBody
 from sympy.physics.vector import Vector
 
 from ..admissible import DIGITS
-from ..arguments import as_list, as_residuals
+from ..arguments import as_dictionary, as_list, as_matrix, as_residuals
 from ..builders import build_system, potential_of
 from ..diagnostics import (
     constraint_report, independent_columns, preferred_columns)
@@ -165,8 +165,8 @@ class GibbsAppellMethod(ConstrainedMethod):
     def __init__(self, *args, reaction_matrix=None, anchors=None,
                  mass_rates=None, sample=None, **kwargs):
         self._exchange = MassExchange(
-            dictionary(anchors, 'anchors'),
-            dictionary(mass_rates, 'mass_rates'))
+            as_dictionary(anchors, 'anchors'),
+            as_dictionary(mass_rates, 'mass_rates'))
         self._reaction = reaction_matrix
         self._sample = sample
         super().__init__(*args, **kwargs)
@@ -212,13 +212,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def _checked_reaction(self, matrix):
         p, m = len(self.u), len(self.constraint_orders)
-        try:
-            found = ImmutableDenseMatrix(matrix)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"`reaction_matrix` is {matrix!r}. Give a matrix, one row "
-                "for each speed and one column for each constraint."
-            ) from error
+        found = as_matrix(matrix, 'reaction_matrix')
         if found.shape != (p, m):
             raise ConstraintError(
                 f"`reaction_matrix` has shape {found.shape} for {p} speeds "
@@ -799,13 +793,6 @@ class GibbsAppellMethod(ConstrainedMethod):
                 rows.append(v)
             found[motion.body] = rows
         return found
-
-
-def dictionary(value, name):
-    """A copy of a dictionary; None is an empty one."""
-    if value is not None and not isinstance(value, dict):
-        raise TypeError(f"`{name}` is {value!r}. Give a dictionary.")
-    return dict(value or {})
 
 
 def in_frame(g, numbers, frame):

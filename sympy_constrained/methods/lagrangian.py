@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sympy import Expr, ImmutableDenseMatrix, diag, eye, sympify
 
-from ..arguments import as_list, as_residuals
+from ..arguments import as_expressions
 from ..errors import ConstraintError
 from ..graph import Graph, gradient, jacobian, read, time_derivative
 from ..graph.linalg import solve
@@ -140,7 +140,7 @@ class LagrangianMethod(ConstrainedMethod):
             time, in the order of ``q``.
 
         """
-        xi = as_residuals(as_list(xi, 'xi'), 'xi')
+        xi = as_expressions(xi, 'xi')
         n = len(self._system.q)
         if len(xi) != n:
             raise ValueError(
@@ -151,7 +151,7 @@ class LagrangianMethod(ConstrainedMethod):
                 for xs in (self._system.q, self._system.u))
         for x, rate in zip(self._system.q, u):
             g.bound[x.diff(self._system.t)] = rate
-        shift = [read(g, sympify(x)) for x in xi]
+        shift = [read(g, x) for x in xi]
         if any(g.depends_on(x, *u) for x in shift if x):
             raise ValueError(
                 "`xi` contains a velocity. Give displacements that depend on "

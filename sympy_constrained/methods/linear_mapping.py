@@ -4,11 +4,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from mpmath import mp
-from sympy import Equality, Matrix
+from sympy import Equality
 from sympy.physics.mechanics import KanesMethod
 
 from ..admissible import DIGITS, norm, orthonormal_rows
-from ..arguments import as_list, as_residuals, shape_of
+from ..arguments import as_list, as_matrix, as_residuals, shape_of
 from ..builders import build_system
 from ..errors import ConstraintError
 from ..geometry import MappedSpace
@@ -202,12 +202,7 @@ class LinearMappingMethod(ConstrainedMethod):
                     f"{o - p} constraints last.")
             return FreeRows('rows', rows, orthogonal)
         if self._inverse is not None:
-            try:
-                matrix = Matrix(self._inverse)
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"`inverse_mapping` is {self._inverse!r}. Give a matrix "
-                    "or a list of its rows.") from None
+            matrix = as_matrix(self._inverse, 'inverse_mapping')
             if matrix.shape not in ((o, p), (o, o)):
                 raise ConstraintError(
                     f"`inverse_mapping` has shape {matrix.shape}. Give "
@@ -246,7 +241,7 @@ class LinearMappingMethod(ConstrainedMethod):
             known = {*named} & {*system.q}
             if not len(named) == len(known) == count:
                 raise ConstraintError(
-                    f"`q_dependent` is {named}. It names a different "
+                    f"`q_dependent` is {named}. Name a different "
                     f"coordinate for each of the {count} constraint rows, of "
                     f"{', '.join(map(str, system.q))}.")
             pattern = system.graph.pattern('velocity_jacobian')

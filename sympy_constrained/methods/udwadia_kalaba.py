@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import ImmutableDenseMatrix
 from sympy.physics.mechanics import KanesMethod
 
+from ..arguments import as_matrix
 from ..diagnostics import constraint_report, rank_at
 from ..equations import EquationsOfMotion
 from ..errors import (
@@ -160,13 +160,17 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         super().__init__(*args, **kwargs)
         if weight is not None:
             o = len(self.u)
-            self._weight = ImmutableDenseMatrix(weight)
-            if (self._weight.shape != (o, o)
-                    or self._weight != self._weight.T):
+            self._weight = as_matrix(weight, 'weight')
+            wrong = f'has shape {self._weight.shape}' if (
+                self._weight.shape != (o, o)) else 'is not symmetric' if (
+                self._weight != self._weight.T) else (
+                'is not positive definite') if is_indefinite(
+                    self._weight) else ''
+            if wrong:
                 raise ValueError(
-                    f"`weight` has shape {self._weight.shape}. It weighs the "
-                    f"{o} generalized forces; give a symmetric, positive "
-                    f"definite matrix ({o}, {o}).")
+                    f"`weight` {wrong}. It weighs the {o} generalized "
+                    "forces; give a symmetric, positive definite matrix "
+                    f"({o}, {o}).")
 
     @classmethod
     def from_method(cls, method, **options):
@@ -445,7 +449,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if factor is None:
             raise MissingIngredientError(
                 "The mass matrix is singular: Gauss's measure needs the "
-                "acceleration without constraints, which is not definite.")
+                "acceleration without constraints, which is not definite. "
+                "Give mass to every direction.")
         a = ldl_solve(builder, factor, [
             builder.add(x, c) for [x], [c] in zip(out['Q'], out['C'])])
         gap = [builder.sub(builder.input(x, dynamic=True), y)
@@ -461,3 +466,10 @@ def vanishing_pivot():
         "The equations are singular for all values of the coordinates: the "
         "mass matrix and the constraints do not determine the accelerations. "
         "Give every direction a mass or a constraint.")
+
+
+def is_indefinite(matrix):
+    """Whether a symmetric matrix is seen not to be positive definite."""
+    if all(x.is_number for x in matrix):
+        return not matrix.is_positive_definite
+    return any(x.is_extended_nonpositive for x in matrix.diagonal())

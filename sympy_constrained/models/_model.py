@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -201,6 +202,10 @@ class Model:
             If an upstream class is asked for a model of the other shape.
 
         """
+        if not isinstance(method, type):
+            raise TypeError(
+                f'`method` is {method!r}. Give a class, such as KanesMethod '
+                'or UdwadiaKalabaMethod.')
         upstream = next((shape for shape, cls in _UPSTREAM.items()
                          if cls in method.__mro__), None)
         options = {**self.extra, **kwargs}
@@ -241,6 +246,13 @@ def system_arguments(system: System, shape: str) -> dict[str, Any]:
         'Lagrangian': Lagrangian(system.frame, *system.bodies),
         'qs': system.q, 'hol_coneqs': system.holonomic_constraints,
         'nonhol_coneqs': system.nonholonomic_constraints, **common}
+
+
+def check_count(n, least, reason):
+    """Raise unless ``n`` is a whole number and large enough."""
+    if not isinstance(n, Integral) or n < least:
+        raise ValueError(
+            f'`n` is {n!r}: {reason}. Pass a whole number, {least} or more.')
 
 
 def from_system(system: System, *, shape: str = 'kane', **fields) -> Model:

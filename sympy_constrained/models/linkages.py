@@ -9,7 +9,7 @@ from sympy.physics.mechanics import (Force, Inertia, Lagrangian, PinJoint,
                                      RigidBody, System, Torque, cross,
                                      dynamicsymbols, inertia)
 
-from ._model import Model, from_system
+from ._model import Model, check_count, from_system
 
 _LOOP = 'SymPy documentation, tutorial "A four bar linkage"'
 
@@ -250,10 +250,8 @@ def closed_chain_absolute(n: int = 4) -> Model:
 
 
 def _enough_bars(n, rows):
-    if n <= rows:
-        raise ValueError(
-            f'`n` is {n}: {rows} loop rows leave a closed chain of that many '
-            f'bars no motion. Pass {rows + 1} or more.')
+    check_count(n, rows + 1, f'{rows} loop rows leave a closed chain of '
+                'that many bars no motion')
 
 
 def _planar_chain(n: int, relative: bool) -> Model:

@@ -9,7 +9,7 @@ from sympy.physics.mechanics import (DuffingSpring, Force, Lagrangian,
                                      RigidBody, System, TorqueActuator,
                                      dynamicsymbols, inertia)
 
-from ._model import Model, from_system
+from ._model import Model, check_count, from_system
 
 
 def cartesian_pendulum() -> Model:
@@ -166,9 +166,7 @@ def n_link_pendulum_on_cart(n: int = 3) -> Model:
         Number of links, at least 1.
 
     """
-    if n < 1:
-        raise ValueError(f'`n` is {n}: a pendulum needs at least one link. '
-                         f'Pass 1 or more.')
+    check_count(n, 1, 'a pendulum needs at least one link')
     q, u = dynamicsymbols(f'q:{n + 1}'), dynamicsymbols(f'u:{n + 1}')
     force = dynamicsymbols('F')
     m, lengths, g = symbols(f'm:{n + 1}'), symbols(f'l:{n}'), symbols('g')

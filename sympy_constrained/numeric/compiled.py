@@ -13,6 +13,7 @@ from ..errors import (
 from .correction import correction_graph
 from .evaluation import Evaluator
 from .linear import LinearSolver
+from .names import array
 from .projection import distances
 from .sampling import decide_rank
 from .solved import solved_graph
@@ -325,7 +326,8 @@ class CompiledEquations:
         if not self.has(name):
             raise MissingIngredientError(
                 f"These equations carry no {name}: it is not known for the "
-                "model they were made from.")
+                "model they were made from. Make them by a method of this "
+                "package, from bodies or a Lagrangian.")
         return self.evaluate((name,), t, x, p)[name][..., 0, 0]
 
     def rhs(self, t, x, p=None, solver=None):
@@ -340,7 +342,7 @@ class CompiledEquations:
             found = None if quick is None else quick(t, x)
             if found is not None:
                 return found
-        x = np.asarray(x, dtype=float)
+        x = array(x, 'x')
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
         if solver is None and key not in self._quick:

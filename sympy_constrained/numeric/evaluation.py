@@ -13,7 +13,7 @@ from sympy import Matrix, MatrixBase, Symbol
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
 from .inputs import Inputs
-from .names import Names
+from .names import Names, array
 from .native import NativeFunction, chosen, compiled_outputs
 
 __all__ = ['Evaluator']
@@ -101,13 +101,14 @@ class Evaluator:
             return self.p
         if isinstance(p, Mapping):
             return self.constants.vector(p, 'p', self.p)
-        p = np.asarray(p, dtype=float)
+        p = array(p, 'p')
         size = len(self.constants)
         if p.shape != (size,) and (
                 states is None or p.shape != (states, size)):
             raise ValueError(
                 f"`p` has shape {p.shape} for {size} constants "
-                f"({', '.join(self.constants.labels)}).")
+                f"({', '.join(self.constants.labels)}). Give one number for "
+                "each.")
         return p
 
     def outputs(self, names, t, x, p=None) -> dict:
@@ -121,6 +122,10 @@ class Evaluator:
 
     def expression(self, expr) -> Callable:
         """A SymPy expression or matrix as a function of ``(t, x, p)``."""
+        if isinstance(expr, str):
+            raise TypeError(
+                f"`expr` is the text {expr!r}, which is not evaluated. Give "
+                "a SymPy expression or matrix.")
         is_matrix = isinstance(expr, MatrixBase)
         matrix = Matrix(expr) if is_matrix else Matrix([expr])
         value = self.output(
@@ -137,7 +142,7 @@ class Evaluator:
         if strange:
             raise ValueError(
                 f"`{name}` contains {', '.join(sorted(strange))}, which is "
-                "no state, constant or input of the equations.")
+                "no state, constant or input of the equations. Use these.")
         function = self._made(graph, (name,))
 
         def value(t, x, p=None):
@@ -192,11 +197,13 @@ class Evaluator:
             for name, values in (('t', t), ('x', x),
                                  ('p', self.parameters(p, len(x)))):
                 if not np.isfinite(values).all():
-                    raise ValueError(f"`{name}` is not finite.") from None
+                    raise ValueError(
+                        f"`{name}` is not finite: it is {values!r}. Give "
+                        "finite numbers.") from None
             raise
 
     def _called(self, function, t, x, p, more):
-        x = np.asarray(x, dtype=float)
+        x, t = array(x, 'x'), array(t, 't')
         size = len(self.states)
         if x.shape == (size,):
             values = [float(t), *x.tolist(), *self.parameters(p).tolist(),
@@ -210,7 +217,7 @@ class Evaluator:
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
                 "for a batch.")
-        t = np.broadcast_to(np.asarray(t, dtype=float), len(x))
+        t = np.broadcast_to(t, len(x))
         values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
         if self.inputs.called and not function.reads_called:
             values += [0.]*len(self.inputs.called)

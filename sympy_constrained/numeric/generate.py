@@ -92,6 +92,7 @@ class Generated:
     def __init__(self, graph, names, arguments, given):
         self.graph = graph
         self.names = tuple(names)
+        graph.symbols(self.names)       # complains of unknown outputs
         self.arguments = dict(arguments)
         self.given = dict(given)
         self._layout = {}
@@ -154,7 +155,8 @@ class Generated:
         raise NotFiniteError(
             f"The outputs {', '.join(bad)}{where} are not finite real "
             "numbers. Something divides by zero, leaves the domain of a "
-            "function (a root, a logarithm) or overflows there.",
+            "function (a root, a logarithm) or overflows there. Correct the "
+            "state or the constants, or keep away from there.",
             outputs=tuple(bad), state=state)
 
     # -- writing the code ------------------------------------------------

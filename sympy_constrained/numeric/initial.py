@@ -5,6 +5,7 @@ import numpy as np
 
 from ..errors import ConstraintError
 from .compiled import compile_equations
+from .names import number
 from .projection import distances, project, size_of
 
 __all__ = ['consistent_state', 'check_consistent']
@@ -87,7 +88,10 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     """
     compiled = compile_equations(compiled, constants, inputs)
     names = compiled.names
-    default = None if fill is None else [float(fill)]*len(names)
+    try:
+        default = None if fill is None else [number(fill)]*len(names)
+    except ValueError as error:
+        raise ValueError(f"`fill`: {error}.") from None
     start = names.vector(guess, 'guess', default)
     held = set(names.indices(fixed, 'fixed'))
     free = [np.array([k for k in index if k not in held], dtype=int)

@@ -13,7 +13,7 @@ import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'label', 'number']
+__all__ = ['Names', 'array', 'label', 'number']
 
 
 def label(item) -> str:
@@ -43,10 +43,23 @@ def number(value) -> float:
             raise TypeError
         result = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{value!r} is not a real number") from None
+        raise ValueError(
+            f"{value!r} is not a real number; give a finite one") from None
     if not np.isfinite(result):
-        raise ValueError(f"{result} is not finite")
+        raise ValueError(f"{result} is not finite; give a finite number")
     return result
+
+
+def array(values, argument: str) -> np.ndarray:
+    """Real numbers as an array of floats."""
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`{argument}` is {values!r}, which is no array of real numbers. "
+            "Give the numbers in order.") from None
 
 
 class Names:
@@ -121,7 +134,8 @@ class Names:
                 "model, or its name as a string")
         near = get_close_matches(text, self.labels, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else (
-            f"known: {', '.join(self.labels) or 'none'}")
+            f"choose among {', '.join(self.labels)}" if self.labels else
+            "the model has none, leave it out")
         raise KeyError(f"{text!r} is no {self.kind}; {hint}")
 
     def indices(self, keys, argument: str) -> list[int]:
@@ -185,11 +199,15 @@ class Names:
             problems.append(f"no value for {', '.join(missing)}")
         if problems:
             hint = f' {self.hint}' if missing and self.hint else ''
-            raise ValueError(f"`{argument}`: {'; '.join(problems)}.{hint}")
+            raise ValueError(
+                f"`{argument}`: {'; '.join(problems)}. Each {self.kind} "
+                f"takes one finite real number.{hint}")
         return np.array(result, dtype=float)
 
     def _sequence(self, values, argument):
         try:
+            if isinstance(values, str):
+                raise TypeError
             result = np.array([number(v) for v in values], dtype=float)
         except TypeError:
             raise TypeError(
@@ -201,6 +219,6 @@ class Names:
         if result.shape != (len(self),):
             raise ValueError(
                 f"`{argument}` has {result.size} values for {len(self)} "
-                f"{self.kind}s ({', '.join(self.labels)})."
+                f"{self.kind}s ({', '.join(self.labels)}). Give one for each."
                 + (f' {self.hint}' if self.hint else ''))
         return result

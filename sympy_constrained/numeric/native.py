@@ -285,7 +285,8 @@ class NativeFunction:
         size, ndarray = self.size, np.ndarray
 
         def call(t, x, _keep=keep):
-            if type(x) is not ndarray or x.shape != shape:
+            if (type(x) is not ndarray or x.shape != shape
+                    or x.dtype.kind == 'c'):
                 return None
             try:
                 inputs, x_at, shown, out_at = local.value

@@ -1,0 +1,107 @@
+"""The page of all messages, from the catalogue of ``tests/errors``.
+
+Every case of the catalogue is given to the package, and what it answers is
+printed. The page is written only when it changes; it is made here and belongs
+to no commit.
+"""
+import re
+import sys
+import warnings
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+PAGE = """\
+.. Made by ext/errors_catalogue.py from tests/errors.
+
+Catalogue of messages
+=====================
+
+What the package answers to {count} kinds of bad input, one list for each part
+of the public interface: what was given, and the message as it is printed.
+:doc:`errors` tells what the classes mean. The tests take the same tables, and
+ask every message for the fact, its cause and the remedy.
+
+{areas}
+"""
+
+AREA = """\
+{title}
+{underline}
+
+{cases}
+"""
+
+CASE = """\
+{title}
+    .. code-block:: none
+
+{message}
+"""
+
+WIDTH = 76
+
+
+def catalogue(root):
+    """The areas of the catalogue; it needs no pytest."""
+    folder = str(root / 'tests')
+    sys.path.insert(0, folder)
+    try:
+        from errors.catalogue import AREAS
+    finally:
+        sys.path.remove(folder)
+    return AREAS
+
+
+def answer(case):
+    """The message of a case, with the name of the class first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            case.call()
+        except case.error as error:
+            text = error.args[0] if isinstance(error, KeyError) else str(error)
+            text = re.sub(r' at 0x[0-9a-f]+', '', text)
+            return f'{type(error).__name__}: {text}'
+    raise ExtensionError(f'{case.title!r} is accepted, which the catalogue '
+                         'of bad input does not expect.')
+
+
+def wrapped(text):
+    """Lines of the message, none broken within a word."""
+    for paragraph in text.split('\n'):
+        line = ''
+        for word in paragraph.split(' '):
+            if line and len(line) + 1 + len(word) > WIDTH:
+                yield line
+                line = word
+            else:
+                line = f'{line} {word}' if line else word
+        yield line
+
+
+def make_page(app):
+    source = Path(app.srcdir)
+    areas, count = [], 0
+    for title, (_, cases) in catalogue(source.parent).items():
+        logger.info('catalogue of errors: %s', title)
+        count += len(cases)
+        areas.append(AREA.format(
+            title=title, underline='-'*len(title), cases='\n'.join(
+                CASE.format(title=case.title.replace('*', r'\*'),
+                            message='\n'.join(
+                    f'        {line}'.rstrip() for line in wrapped(
+                        answer(case)))) for case in cases)))
+    text = PAGE.format(count=count, areas='\n'.join(areas))
+    path = source / 'errors_catalogue.rst'
+    if not path.exists() or path.read_text(encoding='utf-8') != text:
+        path.write_text(text, encoding='utf-8')
+
+
+def setup(app):
+    app.connect('builder-inited', make_page)
+    return {'version': '1', 'parallel_read_safe': True,
+            'parallel_write_safe': True}
