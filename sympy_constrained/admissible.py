@@ -119,7 +119,7 @@ def has_floats(system, sample):
     """
     states = {*system.q, *system.u}
     return system.graph.has_floats or any(
-        x not in states and not sympify(value).is_Rational
+        x not in states and not sympify(value, strict=True).is_Rational
         for x, value in (sample or {}).items())
 
 
@@ -170,7 +170,7 @@ def random_values(system, sample, random, attempt):
             values[x] = mp.mpf('0.5') + number
     for x, value in (sample or {}).items():
         near = values[x]*attempt/100 if x in states else 0
-        values[x] = sympify(value)._to_mpmath(mp.prec) + near
+        values[x] = sympify(value, strict=True)._to_mpmath(mp.prec) + near
     return values
 
 

@@ -310,12 +310,12 @@ def inertias(body):
 
     Sums of symbols are left out: their sign is a long question.
     """
-    found = [sympify(body.mass)]
+    found = [sympify(body.mass, strict=True)]
     if isinstance(body, RigidBody):
         terms = getattr(body.central_inertia, 'args', ())
         frames = {frame for _, *units in terms for unit in units
                   for _, frame in unit.args}
         if len(frames) == 1:
-            found += [sympify(number) for number, one, other in terms
-                      if one == other]
+            found += [sympify(number, strict=True)
+                      for number, one, other in terms if one == other]
     return [x for x in found if x.is_number or not x.is_Add]

@@ -637,28 +637,29 @@ def check_functions(builder, system):
 
 
 def check_names(builder, system):
-    """Raise if two things of a model have one name.
+    """Raise if the time or a function of time shares its name.
 
-    The one would be a constant, or an input, beside a coordinate.
+    What has the name of a coordinate is meant to be the coordinate, and would
+    be a constant or an input. (Constants may share a name; they keep their
+    identity.)
     """
     known = {}
     for x in (builder.time, *system['q'], *system['u'], *builder.inputs):
         x = x.expr if isinstance(x, Derivative) else x
-        if isinstance(x, Dummy):
-            continue
         name = x.func.__name__ if isinstance(x, AppliedUndef) else str(x)
         other = known.setdefault(name, x)
-        if other != x:
-            kinds = [f'the function of time `{y}`' if isinstance(
-                y, AppliedUndef) else f'the symbol `{y}`'
-                for y in (other, x)]
-            raise ConstrainedDynamicsError(
-                f"Two things in the model have the name `{name}`: {kinds[0]} "
-                f"and {kinds[1]}"
-                + (", which have different assumptions"
-                   if kinds[0] == kinds[1] else "")
-                + ". SymPy takes them for different ones. Use one of them "
-                "everywhere, or give the other another name.", name=name)
+        if other == x or isinstance(x, Dummy) or isinstance(other, Dummy) or (
+                other != builder.time and not isinstance(
+                    x, AppliedUndef) and not isinstance(other, AppliedUndef)):
+            continue
+        one, two = (('the time' if y == builder.time else
+                     'the function of time' if isinstance(y, AppliedUndef)
+                     else 'the symbol') + f' `{y}`' for y in (other, x))
+        raise ConstrainedDynamicsError(
+            f"Two things in the model have the name `{name}`: {one} and {two}"
+            f"{', with other assumptions' if one == two else ''}. SymPy takes "
+            "them for different ones. Use one of them everywhere, or give "
+            "the other another name.", name=name)
 
 
 def drop_costly_power(builder, blocks):

@@ -47,7 +47,7 @@ def is_pair(x):
     """Whether this is a pair of expressions or numbers, none negative."""
     return (isinstance(x, (tuple, list)) and len(x) == 2 and all(
         isinstance(gain, (int, float, Expr)) and
-        not sympify(gain).is_negative for gain in x))
+        not sympify(gain, strict=True).is_negative for gain in x))
 
 
 def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
@@ -81,7 +81,7 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
     """
     g = kinematics.builder
     count = len(holonomic) + len(velocity) + len(acceleration)
-    gains = [tuple(read(g, x) for x in map(sympify, pair))
+    gains = [tuple(read(g, x) for x in pair)
              for pair in stabilization_gains(stabilization, count)]
     rates = [kinematics.bias(h) for h in holonomic]
     residuals = rates + list(velocity)

@@ -225,5 +225,5 @@ def unreadable(method):
     name = getattr(method, '__name__', type(method).__name__)
     return UnsupportedFeatureError(
         f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
-        "Equations are read from objects of KanesMethod, LagrangesMethod, or "
-        "a method of this package; give one of these.")
+        "Equations are read from KanesMethod, LagrangesMethod, or a method "
+        "of this package; give an object of one of these.")

@@ -210,7 +210,7 @@ def connected(body):
 def momentum_loads_of(body, frame, anchors, time):
     """The loads of one body."""
     loads, point = [], body.masscenter
-    force = sympify(body.mass).diff(time)*point.vel(frame)
+    force = sympify(body.mass, strict=True).diff(time)*point.vel(frame)
     if body in anchors:
         anchor = anchors[body]
         arm = point.pos_from(anchor)
@@ -339,7 +339,7 @@ def check_balance(body, total, time):
 
     That of a mass which is an unknown function of time is not known here.
     """
-    rate = sympify(body.mass).diff(time)
+    rate = sympify(body.mass, strict=True).diff(time)
     if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
         builder = GraphBuilder(time)
         if not agree(builder, read(builder, rate), read(builder, total)):

@@ -5,10 +5,11 @@ from random import Random
 from typing import NamedTuple
 
 from mpmath import mp
-from sympy import Symbol, sqrt, sympify
+from sympy import Expr, Symbol, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
+from ..arguments import as_expression
 from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
 from .geometry import determinant, numbers, random_numbers, samples
@@ -134,7 +135,7 @@ class ContactFinder:
         convexity = pair.convexity(0 if free else GAP)
 
         def refs(expressions):
-            return [read(builder, sympify(x)) for x in expressions]
+            return [read(builder, x) for x in expressions]
 
         f = refs(residuals)
         self.surfaces = surfaces
@@ -263,8 +264,18 @@ def check_curvature(form):
 
 def in_numbers(values):
     """Numbers by symbol, also where they are given as expressions."""
-    return dict(zip(map(sympify, values), numbers(
-        map(sympify, values.values()), {})))
+    return dict(zip(map(strict, values), numbers(
+        map(strict, values.values()), {})))
+
+
+def strict(value):
+    """A number or symbol; text is not evaluated."""
+    found = as_expression(value)
+    if not isinstance(found, Expr):
+        raise TypeError(
+            f"{value!r} was given as a number or a symbol and is none. Give "
+            "{symbol: number, ...}.")
+    return found
 
 
 def trace_and_determinant(form):

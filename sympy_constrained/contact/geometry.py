@@ -13,7 +13,7 @@ from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
-from ..arguments import as_expression, as_list
+from ..arguments import as_expression, as_expressions, as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
 
@@ -85,7 +85,12 @@ class ContactGeometryBase(ABC):
 
     def with_parameters(self, *parameters):
         """The same geometry with other parameters."""
-        new = {old: sympify(x) for old, x in zip(self.parameters, parameters)}
+        found = as_expressions(parameters, 'parameters')
+        if len(found) != self.dimension:
+            raise ValueError(
+                f"{len(found)} values were given for the {self.dimension} "
+                f"parameters of {type(self).__name__}. Give one for each.")
+        new = dict(zip(self.parameters, found))
         changed = copy(self)
         changed.parameters = tuple(new.values())
         for name, value in vars(self).items():
@@ -273,7 +278,7 @@ def random_numbers(expressions, seed=0) -> dict:
 
 def samples(expression, count=3) -> list:
     """Values at random numbers, nan where there is none."""
-    if sympify(expression).has(S.NaN, S.ComplexInfinity):
+    if sympify(expression, strict=True).has(S.NaN, S.ComplexInfinity):
         return [mp.nan]*count
     result = []
     for seed in range(count):

@@ -686,7 +686,7 @@ class PointContact:
 
         """
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
-        own = {x: sympify(v) for x, v in (constants or {}).items()
+        own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
                if x not in compiled.constants}
         if self.gap is not None:
             return ContactEvent(compiled.expression(self.gap.xreplace(own)),

@@ -519,7 +519,7 @@ class SurfaceOfRevolution(ParametricSurface):
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
         try:
-            across, along = map(sympify, profile(v))
+            across, along = (sympify(x, strict=True) for x in profile(v))
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"`profile` is {profile!r}, which does not give two "

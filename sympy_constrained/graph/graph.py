@@ -13,6 +13,7 @@ from ..errors import MissingIngredientError
 from .builder import (
     ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
 from .calculus import rebuilt
+from .functions import own_functions
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
 
@@ -379,4 +380,7 @@ def signed(memo, ref):
 @lru_cache(maxsize=1024)
 def numeric(template, count):
     """A template as a function of so many mpmath numbers."""
-    return lambdify(SLOTS[:count], template, 'mpmath')
+    (template,), own, missing = own_functions([template])
+    if missing:
+        raise NameError(*missing)
+    return lambdify(SLOTS[:count], template, [own, 'mpmath'])

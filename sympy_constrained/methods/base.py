@@ -16,7 +16,8 @@ from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
 from ..admissible import check_sample
-from ..arguments import arguments_of, as_list, bind_arguments
+from ..arguments import (
+    arguments_of, as_expression, as_list, bind_arguments)
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..diagnostics import (
@@ -554,7 +555,9 @@ class ConstrainedMethod(_compat.MethodBase):
                 "solve for. Leave the question out, or give constraints.")
         points = [op_point] if isinstance(op_point, dict) else (
             as_list(op_point, 'op_point'))
-        if not all(isinstance(point, dict) for point in points):
+        if not all(isinstance(point, dict) and None not in map(
+                as_expression, (*point, *point.values()))
+                for point in points):
             raise TypeError(
                 f"`op_point` is {op_point!r}. Give a dictionary of symbols "
                 "and values, or a list of such.")

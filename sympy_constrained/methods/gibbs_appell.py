@@ -202,7 +202,7 @@ class GibbsAppellMethod(ConstrainedMethod):
             ('reaction_matrix', self._reaction is not None),
             ('constraints of a higher order', self._system.higher_rows),
             ('variable masses', self._shape == 'kane' and any(
-                sympify(body.mass).diff(time) != 0
+                sympify(body.mass, strict=True).diff(time) != 0
                 for body in self._system.bodies))) if value]
         if own and not issubclass(cls, GibbsAppellMethod):
             raise UnsupportedFeatureError(

@@ -209,7 +209,8 @@ def check_gradients(system, report, names, sample):
                     number = mp.mpf(random.randint(-10**9, 10**9))/10**9
                     values[x] = number*4**(attempt//4)
                     if x in sample:
-                        near = sympify(sample[x])._to_mpmath(mp.prec)
+                        near = sympify(
+                            sample[x], strict=True)._to_mpmath(mp.prec)
                         values[x] = near + number*attempt/100
             try:
                 before = evaluated(stage, values, ('A',))['A']

@@ -154,10 +154,9 @@ class CompiledEquations:
         self._inertia = None
         self._variants: dict = {}       # function -> changed equations
         self.equations = equations
-        self.state_index = evaluator.states.index
-        self.q_index = np.array(list(map(self.state_index, equations.q)), int)
-        self.u_index = np.array(list(map(self.state_index, equations.u)), int)
-        upper = np.array(list(map(self.state_index, equations.upper)), int)
+        self.q_index, self.u_index, upper = (
+            np.array(list(map(self.state_index, xs)), int)
+            for xs in (equations.q, equations.u, equations.upper))
         self.levels = (('holonomic', self.q_index),
                        ('velocity', self.u_index))
         if len(upper):
@@ -243,6 +242,10 @@ class CompiledEquations:
     @property
     def p(self):
         return self._evaluator.p
+
+    def state_index(self, key) -> int:
+        """Position of a state, by SymPy object or name."""
+        return self.names.index(key)
 
     @property
     def backend(self):

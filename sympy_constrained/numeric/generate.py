@@ -14,25 +14,27 @@ on with ``nan`` and leaves unused branches alone.
 """
 from __future__ import annotations
 
-import builtins
 import dis
 from functools import cached_property
 from math import isfinite
 
 import numpy as np
-from sympy import Derivative, Function, Subs, Symbol, lambdify
-from sympy.core.function import AppliedUndef
+from sympy import Derivative, Subs, Symbol, lambdify
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pycode import PythonCodePrinter
 
 from ..errors import NotFiniteError, UnsupportedFeatureError
+from ..graph.functions import own_functions
 
 __all__ = ['Generated']
 
 # What a scalar evaluation may raise where the value is nan, inf or complex
 # (TypeError: a complex number or None does not go into an array of floats).
 ARITHMETIC = (ArithmeticError, ValueError, TypeError)
+# Of Python's own functions, those that SymPy's printers write.
+BUILTINS = {'abs', 'bool', 'float', 'int', 'max', 'min', 'range', 'round',
+            'sum'}
 
 
 class _ScalarPrinter(PythonCodePrinter):
@@ -246,24 +248,12 @@ def _own_functions(code, entries):
 
     Returns the changed code and entries, and name -> Python function.
     """
-    expressions = [expr for _, expr in code] + entries
-    calls = set().union(*(e.atoms(AppliedUndef) for e in expressions))
-    if not calls:
-        return code, entries, {}
-    functions = sorted({call.func for call in calls}, key=str)
-    missing = [str(f) for f in functions if not hasattr(f, '_imp_')]
+    expressions, own, missing = own_functions(
+        [expr for _, expr in code] + entries)
     if missing:
         raise _no_meaning(missing)
-    names = {f: f'f{i}' for i, f in enumerate(functions)}
-
-    def renamed(expr):
-        for old, new in names.items():
-            expr = expr.replace(old, Function(new))
-        return expr
-
-    return ([(symbol, renamed(expr)) for symbol, expr in code],
-            list(map(renamed, entries)),
-            {name: f._imp_ for f, name in names.items()})
+    return ([(symbol, expr) for (symbol, _), expr in zip(code, expressions)],
+            expressions[len(code):], own)
 
 
 def _no_meaning(functions):
@@ -276,7 +266,7 @@ def _no_meaning(functions):
 
 def _unknown_globals(function):
     """Names that the generated code reads and nobody defined."""
-    known = set(function.__globals__) | set(vars(builtins))
+    known = set(function.__globals__) | BUILTINS
     used = {step.argval for step in dis.get_instructions(function)
             if step.opname in ('LOAD_GLOBAL', 'LOAD_NAME')}
     return sorted(used - known)

@@ -120,7 +120,8 @@ class Names:
         text = key.strip() if isinstance(key, str) else str(key)
         if isinstance(key, str):
             found = [i for i, item in enumerate(self.objects)
-                     if text in (self.labels[i], str(item))]
+                     if not {key, text}.isdisjoint((self.labels[i],
+                                                    str(item)))]
             if len(found) == 1:
                 return found[0]
             if found:
@@ -134,7 +135,7 @@ class Names:
                 "model, or its name as a string")
         near = get_close_matches(text, self.labels, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else (
-            f"choose among {', '.join(self.labels)}" if self.labels else
+            f"known: {', '.join(self.labels)}" if self.labels else
             "the model has none, leave it out")
         raise KeyError(f"{text!r} is no {self.kind}; {hint}")
 

@@ -74,7 +74,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
         return None
     z, checks, pivots = found
     if sizes is not None:
-        rows, columns = ([read(g, sympify(x)) for x in side]
+        rows, columns = ([read(g, sympify(x, strict=True)) for x in side]
                          for side in sizes)
         least = g.constant(PIVOT)
         checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),

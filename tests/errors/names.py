@@ -114,11 +114,6 @@ CASES = (
          ConstrainedDynamicsError, 'Two things in the model have the name `x`',
          'the function of time `x(t)` and the',
          'Use one of them everywhere, or give the other'),
-    Case('two constants of one name', lambda: flat(
-        Lagrangian=L - Symbol('m', positive=True)*x),
-         ConstrainedDynamicsError, 'Two things in the model have the name `m`',
-         'the symbol `m` and the symbol `m`, which',
-         'Use one of them everywhere, or give the other'),
     Case('a symbol named t that is not the time',
          lambda: flat(hol_coneqs=[x - Symbol('t', real=True)]),
          ConstrainedDynamicsError, 'Two things in the model have the name `t`',
