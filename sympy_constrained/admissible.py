@@ -14,11 +14,11 @@ from sympy import SympifyError, sin, sympify
 from sympy.core.function import AppliedUndef
 
 from .errors import InconsistentConstraintsError, raise_problems
+from .precision import DIGITS, precise
 
 __all__ = ['admissible_values', 'evaluated', 'has_floats', 'norm',
            'orthonormal_rows', 'project_out', 'sizes_elsewhere']
 
-DIGITS = 30
 SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
 # double root is met to the square root of SETTLED only, and must count as 0.
@@ -54,7 +54,7 @@ def admissible_values(system, sample=None, seed=0):
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
     exact = not has_floats(system, sample)
-    with mp.workdps(DIGITS):
+    with precise():
         least, worst, candidates = mp.inf, {}, []
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)

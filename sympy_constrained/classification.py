@@ -24,6 +24,7 @@ from .integrals import (
 from .methods import UdwadiaKalabaMethod
 from .pfaffian import (
     INEXACT, Distribution, Form, VelocityForms, generic_points, independent)
+from .precision import precise
 from .system import ConstrainedSystem
 from .vanishing import proved
 
@@ -576,8 +577,8 @@ class Classifier:
         space = self.space
         (values,), small = generic_points(
             self.system, {**(self.sample or {}), **at}, 1)
-        exact = all(sympify(x).is_Rational or not sympify(x).has(Float)
-                    for x in at.values())
+        exact = not any(sympify(x, strict=True).has(Float)
+                        for x in at.values())
         small = small if exact else INEXACT
         here = VelocityForms(self.system, [values], small)
         rows = [*here.holonomic, *here.kinematic, *here.velocity]
@@ -639,7 +640,7 @@ def nonlinear_remark(space, ref):
     if any(None in row for row in hessian):
         return text
     values = space.at_points(hessian)[0]
-    with mp.workdps(30):
+    with precise():
         signs = [x for x in mp.eigsy(mp.matrix(values), eigvals_only=True)
                  if abs(x) > mp.mpf('1e-15')*max(map(norm, values))]
     if len(signs) == 1:

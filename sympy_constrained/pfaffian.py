@@ -22,6 +22,7 @@ from .errors import ConstraintError
 from .graph import (
     Derivation, Graph, gradient, substitute, time_derivative, without)
 from .graph.linalg import solve
+from .precision import precise
 
 __all__ = ['Form', 'VelocityForms', 'Distribution', 'generic_points']
 
@@ -189,7 +190,7 @@ class VelocityForms:
     def at(self, graph, values):
         """Output ``x`` of a graph at a point; what is rounding is zero."""
         add_missing(graph, values)
-        with mp.workdps(DIGITS):
+        with precise(DIGITS):
             functions = stand_ins(self.system)
             found = graph.evaluate(values, ('x',), mp, functions)['x']
             size = graph.largest(values, ('x',), mp, functions)
@@ -515,9 +516,9 @@ def generic_points(system, sample=None, count=3, first=0):
     points = []
     for seed in range(first, first + count):
         values = dict(admissible_values(system, sample, seed))
-        with mp.workdps(DIGITS):
+        with precise(DIGITS):
             for x, value in (sample or {}).items():
-                given = sympify(value)._to_mpmath(mp.prec)
+                given = sympify(value, strict=True)._to_mpmath(mp.prec)
                 if abs(values[x] - given) < mp.mpf('1e-20')*(1 + abs(given)):
                     values[x] = given           # to all digits
             refine(system, values, small)
@@ -545,7 +546,7 @@ def refine(system, values, small):
             values[x] -= step[j]
 
 
-@mp.workdps(DIGITS)
+@precise(DIGITS)
 def independent(rows, small):
     """Numbers of the first rows that span the others.
 
@@ -556,7 +557,7 @@ def independent(rows, small):
     return tuple(k for k, _ in kept)
 
 
-@mp.workdps(DIGITS)
+@precise(DIGITS)
 def null_space(rows, size, small):
     """Orthonormal vectors that all rows annihilate."""
     basis, _ = orthonormal_rows(rows, mp.sqrt(small))
@@ -570,7 +571,7 @@ def null_space(rows, size, small):
     return basis[count:]
 
 
-@mp.workdps(DIGITS)
+@precise(DIGITS)
 def restricted_vanishes(matrix, kernel, small):
     """Whether an antisymmetric matrix vanishes on a space."""
     size = max(abs(x) for row in matrix for x in row)

@@ -12,7 +12,8 @@ from mpmath import mp
 from sympy import (
     Dummy, Poly, PolynomialError, Rational, cos, reduced, sin, together)
 
-from .admissible import DIGITS, admissible_values, has_floats, stand_ins
+from .admissible import admissible_values, has_floats, stand_ins
+from .precision import precise
 
 __all__ = ['vanishing', 'Vanishing', 'counterexample', 'states_of',
            'values_at']
@@ -104,7 +105,7 @@ def values_at(system, graph, values, names, seed=0, largest=False):
         sign = random.choice((-1, 1)) if x in system.q else 1
         if x not in values:
             more[x] = sign*number
-    with mp.workdps(DIGITS):
+    with precise():
         evaluate = graph.largest if largest else graph.evaluate
         return evaluate({**values, **more}, names, mp, stand_ins(system))
 

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / 'sympy_constrained'
 NAME = PACKAGE.name
 FILES = sorted(PACKAGE.rglob('*.py'))
 
-BASE = {'errors', '_compat'}
+BASE = {'errors', 'precision', '_compat'}
 MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
                     'constraints'}
 DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
@@ -25,6 +25,7 @@ SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
 
 LAYERS = {
     'errors': set(),
+    'precision': set(),
     '_compat': {'errors'},
     'graph': {'errors'},
     'kinematics': BASE | {'graph'},
@@ -42,16 +43,16 @@ LAYERS = {
     'variable_mass': MECHANICS | {'arguments', 'builders'},
     'contact': BASE | {'graph', 'arguments'},
     'geometry': BASE | {'graph', 'system', 'vanishing'},
-    'admissible': {'errors'},
-    'vanishing': {'admissible'},
+    'admissible': {'errors', 'precision'},
+    'vanishing': {'precision', 'admissible'},
     'diagnostics': {'errors', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'antiderivatives': set(),
-    'pfaffian': {'errors', 'graph', 'admissible'},
+    'pfaffian': {'errors', 'precision', 'graph', 'admissible'},
     'integrals': {'errors', 'graph', 'antiderivatives', 'pfaffian'},
     'classification': {
-        'graph', 'system', 'arguments', 'admissible', 'vanishing', 'pfaffian',
-        'integrals', 'methods'},
+        'precision', 'graph', 'system', 'arguments', 'admissible',
+        'vanishing', 'pfaffian', 'integrals', 'methods'},
     'numeric': {'errors', 'graph', 'equations'},
     'visual': DOOR | {'contact', 'numeric'},
     'models': SYMBOLIC,

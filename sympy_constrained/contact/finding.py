@@ -12,11 +12,11 @@ from sympy.physics.vector import dot
 from ..arguments import as_expression
 from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
+from ..precision import precise
 from .geometry import determinant, numbers, random_numbers, samples
 
 __all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
 
-DIGITS = 30
 # Residuals that are zero; those at which rounding may stop Newton's method.
 SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
 # Relative determinants that vanish: of K1 + K2, and of a surface's form.
@@ -94,7 +94,7 @@ def curve_curvature(curve):
 def relative_determinant(b1, b2, a1, a2, dimension):
     """Determinant of ``K1 + K2`` at an angle of 0.7, relative to its size.
     """
-    with mp.workdps(DIGITS):
+    with precise():
         c, s = mp.cos(0.7), mp.sin(0.7)
         straight, across = b1*c**2 + b2*s**2, b1*s**2 + b2*c**2
         scale = max(map(abs, (a1, a2, b1, b2)))
@@ -148,7 +148,7 @@ class ContactFinder:
 
     def find(self, values, guess):
         """The unknowns, with the gap under its name."""
-        with mp.workdps(DIGITS):
+        with precise():
             known = {x: v for x, v in in_numbers(values).items()
                      if x not in self.unknowns}
             guess = in_numbers(guess)
@@ -305,7 +305,7 @@ def row_spaces(A, rows, parameter_rows, values):
 
     Combinations of ``rows`` are taken in which ``parameter_rows`` cancel.
     """
-    with mp.workdps(DIGITS):
+    with precise():
         A, rows, eliminated = (filled(x, values) for x in (
             A, rows, parameter_rows))
         if eliminated.cols:

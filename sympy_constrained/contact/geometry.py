@@ -16,6 +16,7 @@ from sympy.physics.vector import Dyadic, Vector
 from ..arguments import as_expression, as_expressions, as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
+from ..precision import precise
 
 __all__ = ['ContactGeometryBase', 'check_frame', 'derivative', 'determinant',
            'dyadic', 'numbers', 'perpendicular', 'positive',
@@ -263,7 +264,7 @@ def positive(value, name) -> Expr:
 def numbers(expressions, values) -> list:
     """Values of expressions at 30 digits."""
     graph = Graph.of({'x': Matrix([list(expressions)])}, dynamicsymbols._t)
-    with mp.workdps(30):
+    with precise():
         return graph.evaluate(values, context=mp)['x'][0]
 
 

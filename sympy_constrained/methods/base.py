@@ -27,6 +27,7 @@ from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError, raise_problems)
 from ..graph import Graph
+from ..precision import precise
 from .linearization import linearizer
 
 __all__ = ['ConstrainedMethod']
@@ -185,7 +186,8 @@ class ConstrainedMethod(_compat.MethodBase):
     @cached_property
     def _report(self):
         """Rank of the rows, and states at which they hold."""
-        return constraint_report(self.system, self._sample)
+        with precise():
+            return constraint_report(self.system, self._sample)
 
     @property
     def independent_rows(self):
@@ -209,13 +211,15 @@ class ConstrainedMethod(_compat.MethodBase):
         system = self._system
         if not system.counts[2]:
             return ()
-        return independent_columns(
-            self._point_columns, preferred_columns(system, self._report))
+        with precise():
+            return independent_columns(
+                self._point_columns, preferred_columns(system, self._report))
 
     @cached_property
     def _point_columns(self):
         """Columns of ``A`` at the states of the report."""
-        return columns_at(self._system, self._report.points)
+        with precise():
+            return columns_at(self._system, self._report.points)
 
     def _check_velocity_level(self, what):
         """Raise if there are constraints at acceleration level."""
@@ -671,8 +675,10 @@ def without_repetitions(system, sample):
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:
         return system
+    with precise():
+        relations = row_relations(system, sample)
     return system.without_velocity_rows(
-        k for k, used in row_relations(system, sample).items()
+        k for k, used in relations.items()
         if k >= count and max(used, default=count) < count)
 
 

@@ -9,7 +9,6 @@ from sympy import (
 from sympy.physics.mechanics import KanesMethod, RigidBody
 from sympy.physics.vector import Vector
 
-from ..admissible import DIGITS
 from ..arguments import as_dictionary, as_list, as_matrix, as_residuals
 from ..builders import build_system, potential_of
 from ..diagnostics import (
@@ -21,6 +20,7 @@ from ..errors import (
 from ..graph import Graph, gradient, read
 from ..graph.linalg import solve
 from ..graph.writing import nested
+from ..precision import precise
 from ..variable_mass import MassExchange
 from ..vanishing import values_at
 from .base import ConstrainedMethod, column
@@ -245,8 +245,9 @@ class GibbsAppellMethod(ConstrainedMethod):
     @cached_property
     def _report(self):
         """Of the rows that are linear in the accelerations."""
-        report = constraint_report(
-            self.system, self._sample, determined=not self._is_higher)
+        with precise():
+            report = constraint_report(
+                self.system, self._sample, determined=not self._is_higher)
         if self._is_higher:
             check_gradients(self.system, report, self.constraint_names,
                             self._sample or {})
@@ -264,7 +265,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def _check_replaced(self, points):
         """Raise if rows given for derivatives contradict them."""
-        with mp.workdps(DIGITS):
+        with precise():
             for point in points:
                 found, size = (values_at(
                     self._system, self._system.graph, point, ('replaced',),
@@ -338,7 +339,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     def _independent(self, name, rows, preferred):
         """Positions of speeds that determine the rest of ``A`` or ``W``.
         """
-        with mp.workdps(DIGITS):
+        with precise():
             columns = []
             for point in self._report.points:
                 found = values_at(self._system, self._rows, point, (name,))
@@ -346,7 +347,7 @@ class GibbsAppellMethod(ConstrainedMethod):
                 columns.append(
                     list(zip(*(matrix[k] for k in rows))) if name == 'A'
                     else [tuple(row[k] for k in rows) for row in matrix])
-        found = independent_columns(columns, preferred)
+            found = independent_columns(columns, preferred)
         if len(found) < len(rows):
             raise ConstraintError(
                 f"The constraints have {len(rows)} rows, and their "
@@ -367,7 +368,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         system = self._system
         preferred = [system.u.index(x) for x in system.u_dependent]
         if len(preferred) != len(rows) and system.counts[2]:
-            preferred = preferred_columns(system, self._report)
+            with precise():
+                preferred = preferred_columns(system, self._report)
         return self._independent('A', rows, preferred)
 
     @cached_property

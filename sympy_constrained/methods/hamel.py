@@ -10,7 +10,7 @@ from mpmath import mp
 from sympy import ImmutableDenseNDimArray
 from sympy.physics.mechanics import KanesMethod
 
-from ..admissible import DIGITS, norm, orthonormal_rows
+from ..admissible import norm, orthonormal_rows
 from ..arguments import arguments_of, as_list, shape_of
 from ..diagnostics import independent_columns
 from ..equations import EquationsOfMotion
@@ -20,6 +20,7 @@ from ..errors import (
 from ..graph import Graph, gradient, substitute, time_derivative
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, solve)
+from ..precision import precise
 from ..vanishing import counterexample, values_at, vanishing
 from .base import ConstrainedMethod, column, inherited
 from .embedding import embed
@@ -274,7 +275,8 @@ class HamelEmbedding(ConstrainedMethod):
     def _check_regular(self):
         """Raise unless the rows determine the dependent velocities."""
         self._check_independent(ONE_EACH)
-        works = independent_columns(self._point_columns, self._dependent)
+        with precise():
+            works = independent_columns(self._point_columns, self._dependent)
         if set(works) == set(self._dependent):
             return
         works = tuple(self._system.q[i] for i in works)
@@ -712,7 +714,7 @@ class HamelEmbedding(ConstrainedMethod):
         if self._project_loads:         # then E does not contain Q1
             return column([0]*r) if self.is_valid() else None
         best = ()
-        with mp.workdps(DIGITS):
+        with precise():
             for values in self._report.points:
                 found = values_at(self._system, self._embedding, values,
                                   ('B', 'bent', 'Gamma', 'p1'))

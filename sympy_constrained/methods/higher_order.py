@@ -13,10 +13,11 @@ from mpmath import mp
 from sympy import Derivative, sympify
 
 from ..admissible import (
-    DEPENDENT, DIGITS, SETTLED, evaluated, norm, settle)
+    DEPENDENT, SETTLED, evaluated, norm, settle)
 from ..equations import EquationsOfMotion
 from ..errors import ConstraintError
 from ..graph import Graph, gradient, jacobian, substitute, time_derivative
+from ..precision import precise
 
 __all__ = ['check_gradients', 'higher_equations', 'higher_orders']
 
@@ -201,7 +202,7 @@ def check_gradients(system, report, names, sample):
     stage = replace(system, graph=graph)
     vanishing = set(range(len(rows)))
     random, met = Random('higher'), False
-    with mp.workdps(DIGITS):
+    with precise():
         for attempt in range(ATTEMPTS):
             values = dict(report.points[attempt % len(report.points)])
             for x in (*graph.inputs, *symbols):

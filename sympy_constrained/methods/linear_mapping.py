@@ -7,12 +7,13 @@ from mpmath import mp
 from sympy import Equality
 from sympy.physics.mechanics import KanesMethod
 
-from ..admissible import DIGITS, norm, orthonormal_rows
+from ..admissible import norm, orthonormal_rows
 from ..arguments import as_list, as_matrix, as_residuals, shape_of
 from ..builders import build_system
 from ..errors import ConstraintError
 from ..geometry import MappedSpace
 from ..graph import Graph
+from ..precision import precise
 from ..vanishing import values_at, vanishing
 from .base import ConstrainedMethod, column
 from .linearization import embedded_linearizer
@@ -285,7 +286,7 @@ class LinearMappingMethod(ConstrainedMethod):
     def _check_regular(self, graph):
         """Raise unless rows are independent where the constraints hold."""
         system = self._system
-        with mp.workdps(DIGITS):
+        with precise():
             for values in self._report.points:
                 rows, beside = (values_at(system, graph, start, ('a',))['a']
                                 for start in (values, {}))

@@ -14,6 +14,7 @@ from ..errors import (
 from ..graph import Graph, read
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
+from ..precision import precise
 from .base import ConstrainedMethod
 from .reduced import elimination, null_space_solve
 
@@ -282,8 +283,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     @cached_property
     def _report(self):
-        return constraint_report(self.system, self._sample,
-                                 self._inconsistent)
+        with precise():
+            return constraint_report(self.system, self._sample,
+                                     self._inconsistent)
 
     def _report_or_none(self):
         """The report, or None if the accelerations are not determined."""
@@ -306,7 +308,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         """
         if sample is None:
             return len(self.independent_rows)
-        return rank_at(self.system, sample)
+        with precise():
+            return rank_at(self.system, sample)
 
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.

@@ -11,6 +11,7 @@ from ..errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from ..graph import (
     Graph, gradient, jacobian, substitute, time_derivative, without)
+from ..precision import precise
 from ..vanishing import vanishing
 from .lagrangian import LagrangianMethod
 from .reduced import elimination, null_space_solve
@@ -139,7 +140,9 @@ class VaccoMethod(LagrangianMethod):
     @cached_property
     def _report(self):
         """Of the rows; whether (V) is regular is another question."""
-        return constraint_report(self.system, self._sample, determined=False)
+        with precise():
+            return constraint_report(
+                self.system, self._sample, determined=False)
 
     @cached_property
     def _varied(self):

@@ -193,9 +193,12 @@ def compiled(program, which, effort=2):
             "backend='c' needs a C compiler, and none was found. Install "
             "one, set the environment variable CC, or use backend='llvm'.")
     text = {'scalar': scalar_text, 'batch': batch_text}[which](program)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         source, library = Path(folder)/'code.c', Path(folder)/'code.so'
-        source.write_text(text)
+        try:
+            source.write_text(text)
+        except OSError as error:        # a full disk
+            raise no_folder(error) from error
         vector = ['-lmvec'] if which == 'batch' else []
         attempts = [(FLAGS, vector), (PORTABLE, vector), (PORTABLE, [])]
         for flags, libraries in attempts:
@@ -211,6 +214,21 @@ def compiled(program, which, effort=2):
         except OSError as error:
             raise failed(command, str(error)) from error
     return ctypes.cast(getattr(owner, which), ctypes.c_void_p).value, owner
+
+
+def temporary_folder():
+    """A folder that goes away."""
+    try:
+        return tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise no_folder(error) from error
+
+
+def no_folder(error):
+    return UnsupportedFeatureError(
+        f"backend='c' cannot write its temporary files ({error}). Make room, "
+        "set the environment variable TMPDIR to another folder, or use "
+        "backend='llvm' or 'numpy'.")
 
 
 def run(command):

@@ -117,7 +117,7 @@ CASES = (
     Case('a symbol named t that is not the time',
          lambda: flat(hol_coneqs=[x - Symbol('t', real=True)]),
          ConstrainedDynamicsError, 'Two things in the model have the name `t`',
-         'the symbol `t` and the symbol `t`, which',
+         'the time `t` and the symbol `t`. SymPy',
          'Use one of them everywhere, or give the other'),
     Case('a coordinate at another argument than time',
          lambda: flat(hol_coneqs=[x - x.subs(t, 2*t)]),

@@ -476,7 +476,7 @@ METHODS = (
          lambda: embedding().compare(3),
          UnsupportedFeatureError, 'int has no `mass_matrix_full` and',
          '`forcing_full` of a model',
-         'Equations are read from objects of KanesMethod,'),
+         'Equations are read from KanesMethod,'),
     Case('loads of vakonomic reactions',
          lambda: rod(VaccoMethod).constraint_loads(),
          UnsupportedFeatureError,

@@ -1,0 +1,34 @@
+"""More digits for a while, in one thread at a time.
+
+The precision of mpmath is one for all threads: what one of them restores,
+another one loses. Whoever needs it waits here for the others.
+"""
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import RLock
+
+from mpmath import mp
+
+__all__ = ['precise', 'DIGITS']
+
+DIGITS = 30
+_LOCK = RLock()
+
+
+@contextmanager
+def precise(digits=DIGITS):
+    """Work with so many digits; the same thread may nest it.
+
+    Examples
+    ========
+
+    >>> from mpmath import mp
+    >>> from sympy_constrained.precision import precise
+    >>> with precise():
+    ...     print(mp.dps)
+    30
+
+    """
+    with _LOCK, mp.workdps(digits):
+        yield

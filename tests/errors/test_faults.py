@@ -1,0 +1,260 @@
+"""Missing tools, full disks and threads: a clear error, and nothing lost."""
+import builtins
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod)
+from sympy_constrained.errors import (
+    MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.numeric.native import available
+
+x, y = dynamicsymbols('x y')
+m, g, l = symbols('m g l')
+VALUES = {m: 1, g: 9.81, l: 1}
+START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
+STATE = [1., 0., 0.2, 1.]
+
+needs_compiler = pytest.mark.skipif(
+    'c' not in available(), reason='no C compiler')
+
+
+def pendulum(cls=UdwadiaKalabaMethod, **options):
+    return cls(m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+               hol_coneqs=[x**2 + y**2 - l**2], **options)
+
+
+@pytest.fixture(scope='module')
+def wanted():
+    return compile_equations(pendulum(), VALUES, backend='numpy').rhs(
+        0, STATE)
+
+
+# Tools that are not there
+
+@pytest.mark.parametrize('command', ['no-such-compiler', '"cc', ''])
+def test_no_compiler(monkeypatch, command, wanted):
+    monkeypatch.setenv('CC', command)
+    with pytest.raises(MissingIngredientError, match=(
+            "needs a C compiler .*not here. Install it, or use "
+            "backend='auto'")):
+        compile_equations(pendulum(), VALUES, backend='c')
+    found = compile_equations(pendulum(), VALUES, backend='auto')
+    assert np.allclose(found.rhs(0, STATE), wanted)
+
+
+@needs_compiler
+def test_a_compiler_that_vanishes(monkeypatch, wanted):
+    """Between the choice of the backend and the first call."""
+    compiled = compile_equations(pendulum(), VALUES, backend='c')
+    monkeypatch.setenv('CC', 'no-such-compiler')
+    with pytest.raises((MissingIngredientError, UnsupportedFeatureError),
+                       match='C compiler'):
+        compiled.rhs(0, STATE)
+    monkeypatch.delenv('CC')
+    assert np.allclose(compiled.rhs(0, STATE), wanted)
+
+
+@needs_compiler
+def test_a_compiler_that_fails(monkeypatch, tmp_path, wanted):
+    compiler = tmp_path/'cc'
+    compiler.write_text('#!/bin/sh\necho "out of licences" >&2\nexit 1\n')
+    compiler.chmod(0o755)
+    compiled = compile_equations(pendulum(), VALUES, backend='c')
+    with monkeypatch.context() as patch:
+        patch.setenv('CC', str(compiler))
+        with pytest.raises(UnsupportedFeatureError, match=(
+                r'(?s)failed:.*out of licences.*Set CC to another one')):
+            compiled.rhs(0, STATE)
+    assert np.allclose(compiled.rhs(0, STATE), wanted)
+
+
+@pytest.mark.parametrize('error', [ImportError, OSError])
+def test_no_llvm(monkeypatch, error, wanted):
+    """Not installed, or a library that does not load."""
+    load = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith('llvmlite'):
+            raise error(name)
+        return load(name, *args, **kwargs)
+
+    for name in [name for name in sys.modules if name.startswith('llvmlite')
+                 or name.endswith('numeric.llvm_code')]:
+        monkeypatch.delitem(sys.modules, name)
+    if error is ImportError:
+        monkeypatch.setitem(sys.modules, 'llvmlite', None)
+    monkeypatch.setattr(builtins, '__import__', refuse)
+    with pytest.raises(MissingIngredientError, match=(
+            'needs the package llvmlite .*extra `fast`.*Install it')):
+        compile_equations(pendulum(), VALUES, backend='llvm')
+    found = compile_equations(pendulum(), VALUES, backend='auto')
+    assert found.backend == 'numpy'
+    assert np.allclose(found.rhs(0, STATE), wanted)
+
+
+@needs_compiler
+def test_no_folder_for_temporary_files(monkeypatch, tmp_path, wanted):
+    compiled = compile_equations(pendulum(), VALUES, backend='c')
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, 'tempdir', str(tmp_path/'missing'))
+        with pytest.raises(UnsupportedFeatureError, match=(
+                r'cannot write its temporary files \(.*TMPDIR')):
+            compiled.rhs(0, STATE)
+    assert np.allclose(compiled.rhs(0, STATE), wanted)
+
+
+@needs_compiler
+def test_a_full_disk(monkeypatch, wanted):
+    compiled = compile_equations(pendulum(), VALUES, backend='c')
+
+    def full(*_, **__):
+        raise OSError(28, 'No space left on device')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, 'write_text', full)
+        with pytest.raises(UnsupportedFeatureError, match=(
+                'No space left on device.*Make room')):
+            compiled.rhs(0, STATE)
+    assert np.allclose(compiled.rhs(0, STATE), wanted)
+
+
+@needs_compiler
+def test_nothing_is_kept_on_disk(monkeypatch, tmp_path):
+    """There is no cache that could be read-only, stale or someone else's."""
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    compiled = compile_equations(pendulum(), VALUES, backend='c')
+    compiled.rhs(0, STATE)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_function_of_the_users_that_raises(wanted):
+    """What an input raises arrives as it is, and the object goes on."""
+    push = dynamicsymbols('push')
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y + push*x, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    broken = [True]
+
+    def value(t, state):
+        if broken[0]:
+            raise RuntimeError('the sensor is off')
+        return 0.
+
+    compiled = compile_equations(method, VALUES, {push: value})
+    with pytest.raises(RuntimeError, match='the sensor is off'):
+        compiled.rhs(0, STATE)
+    broken[0] = False
+    assert np.allclose(compiled.rhs(0, STATE), wanted)
+
+
+# Threads
+
+def same(one, other):
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(
+            same(one[key], other[key]) for key in one)
+    return np.array_equal(one, other)
+
+
+def derived(name):
+    """What a derivation of a ready model gives at a state of its own."""
+    known = model(name)
+    method = known.form(UdwadiaKalabaMethod)
+    rows = tuple(method.independent_rows)
+    inputs = method.closed_form.symbols(('acceleration',))
+    values = {item: 0.3 + 0.1*k for k, item in enumerate(
+        sorted(inputs, key=str))}
+    found = method.closed_form.evaluate(values, ['acceleration'])
+    return {'rows': rows, 'acceleration': found['acceleration'],
+            'points': [sorted(map(str, point.values()))
+                       for point in method._report.points]}
+
+
+def embedded(cls):
+    """The rates of the pendulum by a method that needs its rank."""
+    options = {HamelEmbedding: {'q_dependent': [y]},
+               LinearMappingMethod: {'q_dependent': [y]}}.get(cls, {})
+    method = pendulum(cls, **options)
+    compiled = compile_equations(method, VALUES)
+    state = [0.6, 0.8, -0.8, 0.6][:len(compiled.states)]
+    return {'rhs': compiled.rhs(0, state)}
+
+
+def moved(shift):
+    """A motion that starts a little aside."""
+    motion = simulate(pendulum(), 1, {**START, y.diff(): shift},
+                      constants=VALUES, t_eval=11)
+    return {'x': motion.x, 'multipliers': motion.multipliers}
+
+
+def together(function, cases):
+    """Results one after the other, and all at the same time."""
+    alone = [function(case) for case in cases]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(2e-4)
+    try:
+        with ThreadPoolExecutor(len(cases)) as threads:
+            beside = list(threads.map(function, cases))
+    finally:
+        sys.setswitchinterval(switch)
+    return alone, beside
+
+
+@pytest.mark.parametrize('repetition', range(2))
+def test_derivations_in_threads(repetition):
+    """mpmath has one precision for all threads."""
+    before = mpmath.mp.prec
+    alone, beside = together(derived, [
+        'parallel_cranks', 'four_bar', 'duplicated_rows'])
+    assert all(map(same, alone, beside))
+    assert mpmath.mp.prec == before
+
+
+def test_methods_in_threads():
+    alone, beside = together(embedded, [
+        HamelEmbedding, LinearMappingMethod, RouthMethod, GibbsAppellMethod])
+    assert all(map(same, alone, beside))
+
+
+def test_simulations_in_threads():
+    alone, beside = together(moved, [0.5, 1., 1.5])
+    assert all(map(same, alone, beside))
+
+
+def test_one_compiled_object_in_threads():
+    """The buffers of the machine code are of one thread each."""
+    compiled = compile_equations(pendulum(), VALUES)
+    compiled.rhs(0, np.array(STATE))
+    states = [np.array([np.cos(a), np.sin(a), -np.sin(a), np.cos(a)])
+              for a in np.linspace(0, 3, 40)]
+
+    def rates(part):
+        return {'rhs': [compiled.rhs(0., state) for state in part*20]}
+
+    alone, beside = together(rates, [states[k::4] for k in range(4)])
+    assert all(map(same, alone, beside))
+
+
+def test_solvers_of_one_object_in_threads():
+    """Different constants, whose rank is decided and kept for each."""
+    compiled = compile_equations(pendulum(), VALUES)
+
+    def start(length):
+        state, values = [length, 0, 0, 0], {l: length}
+        return {'rhs': compiled.rhs(0, state, values),
+                'multipliers': compiled.multipliers(0, state, values)}
+
+    alone, beside = together(start, [1., 2., 3., 4.])
+    assert all(map(same, alone, beside))
