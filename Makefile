@@ -27,7 +27,7 @@ N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
-INTEROP ?= pydy cython symbrim casadi jax numba cffi cyipopt opty
+INTEROP ?= pydy cython symbrim casadi jax numba cffi cyipopt
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
@@ -78,11 +78,14 @@ peers: $(VENV)/.ready-test
 	for peer in $(PEERS); do $(RUN) -m pip install --quiet $$peer || \
 		echo "$$peer is not available here"; done
 
-# One after the other, for cyipopt, and so opty, needs an Ipopt that is there.
+# One after the other, for cyipopt needs an Ipopt that is there. Without it opty
+# is tested by evaluation alone.
 interop: $(VENV)/.ready-test
 	for library in $(INTEROP); do \
 		$(RUN) -m pip install --quiet $$library || \
 		echo "$$library is not available here"; done
+	$(RUN) -m pip install --quiet --no-deps opty || \
+		echo "opty is not available here"
 	$(RUN) $(PYTEST) -rs tests/interop
 
 # Environments
