@@ -427,7 +427,7 @@ class Classifier:
                 form.name, form.row, 'exact',
                 'proved' if not any(entries) else self._proof(entries),
                 integral, others=form.used)
-        if space.is_involutive([*self.base, form], [form]):
+        if self._is_integrable(form):
             return self._with_factor(form, curl)
         if self.distribution is None or self._annihilates(form):
             if not self.complete:
@@ -438,6 +438,16 @@ class Classifier:
                 others=self._companions(form))
         return RowClass(form.name, form.row, 'nonholonomic', SHOWN,
                         others=form.used)
+
+    def _is_integrable(self, form):
+        """Whether it is, by itself or with what is given.
+
+        Gradients are closed, but relations of the kinematic equations may
+        themselves not be integrable.
+        """
+        space = self.space
+        return space.is_involutive([*space.holonomic, form], [form]) or (
+            space.is_involutive([*self.base, form]))
 
     def _followed(self, form):
         """Holonomic rows from which a row follows."""

@@ -185,6 +185,26 @@ def test_the_rolling_ball_in_angular_velocities(pivoting, numbers, flag):
     assert (found.growth_vector, found.derived_flag) == (numbers, flag)
 
 
+def test_kinematic_relations_may_not_be_integrable():
+    """theta = dw + z*dx + x^2/2*dy and d theta = (dz - x*dy)^dx.
+
+    So d theta vanishes with z' = x*y' and theta, but that is no integral: the
+    directions they leave generate all.
+    """
+    N, u1, u2, u3 = ReferenceFrame('N'), *dynamicsymbols('u1:4')
+    center = Point('C')
+    center.set_vel(N, u1*N.x + u2*N.y + u3*N.z)
+    body = RigidBody('body', center, N, 1, (inertia(N, 1, 1, 1), center))
+    method = UdwadiaKalabaMethod(
+        N, [x, y, z, w], [u1, u2, u3], bodies=[body],
+        kd_eqs=[X - u1, Y - u2, Z - x*u2, W - u3],
+        velocity_constraints=[u3 + z*u1 + x**2/2*u2])
+    found = classify_constraints(method)
+    assert (found.growth_vector, found.derived_flag) == (
+        (2, 3, 4), (2, 1, 0))
+    assert kinds(found) == ['nonholonomic'] and not found.wrong_slot
+
+
 @pytest.mark.parametrize('name, numbers', [
     ('rolling_disc', (3, 4, 5)), ('rolling_disc_lagrange', (3, 4, 5)),
     ('rolling_disc_contact', (3, 4, 5)), ('knife_edge', (2, 3)),
