@@ -128,14 +128,16 @@ class EquationsOfMotion:
         if None in columns:
             return {}
         _, out = self.graph.load(None, ('W', 'r', 'A', 'b'))
-        where = {(tuple(row), right): i for i, (row, [right]) in enumerate(
-            zip(out['W'], out['r']))}
+        where = {}
+        for i, (row, [right]) in enumerate(zip(out['W'], out['r'])):
+            where.setdefault((tuple(row), right), []).append(i)
         found = {}
         for k, (row, [right]) in enumerate(zip(out['A'], out['b'])):
             full = dict(zip(columns, row))
             key = tuple(full.get(j, 0) for j in range(len(unknowns))), right
-            if key in where:
-                found[k] = where[key]
+            if key in where:            # equal rows one after the other
+                same = where[key]
+                found[k] = same.pop(0) if len(same) > 1 else same[0]
         return found
 
     @property

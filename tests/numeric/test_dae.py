@@ -66,6 +66,18 @@ def test_the_jacobian_is_the_derivative(name, rng):
                 found[:, k], slope, atol=1e-6*max(1, np.abs(slope).max()))
 
 
+def test_equal_rows_are_one_constraint_of_each_level():
+    """The acceleration-level row stands in for neither."""
+    row, start = x**2 + y**2 - l**2, [2, 0, 0, 0]
+    form = dae_form(particle([row, row]), start,
+                    constants={m: 1, g: 9.81, l: 2})
+    assert form.algebraic.sum() == 2
+    moving = np.add(start, [0, 0, 0.1, 0])
+    assert np.abs(form.residual(0, np.append(
+        moving, np.zeros(len(form.names) - 4)), form.yp0)[
+            form.algebraic]).max() > 0.1
+
+
 @pytest.mark.parametrize('name', NAMES)
 def test_the_index_is_one(name):
     """After one differentiation of the constraints y' is determined."""
