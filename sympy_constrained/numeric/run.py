@@ -102,6 +102,10 @@ class Run:
 
     # -- the equations for the integrator --------------------------------
 
+    def begin(self):
+        """The start, and no work yet where it is integrated."""
+        return np.append(self.start, 0.) if self.work.outputs else self.start
+
     def rates(self, t, y):
         """Rates of states and work, nan where the equations have none.
 
@@ -147,7 +151,7 @@ class Run:
             return self._integrate(method, progress, interruption, options)
 
     def _integrate(self, method, progress, interruption, options):
-        y = np.append(self.start, 0.) if self.work.outputs else self.start
+        y = self.begin()
         solver, steps = None, 0
         reason, message = Reason.END, Reason.END.value
         try:
@@ -257,8 +261,9 @@ class Run:
 
     def record_last(self):
         """Record the last accepted state of a run that ends early."""
+        forward = 1 if self.span[1] > self.span[0] else -1
         if self.last is not None and self.rows and (
-                self.rows[-1]['t'] != self.t):
+                forward*(self.t - self.rows[-1]['t']) > 0):
             with suppress(Exception, KeyboardInterrupt):
                 self.record(self.t, self.last)
 

@@ -205,15 +205,21 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
 def _with_gains(compiled, span, x, stabilization, integrator, options):
     """The equations with Baumgarte's terms, and the gains."""
-    values = dict(zip(compiled.constants, compiled.parameters()))
     variant = compiled.variant(stabilized)
+    values = dict(zip(compiled.constants, compiled.parameters()))
+
+    def with_gains(gains):
+        # without holonomic rows there is no beta
+        return variant.with_values({**values, **{
+            name: gain for name, gain in zip(GAINS, gains)
+            if name in variant.constants}})
+
     if stabilization == 'baumgarte':
-        trial = Run(variant.with_values({**values, **dict.fromkeys(GAINS, 0)}
-                                        ), span, x)
+        trial = Run(with_gains((0., 0.)), span, x)
         gains = (trial_gain(trial, integrator, **options),)*2
     else:
         gains = tuple(map(float, stabilization))
-    return variant.with_values({**values, **dict(zip(GAINS, gains))}), gains
+    return with_gains(gains), gains
 
 
 def _checked_units(units, compiled):

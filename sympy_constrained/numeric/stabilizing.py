@@ -71,8 +71,8 @@ def stabilized(equations):
     ======
 
     UnsupportedFeatureError
-        If there are no constraint rows to add to, or something was added
-        before.
+        If there are no constraint rows to add to, if a row contains no
+        acceleration, or something was added before.
 
     """
     where = equations.constraint_rows
@@ -90,6 +90,14 @@ def stabilized(equations):
             "constraint rows have gains already. Pass `stabilization=None` "
             "to `simulate`, or form the equations without.")
     g, out = equations.graph.load()
+    kept = [equations.constraint_names[k] for k, [phi] in enumerate(
+        out['velocity']) if not phi]
+    if kept:
+        raise UnsupportedFeatureError(
+            f"The kinematic equations keep {', '.join(kept)} whatever the "
+            "accelerations are (as they do the norm of a quaternion), so "
+            "Baumgarte's terms cannot correct it. Use "
+            "`stabilization='projection'`, or leave the row out.")
     alpha, beta = (g.input(gain) for gain in GAINS)
     holonomic = len(out['holonomic'])
     for k, [phi] in enumerate(out['velocity']):
@@ -105,7 +113,7 @@ def stabilized(equations):
 
 def trial_gain(run, method, **options):
     """A gain that suits the steps of an integrator at the start."""
-    solver = method(run.rates, run.t, run.start, run.span[1], **options)
+    solver = method(run.rates, run.t, run.begin(), run.span[1], **options)
     step = abs(run.span[1] - run.span[0])/1000
     for _ in range(TRIAL_STEPS):
         solver.step()

@@ -318,6 +318,26 @@ def test_what_was_computed_survives_an_interruption(pendulum):
     assert 'interrupted at t = 2.' in motion.message
 
 
+@pytest.mark.parametrize('error', [KeyboardInterrupt, ZeroDivisionError])
+def test_times_increase_if_a_step_ends_among_its_outputs(
+        pendulum, monkeypatch, error):
+    """The last accepted state is then behind what is recorded."""
+    from sympy_constrained.numeric.run import Run
+    record = Run.record
+
+    def recorded(run, t, y):
+        if t > 1.005:
+            monkeypatch.setattr(Run, 'record', record)
+            raise error
+        record(run, t, y)
+
+    monkeypatch.setattr(Run, 'record', recorded)
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=301,
+                      throw=False)
+    assert motion.t[-1] == pytest.approx(1)
+    assert (np.diff(motion.t) > 0).all()
+
+
 def test_progress_is_drawn_where_it_is_wanted(pendulum, capsys, monkeypatch):
     monkeypatch.setattr('sympy_constrained.numeric.progress.PATIENCE', 0)
     monkeypatch.setattr('sympy_constrained.numeric.progress.INTERVAL', 0)

@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 
 from mechanisms import g, l, m, particle, t, x, y, z
+from sympy import sin
+
 from sympy_constrained import (
     HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import UnsupportedFeatureError
@@ -127,6 +129,43 @@ def test_default_gains_follow_the_steps(pendulum, method):
     alpha, beta = damped.statistics['gains']
     step = np.median(np.diff(free.t))
     assert alpha == beta and 1/(100*step) < alpha < 10/step
+
+
+def test_equal_rows_are_both_stabilized():
+    """Whichever of the two the solver takes."""
+    row = x**2 + y**2 - l**2
+    method = particle([row, row])
+    assert method.equations_of_motion.constraint_rows == {0: 2, 1: 3}
+    motion = simulate(method, 1, [2 + 1e-3, 0, 0, 0], tolerance=1,
+                      constants=CONSTANTS, stabilization=(20, 20),
+                      rtol=1e-10, atol=1e-12)
+    assert motion.largest_residual > 1e-3
+    assert np.abs(motion.residuals[-1]).max() < 1e-6
+
+
+def test_a_trial_counts_the_work():
+    """Of a driven length; the default gains come from a trial."""
+    motion = simulate(particle([x**2 + y**2 - (l + sin(t)/10)**2]), 2,
+                      [2, 0, 0.1, 0], constants=CONSTANTS,
+                      stabilization='baumgarte')
+    assert motion.statistics['gains'][0] > 0
+    assert np.abs(motion.energy_error).max() < 1e-6
+
+
+def test_velocity_rows_alone_need_one_gain():
+    compiled, start = compiled_model('rolling_disc')
+    damped, projected = (simulate(compiled, 1, start, stabilization=kind)
+                         for kind in ((5, 7), 'projection'))
+    assert damped.statistics['gains'] == (5, 7)
+    np.testing.assert_allclose(damped.x[-1], projected.x[-1], atol=1e-6)
+
+
+def test_the_norm_of_a_quaternion_cannot_be_damped():
+    compiled, start = compiled_model('heavy_top_quaternion')
+    for kind in ((5, 5), 'baumgarte'):
+        with pytest.raises(UnsupportedFeatureError, match=(
+                "keep holonomic row 0.*cannot correct it. Use")):
+            simulate(compiled, 1, start, stabilization=kind)
 
 
 def test_gains_need_constraint_rows():
