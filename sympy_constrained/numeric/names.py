@@ -93,7 +93,8 @@ class Names:
         self.kind = kind
         self.hint = hint
         self.labels = tuple(map(label, self.objects))
-        self._positions = {item: i for i, item in enumerate(self.objects)}
+        self._positions = {item: i for i, item in enumerate(self.objects)
+                           if self.objects.count(item) == 1}
 
     def __iter__(self) -> Iterator:
         return iter(self.objects)
@@ -127,7 +128,8 @@ class Names:
             if found:
                 raise KeyError(
                     f"{text!r} names {len(found)} objects; use the SymPy "
-                    "object itself")
+                    "object itself, or the position where there are names "
+                    "only")
         if text in map(str, self.objects):
             raise KeyError(
                 f"{text!r} has the name of a {self.kind} and is another "

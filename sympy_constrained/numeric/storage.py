@@ -11,7 +11,8 @@ import numpy as np
 
 from .names import label
 
-__all__ = ['save_trajectory', 'load_trajectory', 'table_of']
+__all__ = ['save_trajectory', 'load_trajectory', 'table_of', 'written',
+           'about_of', 'arrays_of', 'fields_of']
 
 FORMAT = 'sympy_constrained trajectory 1'
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
@@ -20,27 +21,29 @@ OPTIONAL = ('energy', 'work', 'power', 'energy_rate')
 NAMES = ('states', 'speeds', 'multiplier_names', 'residual_names')
 
 
+def by_name(pairs):
+    """A dictionary; of objects of the same name one gets another."""
+    found = {}
+    for name, value in pairs:
+        while name in found:
+            name += '_'
+        found[name] = value
+    return found
+
+
 def table_of(trajectory):
     """Name of a column -> array."""
-    columns = {'t': trajectory.t}
-
-    def add(name, values):
-        free = name
-        while free in columns:          # two objects of the same name
-            free += '_'
-        columns[free] = values
-
+    columns = [('t', trajectory.t)]
     for names, array, prefix in (
             (trajectory.states, trajectory.x, ''),
             (trajectory.multiplier_names, trajectory.multipliers, ''),
             (trajectory.speeds, trajectory.constraint_forces, 'Q_c '),
             (trajectory.residual_names, trajectory.residuals, 'residual of ')):
-        for name, values in zip(names, array.T):
-            add(prefix + label(name), values)
-    for name in OPTIONAL:
-        if getattr(trajectory, name) is not None:
-            add(name, getattr(trajectory, name))
-    return columns
+        columns += [(prefix + label(name), values)
+                    for name, values in zip(names, array.T)]
+    columns += [(name, getattr(trajectory, name)) for name in OPTIONAL
+                if getattr(trajectory, name) is not None]
+    return by_name(columns)
 
 
 def save_trajectory(trajectory, path):
@@ -51,10 +54,24 @@ def save_trajectory(trajectory, path):
         raise ValueError(
             f"`path` is {str(path)!r}; its ending says what to write: .npz "
             "for everything, .csv for a table.")
+    written(path, lambda file: writers[path.suffix](trajectory, file))
+
+
+def written(path, write):
+    """Write a file that appears when it is complete.
+
+    Parameters
+    ==========
+
+    path : Path
+    write : callable
+        Called with the open file.
+
+    """
     temporary = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
         with open(temporary, 'wb') as file:
-            writers[path.suffix](trajectory, file)
+            write(file)
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
@@ -62,28 +79,45 @@ def save_trajectory(trajectory, path):
         raise
 
 
-def write_npz(trajectory, file):
-    """All arrays, and the rest as one text."""
-    arrays = {name: getattr(trajectory, name) for name in ARRAYS}
-    for name in OPTIONAL:
-        if getattr(trajectory, name) is not None:
-            arrays[name] = getattr(trajectory, name)
-    events = trajectory.events
-    if events:
-        arrays['event_states'] = np.array([event.x for event in events])
-    text = json.dumps({
-        'format': FORMAT,
+def arrays_of(trajectory):
+    """Name -> array, of all that are known."""
+    arrays = {name: getattr(trajectory, name) for name in (*ARRAYS, *OPTIONAL)
+              if getattr(trajectory, name) is not None}
+    if trajectory.events:
+        arrays['event_states'] = np.array([
+            event.x for event in trajectory.events])
+    return arrays
+
+
+def about_of(trajectory):
+    """All that is no array, as numbers, texts, lists and dictionaries."""
+    return {
         **{name: [label(x) for x in getattr(trajectory, name)]
            for name in NAMES},
-        'constants': [[label(x), value] for x, value in
-                      trajectory.constants.items()],
+        'constants': by_name((label(x), value) for x, value in
+                             trajectory.constants.items()),
         'reason': trajectory.reason.name, 'message': trajectory.message,
-        'events': [[event.index, event.t] for event in events],
+        'events': [[event.index, event.t] for event in trajectory.events],
         'rank_changes': [[change.t, change.before, change.after]
                          for change in trajectory.rank_changes],
-        'statistics': trajectory.statistics, 'units': trajectory.units},
-        default=float)
-    np.savez(file, about=np.array(text), **arrays)
+        'statistics': trajectory.statistics, 'units': trajectory.units}
+
+
+def fields_of(about, arrays):
+    """The fields of a trajectory, from :func:`about_of` and the arrays."""
+    arrays = dict(arrays)
+    states = arrays.pop('event_states', ())
+    return {**dict.fromkeys(OPTIONAL), **arrays, **about,
+            **{name: tuple(about[name]) for name in NAMES},
+            'events': [(*event, x) for event, x in zip(
+                about['events'], states)]}
+
+
+def write_npz(trajectory, file):
+    """All arrays, and the rest as one text."""
+    text = json.dumps({'format': FORMAT, **about_of(trajectory)},
+                      default=float)
+    np.savez(file, about=np.array(text), **arrays_of(trajectory))
 
 
 def write_csv(trajectory, file):
@@ -105,12 +139,8 @@ def load_trajectory(path):
         about = json.loads(arrays.pop('about').item())
         if about.pop('format') != FORMAT:
             raise ValueError('another format')
-        events = [(*event, x) for event, x in zip(
-            about['events'], arrays.pop('event_states', ()))]
-        return {**dict.fromkeys(OPTIONAL), **arrays, **about,
-                **{name: tuple(about[name]) for name in NAMES},
-                'constants': dict(about['constants']), 'events': events}
-    except (KeyError, ValueError, AttributeError, EOFError,
+        return fields_of(about, arrays)
+    except (KeyError, ValueError, TypeError, AttributeError, EOFError,
             BadZipFile) as error:
         raise ValueError(
             f"{str(path)!r} is no trajectory, or it is damaged ({error}). "

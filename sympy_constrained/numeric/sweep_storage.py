@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import MISSING, fields
 from math import prod
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
-from .names import label
-from .trajectory import Event, RankChange, Reason, Trajectory
+from .storage import about_of, arrays_of, fields_of, written
+from .trajectory import Trajectory
 
 __all__ = ['save_sweep', 'load_sweep']
 
 FORMAT = 'sympy_constrained sweep 1'
-NAMES = ('states', 'speeds', 'multiplier_names', 'residual_names')
 
 
 class Writer:
@@ -70,7 +68,8 @@ def save_sweep(result, path):
     runs = [packed_run(run, writer) for run in result.runs]
     about = json.dumps({'format': FORMAT, 'states': result.states,
                         'runs': runs}, default=float)
-    np.savez_compressed(path, about=np.array(about), **writer.arrays())
+    written(path, lambda file: np.savez_compressed(
+        file, about=np.array(about), **writer.arrays()))
 
 
 def packed_run(run, writer):
@@ -87,28 +86,9 @@ def packed_run(run, writer):
 
 def packed_trajectory(trajectory, writer):
     """What is no array, and the shapes of what is."""
-    shapes, rest = {}, {}
-    for field in fields(Trajectory):
-        name, value = field.name, getattr(trajectory, field.name)
-        if isinstance(value, np.ndarray):
-            shapes[name] = writer.put(f'trajectory_{name}', value)
-        elif name in NAMES:
-            rest[name] = [label(item) for item in value]
-        elif name == 'constants':
-            rest[name] = [[label(key), x] for key, x in value.items()]
-        elif name == 'reason':
-            rest[name] = value.name
-        elif name == 'events':
-            rest[name] = [[event.index, event.t, event.x.tolist()]
-                          for event in value]
-        elif name == 'rank_changes':
-            rest[name] = [[change.t, change.before, change.after]
-                          for change in value]
-        elif value is None or isinstance(value, (str, dict)):
-            rest[name] = value
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise TypeError(f"`{name}` of a trajectory cannot be saved.")
-    return {'shapes': shapes, **rest}
+    return {**about_of(trajectory), 'shapes': {
+        name: writer.put(f'trajectory_{name}', array)
+        for name, array in arrays_of(trajectory).items()}}
 
 
 # -- reading -----------------------------------------------------------------
@@ -142,14 +122,7 @@ def unpacked_run(run, reader):
 
 def unpacked_trajectory(packed, reader):
     """A trajectory whose symbols are names."""
-    for name, shape in packed.pop('shapes').items():
-        packed[name] = reader.take(f'trajectory_{name}', shape).copy()
-    for name in NAMES:
-        packed[name] = tuple(packed[name])
-    return Trajectory(**{
-        **packed, 'constants': dict(packed['constants']),
-        'reason': Reason[packed['reason']],
-        'events': tuple(Event(i, t, np.array(x))
-                        for i, t, x in packed['events']),
-        'rank_changes': tuple(RankChange(*change)
-                              for change in packed['rank_changes'])})
+    shapes = packed.pop('shapes')
+    return Trajectory.restored(fields_of(packed, {
+        name: reader.take(f'trajectory_{name}', shape).copy()
+        for name, shape in shapes.items()}))

@@ -294,7 +294,11 @@ class Trajectory:
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        data = load_trajectory(path)
+        return cls.restored(load_trajectory(path))
+
+    @classmethod
+    def restored(cls, data) -> Trajectory:
+        """From fields as they are read from files."""
         return cls(**{
             **data, 'reason': Reason[data['reason']],
             'events': tuple(Event(*event) for event in data['events']),

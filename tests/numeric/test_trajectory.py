@@ -167,6 +167,23 @@ def test_symbols_of_the_name_find_their_history(motion, tmp_path):
         again[Symbol('z')]
 
 
+def test_names_that_are_not_unique_are_not_confused(tmp_path):
+    """Two coordinates x and two constants m, told apart by assumptions."""
+    other, heavy = dynamicsymbols('x', real=True), Symbol('m')
+    motion = simulate(UdwadiaKalabaMethod(
+        (m*x.diff()**2 + heavy*other.diff()**2)/2 - g*other, [x, other],
+        hol_coneqs=[x**2 + other**2 - l**2]), 1, [2, 0, 0, 0],
+        constants={m: 1, heavy: 3, g: 9.81, l: 2})
+    motion.save(tmp_path/'run.npz')
+    again = Trajectory.load(tmp_path/'run.npz')
+    for key in ('x', x, other):
+        with pytest.raises(KeyError, match="'x' names 2 objects"):
+            again[key]
+    np.testing.assert_array_equal(again.x, motion.x)
+    assert sorted(again.constants.values()) == [1, 2, 3, 9.81]
+    assert len(again.to_table()) == len(motion.to_table())
+
+
 def test_an_empty_or_failed_run_can_be_kept(pendulum, tmp_path):
     def impatient(t, x):
         if t > 1:
@@ -198,6 +215,12 @@ def test_a_failed_write_leaves_the_old_file(motion, tmp_path, monkeypatch):
         motion.save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ['run.npz']
+
+
+def test_a_text_that_is_no_dictionary_is_no_trajectory(tmp_path):
+    np.savez(tmp_path/'run.npz', about=np.array('[1, 2]'))
+    with pytest.raises(ValueError, match='is no trajectory'):
+        Trajectory.load(tmp_path/'run.npz')
 
 
 @pytest.mark.parametrize('content', [b'', b'nonsense', b'PK\x03\x04'])
