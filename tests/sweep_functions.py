@@ -10,6 +10,14 @@ def last_state(compiled, trajectory):
     return trajectory.x[-1]
 
 
+def fails(compiled, trajectory):
+    raise ZeroDivisionError('of a motion')
+
+
+def complex_state(compiled, trajectory):
+    return complex(trajectory.x[-1, 0], trajectory.x[-1, 1])
+
+
 def first_number(compiled, start):
     return float(start[0])
 

@@ -32,7 +32,8 @@ class SweepRun:
         States in order.
     trajectory : Trajectory or None
         None for a run that succeeded if the sweep has a ``quantity``; up to
-        the failure for one that failed on the way.
+        the failure for one that failed on the way; whole if ``quantity``
+        failed.
     value : object
         What ``quantity`` gave, or a ``run`` that makes no trajectory.
     error : str or None
@@ -146,7 +147,8 @@ class SweepResult:
         else:
             values = self._of_trajectories(quantity)
         shape = np.shape(values[0]) if values else ()
-        result = np.full((len(self), *shape), np.nan)
+        result = np.full((len(self), *shape), np.nan, dtype=(
+            complex if np.iscomplexobj(values) else float))
         result[[run.success for run in self.runs]] = np.reshape(
             values, (len(values), *shape))
         return result

@@ -95,7 +95,12 @@ class Job:
         elif self.quantity is None:
             found['value'] = result
         if self.quantity is not None:
-            found['value'] = self.quantity(compiled, result)
+            try:
+                found['value'] = self.quantity(compiled, result)
+            except Exception as error:  # the motion is not lost
+                kept = isinstance(result, Trajectory)
+                return {**failure(error),
+                        'trajectory': result if kept else None}
         return found
 
 

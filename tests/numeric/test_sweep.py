@@ -3,6 +3,7 @@ import os
 import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -271,6 +272,15 @@ def test_an_error_of_the_users_own_callback_is_not_hidden(numbers):
         numbers(work.first_number, 1, on_result=fails)
 
 
+def test_a_quantity_that_fails_does_not_lose_the_motion(run):
+    found = run(quantity=work.fails)
+    assert len(found.failed) == len(found)
+    for record, other in zip(found, run()):
+        assert record.error == 'ZeroDivisionError: of a motion'
+        np.testing.assert_array_equal(record.trajectory.x,
+                                      other.trajectory.x)
+
+
 # -- what goes to other processes --------------------------------------------
 
 def test_equations_travel_as_data(pendulum):
@@ -299,6 +309,13 @@ def test_values_of_what_was_not_kept(run):
         run().values()
     with pytest.raises(ValueError, match="'m' is no parameter"):
         reduced.parameter('m')
+
+
+def test_complex_values_stay_complex(run):
+    found = run(quantity=work.complex_state).values()
+    kept = run()
+    np.testing.assert_array_equal(found.real, kept.values(x))
+    np.testing.assert_array_equal(found.imag, kept.values('y'))
 
 
 def test_a_table(run, numbers):
@@ -350,6 +367,25 @@ def test_values_are_saved(run, tmp_path):
     loaded = SweepResult.load(tmp_path/'values.npz')
     np.testing.assert_array_equal(loaded.values(), found.values())
     assert loaded[0].trajectory is None
+
+
+def test_a_full_disk_leaves_the_old_file(run, tmp_path, monkeypatch):
+    path = tmp_path/'sweep.npz'
+    found = run(quantity=work.last_state)
+    found.save(path)
+    before = path.read_bytes()
+
+    def full(file, **arrays):
+        with open(file, 'wb') if isinstance(file, type(path)) else (
+                nullcontext(file)) as stream:
+            stream.write(b'half')
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(np, 'savez_compressed', full)
+    with pytest.raises(OSError, match='No space left'):
+        found.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ['sweep.npz']
 
 
 def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
