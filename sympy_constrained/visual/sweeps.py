@@ -123,12 +123,13 @@ class Shown:
 
 def runs_of(result, quantity):
     """What is drawn of each run."""
-    found = []
-    for run in getattr(result, 'runs', result):
+    found, runs = [], list(getattr(result, 'runs', result))
+    has_values = any(getattr(run, 'value', None) is not None for run in runs)
+    for run in runs:
         if hasattr(run, 'parameters'):
-            parameters, motion = run.parameters, run.trajectory
-            if motion is None:          # the sweep kept a number only
-                motion = getattr(run, 'value', None)
+            # A sweep that kept numbers has the motions that failed, too.
+            parameters, motion = run.parameters, (
+                run.value if has_values else run.trajectory)
         else:
             try:
                 parameters, motion = run

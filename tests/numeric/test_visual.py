@@ -13,8 +13,10 @@ from sympy_constrained import UdwadiaKalabaMethod, visual   # noqa: E402
 from sympy_constrained.errors import (                      # noqa: E402
     KinematicsError, MissingIngredientError)
 from sympy_constrained.numeric import (                     # noqa: E402
-    Reason, compile_equations, consistent_state, simulate)
+    Reason, SweepResult, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.names import label           # noqa: E402
+from sympy_constrained.numeric.sweep_result import (        # noqa: E402
+    SweepRun)
 
 
 @pytest.fixture(autouse=True)
@@ -232,6 +234,16 @@ def test_a_second_parameter_makes_curves():
     assert labels(ax) == ['b = 0', 'b = 1']
     many = [({'a': a, 'b': b}, a*b) for a in (1, 2) for b in range(12)]
     assert visual.plot_sweep(many, parameter='a').axes[1].get_ylabel() == 'b'
+
+
+def test_numbers_are_drawn_beside_motions_that_failed(sweep):
+    """Of a run that failed on the way a sweep keeps the motion, no number."""
+    runs = [SweepRun(i, parameters, None, *(
+                (motion, None, 'failed') if i == 2 else (None, 1. + i)))
+            for i, (parameters, motion) in enumerate(sweep)]
+    ax, = visual.plot_sweep(SweepResult(tuple(runs))).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [1, 2, 4])
+    assert ax.get_title() == '4 runs, 1 failed'
 
 
 def test_sweeps_that_cannot_be_drawn(sweep):
