@@ -15,12 +15,13 @@ class Interruption:
 
     Python raises ``KeyboardInterrupt`` wherever it happens to be, and where
     that is a destructor the exception is dropped. Within a ``with`` block of
-    this class the wish is also kept, and :meth:`check` raises it again. A
+    this class the wish is also kept, and :meth:`check` raises it again. After
+    :meth:`hold` nothing is raised any more, while results are put together. A
     handler that the user has installed is left alone.
     """
 
     def __enter__(self):
-        self.asked = False
+        self.asked = self._is_held = False
         self._is_ours = (
             threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
@@ -34,9 +35,14 @@ class Interruption:
 
     def _handle(self, number, frame):
         self.asked = True
-        signal.default_int_handler(number, frame)
+        if not self._is_held:
+            signal.default_int_handler(number, frame)
 
     def check(self):
         """Raise if the user has asked."""
         if self.asked:
             raise KeyboardInterrupt
+
+    def hold(self):
+        """Let what is left be done."""
+        self._is_held = True

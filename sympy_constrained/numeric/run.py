@@ -174,6 +174,7 @@ class Run:
             reason = Reason.INTERRUPTED
             message = f"The run was interrupted at t = {self.t:.6g}."
             self.record_last()
+            interruption.hold()
             warn(f"{message} What was computed is returned.", stacklevel=4)
         except Exception as error:
             if solver is None:          # nothing was computed yet
@@ -183,6 +184,7 @@ class Run:
                 Reason.ERROR, f"{type(error).__name__}: {error}")
             reason, message = stop.reason, stop.message
             self.record_last()
+        interruption.hold()
         progress.close()
         return self.trajectory(reason, message, {
             'steps': steps, 'evaluations': int(getattr(solver, 'nfev', 0)),

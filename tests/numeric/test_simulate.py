@@ -338,6 +338,33 @@ def test_times_increase_if_a_step_ends_among_its_outputs(
     assert (np.diff(motion.t) > 0).all()
 
 
+def test_an_interruption_at_the_end_comes_too_late(pendulum, monkeypatch):
+    """While arrays are put together; another one after the first, too."""
+    import signal
+    from sympy_constrained.numeric.run import Run
+    make, asked = Run.trajectory, []
+
+    def made(run, *arguments):
+        signal.raise_signal(signal.SIGINT)
+        asked.append(run)
+        return make(run, *arguments)
+
+    def impatient(t, x):
+        if t > 0.5:
+            signal.raise_signal(signal.SIGINT)
+        return 1.
+
+    monkeypatch.setattr(Run, 'trajectory', made)
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    assert motion.reason is Reason.END and motion.t[-1] == 1
+    with pytest.warns(UserWarning, match='What was computed is returned'):
+        motion = simulate(pendulum.compiled, 1, pendulum.start,
+                          events=impatient)
+    assert motion.reason is Reason.INTERRUPTED and len(motion) > 1
+    assert len(asked) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_progress_is_drawn_where_it_is_wanted(pendulum, capsys, monkeypatch):
     monkeypatch.setattr('sympy_constrained.numeric.progress.PATIENCE', 0)
     monkeypatch.setattr('sympy_constrained.numeric.progress.INTERVAL', 0)
