@@ -40,7 +40,7 @@ def plot(trajectory):
         panels.append((plot_residuals, {}))
     if trajectory.energy is not None:
         panels.append((plot_energy, {}))
-    power = power_of(trajectory)
+    power = trajectory.power
     if power is not None and power.any():
         panels.append((plot_power, {}))
     if trajectory.multipliers.shape[1]:
@@ -127,7 +127,7 @@ def plot_energy(trajectory, ax=None):
         raise ValueError(
             "`trajectory` carries no energy: it is not known for the model. "
             "Build that from bodies and loads, or from a Lagrangian.")
-    power = power_of(trajectory)
+    power = trajectory.power
     if ax is None and power is not None and power.any():
         figure, axes = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
                                     layout='constrained', squeeze=False)
@@ -152,15 +152,15 @@ def plot_power(trajectory, ax=None):
 
     Constraints that move make a difference between the two.
     """
-    power = power_of(trajectory)
+    power = trajectory.power
     if power is None:
         raise ValueError(
             "`trajectory` carries no power: it is not known for the model. "
             "Build that from bodies and loads, or from a Lagrangian.")
     columns, labels = [power], ['power of forces']
-    rate = getattr(trajectory, 'energy_rate', None)
-    if rate is not None:
-        columns, labels = [*columns, rate], [*labels, 'rate of energy']
+    if trajectory.energy_rate is not None:
+        columns.append(trajectory.energy_rate)
+        labels.append('rate of energy')
     return _lines(trajectory, columns, labels, 'power', ax,
                   [unit_of(trajectory, 'power')]*len(columns))
 
@@ -290,12 +290,6 @@ def unit_of(trajectory, key):
 def in_unit(name, unit):
     """Text of an axis."""
     return f'{name} in {unit}' if unit else name
-
-
-def power_of(trajectory):
-    """History of the power, None where it is not known."""
-    power = getattr(trajectory, 'power', None)
-    return None if power is None else np.asarray(power)
 
 
 def _groups(trajectory):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.interpolate import CubicSpline
 from sympy import MatrixBase, Symbol
 from sympy.physics.vector import Point, Vector
 
@@ -20,7 +20,7 @@ from ..numeric.names import Names, label, number
 from ..numeric.native import with_given
 from ..system import ConstrainedSystem
 
-__all__ = ['Places', 'states_at', 'system_of']
+__all__ = ['Places', 'system_of']
 
 FINER = 4           # times for each one of a picture, to integrate a velocity
 
@@ -41,18 +41,6 @@ def system_of(model):
         return build_system(
             *bind_arguments('animate', (), dict(arguments)),
             **{'potential_energy': 'ignore'} if shape == 'kane' else {})
-
-
-def states_at(trajectory, times):
-    """States at times inside of a run, shape (len(times), ns)."""
-    if hasattr(trajectory, 'at'):
-        return np.reshape(trajectory.at(times), (len(times), -1))
-    t, x = trajectory.t, trajectory.x
-    if t[-1] < t[0]:
-        t, x = t[::-1], x[::-1]
-    if len(t) < 4:
-        return make_interp_spline(t, x, k=1)(times)
-    return CubicSpline(t, x)(times)
 
 
 class Places:
@@ -280,7 +268,7 @@ class Places:
         if not rows:
             return {}
         graph = Graph.freeze(self._builder, rows)
-        x = states_at(self.trajectory, times)
+        x = self.trajectory.at(times)
         known, others = self._known(graph, times, x)
         self._check(others)
         inputs = self._inputs(others)
