@@ -37,6 +37,7 @@ References
 """
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -113,15 +114,16 @@ def stabilized(equations):
 
 def trial_gain(run, method, **options):
     """A gain that suits the steps of an integrator at the start."""
-    solver = method(run.rates, run.t, run.begin(), run.span[1], **options)
     step = abs(run.span[1] - run.span[0])/1000
-    for _ in range(TRIAL_STEPS):
-        solver.step()
-        if solver.status == 'failed':
-            break
-        step = abs(solver.step_size) or step
-        if solver.status == 'finished':
-            break
+    with suppress(Exception):           # the run itself will tell
+        solver = method(run.rates, run.t, run.begin(), run.span[1], **options)
+        for _ in range(TRIAL_STEPS):
+            solver.step()
+            if solver.status == 'failed':
+                break
+            step = abs(solver.step_size) or step
+            if solver.status == 'finished':
+                break
     return float(1/(STEPS_OF_DECAY*step))
 
 

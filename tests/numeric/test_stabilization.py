@@ -4,10 +4,11 @@ import pytest
 
 from mechanisms import g, l, m, particle, t, x, y, z
 from sympy import sin
+from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
     HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
-from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.errors import SimulationError, UnsupportedFeatureError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
@@ -150,6 +151,22 @@ def test_a_trial_counts_the_work():
                       stabilization='baumgarte')
     assert motion.statistics['gains'][0] > 0
     assert np.abs(motion.energy_error).max() < 1e-6
+
+
+def test_an_input_that_fails_in_the_trial_fails_in_the_run():
+    """Where what was computed is kept."""
+    f = dynamicsymbols('f')
+
+    def fails(time, state):
+        if time > 0.2:
+            raise ZeroDivisionError
+        return 0.
+
+    with pytest.raises(SimulationError, match='ZeroDivisionError') as error:
+        simulate(particle([x**2 + y**2 - (l + f)**2]), 2, [2, 0, 0, 0],
+                 constants=CONSTANTS, stabilization='baumgarte', inputs={
+                     f: fails, f.diff(): fails, f.diff(t, 2): fails})
+    assert len(error.value.trajectory) > 1
 
 
 def test_velocity_rows_alone_need_one_gain():
