@@ -19,7 +19,7 @@ from ..models import model as ready_model
 from ..numeric import (
     CompiledEquations, Trajectory, compile_equations, consistent_state,
     simulate)
-from ..numeric.names import Names, label
+from ..numeric.names import Names, label, sentence
 from .candidates import (
     Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
 from .formulation import Formulation, Verdict
@@ -370,7 +370,7 @@ def by_symbol(numbers, symbols, kind):
                 problems.append(error.args[0])
             found[key] = value
     if problems:
-        raise ValueError(f"{'; '.join(problems)}.")
+        raise ValueError(sentence(problems))
     return found
 
 

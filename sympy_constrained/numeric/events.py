@@ -68,7 +68,13 @@ class Events:
         return bool(self.functions)
 
     def _value(self, i, t, x):
-        value = float(self.functions[i](t, x))
+        value = self.functions[i](t, x)
+        try:
+            value = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`events[{i}]` returned {value!r} at t = {t:g}; it must "
+                "return one number.") from None
         if math.isnan(value):
             raise ValueError(f"`events[{i}]` returned nan at t = {t:g}.")
         return value

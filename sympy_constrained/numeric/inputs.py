@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Derivative, Expr, Float
 
 from ..errors import MissingIngredientError, raise_problems
-from .names import Names, label, number
+from .names import Names, label, number, sentence
 from .table import Table
 
 __all__ = ['Inputs']
@@ -71,7 +71,7 @@ class Inputs:
                 item = names.objects[names.index(key)]
                 found[item] = _checked(value, {time, *constants})
             except (KeyError, TypeError, ValueError) as error:
-                problems.append(f"`inputs`: {error.args[0]}.")
+                problems.append(f"`inputs`: {sentence(error.args[:1])}")
                 found[item] = ...           # given, but of no use
         given, called = {}, {}
         for item in specifieds:

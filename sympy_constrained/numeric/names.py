@@ -13,7 +13,7 @@ import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'array', 'label', 'number']
+__all__ = ['Names', 'array', 'label', 'number', 'sentence']
 
 
 def label(item) -> str:
@@ -60,6 +60,12 @@ def array(values, argument: str) -> np.ndarray:
         raise TypeError(
             f"`{argument}` is {values!r}, which is no array of real numbers. "
             "Give the numbers in order.") from None
+
+
+def sentence(problems) -> str:
+    """Several problems as one; a question keeps its own mark."""
+    text = '; '.join(problems)
+    return text if text.endswith('?') else f'{text}.'
 
 
 class Names:
@@ -152,7 +158,7 @@ class Names:
             except KeyError as error:
                 problems.append(error.args[0])
         if problems:
-            raise ValueError(f"`{argument}`: {'; '.join(problems)}.")
+            raise ValueError(f"`{argument}`: {sentence(problems)}")
         return found
 
     def vector(self, values, argument: str, default=None) -> np.ndarray:
@@ -203,7 +209,7 @@ class Names:
         if problems:
             hint = f' {self.hint}' if missing and self.hint else ''
             raise ValueError(
-                f"`{argument}`: {'; '.join(problems)}. Each {self.kind} "
+                f"`{argument}`: {sentence(problems)} Each {self.kind} "
                 f"takes one finite real number.{hint}")
         return np.array(result, dtype=float)
 

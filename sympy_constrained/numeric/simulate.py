@@ -13,7 +13,7 @@ from ..errors import SimulationError
 from .compiled import compile_equations
 from .dae import DAE_METHODS, dae_solver
 from .initial import TOLERANCE, check_consistent, consistent_state
-from .names import Names, number
+from .names import Names, number, sentence
 from .progress import Progress
 from .projection import project
 from .run import Run
@@ -24,7 +24,7 @@ __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-OTHER_UNITS = {'t', 'energy', 'work', 'power'}
+OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
 
 
@@ -131,7 +131,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         steps. Without them it uses cubics between the outputs.
     units : mapping, optional
         Text for the axes of pictures, by SymPy object or name of states and
-        multipliers, ``'t'``, ``'energy'``, ``'work'`` or ``'power'``.
+        multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``, or
+        ``'length'`` for places of bodies.
 
     Returns
     =======
@@ -241,7 +242,7 @@ def _checked_units(units, compiled):
         except KeyError as error:
             problems.append(f'{error.args[0]}')
     if problems:
-        raise ValueError(f"`units`: {'; '.join(problems)}.")
+        raise ValueError(f"`units`: {sentence(problems)}")
     return result
 
 

@@ -130,11 +130,19 @@ def write_csv(trajectory, file):
                encoding='utf-8')
 
 
+def archive(stream):
+    """The stream, if it is one of a zip file; NumPy asks for pickles else."""
+    if stream.read(2) != b'PK':
+        raise ValueError('it is no archive of NumPy')
+    stream.seek(0)
+    return stream
+
+
 def load_trajectory(path):
     """The fields of a trajectory from a file; names are texts."""
     try:
         with open(path, 'rb') as stream, np.load(
-                stream, allow_pickle=False) as file:
+                archive(stream), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop('about').item())
         if about.pop('format') != FORMAT:

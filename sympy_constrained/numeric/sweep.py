@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from inspect import signature
 from itertools import product
 from warnings import warn
 
 import numpy as np
 
 from .compiled import compile_equations
-from .names import number
+from .names import Names, number
 from .progress import Progress
 from .simulate import simulate
 from .sweep_result import SweepResult, SweepRun
@@ -140,6 +141,8 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
                 raise ValueError(
                     f"`{name}` is missing: a simulation needs the interval "
                     "of time and a start. For another function pass `run`.")
+        Names(signature(simulate).parameters, 'option of `simulate`').indices(
+            options, 'options')
     tasks, given = _tasks(compiled, parameters, states)
     job = Job(compiled, run, quantity, options, t_span,
               states if callable(states) else None)
@@ -245,5 +248,8 @@ def _unzipped(argument, given, names):
     count = next(iter(sizes.values()))
     if not count:
         raise ValueError(f"`{argument}` is empty: there is nothing to run.")
-    return [{name: number(value[i] if name in sizes else value)
-             for name, value in given.items()} for i in range(count)]
+    try:
+        return [{name: number(value[i] if name in sizes else value)
+                 for name, value in given.items()} for i in range(count)]
+    except ValueError as error:
+        raise ValueError(f"`{argument}`: {error}.") from None

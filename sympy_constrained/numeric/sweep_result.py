@@ -196,7 +196,13 @@ class SweepResult:
         last states or the values where they are numbers, ``seconds``,
         ``reason`` and ``error``.
         """
-        from pandas import DataFrame
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise ImportError(
+                "`to_frame` needs pandas, which is not installed. Install "
+                "it, or read `parameter(name)` and `values(quantity)`, which "
+                "are arrays over all runs.") from error
         return DataFrame([self._row(run) for run in self.runs])
 
     def _row(self, run):

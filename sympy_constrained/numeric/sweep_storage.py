@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from .storage import about_of, arrays_of, fields_of, written
+from .storage import about_of, archive, arrays_of, fields_of, written
 from .trajectory import Trajectory
 
 __all__ = ['save_sweep', 'load_sweep']
@@ -96,7 +96,8 @@ def packed_trajectory(trajectory, writer):
 def load_sweep(path):
     """The states, and the fields of each run."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, 'rb') as stream, np.load(
+                archive(stream), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop('about').item())
         if about['format'] != FORMAT:

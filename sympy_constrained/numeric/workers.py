@@ -166,6 +166,11 @@ def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
     if executor is None:
         yield from here(job, tasks)
         return
+    if not (isinstance(executor, int) or hasattr(executor, 'submit')):
+        raise TypeError(
+            "`executor` must be a number of processes, an executor of "
+            "`concurrent.futures` or a client of Dask, not "
+            f"{type(executor).__name__}.")
     if isinstance(executor, bool) or isinstance(executor, int) and (
             executor < 1):
         raise ValueError(

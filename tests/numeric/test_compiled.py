@@ -249,7 +249,7 @@ def test_its_functions_stay_at_home(pendulum):
 
 @pytest.mark.parametrize('constants, text', [
     ({m: 1, g: 1}, '`constants`: no value for l'),
-    ({m: 1, g: 1, l: 1, 'gg': 2}, "'gg' is no constant; did you mean g"),
+    ({m: 1, g: 1, l: 1, 'gg': 2}, "'gg' is no constant; did you mean g. Each"),
     ({m: 1, g: 1j, l: 1}, 'g: 1j is not a real number'),
     ({m: 1, g: np.inf, l: 1}, 'g: inf is not finite'),
     ({m: 1, g: 1, l: x}, r'l: x\(t\) is not a real number'),

@@ -144,6 +144,12 @@ def test_an_error_at_the_start_is_the_users_own():
         driven(broken)
 
 
+@pytest.mark.parametrize('value', [None, [1, 2], 'a'])
+def test_an_event_returns_a_number(value):
+    with pytest.raises(TypeError, match=r'`events\[0\]` ret.* one number'):
+        driven(lambda t, x: t, events=lambda t, x: value)
+
+
 # -- interruption ----------------------------------------------------------
 
 @pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])

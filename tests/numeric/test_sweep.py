@@ -144,7 +144,7 @@ def test_forms_of_states(pendulum, states):
 @pytest.mark.parametrize('change, message', [
     ({'parameters': {'L': [1, 2]}}, "'L' is no constant"),
     ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*`grid`"),
-    ({'parameters': {l: [1, 'a']}}, "'a' is not a real number"),
+    ({'parameters': {l: [1, 'a']}}, "`parameters`: 'a' is not a real number"),
     ({'parameters': {l: []}}, "empty"),
     ({'parameters': []}, "empty"),
     ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
@@ -153,6 +153,7 @@ def test_forms_of_states(pendulum, states):
     ({'states': None}, "`states` is missing"),
     ({'t_span': None}, "`t_span` is missing"),
     ({'executor': 0}, "`executor` is 0"),
+    ({'teval': 3}, "`options`: 'teval' is no option.*did you mean t_eval"),
 ])
 def test_what_is_wrong_is_told_before_anything_runs(pendulum, change,
                                                     message):
@@ -164,6 +165,7 @@ def test_what_is_wrong_is_told_before_anything_runs(pendulum, change,
 @pytest.mark.parametrize('change, message', [
     ({'parameters': [1, 2]}, "mappings.*run 0 is int"),
     ({'parameters': 3}, "must be a mapping or a sequence"),
+    ({'executor': '2'}, "a number of processes.*not str"),
     ({'quantity': lambda compiled, motion: 1, 'executor': 1},
      "cannot be sent to other processes.*lambdas"),
 ])
@@ -328,6 +330,13 @@ def test_a_table(run, numbers):
     table = numbers(work.refuses_seven).to_frame()
     assert table['value'].isna().sum() == 1
     assert table['error'][7] == 'ZeroDivisionError: seven'
+
+
+def test_pandas_is_named_if_it_is_missing(run, monkeypatch):
+    found = run()
+    monkeypatch.setitem(__import__('sys').modules, 'pandas', None)
+    with pytest.raises(ImportError, match='needs pandas.*`values'):
+        found.to_frame()
 
 
 # -- files --------------------------------------------------------------------

@@ -237,6 +237,12 @@ def test_files_that_are_no_trajectories(content, tmp_path):
         Trajectory.load(path)
 
 
+def test_a_table_is_no_trajectory(motion, tmp_path):
+    motion.save(tmp_path/'run.csv')
+    with pytest.raises(ValueError, match='damaged .it is no archive.*npz'):
+        Trajectory.load(tmp_path/'run.csv')
+
+
 def test_a_missing_file_and_an_unknown_ending(motion, tmp_path):
     with pytest.raises(FileNotFoundError):
         Trajectory.load(tmp_path/'none.npz')
@@ -277,9 +283,9 @@ def test_pandas_is_named_if_it_is_missing(motion, monkeypatch):
 def test_units_are_kept_under_their_names(pendulum):
     motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=3,
                       units={x: 'm', "y'": 'm/s', 'lam1': 'N/m',
-                             'energy': 'J'})
+                             'energy': 'J', 'length': 'm'})
     assert motion.units == {'x': 'm', "y'": 'm/s', 'lam1': 'N/m',
-                            'energy': 'J'}
+                            'energy': 'J', 'length': 'm'}
     with pytest.raises(ValueError, match="`units`: 'w' is no state or mult"):
         simulate(pendulum.compiled, 1, pendulum.start, units={'w': 'm'})
     with pytest.raises(TypeError, match='`units` must be a mapping'):
