@@ -15,7 +15,8 @@ from .admissible import (
     DEPENDENT, DEPENDENT_THERE, DIGITS, SETTLED, admissible_values, evaluated,
     has_floats, norm, orthonormal_rows, project_out, sizes_elsewhere)
 from .errors import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError)
 
 __all__ = ['ConstraintReport', 'constraint_report']
 
@@ -141,9 +142,17 @@ def constraint_report(system, sample=None, inconsistent='error',
         If the right sides of dependent rows contradict each other.
     MissingIngredientError
         If the model does not determine its accelerations.
+    UnsupportedFeatureError
+        If it is neither a system nor a method of this package.
 
     """
     system = getattr(system, 'system', system)
+    if not hasattr(system, 'counts'):
+        raise UnsupportedFeatureError(
+            f"The constraint rows of {type(system).__name__} are not known "
+            "here. Give a method of this package, such as "
+            "`UdwadiaKalabaMethod.from_system(system)` or "
+            "`UdwadiaKalabaMethod.from_method(method)`.")
     n, o, m = system.counts
     found = []
     with mp.workdps(DIGITS):

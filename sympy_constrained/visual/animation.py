@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter
 
 from ..numeric.progress import Progress
-from .histories import in_unit, unit_of
+from .histories import check_trajectory, in_unit, unit_of
 from .stage import Stage
 
 __all__ = ['animate', 'plot_snapshots']
@@ -208,6 +208,7 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
 
 def ends(trajectory):
     """First and last time, if there are two."""
+    check_trajectory(trajectory)
     if len(trajectory.t) < 2:
         raise ValueError(
             f"`trajectory` has {len(trajectory.t)} output times, and a "

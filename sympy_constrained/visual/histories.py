@@ -33,6 +33,7 @@ def plot(trajectory):
     matplotlib.figure.Figure
 
     """
+    check_trajectory(trajectory)
     coordinates, speeds = _groups(trajectory)
     panels = [(plot_states, {'names': names})
               for names in (coordinates, speeds) if names]
@@ -269,6 +270,14 @@ def plot_motion(points, ax=None):
     ax.grid(alpha=0.3)
     _legend(ax, len(points))
     return figure
+
+
+def check_trajectory(trajectory):
+    """An error that tells what was given in its place."""
+    if not (hasattr(trajectory, 't') and hasattr(trajectory, 'states')):
+        raise TypeError(
+            "`trajectory` must be what `simulate` returns, not a "
+            f"{type(trajectory).__name__}.")
 
 
 def named(key):

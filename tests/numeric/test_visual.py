@@ -99,6 +99,13 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     figure.savefig(tmp_path/'paths.png')
 
 
+@pytest.mark.parametrize('draw', [
+    visual.plot, visual.plot_snapshots, visual.animate])
+def test_what_is_no_trajectory(draw, pendulum):
+    with pytest.raises(TypeError, match='what `simulate` returns, not a Udw'):
+        draw(pendulum.method)
+
+
 def test_bad_paths(motion):
     with pytest.raises(TypeError, match='`points` must map names to pairs'):
         visual.plot_motion([motion.t])

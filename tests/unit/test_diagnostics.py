@@ -4,12 +4,13 @@ from dataclasses import FrozenInstanceError
 import pytest
 from mpmath import mp
 from sympy import Rational, sin, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import System, dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, constraint_report
 from sympy_constrained.admissible import admissible_values
 from sympy_constrained.errors import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError)
 
 t = dynamicsymbols._t
 x, y, z = Q = dynamicsymbols('x y z')
@@ -190,3 +191,10 @@ def test_the_working_precision_is_given_back():
     before = mp.dps
     constraint_report(system(hol=[x]))
     assert mp.dps == before
+
+
+def test_models_that_are_not_formed_are_refused():
+    for thing in (System(), 5):
+        with pytest.raises(UnsupportedFeatureError, match=(
+                r'rows of \w+ are not known.*from_system')):
+            constraint_report(thing)
