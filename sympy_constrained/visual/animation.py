@@ -8,6 +8,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.progress import Progress
 from .histories import check_trajectory, in_unit, unit_of
@@ -125,7 +126,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         times), points, lines, contacts, surfaces, view, origin, frame,
         constants, inputs, trails)
     is_own = ax is None
-    figure, ax = prepared(stage, ax, camera, trajectory)
+    figure, ax = prepared(stage, ax, camera, trajectory, layout='none')
     artists = stage.draw(ax, 0)
     legend(ax)
     digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
@@ -142,12 +143,11 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
 
     update(0)
     if is_own:                          # once, for it takes its time
-        figure.draw_without_rendering()
-        figure.set_layout_engine('none')
+        ConstrainedLayoutEngine().execute(figure)
     film = FuncAnimation(figure, update, frames=len(times),
                          interval=1000/fps, repeat_delay=700)
     if save is not None:
-        write(film, Path(save), suffix, fps, len(times), progress)
+        write(film, figure, Path(save), suffix, fps, len(times), progress)
     return film
 
 
@@ -246,7 +246,7 @@ def round_number(x):
 
 # -- axes ----------------------------------------------------------------
 
-def prepared(stage, ax, camera, trajectory):
+def prepared(stage, ax, camera, trajectory, layout='constrained'):
     """Axes with limits, equal scales and names."""
     shown = list(stage.shown)
     size = (stage.high - stage.low)[shown]
@@ -255,7 +255,7 @@ def prepared(stage, ax, camera, trajectory):
         height = 4. + 1.8*slender(size) if space else (
             0.9 + 5.4*size[1]/size[0])
         figure = plt.figure(figsize=(7, np.clip(height, 2.6, 6.4)),
-                            layout='constrained')
+                            layout=layout)
         ax = figure.add_subplot(projection='3d' if space else None)
     figure = ax.figure
     if space != hasattr(ax, 'get_zlim'):
@@ -321,7 +321,7 @@ def checked_suffix(save):
     return suffix
 
 
-def write(film, path, suffix, fps, count, progress):
+def write(film, figure, path, suffix, fps, count, progress):
     """Save all frames of an animation."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # without the limit beyond which frames are left out
@@ -329,6 +329,12 @@ def write(film, path, suffix, fps, count, progress):
         fps=fps, embed_frames=True, default_mode='loop',
         embed_limit=np.inf)
     bar = Progress(0, count, progress)
-    film.save(path, writer=writer, dpi=DPI,
-              progress_callback=lambda k, _: bar.update(k))
-    bar.close()
+    canvas = figure.canvas
+    # The canvas would draw each frame once more, for nobody.
+    canvas.draw_idle = lambda: None
+    try:
+        film.save(path, writer=writer, dpi=DPI,
+                  progress_callback=lambda k, _: bar.update(k))
+    finally:
+        del canvas.draw_idle
+        bar.close()

@@ -7,6 +7,7 @@ import matplotlib                                           # noqa: E402
 
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt                             # noqa: E402
+from matplotlib.figure import Figure                        # noqa: E402
 
 from mechanisms import x, y                                 # noqa: E402
 from sympy_constrained import UdwadiaKalabaMethod, visual   # noqa: E402
@@ -638,6 +639,26 @@ def replaced(motion, **fields):
         object.__setattr__(made, name, value)
     made.__dict__.pop('_names', None)
     return made
+
+
+@pytest.mark.parametrize('suffix', ['.gif', '.html'])
+def test_each_frame_of_a_film_is_drawn_once(pendulum, tmp_path, monkeypatch,
+                                            suffix):
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=31)
+    drawn, draw = [], Figure.draw
+
+    def counted(self, renderer):
+        drawn.append(self)
+        return draw(self, renderer)
+
+    monkeypatch.setattr(Figure, 'draw', counted)
+    film = visual.animate(motion, points={'bob': (x, y)}, fps=4,
+                          save=tmp_path/f'film{suffix}')
+    frames = len(list(film.new_frame_seq()))
+    assert frames == 13 and 13 <= len(drawn) <= 16
+    before = len(drawn)
+    drawn[0].canvas.draw_idle()                 # as it was, for a window
+    assert len(drawn) > before
 
 
 def test_a_gif_has_its_frames_and_moves(pendulum, tmp_path):
