@@ -228,4 +228,5 @@ def unreadable(method):
     return UnsupportedFeatureError(
         f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
         "Equations are read from KanesMethod, LagrangesMethod, or a method "
-        "of this package; give an object of one of these.")
+        "of this package; give an object of one of these, for a System "
+        "`UdwadiaKalabaMethod.from_system(system)`.")
