@@ -286,7 +286,7 @@ class NativeFunction:
 
         def call(t, x, _keep=keep):
             if (type(x) is not ndarray or x.shape != shape
-                    or x.dtype.kind == 'c'):
+                    or x.dtype.kind not in 'fiu'):
                 return None
             try:
                 inputs, x_at, shown, out_at = local.value

@@ -930,7 +930,7 @@ def text_of(backend, made):
 @each_backend
 def test_hostile_names_do_not_reach_the_text(backend):
     states = [Function(name or '_')(t) for name in HOSTILE]
-    constants = [Symbol(name or '_') for name in HOSTILE]
+    constants = [Symbol(f'{name} c') for name in HOSTILE]
     L = sum((c**2 + 1)*q.diff()**2/2 - exp(-q*c)*sin(q)
             + Max(q, c)*sqrt(q**2 + 1) for q, c in zip(states, constants))
     method = UdwadiaKalabaMethod(L, states, hol_coneqs=[
