@@ -49,7 +49,8 @@ class Table:
         As many values as times, which increase.
     kind : {'cubic', 'monotone', 'linear', 'previous'}
         A spline with two continuous derivatives; cubics that do not overshoot,
-        with one; a polygon; the last value.
+        with one; a polygon; the value of the last time before, so that the
+        last of the values is never taken.
 
     """
 
