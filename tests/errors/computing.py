@@ -339,7 +339,7 @@ INPUTS = (
     Case('a misspelt input', lambda: compiled(
         {m: 1, g: 1}, PUSHED, inputs={'zz': 1}),
          MissingIngredientError, "`inputs`: 'zz' is no specified function;",
-         'did you mean z?. The specified z(t) has no',
+         'did you mean z? The specified z(t) has no',
          'Pass `inputs={z: ...}`, with an expression in t,'),
     Case('an input that is a text', lambda: compiled(
         {m: 1, g: 1}, PUSHED, inputs={z: 'sin(t)'}),
