@@ -17,6 +17,7 @@ from .admissible import (
 from .errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
+from .precision import precise
 
 __all__ = ['ConstraintReport', 'constraint_report']
 
@@ -155,7 +156,7 @@ def constraint_report(system, sample=None, inconsistent='error',
             "`UdwadiaKalabaMethod.from_method(method)`.")
     n, o, m = system.counts
     found = []
-    with mp.workdps(DIGITS):
+    with precise(DIGITS):
         for seed in range(MOST_POINTS):
             found.append(examine(system, sample, seed))
             mobile = [point for point in found if point.mobile]
@@ -228,7 +229,7 @@ class Examined:
 
 def rank_at(system, sample):
     """Rank of ``A`` at the state of a sample, moved onto the constraints."""
-    with mp.workdps(DIGITS):
+    with precise(DIGITS):
         return len(examine(system, sample, 0).kept)
 
 
@@ -237,7 +238,7 @@ def row_relations(system, sample=None):
 
     Of the rows alone; the kinetics may be missing yet.
     """
-    with mp.workdps(DIGITS):
+    with precise(DIGITS):
         found = [examine(system, sample, seed) for seed in range(POINTS)]
     return max(found, key=lambda point: len(point.kept)).relations
 
@@ -261,7 +262,7 @@ def preferred_columns(system, report):
 
 def columns_at(system, points):
     """Columns of ``A`` at each of some states."""
-    with mp.workdps(DIGITS):
+    with precise(DIGITS):
         return [list(zip(*evaluated(system, values, ('A',))['A']))
                 for values in points]
 
@@ -281,7 +282,7 @@ def independent_columns(columns, preferred=()):
 
     """
     best = ()
-    with mp.workdps(DIGITS):
+    with precise(DIGITS):
         for here in columns:
             order = [*preferred, *(i for i in range(len(here))
                                    if i not in preferred)]

@@ -45,7 +45,7 @@ LAYERS = {
     'geometry': BASE | {'graph', 'system', 'vanishing'},
     'admissible': {'errors', 'precision'},
     'vanishing': {'precision', 'admissible'},
-    'diagnostics': {'errors', 'admissible'},
+    'diagnostics': {'errors', 'precision', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'antiderivatives': set(),
     'pfaffian': {'errors', 'precision', 'graph', 'admissible'},

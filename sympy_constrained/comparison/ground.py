@@ -21,6 +21,7 @@ from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
 from ..numeric.inputs import Inputs
 from ..numeric.names import label
+from ..precision import precise
 
 __all__ = ['Ground', 'DIGITS']
 
@@ -82,7 +83,7 @@ class Ground:
         """
         known = {**self.constants, **values}
         needed = [x for x in graph.symbols(names) if x not in known]
-        with mp.workdps(DIGITS):
+        with precise(DIGITS):
             if needed:
                 known.update(self.specified(needed, known))
             out = graph.evaluate({x: mp.mpf(y) for x, y in known.items()},
@@ -236,7 +237,7 @@ class Ground:
         names = [name for name in ('M', 'Q', 'C', 'A', 'b')
                  if name in self.equations.graph.outputs]
         found = self.numbers(self.equations.graph, names, values, at=None)
-        with mp.workdps(DIGITS):
+        with precise(DIGITS):
             M, A, o = found['M'], found['A'], len(found['M'])
             Q = [x for x, in found['Q']]
             acting = [x + c for x, (c,) in zip(

@@ -83,7 +83,7 @@ class Projector:
         self.is_same = rows == columns and all(
             entry == (i == j) for i, row in enumerate(G)
             for j, entry in enumerate(row))
-        self.is_simple = len(compiled.levels) == 2 and bool(
+        self.is_simple = len(compiled.levels) == 2 and bool(columns) and (
             rows or not graph.outputs['holonomic'][0])
         self._known = None, None        # a solver and its rows
 

@@ -112,7 +112,7 @@ def position(geometry, constants):
         geometry.with_parameters(*own).position().to_matrix(geometry.frame))
     known = {x: constants.get(x, constants.get(str(x)))
              for x in numbers.free_symbols}
-    numbers = numbers.xreplace({x: sympify(value) for x, value
+    numbers = numbers.xreplace({x: sympify(value, strict=True) for x, value
                                 in known.items() if value is not None})
     missing = sorted(str(x) for x in numbers.free_symbols - set(own))
     if missing:

@@ -581,7 +581,8 @@ def is_holonomic(name):
 
 
 HOLONOMIC = ('four_bar', 'slider_crank', 'closed_chain', 'closed_chain_3d',
-             'closed_chain_absolute', 'andrews_squeezer', 'disc_on_incline',
+             'closed_chain_absolute', 'andrews_squeezer', 'n_four_bar',
+             'disc_on_incline',
              'cartesian_pendulum', 'nonminimal_pendulum', 'driven_pendulum',
              'atwood_machine', 'cart_pendulum', 'cart_bead',
              'muscle_on_sphere', 'quaternion_top_lagrange', 'pinned_top',

@@ -78,6 +78,8 @@ PARTITIONS = {
 # Model -> error and a part of its text.
 REFUSED = {
     'parallel_cranks': (ConstraintError, 'redundant'),
+    # on the other branch, for want of a sample
+    'n_four_bar': (ConstraintError, 'do not determine'),
     'coupler_on_cranks': (RedundantConstraintsError, 'follows'),
     'duplicated_rows': (RedundantConstraintsError, 'follows'),
     'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),
