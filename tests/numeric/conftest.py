@@ -1,4 +1,6 @@
 """Mechanisms that several files use, compiled once."""
+import signal
+
 import pytest
 
 import mechanisms
@@ -17,3 +19,11 @@ def doubled():
 @pytest.fixture(scope='session')
 def cranks():
     return mechanisms.parallel_cranks()
+
+
+@pytest.fixture(autouse=True)
+def keyboard():
+    """Interrupts arrive, also where tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
