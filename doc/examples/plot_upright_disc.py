@@ -40,6 +40,7 @@ above, at the end of a run.
 
 """
 import sys
+import warnings
 from math import cos, pi, sin
 from pathlib import Path
 
@@ -78,7 +79,10 @@ def run(equations, t_end):
 
 circle = run(good.equations_of_motion, pi)[1]
 voronets = run(good.voronets_equations_of_motion, pi)[1]
-equations, wrong = run(bad.equations_of_motion, 1.1)
+with warnings.catch_warnings(record=True) as told:      # that they are wrong
+    warnings.simplefilter('always')
+    equations, wrong = run(bad.equations_of_motion, 1.1)
+assert 'wrong for this choice' in str(told[0].message)
 corrected = run(bad.voronets_equations_of_motion, 1.1)[1]
 E = np.transpose([equations.expression(row)(wrong.t, wrong.x)
                   for row in bad.discrepancy])
