@@ -207,10 +207,9 @@ class Names:
         if missing:
             problems.append(f"no value for {', '.join(missing)}")
         if problems:
-            hint = f' {self.hint}' if missing and self.hint else ''
-            raise ValueError(
-                f"`{argument}`: {sentence(problems)} Each {self.kind} "
-                f"takes one finite real number.{hint}")
+            remedy = missing and self.hint or (
+                f"Each {self.kind} takes one finite real number.")
+            raise ValueError(f"`{argument}`: {sentence(problems)} {remedy}")
         return np.array(result, dtype=float)
 
     def _sequence(self, values, argument):
