@@ -178,7 +178,7 @@ def derived(name):
         sorted(inputs, key=str))}
     found = method.closed_form.evaluate(values, ['acceleration'])
     return {'rows': rows, 'acceleration': found['acceleration'],
-            'points': [sorted(map(str, point.values()))
+            'points': [sorted(value._mpf_ for value in point.values())
                        for point in method._report.points]}
 
 
