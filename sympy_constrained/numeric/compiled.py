@@ -24,10 +24,6 @@ __all__ = ['CompiledEquations', 'compile_equations']
 KEPT_SOLVERS = 64
 
 
-def missing(t, x):
-    """In the place of a quick function that has not been made yet."""
-
-
 def sizes(solver):
     """The usual size of the rows, then of the columns of ``W``."""
     return 1/np.concatenate([solver.row_scale, solver.column_scale])
@@ -339,26 +335,29 @@ class CompiledEquations:
             found = self._default(t, x)
             if found is not None:
                 return found
-        if solver is None and (p is None or np.ndim(p) < 2):
-            key = None if p is None else self.parameters(p).tobytes()
-            quick = self._quick.get(key, missing)
-            found = None if quick is None else quick(t, x)
-            if found is not None:
-                return found
         x = array(x, 'x')
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
-        if solver is None and key not in self._quick:
+        if solver is None and np.ndim(p) < 2:
+            quick = self._kept_quick_rates(t, x, p)
+            found = None if quick is None else quick(t, x)
+            if found is not None:
+                return found
+        outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
+        z = self._each(self._motion, outputs, t, x, p, solver)
+        return np.concatenate(
+            [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+
+    def _kept_quick_rates(self, t, x, p):
+        """The quick function kept for ``p``, made here if there is none."""
+        key = None if p is None else self.parameters(p).tobytes()
+        if key not in self._quick:
             if len(self._quick) >= KEPT_SOLVERS:
                 self._quick.clear()
             self._quick[key] = self.quick_rates(
                 self._kept_solver(t, x, p), p, False)
             self._default = self._quick.get(None)
-            return self.rhs(t, x, p)
-        outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
-        z = self._each(self._motion, outputs, t, x, p, solver)
-        return np.concatenate(
-            [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+        return self._quick[key]
 
     def _rates_of_batch(self, t, x, p, solver):
         """The same for many states; those that fail a check one by one."""

@@ -255,15 +255,19 @@ def compiled(program, which, effort=2):
 
     Without ``effort`` it is there sooner and takes twice as long per call.
     """
-    target = initialised()
     text, declared = {'scalar': scalar_text, 'batch': batch_text}[which](
         program)
-    module = llvm.parse_assembly(
-        '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES)
+    return assembled(
+        '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES, which,
+        min(effort, 2 if len(program.operations) < LARGE else 1))
+
+
+def assembled(text, name, effort=1):
+    """Address of a function of a module, and its owner."""
+    target = initialised()
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=FEATURES.flatten() if FEATURES else '',
-        opt=min(effort, 2 if len(program.operations) < LARGE else 1))
-    engine = llvm.create_mcjit_compiler(module, machine)
+        features=FEATURES.flatten() if FEATURES else '', opt=effort)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
-    return engine.get_function_address(which), engine
+    return engine.get_function_address(name), engine
