@@ -158,7 +158,8 @@ def builtin(function, states, p, size, count):
     copy = np.zeros(size)[:count].copy
     nothing = np.zeros(1)
     table = np.array([function.address, states, p.ctypes.data,
-                      nothing.ctypes.data, size, len(copy()), id(copy)])
+                      nothing.ctypes.data, size, len(copy()), id(copy)],
+                     dtype=np.uint64)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
