@@ -117,9 +117,8 @@ class CompiledEquations:
     be decided on the constraint set (:mod:`~sympy_constrained.numeric.linear`
     says why). It is decided at the consistent state near the first ``x`` that
     is met with a ``p``, and then kept. To decide yourself, make a
-    :meth:`linear_solver` and pass it on as ``solver``; with redundant rows
-    this is also much quicker, because then :meth:`rhs` and
-    :meth:`accelerations` do not check that they agree.
+    :meth:`linear_solver` and pass it on as ``solver``; then :meth:`rhs` and
+    :meth:`accelerations` do not check that redundant rows agree.
 
     The object can be pickled if the inputs can; its functions are written
     again on the other side.
@@ -145,7 +144,7 @@ class CompiledEquations:
         self._evaluator = evaluator
         self._solvers: dict = {}
         self._natives: dict = {}        # independent rows -> function
-        self._quick: dict = {}          # constants -> function, or None
+        self._quick: dict = {}          # solver, constants -> function
         self._default = None            # the one of the default constants
         self._inertia = None
         self._variants: dict = {}       # function -> changed equations
@@ -331,15 +330,17 @@ class CompiledEquations:
 
     def rhs(self, t, x, p=None, solver=None):
         """Rates of all states, shape (ns,)."""
-        if p is None and solver is None and self._default is not None:
-            found = self._default(t, x)
+        if p is None:
+            quick = self._default if solver is None else (
+                self._quick.get((solver, None)))
+            found = None if quick is None else quick(t, x)
             if found is not None:
                 return found
         x = array(x, 'x')
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
-        if solver is None and np.ndim(p) < 2:
-            quick = self._kept_quick_rates(t, x, p)
+        if np.ndim(p) < 2:
+            quick = self._kept_quick_rates(t, x, p, solver)
             found = None if quick is None else quick(t, x)
             if found is not None:
                 return found
@@ -348,15 +349,15 @@ class CompiledEquations:
         return np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
 
-    def _kept_quick_rates(self, t, x, p):
+    def _kept_quick_rates(self, t, x, p, solver):
         """The quick function kept for ``p``, made here if there is none."""
-        key = None if p is None else self.parameters(p).tobytes()
+        key = solver, None if p is None else self.parameters(p).tobytes()
         if key not in self._quick:
             if len(self._quick) >= KEPT_SOLVERS:
                 self._quick.clear()
             self._quick[key] = self.quick_rates(
-                self._kept_solver(t, x, p), p, False)
-            self._default = self._quick.get(None)
+                solver or self._kept_solver(t, x, p), p, solver is not None)
+            self._default = self._quick.get((None, None))
         return self._quick[key]
 
     def _rates_of_batch(self, t, x, p, solver):
