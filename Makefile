@@ -13,14 +13,19 @@
 #   make interop    installs the programs that equations are handed to, and
 #                   runs their tests; names what is not available
 #   make lint       style only
-#   make versions   the tests on every supported SymPy; also on a checkout of
-#                   the development version if SYMPY_DEV=path is given
+#   make versions   the tests on every supported SymPy, the oldest of all that
+#                   is needed, every Python in PYTHONS, and a checkout of
+#                   SymPy's development version if SYMPY_DEV=path is given
 #   make clean      remove all that these targets have made
 
 PYTHON ?= python3
 VENV ?= .venv
 DEMO_MODELS ?= four_bar rolling_disc parallel_cranks
 SYMPY_VERSIONS ?= 1.13 1.14
+OLDEST_PYTHON ?= python3.10
+OLDEST ?= sympy==1.13.0 mpmath==1.2.* numpy==1.24.* scipy==1.10.* \
+	matplotlib==3.7.* llvmlite==0.44.* pytest==8.0.*
+PYTHONS ?= python3.12 python3.13
 SYMPY_DEV ?=
 WORKERS ?= auto
 N ?= 500
@@ -41,7 +46,7 @@ test slow interop versions docs bench demo: export MPLBACKEND = Agg
 
 .PHONY: demo test slow fuzz laws docs bench peers interop lint clean versions
 .DELETE_ON_ERROR:
-.PRECIOUS: $(VENV)-sympy-%/.ready
+.PRECIOUS: $(VENV)-%/.ready
 
 demo: $(VENV)/.ready-demo
 	$(RUN) -m sympy_constrained compare $(DEMO_MODELS) --save build/demo
@@ -102,27 +107,32 @@ $(VENV)/.ready-demo $(VENV)/.ready-test: setup.cfg pyproject.toml | \
 	@$(RUN) -m pip install --quiet --editable ".[$(EXTRAS)]"
 	@touch $@
 
-# Supported versions of SymPy
+# Supported versions: of SymPy, of Python, and the oldest of everything. Each
+# has an environment of its own.
 
-versions: $(SYMPY_VERSIONS:%=versions-%) $(if $(SYMPY_DEV),versions-dev)
+versions: $(SYMPY_VERSIONS:%=versions-sympy-%) versions-oldest \
+		$(PYTHONS:%=versions-%) $(if $(SYMPY_DEV),versions-dev)
 
-versions-%: $(VENV)-sympy-%/.ready
-	$(VENV)-sympy-$*/bin/python $(PYTEST) -m "not slow"
+versions-%: $(VENV)-%/.ready
+	$(VENV)-$*/bin/python $(PYTEST) -m "not slow"
 
-versions-dev: $(VENV)-sympy-dev/.ready
-	PYTHONPATH="$(abspath $(SYMPY_DEV))" \
-		$(VENV)-sympy-dev/bin/python $(PYTEST) -m "not slow"
+versions-dev: export PYTHONPATH = $(abspath $(SYMPY_DEV))
 
-$(VENV)-sympy-%/.ready: SYMPY = sympy==$*.*
-$(VENV)-sympy-dev/.ready: SYMPY = sympy
-$(VENV)-sympy-%/.ready: setup.cfg pyproject.toml
-	@echo "Installing sympy_constrained[test] with $(SYMPY)"
-	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --editable ".[test]" "$(SYMPY)"
+$(VENV)-sympy-%/.ready: NEEDS = sympy==$(@D:$(VENV)-sympy-%=%).*
+$(VENV)-oldest/.ready: NEEDS = $(OLDEST)
+$(VENV)-oldest/.ready: INTERPRETER = $(OLDEST_PYTHON)
+$(VENV)-python%/.ready: INTERPRETER = $(@D:$(VENV)-%=%)
+$(VENV)-python%/.ready: NEEDS = gmpy2
+$(VENV)-%/.ready: INTERPRETER = $(PYTHON)
+$(VENV)-%/.ready: setup.cfg pyproject.toml
+	@echo "Installing sympy_constrained[test] $(NEEDS)"
+	@$(INTERPRETER) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --editable ".[test]" \
+		$(NEEDS:%="%")
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-sympy-* build *.egg-info .pytest_cache \
+	rm -rf $(VENV) $(VENV)-* build *.egg-info .pytest_cache \
 		.hypothesis .mypy_cache
 	find sympy_constrained tests doc benchmarks -name __pycache__ \
 		-type d -prune -exec rm -rf {} + 2>/dev/null || true
