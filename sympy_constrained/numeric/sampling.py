@@ -44,12 +44,17 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     start = project(compiled, t, x, p)
     base = start.x if start.is_within(ON_SET) else np.array(x, dtype=float)
     states = [base]
+
+    def carried(x, amount, i):
+        return _carried(compiled, t, x, p, amount, i)
+
     magnitudes = _magnitude(compiled, t, base, p)
-    for i, near in ((1, NEARBY), (2, NEARBY), (1, NEARER)):
+    for i, near, moved in ((1, NEARBY, _beside), (2, NEARBY, _beside),
+                           (1, NEARER, _beside), (1, NEARER, carried)):
         if near == NEARER and len(states) > 1:
             break
         try:
-            beside = _beside(base, near, i)
+            beside = moved(base, near, i)
             magnitudes = np.maximum(
                 magnitudes, _magnitude(compiled, t, beside, p))
             correction = project(compiled, t, beside, p)
@@ -63,7 +68,9 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "The rank of the equations cannot be decided here: the "
             "constraints hold at this state, and none beside it could be "
             "reached on them. It is singular or very close to a singular "
-            "configuration. Start from a state beside it.", condition=0.)
+            "configuration: start from a state beside it. Or the velocity "
+            "rows together restrict the configuration: give that "
+            "restriction as a configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in states]
     rows, columns = equation_labels(compiled.equations)
@@ -110,6 +117,27 @@ def _beside(x, amount, i):
     size = min(np.abs(x).max(initial=0), 1.) or 1.
     steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
     return x + amount*steps*pattern
+
+
+def _carried(compiled, t, x, p, amount, i):
+    """Where other speeds carry ``x`` within a short time.
+
+    That keeps what the kinematic equations conserve and no row says, such as
+    the norm of a quaternion.
+    """
+    result, speeds = _beside(x, amount, i), _beside(x, 1., i)
+
+    def rates(q):
+        speeds[:len(q)] = q
+        return compiled.evaluate(('rates',), t, speeds, p)['rates'][:, 0]
+
+    q = x[:compiled.equations.graph.outputs['rates'][0]]
+    k1 = rates(q)
+    k2 = rates(q + amount/2*k1)
+    k3 = rates(q + amount/2*k2)
+    k4 = rates(q + amount*k3)
+    result[:len(q)] = q + amount/6*(k1 + 2*k2 + 2*k3 + k4)
+    return result
 
 
 def equation_labels(equations):
