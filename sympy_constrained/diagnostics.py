@@ -27,6 +27,10 @@ MASSLESS = mp.mpf('1e-18')
 INDEPENDENT = mp.mpf('1e-8')
 # Contradictions below this are rounding.
 ROUNDING = mp.mpf('1e-9')
+ALONE = (
+    "The sample satisfies the constraints, but no state was found beside it "
+    "that does, so their rank is that at the sample. If quaternions are among "
+    "the coordinates, give the constraint that their norm is one.")
 POINTS, MOST_POINTS = 3, 12
 
 
@@ -158,7 +162,13 @@ def constraint_report(system, sample=None, inconsistent='error',
     found = []
     with precise(DIGITS):
         for seed in range(MOST_POINTS):
-            found.append(examine(system, sample, seed))
+            try:
+                found.append(examine(system, sample, seed))
+            except InconsistentConstraintsError:
+                if not (sample and found):
+                    raise
+                warnings.warn(ALONE, stacklevel=2)
+                break
             mobile = [point for point in found if point.mobile]
             if len(mobile) == POINTS:
                 break

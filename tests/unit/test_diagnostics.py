@@ -1,16 +1,19 @@
 """Rank, redundancy and consistency where the constraints hold."""
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 from mpmath import mp
 from sympy import Rational, sin, symbols
-from sympy.physics.mechanics import System, dynamicsymbols
+from sympy.physics.mechanics import (
+    Particle, Point, ReferenceFrame, System, dynamicsymbols)
 
 from sympy_constrained import UdwadiaKalabaMethod, constraint_report
 from sympy_constrained.admissible import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
+from sympy_constrained.numeric import simulate
 
 t = dynamicsymbols._t
 x, y, z = Q = dynamicsymbols('x y z')
@@ -198,3 +201,28 @@ def test_models_that_are_not_formed_are_refused():
         with pytest.raises(UnsupportedFeatureError, match=(
                 r'rows of \w+ are not known.*from_system')):
             constraint_report(thing)
+
+
+def on_a_circle(**options):
+    """``x^2 + y^2`` is conserved and no row says so, as of a quaternion."""
+    s, u, w = dynamicsymbols('s u w')
+    ground, point = ReferenceFrame('N'), Point('P')
+    point.set_vel(ground, u*ground.x + w*ground.y)
+    return UdwadiaKalabaMethod(
+        ground, [x, y, s], [u, w],
+        kd_eqs=[X + y*u, Y - x*u, s.diff() - w],
+        velocity_constraints=[w - u - 1, (x**2 + y**2)*(w - u) - 1],
+        bodies=[Particle('P', point, 2)], forcelist=[(point, 3*ground.x)],
+        **options), {x: 1, y: 0, s: 0, u: 1, w: 2}
+
+
+def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
+    sample = on_a_circle()[1]
+    method, _ = on_a_circle(sample=sample)
+    with pytest.warns(UserWarning, match=(
+            'no state was found beside it .* norm is one')):
+        assert method.independent_rows == (0,)
+    motion = simulate(method, 1, list(sample.values()))
+    # 4*u' = 3, for both speeds are the same but for a constant
+    assert np.allclose(motion.x[-1, 3:], [1.75, 2.75], atol=1e-8)
+    assert np.isclose(motion.x[-1, 0]**2 + motion.x[-1, 1]**2, 1)
