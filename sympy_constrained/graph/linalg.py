@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .builder import CONST
 
-__all__ = ['solve', 'lu_solve', 'ldl_factor', 'ldl_solve',
+__all__ = ['solve', 'lu_solve', 'ldl_order', 'ldl_factor', 'less',
+           'ldl_forward', 'ldl_backward', 'ldl_solve',
            'FullRankFactorization']
 
 # Larger blocks are solved by elimination.
@@ -183,6 +184,34 @@ def lu_solve(builder, matrix, right, chosen=None):
     return [solved[j] for j in range(size)]
 
 
+def ldl_order(matrix, rows=()):
+    """An order of elimination of a symmetric matrix that keeps zeros.
+
+    Next comes what has the fewest neighbours, those in ``rows`` beside the
+    matrix counted, and the first of these.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.graph.linalg import ldl_order
+    >>> ldl_order([[1, 1, 1], [1, 1, 0], [1, 0, 1]])
+    [1, 0, 2]
+
+    """
+    size = len(matrix)
+    near = [{j for j in range(size) if j != i and matrix[i][j]}
+            | {size + k for k, row in enumerate(rows) if row[i]}
+            for i in range(size)]
+    order, left = [], set(range(size))
+    while left:
+        i = min(left, key=lambda k: (len(near[k]), k))
+        left.remove(i)
+        order.append(i)
+        for k in near[i] & left:
+            near[k] = (near[k] | near[i]) - {i, k}
+    return order
+
+
 def ldl_factor(builder, matrix):
     """``L`` (unit lower) and the inverses of ``D`` of ``L*D*L^T``, or None.
 
@@ -195,28 +224,44 @@ def ldl_factor(builder, matrix):
     inverses = []
     for i in range(size):
         for j in range(i):
-            work[i][j] = builder.sub(
-                matrix[i][j], builder.dot(work[i][:j], lower[j]))
+            work[i][j] = less(builder, matrix[i][j], work[i], lower[j])
             lower[i][j] = builder.mul(work[i][j], inverses[j])
-        pivot = builder.sub(matrix[i][i], builder.dot(work[i], lower[i]))
+        pivot = less(builder, matrix[i][i], work[i], lower[i])
         if not pivot:
             return None
         inverses.append(builder.inv(pivot))
     return lower, inverses
 
 
+def less(builder, x, a, b):
+    """``x - a*b``, term by term: each is one operation of a processor."""
+    for left, right in zip(a, b):
+        x = builder.sub(x, builder.mul(left, right))
+    return x
+
+
+def ldl_forward(builder, factor, right):
+    """``L^-1`` times one right side."""
+    x = []
+    for row, value in zip(factor[0], right):
+        x.append(less(builder, value, row, x))
+    return x
+
+
+def ldl_backward(builder, factor, right):
+    """``L^-T`` times one right side."""
+    x = list(right)
+    for i in reversed(range(len(x))):
+        for j in range(i):
+            x[j] = builder.sub(x[j], builder.mul(factor[0][i][j], x[i]))
+    return x
+
+
 def ldl_solve(builder, factor, right):
     """Solution for one right side of a factored system."""
-    lower, inverses = factor
-    size = len(right)
-    x = []
-    for i in range(size):
-        x.append(builder.sub(right[i], builder.dot(lower[i], x)))
-    x = [builder.mul(a, d) for a, d in zip(x, inverses)]
-    for i in reversed(range(size)):
-        for j in range(i):
-            x[j] = builder.sub(x[j], builder.mul(lower[i][j], x[i]))
-    return x
+    x = ldl_forward(builder, factor, right)
+    return ldl_backward(builder, factor, [
+        builder.mul(a, d) for a, d in zip(x, factor[1])])
 
 
 class FullRankFactorization:

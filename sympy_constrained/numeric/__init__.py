@@ -4,14 +4,14 @@
 :func:`consistent_state` a start on the constraints, :func:`simulate` a
 :class:`Trajectory`. Inside, ``names`` translates between symbols and arrays,
 ``generate`` and ``evaluation`` between expressions and functions, ``program``,
-``native``, ``llvm_code`` and ``c_code`` make machine code of them, ``solved``
-writes the solution into it, ``linear`` and ``sampling`` solve for
-accelerations where that fails or rows may be redundant, and
-``projection`` returns states to the constraints, ``correction`` quickly and
-``stabilizing`` by way of the equations; ``dae`` is for solvers that take
-equations and constraints together. :func:`sweep` makes many runs, in the
-processes of ``workers``. ``export`` and ``first_order`` hand the equations to
-other programs.
+``native``, ``llvm_code`` and ``c_code`` make machine code of them, with the
+sines and cosines of ``angles``, ``solved`` writes the solution into it,
+``linear`` and ``sampling`` solve for accelerations where that fails or rows
+may be redundant, and ``projection`` returns states to the constraints,
+``correction`` quickly and ``stabilizing`` by way of the equations; ``dae`` is
+for solvers that take equations and constraints together. :func:`sweep` makes
+many runs, in the processes of ``workers``. ``export`` and ``first_order`` hand
+the equations to other programs.
 """
 from .compiled import CompiledEquations, compile_equations
 from .dae import DAEForm, dae_form

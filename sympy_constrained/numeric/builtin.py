@@ -173,10 +173,10 @@ def definition():
     if not is_known():
         return None
     try:
-        from .llvm_code import assembled
+        from .llvm_code import engine_of
     except (ImportError, OSError):
         return None
-    address, owner = assembled(TEXT.format(
+    engine = engine_of(TEXT.format(
         kind=HEAD - WORD, head=HEAD, plain=PLAIN, ndarray=id(np.ndarray),
         double=id(np.dtype(float)), none=id(None),
         tuple_item=symbol('PyTuple_GetItem'),
@@ -186,9 +186,10 @@ def definition():
         call=symbol('PyObject_CallNoArgs'), increase=symbol('Py_IncRef'),
         **{name: globals()[name] for name in (
             'DATA', 'DIMENSIONS', 'SHAPE', 'DTYPE', 'FLAGS', 'STATES',
-            'CONSTANTS', 'INPUTS', 'SIZE', 'COUNT', 'COPY')}), 'entry')
-    result = Definition(b'compiled', address, FASTCALL, None)
-    result.owner = owner
+            'CONSTANTS', 'INPUTS', 'SIZE', 'COUNT', 'COPY')}), (), 1)
+    result = Definition(
+        b'compiled', engine.get_function_address('entry'), FASTCALL, None)
+    result.owner = engine
     return result
 
 

@@ -11,6 +11,7 @@ from math import isfinite, isnan
 from pathlib import Path
 
 from ..errors import UnsupportedFeatureError
+from .angles import LIMIT, combined, sine_and_cosine
 
 __all__ = ['compiled', 'compiler', 'LANES']
 
@@ -24,44 +25,44 @@ PARAMETERS = 'const double *restrict x, const double *restrict p, ' \
     'const double *restrict r, double *restrict out'
 
 # Vectors are GNU C's; on a processor without such registers the compiler
-# splits them. Functions come from GNU's vector library where it is known to
-# be there, else they are called lane by lane.
+# splits them. Functions other than sines are called lane by lane.
 HEADER = """\
 #include <math.h>
 typedef double number;
 """
-VECTOR_HEADER = """\
-#include <math.h>
-typedef double number __attribute__((vector_size(64)));
+PACK = """\
+typedef double pack __attribute__((vector_size(64)));
 typedef long long truth __attribute__((vector_size(64)));
+"""
+VECTOR_HEADER = f"""\
+#include <math.h>
+{PACK}typedef pack number;
+""" + """\
 #define LANE_BY_LANE(name, function) static number name(number a) { \\
     number c; for (int i = 0; i < 8; i++) c[i] = function(a[i]); return c; }
 #define LANES_OF_TWO(name, function) static number name(number a, number b) \\
     { number c; for (int i = 0; i < 8; i++) c[i] = function(a[i], b[i]); \\
     return c; }
-#if defined(__AVX512F__) && defined(__GLIBC__)
-number _ZGVeN8v_sin(number);
-number _ZGVeN8v_cos(number);
-#define v_sin _ZGVeN8v_sin
-#define v_cos _ZGVeN8v_cos
-#elif defined(__AVX2__) && defined(__GLIBC__)
-typedef double half __attribute__((vector_size(32)));
-half _ZGVdN4v_sin(half);
-half _ZGVdN4v_cos(half);
-#define HALVES(name, function) static number name(number a) { \\
-    union { number all; half part[2]; } c = { a }; \\
-    c.part[0] = function(c.part[0]); c.part[1] = function(c.part[1]); \\
-    return c.all; }
-HALVES(v_sin, _ZGVdN4v_sin)
-HALVES(v_cos, _ZGVdN4v_cos)
-#else
-LANE_BY_LANE(v_sin, sin)
-LANE_BY_LANE(v_cos, cos)
-#endif
 LANE_BY_LANE(v_sqrt, sqrt)
 LANE_BY_LANE(v_fabs, fabs)
 """
-OWN_VECTOR = {'sin', 'cos', 'sqrt', 'fabs'}
+ANGLES = """\
+static void angles(pack x, pack *sine, pack *cosine)
+{{
+int near = 1;
+for (int i = 0; i < 8; i++)
+    near &= fabs(x[i]) <= {limit};
+if (!near) {{
+    for (int i = 0; i < 8; i++) {{
+        (*sine)[i] = sin(x[i]);
+        (*cosine)[i] = cos(x[i]);
+    }}
+    return;
+}}
+{body}
+}}
+"""
+OWN_VECTOR = {'sqrt', 'fabs'}
 
 
 def compiler():
@@ -76,25 +77,39 @@ def compiler():
 class Writer:
     """Text of a program for one state, or for ``LANES`` states at once."""
 
-    def __init__(self, program, vector):
+    def __init__(self, program, vector, number='number'):
         self.program = program
         self.vector = vector
+        self.number = number            # its type
         self.lines = []
         self.others = {}                # functions called lane by lane
 
     def write(self):
         for k, operation in enumerate(self.program.operations):
             name = operation[0]
-            kind = 'number'
+            if name == 'sincos':
+                self.sincos(k, operation[1:])
+                continue
+            kind = self.number
             if name in ('lt', 'le', 'gt', 'ge', 'eq', 'ne', 'and', 'or',
                         'not', 'true', 'false'):
                 kind = 'truth' if self.vector else 'int'
             self.lines.append(f'const {kind} a{k} = '
                               f'{self.value(*operation)};')
 
+    def sincos(self, k, angles):
+        """Lines for both functions; of one state, of all angles at once."""
+        given = f'a{angles[0]}' if self.vector else '(pack){' + ', '.join(
+            f'a{x}' for x in angles) + '}'
+        self.lines += [f'pack s{k}, c{k};',
+                       f'angles({given}, &s{k}, &c{k});']
+
     def value(self, name, *operands):
         if name == 'const':
             return self.constant(*operands)
+        if name in ('sine', 'cosine'):
+            lane = '' if self.vector else f'[{operands[1]}]'
+            return f'{name[0]}{operands[0]}{lane}'
         if name == 'input':
             return self.input(*operands)
         if name in ('true', 'false'):
@@ -112,7 +127,7 @@ class Writer:
             return self.call('sqrt', x)
         if name == 'select':
             if self.vector:
-                return (f'(number)(({x[0]} & (truth){x[1]}) | '
+                return (f'({self.number})(({x[0]} & (truth){x[1]}) | '
                         f'(~{x[0]} & (truth){x[2]}))')
             return f'{x[0]} ? {x[1]} : {x[2]}'
         if name == 'not':
@@ -123,13 +138,13 @@ class Writer:
         text = value.hex() if isfinite(value) else (
             'NAN' if isnan(value) else 'INFINITY' if value > 0
             else '-INFINITY')
-        return f'(number){{0}} + ({text})' if self.vector else text
+        return f'({self.number}){{0}} + ({text})' if self.vector else text
 
     def input(self, letter, position):
         if not self.vector:
             return 't' if letter == 't' else f'{letter}[{position}]'
         if letter == 'p':
-            return f'(number){{0}} + p[{position}]'
+            return f'({self.number}){{0}} + p[{position}]'
         return f'AT({letter}, {position})'
 
     def call(self, name, x):
@@ -151,18 +166,45 @@ class Writer:
                         'good = good & ((total - total) == 0);']
 
 
-def scalar_text(program):
+class Angles(Writer):
+    """Both functions of eight angles."""
+
+    def __init__(self):
+        super().__init__(sine_and_cosine(), True, 'pack')
+
+    def input(self, letter, position):
+        return letter
+
+    def function(self):
+        self.write()
+        body = self.lines + [f'*{name} = a{k};' for name, k in zip(
+            ('sine', 'cosine'), self.program.outputs)]
+        return ANGLES.format(limit=LIMIT, body='\n'.join(body))
+
+
+def angles(program):
+    """The function that a program may call."""
+    called = any(operation[0] == 'sincos' for operation in program.operations)
+    return Angles().function() if called else ''
+
+
+def scalar_text(program, effort=2):
     """The function of one state."""
+    if effort:
+        program = combined(program, LANES)
+    own = angles(program)
     writer = Writer(program, False)
     writer.write()
     body = writer.lines + ['int good = 1;'] + writer.good() + [
         f'out[{j}] = a{k};' for j, k in enumerate(program.outputs)]
-    return (HEADER + f'int scalar(double t, {PARAMETERS})\n{{\n'
+    return (HEADER + (own and PACK + own)
+            + f'int scalar(double t, {PARAMETERS})\n{{\n'
             + '\n'.join(body) + '\nreturn !good;\n}\n')
 
 
 def batch_text(program):
     """The function of many states."""
+    program = combined(program, 1)
     writer = Writer(program, True)
     writer.write()
     lanes = {1: 'LANE_BY_LANE', 2: 'LANES_OF_TWO'}
@@ -171,7 +213,7 @@ def batch_text(program):
     body = writer.lines + ['truth good = (truth){0} - 1;'] + writer.good() + [
         f'STORE({j}, a{k})' for j, k in enumerate(program.outputs)] + [
         f'for (int k = 0; k < {LANES}; k++) status[i + k] = !good[k];']
-    return (VECTOR_HEADER + '\n'.join(others) + """
+    return (VECTOR_HEADER + angles(program) + '\n'.join(others) + """
 #define AT(base, j) (*(const packed *)&base[(j)*n + i])
 #define STORE(j, value) *(packed *)&out[(j)*n + i] = value;
 typedef number packed __attribute__((aligned(8), may_alias));
@@ -192,19 +234,17 @@ def compiled(program, which, effort=2):
         raise UnsupportedFeatureError(
             "backend='c' needs a C compiler, and none was found. Install "
             "one, set the environment variable CC, or use backend='llvm'.")
-    text = {'scalar': scalar_text, 'batch': batch_text}[which](program)
+    text = (scalar_text(program, effort) if which == 'scalar'
+            else batch_text(program))
     with temporary_folder() as folder:
         source, library = Path(folder)/'code.c', Path(folder)/'code.so'
         try:
             source.write_text(text)
         except OSError as error:        # a full disk
             raise no_folder(error) from error
-        vector = ['-lmvec'] if which == 'batch' else []
-        attempts = [(FLAGS, vector), (PORTABLE, vector), (PORTABLE, [])]
-        for flags, libraries in attempts:
-            complaint = run([
-                *command, f'-O{effort}', *flags, '-o', str(library),
-                str(source), *libraries, '-lm'])
+        for flags in (FLAGS, PORTABLE):
+            complaint = run([*command, f'-O{effort}', *flags, '-o',
+                             str(library), str(source), '-lm'])
             if complaint is None:
                 break
         else:

@@ -7,13 +7,15 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 
-__all__ = ['compiled', 'LANES']
+from .angles import LIMIT, combined, sine_and_cosine
+
+__all__ = ['compiled', 'engine_of', 'LANES']
 
 COMPARED = {'lt': 'olt', 'le': 'ole', 'gt': 'ogt', 'ge': 'oge', 'eq': 'oeq',
             'ne': 'une'}
 ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv'}
 # Functions that GNU's vector library has, with their number of arguments.
-VECTOR = {'sin': 1, 'cos': 1, 'exp': 1, 'log': 1, 'pow': 2}
+VECTOR = {'exp': 1, 'log': 1, 'pow': 2}
 # Above so many operations optimisation costs more than it saves.
 LARGE = 20000
 
@@ -63,6 +65,7 @@ def vector_functions():
 
 FEATURES = _features()
 LANES = 8 if FEATURES.get('avx512f') else 4 if FEATURES.get('avx2') else 2
+KEPT = []                       # machine code that is never given back
 
 
 class Writer:
@@ -140,6 +143,8 @@ class Writer:
         if name == 'call':
             return self.call(operands[0], [
                 self.values[k] for k in operands[1:]])
+        if name in ('sine', 'cosine'):
+            return self.part(name, self.values[operands[0]], operands[1])
         x = [self.values[k] for k in operands]
         if name in ARITHMETIC:
             return self.line(
@@ -148,6 +153,8 @@ class Writer:
             return self.line(f'fneg {kind} {x[0]}')
         if name == 'sqrt':
             return self.intrinsic('sqrt', x[0])
+        if name == 'sincos':
+            return self.sincos(x)
         if name in COMPARED:
             return self.line(f'fcmp {COMPARED[name]} {kind} {x[0]}, {x[1]}')
         if name == 'select':
@@ -182,6 +189,41 @@ class Writer:
                 f'{self.called(name, "double", one)}, i64 {lane}')
         return total
 
+    def sincos(self, angles):
+        """Both functions; of one state, of all angles at once."""
+        if self.lanes > 1:
+            return self.together(angles[0])
+        packed, kind = 'poison', f'<{LANES} x double>'
+        for lane in range(LANES):       # the last one fills up
+            angle = angles[min(lane, len(angles) - 1)]
+            packed = self.line(f'insertelement {kind} {packed}, double '
+                               f'{angle}, i64 {lane}')
+        both = self.together(packed)
+        memory = self.line(f'alloca [{2*LANES} x double], align 64')
+        for j in range(2):
+            half = self.line(f'extractvalue {{{kind}, {kind}}} {both}, {j}')
+            where = self.line(
+                f'getelementptr double, ptr {memory}, i64 {j*LANES}')
+            self.lines.append(f'  store {kind} {half}, ptr {where}')
+        return memory
+
+    def together(self, angles):
+        """Call of the function of ``LANES`` angles."""
+        kind, symbol = f'<{LANES} x double>', function_of_angles()
+        self.declared.add(f'declare {{{kind}, {kind}}} @{symbol}({kind}) #1')
+        return self.line(
+            f'call {{{kind}, {kind}}} @{symbol}({kind} {angles})')
+
+    def part(self, name, both, lane):
+        """A sine or cosine from the value of ``sincos``."""
+        if self.lanes > 1:
+            return self.line(
+                f'extractvalue {{{self.type}, {self.type}}} {both}, '
+                f'{int(name == "cosine")}')
+        where = self.line(f'getelementptr double, ptr {both}, i64 '
+                          f'{lane + LANES*(name == "cosine")}')
+        return self.line(f'load double, ptr {where}')
+
     def called(self, symbol, kind, x):
         self.declared.add(
             f'declare {kind} @{symbol}({", ".join([kind]*len(x))}) #1')
@@ -213,9 +255,49 @@ class Writer:
                               f'{where}, align 8')
 
 
-def scalar_text(program):
+class Angles(Writer):
+    """The function of ``lanes`` angles."""
+
+    def load(self, letter, position):
+        return '%x'
+
+    def both(self, sine, cosine):
+        """Line that returns them."""
+        kind = f'{{{self.type}, {self.type}}}'
+        some = self.line(f'insertvalue {kind} poison, {self.type} {sine}, 0')
+        both = self.line(f'insertvalue {kind} {some}, {self.type} {cosine}, 1')
+        self.lines.append(f'  ret {kind} {both}')
+
+    def function(self, symbol):
+        """Text and declarations."""
+        size = self.intrinsic('fabs', '%x')
+        near = self.line(
+            f'fcmp ole {self.type} {size}, {self.constant(LIMIT)}')
+        reduced = f'llvm.vector.reduce.and.v{self.lanes}i1'
+        self.declared.add(f'declare i1 @{reduced}({self.truth})')
+        every = self.line(f'call i1 @{reduced}({self.truth} {near})')
+        self.lines += [f'  br i1 {every}, label %near, label %far', 'near:']
+        self.write()
+        self.both(*(self.values[k] for k in self.program.outputs))
+        self.lines.append('far:')
+        self.both(self.call('sin', ['%x']), self.call('cos', ['%x']))
+        return (f'define {{{self.type}, {self.type}}} @{symbol}({self.type} '
+                '%x) #0 {\n' + '\n'.join(self.lines) + '\n}\n', self.declared)
+
+
+@lru_cache(maxsize=None)
+def function_of_angles():
+    """Symbol of sine and cosine of ``LANES`` angles, for good."""
+    symbol = 'sympy_constrained_sincos'
+    engine = engine_of(*Angles(sine_and_cosine(), LANES).function(symbol), 2)
+    llvm.add_symbol(symbol, engine.get_function_address(symbol))
+    KEPT.append(engine)
+    return symbol
+
+
+def scalar_text(program, effort=2):
     """The function of one state."""
-    writer = Writer(program, 1)
+    writer = Writer(combined(program, LANES) if effort else program, 1)
     writer.write()
     writer.store()
     bad = writer.line(f'xor i1 {writer.good()}, true')
@@ -226,7 +308,7 @@ def scalar_text(program):
 
 def batch_text(program):
     """The function of many states, ``LANES`` at a time."""
-    writer = Writer(program, LANES)
+    writer = Writer(combined(program, 1), LANES)
     writer.write()
     writer.store()
     bad = writer.line(f'xor {writer.truth} {writer.good()}, '
@@ -255,19 +337,21 @@ def compiled(program, which, effort=2):
 
     Without ``effort`` it is there sooner and takes twice as long per call.
     """
-    text, declared = {'scalar': scalar_text, 'batch': batch_text}[which](
-        program)
-    return assembled(
-        '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES, which,
-        min(effort, 2 if len(program.operations) < LARGE else 1))
+    text, declared = (scalar_text(program, effort) if which == 'scalar'
+                      else batch_text(program))
+    engine = engine_of(text, declared, min(
+        effort, 2 if len(program.operations) < LARGE else 1))
+    return engine.get_function_address(which), engine
 
 
-def assembled(text, name, effort=1):
-    """Address of a function of a module, and its owner."""
+def engine_of(text, declared, effort):
+    """What holds the machine code of a text."""
     target = initialised()
+    module = llvm.parse_assembly(
+        '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES)
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=FEATURES.flatten() if FEATURES else '', opt=effort)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    return engine.get_function_address(name), engine
+    return engine

@@ -13,7 +13,9 @@ from __future__ import annotations
 from sympy import Abs, sympify
 
 from ..graph import Graph, read
-from ..graph.linalg import ldl_factor, ldl_solve, lu_solve
+from ..graph.linalg import (
+    ldl_backward, ldl_factor, ldl_forward, ldl_order, ldl_solve, less,
+    lu_solve)
 from ..graph.reading import SLOTS
 
 __all__ = ['blocks', 'solved_graph']
@@ -131,31 +133,41 @@ def blocks(W, motion):
 def block_solution(g, W, r, motion, share):
     """By Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
 
-    With the checks of the pivots, and where they are.
+    With the checks of the pivots, and where they are. With
+    :math:`Y = L^{-1} A^T` the complement is :math:`Y^T D^{-1} Y`, so that
+    each right side goes through :math:`L`, and only the solution through
+    :math:`L^T`.
     """
     found = blocks(W, motion)
     if found is None:
         return None
-    M, A = found
+    order = ldl_order(*found)
+    M, A = ([[row[j] for j in order] for row in part] for part in found)
+    M, known = [M[i] for i in order], [r[i] for i in order]
     mass = ldl_factor(g, M)
     if mass is None:
         return None
-    a = ldl_solve(g, mass, r[:motion])
-    X = [ldl_solve(g, mass, row) for row in A]
-    S = [[g.dot(row, x) for x in X] for row in A]
+    a = ldl_forward(g, mass, known)
+    Y = [ldl_forward(g, mass, row) for row in A]
+    Z = [list(map(g.mul, row, mass[1])) for row in Y]
+    S = [[g.dot(row, z) for z in Z] for row in Y]
     schur = ldl_factor(g, S)
     if schur is None:
         return None
-    gap = [g.sub(right, g.dot(row, a)) for row, right in zip(A, r[motion:])]
-    lam = ldl_solve(g, schur, gap)
-    u = [g.add(x, g.dot(lam, column)) for x, column in zip(
-        a, zip(*X) if X else [()]*motion)]
+    lam = ldl_solve(g, schur, [
+        less(g, right, z, a) for z, right in zip(Z, r[motion:])])
+    u = [g.mul(x, d) for x, d in zip(a, mass[1])]
+    for x, row in zip(lam, Z):
+        u = [g.add(y, g.mul(x, z)) for y, z in zip(u, row)]
+    u = dict(zip(order, ldl_backward(g, mass, u)))
     diagonal = [row[i] for matrix in (M, S) for i, row in enumerate(matrix)]
     pivots = [g.inv(inverse) for inverse in mass[1] + schur[1]]
     share = g.constant(share)
     checks = [[g.mul(share, entry), size(g, pivot)]
               for entry, pivot in zip(diagonal, pivots) if entry != pivot]
-    return u + lam, checks, [(i, i, x) for i, x in enumerate(pivots)]
+    where = [*order, *range(motion, len(W))]
+    return ([u[i] for i in range(motion)] + lam, checks,
+            list(zip(where, where, pivots)))
 
 
 def eliminated(g, W, r):

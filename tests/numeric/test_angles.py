@@ -1,0 +1,178 @@
+"""Sines and cosines of compiled programs, many angles at once."""
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import Matrix, cos, exp, sin, sqrt, symbols
+
+from sympy_constrained.errors import NotFiniteError
+from sympy_constrained.graph import Graph
+from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric.angles import (
+    LIMIT, combined, operands)
+from sympy_constrained.numeric.native import (
+    BATCH, SCALAR, available, machine_code, run_batch)
+from sympy_constrained.numeric.program import program
+
+COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
+    name not in available(), reason=f'no backend {name!r} here'))
+    for name in ('llvm', 'c')]
+each_backend = pytest.mark.parametrize('backend', COMPILED)
+# Units in the last place
+BOUND = 1.5
+
+
+def made_of(expressions, names):
+    """The program of expressions of ``x[0], x[1], ...``."""
+    graph = Graph.of({'f': Matrix(expressions)})
+    return program(graph, ['f'], {
+        name: ('x', k) for k, name in enumerate(names)})
+
+
+def function(backend, made, effort=2):
+    """``x -> outputs, whether they are bad`` of one state."""
+    code, _ = machine_code(backend, made, 'scalar', SCALAR, effort)
+
+    def call(*x):
+        x, out = np.array(x, dtype=float), np.empty(len(made.outputs))
+        bad = code(0., x.ctypes.data, None, None, out.ctypes.data)
+        return out, bool(bad)
+
+    return call
+
+
+def both(backend, count=1):
+    """Sines, then cosines, of ``count`` inputs."""
+    names = symbols(f'x:{count}')
+    return function(backend, made_of(
+        [f(x) for f in (sin, cos) for x in names], names))
+
+
+def arguments():
+    """Small and large angles, and some next to multiples of ``pi/2``."""
+    rng = np.random.default_rng(1)
+    counts = [*range(-40, 41), *map(int, rng.integers(-318000, 318000, 300))]
+    with mpmath.workdps(50):
+        near = [float(k*mpmath.pi/2) for k in counts]
+        halves = [float((2*k + 1)*mpmath.pi/4) for k in counts]
+        # best rational approximations of pi
+        near += [float(k) for k in (22, 355, 103993, 104348, 208341, 312689)]
+    return np.concatenate([
+        rng.uniform(-7, 7, 3000), rng.uniform(-LIMIT, LIMIT, 2000), near,
+        halves, np.nextafter(halves, 0), -10.**rng.uniform(-300, 0, 200),
+        [0., LIMIT, -LIMIT, np.nextafter(LIMIT, 0), 5e-324]])
+
+
+def off(found, wanted):
+    """Difference in units of the last place of ``wanted``."""
+    if wanted == 0:
+        return 0. if found == 0 else math.inf
+    return float(abs(mpmath.mpf(found) - wanted)/math.ulp(float(wanted)))
+
+
+def worst(found):
+    """The largest error of pairs of an angle and both functions."""
+    with mpmath.workdps(50):
+        return max(max(off(s, mpmath.sin(x)), off(c, mpmath.cos(x)))
+                   for x, (s, c) in found)
+
+
+@each_backend
+def test_against_fifty_digits(backend):
+    call, angles = both(backend), arguments()
+    assert len(angles) > 5000
+    assert 0.5 < worst([(x, call(x)[0]) for x in angles]) < BOUND
+
+
+@each_backend
+def test_a_batch_gives_the_same(backend):
+    angles = arguments()
+    x = symbols('x')
+    entry = machine_code(backend, made_of([sin(x), cos(x)], [x]), 'batch',
+                         BATCH)
+    found, bad = run_batch(entry, len(angles), 0., [angles], [], [], 2)
+    call = both(backend)
+    assert not bad.any()
+    assert (found == [call(y)[0] for y in angles]).all()
+
+
+@each_backend
+@pytest.mark.parametrize('huge', [
+    np.nextafter(LIMIT, math.inf), -7e5, 1e9, 2.**60, 1e22, -1.7e308])
+def test_large_angles(backend, huge):
+    """They are those of the C library, also beside others."""
+    out, bad = both(backend, 3)(0.5, huge, -1.25)
+    angles = 0.5, huge, -1.25
+    assert not bad
+    assert worst(zip(angles, zip(out[:3], out[3:]))) < BOUND
+
+
+@each_backend
+@pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
+def test_angles_that_are_not_finite(backend, value):
+    out, bad = both(backend, 9)(*[0.5]*4, value, *[0.25]*4)
+    assert bad
+    nan = np.isnan(out)
+    assert nan[[4, 13]].all() and nan.sum() == 2
+    entry = machine_code(backend, made_of(
+        [sin(y) for y in symbols('x:1')], symbols('x:1')), 'batch', BATCH)
+    _, bad = run_batch(entry, 3, 0., [np.array([1., value, 2.])], [], [], 1)
+    assert bad.tolist() == [False, True, False]
+
+
+@each_backend
+@pytest.mark.parametrize('effort', [0, 2])
+def test_angles_of_angles(backend, effort):
+    names = x, y, z = symbols('x y z')
+    expressions = [
+        sin(x + cos(y*sin(z))) - cos(x), cos(y*sin(z)) + exp(sin(3*x)),
+        sum(sin(k*x)*cos(k*y + z) for k in range(1, 12)),
+        sin(sqrt(cos(z)**2 + 1)), cos(z)]
+    call = function(backend, made_of(expressions, names), effort)
+    rng = np.random.default_rng(2)
+    for values in rng.uniform(-3, 3, (20, 3)):
+        out, bad = call(*values)
+        here = dict(zip(names, values))
+        wanted = [float(e.subs(here).evalf(30)) for e in expressions]
+        assert not bad
+        np.testing.assert_allclose(out, wanted, rtol=0, atol=2e-14)
+
+
+@pytest.mark.parametrize('lanes', [1, 2, 8])
+def test_order_of_a_combined_program(lanes):
+    names = x, y, z = symbols('x y z')
+    made = made_of([
+        sin(x + cos(y*sin(z))), x*y*z, cos(x), sin(y)*cos(y), cos(3*x*z),
+        sin(2*x)], names)
+    found = combined(made, lanes)
+    calls = [operation[1:] for operation in found.operations
+             if operation[0] == 'sincos']
+    assert {1: [1]*7, 2: [2, 2, 1, 1, 1], 8: [5, 1, 1]}[lanes] == list(
+        map(len, calls))
+    for k, operation in enumerate(found.operations):
+        assert all(j < k for j in used(operation))
+        assert operation[:2] not in (('call', 'sin'), ('call', 'cos'))
+    assert len(found.outputs) == 6
+
+
+def used(operation):
+    if operation[0] in ('sine', 'cosine'):
+        return operation[1:2]
+    return operands(operation)
+
+
+def test_a_program_without_angles_stays_as_it_is():
+    x, y = symbols('x y')
+    made = made_of([x + y, exp(x*y)], (x, y))
+    assert combined(made, 8) == made
+
+
+@each_backend
+def test_expressions_of_the_user(backend, pendulum):
+    compiled = compile_equations(pendulum.method, pendulum.constants,
+                                 backend=backend)
+    sine = compiled.expression(sin(compiled.states[0]))
+    with pytest.raises((NotFiniteError, ValueError)):
+        sine(0, [math.inf, 0, 0, 0])
+    assert sine(0, [1e6, 0, 0, 0]) == pytest.approx(math.sin(1e6), rel=1e-13)
