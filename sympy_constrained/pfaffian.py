@@ -23,6 +23,7 @@ from .graph import (
     Derivation, Graph, gradient, substitute, time_derivative, without)
 from .graph.linalg import solve
 from .precision import precise
+from .vanishing import floats_at
 
 __all__ = ['Form', 'VelocityForms', 'Distribution', 'generic_points']
 
@@ -95,7 +96,7 @@ class VelocityForms:
     def __init__(self, system, points, small=ZERO):
         self.system, self.points, self.small = system, points, small
         g, out = system.graph.load(None, ('rates', 'holonomic', 'velocity'))
-        self.builder = g
+        self.builder, g.at_states = g, self._at_states
         q = [g.input(x, dynamic=True) for x in system.q]
         self.u = [g.input(x, dynamic=True) for x in system.u]
         time = g.input(system.t, dynamic=True)
@@ -186,6 +187,10 @@ class VelocityForms:
             return [[] for _ in self.points]
         graph = Graph.freeze(self.builder, {'x': (rows, len(rows[0]))})
         return [self.at(graph, values) for values in points or self.points]
+
+    def _at_states(self, graph, name):
+        """An output at the points, in floats, for pivots."""
+        return floats_at(self.system, graph, name, self.points)
 
     def at(self, graph, values):
         """Output ``x`` of a graph at a point; what is rounding is zero."""

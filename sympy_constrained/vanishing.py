@@ -16,7 +16,7 @@ from .admissible import admissible_values, has_floats, stand_ins
 from .precision import precise
 
 __all__ = ['vanishing', 'Vanishing', 'counterexample', 'states_of',
-           'values_at']
+           'values_at', 'floats_at']
 
 POINTS = 4
 # Relative sizes that count as zero, for exact and for inexact dimensions.
@@ -98,16 +98,33 @@ def values_at(system, graph, values, names, seed=0, largest=False):
 
     Or the largest value on the way to them.
     """
-    random = Random(f'others {seed}')
-    more = {}
+    values = {**others(system, graph, seed), **values}
+    with precise():
+        evaluate = graph.largest if largest else graph.evaluate
+        return evaluate(values, names, mp, stand_ins(system))
+
+
+def others(system, graph, seed=0):
+    """Random values of the inputs of a graph."""
+    random, found = Random(f'others {seed}'), {}
     for x in graph.inputs:
         number = mp.mpf(random.randint(1, 10**9))/10**9
         sign = random.choice((-1, 1)) if x in system.q else 1
-        if x not in values:
-            more[x] = sign*number
-    with precise():
-        evaluate = graph.largest if largest else graph.evaluate
-        return evaluate({**values, **more}, names, mp, stand_ins(system))
+        found[x] = sign*number
+    return found
+
+
+def floats_at(system, graph, name, states):
+    """An output in floats at each of some states, where it has a value."""
+    found, more, functions = [], others(system, graph), stand_ins(system)
+    for values in states:
+        try:
+            rows = graph.evaluate({**more, **values}, (name,),
+                                  functions=functions)[name]
+            found.append([[float(x) for x in row] for row in rows])
+        except (ArithmeticError, TypeError):    # beyond a function's domain
+            continue
+    return found
 
 
 def proved(system, graph, name, relations):

@@ -48,7 +48,7 @@ LAYERS = {
     'diagnostics': {'errors', 'precision', 'admissible'},
     'methods': SYMBOLIC - {'contact'},
     'antiderivatives': set(),
-    'pfaffian': {'errors', 'precision', 'graph', 'admissible'},
+    'pfaffian': {'errors', 'precision', 'graph', 'admissible', 'vanishing'},
     'integrals': {'errors', 'graph', 'antiderivatives', 'pfaffian'},
     'classification': {
         'precision', 'graph', 'system', 'arguments', 'admissible',

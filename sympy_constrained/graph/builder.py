@@ -70,6 +70,15 @@ class GraphBuilder:
     seed : int
         Chooses the random points. The same seed gives the same graph.
 
+    Attributes
+    ==========
+
+    at_states : callable or None
+        Takes a :class:`.Graph` and the name of an output, and returns its
+        values in floats, a list of rows for each of the states at which
+        eliminations should have no zero pivots; see
+        :func:`.graph.linalg.lu_solve`.
+
     """
 
     def __init__(self, time=Symbol('t'), seed=0):
@@ -91,6 +100,8 @@ class GraphBuilder:
         self.unwanted = 0               # bits of inputs, see avoid
         self._square_memo = {}
         self._factor_memo = {}
+        self.at_states = None
+        self.pivots = {}                # memo of linalg.lu_solve
 
     # -- leaves ----------------------------------------------------------
 

@@ -1,19 +1,29 @@
 """Linear systems on the graph, with pivots tested by value.
 
-A pivot is zero here only if it vanishes identically, as far as the value
-numbering sees. That it does not vanish at a given state, or on the
-constraints, is for the numeric layer to check.
+An entry is zero here only if it vanishes identically, as far as the value
+numbering sees. What vanishes on the constraints is no pivot either, if the
+builder knows states at which to look (:attr:`.GraphBuilder.at_states`). That
+a pivot does not vanish at some other state is for the numeric layer to check.
 """
 from __future__ import annotations
 
+from functools import cache
+
 from .builder import CONST
+from .graph import Graph
 
 __all__ = ['solve', 'lu_solve', 'ldl_order', 'ldl_factor', 'less',
            'ldl_forward', 'ldl_backward', 'ldl_solve',
            'FullRankFactorization']
 
-# Larger blocks are solved by elimination.
-COFACTORS = 4
+# Larger blocks are solved by elimination. Without good pivots what is left is
+# solved by cofactors up to another size.
+COFACTORS, MOST_COFACTORS = 4, 6
+# A good pivot is at no state smaller than this beside the largest entry of
+# its row, or of its column.
+GOOD = 1e-3
+# A row or a column with less than this is dependent: the state is singular.
+SINGULAR = 1e-10
 
 
 def solve(builder, matrix, right):
@@ -22,8 +32,8 @@ def solve(builder, matrix, right):
     Constant pivots are eliminated first. What is left is split into the
     connected blocks of its pattern, and small blocks are solved by cofactors:
     the only divisor is the determinant, so that the solution has numbers
-    wherever the block is regular. A pivot of an elimination, by which larger
-    blocks are solved, may vanish at regular states.
+    wherever the block is regular. Larger ones are solved by
+    :func:`lu_solve`.
 
     Examples
     ========
@@ -105,21 +115,24 @@ def by_cofactors(builder, matrix, right):
     """Solution of a small system, by the adjugate; None if singular."""
     size = len(right)
 
-    def minor(m):
-        if not m:
+    @cache
+    def minor(rows, columns):
+        if not rows:
             return 1
-        if len(m) == 1:
-            return m[0][0]
+        first = matrix[rows[0]]
+        if len(rows) == 1:
+            return first[columns[0]]
         return builder.sum(
-            (1 if j % 2 == 0 else -1)*builder.mul(
-                m[0][j], minor([row[:j] + row[j + 1:] for row in m[1:]]))
-            for j in range(len(m)) if m[0][j])
+            (1 if k % 2 == 0 else -1)*builder.mul(
+                first[j], minor(rows[1:], columns[:k] + columns[k + 1:]))
+            for k, j in enumerate(columns) if first[j])
 
-    determinant = minor(matrix)
+    every = tuple(range(size))
+    determinant = minor(every, every)
     if not determinant:
         return None
     adjugate = [[(1 if (i + j) % 2 == 0 else -1)*minor(
-        [row[:i] + row[i + 1:] for k, row in enumerate(matrix) if k != j])
+        every[:j] + every[j + 1:], every[:i] + every[i + 1:])
         for j in range(size)] for i in range(size)]
     return [builder.div(builder.dot(row, right), determinant)
             for row in adjugate]
@@ -128,9 +141,11 @@ def by_cofactors(builder, matrix, right):
 def lu_solve(builder, matrix, right, chosen=None):
     """Solution of a square system, or None if it is singular.
 
-    Pivots: one first, then constants, then the entry with the fewest
-    nonzeros in its row and column. The list ``chosen`` takes row, column and
-    value of each.
+    Pivots: one first, then numbers, then what does not move, then the entry
+    with the fewest nonzeros in its row and column, of those that are not
+    small at any of the builder's states; see :class:`Pivots`. If there is none
+    the rest is solved by cofactors, unless it is large. The list ``chosen``
+    takes row, column and value of each pivot.
 
     Examples
     ========
@@ -145,24 +160,23 @@ def lu_solve(builder, matrix, right, chosen=None):
     """
     size = len(right)
     rows = [list(row) + [value] for row, value in zip(matrix, right)]
-    left_rows, left_columns, pivots = list(range(size)), list(range(size)), []
+    left_rows, left_columns = list(range(size)), list(range(size))
+    key = tuple(map(tuple, matrix))
+    order = builder.pivots.get(key)
+    look = Pivots(builder, matrix) if order is None else None
+    pivots, solved = [], {}
     while left_rows:
-        best = None
-        for i in left_rows:
-            filled = sum(map(bool, (rows[i][j] for j in left_columns)))
-            for j in left_columns:
-                entry = rows[i][j]
-                if not entry:
-                    continue
-                column = sum(bool(rows[k][j]) for k in left_rows)
-                rank = (abs(entry) != 1,
-                        builder.nodes[abs(entry)][0] != CONST,
-                        (filled - 1)*(column - 1), i, j)
-                if best is None or rank < best:
-                    best = rank
-        if best is None:
-            return None
-        i, j = best[-2:]
+        pivot = (look.next(rows, left_rows, left_columns) if look
+                 else order[len(pivots)])
+        if pivot is None:
+            part = [[rows[i][j] for j in left_columns] for i in left_rows]
+            found = by_cofactors(builder, part,
+                                 [rows[i][size] for i in left_rows])
+            if found is None:
+                return None
+            solved.update(zip(left_columns, found))
+            break
+        i, j = pivot
         left_rows.remove(i)
         left_columns.remove(j)
         pivots.append((i, j))
@@ -176,12 +190,128 @@ def lu_solve(builder, matrix, right, chosen=None):
             for c in [*left_columns, size]:
                 rows[k][c] = builder.sub(
                     rows[k][c], builder.mul(factor, rows[i][c]))
-    solved = {}
+    builder.pivots[key] = [*pivots, None]
     for i, j in reversed(pivots):
         known = builder.sum(builder.mul(rows[i][c], x)
                             for c, x in solved.items())
         solved[j] = builder.div(builder.sub(rows[i][size], known), rows[i][j])
     return [solved[j] for j in range(size)]
+
+
+class Pivots:
+    """Chooses the pivots of an elimination by their values at states.
+
+    The matrix is eliminated in floats beside the references, at each of the
+    builder's states. A pivot that is not constant has to be good at all of
+    them, see ``GOOD``; states at which the matrix turns out to be singular
+    have no say. A symmetric matrix that is definite there has its pivots on
+    the diagonal: they are positive wherever it is.
+    """
+
+    def __init__(self, builder, matrix):
+        numbers = numbers_of(builder, matrix)
+        lowest = [lowest_pivot(x) for x in numbers]
+        self.builder = builder
+        self.on_diagonal = (
+            any(x > SINGULAR for x in lowest) and min(lowest) > -SINGULAR
+            and all(matrix[i][j] == matrix[j][i]
+                    for i in range(len(matrix)) for j in range(i)))
+        self.numbers = list(map(scaled, numbers))
+
+    def next(self, rows, left_rows, left_columns):
+        """Row and column of a pivot; None if cofactors are to be used.
+
+        They are if there is no pivot, or none that is good. If too many rows
+        are left for that, the pivot is taken whose smallest size is largest.
+        """
+        self._leave_singular_states(left_rows, left_columns)
+        counts = {j: sum(bool(rows[k][j]) for k in left_rows)
+                  for j in left_columns}
+        g, best = self.builder, None
+        for i in left_rows:
+            filled = sum(bool(rows[i][j]) for j in left_columns)
+            for j in [i] if self.on_diagonal else left_columns:
+                entry = rows[i][j]
+                if not entry:
+                    continue
+                constant = is_constant(g, entry)
+                poor = 0 if constant else self._smallness(i, j)
+                rank = (poor, abs(entry) != 1, not constant,
+                        bool(g.depends[abs(entry)] & g.dynamic),
+                        (filled - 1)*(counts[j] - 1), i, j)
+                if best is None or rank < best:
+                    best = rank
+        if best is None or best[0] and len(left_rows) <= MOST_COFACTORS:
+            return None
+        i, j = best[-2:]
+        self._eliminate(i, j, left_rows, left_columns)
+        return i, j
+
+    def _leave_singular_states(self, left_rows, left_columns):
+        """Largest entries of rows and columns of the other ones."""
+        found = []
+        for x in self.numbers:
+            rows = {i: max(abs(x[i][j]) for j in left_columns)
+                    for i in left_rows}
+            columns = {j: max(abs(x[i][j]) for i in left_rows)
+                       for j in left_columns}
+            if min(*rows.values(), *columns.values()) > SINGULAR:
+                found.append((x, rows, columns))
+        self.numbers = [x for x, *_ in found]
+        self.largest = found
+
+    def _smallness(self, i, j):
+        """Zero for a good pivot, up to one for a bad one."""
+        if self.on_diagonal:
+            return 0
+        share = min((abs(x[i][j])/min(rows[i], columns[j])
+                     for x, rows, columns in self.largest), default=1)
+        return 0 if share >= GOOD else 1 - share
+
+    def _eliminate(self, i, j, left_rows, left_columns):
+        self.numbers = [x for x in self.numbers if x[i][j]]
+        for x in self.numbers:
+            for k in left_rows:
+                factor = x[k][j]/x[i][j]
+                if k != i and factor:
+                    for c in left_columns:
+                        x[k][c] -= factor*x[i][c]
+
+
+def numbers_of(builder, matrix):
+    """A matrix in floats, at each of the builder's states."""
+    if builder.at_states is None:
+        return []
+    return builder.at_states(Graph.freeze(
+        builder, {'matrix': (matrix, len(matrix))}), 'matrix')
+
+
+def scaled(matrix):
+    """Rows, then columns divided by their largest entries."""
+    for _ in range(2):
+        sizes = [max(map(abs, row)) or 1 for row in matrix]
+        matrix = list(zip(*([x/size for x in row]
+                            for row, size in zip(matrix, sizes))))
+    return list(map(list, matrix))
+
+
+def lowest_pivot(matrix):
+    """The lowest pivot of a symmetric matrix, relative to its diagonal."""
+    size = [abs(row[i])**0.5 for i, row in enumerate(matrix)]
+    if not all(size):
+        return -1
+    x = [[entry/(size[i]*size[j]) for j, entry in enumerate(row)]
+         for i, row in enumerate(matrix)]
+    lowest = 1
+    for k, row in enumerate(x):
+        lowest = min(lowest, row[k])
+        if lowest < SINGULAR:
+            break
+        for other in x[k + 1:]:
+            factor = other[k]/row[k]
+            for c in range(k, len(x)):
+                other[c] -= factor*row[c]
+    return lowest
 
 
 def ldl_order(matrix, rows=()):

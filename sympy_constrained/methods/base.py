@@ -28,6 +28,7 @@ from ..errors import (
     UnsupportedFeatureError, raise_problems)
 from ..graph import Graph
 from ..precision import precise
+from ..vanishing import floats_at
 from .linearization import linearizer
 
 __all__ = ['ConstrainedMethod']
@@ -220,6 +221,10 @@ class ConstrainedMethod(_compat.MethodBase):
         """Columns of ``A`` at the states of the report."""
         with precise():
             return columns_at(self._system, self._report.points)
+
+    def _at_states(self, graph, name):
+        """An output at the states of the report, in floats, for pivots."""
+        return floats_at(self.system, graph, name, self._report.points)
 
     def _check_velocity_level(self, what):
         """Raise if there are constraints at acceleration level."""

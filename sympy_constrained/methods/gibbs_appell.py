@@ -378,6 +378,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         ``projector`` ``Z``."""
         rows = self.independent_rows
         g, out = self._rows.load()
+        g.at_states = self._at_states
         A = [out['A'][k] for k in rows]
         B = null_columns(g, A, self._pivots, len(self.u))
         Z = B
@@ -555,6 +556,7 @@ class GibbsAppellMethod(ConstrainedMethod):
             return self._solve_higher()
         system, rows = self.system, self.independent_rows
         g, out = system.graph.load(None, ('M', 'Q', 'b'))
+        g.at_states = self._at_states
         _, found = self._projection.load(g)
         _, all_rows = self._rows.load(g, ('W',))
         p, one = len(system.u), self._pivots
@@ -613,6 +615,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         if not self._is_higher:
             return self.multipliers
         g, out = self.system.graph.load(None, ('M', 'Q'))
+        g.at_states = self._at_states
         _, rows = self._rows.load(g, ('W',))
         u = [g.input(x, dynamic=True) for x in self._udot]
         lam = self._multipliers(g, rows['W'], [
@@ -624,6 +627,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         """The highest derivatives, and reactions in terms of states."""
         equations = self.equations_of_motion
         g, out = equations.graph.load(None, ('W', 'r', 'M'))
+        g.at_states = self._at_states
         found = solve(g, out['W'], [x for x, in out['r']])
         if found is None:
             raise MissingIngredientError(
@@ -714,7 +718,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         return ClassicalForms(Model(
             self.system, self._exchange.points(), potential,
             as_residuals(forces, 'generalized_forces'),
-            tuple(self.independent_rows), self._pivots, self._projection))
+            tuple(self.independent_rows), self._pivots, self._projection,
+            self._at_states))
 
     def equations(self, form):
         r"""Return the equations of motion in a classical form, (p - m, 1).

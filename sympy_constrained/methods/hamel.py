@@ -321,7 +321,8 @@ class HamelEmbedding(ConstrainedMethod):
     def _embedding(self):
         if self._dependent:
             self._check_regular()
-        return embed(self.system, self._dependent, self._project_loads)
+        return embed(self.system, self._dependent, self._project_loads,
+                     self._at_states)
 
     def _only_linear(self, what):
         """Raise if constraints are nonlinear in the velocities."""
@@ -474,7 +475,10 @@ class HamelEmbedding(ConstrainedMethod):
         """Both accelerations, and the reactions of the right one."""
         g, out = self._embedding.load(None, (
             'Psi', 'G', 'Psi_true', 'H', 'A1', 'X', 'y', 'X2', 'y2'))
-        hamel = accelerations(g, out['Psi'], out['G'])
+        g.at_states = self._at_states
+        hamel = (accelerations(g, out['Psi'], out['G'])
+                 if 'omega' in self._embedding.outputs      # never indefinite
+                 else solve(g, out['Psi'], [x for x, in out['G']]))
         true = accelerations(g, out['Psi_true'], out['H'])
         if true is None:
             raise no_mass()
@@ -767,6 +771,7 @@ class HamelEmbedding(ConstrainedMethod):
                 f"{list(equations.q)}, not {list(self._system.q)}. Compare "
                 "methods of the same model.")
         g, out = equations.graph.load(None, ('rates', 'W', 'r'))
+        g.at_states = self._at_states
         _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
         speeds = [g.input(x, dynamic=True) for x in equations.u]
         rates = dict(zip(equations.q, (x for x, in out['rates'])))

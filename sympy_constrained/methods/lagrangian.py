@@ -177,6 +177,7 @@ class LagrangianMethod(ConstrainedMethod):
         """Outputs in a builder, and columns ``B`` with ``A*B = 0``."""
         rows = self.independent_rows
         g, out = graph.load(None, {*names, 'A'})
+        g.at_states = self._at_states
         n, one = len(self._system.q), list(self._pivots)
         A = [out['A'][k] for k in rows]
         columns = []

@@ -279,7 +279,8 @@ class LinearMappingMethod(ConstrainedMethod):
         if system.counts[2]:
             self._check_independent(
                 'a mapping has one row for each constraint')
-        graph = map_velocities(system, self._free, tuple(self._speeds))
+        graph = map_velocities(system, self._free, tuple(self._speeds),
+                               self._at_states)
         self._check_regular(graph)
         return graph
 
@@ -434,7 +435,8 @@ class LinearMappingMethod(ConstrainedMethod):
         """The :class:`.MappedSpace`: metric, connection, torsion, ..."""
         parent = build_system(self._shape, self._arguments,
                               in_velocities=True, **self._options)
-        return MappedSpace(parent, self._mapped, self._count)
+        return MappedSpace(parent, self._mapped, self._count,
+                           self._at_states)
 
     @property
     def metric(self):

@@ -43,7 +43,7 @@ class FreeRows:
     orthogonal: bool = False
 
 
-def map_velocities(system, free, us):
+def map_velocities(system, free, us, at_states=None):
     """Return the graph of the projected equations.
 
     Explanation
@@ -71,9 +71,12 @@ def map_velocities(system, free, us):
     free : FreeRows
     us : sequence of dynamicsymbols
         The free quasi-velocities.
+    at_states : callable, optional
+        See :class:`.GraphBuilder`.
 
     """
     g, out = system.graph.load()
+    g.at_states = at_states
     w = [g.input(x, dynamic=True) for x in system.u]
     q = [g.input(x, dynamic=True) for x in system.q]
     known = dict.fromkeys(w, 0)

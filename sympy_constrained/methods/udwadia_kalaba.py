@@ -322,6 +322,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         m = system.counts[2]
         builder, out = system.graph.load(
             None, ('M', 'Q', 'C', 'A', 'b', 'rates'))
+        builder.at_states = self._at_states
         M, F = out['M'], [out['A'][k] for k in rows]
         Q = [x for x, in out['Q']]
         C = [x for x, in out['C']]

@@ -189,7 +189,7 @@ class VaccoMethod(LagrangianMethod):
     def _solve(self):
         """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
-        n = len(out['M'])
+        g.at_states, n = self._at_states, len(out['M'])
         u, mu = self._block_solve(
             g, out['W'], out['M'], out['A'],
             [x for x, in out['right']], [x for x, in out['b']])
