@@ -179,6 +179,21 @@ def parallel_cranks():
         state=state)
 
 
+def tied_beads():
+    """Six beads on parabolas, tied by five rods. The factors of the rows
+    leave entries behind that vanish where the rods are as long as they are,
+    and only there: an elimination of five rows must not divide by them."""
+    q = dynamicsymbols('x1:7')
+    v = rates(q)
+    rods = (0, 1, 4), (1, 2, 1), (2, 3, 0), (0, 4, 3), (2, 5, 3)
+    return Mechanism(
+        q, v, L=sum(m*(1 + x**2)*e**2/2 - m*g*x**2/2 for x, e in zip(q, v)),
+        hol=tuple((2 + q[k]**2)*(
+            (q[j] - q[i])**2 + (q[j]**2 - q[i]**2)**2/4 - length - Rational(i + j, 3))
+            for i, j, k in rods),
+        guess={x: Rational((-1)**k*(k + 2), 5) for k, x in enumerate(q)})
+
+
 def massless():
     """A massless point between two springs on a circle; M is singular."""
     x, y, z = q = dynamicsymbols('x y z')
@@ -220,7 +235,8 @@ def gimbals():
 
 SMALL = {build.__name__: build for build in (
     pendulum, damped_double_pendulum, sprung_bob, turning_wire, sleigh, disc,
-    appell_hamel, mixed_rows, parallel_cranks, massless, gimbals)}
+    appell_hamel, mixed_rows, parallel_cranks, tied_beads, massless,
+    gimbals)}
 
 
 # Their loops have another branch, where other coordinates are independent.

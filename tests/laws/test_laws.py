@@ -8,7 +8,7 @@ from kkt import at, close, norm, rank
 from laws import table
 from laws.laws import LAWS, Case, checks, formed, state
 from laws.models import NAMES, SMALL, made
-from laws.ways import BLOCK, WAYS
+from laws.ways import BLOCK, WAYS, numbers
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstrainedDynamicsError
 
@@ -66,6 +66,21 @@ def test_orthogonal_rows_are_no_pivots():
     the constraints hold, and only there."""
     way = WAYS['Linear mapping, orthogonal']
     assert checks(LAWS['scaled'], Case(way, 'disc'))
+
+
+@pytest.mark.parametrize('way', [
+    'Gibbs-Appell', 'Hamel, Voronets equations', 'Linear mapping'])
+def test_what_vanishes_on_the_constraints_is_no_pivot(way):
+    """Nor is it close to them, in the digits of a float."""
+    case = Case(WAYS[way], 'tied_beads', SEEDS)
+    assert checks(LAWS['agreement'], case)
+    assert checks(LAWS['levels'], case)
+    method = case.formed.method
+    for values, found in case.motions():
+        near = case.way.inputs(method, {
+            x: mp.mpf(float(value)) for x, value in values.items()})
+        forces, = numbers(method.closed_form, near, 'constraint_forces')
+        assert close(forces, found.forces, rtol=1e-11)
 
 
 # -- what is there to be compared -----------------------------------------
