@@ -189,7 +189,8 @@ def tied_beads():
     return Mechanism(
         q, v, L=sum(m*(1 + x**2)*e**2/2 - m*g*x**2/2 for x, e in zip(q, v)),
         hol=tuple((2 + q[k]**2)*(
-            (q[j] - q[i])**2 + (q[j]**2 - q[i]**2)**2/4 - length - Rational(i + j, 3))
+            (q[j] - q[i])**2 + (q[j]**2 - q[i]**2)**2/4 - length
+            - Rational(i + j, 3))
             for i, j, k in rods),
         guess={x: Rational((-1)**k*(k + 2), 5) for k, x in enumerate(q)})
 
