@@ -1,9 +1,10 @@
 """What a sweep is asked to do in other processes: plain functions."""
 import os
+import signal
 import time
 from threading import Thread
 
-from sympy_constrained.numeric import consistent_state
+from sympy_constrained.numeric import consistent_state, sweep
 
 
 def last_state(compiled, trajectory):
@@ -40,6 +41,42 @@ def dies_at_seven(compiled, start):
     if start[0] == 7:
         os._exit(1)
     return float(start[0])
+
+
+def kills_itself_at_seven(compiled, start):
+    """As the system does for want of memory."""
+    if start[0] == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(start[0])
+
+
+def hears_nothing(compiled, start):
+    """Works on whatever the user asks."""
+    if start[0] > 1:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        time.sleep(600)
+    return float(start[0])
+
+
+class Broken:
+    """What can be sent and cannot be read."""
+
+    def __reduce__(self):
+        return fails, (None, None)
+
+
+def cannot_be_read(compiled, start):
+    return Broken() if start[0] == 7 else float(start[0])
+
+
+def cannot_be_sent(compiled, start):
+    return (lambda: 7) if start[0] == 7 else float(start[0])
+
+
+def sweeps(compiled, start):
+    """A sweep within a run."""
+    found = sweep(compiled, None, [start, 2*start], 1, run=first_number)
+    return found.values()
 
 
 def waits(compiled, start):

@@ -10,11 +10,12 @@ from warnings import warn
 import numpy as np
 
 from .compiled import compile_equations
+from .jobs import Job, Task
 from .names import Names, number
 from .progress import Progress
 from .simulate import simulate
 from .sweep_result import SweepResult, SweepRun
-from .workers import Job, Task, outcomes
+from .workers import outcomes
 
 __all__ = ['sweep', 'grid']
 
@@ -60,7 +61,9 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     sent to each process once, as data, and compiled there.
 
     An interruption by the keyboard returns what is done. If a process dies,
-    the runs that it took along are recorded as lost.
+    the run that it was making is recorded as lost, and another process goes
+    on with the others. An executor of the user's that breaks loses all that
+    has not arrived.
 
     Examples
     ========
@@ -109,7 +112,9 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
         Function of the compiled equations and of the result of ``run``, for
         instance of a trajectory. Its value is kept in place of the result.
     on_result : callable, optional
-        Called with each :class:`.SweepRun` when it arrives, in any order.
+        Called with each :class:`.SweepRun` when it arrives, in any order. An
+        error in it ends the sweep, and carries the runs that are done as its
+        attribute ``result``, a :class:`.SweepResult`.
     chunk : int, optional
         Number of runs that are sent at once.
     progress : bool, optional
@@ -146,20 +151,25 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     tasks, given = _tasks(compiled, parameters, states)
     job = Job(compiled, run, quantity, options, t_span,
               states if callable(states) else None)
-    runs = _collected(outcomes(job, tasks, executor, chunk), tasks, given,
-                      on_result, Progress(0, len(tasks), progress, 'run'))
+    runs = [SweepRun(task.index, values, task.start, None, None,
+                     "Not made: the sweep was interrupted.", 'CANCELLED')
+            for task, values in zip(tasks, given)]
+    names = tuple(compiled.names.labels)
+    try:
+        _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
+                 Progress(0, len(tasks), progress, 'run'))
+    except Exception as error:          # what is done is not lost with it
+        setattr(error, 'result', SweepResult(tuple(runs), names))
+        raise
     lost = [run for run in runs if run.reason == 'LOST']
     if lost:
         warn(f"{len(lost)} of {len(runs)} runs were lost ({lost[0].error}). "
              "Their `reason` is 'LOST'.", stacklevel=2)
-    return SweepResult(runs, tuple(compiled.names.labels))
+    return SweepResult(tuple(runs), names)
 
 
-def _collected(arriving, tasks, given, on_result, bar):
-    """A record for each task, also if it is interrupted."""
-    runs = [SweepRun(task.index, values, task.start, None, None,
-                     "Not made: the sweep was interrupted.", 'CANCELLED')
-            for task, values in zip(tasks, given)]
+def _collect(runs, arriving, on_result, bar):
+    """Put what arrives into the records, until it is interrupted."""
     try:
         for count, outcome in enumerate(arriving, 1):
             i = outcome.index
@@ -172,7 +182,6 @@ def _collected(arriving, tasks, given, on_result, bar):
     finally:
         arriving.close()
         bar.close()
-    return tuple(runs)
 
 
 def _tasks(compiled, parameters, states):

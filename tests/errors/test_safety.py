@@ -376,7 +376,7 @@ PERMITTED = {
     ('numeric/dae.py', 'import_module'): 'names of known integrators',
     ('numeric/export.py', 'import_module'): 'names of known libraries',
     ('numeric/c_code.py', 'run'): 'the compiler, without a shell',
-    ('numeric/workers.py', 'loads'):
+    ('numeric/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
     ('visual/outlines.py', 'lambdify'): 'a chart in parameters of our own',
 }

@@ -4,6 +4,7 @@ import pickle
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext
+from multiprocessing import active_children
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Reason, SweepResult, grid, simulate, sweep)
+from sympy_constrained.numeric.crew import Crew
+from sympy_constrained.numeric.jobs import Task
 
 LENGTHS = np.linspace(1, 3, 6)
 STARTS = np.arange(12.)[:, None]*np.ones(4)
@@ -220,15 +223,66 @@ def test_a_simulation_that_ends_early():
     assert good.trajectory is None and np.isfinite(found.values()[1]).all()
 
 
-def test_a_process_that_dies_costs_its_runs_only(numbers):
-    with pytest.warns(UserWarning, match='runs were lost .BrokenProcessPool'):
-        found = numbers(work.dies_at_seven, 1, chunk=1)
+OTHERS = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize('executor, chunk', [(1, 1), (1, 12), (2, 4)])
+@pytest.mark.parametrize('run, how', [
+    (work.dies_at_seven, 'ended with the status 1'),
+    (work.kills_itself_at_seven, 'was killed by SIGKILL')])
+def test_a_process_that_dies_costs_one_run(numbers, executor, chunk, run,
+                                           how):
+    with pytest.warns(UserWarning, match=f'1 of 12 runs were lost .*{how}'):
+        found = numbers(run, executor, chunk=chunk)
+    record, = found.failed
+    assert record.index == 7 and record.reason == 'LOST'
+    assert record.error.startswith(f'The process that made this run {how}')
+    assert found.values()[OTHERS].tolist() == OTHERS
+    assert not active_children()
+
+
+def test_every_process_may_die(pendulum):
+    with pytest.warns(UserWarning, match='6 of 6 runs were lost'):
+        found = sweep(pendulum.compiled, None, [[7.]*4]*6, 2, chunk=2,
+                      run=work.dies_at_seven)
+    assert {record.reason for record in found} == {'LOST'}
+
+
+def test_an_executor_that_breaks_keeps_what_has_arrived(numbers):
+    with ProcessPoolExecutor(1) as executor, pytest.warns(
+            UserWarning, match='runs were lost .BrokenProcessPool'):
+        found = numbers(work.dies_at_seven, executor, chunk=1)
     assert [record.reason for record in found] == 7*['END'] + 5*['LOST']
-    assert all('BrokenProcessPool' in record.error for record in
-               found.failed)
+    assert all('Give a number of processes as `executor`' in record.error
+               for record in found.failed)
     values = found.values()
     assert values[:7].tolist() == list(range(7))
     assert np.isnan(values[7:]).all()
+
+
+@pytest.mark.parametrize('run, error', [
+    (work.cannot_be_sent, 'pickle'), (work.cannot_be_read, 'of a motion')])
+def test_values_that_do_not_travel(numbers, run, error):
+    found = numbers(run, 2, chunk=4)
+    record, = found.failed
+    assert record.index == 7 and record.reason == 'ERROR'
+    assert error in record.error
+    assert found.values()[OTHERS].tolist() == OTHERS
+
+
+def test_processes_that_cannot_begin():
+    tasks = [Task(i, None, None) for i in range(4)]
+    found = list(Crew(2, b'no job', [tasks[:3], tasks[3:]]).outcomes())
+    assert [outcome.index for outcome in found] == [0, 1, 2, 3]
+    assert {outcome.reason for outcome in found} == {'LOST'}
+    assert found[0].error.startswith(
+        'No process could begin: UnpicklingError')
+
+
+def test_a_sweep_within_a_sweep(numbers):
+    found = numbers(work.sweeps, 2).values()
+    np.testing.assert_array_equal(
+        found, np.arange(12.)[:, None]*[1, 2])
 
 
 @pytest.mark.parametrize('executor', [None, 1, ThreadPoolExecutor])
@@ -254,8 +308,20 @@ def test_an_interruption_while_waiting(numbers):
     work.soon(lambda: os.kill(os.getpid(), signal.SIGINT), 0.3)
     found = numbers(work.waits, 1, chunk=1, on_result=None)
     reasons = [record.reason for record in found]
-    done = reasons.count('END')
-    assert reasons == done*['END'] + (12 - done)*['CANCELLED']
+    done, cut = reasons.count('END'), reasons.count('INTERRUPTED')
+    assert done + cut < 12 and cut <= 1
+    assert reasons == done*['END'] + cut*['INTERRUPTED'] + (
+        12 - done - cut)*['CANCELLED']
+    assert not active_children()
+
+
+def test_an_interruption_of_a_run_that_hears_nothing(numbers):
+    """Its process is ended, however long the run would take."""
+    work.soon(lambda: os.kill(os.getpid(), signal.SIGINT), 1)
+    found = numbers(work.hears_nothing, 1, chunk=1)
+    assert [record.reason for record in found] == (
+        2*['END'] + 10*['CANCELLED'])
+    assert not active_children()
 
 
 def test_results_arrive_as_they_finish(numbers):
@@ -266,12 +332,18 @@ def test_results_arrive_as_they_finish(numbers):
                                                found}
 
 
-def test_an_error_of_the_users_own_callback_is_not_hidden(numbers):
+@pytest.mark.parametrize('executor', [None, 1])
+def test_an_error_of_the_users_own_callback_loses_nothing(numbers, executor):
     def fails(record):
-        raise ZeroDivisionError
+        if record.index == 4:
+            raise ZeroDivisionError('in a picture')
 
-    with pytest.raises(ZeroDivisionError):
-        numbers(work.first_number, 1, on_result=fails)
+    with pytest.raises(ZeroDivisionError, match='in a picture') as error:
+        numbers(work.first_number, executor, chunk=1, on_result=fails)
+    found = error.value.result
+    assert [record.value for record in found[:5]] == [0, 1, 2, 3, 4]
+    assert {record.reason for record in found[5:]} == {'CANCELLED'}
+    assert not active_children()
 
 
 def test_a_quantity_that_fails_does_not_lose_the_motion(run):

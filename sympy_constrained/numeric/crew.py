@@ -1,0 +1,228 @@
+"""Processes that make the runs of a sweep, and are replaced when they die.
+
+The executors of ``concurrent.futures`` give up all that they have begun when
+one of their processes dies. Here each process has a pipe of its own and sends
+every outcome by itself, so that it is known which run it was making. That run
+is lost, and the others are made by another process.
+"""
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from time import monotonic
+from typing import Any
+
+from .jobs import Outcome, failure, unpacked
+
+__all__ = ['Crew', 'GRACE']
+
+# Seconds for runs that are interrupted to return what they have.
+GRACE = 2.
+READY = 'ready'
+
+
+# -- in a process ------------------------------------------------------------
+
+class Stopping:
+    """An interruption ends the run that is being made, once."""
+
+    def __init__(self):
+        self.is_asked = self.is_busy = False
+
+    def __call__(self, number, frame):
+        is_first, self.is_asked = not self.is_asked, True
+        if self.is_busy and is_first:
+            raise KeyboardInterrupt
+
+    def outcome(self, job, task):
+        self.is_busy = True
+        try:
+            return job.outcome(task)
+        finally:
+            self.is_busy = False
+
+
+def serve(connection, packed):
+    """Make the runs that come, until there are none or the user is gone."""
+    stopping = Stopping()
+    signal.signal(signal.SIGINT, stopping)
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        try:
+            job = unpacked(packed)
+        except Exception as error:      # a function that is not there
+            connection.send(failure(error)['error'])
+            return
+        connection.send(READY)
+        for tasks in iter(connection.recv, None):
+            for task in tasks:
+                if stopping.is_asked:
+                    return
+                found = stopping.outcome(job, task)
+                try:
+                    connection.send(found)
+                except Exception as error:      # it cannot be pickled
+                    connection.send(Outcome(task.index, **failure(error)))
+            if stopping.is_asked:
+                return
+
+
+# -- in the process of the user ----------------------------------------------
+
+@dataclass(eq=False)
+class Worker:
+    """A process, its pipe, and the runs that it has still to make."""
+
+    process: Any
+    connection: Connection
+    tasks: deque = field(default_factory=deque)
+    is_ready: bool = False
+
+
+class Crew:
+    """So many processes for one sweep.
+
+    Parameters
+    ==========
+
+    count : int
+    packed : bytes
+        The job.
+    chunks : list of list of Task
+
+    """
+
+    def __init__(self, count, packed, chunks):
+        self.count, self.packed = min(count, len(chunks)), packed
+        self.chunks = deque(chunks)
+        self.context = get_context()
+        self.workers: dict[Connection, Worker] = {}
+        self.leaving: list[Worker] = []
+        self.cause = ''
+
+    def outcomes(self):
+        """An outcome for each task as they come, fewer if interrupted."""
+        try:
+            for _ in range(self.count):
+                self.hire()
+            while self.workers:
+                yield from self.heard(wait(list(self.workers)))
+            yield from self.unmade()
+        except KeyboardInterrupt:
+            yield from self.interrupted()
+        finally:
+            self.dismiss()
+
+    def hire(self):
+        """One process more."""
+        mine, its = self.context.Pipe()
+        process = self.context.Process(
+            target=serve, args=(its, self.packed))
+        process.start()
+        its.close()             # so that its end is the end of the pipe
+        self.workers[mine] = Worker(process, mine)
+
+    def heard(self, connections):
+        """What the processes have to say."""
+        for connection in connections:
+            worker = self.workers[connection]
+            try:
+                said = connection.recv()
+            except (EOFError, OSError):
+                yield from self.buried(worker)
+                continue
+            except Exception as error:          # a value of an unknown class
+                said = Outcome(worker.tasks[0].index, **failure(error))
+            if isinstance(said, Outcome):
+                worker.tasks.popleft()
+            elif said == READY:
+                worker.is_ready = True
+            else:
+                self.cause = said
+                continue                        # it ends by itself
+            self.employ(worker)
+            if isinstance(said, Outcome):
+                yield said
+
+    def employ(self, worker):
+        """Give a process something to do, or let it go."""
+        if worker.tasks:
+            return
+        tasks = self.chunks.popleft() if self.chunks else None
+        with suppress(OSError):                 # it has died since
+            worker.connection.send(tasks)
+            worker.tasks = deque(tasks or ())
+            tasks = tasks and ()
+        if tasks:
+            self.chunks.appendleft(tasks)
+        elif tasks is None:
+            del self.workers[worker.connection]
+            self.leaving.append(worker)
+
+    def buried(self, worker):
+        """What a process that has died leaves: one run that is lost."""
+        del self.workers[worker.connection]
+        worker.connection.close()
+        worker.process.join()
+        text = f'The process that made this run {end(worker.process)}.'
+        if not worker.is_ready:
+            self.cause = self.cause or text
+            return
+        lost = worker.tasks.popleft() if worker.tasks else None
+        if worker.tasks:
+            self.chunks.appendleft(list(worker.tasks))
+        if self.chunks:
+            self.hire()
+        if lost is not None:
+            yield Outcome(lost.index, error=text, reason='LOST')
+
+    def unmade(self):
+        """Runs that nobody is left to make."""
+        for tasks in self.chunks:
+            for task in tasks:
+                yield Outcome(task.index, reason='LOST', error=(
+                    f'No process could begin: {self.cause}'))
+
+    def interrupted(self):
+        """What the runs have that are interrupted, within a moment."""
+        for worker in self.workers.values():
+            with suppress(OSError):
+                os.kill(worker.process.pid, signal.SIGINT)
+        self.chunks.clear()
+        end = monotonic() + GRACE
+        asked = {connection for connection, worker in self.workers.items()
+                 if worker.tasks}
+        while asked and monotonic() < end:
+            for connection in wait(list(asked), max(0., end - monotonic())):
+                try:
+                    said = connection.recv()
+                except Exception:               # it has nothing more to say
+                    asked.remove(connection)
+                    continue
+                if isinstance(said, Outcome):
+                    yield said
+
+    def dismiss(self):
+        """Let no process outlive the sweep."""
+        for worker in self.workers.values():
+            worker.process.kill()
+        for worker in (*self.workers.values(), *self.leaving):
+            worker.process.join(GRACE)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            worker.connection.close()
+
+
+def end(process):
+    """How a process has ended."""
+    code = process.exitcode
+    if code >= 0:
+        return f'ended with the status {code}'
+    name = signal.Signals(-code).name
+    return f'was killed by {name}' + (
+        ', perhaps for want of memory' if name == 'SIGKILL' else '')
