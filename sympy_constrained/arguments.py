@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from difflib import get_close_matches
+from functools import wraps
 from itertools import chain
 
 from sympy import (
@@ -24,7 +25,8 @@ from .errors import (
 
 __all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
            'as_expressions', 'as_list', 'as_matrix', 'as_residuals',
-           'check_bodies', 'check_coordinates', 'check_frame']
+           'check_bodies', 'check_coordinates', 'check_frame',
+           'with_known_keywords']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -111,6 +113,26 @@ def hints_for(key, parameters, options):
     near = get_close_matches(key, [*parameters, *options], 1)
     yield (f"Did you mean `{near[0]}` by `{key}`?" if near else
            f"Leave `{key}` out.")
+
+
+def with_known_keywords(method):
+    """A method that tells which keyword was meant by a misspelt one."""
+    _, *known = inspect.signature(method).parameters
+    name = method.__qualname__.partition('.')[0]
+
+    @wraps(method)
+    def checked(self, *args, **kwargs):
+        strange = [key for key in kwargs if key not in known]
+        if strange:
+            hints = ' '.join(hint for key in strange
+                             for hint in hints_for(key, known, ()))
+            raise TypeError(
+                f"{name} got an unexpected keyword argument "
+                f"{strange[0]!r}. {hints} Its arguments are "
+                f"{', '.join(known)}.")
+        return method(self, *args, **kwargs)
+
+    return checked
 
 
 def arguments_of(model):

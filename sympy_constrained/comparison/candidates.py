@@ -15,6 +15,7 @@ from scipy.linalg import qr
 from sympy import Derivative
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
+from ..arguments import as_list
 from ..equations import EquationsOfMotion
 from ..errors import ConstraintError, MissingIngredientError
 from ..graph import Graph, jacobian, substitute
@@ -472,9 +473,27 @@ def upstream_deriver(base):
     """What SymPy's own class does with a model."""
     def derive(case):
         check_applies(case, base)
-        return case.model.form(base)
+        try:
+            return case.model.form(base)
+        except ValueError as error:
+            hint = dependent_hint(case.model.arguments, str(error))
+            raise ValueError(f'{error}'.rstrip('.') + hint) from None
 
     return derive
+
+
+def dependent_hint(arguments, message):
+    """How to give KanesMethod as many dependent variables as rows."""
+    for name, argument, rows in (
+            ('coordinates', 'q_dependent', 'configuration_constraints'),
+            ('speeds', 'u_dependent', 'velocity_constraints')):
+        if f'dependent {name} and' in message:
+            counts = [len(as_list(arguments.get(x), x))
+                      for x in (argument, rows)]
+            return ('; the model has {} and {}, so name one in '
+                    f'`{argument}` for each row, and leave out redundant '
+                    'rows').format(*counts)
+    return ''
 
 
 def check_applies(case, base):

@@ -5,6 +5,7 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +322,12 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
 def numbered(model, t_end=None, constants=None, start=None, inputs=None,
              fixed=None):
     """A :class:`.Model` of whatever was given."""
+    if isinstance(model, PathLike) or (
+            isinstance(model, str) and model.endswith('.py')):
+        raise ValueError(
+            f"`model` is {str(model)!r}, the name of a file. Files are not "
+            "run here: import the model from it and pass the object, or "
+            f"call `python -m sympy_constrained compare {model}`.")
     if isinstance(model, str):
         model = ready_model(model)
     elif not isinstance(model, Model):

@@ -9,7 +9,7 @@ from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, System, dynamicsymbols)
 from sympy.physics.vector import Vector, cross, dot
 
-from ..arguments import as_list
+from ..arguments import as_list, with_known_keywords
 from ..errors import (
     ConstraintError, KinematicsError, MissingIngredientError,
     UnsupportedFeatureError)
@@ -120,6 +120,7 @@ class PointContact:
 
     """
 
+    @with_known_keywords
     def __init__(self, name, parent, child, parent_geometry, child_geometry,
                  frame=None, formulation='auto', mode='rolling',
                  contact_coordinates=None, contact_speeds=None):

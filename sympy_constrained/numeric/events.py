@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,12 +50,17 @@ class Events:
     def __init__(self, functions, t, x):
         if callable(functions):
             functions = (functions,)
+        if isinstance(functions, str) or not isinstance(functions, Iterable):
+            raise TypeError(
+                f"`events` is {functions!r}, which is no function. Give a "
+                "function of (t, x), or a list of such.")
         self.functions = tuple(functions)
         for i, function in enumerate(self.functions):
             if not callable(function):
                 raise TypeError(
                     f"`events[{i}]` is no function of (t, x) but a "
-                    f"{type(function).__name__}.")
+                    f"{type(function).__name__}. Give a function that "
+                    "vanishes at the event.")
         self.found: list[Event] = []
         self._counts = [0]*len(self.functions)
         self._values = [self._value(i, t, x)
@@ -76,7 +82,10 @@ class Events:
                 f"`events[{i}]` returned {value!r} at t = {t:g}; it must "
                 "return one number.") from None
         if math.isnan(value):
-            raise ValueError(f"`events[{i}]` returned nan at t = {t:g}.")
+            raise ValueError(
+                f"`events[{i}]` returned nan at t = {t:g}, which has no sign "
+                "that could change. Let it return a number at every state, "
+                "where it has no value for instance 1.")
         return value
 
     def crossed(self, t_old, t, x, path) -> list[tuple]:

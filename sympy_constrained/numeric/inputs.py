@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sympy import Derivative, Expr, Float
+from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
 from .names import Names, label, number, sentence
@@ -115,7 +116,14 @@ def _checked(value, allowed):
         if strange:
             raise ValueError(
                 f"{value} contains {', '.join(sorted(map(str, strange)))}, "
-                "which is neither time nor a constant of the equations")
+                "which is neither time nor a constant of the equations; "
+                "write a number in its place")
+        moving = sorted(map(str, value.atoms(AppliedUndef)))
+        if moving:
+            raise ValueError(
+                f"{value} contains {', '.join(moving)}, and an input is an "
+                "expression in time and constants alone; write what depends "
+                "on the motion into the model, or give a function of (t, x)")
         return value
     if callable(value):
         return value

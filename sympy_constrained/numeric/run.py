@@ -29,6 +29,8 @@ JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 # So many steps in a row that hardly move time on end a run.
 STALLED, HARDLY = 200, 1e-14
+# After so many steps it is asked how many more the end needs.
+PACE = 10_000
 
 USUALLY = (
     "This usually means (a) a configuration where constraints lose rank, "
@@ -69,12 +71,14 @@ class Run:
         Whether to keep the interpolants.
     units : dict
         For the trajectory.
+    most : float
+        Number of steps that it may make.
 
     """
 
     def __init__(self, compiled, span, x, times=None, events=(), *,
                  on_set=False, moves=True, feedback=None, dense=False,
-                 units=()):
+                 units=(), most=np.inf):
         self.compiled, self.span, self.times = compiled, span, times
         self.t, self.start = span[0], x
         self.size = len(x)
@@ -95,6 +99,7 @@ class Run:
         self.pieces: list[Piece] | None = [] if dense else None
         self.next_output = 0
         self.stalled = 0
+        self.most, self.mark = most, (0, self.t)    # steps, and how far
         self.last = None                # the last accepted state, and work
         self.trouble: Exception | None = None       # in this step
         self.met: Exception | None = None           # in any step
@@ -167,6 +172,9 @@ class Run:
                 steps += 1
                 progress.update(self.t)
                 interruption.check()
+                if solver.status == 'running' and (
+                        steps % PACE == 0 or steps >= self.most):
+                    self.check_pace(steps)
         except Stop as stop:
             reason, message = stop.reason, stop.message
             self.record_last()
@@ -246,6 +254,22 @@ class Run:
             self.stalled = 0
         elif self.stalled > STALLED:
             raise self.failure()
+
+    def check_pace(self, steps):
+        """Stop a run that needs more steps than it may make."""
+        (before, t), self.mark = self.mark, (steps, self.t)
+        made, came = steps - before, abs(self.t - t)
+        more = made*abs(self.span[1] - self.t)/came
+        if steps + more > self.most:
+            raise self.stopped(
+                Reason.STEPS, f"the last {made} steps came on by {came:.1g}, "
+                f"so the end needs {more:.0e} more, and `max_steps` is "
+                f"{self.most:g}. This usually means (a) a length, a mass or "
+                "another constant that is zero or very small, by which the "
+                "model moves very fast, (b) a stiff model, for which "
+                "`method='Radau'` is made, or (c) a short `max_step` or "
+                "small tolerances. Correct these, shorten `t_span`, or pass "
+                "a larger `max_steps`")
 
     def record_due(self, t, state):
         """Record the output times up to ``t``."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from warnings import warn
@@ -26,13 +27,16 @@ ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
+MAX_STEPS = 10_000_000
+# What may be infinite, which is no limit.
+LIMITS = ('max_step', 'max_steps')
 
 
 def simulate(model, t_span, start, *, constants=None, inputs=None,
              rtol=1e-8, atol=1e-10, method='DOP853',
              stabilization='projection', t_eval=None, initial='check',
              tolerance=TOLERANCE, events=(), max_step=np.inf,
-             progress=None, throw=True, dense=False,
+             max_steps=MAX_STEPS, progress=None, throw=True, dense=False,
              units=None) -> Trajectory:
     r"""Integrate the equations of motion of a model.
 
@@ -119,6 +123,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         lasts for an eighth of a step; ``max_step`` makes steps shorter.
     max_step : float
         Longest step of the integrator.
+    max_steps : float
+        So many steps end a run. Each ten thousand steps it is asked how many
+        more would be needed if they stayed as short as the last ones, so that
+        a run that would go on for days ends soon; ``np.inf`` lets it go on.
     progress : bool, optional
         Draw a progress bar once the run lasts a second; by default in a
         terminal.
@@ -159,6 +167,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     span = time_span(t_span)
     times = _output_times(t_eval, span)
     kind = _check_stabilization(compiled, stabilization, method)
+    _check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
+                 max_step=max_step, max_steps=max_steps)
     units = _checked_units(units, compiled)
     compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
@@ -171,9 +181,6 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     else:
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
-    for name, value in (('rtol', rtol), ('atol', atol)):
-        if np.ndim(value) or not number(value) > 0:
-            raise ValueError(f"`{name}` is {value!r}; it must be positive.")
     if compiled.equations.warning:
         warn(compiled.equations.warning, stacklevel=2)
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
@@ -185,7 +192,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         compiled, gains = _with_gains(
             compiled, span, x, stabilization, integrator, options)
     run = Run(compiled, span, x, times, events, on_set=kind == 'projection',
-              moves=not is_dae, dense=dense, units=units,
+              moves=not is_dae, dense=dense, units=units, most=max_steps,
               feedback=Feedback(compiled) if kind == 'feedback' else None)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
@@ -256,27 +263,55 @@ def time_span(t_span):
             "`t_span` must be the end time or a pair of two finite times, "
             f"not {t_span!r}.") from None
     if start == end:
-        raise ValueError(f"`t_span` starts and ends at {start:g}.")
+        raise ValueError(
+            f"`t_span` starts and ends at {start:g}, which leaves no time for "
+            "a motion. Give an end time other than 0, or a pair of two "
+            "different times.")
     return start, end
 
 
+def _check_sizes(**values):
+    """Raise unless these are positive numbers, limits perhaps infinite."""
+    for name, value in values.items():
+        is_limit = name in LIMITS
+        with suppress(TypeError, ValueError):
+            if np.ndim(value) == 0 and (
+                    number(value) if value != np.inf else is_limit) > 0:
+                continue
+        raise ValueError(
+            f"`{name}` is {value!r}, which is no positive number. Give one"
+            + (', or leave it out for no limit.' if name == 'max_step' else
+               ', or `inf` for no limit.' if is_limit else
+               ', or leave it out.'))
+
+
 def _output_times(t_eval, span):
+    """All output times; None for the steps of the integrator."""
     if t_eval is None:
         return None
-    if np.ndim(t_eval) == 0:
-        if t_eval != int(t_eval) or t_eval < 2:
+    low, high = min(span), max(span)
+    try:
+        if isinstance(t_eval, (str, Mapping)):
+            raise TypeError
+        times = number(t_eval) if np.ndim(t_eval) == 0 else np.array(
+            [number(t) for t in t_eval])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`t_eval` is {t_eval!r}, which is neither a number of output "
+            "times nor a sequence of finite times. Give a whole number from "
+            f"2, or times between {low:g} and {high:g}.") from None
+    if np.ndim(times) == 0:
+        if times != int(times) or times < 2:
             raise ValueError(
                 f"`t_eval` is {t_eval!r}; a number of output times must be "
                 "a whole number from 2.")
-        return np.linspace(*span, int(t_eval))
-    times = np.array([number(t) for t in t_eval])
+        return np.linspace(*span, int(times))
     steps = np.diff(times)*(span[1] - span[0])
-    low, high = min(span), max(span)
     if not len(times) or (steps <= 0).any() or (
             times.min() < low or times.max() > high):
         raise ValueError(
-            f"`t_eval` must be times between {span[0]:g} and {span[1]:g}, "
-            "each further on than the one before.")
+            f"`t_eval` must be times between {low:g} and {high:g}, each "
+            "further on than the one before.")
     return times
 
 
@@ -285,7 +320,7 @@ def _check_stabilization(compiled, stabilization, method):
 
     'projection', 'baumgarte', 'feedback' or None.
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(
             f"`method` {method!r} is not known; choose one of "
             f"{', '.join(METHODS)}.")

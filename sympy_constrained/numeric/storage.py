@@ -68,9 +68,19 @@ def written(path, write):
         Called with the open file.
 
     """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{str(path)!r} cannot be written, because there is no folder "
+            f"{str(path.parent)!r}. Make it, or choose another `path`.")
     temporary = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
-        with open(temporary, 'wb') as file:
+        file = open(temporary, 'wb')
+    except OSError as error:
+        raise type(error)(
+            f"{str(path)!r} cannot be written: {error.strerror}. Choose "
+            "another `path`.") from None
+    try:
+        with file:
             write(file)
         os.replace(temporary, path)
     except BaseException:

@@ -22,6 +22,7 @@ class Reason(Enum):
     SINGULAR = "The equations became singular."
     NOT_FINITE = "The equations have no finite value there."
     STEP_SIZE = "The integrator needs smaller steps than numbers allow."
+    STEPS = "The end needs more steps than are allowed."
     OFF_CONSTRAINTS = "The state could not be returned to the constraints."
     CONTRADICTION = "Redundant constraints contradict each other."
     INTERRUPTED = "The run was interrupted."

@@ -64,7 +64,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         left out if places are given as expressions.
     points : Points, or mapping from names to places
         Further points, drawn with their paths. A place is a Point, a Vector
-        from the origin, or a pair or triple of expressions in the states.
+        from the origin, a pair or triple of expressions in the states, or
+        the name of one of these points, of a body or of a point.
     lines : iterable of sequences of places, or mapping from names to these
         Connections: rods, links, springs, contours fixed in bodies.
     contacts : PointContact, or iterable of these

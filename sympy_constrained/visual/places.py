@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import warnings
+from difflib import get_close_matches
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from sympy import MatrixBase, Symbol
+from sympy import Function, MatrixBase, Symbol
 from sympy.physics.vector import Point, Vector
 
 from .. import _compat
@@ -71,6 +72,8 @@ class Places:
         Numbers beside those of the trajectory.
     inputs : mapping, optional
         Specified functions, as for :func:`.simulate`.
+    named : mapping, optional
+        Name -> place, beside the names of bodies and points.
 
     Attributes
     ==========
@@ -84,9 +87,11 @@ class Places:
     """
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
-                 frame=None, constants=None, inputs=None):
+                 frame=None, constants=None, inputs=None, named=()):
         system = system_of(model)
         self.trajectory, self.inputs = trajectory, inputs
+        self.given = {name: place for name, place in dict(named).items()
+                      if not isinstance(place, str)}
         self.bodies = system.bodies if system else ()
         self._states = Names(trajectory.states, 'state')
         strange = [label(x) for x in (system.q if system else ())
@@ -153,8 +158,26 @@ class Places:
         """Whether a point has a position from the origin."""
         return point in self._of_point
 
+    def place(self, name):
+        """The place of a name: one that was given, a body or a point."""
+        if not isinstance(name, str):
+            return name
+        known = {**{point.name: point for point in self._of_point},
+                 **{body.name: body.masscenter for body in self.bodies},
+                 **self.given}
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"Did you mean {near[0]!r}? " if near else ''
+            raise ValueError(
+                f"The place {name!r} is the name of no body and no point"
+                f"{' (' + ', '.join(known) + ')' if known else ''}. {hint}"
+                "Give a name, a Point, a Vector, or a pair or triple of "
+                "expressions.")
+        return known[name]
+
     def position(self, place):
-        """Name of the position of a Point, a Vector or expressions."""
+        """Name of the position of a Point, a Vector, expressions, ..."""
+        place = self.place(place)
         if isinstance(place, Point):
             refs = self._point(place)
         elif isinstance(place, Vector):
@@ -208,7 +231,20 @@ class Places:
             raise TypeError(
                 f"The place {place!r} is no Point, no Vector and no pair or "
                 "triple of expressions. Give one of these.")
-        return [*(read(self._builder, e) for e in entries), 0][:3]
+        return [*(read(self._builder, self._entry(e)) for e in entries),
+                0][:3]
+
+    def _entry(self, entry):
+        """An expression; the name of a state or constant stands for it."""
+        if not isinstance(entry, str):
+            return entry
+        names = Names([*self._states, *self.numbers], 'state or constant')
+        k, = names.indices([entry], 'place')
+        found = names.objects[k]
+        if not isinstance(found, str):
+            return found
+        return Symbol(found) if k >= len(self._states) else (
+            Function(found)(_compat.time_symbol()))
 
     # -- origin ----------------------------------------------------------
 

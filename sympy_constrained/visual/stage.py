@@ -127,7 +127,7 @@ class Stage:
                    if isinstance(p, Point)),
                  *(surface.point for surface in surfaces)]
         places = Places(trajectory, model, seeds, origin, frame, constants,
-                        inputs)
+                        inputs, points)
         asked = {
             'bodies': self._ask_bodies(places),
             'skeletons': [] if lines else self._ask_skeletons(places),
@@ -385,8 +385,8 @@ def named_lines(lines):
     found = list(lines.items()) if isinstance(lines, Mapping) else [
         (None, line) for line in lines]
     for name, line in found:
-        if isinstance(line, Point) or len(line) < 2:
+        if isinstance(line, (Point, str)) or len(line) < 2:
             raise ValueError(
-                f"`lines` has {line!r}, which is no line. Give two points or "
+                f"`lines` has {line!r}, which is no line. Give two places or "
                 "more for each: `lines=[(A, B), (B, C, D)]`.")
     return [(name and str(name), list(line)) for name, line in found]

@@ -78,13 +78,16 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
             "needs matplotlib only.") from None
     points, lines = named_places(points, 'points'), named_lines(lines)
     used = [*points.values(), *(p for _, line in lines for p in line)]
+    places = Places(trajectory, model,
+                    [p for p in used if isinstance(p, Point)], origin,
+                    constants=constants, named=points)
+    used = [places.place(p) for p in used]
     for place in used:
         if not isinstance(place, (Point, Vector)):
             raise TypeError(f"The place {place!r} is no Point and no Vector, "
                             "and symmeplot takes only these.")
-    places = Places(trajectory, model,
-                    [p for p in used if isinstance(p, Point)], origin,
-                    constants=constants)
+    points = {name: places.place(p) for name, p in points.items()}
+    lines = [(name, list(map(places.place, line))) for name, line in lines]
     if places.origin is None or places.drifts:
         raise MissingIngredientError(
             "The scene has no origin: no point of the model is at rest, or "

@@ -42,6 +42,16 @@ def surface(position, parameters=(a, b), **options):
 
 
 CONTACTS = (
+    Case('a misspelt option of a contact',
+         lambda: contact(formulaton='explicit'),
+         TypeError, 'PointContact got an unexpected keyword argument',
+         "'formulaton'",
+         'Did you mean `formulation` by `formulaton`?'),
+    Case('an option that a contact does not have',
+         lambda: contact(mu=0.3),
+         TypeError, 'PointContact got an unexpected keyword argument',
+         "'mu'",
+         'Leave `mu` out. Its arguments are name, parent,'),
     Case('the name of a frame for a surface',
          lambda: PlaneSurface('N', O, N.z),
          TypeError, '`frame`',

@@ -1,12 +1,20 @@
 """Ready models, comparisons, pictures and the command line."""
+from pathlib import Path
+
 import numpy as np
 from sympy.physics.mechanics import KanesMethod
 
-from errors.parts import Case, flat, rod
+from errors.parts import Case, flat, kane, rod
 from sympy_constrained.__main__ import find_model, model_of_file
+from sympy_constrained.comparison import compare
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
-from sympy_constrained.visual import plot_motion
+from sympy_constrained.numeric import simulate
+from sympy_constrained.visual import plot_motion, plot_snapshots
+
+FLAT, HEAVY = flat(), kane()
+MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},
+                  t_eval=3)
 
 CASES = (
     Case('a ready model that is not there', lambda: model('pendulum'),
@@ -64,6 +72,39 @@ CASES = (
          ValueError, "`points['P']` has arrays",
          'of shapes (3,) and',
          'two of equal length are needed'),
+    Case('a line between places that have no names',
+         lambda: plot_snapshots(MOTION, FLAT, lines={'rod': ['a', 'b']}),
+         ValueError, "The place 'a' is the name of",
+         'no body and no point',
+         'Give a name, a Point, a Vector, or a pair or triple'),
+    Case('a line to a misspelt body',
+         lambda: plot_snapshots(MOTION, HEAVY, lines=[('O', 'bobb')]),
+         ValueError, "The place 'bobb' is the name of",
+         'no body and no point (O, P,',
+         "Did you mean 'bob'?"),
+    Case('a place with a misspelt state',
+         lambda: plot_snapshots(MOTION, points={'bob': ('xx', 'y')}),
+         ValueError, "`place`: 'xx' is",
+         'no state or constant',
+         'did you mean x?'),
+    Case('a file in a folder that is not there',
+         lambda: MOTION.save('no_such_folder/motion.csv'),
+         FileNotFoundError, "'no_such_folder/motion.csv' cannot be written",
+         "there is no folder 'no_such_folder'",
+         'Make it, or choose another `path`'),
+    Case('a file with a name that is too long',
+         lambda: MOTION.save(f'{"x"*300}.csv'),
+         OSError, 'x.csv\' cannot be written',
+         'File name too long',
+         'Choose another `path`'),
+    Case('a comparison of a file', lambda: compare('sleigh.py'),
+         ValueError, "`model` is 'sleigh.py'",
+         'Files are not run here',
+         'import the model from it and pass the object, or call `python -m'),
+    Case('a comparison of a path', lambda: compare(Path('sleigh.py')),
+         ValueError, "`model` is 'sleigh.py', the name of a file",
+         'Files are not run here',
+         'import the model from it and pass the object, or call `python -m'),
     Case('a file of a model that is not there',
          lambda: find_model('no_such_model.py'),
          ValueError, 'There is',

@@ -350,6 +350,15 @@ def test_what_upstream_raises_is_its_result():
     assert theirs.verdict is Verdict.RAISES and found.agrees
     assert theirs.reason.startswith(
         'ValueError: There must be an equal number of dependent speeds')
+    assert theirs.reason.endswith(
+        'the model has 0 and 1, so name one in `u_dependent` for each row, '
+        'and leave out redundant rows')
+
+
+def test_the_row_that_has_no_dependent_coordinate_is_told():
+    found = compare('parallel_cranks', 0)["SymPy's KanesMethod"]
+    assert found.verdict is Verdict.RAISES
+    assert 'so name one in `q_dependent` for each row' in found.reason
 
 
 def test_what_only_one_class_takes_is_refused_by_the_others():

@@ -226,6 +226,33 @@ def test_a_solution_that_grows_without_bound(method):
     assert error.value.time == pytest.approx(0.7531, abs=1e-3)
 
 
+def test_a_run_that_would_need_days_ends_soon():
+    """A pendulum of no length turns faster and faster."""
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    with pytest.raises(SimulationError, match='a length, a mass') as error:
+        simulate(method, 1, [1, 0, 0, 0], constants={m: 1, g: 9.81, l: 0},
+                 initial='project')
+    motion = error.value.trajectory
+    assert error.value.reason is motion.reason is Reason.STEPS
+    assert motion.statistics['steps'] == 10_000 and 0 < motion.t[-1] < 1e-2
+
+
+def test_steps_are_counted(pendulum):
+    free = simulate(pendulum.compiled, 20, pendulum.start, max_steps=np.inf)
+    steps = free.statistics['steps']
+    assert free.success and steps > 100
+    assert simulate(pendulum.compiled, 20, pendulum.start,
+                    max_steps=steps).success
+    short = simulate(pendulum.compiled, 20, pendulum.start, throw=False,
+                     max_steps=steps - 1)
+    assert short.reason is Reason.STEPS and not short.success
+    assert short.statistics['steps'] == steps - 1
+    np.testing.assert_array_equal(short.t, free.t[:-1])
+    assert f'`max_steps` is {steps - 1}.' in short.message
+
+
 def test_contradicting_rows_stop_at_the_start():
     with pytest.raises(SimulationError, match='contradict') as error:
         simulate(particle(acc=[x.diff(t, 2) - 1, x.diff(t, 2) - 2]), 1,
@@ -427,7 +454,7 @@ def test_inputs_drive_a_motion():
     ({'t_eval': 1}, '`t_eval` is 1'), ({'t_eval': 2.5}, '`t_eval` is 2.5'),
     ({'t_eval': [0, 3]}, '`t_eval` must be times between 0 and 2'),
     ({'t_eval': [1, 1]}, 'each further on than the one before'),
-    ({'rtol': 0}, '`rtol` is 0; it must be positive'),
+    ({'rtol': 0}, '`rtol` is 0, which is no positive'),
     ({'atol': -1}, '`atol` is -1'),
     ({'start': [1, 2]}, '`start` has 2 values for 4 states'),
     ({'start': {x: 2}}, "`start`: no value for y, x', y'"),

@@ -411,6 +411,39 @@ def test_points_lines_and_expressions(pendulum):
         visual.animate(motion, pendulum.method, {'a': (side, x)})
 
 
+def test_places_by_their_names(pendulum):
+    """Of states and constants, also where a trajectory has names only."""
+    run = simulate(pendulum.compiled, 1, pendulum.start, t_eval=101)
+    loaded = replaced(
+        run, states=tuple(map(label, run.states)), speeds=(),
+        constants={str(k): v for k, v in run.constants.items()})
+    for motion in (run, loaded):
+        ax = visual.plot_snapshots(
+            motion, points={'bob': ('x', 'y'), 'wall': ('l', 0)},
+            lines={'rod': [(0, 0), 'bob'], 'level': ['bob', (x, 0)]},
+            times=[0, 1], trails=False).axes[0]
+        drawn = {name: np.transpose(line.get_data())
+                 for name, line in curves(ax).items()}
+        here = motion.x[-1, :2]
+        np.testing.assert_allclose(drawn['rod'], [[0, 0], here], atol=1e-9)
+        np.testing.assert_allclose(drawn['level'], [here, [here[0], 0]],
+                                   atol=1e-9)
+        np.testing.assert_allclose(drawn['wall'], [[2, 0]])
+
+
+def test_bodies_and_points_by_their_names():
+    case = ready('four_bar', 0.1, t_eval=3)
+    bodies = {b.name: b.masscenter for b in case.method.bodies}
+    by_name, by_point = (
+        visual.plot_snapshots(case.motion, case.method, points=points,
+                              lines={'rod': rod}).axes[0].get_lines()
+        for points, rod in (
+            ({'P': 'link3'}, ['link2', bodies['link4'].name]),
+            ({'P': bodies['link3']}, [bodies['link2'], bodies['link4']])))
+    for one, other in zip(by_name, by_point, strict=True):
+        np.testing.assert_array_equal(one.get_data(), other.get_data())
+
+
 def test_limits_contain_the_whole_motion_and_scales_are_equal():
     case = ready('heavy_top', 1.)
     film = visual.animate(case.motion, case.method, fps=5)
@@ -713,6 +746,8 @@ def test_films_that_cannot_be_made(pendulum, ball):
             (motion, {'points': [(1, 2)]}, TypeError, '`points` must be Po'),
             (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
             (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
+            (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
+            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
             (motion, {'view': 'xx'}, ValueError, "`view` is 'xx'; it must"),
             (motion, {'contacts': lost}, TypeError, '`contacts` has lost'),
             (motion, {'surfaces': [3]}, TypeError, '`surfaces` has 3')):
@@ -755,7 +790,10 @@ def test_every_ready_model_is_drawn():
 def test_a_scene_of_symmeplot(rolling):
     pytest.importorskip('symmeplot')
     body = rolling.method.bodies[0]
-    made = visual.scene(rolling.motion, rolling.method, [body.masscenter])
+    made = visual.scene(rolling.motion, rolling.method, [body.masscenter],
+                        {'spoke': [body.masscenter.name, body.name]})
+    with pytest.raises(TypeError, match='symmeplot takes only these'):
+        visual.scene(rolling.motion, rolling.method, {'P': (1, 2)})
     p = list(rolling.motion.constants.values())
     film = made.animate(
         lambda k: (rolling.motion.t[k], rolling.motion.x[k], p), [0, 150])
