@@ -6,6 +6,8 @@
 #   make slow       the tests marked slow
 #   make fuzz N=500 so many random mechanisms through every method
 #   make laws       every law, method and model; the tables in doc/trust
+#   make coverage   lines and branches that the tests reach; the table in
+#                   doc/trust. Libraries that are not available are named
 #   make docs       the documentation, in build/doc/html
 #   make bench      the benchmarks, in doc/benchmarks; peers that are not
 #                   installed are named there
@@ -33,6 +35,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
 INTEROP ?= pydy cython symbrim casadi jax numba cffi cyipopt
+OPTIONAL ?= pandas symmeplot scikit-sundae solve-dae
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
@@ -40,11 +43,12 @@ SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
-test slow fuzz laws interop versions: export OMP_NUM_THREADS = 1
-test slow fuzz laws interop versions: export OPENBLAS_NUM_THREADS = 1
-test slow interop versions docs bench demo: export MPLBACKEND = Agg
+test slow fuzz laws coverage interop versions: export OMP_NUM_THREADS = 1
+test slow fuzz laws coverage interop versions: export OPENBLAS_NUM_THREADS = 1
+test slow coverage interop versions docs bench demo: export MPLBACKEND = Agg
 
-.PHONY: demo test slow fuzz laws docs bench peers interop lint clean versions
+.PHONY: demo test slow fuzz laws coverage docs bench peers interop lint clean \
+	versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-%/.ready
 
@@ -66,6 +70,15 @@ fuzz: $(VENV)/.ready-test
 laws: export PYTHONPATH = .:tests
 laws: $(VENV)/.ready-test
 	$(RUN) -m laws --table
+
+# One after the other, for some are not there for every platform.
+coverage: export PYTHONPATH = .:tests
+coverage: $(VENV)/.ready-coverage
+	for library in $(INTEROP) $(OPTIONAL); do \
+		$(RUN) -m pip install --quiet $$library || \
+		echo "$$library is not available here"; done
+	$(RUN) $(PYTEST) -m "not slow" --cov --cov-report=json:build/coverage.json
+	$(RUN) -m coverage_table build/coverage.json
 
 docs: $(VENV)/.ready-test
 	$(RUN) $(SPHINX) doc build/doc/html
@@ -101,8 +114,9 @@ $(VENV)/.made:
 
 $(VENV)/.ready-demo: EXTRAS = numeric,plot
 $(VENV)/.ready-test: EXTRAS = test,doc
-$(VENV)/.ready-demo $(VENV)/.ready-test: setup.cfg pyproject.toml | \
-		$(VENV)/.made
+$(VENV)/.ready-coverage: EXTRAS = test,doc,coverage
+$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-coverage: setup.cfg \
+		pyproject.toml | $(VENV)/.made
 	@echo "Installing sympy_constrained[$(EXTRAS)] in $(VENV)"
 	@$(RUN) -m pip install --quiet --editable ".[$(EXTRAS)]"
 	@touch $@

@@ -50,12 +50,40 @@ def kills_itself_at_seven(compiled, start):
     return float(start[0])
 
 
-def hears_nothing(compiled, start):
-    """Works on whatever the user asks."""
-    if start[0] > 1:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+def interrupts(compiled, start):
+    """As the keyboard does, while the fifth run is made."""
+    if start[0] == 4:
+        os.kill(os.getppid(), signal.SIGINT)
         time.sleep(600)
     return float(start[0])
+
+
+def hears_nothing(compiled, start):
+    """Works on whatever the user asks."""
+    if start[0] == 4:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return interrupts(compiled, start)
+
+
+def interrupts_from_a_thread(compiled, start):
+    if start[0] == 4:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+    return float(start[0])
+
+
+def leaves_a_thread(compiled, start):
+    """Keeps its process from ending."""
+    Thread(target=time.sleep, args=(600,)).start()
+    return float(start[0])
+
+
+def dies():
+    os._exit(1)
+
+
+def twice(compiled, value):
+    return 2*value
 
 
 class Broken:

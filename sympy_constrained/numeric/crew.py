@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from pickle import PicklingError
 from time import monotonic
 from typing import Any
 
@@ -60,15 +61,18 @@ def serve(connection, packed):
         connection.send(READY)
         for tasks in iter(connection.recv, None):
             for task in tasks:
-                if stopping.is_asked:
-                    return
-                found = stopping.outcome(job, task)
-                try:
-                    connection.send(found)
-                except Exception as error:      # it cannot be pickled
-                    connection.send(Outcome(task.index, **failure(error)))
+                if not stopping.is_asked:
+                    tell(connection, stopping.outcome(job, task))
             if stopping.is_asked:
                 return
+
+
+def tell(connection, outcome):
+    """Send an outcome, or that its value cannot be pickled."""
+    try:
+        connection.send(outcome)
+    except (PicklingError, AttributeError, TypeError) as error:
+        connection.send(Outcome(outcome.index, **failure(error)))
 
 
 # -- in the process of the user ----------------------------------------------
@@ -152,14 +156,12 @@ class Crew:
         """Give a process something to do, or let it go."""
         if worker.tasks:
             return
-        tasks = self.chunks.popleft() if self.chunks else None
+        tasks = self.chunks[0] if self.chunks else None
         with suppress(OSError):                 # it has died since
             worker.connection.send(tasks)
-            worker.tasks = deque(tasks or ())
-            tasks = tasks and ()
-        if tasks:
-            self.chunks.appendleft(tasks)
-        elif tasks is None:
+            if tasks:
+                worker.tasks = deque(self.chunks.popleft())
+        if tasks is None:
             del self.workers[worker.connection]
             self.leaving.append(worker)
 

@@ -118,7 +118,8 @@ def _checked(value, allowed):
                 f"{value} contains {', '.join(sorted(map(str, strange)))}, "
                 "which is neither time nor a constant of the equations; "
                 "write a number in its place")
-        moving = sorted(map(str, value.atoms(AppliedUndef)))
+        moving = sorted(str(f) for f in value.atoms(AppliedUndef)
+                        if not hasattr(f, '_imp_'))
         if moving:
             raise ValueError(
                 f"{value} contains {', '.join(moving)}, and an input is an "

@@ -2,9 +2,11 @@
 import os
 import pickle
 import signal
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor)
 from contextlib import nullcontext
 from multiprocessing import active_children
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,8 +18,8 @@ from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Reason, SweepResult, grid, simulate, sweep)
-from sympy_constrained.numeric.crew import Crew
-from sympy_constrained.numeric.jobs import Task
+from sympy_constrained.numeric.crew import Crew, Stopping
+from sympy_constrained.numeric.jobs import Job, Task, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
 STARTS = np.arange(12.)[:, None]*np.ones(4)
@@ -112,6 +114,11 @@ def test_plain_functions(pendulum, numbers):
     assert energies.values().tolist() == [15, 20, 30, 40]
     assert energies.parameter('m').tolist() == [1, 1, 2, 2]
     assert energies.parameter(g).tolist() == [3, 4, 3, 4]
+
+
+def test_a_quantity_of_a_plain_function(numbers):
+    found = numbers(work.first_number, quantity=work.twice)
+    assert found.values().tolist() == list(range(0, 24, 2))
 
 
 def test_a_start_made_of_the_constants(pendulum, run):
@@ -260,6 +267,40 @@ def test_an_executor_that_breaks_keeps_what_has_arrived(numbers):
     assert np.isnan(values[7:]).all()
 
 
+def test_an_executor_that_is_broken(numbers):
+    with ProcessPoolExecutor(1) as executor:
+        with pytest.raises(BrokenExecutor):
+            executor.submit(work.dies).result()
+        with pytest.warns(UserWarning, match='12 of 12 runs were lost'):
+            found = numbers(work.first_number, executor)
+    assert {record.reason for record in found} == {'LOST'}
+
+
+def test_values_that_an_executor_cannot_send(numbers):
+    with ProcessPoolExecutor(1) as executor, pytest.warns(
+            UserWarning, match='4 of 12 runs were lost'):
+        found = numbers(work.cannot_be_sent, executor, chunk=4)
+    assert [record.index for record in found.failed] == [4, 5, 6, 7]
+    assert 'Give a number' not in found.failed[0].error
+
+
+def test_processes_that_die_between_two_runs():
+    """Nothing is lost, and what they were to do is done by others."""
+    task = Task(0, None, None)
+    crew = Crew(1, b'', [[task]])
+    crew.hire()
+    worker, = crew.workers.values()
+    worker.process.join()               # it cannot read its job and ends
+    worker.is_ready = True
+    worker.connection.close()
+    crew.employ(worker)
+    assert not worker.tasks and list(crew.chunks) == [[task]]
+    with patch.object(Crew, 'hire') as hire:
+        assert list(crew.buried(worker)) == []
+    hire.assert_called_once()
+    crew.dismiss()
+
+
 @pytest.mark.parametrize('run, error', [
     (work.cannot_be_sent, 'pickle'), (work.cannot_be_read, 'of a motion')])
 def test_values_that_do_not_travel(numbers, run, error):
@@ -315,12 +356,37 @@ def test_an_interruption_while_waiting(numbers):
     assert not active_children()
 
 
-def test_an_interruption_of_a_run_that_hears_nothing(numbers):
-    """Its process is ended, however long the run would take."""
-    work.soon(lambda: os.kill(os.getpid(), signal.SIGINT), 1)
-    found = numbers(work.hears_nothing, 1, chunk=1)
+@pytest.mark.parametrize('function, reason', [
+    (work.interrupts, 'INTERRUPTED'), (work.hears_nothing, 'CANCELLED')])
+@pytest.mark.parametrize('chunk', [1, 12])
+def test_an_interruption_of_a_long_run(numbers, function, reason, chunk):
+    """Its process is ended, whether the run hears it or not."""
+    found = numbers(function, 1, chunk=chunk)
     assert [record.reason for record in found] == (
-        2*['END'] + 10*['CANCELLED'])
+        4*['END'] + [reason] + 7*['CANCELLED'])
+    assert not active_children()
+
+
+def test_an_interruption_of_threads(numbers):
+    """What runs is waited for, for a moment."""
+    with ThreadPoolExecutor(1) as threads:
+        found = numbers(work.interrupts_from_a_thread, threads, chunk=1)
+    done = [record.index for record in found if record.success]
+    assert done[:5] == list(range(5)) and len(done) < 12
+    assert {record.reason for record in found.failed} == {'CANCELLED'}
+
+
+def test_an_interruption_between_two_runs_ends_none():
+    stopping = Stopping()
+    stopping(signal.SIGINT, None)
+    assert stopping.is_asked
+    stopping.is_busy = True             # a second one is of no use
+    stopping(signal.SIGINT, None)
+
+
+def test_threads_of_runs_do_not_keep_processes(numbers):
+    found = numbers(work.leaves_a_thread, 1)
+    assert found.values().tolist() == list(range(12))
     assert not active_children()
 
 
@@ -356,6 +422,15 @@ def test_a_quantity_that_fails_does_not_lose_the_motion(run):
 
 
 # -- what goes to other processes --------------------------------------------
+
+def test_a_process_keeps_few_jobs(pendulum):
+    packed = [pack(Job(pendulum.compiled, work.length, None, {'k': k}),
+                   pickle.dumps) for k in range(6)]
+    jobs = [unpacked(one) for one in packed]
+    assert [job.options['k'] for job in jobs] == list(range(6))
+    assert unpacked(packed[5]) is jobs[5]
+    assert unpacked(packed[0]) is not jobs[0]
+
 
 def test_equations_travel_as_data(pendulum):
     pendulum.compiled.rhs(0, pendulum.start)        # compiles
