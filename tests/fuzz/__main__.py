@@ -37,7 +37,8 @@ def main():
     if given.file.exists():
         for line in given.file.read_text().splitlines():
             found = json.loads(line)
-            findings[found.pop('seed')] = Finding(**found)
+            seed = found.pop('seed')
+            findings[seed] = Finding(**found)
     seeds = [seed for seed in range(given.first, given.first + given.count)
              if seed not in findings]
     chunks = [seeds[i:i + CHUNK] for i in range(0, len(seeds), CHUNK)]
