@@ -278,10 +278,11 @@ def columns_at(system, points):
 
 
 def independent_columns(columns, preferred=()):
-    """Positions of columns of ``A`` that are independent at one of points.
+    """Positions of columns of ``A`` that are independent at some points.
 
     As many as there are independent rows: the preferred ones as far as they
-    go, then the first others.
+    go, then the first others. At all points at which there are so many, or if
+    that cannot be, at the first of these, with a warning.
 
     Parameters
     ==========
@@ -291,16 +292,52 @@ def independent_columns(columns, preferred=()):
     preferred : sequence of int
 
     """
-    best = ()
     with precise(DIGITS):
-        for here in columns:
-            order = [*preferred, *(i for i in range(len(here))
-                                   if i not in preferred)]
-            _, kept = orthonormal_rows(
-                [here[i] for i in order], INDEPENDENT,
-                [max(map(norm, here))]*len(here))
-            best = max(best, tuple(order[k] for k, _ in kept), key=len)
+        own = [independent_at(here, preferred) for here in columns]
+        best = max(own, key=len, default=())
+        there = [(here, kept) for here, kept in zip(columns, own)
+                 if len(kept) == len(best)]
+        if all(set(kept) == set(best) for _, kept in there):
+            return tuple(sorted(best))
+        there = [here for here, _ in there]
+        order = in_order(there[0], preferred)
+        for k in range(len(order)):
+            common = ()
+            for i in order[k:] + order[:k]:
+                some = (*common, i)
+                if all(len(independent_at(here, some, some)) == len(some)
+                       for here in there):
+                    common = some
+            if len(common) == len(best):
+                return tuple(sorted(common))
+    warn_of_branches()
     return tuple(sorted(best))
+
+
+def warn_of_branches():
+    """Dependent speeds serve at some states, and at others they do not."""
+    warnings.warn(
+        "The constraints determine other speeds at some states that satisfy "
+        "them than at others: the mechanism can be assembled in different "
+        "ways. What is solved for dependent speeds holds for one of them, and "
+        "elsewhere it may be wrong without an error. Pass `sample={symbol: "
+        "number, ...}` with values near the motion that is meant.",
+        stacklevel=3)
+
+
+def independent_at(columns, preferred=(), among=None):
+    """Positions of independent columns at one point; all may be taken, or
+    those ``among`` some."""
+    order = in_order(columns, preferred) if among is None else among
+    _, kept = orthonormal_rows([columns[i] for i in order], INDEPENDENT,
+                               [max(map(norm, columns))]*len(order))
+    return tuple(order[k] for k, _ in kept)
+
+
+def in_order(columns, preferred):
+    """Positions of columns, the preferred ones first."""
+    return [*preferred, *(i for i in range(len(columns))
+                          if i not in preferred)]
 
 
 def examine(system, sample, seed):

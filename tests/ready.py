@@ -18,6 +18,7 @@ def reference(model):
     a, extra = model.arguments, dict(model.extra)
     acc = extra.pop('acceleration_constraints', ())
     Q = extra.pop('nonideal_forces', None)
+    extra.pop('sample', None)           # which assembly is meant
     assert not extra, f'the reference does not know {sorted(extra)}'
     if model.shape == 'lagrange':
         loads = generalized(a.get('forcelist') or (), a.get('frame'),

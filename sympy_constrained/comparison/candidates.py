@@ -506,7 +506,7 @@ def check_applies(case, base):
                        'model is bodies with speeds')
     own = own_options(case.method)
     own += [name for name in model.extra if name not in (
-        *own, 'potential_energy', 'stabilization')]
+        *own, 'potential_energy', 'stabilization', 'sample')]
     if base is LagrangesMethod and model.arguments.get(
             'acceleration_constraints'):
         own.append('acceleration_constraints')

@@ -12,7 +12,8 @@ from sympy.physics.mechanics import KanesMethod
 
 from ..admissible import norm, orthonormal_rows
 from ..arguments import arguments_of, as_list, shape_of
-from ..diagnostics import independent_columns
+from ..diagnostics import (
+    independent_at, independent_columns, warn_of_branches)
 from ..equations import EquationsOfMotion
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
@@ -276,9 +277,14 @@ class HamelEmbedding(ConstrainedMethod):
         """Raise unless the rows determine the dependent velocities."""
         self._check_independent(ONE_EACH)
         with precise():
+            serves = [set(independent_at(here, self._dependent)) == set(
+                self._dependent) for here in self._point_columns]
+            if all(serves):
+                return
+            if any(serves):
+                warn_of_branches()
+                return
             works = independent_columns(self._point_columns, self._dependent)
-        if set(works) == set(self._dependent):
-            return
         works = tuple(self._system.q[i] for i in works)
         raise ConstraintError(
             "Where the constraints hold they do not determine the velocities "

@@ -209,8 +209,9 @@ class Model:
         upstream = next((shape for shape, cls in _UPSTREAM.items()
                          if cls in method.__mro__), None)
         options = {**self.extra, **kwargs}
-        if upstream:                    # it never counts potential energy
+        if upstream:        # it counts no potential energy, and needs no state
             options.pop('potential_energy', None)
+            options.pop('sample', None)
         # System passes Kane's arguments to every class but LagrangesMethod.
         if self.system is not None and self.shape == (upstream or 'kane'):
             self.system.form_eoms(eom_method=method, **options)

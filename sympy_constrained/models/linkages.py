@@ -513,6 +513,7 @@ def n_four_bar(n: int = 2) -> Model:
     known = {v.diff(t): falling if i <= n else Integer(0)
              for i, v in enumerate(u)}
     upright = [math.pi/2]*(n + 1) + [0.0]*n
+    other = [Rational(7, 5)]*(n + 1) + [Integer(0)]*n
     turning = [-1.0]*(n + 1) + [0.0]*n
     return Model(
         name='n_four_bar',
@@ -533,4 +534,6 @@ def n_four_bar(n: int = 2) -> Model:
                           for body in bodies]},
         parameters={length: 1.0, m: 1.0, g: 9.81},
         start={**dict(zip(q, upright)), **dict(zip(u, turning))},
+        # On another branch, with folded windows, other speeds are dependent.
+        extra={'sample': dict(zip(q, other))},
         fixed=(q[0], u[0]), t_end=10.0, accelerations=known)

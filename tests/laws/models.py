@@ -240,16 +240,10 @@ SMALL = {build.__name__: build for build in (
     gimbals)}
 
 
-# Their loops have another branch, where other coordinates are independent.
-BRANCHES = 'n_four_bar',
-
-
 def from_catalogue(name):
     """A ready model of the package, in the words of this folder."""
     given = READY[name]()
     a, extra = given.arguments, dict(given.extra)
-    if name in BRANCHES:
-        extra['sample'] = {**given.parameters, **given.start}
     acc = tuple(extra.pop('acceleration_constraints', ()))
     common = dict(
         q=given.coordinates, u=given.speeds, frame=a.get('frame'),

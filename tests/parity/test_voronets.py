@@ -69,6 +69,7 @@ PARTITIONS = {
     'quaternion_top_lagrange': ('e0',),
     'pinned_top': ('',),
     'massless_coordinate': ('y1', 'x1'),
+    'n_four_bar': ('q2 q3 q4 q5',),
     # below
     'skate_on_moving_ice': ('x', 'y'),
     'skate_on_turntable': ('y',),
@@ -78,8 +79,6 @@ PARTITIONS = {
 # Model -> error and a part of its text.
 REFUSED = {
     'parallel_cranks': (ConstraintError, 'redundant'),
-    # on the other branch, for want of a sample
-    'n_four_bar': (ConstraintError, 'do not determine'),
     'coupler_on_cranks': (RedundantConstraintsError, 'follows'),
     'duplicated_rows': (RedundantConstraintsError, 'follows'),
     'rolling_disc_minimal': (UnsupportedFeatureError, 'put in by hand'),

@@ -1,4 +1,5 @@
 """Rank, redundancy and consistency where the constraints hold."""
+import warnings
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -8,7 +9,9 @@ from sympy import Rational, sin, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, System, dynamicsymbols)
 
-from sympy_constrained import UdwadiaKalabaMethod, constraint_report
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
+    UdwadiaKalabaMethod, constraint_report)
 from sympy_constrained.admissible import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
@@ -226,3 +229,31 @@ def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
     # 4*u' = 3, for both speeds are the same but for a constant
     assert np.allclose(motion.x[-1, 3:], [1.75, 2.75], atol=1e-8)
     assert np.isclose(motion.x[-1, 0]**2 + motion.x[-1, 1]**2, 1)
+
+
+@pytest.mark.parametrize('method, options', [
+    (GibbsAppellMethod, {}), (LinearMappingMethod, {}),
+    (HamelEmbedding, {'q_dependent': [x]}),
+    (UdwadiaKalabaMethod, {'solver': 'kkt'})])
+def test_other_dependent_speeds_on_another_branch_are_told(method, options):
+    """Either x or y is zero, and stays so."""
+    lagrangian = x.diff()**2 + y.diff()**2 - y
+    with pytest.warns(UserWarning, match='assembled in different ways'):
+        method(lagrangian, [x, y], hol_coneqs=[x*y], **options).closed_form
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        formed = method(lagrangian, [x, y], hol_coneqs=[x*y],
+                        sample={x: 0, y: 1}, **options)
+        assert 'acceleration' in formed.closed_form.outputs
+
+
+def test_dependent_speeds_that_serve_on_both_branches_are_found():
+    """Not z, which comes first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        method = GibbsAppellMethod(
+            L - m*x, [z, x, y], hol_coneqs=[x*y, z - x - y])
+        assert method._pivots == (1, 2)
+    signs = {mp.sign(abs(point[x]) - abs(point[y]))
+             for point in method._report.points}
+    assert len(signs) == 2              # both have been met
