@@ -118,6 +118,10 @@ def refuses_seven(compiled, start):
     return float(start[0])
 
 
+def refuses_some(compiled, start):
+    return 1/max(0, start[0] - 6)
+
+
 def soon(action, seconds):
     """Do something from another thread."""
     def wait():

@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from sympy_constrained.__main__ import find_model, main
 from sympy_constrained.comparison import (
     Verdict, candidates, compare, comparing)
 from sympy_constrained.comparison.candidates import Recipe
+from sympy_constrained.comparison.figure import color_of
+from sympy_constrained.comparison.formulation import Formulation
 from sympy_constrained.comparison.limits import time_limit
 from sympy_constrained.errors import ConstraintError, MissingIngredientError
 from sympy_constrained.models import MODELS, Model, model
@@ -584,6 +587,38 @@ def test_the_picture_of_a_comparison(disc):
     plt.close(figure)
 
 
+def test_colours_of_what_is_wrong():
+    good = Formulation('a', AGREES)
+    colours = [color_of(replace(good, verdict=verdict)) for verdict in (
+        AGREES, DIFFERS, REFUSES)]
+    assert len(set(colours)) == 3
+    assert str(good) == 'a agrees'
+    assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
+
+
+def test_a_time_limit_needs_the_main_thread():
+    """Elsewhere there are no signals, and nothing is limited."""
+    done = []
+
+    def work():
+        with time_limit(1e-9):
+            done.append(sum(range(10**5)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [4999950000]
+
+
+def test_limits_and_states_that_are_kept():
+    with pytest.raises(ValueError, match='`limit` is 0; it must be pos'):
+        compare('knife_edge', 0, limit=0)
+    kept = compare(pendulum(), 0.1, constants=NUMBERS, fixed=[x], start={
+        x: 0.6, y: 0.7, x.diff(): 0, y.diff(): 0}, upstream=False)
+    assert kept.trajectory.x[0, :2] == pytest.approx([0.6, 0.8])
+    assert list(map(str, kept.moved)) == ['y(t)']
+
+
 # -- from the shell ------------------------------------------------------
 
 def test_a_file_with_a_system(write, capsys):
@@ -686,6 +721,35 @@ def test_the_command_in_a_shell():
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'reference' in done.stdout and 'Appell, Maggi' in done.stdout
+
+
+def test_pictures_that_cannot_be_made(monkeypatch, tmp_path, capsys):
+    (tmp_path/'file').write_text('')
+    assert main(['compare', 'four_bar', '--save',
+                 str(tmp_path/'file'/'folder')]) == 2
+    assert re.search('file.folder cannot be written.*Choose another',
+                     capsys.readouterr().err)
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    assert main(['compare', 'four_bar', '--save', str(tmp_path)]) == 2
+    assert "pip install 'sympy_constrained[" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_the_models_behind(monkeypatch, capsys):
+    def interrupted(case):
+        raise KeyboardInterrupt
+
+    only(monkeypatch, Recipe('interrupted', interrupted, None))
+    assert main(['compare', 'knife_edge', 'four_bar', '--t-end', '0']) == 1
+    text = capsys.readouterr().out
+    assert 'interrupted' in text and 'four_bar' not in text
+
+
+def test_a_file_with_a_ready_model(write):
+    path = write('''
+        from sympy_constrained.models import model
+        mine = model('knife_edge')
+    ''')
+    assert find_model(str(path)).name == 'knife_edge'
 
 
 def test_pictures_from_the_shell(write, tmp_path, capsys):

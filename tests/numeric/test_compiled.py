@@ -16,6 +16,7 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric.compiled import KEPT_SOLVERS
 
 
 @pytest.fixture
@@ -365,3 +366,26 @@ def test_a_rank_that_rises_elsewhere_is_noticed():
                                atol=1e-12)
     np.testing.assert_allclose(compiled.accelerations(0, above), [0, 0, 0],
                                atol=1e-12)
+
+
+def test_what_compiled_equations_show(pendulum):
+    assert repr(pendulum.compiled) == (
+        '<CompiledEquations of 4 states, 1 multipliers>')
+    drive = dynamicsymbols('f')
+    method = particle([x - drive])
+    inputs = compile_equations(method, {m: 1, g: 1}, {drive: t**2}).inputs
+    assert inputs.given[drive] == t**2 and inputs.given[
+        drive.diff(t, 2)] == 2 and not inputs.called
+
+
+def test_many_constants_do_not_fill_the_memory(pendulum):
+    """Of what is kept for each set of constants, and what it gives."""
+    compiled = compile_equations(pendulum.method, pendulum.constants)
+    for length in np.linspace(1, 2, 2*KEPT_SOLVERS):
+        state = [length, 0, 0, 1]
+        rates = compiled.rhs(0, state, {l: length})
+        np.testing.assert_allclose(rates, [0, 1, -1/length, -9.81],
+                                   atol=1e-12)
+        assert compiled.multipliers(0, state, {l: length}).shape == (1,)
+    assert len(compiled._solvers) <= KEPT_SOLVERS
+    assert len(compiled._quick) <= KEPT_SOLVERS

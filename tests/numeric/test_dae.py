@@ -187,3 +187,8 @@ def test_a_function_that_fails_ends_the_run(method):
                           inputs={f: force}, method=method)
     assert 0 <= motion.t[-1] <= 1
     assert motion.reason is Reason.INTERRUPTED
+
+
+def test_a_form_tells_its_size():
+    form = dae_form(*ready('four_bar'))
+    assert repr(form).startswith(f'<DAEForm: {len(form.names)} equations')

@@ -77,3 +77,9 @@ def test_one_key_may_stand_for_a_list():
     assert names.indices(q2, 'fixed') == names.indices('q2', 'fixed') == [1]
     with pytest.raises(ValueError, match="`fixed`: 'a' is no state.*'b' is"):
         names.indices(['a', q1, 'b'], 'fixed')
+
+
+def test_names_are_shown_and_texts_are_no_numbers():
+    assert repr(names) == "Names(q1, q2, u1, q1')"
+    with pytest.raises(TypeError, match='`start` must be .* not str'):
+        names.vector('1234', 'start')

@@ -544,6 +544,25 @@ def test_a_full_disk_leaves_the_old_file(run, tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ['sweep.npz']
 
 
+def test_files_of_another_kind_and_of_another_length(run, tmp_path):
+    found = run(quantity=work.last_state)
+    found.save(tmp_path/'sweep.npz')
+    with np.load(tmp_path/'sweep.npz') as file:
+        arrays = dict(file)
+    for change, text in (
+            ({'about': np.array('{"format": "other 1"}')}, 'another format'),
+            ({'value': arrays['value'][:-1]}, 'value is too short')):
+        np.savez(tmp_path/'other.npz', **(arrays | change))
+        with pytest.raises(ValueError, match=f'is no sweep.*{text}'):
+            SweepResult.load(tmp_path/'other.npz')
+
+
+def test_many_failures_are_counted(numbers):
+    text = str(numbers(work.refuses_some))
+    assert text.startswith('12 runs, 7 failed')
+    assert text.endswith('and 2 more') and text.count('run ') == 5
+
+
 def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
     found = sweep(pendulum.compiled, {l: [1]}, run=lambda compiled: object())
     with pytest.raises(ValueError, match='ending .npz'):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sympy import Symbol, sin, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import UdwadiaKalabaMethod
@@ -290,3 +290,36 @@ def test_units_are_kept_under_their_names(pendulum):
     with pytest.raises(TypeError, match='`units` must be a mapping'):
         simulate(pendulum.compiled, 1, pendulum.start, units='m')
     assert l in motion.constants and y in motion.states
+
+
+# -- what is not known -----------------------------------------------------
+
+def test_equations_without_an_energy_say_so():
+    """Those of SymPy's class carry neither energy nor power."""
+    plain = LagrangesMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    plain.form_lagranges_equations()
+    motion = simulate(plain, 1, [2, 0, 0, 0], t_eval=11,
+                      constants={m: 1.5, g: 9.81})
+    ours = simulate(particle([x**2 + y**2 - l**2]), 1, [2, 0, 0, 0],
+                    t_eval=11, constants={m: 1.5, g: 9.81, l: 2})
+    np.testing.assert_allclose(motion.x, ours.x, atol=1e-7)
+    for name in ('energy', 'work', 'power', 'energy_rate', 'energy_error',
+                 'power_error'):
+        assert getattr(motion, name) is None, name
+        assert getattr(ours, name) is not None, name
+    assert not {'energy', 'work', 'power'} & set(motion.to_table())
+
+
+def test_a_trajectory_of_one_time_has_one_state(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, dense=True)
+    single = replace(motion, t=motion.t[:1], x=motion.x[:1],
+                     rates=motion.rates[:1], dense=None)
+    np.testing.assert_array_equal(single.at(0.), motion.x[0])
+
+
+def test_a_file_of_another_kind_is_no_trajectory(motion, tmp_path):
+    np.savez(tmp_path/'other.npz', about=np.array('{"format": "other 1"}'))
+    with pytest.raises(ValueError, match='no trajectory.*another format'):
+        Trajectory.load(tmp_path/'other.npz')

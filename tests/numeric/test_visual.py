@@ -121,6 +121,32 @@ def test_events_are_in_the_legend_once(motion):
     assert len(ax.get_legend().get_texts()) == 4
 
 
+def test_what_is_not_known_has_no_panel(motion):
+    """Of equations without energy, free, or with nothing to show."""
+    unknown = replaced(motion, energy=None, work=None, power=None,
+                       energy_rate=None)
+    free = replaced(motion, multipliers=motion.multipliers[:, :0],
+                    residuals=motion.residuals[:, :0], multiplier_names=(),
+                    residual_names=())
+
+    def titles(trajectory):
+        return {ax.get_title() for ax in visual.plot(trajectory).axes}
+
+    everything = titles(motion)
+    assert {text.partition(',')[0] for text in everything - titles(
+        unknown)} == {'energy balance'}
+    assert everything - titles(free) == {
+        'constraint residuals', 'generalized constraint forces',
+        'multipliers'}
+    with pytest.raises(ValueError, match='carries no energy.*Build that'):
+        visual.plot_energy(unknown)
+
+
+def test_all_states_are_drawn_if_none_is_named(motion):
+    upper = visual.plot_states(motion, ax=plt.subplots()[1]).axes[0]
+    assert labels(upper) == list(map(label, motion.states))
+
+
 def test_units_are_written_to_the_axes(motion):
     object.__setattr__(motion, 'units', {
         'X': 'm', 'Y': 'm', 'Phi': 'rad', 't': 's', 'energy': 'J'})
@@ -513,6 +539,38 @@ def test_a_run_back_in_time(pendulum):
     finish(film)
 
 
+def test_snapshots_back_in_time(pendulum):
+    motion = simulate(pendulum.compiled, (1, 0), pendulum.start, t_eval=101)
+    ax = visual.plot_snapshots(motion, points={'bob': (x, y)},
+                               times=2).axes[0]
+    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
+                               motion.x[-1, :2], atol=1e-7)
+
+
+def test_places_by_vectors(rolling):
+    """From the origin, in the axes of any frame."""
+    body = rolling.method.bodies[0]
+    film = visual.animate(rolling.motion, rolling.method, {
+        'P': body.masscenter, 'tip': 2*body.frame.z}, fps=2)
+    film._func(2)
+    ax = plt.gcf().axes[0]
+    turned = rolling.compiled.expression(
+        (2*body.frame.z).to_matrix(rolling.method.frame))
+    at = np.argmin(abs(rolling.motion.t - 1))
+    np.testing.assert_allclose(
+        space(curves(ax)['tip'])[:, 0],
+        turned(1., rolling.motion.x[at])[:, 0], atol=1e-6)
+    finish(film)
+
+
+def test_places_need_a_frame(pendulum):
+    from sympy.physics.mechanics import ReferenceFrame
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    A = ReferenceFrame('A')
+    with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
+        visual.animate(motion, pendulum.method, {'tip': A.x})
+
+
 def test_places_that_depend_on_inputs(pendulum):
     from mechanisms import l, t
     from sympy import sin
@@ -757,6 +815,8 @@ def test_films_that_cannot_be_made(pendulum, ball):
         visual.animate(motion, pendulum.method)
     with pytest.raises(ValueError, match="wrong number of dimensions"):
         visual.animate(motion, ball.method, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match='`times` is 0; give a number of'):
+        visual.plot_snapshots(motion, ball.method, times=0)
     with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
         visual.plot_snapshots(motion, ball.method, times=[4])
 
