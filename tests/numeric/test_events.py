@@ -215,3 +215,11 @@ def test_an_integrator_that_stands_still_is_stopped():
                       method='LSODA', rtol=1e-6, throw=False)
     assert motion.reason is Reason.STEP_SIZE
     assert motion.t[-1] == pytest.approx(0.7531, abs=1e-3)
+
+
+def test_the_event_of_a_singular_state_is_below_every_threshold():
+    cross = compile_equations(UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
+    event = singular_event(cross, 0.01)
+    assert event(0., np.array([1., 0., -1., 0.])) > 0
+    assert event(0., np.zeros(4)) == -1

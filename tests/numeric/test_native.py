@@ -900,6 +900,19 @@ def test_a_compiler_that_is_broken(monkeypatch, pendulum, tmp_path, kind,
         compiled.rhs(0, pendulum.start)
 
 
+def test_a_compiler_that_is_not_where_the_equations_went(monkeypatch,
+                                                         pendulum):
+    """As in a process on another machine."""
+    packed = pickle.dumps(compile_equations(
+        pendulum.method, pendulum.constants, backend='c'))
+    monkeypatch.setenv('CC', 'no-such-compiler')
+    with pytest.raises(MissingIngredientError,
+                       match='needs a C compiler.*which is not here. Inst'):
+        pickle.loads(packed).rhs(0, pendulum.start)
+    with pytest.raises(UnsupportedFeatureError, match='Install one, set the'):
+        c_code.compiled(None, 'scalar')
+
+
 # -- generated text -------------------------------------------------------
 
 HOSTILE = ['a"; system("true"); "', "b'); import os; ('", 'c\nint main() {}',

@@ -1,5 +1,6 @@
 """Simulation: constraints kept, rank watched, ends explained."""
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.correction import Projector
 from sympy_constrained.numeric.progress import Progress
 
 PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau']
@@ -251,6 +253,21 @@ def test_steps_are_counted(pendulum):
     assert short.statistics['steps'] == steps - 1
     np.testing.assert_array_equal(short.t, free.t[:-1])
     assert f'`max_steps` is {steps - 1}.' in short.message
+
+
+def test_a_state_that_cannot_be_returned_ends_the_run(pendulum,
+                                                      monkeypatch):
+    def far(self, t, x, solver):
+        correction, before = project(self, t, x, solver)
+        return (correction if t < 0.5 else replace(
+            correction, distances=correction.distances + 1e-3)), before
+
+    project = Projector.__call__
+    monkeypatch.setattr(Projector, '__call__', far)
+    motion = simulate(pendulum.compiled, 2, pendulum.start, throw=False)
+    assert motion.reason is Reason.OFF_CONSTRAINTS
+    assert 'could not be returned to the constraints (rel' in motion.message
+    assert 0.2 < motion.t[-1] < 0.5 and motion.largest_residual < 1e-9
 
 
 def test_contradicting_rows_stop_at_the_start():
