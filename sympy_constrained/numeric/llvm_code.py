@@ -39,7 +39,7 @@ ATTRIBUTES = ('attributes #0 = { nounwind "min-legal-vector-width"="512" '
 def _features():
     try:
         return llvm.get_host_cpu_features()
-    except RuntimeError:                # unknown to LLVM
+    except RuntimeError:    # pragma: no cover - a processor unknown to LLVM
         return {}
 
 
@@ -48,7 +48,7 @@ def vector_functions():
     """Name -> symbol of GNU's vector library, for the lanes used here."""
     try:
         library = ctypes.CDLL('libmvec.so.1')
-    except OSError:
+    except OSError:         # pragma: no cover - no GNU library
         return {}
     letter = {8: 'e', 4: 'd', 2: 'b'}[LANES]
     found = {}
@@ -56,7 +56,7 @@ def vector_functions():
         symbol = f'_ZGV{letter}N{LANES}{"v"*count}_{name}'
         try:
             address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p)
-        except AttributeError:
+        except AttributeError:      # pragma: no cover - an older one
             continue
         llvm.add_symbol(symbol, address.value)
         found[name] = symbol
