@@ -410,6 +410,9 @@ def test_an_input_that_drops_out_of_a_formulation():
         'F': dynamicsymbols._t})
     assert found['HamelEmbedding'].verdict is MUST_DIFFER
     assert found['RouthMethod'].verdict is AGREES and found.agrees
+    again = compare(driven, constants={m: 1}, upstream=False, inputs={
+        'F': lambda t, x: t})
+    assert again['RouthMethod'].verdict is AGREES and again.agrees
     with pytest.raises(ValueError, match="'G' is no specified function"):
         compare(driven, constants={m: 1}, inputs={'G': 1})
 

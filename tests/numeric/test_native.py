@@ -12,11 +12,11 @@ import mpmath
 import numpy as np
 import pytest
 from sympy import (
-    Abs, And, Float, Function, Heaviside, I, Integral, Matrix, Max, Min, Mod,
-    Ne, Not, Or, Piecewise, Pow, Rational, Symbol, acos, acosh, asin, asinh,
-    atan, atan2, atanh, besselj, cbrt, ceiling, cos, cosh, cot, coth, csc,
-    erf, erfc, exp, floor, log, pi, sec, sech, sign, sin, sinh, sqrt, symbols,
-    sympify, tan, tanh)
+    Abs, And, Derivative, Float, Function, Heaviside, I, Integral, Matrix, Max,
+    Min, Mod, Ne, Not, Or, Piecewise, Pow, Rational, Symbol, acos, acosh, asin,
+    asinh, atan, atan2, atanh, besselj, cbrt, ceiling, cos, cosh, cot, coth,
+    csc, erf, erfc, exp, floor, log, pi, sec, sech, sign, sin, sinh, sqrt,
+    symbols, sympify, tan, tanh)
 from sympy.abc import x, y
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.utilities.lambdify import implemented_function
@@ -257,6 +257,18 @@ def test_functions_of_the_user_are_called(backend):
                                plain.rhs(0, states[0]), rtol=1e-14)
     assert quick.accelerations(0, states[4])[0] == pytest.approx(
         (table(0) - 2)/4)
+
+
+@each_backend
+def test_derivatives_that_functions_of_the_user_name(backend):
+    """By ``fdiff``, compiled where it is elementary."""
+    square = implemented_function('square', lambda v: v**2)
+    square.fdiff = lambda self, k=1: 2*self.args[0] + sqrt(
+        self.args[0])*self.args[0]**Rational(1, 3)
+    quick = outputs(backend, Derivative(square(x), x, evaluate=False))
+    assert isinstance(quick, Native)
+    assert quick.scalar(0., 4., 1.)['f'].item() == pytest.approx(
+        8 + 2*4**(1/3), rel=1e-14)
 
 
 @each_backend

@@ -831,6 +831,26 @@ def test_nothing_to_draw_says_why(pendulum):
         visual.animate(case.motion, case.model)
 
 
+def test_bodies_that_hang_on_nothing_are_told():
+    """One is located from a point at rest, the other has a velocity only."""
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, v = dynamicsymbols('u v')
+    N, O, lone = ReferenceFrame('N'), Point('O'), Point('lone')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x + N.z)
+    lone.set_vel(N, v*N.y)
+    method = UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+        bodies=[Particle('a', P, 1), Particle('b', lone, 1)], forcelist=[])
+    motion = simulate(method, 1, [0, 0, 1, 1], t_eval=11)
+    with pytest.warns(UserWarning, match='Not all bodies are drawn: .* of b '
+                                         '.it is not connected to O; loc'):
+        film = visual.animate(motion, method, fps=5)
+    assert labels(plt.gcf().axes[0]) == ['a']
+    finish(film)
+
+
 @pytest.mark.slow
 def test_every_ready_model_is_drawn():
     from sympy_constrained.models import MODELS
