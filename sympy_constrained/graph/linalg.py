@@ -2,8 +2,8 @@
 
 An entry is zero here only if it vanishes identically, as far as the value
 numbering sees. What vanishes on the constraints is no pivot either, if the
-builder knows states at which to look (:attr:`.GraphBuilder.at_states`). That
-a pivot does not vanish at some other state is for the numeric layer to check.
+builder knows states at which to look, see :class:`.GraphBuilder`. That a pivot
+does not vanish at some other state is for the numeric layer to check.
 """
 from __future__ import annotations
 
