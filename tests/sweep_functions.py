@@ -2,6 +2,7 @@
 import os
 import signal
 import time
+from multiprocessing import parent_process
 from threading import Thread
 
 from sympy_constrained.numeric import consistent_state, sweep
@@ -53,7 +54,7 @@ def kills_itself_at_seven(compiled, start):
 def interrupts(compiled, start):
     """As the keyboard does, while the fifth run is made."""
     if start[0] == 4:
-        os.kill(os.getppid(), signal.SIGINT)
+        os.kill(parent_process().pid, signal.SIGINT)
         time.sleep(600)
     return float(start[0])
 

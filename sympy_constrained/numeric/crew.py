@@ -18,12 +18,14 @@ from pickle import PicklingError
 from time import monotonic
 from typing import Any
 
+from .interrupt import Interruption
 from .jobs import Outcome, failure, unpacked
 
 __all__ = ['Crew', 'GRACE']
 
-# Seconds for runs that are interrupted to return what they have.
-GRACE = 2.
+# Seconds for runs that are interrupted to return what they have, and after
+# which it is asked whether they are.
+GRACE, PATIENCE = 2., 0.1
 READY = 'ready'
 
 
@@ -106,20 +108,39 @@ class Crew:
         self.context = get_context()
         self.workers: dict[Connection, Worker] = {}
         self.leaving: list[Worker] = []
+        self.said: deque[Outcome] = deque()     # and not told yet
         self.cause = ''
 
     def outcomes(self):
-        """An outcome for each task as they come, fewer if interrupted."""
-        try:
-            for _ in range(self.count):
-                self.hire()
-            while self.workers:
-                yield from self.heard(wait(list(self.workers)))
-            yield from self.unmade()
-        except KeyboardInterrupt:
-            yield from self.interrupted()
-        finally:
-            self.dismiss()
+        """An outcome for each task as they come, fewer if interrupted.
+
+        Nothing is interrupted while a process is begun or heard, for what it
+        says would be torn.
+        """
+        with Interruption() as interruption:
+            try:
+                interruption.hold()
+                for _ in range(self.count):
+                    self.hire()
+                while self.workers:
+                    interruption.hold()
+                    self.hear(wait(list(self.workers), PATIENCE))
+                    interruption.release()
+                    yield from self.told()
+                self.give_up()
+                yield from self.told()
+            except KeyboardInterrupt:
+                interruption.hold()
+                self.interrupt()
+                yield from self.told()
+            finally:
+                self.dismiss()
+
+    def told(self):
+        """What has been said; what nobody took is told again."""
+        while self.said:
+            yield self.said[0]
+            self.said.popleft()
 
     def hire(self):
         """One process more."""
@@ -130,27 +151,26 @@ class Crew:
         its.close()             # so that its end is the end of the pipe
         self.workers[mine] = Worker(process, mine)
 
-    def heard(self, connections):
-        """What the processes have to say."""
+    def hear(self, connections):
+        """Take what the processes have to say."""
         for connection in connections:
             worker = self.workers[connection]
             try:
                 said = connection.recv()
             except (EOFError, OSError):
-                yield from self.buried(worker)
+                self.bury(worker)
                 continue
             except Exception as error:          # a value of an unknown class
                 said = Outcome(worker.tasks[0].index, **failure(error))
             if isinstance(said, Outcome):
                 worker.tasks.popleft()
+                self.said.append(said)
             elif said == READY:
                 worker.is_ready = True
             else:
                 self.cause = said
                 continue                        # it ends by itself
             self.employ(worker)
-            if isinstance(said, Outcome):
-                yield said
 
     def employ(self, worker):
         """Give a process something to do, or let it go."""
@@ -165,8 +185,8 @@ class Crew:
             del self.workers[worker.connection]
             self.leaving.append(worker)
 
-    def buried(self, worker):
-        """What a process that has died leaves: one run that is lost."""
+    def bury(self, worker):
+        """A process has died: the run that it was making is lost."""
         del self.workers[worker.connection]
         worker.connection.close()
         worker.process.join()
@@ -174,27 +194,26 @@ class Crew:
         if not worker.is_ready:
             self.cause = self.cause or text
             return
-        lost = worker.tasks.popleft() if worker.tasks else None
+        if worker.tasks:
+            self.said.append(Outcome(worker.tasks.popleft().index,
+                                     error=text, reason='LOST'))
         if worker.tasks:
             self.chunks.appendleft(list(worker.tasks))
         if self.chunks:
             self.hire()
-        if lost is not None:
-            yield Outcome(lost.index, error=text, reason='LOST')
 
-    def unmade(self):
-        """Runs that nobody is left to make."""
-        for tasks in self.chunks:
-            for task in tasks:
-                yield Outcome(task.index, reason='LOST', error=(
-                    f'No process could begin: {self.cause}'))
+    def give_up(self):
+        """Nobody is left to make what is left."""
+        self.said += [Outcome(task.index, reason='LOST', error=(
+            f'No process could begin: {self.cause}'))
+            for tasks in self.chunks for task in tasks]
 
-    def interrupted(self):
-        """What the runs have that are interrupted, within a moment."""
+    def interrupt(self):
+        """Take what the runs have that are interrupted, within a moment."""
         for worker in self.workers.values():
-            with suppress(OSError):
-                os.kill(worker.process.pid, signal.SIGINT)
-        self.chunks.clear()
+            if worker.is_ready:
+                with suppress(OSError):
+                    os.kill(worker.process.pid, signal.SIGINT)
         end = monotonic() + GRACE
         asked = {connection for connection, worker in self.workers.items()
                  if worker.tasks}
@@ -206,7 +225,7 @@ class Crew:
                     asked.remove(connection)
                     continue
                 if isinstance(said, Outcome):
-                    yield said
+                    self.said.append(said)
 
     def dismiss(self):
         """Let no process outlive the sweep."""

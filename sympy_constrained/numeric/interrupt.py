@@ -16,8 +16,8 @@ class Interruption:
     Python raises ``KeyboardInterrupt`` wherever it happens to be, and where
     that is a destructor the exception is dropped. Within a ``with`` block of
     this class the wish is also kept, and :meth:`check` raises it again. After
-    :meth:`hold` nothing is raised any more, while results are put together. A
-    handler that the user has installed is left alone.
+    :meth:`hold` nothing is raised any more, while results are put together,
+    until :meth:`release`. A handler that the user has installed is left alone.
     """
 
     def __enter__(self):
@@ -46,3 +46,8 @@ class Interruption:
     def hold(self):
         """Let what is left be done."""
         self._is_held = True
+
+    def release(self):
+        """Raise again from now on, and if the user has asked meanwhile."""
+        self._is_held = False
+        self.check()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from itertools import product
@@ -170,15 +171,20 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
 
 def _collect(runs, arriving, on_result, bar):
     """Put what arrives into the records, until it is interrupted."""
+    def put(outcome):
+        runs[outcome.index] = replace(runs[outcome.index], **vars(outcome))
+
     try:
         for count, outcome in enumerate(arriving, 1):
-            i = outcome.index
-            runs[i] = replace(runs[i], **vars(outcome))
+            put(outcome)
             bar.update(count)
             if on_result is not None:
-                on_result(runs[i])
-    except KeyboardInterrupt:
-        pass                            # what has arrived is returned
+                on_result(runs[outcome.index])
+    except KeyboardInterrupt:           # perhaps not where they are made
+        with suppress(KeyboardInterrupt, StopIteration):
+            put(arriving.throw(KeyboardInterrupt()))
+            for outcome in arriving:
+                put(outcome)
     finally:
         arriving.close()
         bar.close()

@@ -7,6 +7,7 @@ process unpacks once. Runs travel in chunks. An executor is anything with the
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import (
     BrokenExecutor, Future, ThreadPoolExecutor, as_completed, wait)
@@ -75,17 +76,20 @@ def here(job, tasks):
 
 def elsewhere(executor, chunks, function, *arguments):
     """By an executor."""
-    waiting = {}
+    waiting, found = {}, deque()
     try:
         for tasks in chunks:
             waiting[submitted(executor, function, *arguments, tasks)] = tasks
         for future in as_completed(list(waiting)):
-            tasks = waiting.pop(future)
-            yield from arrived(future, tasks)
+            found += arrived(future, waiting.pop(future))
+            while found:
+                yield found[0]
+                found.popleft()
     except KeyboardInterrupt:
         running = [future for future in waiting if not future.cancel()]
         for future in wait(running, GRACE).done:
-            yield from arrived(future, waiting[future])
+            found += arrived(future, waiting[future])
+        yield from found
     finally:
         for future in waiting:
             future.cancel()
@@ -104,12 +108,11 @@ def submitted(executor, function, *arguments):
 def arrived(future, tasks):
     """The outcomes of a chunk; those that did not come are lost."""
     try:
-        found = future.result()
+        return future.result()
     except Exception as error:
         text = f'{type(error).__name__}: {error}'
         if isinstance(error, BrokenExecutor):
             text += (' Give a number of processes as `executor`: then one '
                      'that dies takes one run along, and the others go on.')
-        found = [Outcome(task.index, error=text, reason='LOST')
-                 for task in tasks]
-    yield from found
+        return [Outcome(task.index, error=text, reason='LOST')
+                for task in tasks]
