@@ -339,5 +339,6 @@ def inertias(body):
                   for _, frame in unit.args}
         if len(frames) == 1:
             found += [sympify(number, strict=True)
-                      for number, one, other in terms if one == other]
+                      for number, one, other in terms
+                      if one.args == other.args]
     return [x for x in found if x.is_number or not x.is_Add]

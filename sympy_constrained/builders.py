@@ -37,7 +37,7 @@ __all__ = ['build_system', 'applied_forces', 'kinematics_of',
 
 # Above so many operations, of few bodies and of many, only one route of the
 # kinetics is taken.
-LARGE, FEW, LARGE_OF_MANY = 1200, 6, 600
+LARGE, FEW, LARGE_OF_MANY = 1000, 6, 350
 
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
@@ -91,6 +91,9 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     best, least = None, math.inf
     for route in routes:
         system = build_by_route(shape, arguments, route, **options)
+        if len(routes) == 1:
+            best = system
+            break
         operations = system.graph.operation_count(('M', 'Q', 'A', 'b'))
         if operations < least:
             best, least = system, operations
@@ -132,6 +135,8 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
             f"{moving[0]}. They may depend on coordinates, speeds and time; "
             "replace the acceleration by an expression in them, or model "
             "what depends on it as a body with mass.")
+    if shape == 'kane':
+        kinematics.prepare_points(system['bodies'])
     instead = {}                        # rows given for derivatives
     if exchange:
         rows, geometry, instead = rows_of_any_order(kinematics, system)

@@ -1,8 +1,8 @@
-r"""Mass matrix and forces from composite bodies about one fixed origin.
+r"""Mass matrix and forces from composite bodies.
 
 A partial twist :math:`S_k = (\omega_k, c_k)` with
 :math:`c_k = v_k - \omega_k\times r` describes how a body moves with speed
-``k``, seen from the fixed origin. Bodies with equal twists form a group; in a
+``k``, seen from a fixed origin. Bodies with equal twists form a group; in a
 tree all descendants of a joint do, and the value numbering of the graph finds
 them from the user's velocities alone. With the inertia
 :math:`(m, h, J)` of the bodies two groups have in common
@@ -16,10 +16,17 @@ them from the user's velocities alone. With the inertia
 where :math:`(n, f)` are the moment about the origin and the force, applied
 and inertial. Any position :math:`r` gives right results; only how much is
 shared depends on it, so a body without a position gets :math:`r = 0`.
+
+The inertia of a set of bodies is that about a pole of its own: a point of the
+model that its twists leave at rest, such as the joint that carries it. There
+``c`` vanishes, and so does most of the momentum ``P``; what a link adds to
+the inertia is constant in its axes.
 """
 from __future__ import annotations
 
 __all__ = ['CompositeRoute']
+
+ZERO = (0, 0, 0)
 
 
 class CompositeRoute:
@@ -27,18 +34,32 @@ class CompositeRoute:
 
     Inertias are ``(m, h, J)`` with ``J`` as six references
     ``xx, yy, zz, xy, xz, yz``; wrenches are ``(n, f)``.
+
+    Parameters
+    ==========
+
+    assembly : Assembly
+    bodies : iterable of RigidBody and Particle
+    axes : ReferenceFrame
+        In which all vectors are written.
+
     """
 
-    def __init__(self, assembly, bodies):
+    def __init__(self, assembly, bodies, axes):
         self.assembly = assembly
         self.kinematics = assembly.kinematics
         self.builder = assembly.builder
-        self.positions = self.kinematics.positions(
-            [body.masscenter for body in bodies])[1]
-        self.inertias, self.wrenches, self.twists = [], [], []
+        self.axes = axes
+        centers = [body.masscenter for body in bodies]
+        self.origin, self.steps = self.kinematics.position_parts(centers)
+        self.positions = self.kinematics.positions(centers, axes=axes)[1]
+        self.depth = {None: -1}
+        for point, (parent, _) in self.steps.items():
+            self.depth[point] = self.depth[parent] + 1
+        self.bodies, self.wrenches, self.twists = [], [], []
 
-    def add(self, mass, point, v, force, inertia, w, torque):
-        """Add a body: its inertia and wrench in the inertial axes.
+    def add(self, mass, point, v, force, frame, inertia, w, torque):
+        """Add a body: its inertia, and its wrench in the common axes.
 
         Parameters
         ==========
@@ -50,28 +71,22 @@ class CompositeRoute:
             Its velocity, and the angular velocity of the body.
         force, torque : triples
             Applied minus inertial, about the mass centre.
+        frame : ReferenceFrame
+            The axes of its inertia.
         inertia : 3x3 references
             Central inertia.
 
         """
         g = self.builder
-        r = self.positions.get(point, (0, 0, 0))
-        h = g.scaled(mass, r)
-        hr = [g.mul(x, y) for x, y in zip(h, r)]
-        J = [g.add(inertia[i][i], g.add(hr[(i + 1) % 3], hr[(i + 2) % 3]))
-             for i in range(3)]
-        J += [g.sub(inertia[i][j], g.mul(h[i], r[j]))
-              for i, j in ((0, 1), (0, 2), (1, 2))]
-        self.inertias.append((mass, h, tuple(J)))
-        moment = g.added(torque, g.cross(r, force))
-        self.wrenches.append((moment, force))
+        r = self.positions.get(point, ZERO)
+        self.bodies.append((mass, point, frame, inertia))
+        self.wrenches.append((torque, force))
         linear = self.kinematics.columns(v)
         angular = self.kinematics.columns(w)
-        zero = (0, 0, 0)
         self.twists.append({
-            k: angular.get(k, zero) + tuple(map(
-                g.sub, linear.get(k, zero),
-                g.cross(angular.get(k, zero), r)))
+            k: angular.get(k, ZERO) + tuple(map(
+                g.sub, linear.get(k, ZERO),
+                g.cross(angular.get(k, ZERO), r)))
             for k in sorted({*linear, *angular})})
 
     def finish(self):
@@ -82,66 +97,236 @@ class CompositeRoute:
             for k, twist in twists.items():
                 sets = groups.setdefault(k, {})
                 sets[twist] = sets.get(twist, 0) | 1 << i
-        sets = {s for of_speed in groups.values() for s in of_speed.values()}
-        sets |= {s & t for s in sets for t in sets if s & t}
-        inertia = self._composites(sets, self.inertias, self._joined)
-        wrench = self._composites(
-            {s for of_speed in groups.values() for s in of_speed.values()},
-            self.wrenches,
-            lambda a, b: (g.added(a[0], b[0]), g.added(a[1], b[1])))
-        momenta = {}
+        turned = {}                     # bodies -> twists that move them
+        for of_speed in groups.values():
+            for twist, s in of_speed.items():
+                turned.setdefault(s, []).append(twist)
+        sets = set(turned) | {s & t for s in turned for t in turned if s & t}
+        self._find_composites(sets, turned)
+        self.moving = {k: 0 for k in groups}
+        for k, of_speed in groups.items():
+            for s in of_speed.values():
+                self.moving[k] |= s
+        self.momenta, self.totals = {}, {}
+        for k, of_k in groups.items():
+            known = {}                  # entries by angular velocity
+            for j in sorted(groups, key=lambda j: (
+                    self.moving[j].bit_count(), j != k, j)):
+                # the momentum of the speed that moves fewer bodies is shared
+                # by more entries
+                if self.moving[j] & self.moving[k] and (
+                        (self.moving[k].bit_count(), -k)
+                        <= (self.moving[j].bit_count(), -j)):
+                    assembly.M[min(j, k)][max(j, k)] = g.sum(
+                        self._entry(twist, k, of_k, s & self.moving[k], known)
+                        for twist, s in groups[j].items()
+                        if s & self.moving[k])
+            for twist, s in of_k.items():
+                assembly.Q[k] = g.add(assembly.Q[k], self._force(twist, s))
 
-        def momentum(twist, bodies):
-            if (twist, bodies) not in momenta:
-                momenta[twist, bodies] = self._momentum(
-                    inertia[bodies], twist)
-            return momenta[twist, bodies]
+    # -- composites ------------------------------------------------------
 
-        for j, of_j in groups.items():
-            row = assembly.M[j]
-            for k, of_k in groups.items():
-                if k < j:
-                    continue
-                for one, s in of_j.items():
-                    for other, t in of_k.items():
-                        if s & t:
-                            # the momentum of the twist with fewer bodies
-                            # is shared by more entries
-                            small, large = ((other, one) if t <= s
-                                            else (one, other))
-                            row[k] = g.add(row[k], g.dot(
-                                large, momentum(small, s & t)))
-            for twist, s in of_j.items():
-                moment, force = wrench[s]
-                assembly.Q[j] = g.add(
-                    assembly.Q[j], g.dot(twist, moment + force))
+    def _find_composites(self, sets, turned):
+        """Set of bodies -> mass, first moment, inertia, and the pole.
 
-    @staticmethod
-    def _composites(sets, single, join):
-        """Set of bodies -> joined value, each from the largest inside it."""
-        found = {1 << i: value for i, value in enumerate(single)}
+        And the moment about the pole and the force.
+        """
+        self.composites, self.loads = {}, {}
         for s in sorted(sets, key=lambda s: (s.bit_count(), s)):
-            if s in found:
-                continue
-            inside = max((t for t in found if t & s == t),
-                         key=lambda t: (t.bit_count(), t))
-            total, rest = found[inside], s & ~inside
+            inner, rest = [], s
             while rest:
-                bit = rest & -rest
-                total = join(total, found[bit])
-                rest ^= bit
-            found[s] = total
-        return found
+                found = max((t for t in self.composites if t & rest == t),
+                            key=lambda t: (t.bit_count(), t), default=0)
+                if not found:
+                    break
+                inner.append(found)
+                rest &= ~found
+            pole = self._pole(s, inner, turned.get(s, ()))
+            self.composites[s] = self._joined(pole, inner, rest)
+            self.loads[s] = self._load(pole, inner, rest)
 
-    def _joined(self, a, b):
-        g = self.builder
-        return g.add(a[0], b[0]), g.added(a[1], b[1]), g.added(a[2], b[2])
+    def _pole(self, s, inner, twists):
+        """The point about which the inertia of a set is taken."""
+        for twist in twists:
+            if any(twist[:3]):
+                for point in self.positions:
+                    if not any(self._velocity(twist, point)):
+                        return point
+        if inner:
+            return self.composites[inner[0]][3]
+        return self.bodies[s.bit_length() - 1][1]
 
-    def _momentum(self, inertia, twist):
+    def _velocity(self, twist, point):
+        """Velocity of a point with a twist, zero if it is at rest."""
         g = self.builder
-        m, h, (xx, yy, zz, xy, xz, yz) = inertia
+        r = self.positions.get(point, ZERO)
+        (a, b, c), (x, y, z) = (
+            map(self._shadow, twist[:3]), map(self._shadow, r))
+        moved = [b*z - c*y, c*x - a*z, a*y - b*x]
+        rest = map(self._shadow, twist[3:])
+        if any(abs(v + w) > 1e-9*max(abs(v), 1) for v, w in zip(rest, moved)):
+            return None, True
+        return g.added(twist[3:], g.cross(twist[:3], r))
+
+    def _shadow(self, ref):
+        value = self.builder.shadows[abs(ref)]
+        return value if ref >= 0 else -value
+
+    def _difference(self, end, start):
+        """Position of a point relative to another one, by frames."""
+        g, total = self.builder, {}
+        end, start = (point if point in self.steps else self.origin
+                      for point in (end, start))
+        while end is not start:
+            if self.depth[end] >= self.depth[start]:
+                (end, steps), join = self.steps[end], g.sub
+            else:
+                (start, steps), join = self.steps[start], g.add
+            for frame, numbers in steps:
+                total[frame] = tuple(map(
+                    join, total.get(frame, ZERO), numbers))
+        return {frame: x for frame, x in total.items() if any(x)}
+
+    def _joined(self, pole, inner, rest):
+        """Inertia of composites and single bodies about a pole."""
+        g, rotated = self.builder, self.kinematics.rotated
+        mass, h, J, own, first = 0, ZERO, (0,)*6, {}, {}
+        for s in inner:
+            m, moment, inertia, point = self.composites[s]
+            h, J = g.added(h, moment), g.added(J, inertia)
+            mass = g.add(mass, m)
+            d = self._difference(point, pole)
+            self._shift(m, d, own, first)
+            if d and any(moment):
+                cross = crossed(g, self._measured(d), moment)
+                J = g.added(g.added(J, cross[0]), cross[1])
+        while rest:
+            bit = rest & -rest
+            rest ^= bit
+            m, point, frame, inertia = self.bodies[bit.bit_length() - 1]
+            mass = g.add(mass, m)
+            add_to(g, own, frame, (
+                *(inertia[i][i] for i in range(3)),
+                inertia[0][1], inertia[0][2], inertia[1][2]))
+            self._shift(m, self._difference(point, pole), own, first)
+        for frame, numbers in first.items():
+            h = g.added(h, rotated(self.axes, frame, numbers))
+        for frame, (xx, yy, zz, xy, xz, yz) in own.items():
+            A = self.kinematics.rotated_matrix(self.axes, frame, (
+                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+            J = g.added(J, (A[0][0], A[1][1], A[2][2],
+                            A[0][1], A[0][2], A[1][2]))
+        return mass, h, J, pole
+
+    def _measured(self, parts):
+        g, total = self.builder, ZERO
+        for frame, numbers in parts.items():
+            total = g.added(total, self.kinematics.rotated(
+                self.axes, frame, numbers))
+        return total
+
+    def _shift(self, mass, parts, own, first):
+        """Add a point mass to inertias and first moments by frames."""
+        g = self.builder
+        for frame, numbers in parts.items():
+            add_to(g, first, frame, g.scaled(mass, numbers))
+        if len(parts) > 1:
+            parts = {self.axes: self._measured(parts)}
+        for frame, d in parts.items():
+            add_to(g, own, frame, crossed(g, d, g.scaled(mass, d))[0])
+
+    def _load(self, pole, inner, rest):
+        """Moment about a pole, and force."""
+        g = self.builder
+        moment = force = ZERO
+        loads = [(*self.loads[s], self.composites[s][3]) for s in inner]
+        loads += [(*self.wrenches[i], self.bodies[i][1])
+                  for i in range(rest.bit_length()) if rest >> i & 1]
+        for n, f, point in loads:
+            arm = self._measured(self._difference(point, pole))
+            moment = g.added(g.added(moment, n), g.cross(arm, f))
+            force = g.added(force, f)
+        return moment, force
+
+    # -- entries ---------------------------------------------------------
+
+    def _entry(self, twist, k, of_k, s, known):
+        """``S . P_k`` over the bodies ``s``.
+
+        Entries that are ``known`` for the same angular velocity differ by a
+        displacement of its axis.
+        """
+        g, key = self.builder, (k, s)
         w, c = twist[:3], twist[3:]
-        rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-        angular = g.added((g.dot(row, w) for row in rows), g.cross(h, c))
-        linear = tuple(map(g.sub, g.scaled(m, c), g.cross(h, w)))
-        return tuple(angular) + linear
+        if key not in self.momenta:
+            found = [self._momentum(other, t & s)
+                     for other, t in of_k.items() if t & s]
+            linear = ZERO
+            for _, _, f in found:
+                linear = g.added(linear, f)
+            self.momenta[key] = found, linear
+        momenta, linear = self.momenta[key]
+        if not any(w):
+            return g.dot(c, linear)
+        if (w, s) in known:
+            entry, other = known[w, s]
+            entry = g.add(entry, g.dot(map(g.sub, c, other), linear))
+        elif len(momenta) == 1 and not any(
+                self._velocity(twist, momenta[0][0])):
+            entry = g.dot(w, momenta[0][1])
+        else:
+            if key not in self.totals:
+                total = ZERO
+                for point, angular, f in momenta:
+                    r = self.positions.get(point, ZERO)
+                    total = g.added(total, g.added(angular, g.cross(r, f)))
+                self.totals[key] = total
+            entry = g.add(g.dot(w, self.totals[key]), g.dot(c, linear))
+        known[w, s] = entry, c
+        return entry
+
+    def _force(self, twist, s):
+        """Generalized force on bodies ``s``."""
+        g, w, c = self.builder, twist[:3], twist[3:]
+        moment, force = self.loads[s]
+        if any(w):
+            pole = self.composites[s][3]
+            c = g.added(c, g.cross(w, self.positions.get(pole, ZERO)))
+        return g.add(g.dot(w, moment), g.dot(c, force))
+
+    def _momentum(self, twist, s):
+        """Pole, angular momentum about it and momentum of bodies ``s``."""
+        g = self.builder
+        m, h, (xx, yy, zz, xy, xz, yz), pole = self.composites[s]
+        w, c = twist[:3], twist[3:]
+        angular = linear = ZERO
+        if any(w):
+            c = g.added(c, g.cross(w, self.positions.get(pole, ZERO)))
+            angular = tuple(g.dot(row, w) for row in (
+                (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+            linear = g.cross(w, h)
+        if any(c):
+            angular = g.added(angular, g.cross(h, c))
+            linear = g.added(linear, g.scaled(m, c))
+        return pole, angular, linear
+
+
+def add_to(builder, table, frame, numbers):
+    """Add references to those that a table has for a frame."""
+    old = table.get(frame)
+    table[frame] = numbers if old is None else builder.added(old, numbers)
+
+
+def crossed(builder, d, h):
+    """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each.
+
+    What inertia gains if a first moment ``h`` is shifted by ``d``: the first
+    alone if ``h`` belongs to a point mass that comes to ``d``.
+    """
+    g = builder
+    products = [g.mul(x, y) for x, y in zip(d, h)]
+    diagonal = tuple(g.add(products[(i + 1) % 3], products[(i + 2) % 3])
+                     for i in range(3))
+    pairs = (0, 1), (0, 2), (1, 2)
+    return (diagonal + tuple(-g.mul(d[i], h[j]) for i, j in pairs),
+            diagonal + tuple(-g.mul(d[j], h[i]) for i, j in pairs))

@@ -7,12 +7,15 @@ objects.
 """
 from __future__ import annotations
 
+from operator import mul
+
 from sympy import Derivative
 
 from . import _compat
-from .errors import KinematicsError
+from .errors import ConstrainedDynamicsError, KinematicsError
 from .graph import (
     Derivation, derivative, gradient, read, substitute, time_derivative)
+from .graph.builder import PRIME
 
 __all__ = ['Kinematics']
 
@@ -66,6 +69,7 @@ class Kinematics:
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
         self._trees = {}
         self._memo = {}
+        self._parts = {}
 
     # -- acceleration level ----------------------------------------------
 
@@ -118,6 +122,14 @@ class Kinematics:
         """The frames that have an orientation in the inertial frame."""
         return self._tree(self.frame, _compat.orientations)
 
+    def way_to(self, frame):
+        """The frames from the inertial one to another, both included."""
+        way = []
+        while frame is not None:
+            way.append(frame)
+            frame = self.oriented.get(frame)
+        return way[::-1]
+
     def _remembered(self, compute, *key):
         key = compute, *key
         value = self._memo.get(key)
@@ -160,24 +172,64 @@ class Kinematics:
                      for row in self.rotation(axes, frame))
 
     def rotated_matrix(self, axes, frame, matrix):
-        """Measure numbers in ``axes`` of a dyadic measured in ``frame``."""
+        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
+
+        A multiple of the identity is the same in all axes: that of a moment
+        of inertia is taken out, of one that occurs twice if there is one.
+        """
         if frame == axes or not any(map(any, matrix)):
             return matrix
-        R = self.rotation(axes, frame)
-        return self._product(self._product(R, matrix), tuple(zip(*R)))
+        g, R = self.builder, self.rotation(axes, frame)
+        moments = [matrix[i][i] for i in range(3)]
+        common = max(moments, key=moments.count)
+        if not common or not self.is_orthogonal(axes, frame):
+            common = 0
+        rest = [[g.sub(x, common) if i == j else x
+                 for j, x in enumerate(row)] for i, row in enumerate(matrix)]
+        half = self._product(R, rest)
+        found = [[0]*3 for _ in range(3)]
+        for i in range(3):
+            for j in range(i, 3):
+                value = g.dot(half[i], R[j])
+                found[i][j] = found[j][i] = (
+                    g.add(value, common) if i == j else value)
+        return tuple(map(tuple, found))
+
+    def is_orthogonal(self, axes, frame):
+        """Whether a rotation matrix is orthogonal identically.
+
+        That of a quaternion is so only where its norm is one.
+        """
+        return self._remembered(self._is_orthogonal, axes, frame)
+
+    def _is_orthogonal(self, axes, frame):
+        values = [[self.builder.fingerprint(x) for x in row]
+                  for row in self.rotation(axes, frame)]
+        return all(
+            (sum(map(mul, values[i], values[j])) - (i == j)) % PRIME == 0
+            for i in range(3) for j in range(i, 3))
 
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
         total = (0, 0, 0)
-        for numbers, frame in vector.args:
-            numbers = [read(self.builder, e) for e in numbers.flat()]
+        for frame, numbers in self.parts(vector):
             total = self.builder.added(
                 total, self.rotated(axes, frame, numbers))
         return total
 
+    def parts(self, vector):
+        """Pairs of a frame and the references of the measure numbers in it.
+        """
+        found = self._parts.get(id(vector))
+        if found is None:               # the vector is kept: ids are unique
+            found = self._parts[id(vector)] = vector, [
+                (frame, tuple(read(self.builder, e) for e in numbers.flat()))
+                for numbers, frame in vector.args]
+        return found[1]
+
     # -- velocities ------------------------------------------------------
 
-    def positions(self, points, origin=None):
+    def positions(self, points, origin=None, axes=None):
         """Positions of all points that are connected to the first one.
 
         Parameters
@@ -187,31 +239,62 @@ class Kinematics:
         origin : Point, optional
             By default a point at rest if there is one among them, else the
             first.
+        axes : ReferenceFrame, optional
+            The inertial frame by default.
 
         Returns
         =======
 
         origin : Point or None
         dict
-            Point -> position relative to the origin, in inertial axes.
+            Point -> position relative to the origin, in these axes.
 
         """
         if not points:
             return None, {}
-        connected = list(self._tree(points[0], _compat.positions))
+        return self._remembered(
+            self._positions, points[0], origin, axes or self.frame)
+
+    def _positions(self, point, origin, axes):
+        origin, parts = self.position_parts([point], origin)
+        found = {}
+        for point, (parent, steps) in parts.items():
+            total = found.get(parent, (0, 0, 0))
+            for frame, numbers in steps:
+                total = tuple(map(self.builder.sub, total, self.rotated(
+                    axes, frame, numbers)))
+            found[point] = total
+        return origin, found
+
+    def position_parts(self, points, origin=None):
+        """The steps to all points that are connected to the first one.
+
+        Returns
+        =======
+
+        origin : Point or None
+        dict
+            Point -> the point before it, nearer to the origin, and pairs of
+            a frame and the measure numbers of what is subtracted.
+
+        """
+        if not points:
+            return None, {}
+        return self._remembered(self._position_parts, points[0], origin)
+
+    def _position_parts(self, first, origin):
+        connected = list(self._tree(first, _compat.positions))
         if origin is None:
             origin = next((point for point in connected if _compat.velocity(
-                point, self.frame) == 0), points[0])
-        found, queue = {origin: (0, 0, 0)}, [origin]
+                point, self.frame) == 0), first)
+        found, queue = {origin: (None, ())}, [origin]
         for here in queue:
             for there, vector in _compat.positions(here).items():
                 if there in found or any(
                         frame not in self.oriented
                         for _, frame in vector.args):
                     continue
-                found[there] = tuple(map(
-                    self.builder.sub, found[here],
-                    self.measure(vector, self.frame)))
+                found[there] = here, self.parts(vector)
                 queue.append(there)
         return origin, found
 
@@ -236,8 +319,7 @@ class Kinematics:
     def derivative(self, vector, axes):
         """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
         total = (0, 0, 0)
-        for numbers, frame in vector.args:
-            numbers = [read(self.builder, e) for e in numbers.flat()]
+        for frame, numbers in self.parts(vector):
             total = self.builder.added(total, self.rotated(
                 axes, frame, self._derivative_in(frame, numbers)))
         return total
@@ -275,7 +357,7 @@ class Kinematics:
         given = _compat.velocity(point, self.frame)
         if given is not None:
             return self.measure(given, axes)
-        path = self._path_to_known_velocity(point)
+        path = self._remembered(self._path_to_known_velocity, point)
         start = path[-1]
         total = self.measure(_compat.velocity(start, self.frame), axes)
         for there, here in zip(reversed(path), reversed(path[:-1])):
@@ -330,10 +412,66 @@ class Kinematics:
             total = g.added(self.acceleration(anchor, axes), g.cross(
                 self.angular_acceleration(frame, axes), arm))
             return g.added(total, g.cross(w, g.cross(w, arm)))
+        return self._remembered(self._acceleration, point, axes)
+
+    def _acceleration(self, point, axes):
+        """Every part of the velocity is differentiated in its own frame."""
         v = self.velocity(point, axes)
-        bias = self._derivative_in(axes, v)
+        given = _compat.velocity(point, self.frame)
+        if given is not None:
+            bias = self.derivative(given, axes)
+        else:
+            path = self._remembered(self._path_to_known_velocity, point)
+            bias = self.acceleration(path[-1], axes)
+            for there, here in zip(reversed(path), reversed(path[:-1])):
+                bias = self._remembered(
+                    self._accelerated, here, there, bias, axes)
         return self._as_set(_compat.acceleration(point, self.frame),
                             bias, axes, v, f'point {point}')
+
+    def _accelerated(self, here, there, acceleration, axes):
+        for frame, numbers in self.parts(_compat.positions(here)[there]):
+            if frame == self.frame or any(map(self.bias, numbers)):
+                rate = self._derivative_in(
+                    frame, self._derivative_in(frame, numbers))
+            else:
+                rate = tuple(self.builder.dot(row, numbers) for row
+                             in self._remembered(self._turning, frame))
+            acceleration = self.builder.added(
+                acceleration, self.rotated(axes, frame, rate))
+        return acceleration
+
+    def _turning(self, frame):
+        """Rows of ``B``: ``B*r`` is the acceleration of ``r``, fixed in the
+        frame; in its axes.
+        """
+        g, w = self.builder, self.angular_velocity(frame, frame)
+        x, y, z = map(self.bias, w)
+        squares = [g.mul(a, a) for a in w]
+        products = [g.mul(w[i], w[j]) for i, j in ((1, 2), (2, 0), (0, 1))]
+        B = [[0]*3 for _ in range(3)]
+        for i, (change, product) in enumerate(zip((x, y, z), products)):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            B[i][i] = -g.add(squares[j], squares[k])
+            B[j][k] = g.sub(product, change)
+            B[k][j] = g.add(product, change)
+        return B
+
+    def prepare_points(self, bodies):
+        """Form inertial positions and accelerations of all points.
+
+        Rows that close loops, and their rates, are found among them by
+        value. Where there are none, nothing needs them.
+        """
+        try:
+            points = self.positions([x.masscenter for x in bodies])[1]
+        except ConstrainedDynamicsError:
+            return
+        for point in points:
+            try:
+                self.acceleration(point, self.frame)
+            except ConstrainedDynamicsError:
+                continue
 
     def angular_acceleration(self, frame, axes):
         """Angular acceleration of a frame at ``u' = 0``."""
@@ -370,8 +508,12 @@ class Kinematics:
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        found = {}
+        found, depends = {}, 0
+        for ref in vector:
+            depends |= self.builder.depends[abs(ref)]
         for k, derivation in enumerate(self.by_speed):
+            if not depends & derivation.mask:
+                continue
             column = tuple(map(derivation, vector))
             if any(column):
                 found[k] = column

@@ -143,11 +143,14 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
-    route = CompositeRoute(assembly, bodies) if composite else None
+    route = None
+    if composite:
+        axes = common_axes(kinematics, bodies)
+        route = CompositeRoute(assembly, bodies, axes)
     homes = {}                          # axes in which a motion is written
     for body in bodies:
         point = body.masscenter
-        homes.setdefault(point, kinematics.frame if composite
+        homes.setdefault(point, axes if composite
                          else axes_of_body(kinematics, body))
         if isinstance(body, RigidBody):
             homes.setdefault(body.frame, homes[point])
@@ -195,6 +198,23 @@ def axes_of_body(kinematics, body):
     return frames.pop() if len(frames) == 1 else body.frame
 
 
+def common_axes(kinematics, bodies):
+    """The frame that turns with all bodies, but is fixed in none of them.
+
+    That is the last one on the way to all of them: the motion that they
+    share does not turn up in the mass matrix then. Often the inertial frame.
+    """
+    common, own = None, set()
+    for body in bodies:
+        axes = axes_of_body(kinematics, body)
+        own |= {axes, getattr(body, 'frame', axes)}
+        way = kinematics.way_to(axes)
+        common = way if common is None else [
+            frame for frame in common if frame in way]
+    return next((frame for frame in reversed(common or ())
+                 if frame not in own), kinematics.frame)
+
+
 def axes_of_vector(kinematics, vector):
     """The frame a vector is written in; the inertial one if several."""
     if vector is not None and len(vector.args) == 1:
@@ -222,7 +242,7 @@ def add_body(assembly, body, homes, applied, route, exchange):
     half = g.inv(g.constant(2))
     change = kinematics.total_derivative if exchange else kinematics.bias
     v = w = force = torque = (0, 0, 0)
-    inertia = ((0, 0, 0),)*3
+    inertia, axes = ((0, 0, 0),)*3, kinematics.frame
     mass = read(g, body.mass)
     if mass:
         point = body.masscenter
@@ -259,14 +279,13 @@ def add_body(assembly, body, homes, applied, route, exchange):
             assembly.energy, g.mul(half, g.dot(w, momentum)))
         if home != axes:
             torque = kinematics.rotated(home, axes, torque)
-            inertia = kinematics.rotated_matrix(home, axes, inertia)
             gain = kinematics.rotated(home, axes, gain)
             w = kinematics.angular_velocity(body.frame, home)
         moment = applied.pop(body.frame, (0, 0, 0))
         assembly.add_power(w, moment, gain)
         torque = tuple(map(g.sub, moment, torque))
     if route is not None:
-        route.add(mass, body.masscenter, v, force, inertia, w, torque)
+        route.add(mass, body.masscenter, v, force, axes, inertia, w, torque)
         return
     columns = kinematics.columns(v)
     assembly.add_force(columns, force)
