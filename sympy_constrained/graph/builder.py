@@ -177,8 +177,38 @@ class GraphBuilder:
             value, shadow = (values[a] + values[b]) % PRIME, s + t
         else:
             value, shadow = (values[a] - values[-b]) % PRIME, s - t
+        if value not in self._known and (
+                nodes[a][0] == MUL or nodes[abs(b)][0] == MUL):
+            ref = self._collected(a, b)
+            if ref is not None:
+                self._memo[key] = ref
+                return ref
         return self._new(key, value, shadow, max(abs(s), abs(t)),
                          self.depends[a] | self.depends[abs(b)])
+
+    def _collected(self, a, b):
+        """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
+        first, second = self._scales(a), self._scales(abs(b))
+        for x, c in first.items():
+            d = second.get(x)
+            if d is not None:
+                return self.mul(self.add(c, d if b > 0 else -d), x)
+        return None
+
+    def _scales(self, k):
+        """What is left of a product without its constant -> the constant.
+
+        Constants are numbers; beside what moves, all that does not.
+        """
+        kind, x, y = self.nodes[k]
+        if kind != MUL:
+            return {k: 1}
+        if self.nodes[x][0] == CONST:
+            return {y: x}
+        moves = self.depends[x] & self.dynamic
+        if (not moves) == (not self.depends[y] & self.dynamic):
+            return {k: 1}
+        return {x: y} if moves else {y: x}
 
     def _double(self, a):
         """``2*a`` where 1/2 is near the top of the product ``a``, else None.
@@ -316,11 +346,31 @@ class GraphBuilder:
                     and root in product[1:]):
                 rest = product[2] if product[1] == root else product[1]
                 return self.mul(node[1], rest)
+        value = self.values[a]*self.values[b] % PRIME
+        if value not in self._known and (x[0] == MUL or y[0] == MUL):
+            ref = self._constants_first(a, b)
+            if ref is not None:
+                self._memo[key] = ref
+                return ref
         shadow = self.shadows[a]*self.shadows[b]
         ref = self._memo[key] = self._new(
-            (MUL, a, b), self.values[a]*self.values[b] % PRIME, shadow,
-            abs(shadow), self.depends[a] | self.depends[b])
+            (MUL, a, b), value, shadow, abs(shadow),
+            self.depends[a] | self.depends[b])
         return ref
+
+    def _constants_first(self, a, b):
+        """A product with its constants together, None if they are."""
+        moves, other = (self.depends[k] & self.dynamic for k in (a, b))
+        if moves and other:
+            return None
+        if moves:
+            a, b = b, a
+        (x, c), = self._scales(b).items()
+        if moves or other:
+            return None if c == 1 else self.mul(self.mul(a, c), x)
+        (y, d), = self._scales(a).items()       # numbers out of both
+        return None if c == d == 1 else self.mul(
+            self.mul(c, d), self.mul(x, y))
 
     def inv(self, a):
         """Reference of ``1/a``."""
