@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from random import Random
 
 from mpmath import mp
@@ -38,6 +39,8 @@ __all__ = ['build_system', 'applied_forces', 'kinematics_of',
 # Above so many operations, of few bodies and of many, only one route of the
 # kinetics is taken.
 LARGE, FEW, LARGE_OF_MANY = 1000, 6, 350
+# The outputs that are evaluated for accelerations and consistent states.
+SOLVED = ('rates', 'M', 'Q', 'A', 'b', 'holonomic', 'velocity')
 
 
 def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
@@ -99,7 +102,7 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
             best, least = system, operations
         if least > most:                # both come to about the same
             break
-    return best
+    return replace(best, graph=best.graph.compacted(SOLVED))
 
 
 def build_by_route(shape, arguments, composite, nonideal_forces,

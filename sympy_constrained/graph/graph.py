@@ -13,6 +13,7 @@ from ..errors import MissingIngredientError
 from .builder import (
     ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN, GraphBuilder)
 from .calculus import rebuilt
+from .compaction import compacted
 from .functions import own_functions
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
@@ -132,6 +133,28 @@ class Graph:
         return cls(builder.time, tuple(builder.inputs[p] for p in read),
                    dynamic, tuple(nodes),
                    tuple(builder.templates[p] for p in used), refs)
+
+    def compacted(self, names=None):
+        """The same graph with fewer operations.
+
+        Common factors are taken out of sums, and parts that several sums or
+        products have in common are shared. Values agree up to rounding.
+
+        Parameters
+        ==========
+
+        names : iterable of str, optional
+            The outputs whose operations are to be few; all by default.
+
+        """
+        nodes, moved = compacted(
+            self.nodes, *used_nodes(self.nodes, self._flat(names)),
+            self._flat(None))
+        refs = {name: (tuple(tuple(map(moved.get, row)) for row in rows),
+                       columns)
+                for name, (rows, columns) in self._refs.items()}
+        return Graph(self.time, self.inputs, self.dynamic, tuple(nodes),
+                     self.templates, refs)
 
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.

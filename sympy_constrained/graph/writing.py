@@ -23,19 +23,20 @@ READABLE = 300                  # operations
 
 def used_nodes(nodes, refs):
     """Indices that ``refs`` are made of in node order, with use counts."""
-    uses = {}
+    uses = [0]*(max(map(abs, refs), default=0) + 1)
     for ref in refs:
-        k = abs(ref)
-        uses[k] = uses.get(k, 0) + 1
-    stack = list(uses)
-    while stack:
-        for k in operands(nodes[stack.pop()]):
-            if k in uses:
-                uses[k] += 1
-            else:
-                uses[k] = 1
-                stack.append(k)
-    return sorted(uses), uses
+        uses[abs(ref)] += 1
+    for k in range(len(uses) - 1, 1, -1):
+        if not uses[k]:
+            continue
+        kind, x, y = nodes[k]
+        if kind == ADD or kind == MUL:
+            uses[x] += 1
+            uses[y if y > 0 else -y] += 1
+        elif kind != CONST and kind != INPUT:
+            for j in operands(nodes[k]):
+                uses[j] += 1
+    return [k for k, count in enumerate(uses) if count], uses
 
 
 def number(node):

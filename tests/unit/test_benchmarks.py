@@ -33,6 +33,18 @@ def test_operations_are_counted_as_on_the_graph(harness, expr, count):
     assert graph.operation_count() == count
 
 
+@pytest.mark.filterwarnings('ignore:\\s*Velocity of:UserWarning')
+@pytest.mark.parametrize('spec, share', [
+    ('closed_chain:4', 0.6), ('four_bar', 0.6), ('andrews_squeezer', 0.9),
+    ('rolling_disc', 0.9), ('rolling_disc_minimal', 0.9),
+    ('slider_crank', 0.9)])
+def test_fewer_operations_than_cse_leaves(harness, spec, share):
+    jobs = harness('jobs')
+    system = jobs.ours(jobs.fresh(spec))
+    count = system.graph.operation_count(jobs.BLOCKS)
+    assert count <= share*jobs.size(spec)['operations']
+
+
 def test_every_job_of_a_run_can_be_called(harness):
     jobs, run = harness('jobs'), harness('run')
     planned = run.chosen(run.GROUPS)

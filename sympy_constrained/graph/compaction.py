@@ -1,0 +1,314 @@
+"""The same graph with fewer operations.
+
+Sums and products of two are joined to those of many wherever a part has one
+user only. Then common factors are taken out of sums, ``x*a + x*b`` becoming
+``x*(a + b)``, and pairs that several sums or several products have in common
+become nodes of their own, the most frequent first. Only the order and the
+grouping of operations change.
+"""
+from __future__ import annotations
+
+from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
+
+__all__ = ['compacted']
+
+MOST_PARTS = 24                 # of a sum or product whose pairs are compared
+
+
+def compacted(nodes, order, uses, refs):
+    """Nodes with fewer operations.
+
+    Parameters
+    ==========
+
+    nodes : sequence of nodes
+        All that the outputs reach, operands first.
+    order : list of int
+        The nodes whose operations are to be few, operands first.
+    uses : dict
+        Node of these -> number of its users, outputs included.
+    refs : iterable of int
+        The outputs.
+
+    Returns
+    =======
+
+    list of nodes
+    dict
+        Old reference -> new reference, for the outputs and their negatives.
+
+    """
+    parts = Parts(nodes, order, uses)
+    parts.factor()
+    parts.share(parts.sums)
+    parts.share(parts.products)
+    return parts.written(refs)
+
+
+class Parts:
+    """Sums and products of many, by node.
+
+    Parts of a sum are references, parts of a product are nodes. What is new
+    has a number beyond those of the nodes.
+    """
+
+    def __init__(self, nodes, order, uses):
+        self.nodes = nodes
+        self.order = order
+        self.next = len(nodes)
+        self.sums, self.products = {}, {}
+        tables = {ADD: self.sums, MUL: self.products}
+        for k in order:
+            kind, x, y = nodes[k]
+            table = tables.get(kind)
+            if table is None:
+                continue
+            parts = []
+            for ref in (x, y):
+                j = ref if ref > 0 else -ref
+                if uses[j] > 1 or j not in table:
+                    parts.append(ref)
+                elif ref > 0:
+                    parts += table.pop(j)
+                else:
+                    parts += [-z for z in table.pop(j)]
+            table[k] = parts
+        # sums and products with one user
+        self.single = {k for table in tables.values() for k in table
+                       if uses[k] == 1}
+
+    def new(self):
+        """Number of a new node, with one user."""
+        k = self.next
+        self.single.add(k)
+        self.next += 1
+        return k
+
+    # -- common factors --------------------------------------------------
+
+    def factor(self):
+        """Take out of every sum the factor that most of its terms have."""
+        waiting = list(self.sums)
+        while waiting:
+            k = waiting.pop()
+            terms = self.sums.get(k)
+            if terms is None:           # it became part of another one
+                continue
+            factor, group = self._most_frequent(terms)
+            if len(group) < 2:
+                continue
+            inner = self.new()
+            rest = [ref for ref in terms if ref not in group]
+            self.sums[inner] = [part for ref in group
+                                for part in self._divided(ref, factor)]
+            if rest:
+                product = self.new()
+                self.sums[k] = [*rest, product]
+                waiting.append(k)
+            else:
+                product = k
+                del self.sums[k]
+            self.products[product] = [factor, inner]
+            waiting.append(inner)
+
+    def _most_frequent(self, terms):
+        """A factor and the terms that have it.
+
+        A sum of numbers is left alone.
+        """
+        found, single, products = {}, self.single, self.products
+        for ref in terms:
+            j = ref if ref > 0 else -ref
+            if j in single and j in products:
+                for x in products[j]:
+                    group = found.get(x)
+                    if group is None:
+                        found[x] = [ref]
+                    elif group[-1] != ref:
+                        group.append(ref)
+        factor, most = 0, ()
+        for x, group in found.items():
+            if len(group) > max(len(most), 1) and sum(
+                    self._is_number(ref, x) for ref in group) < 2:
+                factor, most = x, group
+        return factor, most
+
+    def _is_number(self, ref, factor):
+        """Whether a product is a number times a factor."""
+        parts = self.products[abs(ref)]
+        if len(parts) > 2:
+            return False
+        other = parts[1] if parts[0] == factor else parts[0]
+        return other < len(self.nodes) and self.nodes[other][0] == CONST
+
+    def _divided(self, ref, factor):
+        """Terms of a product without one of its factors."""
+        parts = self.products.pop(abs(ref))
+        parts.remove(factor)
+        if len(parts) > 1:
+            rest = self.new()
+            self.products[rest] = parts
+            return [rest if ref > 0 else -rest]
+        part, = parts
+        if part not in self.single or part not in self.sums:
+            return [part if ref > 0 else -part]
+        inner = self.sums.pop(part)
+        return inner if ref > 0 else [-z for z in inner]
+
+    # -- common pairs ----------------------------------------------------
+
+    def share(self, table):
+        """Form pairs that occur more than once only once."""
+        counts, whole, some = {}, {}, []
+        for k, parts in table.items():
+            parts.sort(key=abs)
+            if len(parts) == 2:
+                set_pair(whole, parts, k)
+            elif len(parts) <= MOST_PARTS:
+                some.append(k)
+            for ref in parts:
+                j = ref if ref > 0 else -ref
+                counts[j] = counts.get(j, 0) + 1
+        fresh = None                    # parts that are new
+        while some:
+            users = {}
+            for k in some:
+                parts = [ref for ref in table[k] if counts[abs(ref)] > 1]
+                for i, y in enumerate(parts):
+                    for x in parts[:i]:
+                        if fresh is None or abs(x) in fresh or (
+                                abs(y) in fresh):
+                            pair = (x, y) if x > 0 else (-x, -y)
+                            users.setdefault(pair, []).append(k)
+            often = sorted(
+                ((len(ks) + (pair in whole), pair)
+                 for pair, ks in users.items()
+                 if len(ks) > 1 or pair in whole), reverse=True)
+            fresh, changed = set(), set()
+            for _, pair in often:
+                self._share_pair(table, pair, users[pair], whole, counts,
+                                 fresh, changed)
+            some = [k for k in some if k in changed and len(table[k]) > 2]
+
+    def _share_pair(self, table, pair, users, whole, counts, fresh, changed):
+        """Put a node in the place of a pair, if it still occurs twice."""
+        a, b = pair
+        found = {}
+        for k in users:
+            parts = table[k]
+            if len(parts) > 2:
+                for x, y in ((a, b), (-a, -b)):
+                    if x in parts and y in parts and (
+                            x != y or parts.count(x) > 1):
+                        found[k] = x, y
+                        break
+        joined = whole.get(pair)
+        if len(found) + (joined is not None) < 2:
+            return
+        if joined is None:
+            joined = whole[pair] = self.new()
+            table[joined] = [a, b]
+        fresh.add(abs(joined))
+        changed.update(found)
+        counts[abs(joined)] = counts.get(abs(joined), 0) + len(found)
+        for k, (x, y) in found.items():
+            parts = table[k]
+            parts.remove(x)
+            parts.remove(y)
+            parts.append(joined if x == a else -joined)
+            parts.sort(key=abs)
+            if len(parts) == 2:
+                set_pair(whole, parts, k)
+
+    # -- nodes -----------------------------------------------------------
+
+    def written(self, refs):
+        """Nodes of two operands, and the map of references."""
+        old, tables = self.nodes, {ADD: self.sums, MUL: self.products}
+        nodes, known, moved = [], {}, {}
+
+        def node(key):
+            k = known.get(key)
+            if k is None:
+                k = known[key] = len(nodes)
+                nodes.append(key)
+            return k
+
+        for k in (0, 1):
+            node(old[k])
+            moved[k], moved[-k] = k, -k
+        waiting = [abs(ref) for ref in reversed(refs)]
+        waiting += [k for k in reversed(self.order) if k in self.sums
+                    or k in self.products or old[k][0] not in tables]
+        while waiting:
+            k = waiting[-1]
+            if k in moved:
+                waiting.pop()
+                continue
+            kind, parts = self._parts(k)
+            try:
+                refs = [moved[ref] for ref in parts]
+            except KeyError:
+                waiting += [abs(ref) for ref in parts if ref not in moved]
+                continue
+            if kind == MUL:
+                ref = product_of(refs, node)
+            elif kind == ADD:
+                ref = sum_of(refs, node)
+            elif kind == CALL:
+                ref = node((CALL, old[k][1], tuple(refs)))
+            elif not refs:
+                ref = node(old[k])
+            elif refs[0] > 0 or kind == ROOT:
+                ref = node((kind, refs[0], old[k][2]))
+            else:
+                ref = node((kind, -refs[0], None))*(1 if kind == COS else -1)
+            moved[k], moved[-k] = ref, -ref
+            waiting.pop()
+        return nodes, moved
+
+    def _parts(self, k):
+        """Kind of a node, and the references it is made of."""
+        parts = self.products.get(k)
+        if parts is not None:
+            return MUL, parts
+        parts = self.sums.get(k)
+        if parts is not None:
+            return ADD, parts
+        kind, x, y = self.nodes[k]
+        if kind == CALL:
+            return kind, y
+        if kind in (CONST, INPUT):
+            return kind, ()
+        return kind, (x, y) if kind in (ADD, MUL) else (x,)
+
+
+def product_of(refs, node):
+    """Reference of a product of many, by ``node(key)``."""
+    sign, ref = 1, 0
+    for x in refs:
+        if x < 0:
+            sign, x = -sign, -x
+        if ref:
+            x = node((MUL, ref, x) if ref < x else (MUL, x, ref))
+        ref = x
+    return sign*ref
+
+
+def sum_of(refs, node):
+    """Reference of a sum of many."""
+    ref = refs[0]
+    for x in refs[1:]:
+        if 0 < x < ref or ref < 0 < x or ref < x < 0:
+            ref, x = x, ref
+        ref = node((ADD, ref, x)) if ref > 0 else -node((ADD, -ref, -x))
+    return ref
+
+
+def set_pair(whole, parts, k):
+    """Remember the node that consists of a pair, or of its negative."""
+    x, y = parts
+    if x > 0:
+        whole.setdefault((x, y), k)
+    else:
+        whole.setdefault((-x, -y), -k)
