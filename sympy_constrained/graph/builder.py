@@ -188,7 +188,13 @@ class GraphBuilder:
 
     def _collected(self, a, b):
         """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
-        first, second = self._scales(a), self._scales(abs(b))
+        k = abs(b)
+        one, other = self.nodes[a], self.nodes[k]
+        one = one[1:] if one[0] == MUL else (a, a)
+        other = other[1:] if other[0] == MUL else (k, k)
+        if one[0] not in other and one[1] not in other:
+            return None
+        first, second = self._scales(a), self._scales(k)
         for x, c in first.items():
             d = second.get(x)
             if d is not None:
@@ -347,8 +353,11 @@ class GraphBuilder:
                 rest = product[2] if product[1] == root else product[1]
                 return self.mul(node[1], rest)
         value = self.values[a]*self.values[b] % PRIME
-        if value not in self._known and (x[0] == MUL or y[0] == MUL):
-            ref = self._constants_first(a, b)
+        moves = self.depends[a] & self.dynamic
+        if (x[0] == MUL or y[0] == MUL) and not (
+                moves and self.depends[b] & self.dynamic) and (
+                    value not in self._known):
+            ref = self._constants_first(a, b, moves)
             if ref is not None:
                 self._memo[key] = ref
                 return ref
@@ -358,15 +367,15 @@ class GraphBuilder:
             self.depends[a] | self.depends[b])
         return ref
 
-    def _constants_first(self, a, b):
-        """A product with its constants together, None if they are."""
-        moves, other = (self.depends[k] & self.dynamic for k in (a, b))
-        if moves and other:
-            return None
+    def _constants_first(self, a, b, moves):
+        """A product with its constants together, None if they are.
+
+        Not both factors move; ``moves`` tells whether the first does.
+        """
         if moves:
             a, b = b, a
         (x, c), = self._scales(b).items()
-        if moves or other:
+        if self.depends[b] & self.dynamic:
             return None if c == 1 else self.mul(self.mul(a, c), x)
         (y, d), = self._scales(a).items()       # numbers out of both
         return None if c == d == 1 else self.mul(
