@@ -27,10 +27,10 @@ FEW = [('closed_chain', 4), ('closed_chain', 8), ('closed_chain_3d', 6),
        ('bicycle_whole', None)]
 # With the solution that is compiled, and its checks.
 SOLVED = {
-    ('closed_chain', 4): 367,
-    ('closed_chain', 8): 1168,
-    ('four_bar', None): 261,
-    ('bicycle_whole', None): 2425,
+    ('closed_chain', 4): 343,
+    ('closed_chain', 8): 1056,
+    ('four_bar', None): 246,
+    ('bicycle_whole', None): 2005,
 }
 
 
