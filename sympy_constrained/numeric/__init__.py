@@ -5,9 +5,10 @@
 :class:`Trajectory`. Inside, ``names`` translates between symbols and arrays,
 ``generate`` and ``evaluation`` between expressions and functions, ``program``,
 ``native``, ``llvm_code`` and ``c_code`` make machine code of them, with the
-sines and cosines of ``angles``, ``solved`` writes the solution into it,
-``linear`` and ``sampling`` solve for accelerations where that fails or rows
-may be redundant, and ``projection`` returns states to the constraints,
+sines and cosines of ``angles``, ``interpreted`` does without for a few calls,
+``solved`` writes the solution into it, ``linear`` and ``sampling`` solve for
+accelerations where that fails or rows may be redundant, and ``projection``
+returns states to the constraints,
 ``correction`` quickly and ``stabilizing`` by way of the equations; ``dae`` is
 for solvers that take equations and constraints together. :func:`sweep` makes
 many runs, in the processes of ``workers``. ``export`` and ``first_order`` hand

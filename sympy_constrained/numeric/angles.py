@@ -84,14 +84,15 @@ def combined(program, lanes):
     angle needs comes last.
     """
     old = program.operations
-    stages, stage = found(old)
+    used = list(map(operands, old))
+    stages, stage = found(old, used)
     new, place, parts = [], {}, {}
-    for d in range(len(stages) + 1):
+    for d, angles in enumerate([*stages, ()]):
         for k, operation in enumerate(old):
             if stage[k] == d:
                 place[k] = len(new)
-                new.append(moved(operation, place, parts))
-        angles = list(stages[d]) if d < len(stages) else ()
+                new.append(moved(operation, used[k], place, parts))
+        angles = list(angles)
         for start in range(0, len(angles), lanes):
             some = angles[start:start + lanes]
             parts |= {k: (len(new), lane) for lane, k in enumerate(some)}
@@ -104,6 +105,8 @@ def operands(operation):
     """Positions that an operation uses."""
     if operation[0] in ('const', 'input'):
         return ()
+    if operation[0] in ('sine', 'cosine'):
+        return operation[1:2]
     return operation[2 if operation[0] == 'call' else 1:]
 
 
@@ -111,12 +114,15 @@ def is_sine(operation):
     return operation[0] == 'call' and operation[1] in ('sin', 'cos')
 
 
-def found(operations):
+def found(operations, used):
     """The angles of each stage, and the first stage that needs an operation.
     """
     stages, depth = [], []
-    for operation in operations:
-        d = max((depth[k] for k in operands(operation)), default=0)
+    for operation, before in zip(operations, used):
+        d = 0
+        for k in before:
+            if depth[k] > d:
+                d = depth[k]
         if is_sine(operation):
             if d == len(stages):
                 stages.append({})
@@ -125,17 +131,17 @@ def found(operations):
         depth.append(d)
     stage = [len(stages)]*len(operations)
     for k in reversed(range(len(operations))):
-        need = (depth[k] - 1 if is_sine(operations[k]) else stage[k])
-        for j in operands(operations[k]):
-            stage[j] = min(stage[j], need)
+        need = depth[k] - 1 if is_sine(operations[k]) else stage[k]
+        for j in used[k]:
+            if need < stage[j]:
+                stage[j] = need
     return stages, stage
 
 
-def moved(operation, place, parts):
+def moved(operation, used, place, parts):
     """The operation with operands at their new places."""
     if is_sine(operation):
         return ('sine' if operation[1] == 'sin' else 'cosine',
                 *parts[operation[2]])
-    used = operands(operation)
     head = operation[:len(operation) - len(used)]
-    return (*head, *(place[k] for k in used))
+    return (*head, *[place[k] for k in used])

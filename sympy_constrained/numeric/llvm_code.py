@@ -4,10 +4,11 @@ from __future__ import annotations
 import ctypes
 import struct
 from functools import lru_cache
+from itertools import chain
 
 import llvmlite.binding as llvm
 
-from .angles import LIMIT, combined, sine_and_cosine
+from .angles import LIMIT, combined, operands, sine_and_cosine
 
 __all__ = ['compiled', 'engine_of', 'LANES']
 
@@ -16,6 +17,10 @@ COMPARED = {'lt': 'olt', 'le': 'ole', 'gt': 'ogt', 'ge': 'oge', 'eq': 'oeq',
 ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv'}
 # Functions that GNU's vector library has, with their number of arguments.
 VECTOR = {'exp': 1, 'log': 1, 'pow': 2}
+# Operations whose values are in memory, and those that take no register
+LOADED = {'input', 'sine', 'cosine'}
+FREE = {'const', 'true', 'false', 'sincos'}
+NEVER = 1 << 60
 # Above so many operations optimisation costs more than it saves.
 LARGE = 20000
 
@@ -26,11 +31,11 @@ ptr noalias %r, ptr noalias %out) #0 {
 BATCH = """\
 define void @batch(i64 %n, ptr noalias %t, ptr noalias %x, ptr noalias %p, \
 ptr noalias %r, ptr noalias %out, ptr noalias %status) #0 {
-entry:
+"""
+LOOP = """\
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-"""
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"""
 ATTRIBUTES = ('attributes #0 = { nounwind "min-legal-vector-width"="512" '
               '"prefer-vector-width"="512" }\n'
               'attributes #1 = { nounwind willreturn memory(none) }\n')
@@ -65,19 +70,33 @@ def vector_functions():
 
 FEATURES = _features()
 LANES = 8 if FEATURES.get('avx512f') else 4 if FEATURES.get('avx2') else 2
+ROOM = 28 if FEATURES.get('avx512f') or not FEATURES.get('sse2') else 14
 KEPT = []                       # machine code that is never given back
 
 
 class Writer:
-    """Text of a program for one state, or for ``lanes`` states at once."""
+    """Text of a program for one state, or for ``lanes`` states at once.
 
-    def __init__(self, program, lanes):
+    With ``room`` no more than so many values are kept in registers: the one
+    that is needed last goes to memory. LLVM would do the same, but searches
+    long for the best way.
+    """
+
+    def __init__(self, program, lanes, room=None):
         self.program = program
         self.lanes = lanes
+        self.room = room
         self.type = f'<{lanes} x double>' if lanes > 1 else 'double'
         self.truth = f'<{lanes} x i1>' if lanes > 1 else 'i1'
+        # Else LLVM takes loads of the same place together.
+        self.volatile = 'volatile ' if room else ''
         self.lines = []
-        self.values = []                # text of each value
+        self.values = {}                # text of each value at hand
+        self.kept = {}                  # those that take a register
+        self.next = [0]*len(program.operations)     # where each is needed
+        self.slots = {}                 # where values are in memory
+        self.angles = 0                 # vectors of sines and cosines
+        self.places = {}
         self.declared = set()
         self.count = 0
 
@@ -96,27 +115,34 @@ class Writer:
         return '<' + ', '.join([f'double {text}']*self.lanes) + '>'
 
     def pointer(self, base, offset):
-        return self.line(f'getelementptr double, ptr %{base}, i64 {offset}')
+        found = self.places.get((base, offset))
+        if found is None:
+            found = self.places[base, offset] = self.line(
+                f'getelementptr double, ptr %{base}, i64 {offset}')
+        return found
 
     def load(self, letter, position):
         """An input; of a batch, time and states come as columns."""
         if self.lanes == 1:
             if letter == 't':
                 return '%t'
-            return self.line(
-                f'load double, ptr {self.pointer(letter, position)}')
+            return self.at(self.pointer(letter, position))
         if letter == 'p':
             number = self.line(
                 f'load double, ptr {self.pointer(letter, position)}')
             return self.splat(number)
-        start = self.column(letter, position)
-        return self.line(f'load {self.type}, ptr {start}, align 8')
+        return self.at(self.column(letter, position))
+
+    def at(self, place):
+        """The value at a place."""
+        return self.line(
+            f'load {self.volatile}{self.type}, ptr {place}, align 8')
 
     def column(self, base, position):
         """Where the lanes of column ``position`` begin."""
         first = self.line(f'mul i64 %n, {position}')
         offset = self.line(f'add i64 {first}, %i')
-        return self.pointer(base, offset)
+        return self.line(f'getelementptr double, ptr %{base}, i64 {offset}')
 
     def splat(self, number):
         one = self.line(f'insertelement {self.type} poison, double '
@@ -126,29 +152,91 @@ class Writer:
             f'<{self.lanes} x i32> zeroinitializer')
 
     def write(self):
-        """All operations; fills ``values``."""
-        for operation in self.program.operations:
-            self.values.append(self.value(*operation))
+        """All operations; what is known about a result is done at once."""
+        self.good, self.total = self.value('true'), self.constant(0.)
+        tests, places = {}, {}
+        for pair in self.program.checks:
+            tests.setdefault(max(pair), []).append(pair)
+        for j, k in enumerate(self.program.outputs):
+            places.setdefault(k, []).append(j)
+        later = self.room and self.later(tests)
+        for k, operation in enumerate(self.program.operations):
+            if operation[0] not in LOADED:
+                self.take(k, self.value(*operation))
+            for pair in tests.get(k, ()):
+                self.test(*pair)
+            if k in places:
+                self.store(self.at_hand(k), places[k])
+            if self.room:
+                for j in self.involved(k, operation, tests):
+                    self.next[j] = later.pop()
+                    if self.next[j] == NEVER:
+                        self.kept.pop(j, None)
+
+    def involved(self, k, operation, tests):
+        """Values that are needed at a place, and that which comes there."""
+        pairs = tests.get(k)
+        return (*operands(operation), *chain(*pairs), k) if pairs else (
+            *operands(operation), k)
+
+    def later(self, tests):
+        """Where what is involved is needed again, the last place first."""
+        found, soon = [], [NEVER]*len(self.program.operations)
+        for k in reversed(range(len(soon))):
+            involved = self.involved(k, self.program.operations[k], tests)
+            for j in reversed(involved):
+                found.append(soon[j])
+            for j in involved:
+                soon[j] = k
+        return found
+
+    def at_hand(self, k):
+        """Text of a value, from memory if need be."""
+        text = self.values.get(k)
+        if text is None:
+            name, *where = self.program.operations[k]
+            if k in self.slots:
+                text = self.at(self.pointer('m', self.slots[k]))
+            elif name == 'input':
+                text = self.load(*where)
+            else:
+                text = self.part(name, *where)
+            self.take(k, text)
+        return text
+
+    def take(self, k, text):
+        """Keep a value; without room another one goes."""
+        self.values[k] = text
+        if self.room is None or self.program.operations[k][0] in FREE:
+            return
+        if len(self.kept) == self.room:
+            self.put_away(max(self.kept, key=self.next.__getitem__))
+        self.kept[k] = None
+
+    def put_away(self, k):
+        text = self.values.pop(k)
+        del self.kept[k]
+        if self.program.operations[k][0] in LOADED or k in self.slots:
+            return
+        slot = self.slots[k] = len(self.slots)
+        self.lines.append(f'  store volatile {self.type} {text}, ptr '
+                          f'{self.pointer("m", slot)}, align 8')
 
     def value(self, name, *operands):
         kind = self.type
+        if name in ARITHMETIC:
+            x, y = map(self.at_hand, operands)
+            return self.line(f'{ARITHMETIC[name]} contract {kind} {x}, {y}')
         if name == 'const':
             return self.constant(*operands)
-        if name == 'input':
-            return self.load(*operands)
         if name in ('true', 'false'):
             if self.lanes == 1:
                 return name
             return '<' + ', '.join([f'i1 {name}']*self.lanes) + '>'
         if name == 'call':
             return self.call(operands[0], [
-                self.values[k] for k in operands[1:]])
-        if name in ('sine', 'cosine'):
-            return self.part(name, self.values[operands[0]], operands[1])
-        x = [self.values[k] for k in operands]
-        if name in ARITHMETIC:
-            return self.line(
-                f'{ARITHMETIC[name]} contract {kind} {x[0]}, {x[1]}')
+                self.at_hand(k) for k in operands[1:]])
+        x = [self.at_hand(k) for k in operands]
         if name == 'neg':
             return self.line(f'fneg {kind} {x[0]}')
         if name == 'sqrt':
@@ -191,38 +279,26 @@ class Writer:
 
     def sincos(self, angles):
         """Both functions; of one state, of all angles at once."""
-        if self.lanes > 1:
-            return self.together(angles[0])
-        packed, kind = 'poison', f'<{LANES} x double>'
-        for lane in range(LANES):       # the last one fills up
-            angle = angles[min(lane, len(angles) - 1)]
-            packed = self.line(f'insertelement {kind} {packed}, double '
-                               f'{angle}, i64 {lane}')
-        both = self.together(packed)
-        memory = self.line(f'alloca [{2*LANES} x double], align 64')
-        for j in range(2):
-            half = self.line(f'extractvalue {{{kind}, {kind}}} {both}, {j}')
-            where = self.line(
-                f'getelementptr double, ptr {memory}, i64 {j*LANES}')
-            self.lines.append(f'  store {kind} {half}, ptr {where}')
-        return memory
-
-    def together(self, angles):
-        """Call of the function of ``LANES`` angles."""
         kind, symbol = f'<{LANES} x double>', function_of_angles()
-        self.declared.add(f'declare {{{kind}, {kind}}} @{symbol}({kind}) #1')
-        return self.line(
-            f'call {{{kind}, {kind}}} @{symbol}({kind} {angles})')
+        packed = angles[0]
+        if self.lanes == 1:
+            packed = 'poison'
+            for lane in range(LANES):   # the last one fills up
+                angle = angles[min(lane, len(angles) - 1)]
+                packed = self.line(f'insertelement {kind} {packed}, double '
+                                   f'{angle}, i64 {lane}')
+        first = LANES*self.angles
+        self.angles += 2
+        self.declared.add(f'declare void @{symbol}({kind}, ptr) #1')
+        self.lines.append(f'  call void @{symbol}({kind} {packed}, ptr '
+                          f'{self.pointer("a", first)})')
+        return first
 
     def part(self, name, both, lane):
         """A sine or cosine from the value of ``sincos``."""
-        if self.lanes > 1:
-            return self.line(
-                f'extractvalue {{{self.type}, {self.type}}} {both}, '
-                f'{int(name == "cosine")}')
-        where = self.line(f'getelementptr double, ptr {both}, i64 '
-                          f'{lane + LANES*(name == "cosine")}')
-        return self.line(f'load double, ptr {where}')
+        lane = 0 if self.lanes > 1 else lane
+        return self.at(self.pointer(
+            'a', self.values[both] + lane + LANES*(name == 'cosine')))
 
     def called(self, symbol, kind, x):
         self.declared.add(
@@ -230,29 +306,36 @@ class Writer:
         return self.line(f'call {kind} @{symbol}(' + ', '.join(
             f'{kind} {y}' for y in x) + ')')
 
-    def good(self):
-        """Truth value: all checks hold and all outputs are finite."""
-        good = self.value('true')
-        for small, large in self.program.checks:
-            size = self.intrinsic('fabs', self.values[small])
-            holds = self.line(f'fcmp ole {self.type} {size}, '
-                              f'{self.values[large]}')
-            good = self.line(f'and {self.truth} {good}, {holds}')
-        total = self.constant(0.)
-        for k in dict.fromkeys(self.program.outputs):
-            total = self.line(
-                f'fadd {self.type} {total}, {self.values[k]}')
-        zero = self.line(f'fsub {self.type} {total}, {total}')
-        finite = self.line(
-            f'fcmp oeq {self.type} {zero}, {self.constant(0.)}')
-        return self.line(f'and {self.truth} {good}, {finite}')
+    def test(self, small, large):
+        """One of the checks."""
+        size = self.intrinsic('fabs', self.at_hand(small))
+        holds = self.line(
+            f'fcmp ole {self.type} {size}, {self.at_hand(large)}')
+        self.good = self.line(f'and {self.truth} {self.good}, {holds}')
 
-    def store(self):
-        for j, k in enumerate(self.program.outputs):
+    def store(self, value, places):
+        """An output. The sum of all tells whether they are finite."""
+        self.total = self.line(f'fadd {self.type} {self.total}, {value}')
+        for j in places:
             where = (self.pointer('out', j) if self.lanes == 1
                      else self.column('out', j))
-            self.lines.append(f'  store {self.type} {self.values[k]}, ptr '
-                              f'{where}, align 8')
+            self.lines.append(
+                f'  store {self.type} {value}, ptr {where}, align 8')
+
+    def bad(self):
+        """Truth value: a check fails, or an output is not finite."""
+        zero = self.line(f'fsub {self.type} {self.total}, {self.total}')
+        finite = self.line(
+            f'fcmp oeq {self.type} {zero}, {self.constant(0.)}')
+        good = self.line(f'and {self.truth} {self.good}, {finite}')
+        return self.line(f'xor {self.truth} {good}, ' + self.value('true'))
+
+    def memory(self):
+        """Lines for what is not in registers."""
+        return [f'  %{name} = alloca [{count} x double], align 64'
+                for name, count in (('a', LANES*self.angles),
+                                    ('m', self.lanes*len(self.slots)))
+                if count]
 
 
 class Angles(Writer):
@@ -261,12 +344,10 @@ class Angles(Writer):
     def load(self, letter, position):
         return '%x'
 
-    def both(self, sine, cosine):
-        """Line that returns them."""
-        kind = f'{{{self.type}, {self.type}}}'
-        some = self.line(f'insertvalue {kind} poison, {self.type} {sine}, 0')
-        both = self.line(f'insertvalue {kind} {some}, {self.type} {cosine}, 1')
-        self.lines.append(f'  ret {kind} {both}')
+    def store(self, value, places):
+        for j in places:
+            place = self.line(f'getelementptr double, ptr %out, i64 {j*LANES}')
+            self.lines.append(f'  store {self.type} {value}, ptr {place}')
 
     def function(self, symbol):
         """Text and declarations."""
@@ -278,11 +359,12 @@ class Angles(Writer):
         every = self.line(f'call i1 @{reduced}({self.truth} {near})')
         self.lines += [f'  br i1 {every}, label %near, label %far', 'near:']
         self.write()
-        self.both(*(self.values[k] for k in self.program.outputs))
-        self.lines.append('far:')
-        self.both(self.call('sin', ['%x']), self.call('cos', ['%x']))
-        return (f'define {{{self.type}, {self.type}}} @{symbol}({self.type} '
-                '%x) #0 {\n' + '\n'.join(self.lines) + '\n}\n', self.declared)
+        self.lines += ['  ret void', 'far:']
+        for j, name in enumerate(('sin', 'cos')):
+            self.store(self.call(name, ['%x']), [j])
+        return (f'define void @{symbol}({self.type} %x, ptr noalias %out) #0 '
+                '{\n' + '\n'.join(self.lines) + '\n  ret void\n}\n',
+                self.declared)
 
 
 @lru_cache(maxsize=None)
@@ -297,30 +379,27 @@ def function_of_angles():
 
 def scalar_text(program, effort=2):
     """The function of one state."""
-    writer = Writer(combined(program, LANES) if effort else program, 1)
+    writer = Writer(combined(program, LANES), 1, ROOM) if effort else (
+        Writer(program, 1))
     writer.write()
-    writer.store()
-    bad = writer.line(f'xor i1 {writer.good()}, true')
-    status = writer.line(f'zext i1 {bad} to i32')
-    body = SCALAR + '\n'.join(writer.lines) + f'\n  ret i32 {status}\n}}\n'
-    return body, writer.declared
+    status = writer.line(f'zext i1 {writer.bad()} to i32')
+    lines = [*writer.memory(), *writer.lines, f'  ret i32 {status}']
+    return SCALAR + '\n'.join(lines) + '\n}\n', writer.declared
 
 
 def batch_text(program):
     """The function of many states, ``LANES`` at a time."""
     writer = Writer(combined(program, 1), LANES)
     writer.write()
-    writer.store()
-    bad = writer.line(f'xor {writer.truth} {writer.good()}, '
-                      + writer.value('true'))
-    bytes_ = writer.line(f'zext {writer.truth} {bad} to <{LANES} x i8>')
+    bytes_ = writer.line(
+        f'zext {writer.truth} {writer.bad()} to <{LANES} x i8>')
     where = writer.line('getelementptr i8, ptr %status, i64 %i')
-    writer.lines += [
-        f'  store <{LANES} x i8> {bytes_}, ptr {where}, align 1',
-        f'  %next = add i64 %i, {LANES}',
-        '  %more = icmp slt i64 %next, %n',
-        '  br i1 %more, label %loop, label %exit', 'exit:', '  ret void']
-    return BATCH + '\n'.join(writer.lines) + '\n}\n', writer.declared
+    lines = ['entry:', *writer.memory(), LOOP, *writer.lines,
+             f'  store <{LANES} x i8> {bytes_}, ptr {where}, align 1',
+             f'  %next = add i64 %i, {LANES}',
+             '  %more = icmp slt i64 %next, %n',
+             '  br i1 %more, label %loop, label %exit', 'exit:', '  ret void']
+    return BATCH + '\n'.join(lines) + '\n}\n', writer.declared
 
 
 @lru_cache(maxsize=None)

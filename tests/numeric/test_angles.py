@@ -1,5 +1,7 @@
 """Sines and cosines of compiled programs, many angles at once."""
 import math
+import subprocess
+import sys
 
 import mpmath
 import numpy as np
@@ -176,3 +178,38 @@ def test_expressions_of_the_user(backend, pendulum):
     with pytest.raises((NotFiniteError, ValueError)):
         sine(0, [math.inf, 0, 0, 0])
     assert sine(0, [1e6, 0, 0, 0]) == pytest.approx(math.sin(1e6), rel=1e-13)
+
+
+LESS = '''
+import llvmlite.binding as binding
+features = binding.get_host_cpu_features()
+for name in list(features):
+    if name.startswith({without!r}):
+        features[name] = False
+binding.get_host_cpu_features = lambda: features
+import numpy as np
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations, llvm_code
+made = model('closed_chain', n=5)
+method = made.form(UdwadiaKalabaMethod)
+compiled, plain = (compile_equations(method, made.parameters, None, backend)
+                   for backend in ('llvm', 'numpy'))
+x = np.linspace(-1, 1, len(compiled.states)) + np.arange(9)[:, None]/9
+expected = plain.rhs(0., x)
+for found in compiled.rhs(0., x), [compiled.rhs(0., row) for row in x]:
+    difference = np.abs(np.array(found) - expected).max()
+    assert difference < 1e-11*np.abs(expected).max(), difference
+print(llvm_code.LANES, llvm_code.ROOM)
+'''
+
+
+@pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
+@pytest.mark.parametrize('without, most', [
+    (('avx512',), '4 14'), (('avx', 'fma', 'f16c', 'v'), '2 14')])
+def test_smaller_processors(without, most):
+    """Fewer lanes and registers than may be here."""
+    lines = subprocess.run(
+        [sys.executable, '-c', LESS.format(without=without)], check=True,
+        capture_output=True, text=True).stdout.split('\n')
+    assert lines[0] in (most, '2 14', '2 28')
