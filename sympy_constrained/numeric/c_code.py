@@ -243,6 +243,8 @@ def compiled(program, which, effort=2):
         except OSError as error:        # a full disk
             raise no_folder(error) from error
         for flags in (FLAGS, PORTABLE):
+            if not effort:      # each operation is rounded, as in Python
+                flags = (*flags, '-ffp-contract=off')
             complaint = run([*command, f'-O{effort}', *flags, '-o',
                              str(library), str(source), '-lm'])
             if complaint is None:

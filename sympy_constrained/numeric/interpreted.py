@@ -2,7 +2,8 @@
 
 Machine code takes milliseconds to come into being, as long as tens of
 evaluations in this way. What is asked for only a few times, to decide a rank
-or to find a start, need not be compiled at all.
+or to find a start, need not be compiled at all. Each operation is rounded as
+in machine code without optimisation, so that both give the same digits.
 """
 from __future__ import annotations
 
@@ -21,8 +22,6 @@ OPERATIONS = {
     'and': operator.and_, 'or': operator.or_, 'not': operator.not_,
     'true': lambda: True, 'false': lambda: False,
     'select': lambda condition, x, y: x if condition else y}
-
-
 # In Python they give integers.
 ROUNDED = {'floor': lambda x: float(math.floor(x)),
            'ceil': lambda x: float(math.ceil(x))}

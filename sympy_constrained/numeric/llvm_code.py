@@ -88,6 +88,8 @@ class Writer:
         self.room = room
         self.type = f'<{lanes} x double>' if lanes > 1 else 'double'
         self.truth = f'<{lanes} x i1>' if lanes > 1 else 'i1'
+        # Without effort each operation is rounded by itself, as in Python.
+        self.contract = 'contract ' if room or lanes > 1 else ''
         # Else LLVM takes loads of the same place together.
         self.volatile = 'volatile ' if room else ''
         self.lines = []
@@ -226,7 +228,8 @@ class Writer:
         kind = self.type
         if name in ARITHMETIC:
             x, y = map(self.at_hand, operands)
-            return self.line(f'{ARITHMETIC[name]} contract {kind} {x}, {y}')
+            return self.line(
+                f'{ARITHMETIC[name]} {self.contract}{kind} {x}, {y}')
         if name == 'const':
             return self.constant(*operands)
         if name in ('true', 'false'):
