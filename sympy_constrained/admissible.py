@@ -220,14 +220,16 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
         square = sum(x*x for x in h)
         if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
             break
-        gram = mp.matrix([[sum(x*y for x, y in zip(a, b)) for b in J]
-                          for a in J])
-        scale = max(gram[i, i] for i in range(count))
-        mu = scale*(damping*square/(square + size**2) +
-                    mp.mpf(10)**(6 - DIGITS))
+        gram = [[sum(x*y for x, y in zip(a, b)) for b in J] for a in J]
+        scale = max(gram[i][i] for i in range(count))
+        if not scale:                   # nowhere to go
+            break
+        # Relative to the largest, for pivots are compared with one.
+        gram = mp.matrix([[x/scale for x in row] for row in gram])
+        mu = damping*square/(square + size**2) + mp.mpf(10)**(6 - DIGITS)
         for i in range(count):
             gram[i, i] += mu
-        y = mp.cholesky_solve(gram, mp.matrix(h))
+        y = mp.cholesky_solve(gram, mp.matrix(h))/scale
         trial = dict(values)
         for j, x in enumerate(unknowns):
             trial[x] -= sum(y[i]*J[i][j] for i in range(count))

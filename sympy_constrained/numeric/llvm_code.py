@@ -19,7 +19,7 @@ ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv'}
 VECTOR = {'exp': 1, 'log': 1, 'pow': 2}
 # Operations whose values are in memory, and those that take no register
 LOADED = {'input', 'sine', 'cosine'}
-FREE = {'const', 'true', 'false', 'sincos'}
+FREE = {'const', 'sincos', 'true', 'false', 'and', 'or', 'not', *COMPARED}
 NEVER = 1 << 60
 # Above so many operations optimisation costs more than it saves.
 LARGE = 20000

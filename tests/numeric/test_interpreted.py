@@ -74,6 +74,19 @@ def test_the_same_digits(name, backend):
                 == Interpreted(code, PLACES)(list(values))).all()
 
 
+@each_backend
+def test_conditions_beside_many_values(backend):
+    """More of them than there are registers."""
+    cases = [Piecewise((x + k, x > y/(k + 1)), (y - k, True))
+             for k in range(40)]
+    made = made_of([sum((-1)**k*f**2 for k, f in enumerate(cases)), *cases])
+    values, out = np.array([0.3, 0.7]), np.empty(41)
+    code, _ = machine_code(backend, made, 'scalar', SCALAR)
+    assert not code(0., values.ctypes.data, None, None, out.ctypes.data)
+    np.testing.assert_allclose(
+        out, Interpreted(made, PLACES)(list(values)), rtol=1e-12)
+
+
 @pytest.mark.parametrize('expression, value', [
     (1/x, 0.), (log(x), 0.), (log(x), -1.), (sqrt(x), -1.), (exp(x), 1e4),
     (sin(x), math.inf), (x + 1, math.nan), (x*1e300, 1e300),

@@ -206,6 +206,13 @@ def test_models_that_are_not_formed_are_refused():
             constraint_report(thing)
 
 
+def test_squares_that_are_given_twice():
+    """Gradients become small together with the squares."""
+    with pytest.raises(ConstraintError, match='no gradient'):
+        UdwadiaKalabaMethod(
+            L, list(Q), nonhol_coneqs=[X**2 + Y**2]*2).independent_rows
+
+
 def on_a_circle(**options):
     """``x^2 + y^2`` is conserved and no row says so, as of a quaternion."""
     s, u, w = dynamicsymbols('s u w')
