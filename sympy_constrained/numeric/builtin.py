@@ -31,6 +31,7 @@ DATA, DIMENSIONS, SHAPE, DTYPE, FLAGS = 0, 1, 2, 5, 6
 # Words of the table behind each function.
 FUNCTION, STATES, CONSTANTS, INPUTS, SIZE, COUNT, COPY = range(7)
 
+# `t` is made a number before the array is looked at, which that may change.
 TEXT = """\
 define ptr @entry(ptr %self, ptr %args, i64 %nargs) {{
 start:
@@ -42,14 +43,36 @@ typed:
   %kind_at = getelementptr i8, ptr %x, i64 {kind}
   %kind = load i64, ptr %kind_at
   %array = icmp eq i64 %kind, {ndarray}
-  br i1 %array, label %shaped, label %refused
+  br i1 %array, label %flat, label %refused
+flat:
+  %head = getelementptr i8, ptr %x, i64 {head}
+  %dimensions_at = getelementptr i64, ptr %head, i64 {DIMENSIONS}
+  %one = load i32, ptr %dimensions_at
+  %is_one = icmp eq i32 %one, 1
+  br i1 %is_one, label %timed, label %refused
+timed:
+  %t_object = load ptr, ptr %args
+  %t = call double {as_double}(ptr %t_object)
+  %perhaps = fcmp oeq double %t, -1.0
+  br i1 %perhaps, label %doubted, label %shaped
+doubted:
+  %error = call ptr {occurred}()
+  %none = icmp eq ptr %error, null
+  br i1 %none, label %shaped, label %raised
+raised:
+  %usual = call i32 {matches}(ptr inttoptr (i64 {exception} to ptr))
+  %interrupted = icmp eq i32 %usual, 0
+  br i1 %interrupted, label %thrown, label %cleared
+thrown:
+  ret ptr null
+cleared:
+  call void {clear}()
+  br label %refused
 shaped:
   %item = call ptr {tuple_item}(ptr %self, i64 0)
   %table = call ptr {as_pointer}(ptr %item)
   %states_at = getelementptr i64, ptr %table, i64 {STATES}
   %states = load i64, ptr %states_at
-  %head = getelementptr i8, ptr %x, i64 {head}
-  %dimensions_at = getelementptr i64, ptr %head, i64 {DIMENSIONS}
   %dimensions = load i32, ptr %dimensions_at
   %dtype_at = getelementptr i64, ptr %head, i64 {DTYPE}
   %dtype = load i64, ptr %dtype_at
@@ -67,19 +90,7 @@ sized:
   %shape = load ptr, ptr %shape_at
   %length = load i64, ptr %shape
   %fits = icmp eq i64 %length, %states
-  br i1 %fits, label %timed, label %refused
-timed:
-  %t_object = load ptr, ptr %args
-  %t = call double {as_double}(ptr %t_object)
-  %perhaps = fcmp oeq double %t, -1.0
-  br i1 %perhaps, label %doubted, label %called
-doubted:
-  %error = call ptr {occurred}()
-  %none = icmp eq ptr %error, null
-  br i1 %none, label %called, label %cleared
-cleared:
-  call void {clear}()
-  br label %refused
+  br i1 %fits, label %called, label %refused
 called:
   %data_at = getelementptr i64, ptr %head, i64 {DATA}
   %data = load ptr, ptr %data_at
@@ -164,7 +175,7 @@ def builtin(function, states, p, size, count):
     make.restype = ctypes.py_object
     make.argtypes = ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
     return make(ctypes.addressof(entry), (
-        table.ctypes.data, table, function, p, nothing, copy), None)
+        table.ctypes.data, table, entry, function, p, nothing, copy), None)
 
 
 @lru_cache(maxsize=None)
@@ -183,6 +194,7 @@ def definition():
         as_pointer=symbol('PyLong_AsVoidPtr'),
         as_double=symbol('PyFloat_AsDouble'),
         occurred=symbol('PyErr_Occurred'), clear=symbol('PyErr_Clear'),
+        matches=symbol('PyErr_ExceptionMatches'), exception=id(Exception),
         call=symbol('PyObject_CallNoArgs'), increase=symbol('Py_IncRef'),
         **{name: globals()[name] for name in (
             'DATA', 'DIMENSIONS', 'SHAPE', 'DTYPE', 'FLAGS', 'STATES',

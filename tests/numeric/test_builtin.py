@@ -77,6 +77,33 @@ def test_other_arguments_go_the_long_way(arguments):
     assert np.isfinite(f(0., START)).all()
 
 
+class Interrupting:
+    def __float__(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_is_passed_on():
+    with pytest.raises(KeyboardInterrupt):
+        quick()(Interrupting(), START)
+
+
+class Shrinking:
+    """A time that changes the array while it is made a number."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __float__(self):
+        self.x.resize(1, refcheck=False)
+        return 0.
+
+
+def test_an_array_that_changes_meanwhile_is_refused():
+    state = START.copy()
+    assert quick()(Shrinking(state), state) is None
+    assert state.shape == (1,)
+
+
 def test_state_without_value():
     compiled = pendulum()
     compiled.rhs(0., START)
@@ -138,6 +165,12 @@ def test_function_lives_without_its_equations():
     del made
     gc.collect()
     assert np.array_equal(f(0., START), wanted)
+
+
+def test_function_lives_without_its_definition():
+    """Of two threads that make one, only one's is kept for others."""
+    entry = module.definition()
+    assert any(kept is entry for kept in quick().__self__)
 
 
 def test_threads():
