@@ -17,7 +17,8 @@ COMPARED = {'lt': 'olt', 'le': 'ole', 'gt': 'ogt', 'ge': 'oge', 'eq': 'oeq',
 ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv'}
 # Functions that GNU's vector library has, with their number of arguments.
 VECTOR = {'exp': 1, 'log': 1, 'pow': 2}
-# Operations whose values are in memory, and those that take no register
+# Operations whose values are in memory, and those that take no register of
+# numbers
 LOADED = {'input', 'sine', 'cosine'}
 FREE = {'const', 'sincos', 'true', 'false', 'and', 'or', 'not', *COMPARED}
 NEVER = 1 << 60
@@ -38,7 +39,9 @@ loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]"""
 ATTRIBUTES = ('attributes #0 = { nounwind "min-legal-vector-width"="512" '
               '"prefer-vector-width"="512" }\n'
-              'attributes #1 = { nounwind willreturn memory(none) }\n')
+              'attributes #1 = { nounwind willreturn memory(none) }\n'
+              'attributes #2 = { nounwind willreturn memory(argmem: write) '
+              '}\n')
 
 
 def _features():
@@ -292,7 +295,7 @@ class Writer:
                                    f'{angle}, i64 {lane}')
         first = LANES*self.angles
         self.angles += 2
-        self.declared.add(f'declare void @{symbol}({kind}, ptr) #1')
+        self.declared.add(f'declare void @{symbol}({kind}, ptr) #2')
         self.lines.append(f'  call void @{symbol}({kind} {packed}, ptr '
                           f'{self.pointer("a", first)})')
         return first

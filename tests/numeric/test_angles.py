@@ -164,6 +164,23 @@ def used(operation):
     return operands(operation)
 
 
+def test_optimisation_keeps_the_function_of_angles():
+    """What it writes to memory is no secret to LLVM."""
+    x = symbols('x')
+    llvm_code = pytest.importorskip('sympy_constrained.numeric.llvm_code')
+    binding = llvm_code.llvm
+    if not hasattr(binding, 'create_pass_builder'):
+        pytest.skip('an older llvmlite')
+    text, declared = llvm_code.scalar_text(made_of([sin(x)], [x]))
+    module = binding.parse_assembly(
+        '\n'.join(declared) + '\n' + text + llvm_code.ATTRIBUTES)
+    builder = binding.create_pass_builder(
+        llvm_code.initialised().create_target_machine(),
+        binding.create_pipeline_tuning_options(2))
+    builder.getModulePassManager().run(module, builder)
+    assert f'call void @{llvm_code.function_of_angles()}' in str(module)
+
+
 def test_a_program_without_angles_stays_as_it_is():
     x, y = symbols('x y')
     made = made_of([x + y, exp(x*y)], (x, y))

@@ -33,8 +33,9 @@ from sympy_constrained.numeric import (
     c_code, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.generate import Generated
 from sympy_constrained.numeric.native import (
-    Native, available, chosen, compiled_outputs, slots)
-from sympy_constrained.numeric.program import program
+    SCALAR, Native, available, chosen, compiled_outputs, machine_code,
+    slots)
+from sympy_constrained.numeric.program import Program, program
 
 X, Y, Z = dynamicsymbols('x y z')
 COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
@@ -234,6 +235,29 @@ def test_branches_that_are_not_taken_may_have_no_value(backend):
         quick.batch(3, 0., points, 7.)['f'].ravel(), [2, -.5, 7])
     assert [quick.scalar(0., a, 7.)['f'].item() for a in points] == [
         2, -.5, 7]
+
+
+@each_backend
+def test_truth_that_is_needed_long_after(backend):
+    """While there are more numbers than registers."""
+    count = 60
+    operations = [('input', 'x', k) for k in range(count)]
+    operations += [('lt', 0, 1), *(('neg', k) for k in range(count))]
+    total = 0
+    for k in range(count):
+        operations.append(('add', total, count + 1 + k))
+        total = len(operations) - 1
+    for k in range(count):
+        operations.append(('sub', total, count + 1 + k))
+        total = len(operations) - 1
+    operations.append(('select', count, total, 1))
+    function, _ = machine_code(backend, Program(
+        operations, [len(operations) - 1], []), 'scalar', SCALAR)
+    out = np.empty(1)
+    for given, chosen_one in (np.arange(count) + 2., 0), (
+            -np.arange(count) - 2., 1):
+        function(0., given.ctypes.data, None, None, out.ctypes.data)
+        assert out == given[chosen_one]
 
 
 @each_backend
