@@ -50,8 +50,9 @@ class Stopping:
             self.is_busy = False
 
 
-def serve(connection, packed):
+def serve(connection, users, packed):
     """Make the runs that come, until there are none or the user is gone."""
+    users.close()               # so that the pipe ends with the user's process
     stopping = Stopping()
     signal.signal(signal.SIGINT, stopping)
     with suppress(EOFError, OSError, KeyboardInterrupt):
@@ -146,7 +147,7 @@ class Crew:
         """One process more."""
         mine, its = self.context.Pipe()
         process = self.context.Process(
-            target=serve, args=(its, self.packed))
+            target=serve, args=(its, mine, self.packed))
         process.start()
         its.close()             # so that its end is the end of the pipe
         self.workers[mine] = Worker(process, mine)
@@ -244,6 +245,7 @@ def end(process):
     code = process.exitcode
     if code >= 0:
         return f'ended with the status {code}'
-    name = signal.Signals(-code).name
+    names = {number.value: number.name for number in signal.Signals}
+    name = names.get(-code, f'signal {-code}')
     return f'was killed by {name}' + (
         ', perhaps for want of memory' if name == 'SIGKILL' else '')

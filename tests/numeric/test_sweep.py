@@ -2,11 +2,13 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 from concurrent.futures import (
     BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor)
 from contextlib import nullcontext
 from multiprocessing import active_children
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -18,11 +20,25 @@ from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Reason, SweepResult, grid, simulate, sweep)
-from sympy_constrained.numeric.crew import Crew, Stopping
+from sympy_constrained.numeric.crew import Crew, Stopping, end
 from sympy_constrained.numeric.jobs import Job, Task, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
 STARTS = np.arange(12.)[:, None]*np.ones(4)
+# A user who is gone in the middle of a sweep
+GONE = '''
+import os
+from sympy import symbols
+from sympy.physics.mechanics import dynamicsymbols
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.numeric import compile_equations, sweep
+import sweep_functions as work
+x, m = dynamicsymbols('x'), symbols('m')
+compiled = compile_equations(
+    UdwadiaKalabaMethod(m*x.diff()**2/2, [x]), {m: 1})
+sweep(compiled, None, [[0, 0]]*4000, 2, run=work.waits, chunk=1,
+      on_result=lambda run: os._exit(3))
+'''
 
 
 @pytest.fixture
@@ -246,6 +262,21 @@ def test_a_process_that_dies_costs_one_run(numbers, executor, chunk, run,
     assert record.error.startswith(f'The process that made this run {how}')
     assert found.values()[OTHERS].tolist() == OTHERS
     assert not active_children()
+
+
+@pytest.mark.parametrize('code, how', [
+    (1, 'ended with the status 1'), (-35, 'was killed by signal 35'),
+    (-9, 'was killed by SIGKILL, perhaps for want of memory')])
+def test_how_a_process_ends(code, how):
+    assert end(Mock(exitcode=code)) == how
+
+
+def test_no_process_outlives_its_user():
+    """They hold the other end of the pipe that is read here."""
+    done = subprocess.run(
+        [sys.executable, '-c', GONE], stdout=subprocess.PIPE, timeout=60,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert done.returncode == 3
 
 
 def test_every_process_may_die(pendulum):
