@@ -417,15 +417,15 @@ class Kinematics:
     def _acceleration(self, point, axes):
         """Every part of the velocity is differentiated in its own frame."""
         v = self.velocity(point, axes)
-        given = _compat.velocity(point, self.frame)
-        if given is not None:
-            bias = self.derivative(given, axes)
-        else:
+        path = [point]
+        if _compat.velocity(point, self.frame) is None:
             path = self._remembered(self._path_to_known_velocity, point)
-            bias = self.acceleration(path[-1], axes)
-            for there, here in zip(reversed(path), reversed(path[:-1])):
-                bias = self._remembered(
-                    self._accelerated, here, there, bias, axes)
+        # An acceleration that was set for another point is that point's own.
+        bias = self.derivative(
+            _compat.velocity(path[-1], self.frame), axes)
+        for there, here in zip(reversed(path), reversed(path[:-1])):
+            bias = self._remembered(
+                self._accelerated, here, there, bias, axes)
         return self._as_set(_compat.acceleration(point, self.frame),
                             bias, axes, v, f'point {point}')
 

@@ -338,6 +338,16 @@ def test_a_consistent_acceleration_is_taken(N, O, acceleration):
         model.same(model.motion.acceleration(P, axes), acceleration(B), axes)
 
 
+def test_an_acceleration_is_that_of_its_own_point(N, O):
+    """As for KanesMethod, which asks the point itself."""
+    B, P = spinning(N, O)
+    O.set_acc(N, 9*N.y)
+    model = Model(N)
+    model.same(model.motion.acceleration(P, N),
+               P.pos_from(O).dt(N).dt(N), N)
+    model.same(model.motion.acceleration(O, N), 9*N.y, N)
+
+
 def test_accelerations_of_the_theorems_are_taken(N, O):
     O.set_acc(N, 0)
     frames, points = chain(N, O, 'two points')
