@@ -122,7 +122,7 @@ def floats_at(system, graph, name, states):
             rows = graph.evaluate({**more, **values}, (name,),
                                   functions=functions)[name]
             found.append([[float(x) for x in row] for row in rows])
-        except (ArithmeticError, TypeError):    # beyond a function's domain
+        except (ArithmeticError, TypeError, ValueError):    # no value there
             continue
     return found
 

@@ -1,12 +1,16 @@
 """Eliminations on the graph: where they divide, and by what."""
+import math
 from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, symbols
+from sympy import Matrix, exp, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
 
+from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.graph.linalg import lu_solve, solve
+from sympy_constrained.vanishing import floats_at
 
 x, y, z = symbols('x y z')
 ROUND = {x: mp.mpf(3)/5, y: mp.mpf(4)/5, z: mp.mpf(2)/7}
@@ -144,3 +148,13 @@ def test_cofactors_are_those_of_the_numbers():
         found = solve(system.g, system.rows, system.right)
         assert system.calls == 0
         assert system.error(found, {x: 2, y: 3, z: 5}) < 1e-35
+
+
+def test_states_at_which_floats_have_no_value_are_left_out():
+    a, b = dynamicsymbols('a b')
+    system = UdwadiaKalabaMethod(
+        a.diff()**2 + b.diff()**2, [a, b]).system
+    graph = Graph.of({'f': Matrix([[sin(exp(a)), 1/b]])})
+    states = [{a: 1000, b: 1}, {a: 0, b: 2}, {a: 0, b: 0}]
+    (row,), = floats_at(system, graph, 'f', states)
+    assert row == pytest.approx([math.sin(1), 0.5])
