@@ -167,7 +167,8 @@ def constraint_report(system, sample=None, inconsistent='error',
             except InconsistentConstraintsError:
                 if not (sample and found):
                     raise
-                warnings.warn(ALONE, stacklevel=2)
+                if len(found) == 1:
+                    warnings.warn(ALONE, stacklevel=2)
                 break
             mobile = [point for point in found if point.mobile]
             if len(mobile) == POINTS:

@@ -11,7 +11,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
-    UdwadiaKalabaMethod, constraint_report)
+    UdwadiaKalabaMethod, constraint_report, diagnostics)
 from sympy_constrained.admissible import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
@@ -236,6 +236,21 @@ def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
     # 4*u' = 3, for both speeds are the same but for a constant
     assert np.allclose(motion.x[-1, 3:], [1.75, 2.75], atol=1e-8)
     assert np.isclose(motion.x[-1, 0]**2 + motion.x[-1, 1]**2, 1)
+
+
+def test_a_state_beside_the_sample_is_enough(monkeypatch):
+    """Nothing is told if there is none beside it a second time."""
+    def some(system, sample, seed):
+        if seed == 2:
+            raise InconsistentConstraintsError('none')
+        return examine(system, sample, seed)
+
+    examine = diagnostics.examine
+    monkeypatch.setattr(diagnostics, 'examine', some)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        report = constraint_report(system(hol=[x - y]), sample={x: 1, y: 1})
+    assert report.rank == 1 and len(report.points) == 2
 
 
 @pytest.mark.parametrize('method, options', [
