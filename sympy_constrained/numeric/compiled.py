@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from sympy import Dummy
@@ -352,13 +353,14 @@ class CompiledEquations:
     def _kept_quick_rates(self, t, x, p, solver):
         """The quick function kept for ``p``, made here if there is none."""
         key = solver, None if p is None else self.parameters(p).tobytes()
-        if key not in self._quick:
-            if len(self._quick) >= KEPT_SOLVERS:
-                self._quick.clear()
-            self._quick[key] = self.quick_rates(
-                solver or self._kept_solver(t, x, p), p, solver is not None)
-            self._default = self._quick.get((None, None))
-        return self._quick[key]
+        with suppress(KeyError):        # another thread may clear them
+            return self._quick[key]
+        if len(self._quick) >= KEPT_SOLVERS:
+            self._quick.clear()
+        found = self._quick[key] = self.quick_rates(
+            solver or self._kept_solver(t, x, p), p, solver is not None)
+        self._default = self._quick.get((None, None))
+        return found
 
     def _rates_of_batch(self, t, x, p, solver):
         """The same for many states; those that fail a check one by one."""
@@ -591,7 +593,7 @@ class CompiledEquations:
             try:
                 return solve(kept)
             except SingularEquationsError:
-                del self._solvers[key]
+                self._solvers.pop(key, None)
         return solve(self._kept_solver(t, x, p))
 
     def _kept_solver(self, t, x, p):

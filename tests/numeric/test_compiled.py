@@ -389,3 +389,18 @@ def test_many_constants_do_not_fill_the_memory(pendulum):
         assert compiled.multipliers(0, state, {l: length}).shape == (1,)
     assert len(compiled._solvers) <= KEPT_SOLVERS
     assert len(compiled._quick) <= KEPT_SOLVERS
+
+
+class Forgetful(dict):
+    """As if another thread cleared it at once."""
+
+    def __setitem__(self, key, value):
+        self.clear()
+
+
+def test_quick_functions_that_another_thread_has_cleared(pendulum, states):
+    equations = pickle.loads(pickle.dumps(pendulum.compiled))
+    wanted = equations.rhs(0., states[0], equations.p)
+    equations._quick = Forgetful()
+    found = equations.rhs(0., states[0], equations.p)
+    np.testing.assert_array_equal(found, wanted)
