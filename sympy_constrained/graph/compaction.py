@@ -25,9 +25,9 @@ def compacted(nodes, order, uses, refs):
         All that the outputs reach, operands first.
     order : list of int
         The nodes whose operations are to be few, operands first.
-    uses : dict
-        Node of these -> number of its users, outputs included.
-    refs : iterable of int
+    uses : sequence of int
+        Number of users of each of these, outputs included.
+    refs : sequence of int
         The outputs.
 
     Returns
