@@ -477,6 +477,8 @@ def upstream_deriver(base):
             return case.model.form(base)
         except ValueError as error:
             hint = dependent_hint(case.model.arguments, str(error))
+            if not hint:
+                raise
             raise ValueError(f'{error}'.rstrip('.') + hint) from None
 
     return derive

@@ -5,10 +5,11 @@ import sys
 import textwrap
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sympy import Matrix, exp, symbols
+from sympy import Matrix, ShapeError, exp, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
     dynamicsymbols)
@@ -356,6 +357,20 @@ def test_what_upstream_raises_is_its_result():
     assert theirs.reason.endswith(
         'the model has 0 and 1, so name one in `u_dependent` for each row, '
         'and leave out redundant rows')
+
+
+class Unlucky:
+    arguments: dict = {}
+
+    def form(self, base):
+        raise ShapeError('Of another size.')
+
+
+def test_other_errors_of_upstream_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(candidates, 'check_applies', lambda *args: None)
+    with pytest.raises(ShapeError, match='size[.]$'):
+        candidates.upstream_deriver(KanesMethod)(
+            SimpleNamespace(model=Unlucky()))
 
 
 def test_the_row_that_has_no_dependent_coordinate_is_told():
