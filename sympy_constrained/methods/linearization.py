@@ -13,6 +13,24 @@ __all__ = ['linearizer', 'embedded_linearizer', 'Linearizer']
 class Linearizer(_compat.Linearizer):
     """SymPy's ``Linearizer``, which tells where it is singular."""
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._solve, self.linear_solver = self.linear_solver, self._solved
+
+    def _solved(self, matrix, right):
+        """The rows of constraints come last.
+
+        An elimination then begins with the mass matrix. A constraint row may
+        begin with what vanishes where the constraints hold.
+        """
+        q, rows = len(self.q), len(self.f_a)
+        order = [*range(q), *range(q + rows, matrix.rows),
+                 *range(q, q + rows)]
+        if matrix.rows != q + rows + len(self.u):
+            return self._solve(matrix, right)
+        return self._solve(matrix.extract(order, list(range(matrix.cols))),
+                           right.extract(order, list(range(right.cols))))
+
     def linearize(self, op_point=None, A_and_B=False, simplify=False):
         """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
 
