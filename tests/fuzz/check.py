@@ -28,7 +28,7 @@ from sympy_constrained.numeric import compile_equations
 BLOCKS = 'M', 'Q', 'A', 'b'
 EXACT = mpf(10)**-35            # relative difference of blocks
 CLOSE = 1e-7                    # of accelerations in floating point
-NEARLY_SINGULAR = 1e-6          # a rank that floating point may not tell
+NEARLY_SINGULAR = 1e-5          # a rank that floating point may not tell
 FLOATS = 4                      # of so many mechanisms, one in floats too
 BOUND = 120                     # seconds that a case may take
 SYMPY = 10                      # seconds for SymPy's own methods
