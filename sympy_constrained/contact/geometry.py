@@ -263,9 +263,9 @@ def positive(value, name) -> Expr:
 
 def numbers(expressions, values) -> list:
     """Values of expressions at 30 digits."""
-    graph = Graph.of({'x': Matrix([list(expressions)])}, dynamicsymbols._t)
+    graph = Graph.of({'x': Matrix(list(expressions))}, dynamicsymbols._t)
     with precise():
-        return graph.evaluate(values, context=mp)['x'][0]
+        return [x for x, in graph.evaluate(values, context=mp)['x']]
 
 
 def random_numbers(expressions, seed=0) -> dict:

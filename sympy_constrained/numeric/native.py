@@ -32,6 +32,7 @@ BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
 WRITING = threading.Lock()      # one thread compiles
+OLDEST_LLVM = 20,               # of llvmlite 0.45
 SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
 
@@ -45,9 +46,10 @@ def works(backend):
     """Whether what a backend needs is here."""
     if backend == 'llvm':
         try:
-            return import_module('llvmlite.binding') is not None
+            version = import_module('llvmlite.binding').llvm_version_info
         except (ImportError, OSError):  # not installed, or cannot be loaded
             return False
+        return version >= OLDEST_LLVM
     return backend == 'numpy' or (
         import_module('.c_code', __package__).compiler() is not None)
 
@@ -65,7 +67,8 @@ def chosen(backend):
             f"`backend` {backend!r} is not known; choose one of 'auto', "
             f"{', '.join(map(repr, BACKENDS))}.")
     if not works(backend):
-        missing = {'llvm': "the package llvmlite (the extra `fast`)",
+        missing = {'llvm': "the package llvmlite 0.45 or newer (the extra "
+                           "`fast`)",
                    'c': "a C compiler (`cc`, or what the environment "
                         "variable CC names)"}[backend]
         raise MissingIngredientError(

@@ -188,7 +188,7 @@ MODELS = (
          "Install it, or use backend='auto' for the best"),
     Case('a backend in LLVM without llvmlite', lambda: without_llvm(),
          MissingIngredientError, "backend='llvm' needs the package llvmlite",
-         '(the extra `fast`), which is not here',
+         '0.45 or newer (the extra `fast`), which is not here',
          "Install it, or use backend='auto' for the best"),
     Case('machine code of the backend of NumPy',
          lambda: compiled(backend='numpy').native_function(),

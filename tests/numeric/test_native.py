@@ -891,12 +891,23 @@ def test_without_llvmlite(monkeypatch, pendulum, module):
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
     with pytest.raises(MissingIngredientError,
-                       match='needs the package llvmlite .the extra `fast`'):
+                       match='needs the package llvmlite .*the extra `fast`'):
         compile_equations(pendulum.method, pendulum.constants,
                           backend='llvm')
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'
     close(compiled.rhs(0, pendulum.start), [0, 0, 0, -9.81])
+
+
+@pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
+def test_old_llvmlite(monkeypatch, pendulum):
+    monkeypatch.setattr('llvmlite.binding.llvm_version_info', (15, 0, 7))
+    assert 'llvm' not in available()
+    with pytest.raises(MissingIngredientError, match='llvmlite 0.45 or newer'):
+        compile_equations(pendulum.method, pendulum.constants,
+                          backend='llvm')
+    assert compile_equations(
+        pendulum.method, pendulum.constants).backend == 'numpy'
 
 
 @pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
