@@ -49,8 +49,8 @@ class Mutant:
         if isinstance(owner, type):
             monkeypatch.setattr(owner, name, new)
             return
-        for module in list(sys.modules.values()):
-            if (module.__name__.startswith(PACKAGE)
+        for path, module in list(sys.modules.items()):
+            if (path.startswith(PACKAGE)
                     and vars(module).get(name) is original):
                 monkeypatch.setattr(module, name, new)
 
