@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import mul
 
-from sympy import Derivative
+from sympy import Derivative, MatrixBase
 
 from . import _compat
 from .errors import ConstrainedDynamicsError, KinematicsError
@@ -223,8 +223,10 @@ class Kinematics:
         found = self._parts.get(id(vector))
         if found is None:               # the vector is kept: ids are unique
             found = self._parts[id(vector)] = vector, [
-                (frame, tuple(read(self.builder, e) for e in numbers.flat()))
-                for numbers, frame in vector.args]
+                (frame, tuple(read(self.builder, e) for e in (
+                    # SymPy makes nan of nan times a column
+                    numbers.flat() if isinstance(numbers, MatrixBase)
+                    else 3*[numbers]))) for numbers, frame in vector.args]
         return found[1]
 
     # -- velocities ------------------------------------------------------

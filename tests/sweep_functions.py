@@ -51,6 +51,14 @@ def kills_itself_at_seven(compiled, start):
     return float(start[0])
 
 
+def falls_silent_at_seven(compiled, start):
+    """Closes all its files, and stays."""
+    if start[0] == 7:
+        os.closerange(0, 256)
+        time.sleep(600)
+    return float(start[0])
+
+
 def interrupts(compiled, start):
     """As the keyboard does, while the fifth run is made."""
     if start[0] == 4:

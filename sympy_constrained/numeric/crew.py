@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from .interrupt import Interruption
@@ -190,8 +190,7 @@ class Crew:
         """A process has died: the run that it was making is lost."""
         del self.workers[worker.connection]
         worker.connection.close()
-        worker.process.join()
-        text = f'The process that made this run {end(worker.process)}.'
+        text = f'The process that made this run {ended(worker.process)}.'
         if not worker.is_ready:
             self.cause = self.cause or text
             return
@@ -233,11 +232,24 @@ class Crew:
         for worker in self.workers.values():
             worker.process.kill()
         for worker in (*self.workers.values(), *self.leaving):
-            worker.process.join(GRACE)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
+            ended(worker.process)
             worker.connection.close()
+
+
+def ended(process):
+    """End a process that does not end by itself, and tell how it went.
+
+    A run may have closed all files, so that its pipe and what ``join`` waits
+    for say that the process is gone.
+    """
+    last = monotonic() + GRACE
+    while process.exitcode is None and monotonic() < last:
+        sleep(0.001)
+    if process.exitcode is not None:
+        return end(process)
+    process.kill()
+    process.join()
+    return 'was silent and had to be ended'
 
 
 def end(process):

@@ -29,6 +29,13 @@ def bar(mass=m, frame=A, about=G, place=G, axes=A):
                      (inertia(axes, 0, 0, m*l**2), about))
 
 
+def nowhere():
+    """A point in a tree of its own."""
+    start = Point('start')
+    start.set_vel(N, x*N.x)
+    return start.locatenew('nowhere', nan*N.x)
+
+
 CASES = (
     Case('no kinematic differential equations', lambda: kane(kd_eqs=None),
          KinematicsError, 'No row of `kd_eqs` contains',
@@ -127,6 +134,11 @@ CASES = (
          KinematicsError, 'Point elsewhere has no velocity in N, and',
          'no point that is connected to it by',
          'Set the velocity of the fixed point with'),
+    Case('a load at a point whose place is no number',
+         lambda: kane(forcelist=[(nowhere(), N.x)]),
+         ConstrainedDynamicsError, 'The model contains `nan`, which is not a',
+         'built from symbols, functions of time and',
+         'remove the term'),
     Case('a body in a frame that is not oriented',
          lambda: kane(bodies=[RigidBody('a', G, LONELY, m, (
              inertia(LONELY, 1, 1, 1), G))]),

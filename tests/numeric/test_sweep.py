@@ -252,7 +252,8 @@ OTHERS = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11]
 @pytest.mark.parametrize('executor, chunk', [(1, 1), (1, 12), (2, 4)])
 @pytest.mark.parametrize('run, how', [
     (work.dies_at_seven, 'ended with the status 1'),
-    (work.kills_itself_at_seven, 'was killed by SIGKILL')])
+    (work.kills_itself_at_seven, 'was killed by SIGKILL'),
+    (work.falls_silent_at_seven, 'was silent and had to be ended')])
 def test_a_process_that_dies_costs_one_run(numbers, executor, chunk, run,
                                            how):
     with pytest.warns(UserWarning, match=f'1 of 12 runs were lost .*{how}'):

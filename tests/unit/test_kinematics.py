@@ -5,11 +5,12 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, Symbol, cos, eye, sin, symbols, zeros
+from sympy import I, Matrix, Symbol, cos, eye, nan, oo, sin, symbols, zeros
 from sympy.physics.mechanics import (
-    Point, ReferenceFrame, Vector, dynamicsymbols)
+    Particle, Point, ReferenceFrame, Vector, dynamicsymbols)
 
 from kkt import at
+from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import KinematicsError
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.kinematic_equations import solve_kinematics
@@ -512,6 +513,16 @@ def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems,
         solve_kinematics(GraphBuilder(t), kd_eqs, q, U)
     for problem in problems:
         assert info.match(f'(?s){problem}')
+
+
+@pytest.mark.parametrize('place', [nan, oo, I])
+def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, place):
+    P = O.locatenew('P', q1*N.x)
+    P.locatenew('marker', place*N.x)
+    bob = Particle('bob', P, a)
+    method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
+                                 bodies=[bob])
+    assert method.mass_matrix == Matrix([[a]])
 
 
 def test_an_acceleration_in_the_kinematic_equations_is_refused():
