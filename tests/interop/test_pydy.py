@@ -13,7 +13,7 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate, to_pydy)
 
-pytest.importorskip('pydy')
+pytest.importorskip('pydy', minversion='0.9')
 from pydy.codegen.ode_function_generators import (  # noqa: E402
     generate_ode_function)
 from pydy.system import System                      # noqa: E402

@@ -594,7 +594,8 @@ def test_the_picture_of_a_comparison(disc):
     assert errors.get_xscale() == 'log' and errors.yaxis_inverted()
     bars = [f for f in disc.formulations if f.seconds is not None]
     assert len(seconds.patches) >= len(bars)
-    widths = {round(bar.get_width(), 12) for bar in seconds.patches}
+    widths = {round(bar.get_width(), 12) for bars in seconds.containers
+              for bar in bars}
     assert {round(f.seconds, 12) for f in bars} <= widths
     texts = [text.get_text() for text in figure.texts]
     assert any('not integrable' in text for text in texts)
