@@ -8,6 +8,8 @@ grouping of operations change.
 """
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
 __all__ = ['compacted']
@@ -88,52 +90,38 @@ class Parts:
 
     def factor(self):
         """Take out of every sum the factor that most of its terms have."""
-        waiting = list(self.sums)
+        waiting, begun = list(self.sums), {}
         while waiting:
-            k = waiting.pop()
-            terms = self.sums.get(k)
-            if terms is None:           # it became part of another one
+            k = waiting[-1]
+            if k not in self.sums:      # it became part of another one
+                waiting.pop()
                 continue
-            factor, group = self._most_frequent(terms)
-            if len(group) < 2:
+            if k not in begun:
+                begun[k] = Terms(self, self.sums[k])
+            terms = begun[k]
+            factor, group = terms.most_frequent()
+            if not group:
+                self.sums[k] = terms.left()
+                waiting.pop()
                 continue
             inner = self.new()
-            rest = [ref for ref in terms if ref not in group]
             self.sums[inner] = [part for ref in group
                                 for part in self._divided(ref, factor)]
-            if rest:
+            if terms.new or terms.taken < len(terms.old):
                 product = self.new()
-                self.sums[k] = [*rest, product]
-                waiting.append(k)
+                terms.new.append(product)
             else:
                 product = k
                 del self.sums[k]
             self.products[product] = [factor, inner]
             waiting.append(inner)
 
-    def _most_frequent(self, terms):
-        """A factor and the terms that have it.
+    def factors(self, ref):
+        """Factors of a term that no other sum has."""
+        k = ref if ref > 0 else -ref
+        return self.products.get(k, ()) if k in self.single else ()
 
-        A sum of numbers is left alone.
-        """
-        found, single, products = {}, self.single, self.products
-        for ref in terms:
-            j = ref if ref > 0 else -ref
-            if j in single and j in products:
-                for x in products[j]:
-                    group = found.get(x)
-                    if group is None:
-                        found[x] = [ref]
-                    elif group[-1] != ref:
-                        group.append(ref)
-        factor, most = 0, ()
-        for x, group in found.items():
-            if len(group) > max(len(most), 1) and sum(
-                    self._is_number(ref, x) for ref in group) < 2:
-                factor, most = x, group
-        return factor, most
-
-    def _is_number(self, ref, factor):
+    def is_number(self, ref, factor):
         """Whether a product is a number times a factor."""
         parts = self.products[abs(ref)]
         if len(parts) > 2:
@@ -281,6 +269,65 @@ class Parts:
         if kind in (CONST, INPUT):
             return kind, ()
         return kind, (x, y) if kind in (ADD, MUL) else (x,)
+
+
+class Terms:
+    """The terms of a sum, and which factors they have in common.
+
+    A factor is taken out of all terms that have it, so that what takes their
+    place has nothing in common with the others.
+    """
+
+    def __init__(self, parts, terms):
+        self.parts = parts
+        self.old, self.new = terms, []
+        self.is_taken = [False]*len(terms)
+        self.taken = 0
+        self.places = {}                # of the terms with a factor
+        for place, ref in enumerate(terms):
+            for factor in dict.fromkeys(parts.factors(ref)):
+                self.places.setdefault(factor, []).append(place)
+        self.ranks = [self._rank(factor, places) for factor, places
+                      in self.places.items() if len(places) > 1]
+        heapify(self.ranks)
+
+    def _rank(self, factor, places):
+        """The most frequent factor is the first, then the leftmost."""
+        first = self.parts.factors(self.old[places[0]])
+        return -len(places), places[0], first.index(factor), factor
+
+    def most_frequent(self):
+        """A factor and the terms that have it, which are taken.
+
+        A sum of numbers is left alone.
+        """
+        refused, found = [], (0, ())
+        while self.ranks:
+            rank = heappop(self.ranks)
+            factor = rank[-1]
+            places = self.places[factor] = [
+                k for k in self.places[factor] if not self.is_taken[k]]
+            if len(places) < 2:
+                continue
+            if rank != self._rank(factor, places):
+                heappush(self.ranks, self._rank(factor, places))
+                continue
+            group = [self.old[k] for k in places]
+            if sum(self.parts.is_number(ref, factor) for ref in group) < 2:
+                for k in places:
+                    self.is_taken[k] = True
+                self.taken += len(places)
+                found = factor, group
+                break
+            refused.append(rank)
+        for rank in refused:
+            heappush(self.ranks, rank)
+        return found
+
+    def left(self):
+        """What the sum is made of now."""
+        return [ref for ref, taken in zip(self.old, self.is_taken)
+                if not taken] + self.new
 
 
 def product_of(refs, node):

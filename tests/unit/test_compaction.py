@@ -1,6 +1,6 @@
 """Compaction: the same values with fewer operations."""
 import pytest
-from sympy import cos, exp, sin, sqrt, symbols
+from sympy import Add, cos, exp, sin, sqrt, symbols
 
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.graph.builder import ADD, CALL, CONST, INPUT, MUL
@@ -85,6 +85,15 @@ def test_what_is_common_is_computed_once(expressions, before, after):
     graph, less = compacted(*expressions)
     assert graph.operation_count() <= before
     assert less.operation_count() == after
+
+
+def test_a_sum_of_thousands(rng):
+    """Every factor is taken out once, in whatever order."""
+    factors, others = symbols('f0:500'), symbols('g0:2000')
+    terms = [factors[i//4]*other for i, other in enumerate(others)]
+    rng.shuffle(terms)
+    _, less = compacted(Add(*terms, evaluate=False))
+    assert less.operation_count() == 500 + 500*3 + 499
 
 
 def test_products_that_others_use_are_left_alone():
