@@ -22,7 +22,7 @@ from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'derivative', 'partial', 'SLOTS']
+__all__ = ['read', 'derivative', 'partial', 'real_derivative', 'SLOTS']
 
 MOST_SLOTS = 511
 # Numbered by hand, so that a pickled graph means the same in any process.
@@ -133,7 +133,7 @@ def slots_of(e):
             "an impulse by `Heaviside` or by an event of the simulation.",
             expression=e)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
-        return SLOTS[0], (e.expr.diff(*e.variables),)
+        return SLOTS[0], (real_derivative(e.expr, *e.variables),)
     if isinstance(e, (Derivative, Subs)):
         return of_user_function(e)
     if not e.args:
@@ -167,6 +167,37 @@ def rational_exponent(e):
         if value.denominator <= 4 and abs(value) < 100:
             return value
     return None
+
+
+def real_derivative(expr, *variables):
+    """A derivative where symbols and functions of time are real.
+
+    SymPy takes them for complex numbers. Of functions such as ``Abs`` it
+    leaves derivatives of real parts then, for ever.
+    """
+    found = expr
+    for x in variables:
+        if found.has(Subs):
+            found = found.diff(x)
+            continue
+        names = {y: Dummy(real=True) for y in found.atoms(
+            Symbol, AppliedUndef, Derivative) if is_plain(y)}
+        plain = found.xreplace(names)
+        found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
+                      if y == x or x in y.free_symbols))
+        found = found.xreplace({z: y for y, z in names.items()})
+    if any(not isinstance(x.expr, AppliedUndef)
+           for x in found.atoms(Derivative)):
+        raise without_derivative(expr)
+    return without_impulses(found, expr)
+
+
+def is_plain(e):
+    """Whether this is a symbol, ``f(t)`` or one of its derivatives."""
+    if isinstance(e, Derivative):
+        return is_plain(e.expr)
+    return isinstance(e, Symbol) or isinstance(e, AppliedUndef) and all(
+        isinstance(x, Symbol) for x in e.args)
 
 
 def of_user_function(e):
@@ -237,17 +268,27 @@ def partial(builder, k, i):
         template = builder.templates[index]
         derived = template.diff(SLOTS[i])
         if derived.has(Derivative) and not template.has(AppliedUndef):
-            raise ConstrainedDynamicsError(
-                f"The derivative of `{template.func.__name__}` is needed, and "
-                "SymPy does not know it. Replace the function by one that "
-                "can be differentiated.", function=template.func)
-        if derived.has(DiracDelta):
-            warn(f"The derivative of a `{template.func.__name__}` has an "
-                 "impulse where the function jumps. It is left out: the "
-                 "equations hold between the jumps.", stacklevel=2)
-            derived = derived.replace(DiracDelta, lambda *_: S.Zero)
+            raise without_derivative(template.func.__name__, template.func)
+        derived = without_impulses(derived, template.func.__name__)
         builder.partials[key] = derived
     return bind(builder, derived, refs)
+
+
+def without_derivative(name, function=None):
+    return ConstrainedDynamicsError(
+        f"The derivative of `{name}` is needed, and SymPy does not know it. "
+        "Replace the function by one that can be differentiated.",
+        function=function)
+
+
+def without_impulses(derived, name):
+    """A derivative between the jumps of a function, and a warning if any."""
+    if not derived.has(DiracDelta):
+        return derived
+    warn(f"The derivative of a `{name}` has an impulse where the function "
+         "jumps. It is left out: the equations hold between the jumps.",
+         stacklevel=2)
+    return derived.replace(DiracDelta, lambda *_: S.Zero)
 
 
 def bind(builder, template, refs):

@@ -18,6 +18,8 @@ __all__ = ['Events', 'singular_event']
 PASSED = 1e-9
 # A step is looked at in so many parts.
 PARTS = 8
+# Steps to a zero: of a function that is flat there they are hundreds.
+FLAT = 10000
 
 
 class Events:
@@ -74,13 +76,16 @@ class Events:
         return bool(self.functions)
 
     def _value(self, i, t, x):
-        value = self.functions[i](t, x)
+        found = self.functions[i](t, x)
         try:
-            value = float(value)
+            if isinstance(found, (bool, np.bool_)):
+                raise TypeError
+            value = float(found)
         except (TypeError, ValueError):
             raise TypeError(
-                f"`events[{i}]` returned {value!r} at t = {t:g}; it must "
-                "return one number.") from None
+                f"`events[{i}]` returned {found!r} at t = {t:g}; it must "
+                "return one number, which changes sign at the event."
+            ) from None
         if math.isnan(value):
             raise ValueError(
                 f"`events[{i}]` returned nan at t = {t:g}, which has no sign "
@@ -151,10 +156,21 @@ class Events:
 
         # The state at the end may have been projected and differ from the
         # interpolant by the drift of one step, enough to lose a sign change.
-        if value(t_old)*value(t_new) > 0:
+        start, end = value(t_old), value(t_new)
+        if start*end > 0:
             return t_new
-        return brentq(value, t_old, t_new, xtol=4e-16*max(
-            1., abs(t_old), abs(t_new)), rtol=1e-14)
+        if end:
+            return brentq(value, t_old, t_new, xtol=4e-16*max(
+                1., abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)
+        # It may have become zero before, and stayed.
+        middle = (t_old + t_new)/2
+        while middle not in (t_old, t_new):
+            if start*value(middle) > 0:
+                t_old = middle
+            else:
+                t_new = middle
+            middle = (t_old + t_new)/2
+        return t_new
 
 
 def changed(old, new, direction):

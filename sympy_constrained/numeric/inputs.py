@@ -8,6 +8,7 @@ from sympy import Derivative, Expr, Float
 from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
+from ..graph import real_derivative
 from .names import Names, label, number, sentence
 from .table import Table
 
@@ -165,7 +166,7 @@ def _derivative(item, found):
         base = Derivative(item.expr, (variable, lower)) if lower else item.expr
         value = found.get(base)
         if isinstance(value, Expr):
-            return value.diff(variable, count - lower)
+            return real_derivative(value, *[variable]*(count - lower))
         if isinstance(value, Table):
             return value.derivative(count - lower)
         if value is ...:

@@ -52,6 +52,19 @@ def test_an_eighth_of_a_step_is_seen():
         assert len(motion.events) == 2
 
 
+@pytest.mark.parametrize('end', [3, -3])
+@pytest.mark.parametrize('function, phase', [
+    (lambda x: x**3, np.pi/2), (lambda x: x**9, np.pi/2),
+    (lambda x: max(x, 0.), np.pi/2), (lambda x: max(x - .5, 0)*1e-9, np.pi/3),
+    (lambda x: max(x, 0.) + min(x + .5, 0.), np.pi/2)])
+def test_flat_functions_and_such_as_stay_zero(function, phase, end):
+    oscillator = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*x**2/2, [x])
+    motion = simulate(oscillator, end, [1, 0], constants={m: 1}, rtol=1e-11,
+                      atol=1e-12, events=lambda t, x: function(x[0]))
+    first = motion.events[0]
+    assert first.t == pytest.approx(np.sign(end)*phase, abs=1e-7)
+
+
 def test_only_the_wanted_direction_counts_within_a_step():
     free = compile_equations(particle(), {m: 1, 'g': 0})
 
@@ -144,7 +157,7 @@ def test_an_error_at_the_start_is_the_users_own():
         driven(broken)
 
 
-@pytest.mark.parametrize('value', [None, [1, 2], 'a'])
+@pytest.mark.parametrize('value', [None, [1, 2], 'a', True, np.False_])
 def test_an_event_returns_a_number(value):
     with pytest.raises(TypeError, match=r'`events\[0\]` ret.* one number'):
         driven(lambda t, x: t, events=lambda t, x: value)

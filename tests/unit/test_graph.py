@@ -14,7 +14,7 @@ from sympy import (
     IndexedBase, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow,
     Rational, S, Symbol, acos, acosh, asin, asinh, atan, atan2, atanh,
     besselj, cbrt, conjugate, cos, cosh, cot, coth, csc, erf, exp, floor,
-    log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
+    im, log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
     tanh, zoo)
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
@@ -415,6 +415,34 @@ def test_an_entry_of_a_matrix_symbol_is_an_input_of_its_own():
 def test_an_unevaluated_derivative_is_what_it_means():
     graph = frozen(Derivative(x**3*y, x), Derivative(q**2, t))
     assert values_of(graph, {x: 2, y: 5, q: 3, q.diff(t): 4}) == [60, 24]
+
+
+@pytest.mark.parametrize('expr, expected', [
+    (Abs(q).diff(t), sign(q)*q.diff(t)),
+    (Abs(q*x).diff(t, 2), sign(q*x)*x*q.diff(t, 2)),
+    (Abs(t - 1).diff(t), sign(t - 1)),
+    (sqrt(Abs(q.diff(t))).diff(t),
+     sign(q.diff(t))*q.diff(t, 2)/2/sqrt(Abs(q.diff(t)))),
+    (conjugate(q).diff(t), q.diff(t)),
+    (Derivative(Abs(x*y), x), sign(x*y)*y),
+    (Derivative(Abs(q), q), sign(q)),
+    (Derivative(re(t)*im(t) + re(t), t), S.One)])
+@pytest.mark.filterwarnings('ignore:The derivative of a .* has an impulse')
+def test_derivatives_are_those_of_real_functions(rng, expr, expected):
+    """SymPy leaves derivatives of real and imaginary parts."""
+    graph = frozen(expr, expected)
+    for _ in range(8):
+        found = values_of(graph, {
+            item: rng.choice((-1, 1))*rng.uniform(0.5, 2) for item in (
+                t, x, y, q, q.diff(t), q.diff(t, 2))})
+        assert found[0] == pytest.approx(found[1], rel=1e-14)
+
+
+@pytest.mark.parametrize('expr', [floor(q).diff(t), Derivative(floor(x), x)])
+def test_derivatives_that_sympy_does_not_know(expr):
+    with pytest.raises(ConstrainedDynamicsError, match='derivative of .* is '
+                       'needed, and SymPy does not know it. Replace'):
+        frozen(expr)
 
 
 @pytest.mark.parametrize('part', [
