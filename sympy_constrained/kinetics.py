@@ -143,17 +143,21 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
-    route = None
+    route, oriented = None, kinematics.oriented if bodies else ()
+    own = [axes_of_body(kinematics, body) for body in bodies]
+    composite = composite and all(axes in oriented for axes in own)
     if composite:
         axes = common_axes(kinematics, bodies)
         route = CompositeRoute(assembly, bodies, axes)
+        own = [axes]*len(own)
     homes = {}                          # axes in which a motion is written
-    for body in bodies:
+    for body, axes in zip(bodies, own):
         point = body.masscenter
-        homes.setdefault(point, axes if composite
-                         else axes_of_body(kinematics, body))
+        homes.setdefault(point, axes if axes in oriented else axes_of_vector(
+            kinematics, _compat.velocity(point, kinematics.frame)))
         if isinstance(body, RigidBody):
-            homes.setdefault(body.frame, homes[point])
+            homes.setdefault(body.frame, homes[point] if axes in oriented
+                             else axes)
     applied = {}
     for k, (location, vector) in enumerate(loads):
         axes = homes.setdefault(location, axes_of_vector(kinematics, vector))
@@ -164,7 +168,7 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     for body in bodies:
         with located(f'Body {body.name}'):
             add_body(assembly, body, homes, applied, route, exchange)
-    if composite:
+    if route is not None:
         route.finish()
     for location, force in applied.items():
         motion = motion_of(kinematics, location, homes[location])

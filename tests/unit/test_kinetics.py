@@ -291,6 +291,31 @@ def bodies_that_share_point_and_frame():
     return x
 
 
+def spinning(x, B, axes):
+    """A body with angular rates in its own axes and no orientation."""
+    P, R = Point('P'), Point('R')
+    B.set_ang_vel(x.N, u1*B.x + u2*B.y + s*B.z)
+    P.set_vel(x.N, u3*axes.x + q1*u1*axes.z)
+    R.set_vel(x.N, u1*q2*x.N.x)
+    x.bodies = [RigidBody('B', P, B, m, (inertia(B, I1, I2, I3), P)),
+                Particle('p', R, m2)]
+    x.loads = [(P, k*axes.x), (B, g*q1*B.y)]
+    x.prescribed = True
+    return x
+
+
+@model
+def no_orientation():
+    x = Model()
+    return spinning(x, ReferenceFrame('B'), x.N)
+
+
+@model
+def no_orientation_and_velocity_in_the_body():
+    B = ReferenceFrame('B')
+    return spinning(Model(), B, B)
+
+
 @model
 def potential_energy():
     x = Model()
