@@ -466,6 +466,65 @@ def test_solved_multipliers(name):
     assert close(at(column, moving), wanted, scale=1)
 
 
+@models
+def test_kanes_equations_are_the_projected_forces(name):
+    """``B^T Q`` of the loads alone, and what is left of ``B^T E``."""
+    model = MODELS[name]()
+    values = {**model.state(1), **dict(zip(
+        model.plain.speeds(1), map(Rational, range(1, 9))))}
+    values.update({dot(e): v for e, v in zip(model.q, at(
+        Matrix(model.V), values))})
+    active, inertial = model.method.kanes_equations()
+    loads = Meshchersky(
+        model.frame, model.origin, model.q, model.u, dict(zip(map(
+            dot, model.q), model.V)), (), model.loads,
+        masses=model.options.get('mass_rates')).residual
+    Z = at(model.method.hypersurface_basis, values)
+    with mp.workdps(WORK):
+        assert close(at(active, values), Z.T*at(loads, values), scale=1)
+        assert close(at(active + inertial, values),
+                     Z.T*at(model.plain.residual, values), scale=1)
+
+
+@pytest.mark.parametrize('name', ['servo', 'burning', 'spinner'])
+def test_a_method_of_a_method_keeps_what_only_it_takes(name):
+    """Directions of reactions, masses that are states, and anchors."""
+    model = MODELS[name]()
+    again = GibbsAppellMethod.from_method(model.method)
+    assert again.states == model.method.states
+    values = model.state(1)
+    assert close(accelerations(again, values), model.plain.solve(values)[0],
+                 scale=1)
+    assert close(at(again.lam_coeffs, values), -at(
+        model.plain.reference.A, values))
+
+
+def test_a_system_of_speeds_alone():
+    """No coordinate: the full matrices are those of the speeds."""
+    N, O = place()
+    B, G = ReferenceFrame('B'), Point('G')
+    B.set_ang_vel(N, u1*B.x + u2*B.y)
+    G.set_vel(N, u3*N.x + u1*N.z)
+    body = RigidBody('body', G, B, m0, (inertia(B, 1, 2, 3), G))
+    method = GibbsAppellMethod(
+        N, [], [u1, u2, u3], [], bodies=[body], forcelist=[
+            (G, k*N.x), (B, g*B.y)], nonholonomic_constraints=[u1 - 2*u3])
+    values = {m0: 3, k: 5, g: 7, u1: 4, u2: Rational(1, 3), u3: 2}
+    # (I_x + m) u1' = lam + m, 2 u2' = g, m u3' = k - 2 lam, u1' = 2 u3'
+    exact = Exact({**values, t: 0})
+    found = exact(method.rhs())
+    assert found == Matrix([Rational(10, 19), Rational(7, 2),
+                            Rational(5, 19)])
+    assert exact(method.mass_matrix_full)*found == exact(method.forcing_full)
+    assert len(method.states) == method.mass_matrix_full.rows == 3
+    assert '0 coordinates, 3 speeds, 1 constraint' in repr(method)
+    partial, = method.partial_velocities.values()
+    assert [v.to_matrix(N) for v, _ in partial] == [
+        Matrix([0, 0, 1]), zeros(3, 1), Matrix([1, 0, 0])]
+    assert [w.to_matrix(B) for _, w in partial] == [
+        Matrix([1, 0, 0]), Matrix([0, 1, 0]), zeros(3, 1)]
+
+
 # Gauss
 
 def measure(M, F, acceleration):
@@ -1344,6 +1403,58 @@ def test_higher_order_has_no_matrix_of_second_order():
     assert B.cols == 2 and norm(A*B) < mp.mpf(10)**-50
     assert norm(at(method.eom, values)) < mp.mpf(10)**-40
     assert method.higher_constraints.rows == 1
+
+
+@HIGHER
+def test_residuals_of_higher_order(case):
+    """They vanish with the rates of the reference, and only with them."""
+    model, method, wanted = of_higher_order(case)
+    values = wanted.state(model.numbers(1), 1, {
+        e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
+    values.update(zip(wanted.unknowns, wanted.solve(values)))
+    values.update(zip(map(dot, model.q), at(Matrix(model.V), values)))
+    residual = at(method.residual(), values)
+    assert len(residual) == len(method.states)
+    assert norm(residual) < mp.mpf(10)**-40
+    for e in wanted.unknowns:
+        other = at(method.residual(), {**values, e: values[e] + 1})
+        assert norm(other) > 1e-3
+
+
+@HIGHER
+def test_multipliers_of_higher_order_in_accelerations(case):
+    """They are states; solved for, they follow from the accelerations."""
+    model, method, wanted = of_higher_order(case)
+    values = wanted.state(model.numbers(1), 1, {
+        e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
+    column = method.solve_multipliers(sol_type='Matrix')
+    assert not column.has(*method.lam_vec)
+    assert close(at(column, values), [values[e] for e in method.lam_vec],
+                 mp.mpf(10)**-45, scale=1)
+
+
+def test_rows_given_geometrically_beside_one_of_higher_order():
+    """Their reaction is a force at the point, as if given as a residual."""
+    N, O = place()
+    P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, m0)
+    direction = y*N.x - N.y
+    plain, geometric = (GibbsAppellMethod(
+        N, [x, y, z], [u1, u2, u3], [
+            dot(e) - v for e, v in zip((x, y, z), (u1, u2, u3))],
+        bodies=[P], forcelist=[(P.point, -m0*g*N.z + x*N.y)],
+        nonholonomic_constraints=[dot(u3, 2) - k*dot(u1), row])
+        for row in (y*u1 - u2 - 3, (P.point, direction, 3)))
+    assert geometric.constraint_orders == (1, 3)
+    random = Random(1)
+    values = {e: fraction(random, 1) for e in (*plain.states, *(
+        dot(e, 2) for e in (u1, u2, u3)), m0, g, k)} | {t: 0}
+    exact = Exact(values)
+    assert exact(geometric.mass_matrix) == exact(plain.mass_matrix)
+    assert exact(geometric.forcing) == exact(plain.forcing)
+    (point, force), = geometric.constraint_loads()
+    assert point == P.point
+    assert exact(force.to_matrix(N)) == values[plain.lam_vec[0]]*exact(
+        direction.to_matrix(N))
 
 
 def test_reference_agrees_with_the_other_reference():

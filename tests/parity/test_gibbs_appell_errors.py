@@ -162,6 +162,45 @@ def test_rows_of_higher_order_that_repeat_each_other():
             told(ConstraintError, use, 'independent', 'Leave rows out')
 
 
+def test_a_repeated_row_beside_one_of_a_higher_order():
+    """Its multiplier would be a state without an equation."""
+    method = made(dot(u, 2) - x*dot(w, 2),
+                  configuration_constraints=[x - y, 2*x - 2*y])
+    error = told(
+        ConstraintError, method.rhs, 'holonomic row 1 follows from',
+        'multipliers are states', 'Leave it out')
+    assert error.rows == (1,)
+
+
+def test_a_replacement_that_contradicts_its_row():
+    """The derivative of u - v is u' - v'; what is 0 on it may be added."""
+    def acceleration(more):
+        return made(u - v, acceleration_constraints=[
+            dot(u) - dot(v) - more]).rhs()
+    told(InconsistentConstraintsError, lambda: acceleration(1),
+         'contradicts the derivative', 'where the constraints hold',
+         'leave it out')
+    found = acceleration(k*(u - v)).subs({m0: 3, g: 10, u: 2, v: 5, k: 4})
+    assert found[3:] == [-6, 6, -10]
+
+
+@pytest.mark.parametrize('more, words', [
+    ({'stabilization': (1, 2)}, ('`stabilization`', 'gains into the row')),
+    ({'nonholonomic_constraints': [u - v, dot(w, 2) - k]},
+     ('of a higher order', 'Leave it out'))])
+def test_a_replacement_has_no_place_beside(more, words):
+    arguments = {'nonholonomic_constraints': [u - v],
+                 'acceleration_constraints': [dot(u) - dot(v) + k*(u - v)]}
+    told(UnsupportedFeatureError, lambda: made(**{**arguments, **more}),
+         'replaces it', *words)
+
+
+def test_reactions_that_cannot_hold_a_row_of_higher_order():
+    method = made(dot(u, 2) - k, reaction_matrix=Matrix([0, 1, 0]))
+    told(MissingIngredientError, method.rhs, 'singular for all states',
+         'with such reactions', '`equations_of_motion`')
+
+
 def test_the_same_rows_in_two_lists():
     told(ConstraintError, lambda: made(u - v, velocity_constraints=[u - v]),
          '`velocity_constraints` and `nonholonomic_constraints`',
