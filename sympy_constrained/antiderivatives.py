@@ -6,8 +6,8 @@ Here a few forms are known; of all others there is None.
 from __future__ import annotations
 
 from sympy import (
-    Derivative, Integer, Integral, Poly, PolynomialError, atan, cancel, cos,
-    exp, fraction, integrate, log, sin, sqrt)
+    Derivative, Integer, Integral, Poly, atan, cancel, cos, exp, fraction,
+    integrate, log, sin, sqrt)
 from sympy.core.function import AppliedUndef
 
 __all__ = ['antiderivative']
@@ -42,7 +42,7 @@ def antiderivative(expression, y):
     for term in expression.expand(trig=False).as_ordered_terms():
         part = of_term(term, y)
         if part is None:
-            return of_quotient(cancel(expression), y) if (
+            return of_quotient(expression, y) if (
                 expression.is_rational_function()) else None
         terms.append(part)
     return sum(terms, Integer(0))
@@ -111,12 +111,8 @@ def of_inner(part, y):
 
 def of_quotient(part, y):
     """Antiderivative of a quotient of polynomials in ``y``, or None."""
-    above, below = fraction(part)
-    try:
-        above, below = Poly(above, y), Poly(below, y)
-        lead, factors = below.factor_list()
-    except PolynomialError:
-        return None
+    above, below = (Poly(x, y) for x in fraction(cancel(part)))
+    lead, factors = below.factor_list()
     whole, above = above.div(below)
     found = whole.integrate(y).as_expr()
     if above.is_zero:

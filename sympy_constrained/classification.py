@@ -23,7 +23,8 @@ from .integrals import (
     exact_integral, integral_with_factor, vanishes, written)
 from .methods import UdwadiaKalabaMethod
 from .pfaffian import (
-    INEXACT, Distribution, Form, VelocityForms, generic_points, independent)
+    DIGITS, INEXACT, Distribution, Form, VelocityForms, generic_points,
+    independent)
 from .precision import precise
 from .system import ConstrainedSystem
 from .vanishing import proved
@@ -449,6 +450,7 @@ class Classifier:
         return space.is_involutive([*space.holonomic, form], [form]) or (
             space.is_involutive([*self.base, form]))
 
+    @precise(DIGITS)
     def _followed(self, form):
         """Holonomic rows from which a row follows."""
         bases = self.space.at_points([f.refs for f in self.base])

