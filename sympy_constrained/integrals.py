@@ -130,14 +130,23 @@ def vanishes(space, refs):
 
 
 def anywhere(space):
-    """Random states that satisfy no constraint, with the usual constants."""
+    """Random states that satisfy no constraint, with the usual constants.
+
+    Integrals are looked for where all coordinates are positive, and may be
+    wrong elsewhere: the second point is the first one mirrored, so that they
+    are on both sides of all conditions such as ``x > 0`` and ``x > y``.
+    """
     found = []
     for seed in range(POINTS):
-        random = Random(f'anywhere {seed}')
+        random = Random(f'anywhere {seed//2}')
         usual = space.points[seed % len(space.points)]
         kept = {x: usual[x] for x in space.system.constants if x in usual}
-        found.append({x: mp.mpf(random.randint(10**8, 10**9))/10**9
-                      for x in (*space.builder.inputs, space.system.t)} | kept)
+        values = {x: mp.mpf(random.randint(10**8, 10**9))/10**9
+                  for x in (*space.builder.inputs, space.system.t)} | kept
+        for x in space.system.q:
+            sign = random.choice((1, -1)) if seed > 1 else 1
+            values[x] *= -sign if seed % 2 else sign
+        found.append(values)
     return found
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sympy import (
-    Derivative, Function, Integral, Matrix, Rational, cos, diff, exp, pi, sin,
-    sqrt, symbols, tan)
+    Derivative, Function, Integral, Matrix, Max, Piecewise, Rational, cos,
+    diff, exp, log, pi, sign, sin, sqrt, symbols, tan)
 from sympy.physics.mechanics import (
     LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
@@ -253,7 +253,10 @@ EXACT = {
     'with time': ([x, y], t*x - y*sin(t)),
     'with an input': ([x, y], f*x - y),
     'exponentials': ([x, y], y*exp(2*x) + exp(-y)*x**2),
-    'a distance': ([x, y, z], sqrt(x**2 + y**2 + z**2))}
+    'a distance': ([x, y, z], sqrt(x**2 + y**2 + z**2)),
+    'logarithms': ([x, y], y - log(x)*log(y)),
+    # essential() tries x = 7/5
+    'nothing at the first try': ([x, y], y + log(5*x - 7))}
 
 
 @pytest.mark.parametrize('name', EXACT)
@@ -269,6 +272,40 @@ def test_rates_of_functions_are_integrated(name, rng):
         30)) < 1e-20
     assert found.is_integrable and found.integrals_hidden == 1
     assert found.growth_vector == (len(q) - 1 + found.with_time,)
+
+
+@pytest.mark.parametrize('slope', [
+    abs(x), sign(x), Piecewise((x, x > 0), (2*x, True)), sqrt(x**2)])
+def test_integrals_are_right_for_negative_coordinates_too(slope, rng):
+    """They are looked for at positive ones; x**2/2 has not the rate |x|*x'
+    where x < 0."""
+    row = Z - slope*X
+    found = classified([x, y, z], [row])
+    assert kinds(found) == ['exact'] and found.is_integrable
+    integral = found.rows[0].integral
+    for size in (1, -1):
+        near = values_of([x, y, z], rng) | {x: Rational(size, 3), X: 5, Z: 7}
+        assert integral is None or (row - integral.diff(t)).doit().subs(
+            near) == 0
+
+
+def test_both_sides_of_a_condition_are_looked_at():
+    """The row is the rate of z - x**2/2 where x > y, and no rate of
+    anything where y > x."""
+    found = classified([x, y, z], [Z - X*Piecewise((x, x > y), (y, True))])
+    assert found.rows[0].integral is None
+    assert found.rows[0].kind != 'exact'
+
+
+@pytest.mark.parametrize('row', [
+    X - exp(t**2), X*exp(x**2) + Y, X - c(x)*Y, Z - Max(x, 0)*X,
+    Z - Max(x, 1/(1 - x))*X, Z - sin(x/y).diff(t)])
+def test_what_is_integrable_without_an_integral_in_closed_form(row):
+    """The verdict does not need one. The rows restrict two coordinates at
+    most, or are a rate as they stand."""
+    found = classified([x, y, z], [row], sample={x: 1.5})
+    assert found.rows[0].is_integrable and found.is_integrable
+    assert found.rows[0].integral is None and found.integrals_hidden == 1
 
 
 FACTORS = {
@@ -324,6 +361,37 @@ def test_three_rows_that_only_together_are_integrable(rng):
     assert gradients.rank() == 3
     for k, j in ((0, 1), (0, 2), (1, 2)):       # no two of them are
         assert not classified(q, [rows[k], rows[j]]).is_integrable
+
+
+def test_one_direction_is_always_integrable():
+    """Five rows in six coordinates leave one; the rows are solved with
+    pivots."""
+    M = Matrix(5, 5, lambda i, j: (i + 1)*ALL[j] + i*j + 1 + int(i == j)*p*x)
+    rows = list(M*Matrix([X, Y, Z, W, S]) - P*Matrix(range(1, 6)))
+    found = classified(ALL, rows, integrals=False)
+    assert kinds(found) == ['integrable together']*5
+    assert found.growth_vector == (1,) and found.integrals_hidden == 5
+
+
+def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
+    """Of companions all are named, of integrals some may be missing."""
+    from sympy_constrained import classification
+    functions = [x + y*z, y*w + s]
+    mixing = Matrix([[1, x + s], [w, 2]])
+    rows = list(mixing*Matrix([h.diff(t) for h in functions]))
+    monkeypatch.setattr(classification, 'MOST_COMPANIONS', 0)
+    found = classified([x, y, z, w, s], rows)
+    assert [row.others for row in found.rows] == [(1,), (0,)]
+    monkeypatch.undo()
+    # Riccati's equations, which are not integrated
+    rows = [X - (x**2 + y)*Y, Z - (z**2 + w)*W]
+    for most in 12, 1:
+        monkeypatch.setattr(classification, 'MOST_CHOICES', most)
+        found = classified([x, y, z, w], [
+            rows[0] + z*rows[1], rows[1] + x*rows[0]])
+        assert kinds(found) == ['integrable together']*2
+        assert found.integrals_hidden == len(found.combinations) == 2
+        assert found.integrals == ()
 
 
 def test_combinations_of_nonholonomic_rows(rng):
@@ -479,6 +547,8 @@ def test_an_integral_with_the_help_of_a_holonomic_row(rng):
     assert kinds(found) == ['holonomic', 'integrable']
     assert found.rows[1].integral == z and found.rows[1].factor is None
     assert found.rows[1].others == (0,)
+    plain = classified([x, y, z], [row], [surface], integrals=False)
+    assert kinds(plain) == kinds(found) and plain.rows[1].integral is None
     assert is_kept([surface.diff(t), row], z, [x, y, z], rng)
     assert not is_kept([row], z, [x, y, z], rng)
 
@@ -519,7 +589,7 @@ def test_too_many_brackets_leave_it_undecided(monkeypatch):
     (X**2 - Y**2, 'product of two linear rows'),
     ((X - x*Y)**2, 'square of a linear row'),
     (X*Y + Y*Z + Z*X, 'degree 2'),
-    (X**3 - Y**3, 'degree 3'),
+    (X**3/Y - Z*X, 'degree 2'), (X**3 - Y**3, 'degree 3'),
     (sqrt(X**2 + Y**2) - Z, 'degree 1')])
 def test_rows_that_are_not_linear(row, remark):
     from sympy_constrained.classification import nonlinear_remark
@@ -635,6 +705,15 @@ def test_a_state_where_the_rows_lose_rank():
     found = classified([x, y, z], [x*X + y*Y + z*Z], at={x: 0, y: 0, z: 0})
     assert found.growth_vector == (2,) and found.growth_there == (3,)
     assert 'lose rank there' in str(found) and not found.complete
+
+
+def test_a_sample_for_a_ready_model():
+    """It takes the place of the parameters of the model."""
+    cart, R = model('two_wheeled_cart'), symbols('R')
+    for sample, radius in ((None, cart.parameters[R]), ({R: 3}, 3)):
+        with pytest.warns(UserWarning, match='holonomic, but given'):
+            found = classify_constraints(cart, sample=sample)
+        assert {float(point[R]) for point in found.points} == {float(radius)}
 
 
 def test_special_dimensions_are_a_sample():
