@@ -363,14 +363,17 @@ def test_three_rows_that_only_together_are_integrable(rng):
         assert not classified(q, [rows[k], rows[j]]).is_integrable
 
 
-def test_one_direction_is_always_integrable():
-    """Five rows in six coordinates leave one; the rows are solved with
-    pivots."""
-    M = Matrix(5, 5, lambda i, j: (i + 1)*ALL[j] + i*j + 1 + int(i == j)*p*x)
-    rows = list(M*Matrix([X, Y, Z, W, S]) - P*Matrix(range(1, 6)))
-    found = classified(ALL, rows, integrals=False)
-    assert kinds(found) == ['integrable together']*5
-    assert found.growth_vector == (1,) and found.integrals_hidden == 5
+def test_one_direction_is_always_integrable(monkeypatch):
+    """Seven rows in eight coordinates leave one; they are solved with pivots
+    that move."""
+    from sympy_constrained import classification
+    monkeypatch.setattr(classification, 'MOST_COMPANIONS', 3)
+    q = dynamicsymbols('q1:8')
+    rows = [v.diff(t)*v*x + after.diff(t)*after*(x + v) - X
+            for v, after in zip(q, [*q[1:], q[0]])]
+    found = classified([x, *q], rows, integrals=False)
+    assert kinds(found) == ['integrable together']*7
+    assert found.growth_vector == (1,) and found.integrals_hidden == 7
 
 
 def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
@@ -392,6 +395,20 @@ def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
         assert kinds(found) == ['integrable together']*2
         assert found.integrals_hidden == len(found.combinations) == 2
         assert found.integrals == ()
+
+
+def test_a_row_whose_companions_are_not_integrable(rng):
+    """w and s are kept; the first row is made of their rates, and the
+    others, of which one is needed for s', are of none."""
+    contact = Z - y*X
+    rows = [W + x*S, S + contact, S - contact]
+    found = classified([x, y, z, w, s], rows)
+    assert kinds(found) == ['integrable together', 'nonholonomic',
+                            'nonholonomic']
+    assert found.rows[0].others == (1, 2) and not found.is_integrable
+    assert set(found.integrals) == {w, s}
+    for function in w, s:
+        assert is_kept(rows, function, [x, y, z, w, s], rng)
 
 
 def test_combinations_of_nonholonomic_rows(rng):
