@@ -79,10 +79,18 @@ def admissible_values(system, sample=None, seed=0):
                 least = residual
                 worst = {k: names[k] for k, x in enumerate(rows)
                          if x > residual/10}
+    if least == mp.inf:
+        raise InconsistentConstraintsError(
+            f"None of {ATTEMPTS} states that were tried has finite real "
+            "values of the constraints and of the equations of motion: a "
+            "function is outside of its domain, or something is divided by "
+            "zero where the constraints hold. Correct the model, or pass "
+            "`sample={symbol: number, ...}` with values near a state that "
+            "has them.")
     raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
-        f"{', '.join(worst.values()) or 'all rows'}. The "
+        f"{', '.join(worst.values())}. The "
         "constraints may contradict each other, or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.", rows=tuple(worst))

@@ -51,7 +51,7 @@ class CompositeRoute:
         self.builder = assembly.builder
         self.axes = axes
         centers = [body.masscenter for body in bodies]
-        self.origin, self.steps = self.kinematics.position_parts(centers)
+        self.origin, self.steps = self.kinematics.position_parts(centers[0])
         self.positions = self.kinematics.positions(centers, axes=axes)[1]
         self.depth = {None: -1}
         for point, (parent, _) in self.steps.items():

@@ -258,7 +258,7 @@ class Kinematics:
             self._positions, points[0], origin, axes or self.frame)
 
     def _positions(self, point, origin, axes):
-        origin, parts = self.position_parts([point], origin)
+        origin, parts = self.position_parts(point, origin)
         found = {}
         for point, (parent, steps) in parts.items():
             total = found.get(parent, (0, 0, 0))
@@ -268,7 +268,7 @@ class Kinematics:
             found[point] = total
         return origin, found
 
-    def position_parts(self, points, origin=None):
+    def position_parts(self, first, origin=None):
         """The steps to all points that are connected to the first one.
 
         Returns
@@ -280,9 +280,7 @@ class Kinematics:
             a frame and the measure numbers of what is subtracted.
 
         """
-        if not points:
-            return None, {}
-        return self._remembered(self._position_parts, points[0], origin)
+        return self._remembered(self._position_parts, first, origin)
 
     def _position_parts(self, first, origin):
         connected = list(self._tree(first, _compat.positions))

@@ -4,14 +4,15 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import Eq, I, Matrix, S, Symbol, cos, sin, symbols
+from sympy import (
+    Eq, I, Integral, Matrix, S, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
     Force, ForceActuator, JointsMethod, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, PinJoint, Point, ReferenceFrame, RigidBody,
     System, dynamicsymbols)
 
 from kkt import at
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
@@ -572,3 +573,54 @@ def test_equations_read_as_by_hand():
     assert method.forcing == Matrix([-g*l*m*sin(q)])
     assert method.acceleration in (
         Matrix([-g*sin(q)/l]), Matrix([-g*l*sin(q)/l**2]))
+
+
+def beside_the_origin(velocity=None):
+    """Functions that are real where x > 30 only, velocity by hand or not."""
+    point = O.locatenew('T', sqrt(x - 30)*N.x + y*N.y)
+    if velocity is not None:
+        point.set_vel(N, velocity)
+    return VaccoMethod(**{
+        **PLAIN, 'bodies': [Particle('T', point, m)],
+        'forcelist': [(point, k*N.x)]}, velocity_constraints=[u - y*v])
+
+
+def test_energies_that_have_a_value_in_a_part_of_space():
+    """Lagrange's equations of the energy are looked at there."""
+    method = beside_the_origin()
+    T = m*(sqrt(x - 30).diff(t)**2 + y.diff(t)**2)/2
+    plain = VaccoMethod(T + k*sqrt(x - 30), [x, y], nonhol_coneqs=[
+        x.diff(t) - y*y.diff(t)])
+    values = {x: 40, y: 2, u: 3, v: S(3)/2, m: 2, k: 5}
+    moving = {x.diff(t): 3, y.diff(t): S(3)/2, x: 40, y: 2, m: 2, k: 5}
+    with mp.workdps(40):
+        for name in 'mass_matrix', 'forcing':
+            found = at(getattr(method, name), {
+                **values, **dict.fromkeys(method.states[4:], 1)})
+            wanted = at(getattr(plain, name), {
+                **moving, **dict.fromkeys(plain.states[4:], 1)})
+            assert mp.mnorm(found - wanted, mp.inf) < 1e-30
+    with pytest.raises(UnsupportedFeatureError, match=(
+            'are not Lagrange.s equations .*A velocity was set that is not '
+            'the derivative of a position.*UdwadiaKalabaMethod')):
+        beside_the_origin(sqrt(x - 30)*v*N.x + u*N.y)
+
+
+def test_what_no_equation_needs_may_be_unreadable():
+    """A position beside the velocity that was set, and a marker whose
+    acceleration does not fit."""
+    one = O.locatenew('A', Integral(u, (t, 0, t))*N.x)
+    one.set_vel(N, u*N.x)
+    two = O.locatenew('B', x*N.x)
+    two.set_vel(N, u*N.x)
+    marker = two.locatenew('C', y*N.x)
+    marker.set_vel(N, u*N.x)
+    marker.set_acc(N, 3*u.diff(t)*N.x)
+    for point in one, two:
+        body, load = Particle('P', point, m), (point, k*x*N.x)
+        found = UdwadiaKalabaMethod(
+            N, [x], [u], KD[:1], bodies=[body], forcelist=[load])
+        kane_method = KanesMethod(N, [x], [u], KD[:1])
+        kane_method.kanes_equations([body], [load])
+        assert found.mass_matrix == kane_method.mass_matrix
+        assert found.forcing == kane_method.forcing

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Rational, sin, symbols
+from sympy import Rational, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, System, dynamicsymbols)
 
@@ -178,6 +178,25 @@ def test_states_start_at_the_sample():
     for start in (-2, 2):
         values = admissible_values(s, {x: start})
         assert abs(values[x] - start/2) < 1e-20
+
+
+@pytest.mark.parametrize('row, roots', [
+    (x**2 - 1, (1, -1)), (1/x - 2, (Rational(1, 2),)),
+    (sqrt(x - 5) - 1, (6,))])
+def test_samples_from_which_no_step_leads_on(row, roots):
+    """At x = 0 there is no gradient, or no value; beside it there are."""
+    found = admissible_values(system(hol=[row]), {x: 0})[x]
+    assert any(abs(found - root) < 1e-20 for root in roots)
+
+
+@pytest.mark.parametrize('options', [
+    {'hol': [x - 1], 'lagrangian': L - a*sqrt(x - 3)},
+    {'hol': [sqrt(-1 - x**2) - y]}])
+def test_equations_without_real_values_where_the_rows_hold(options):
+    with pytest.raises(InconsistentConstraintsError, match=(
+            'None of 40 states .*has finite real values.*outside of its '
+            'domain, or something is divided.*`sample=')):
+        constraint_report(system(**options))
 
 
 def test_the_rank_at_a_special_state_may_be_another_one():
