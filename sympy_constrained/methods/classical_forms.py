@@ -544,11 +544,6 @@ class VelocityKinematics(Kinematics):
         return self.rotated(axes, self.frame,
                             tuple(map(self.bias, positions[point])))
 
-    def _acceleration(self, point, axes):
-        if self._is_own(super()._velocity(point, axes)):
-            return super()._acceleration(point, axes)
-        return self._derivative_in(axes, self.velocity(point, axes))
-
     def _angular_velocity(self, frame, axes):
         found = super()._angular_velocity(frame, axes)
         if self._is_own(found):

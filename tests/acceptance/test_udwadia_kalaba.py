@@ -732,3 +732,43 @@ def test_from_system():
               u1: 2, u2: Rational(3, 2)}
     assert close(at(method.acceleration, values), at(expected, values))
     assert method.mass_matrix.expand() == diag(2*m, m)
+
+
+# A weight
+
+@pytest.mark.parametrize('solver', ['auto', 'schur', 'kkt', 'pinv'])
+def test_weighted_control_force_is_least(solver):
+    """Of ``f`` with ``A M^-1 (Q + f) = b`` that of least ``f^T W f``."""
+    q = x, y, z = dynamicsymbols('x y z')
+    dx, dy, dz = [e.diff(t) for e in q]
+    L = m*(dx**2 + (1 + x**2)*dy**2 + dz**2)/2 + m*dx*dy/3 - m*g*z
+    hol, vel = [x*y + z**2 - 1], [dx - z*dy]
+    weight = Matrix([[2, x, 0], [x, 3 + x**2, 1], [0, 1, 4]])
+    method = UdwadiaKalabaMethod(
+        L, q, hol_coneqs=hol, nonhol_coneqs=vel, weight=weight,
+        solver=solver)
+    reference = Reference.lagrange(L, q, hol, vel)
+    for seed in SEEDS:
+        values = reference.admissible(
+            CONSTANTS, seed, {x: Rational(1, 2), y: 1, z: 1})
+        M, F, A, b = reference.matrices(values)
+        with mp.workdps(60):
+            G = A*M**-1
+            f = at(weight, values)**-1*G.T
+            f = f*mp.lu_solve(G*f, b - G*F)
+            wanted = mp.lu_solve(M, F + f)
+        assert close(at(method.constraint_forces, values), f, 1e-40)
+        assert close(at(method.acceleration, values), wanted, 1e-40)
+        rates = at(method.rhs(), values)
+        assert close(rates[3:, 0], wanted, 1e-40)
+
+
+def test_a_weight_needs_mass_in_all_directions():
+    x, y = dynamicsymbols('x y')
+    method = UdwadiaKalabaMethod(
+        m*x.diff(t)**2/2, [x, y], nonhol_coneqs=[x.diff(t) - y.diff(t)],
+        weight=diag(1, 2))
+    with pytest.raises(ConstrainedDynamicsError, match=(
+            'regular mass matrix and a positive definite weight, and one of '
+            'them is singular. Give mass to every direction')):
+        method.acceleration

@@ -935,6 +935,41 @@ def test_potential_and_generalized_forces():
         assert exact(method.equations(form)) == -wanted
 
 
+def turning(rate, velocity):
+    """A body whose velocities were set in a speed that x' does not tell."""
+    N, O = place()
+    B = ReferenceFrame('B')
+    B.orient_axis(N, x, N.z)
+    B.set_ang_vel(N, rate*N.z)
+    G = O.locatenew('G', k*y*B.x + x*N.z)
+    G.set_vel(N, velocity(N, B))
+    body = RigidBody('plate', G, B, m, (inertia(B, 1, 2, 3 + m), G))
+    return Model([x, y], [u1, u2], [u1 + u1**3, u2], [body], N, O, [
+        (G, -m*g*N.z + u1*B.y), (B, k*y*B.z), thrust(
+            G, dot(m), B.x - u2*N.z)])
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_velocities_in_speeds_that_are_no_rates(form):
+    """They are those of position and orientation, which the forms take."""
+    own = u1 + u1**3
+    model = turning(own, lambda N, B: k*u2*B.x + k*y*own*B.y + own*N.z)
+    exact = Exact(model.anywhere(1) | {m: 3, g: 10, k: 2})
+    wanted = exact(model.plain.residual)
+    assert exact(model.method.eom) == wanted
+    assert exact(model.method.equations(form)) == -wanted
+
+
+@pytest.mark.parametrize('form', IN_VELOCITIES)
+@pytest.mark.parametrize('rate, factor', [(u1, 1), (u1 + u1**3, 2)])
+def test_velocities_of_no_position_are_told(form, rate, factor):
+    model = turning(rate, lambda N, B: k*u2*B.x*factor + (u1 + u1**3)*(
+        k*y*B.y + N.z))
+    with pytest.raises(UnsupportedFeatureError, match=(
+            'velocity of plate was set, and is not the derivative')):
+        model.method.equations(form)
+
+
 def rolling_by_hand(mass):
     """A disc without coordinates of its contact; its centre was told."""
     N, O = place()

@@ -9,7 +9,7 @@ from sympy.physics.mechanics import (
     dynamicsymbols)
 from sympy.physics.mechanics import method as upstream_method
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, UnsupportedFeatureError)
 
@@ -226,6 +226,15 @@ def test_values_of_upstream_are_kept():
     assert list(ours.u) == list(theirs.u)
     assert ours.mass_matrix == theirs.mass_matrix[:2, :2]
     assert ours.lam_coeffs == theirs.lam_coeffs
+
+
+def test_what_a_linearizer_and_pydy_read():
+    """The partitions, also those that are not named."""
+    ours, theirs = kane(UdwadiaKalabaMethod), kane(KanesMethod)
+    for name in '_qdep', '_udep', '_uaux':
+        assert list(getattr(ours, name)) == list(getattr(theirs, name))
+    again = kane(GibbsAppellMethod)
+    assert list(again._udep) == [v] and not list(again._uaux)
 
 
 def test_auxiliary_equations_tell_the_way():
