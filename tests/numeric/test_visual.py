@@ -142,6 +142,67 @@ def test_what_is_not_known_has_no_panel(motion):
         visual.plot_energy(unknown)
 
 
+def test_an_energy_whose_balance_is_not_known():
+    """A bead on a hoop that is turned: the torque that turns it works."""
+    from mechanisms import g, m
+    from sympy import symbols
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    rate, (q, u) = symbols('Omega'), dynamicsymbols('q u')
+    N, O = ReferenceFrame('N'), Point('O')
+    hoop = N.orientnew('H', 'Axis', (rate*dynamicsymbols._t, N.y))
+    arm = hoop.orientnew('A', 'Axis', (q, hoop.z))
+    O.set_vel(N, 0)
+    P = O.locatenew('P', -arm.y)
+    P.set_vel(N, rate*hoop.y.cross(-arm.y) + u*arm.x)
+    method = UdwadiaKalabaMethod(
+        N, [q], [u], [q.diff() - u], bodies=[Particle('bead', P, m)],
+        forcelist=[(P, -m*g*N.y)])
+    motion = simulate(method, 1, [1, 0], t_eval=11, constants={
+        m: 1.5, g: 9.81, rate: 5})
+    ax, = visual.plot_energy(motion).axes
+    assert (ax.get_title(), labels(ax)) == ('energy balance', [
+        'change of energy'])
+    q, u = motion.x.T
+    energy = 1.5*(u**2 + 25*np.sin(q)**2)/2
+    assert np.ptp(energy) > 1
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(),
+                               energy - energy[0], atol=1e-12)
+
+
+def test_power_where_the_rate_of_energy_would_call_inputs():
+    """The foot of a spring and damper is moved by a Python function."""
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, foot = dynamicsymbols('u foot')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x)
+    P.set_vel(N, u*N.x)
+    body = Particle('body', P, 2)
+    body.potential_energy = 8*(x - foot)**2/2
+    method = UdwadiaKalabaMethod(
+        N, [x], [u], [x.diff() - u], bodies=[body],
+        forcelist=[(P, (foot.diff() - u)*N.x)], potential_energy='include')
+    motion = simulate(method, 2, [1, 0], t_eval=21, inputs={
+        foot: lambda t, x: np.sin(t), foot.diff(): lambda t, x: np.cos(t)})
+    assert motion.energy_rate is None
+    ax, = visual.plot_power(motion).axes
+    assert labels(ax) == ['power of forces']
+    place, speed = motion.x.T
+    rate = np.cos(motion.t)
+    np.testing.assert_allclose(
+        ax.get_lines()[0].get_ydata(), (rate - speed)*speed
+        - 8*(place - np.sin(motion.t))*rate, atol=1e-12)
+
+
+def test_a_picture_without_curves_has_no_legend(motion):
+    free = replaced(motion, residuals=motion.residuals[:, :0],
+                    residual_names=())
+    assert visual.plot_residuals(motion).axes[0].get_legend()
+    assert visual.plot_residuals(free).axes[0].get_legend() is None
+
+
 def test_all_states_are_drawn_if_none_is_named(motion):
     upper = visual.plot_states(motion, ax=plt.subplots()[1]).axes[0]
     assert labels(upper) == list(map(label, motion.states))
@@ -255,6 +316,16 @@ def test_histories_in_the_colour_of_the_parameter(sweep):
         '-', '-', '--']
     assert len({line.get_color() for line in ax.get_lines()}) == 3
     assert bar.get_ylabel() == 'l'
+
+
+def test_histories_of_the_energy(sweep):
+    """All begin at rest at level zero."""
+    ax, _ = visual.plot_sweep(sweep, 'energy', 'histories').axes
+    for line, (_, run) in zip(ax.get_lines(), sweep[:3], strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), run.energy)
+        assert abs(line.get_ydata()).max() < 1e-5
+    ax, = visual.plot_sweep(sweep[:2], 'power').axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [0, 0])
 
 
 def test_a_second_parameter_makes_curves():
@@ -851,6 +922,84 @@ def test_bodies_that_hang_on_nothing_are_told():
     finish(film)
 
 
+def places_in(ax):
+    return {name: tuple(np.ravel(curves(ax)[name].get_data()).round(6))
+            for name in labels(ax)}
+
+
+def test_a_flying_rod_beside_a_body_on_a_guide():
+    """A point at rest is looked from; the rod is not connected to it."""
+    from sympy.physics.mechanics import (
+        KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, v = dynamicsymbols('u v')
+    N, O, A = ReferenceFrame('N'), Point('O'), Point('A')
+    O.set_vel(N, 0)
+    B, C = A.locatenew('B', 2*N.y), O.locatenew('C', y*N.z)
+    for point, velocity in ((A, u*N.x), (B, u*N.x), (C, v*N.z)):
+        point.set_vel(N, velocity)
+    ends = [Particle('a', A, 1), Particle('b', B, 1)]
+    rod = UdwadiaKalabaMethod(N, [x], [u], [x.diff() - u], bodies=ends,
+                              forcelist=[])
+    ax, = visual.plot_snapshots(simulate(rod, 1, [3, 2], t_eval=11), rod,
+                                times=[1.]).axes
+    assert places_in(ax) == {'a': (2, 0), 'b': (2, 2)}
+    both = KanesMethod(N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+                       bodies=[*ends, Particle('c', C, 1)], forcelist=[])
+    both.kanes_equations()
+    motion = simulate(both, 1, [3, 0, 2, 1], t_eval=11)
+    for model in both, UdwadiaKalabaMethod.from_method(both):
+        with pytest.warns(UserWarning, match='known of a, b .it is not conn'):
+            ax, = visual.plot_snapshots(motion, model, times=[1.]).axes
+        assert places_in(ax) == {'c': (0, 1)}
+
+
+def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
+    """Those of a Lagrangian need none."""
+    from sympy.physics.mechanics import (
+        LagrangesMethod, Particle, Point, ReferenceFrame)
+    N, O = ReferenceFrame('N'), Point('O')
+    P = O.locatenew('P', x*N.x + y*N.y)
+    bodies = [Particle('p', P, 1),
+              Particle('q', P.locatenew('Q', N.y), 1)]
+    L = x.diff()**2 + y.diff()**2
+    method = UdwadiaKalabaMethod(L, [x, y], frame=N, bodies=bodies)
+    plain = LagrangesMethod(L, [x, y], frame=N, bodies=bodies)
+    motion = simulate(method, 1, [0, 0, 1, 2], t_eval=11)
+    for model in method, plain:
+        with pytest.raises(MissingIngredientError,
+                           match='of p, q .no point is at rest; pass `ori'):
+            visual.plot_snapshots(motion, model)
+        with pytest.raises(KinematicsError, match='P has no position: no po'):
+            visual.plot_snapshots(motion, model, {'P': P})
+        ax, = visual.plot_snapshots(motion, model, times=[1.],
+                                    origin=O).axes
+        assert places_in(ax) == {'p': (1, 2), 'q': (1, 3)}
+    O.set_vel(N, 0)
+    alone = UdwadiaKalabaMethod(L, [x, y], frame=N)
+    ax, = visual.plot_snapshots(motion, alone, {'P': P}, times=[1.]).axes
+    assert places_in(ax) == {'P': (1, 2)}
+
+
+def test_a_film_in_given_axes_with_many_names(pendulum):
+    """The layout is left as it is, and no legend covers the picture."""
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    before = axes[0].get_position(True).bounds
+    points = {f'P{k}': (k*x/10, k*y/10) for k in range(1, 11)}
+    films = [visual.animate(motion, pendulum.method, some, ax=ax, fps=5,
+                            speed=1) for ax, some in zip(axes, (
+                                points, dict(list(points.items())[:9])))]
+    assert axes[0].get_position(True).bounds == before
+    assert [ax.get_legend() is None for ax in axes] == [True, False]
+    films[0]._func(5)
+    np.testing.assert_allclose(
+        [np.ravel(curves(axes[0])[f'P{k}'].get_data())
+         for k in range(1, 11)],
+        np.outer(np.arange(1, 11)/10, motion.x[-1, :2]), atol=1e-9)
+    for film in films:
+        finish(film)
+
+
 @pytest.mark.slow
 def test_every_ready_model_is_drawn():
     from sympy_constrained.models import MODELS
@@ -887,6 +1036,18 @@ def test_a_scene_of_symmeplot(rolling):
                               made.axes.get_zlim()])
     assert (drawn > low).all() and (drawn < high).all()
     finish(film)
+
+
+def test_a_scene_needs_a_point_that_stays_at_rest():
+    """The point of a disc that touches the ground is another one soon."""
+    pytest.importorskip('symmeplot')
+    case = ready('rolling_disc_minimal', 0.1)
+    with pytest.raises(MissingIngredientError,
+                       match='has no origin: .* for a moment only. Pass the'):
+        visual.scene(case.motion, case.method)
+    body = case.method.bodies[0]
+    made = visual.scene(case.motion, case.method, origin=body.masscenter)
+    assert made.zero_point == body.masscenter
 
 
 def test_a_scene_without_symmeplot_says_so(rolling, monkeypatch):
