@@ -459,10 +459,7 @@ def from_form(case, made):
         both = ground.numbers(system.graph, ('A', 'b'), state)
         left = np.concatenate([mine['R'], both['A']])
         right = np.concatenate([-mine['r'], both['b']])[:, 0]
-        found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
-        if rank < len(moving):
-            raise ArithmeticError('it does not determine the accelerations')
-        return found
+        return np.linalg.lstsq(left, right, rcond=None)[0]
 
     return Derived(graph.operation_count(), values)
 
@@ -520,7 +517,8 @@ def from_upstream(case, method):
     """SymPy's equations, solved by LU as they stand."""
     ground = case.ground
     equations = EquationsOfMotion.from_method(method)
-    moving = {x.diff(equations.t) for x in equations.states}
+    moving = {x.diff(equations.t, order) for x in equations.states
+              for order in (1, 2)}
     left = [str(x) for x in equations.specifieds if x in moving]
     if left:
         raise ArithmeticError(f'{", ".join(left)} is left in its equations')

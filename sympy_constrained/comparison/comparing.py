@@ -144,16 +144,14 @@ class Comparison:
             lines.append('  largest constraint residual '
                          f'{found.largest_residual:.1e}')
         error = found.energy_error
-        if error is not None and len(error):
+        if error is not None:
             lines.append(
                 f'  energy balance holds to {np.abs(error).max():.1e}, the '
                 f'energy changes by {np.ptp(found.energy):.3g} and the work '
                 f'by {np.ptp(found.work):.3g}')
         forces = np.abs(found.constraint_forces)
-        if forces.size:
-            lines.append('  largest generalized constraint force '
-                         f'{forces.max():.4g}')
-        return lines
+        return [*lines, '  largest generalized constraint force '
+                f'{forces.max():.4g}']
 
     # -- in pictures -----------------------------------------------------
 

@@ -5,6 +5,7 @@ import sys
 import textwrap
 import threading
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,10 +79,11 @@ def particle(cls, mass=m, **options):
     O.set_vel(N, 0)
     P = O.locatenew('P', x*N.x + y*N.y)
     P.set_vel(N, u*N.x + v*N.y)
-    return cls(N, [x, y], [u, v], kd_eqs=[x.diff() - u, y.diff() - v],
+    return cls(N, [x, y], kd_eqs=[x.diff() - u, y.diff() - v],
                bodies=[Particle('body', P, mass)],
                forcelist=[(P, -mass*g*N.y)],
-               velocity_constraints=[u - (1 + x**2)*v], **options)
+               velocity_constraints=[u - (1 + x**2)*v],
+               **{'u_ind': [u, v], **options})
 
 
 @pytest.fixture
@@ -191,6 +193,54 @@ def test_an_embedding_is_right_for_some_partitions_only(disc):
     assert 'wrong, because of curvature' in found['HamelEmbedding'].reason
     assert found['HamelEmbedding, corrected'].verdict is AGREES
     assert found.agrees
+
+
+def test_what_agrees_at_rest_is_not_right_elsewhere():
+    """Nothing drives the sleigh, and what is wrong is quadratic."""
+    sleigh = model('chaplygin_sleigh')
+    found = compare(sleigh, 0.1, start=dict.fromkeys(sleigh.start, 0),
+                    upstream=False)
+    assert not found.formulations[0].accelerations.any()
+    for name in 'HamelEmbedding', 'VaccoMethod':
+        assert found[name].verdict is AGREES
+        assert found[name].reason.startswith('at these states only')
+    moving = compare(sleigh, 0.1, upstream=False)
+    assert moving['HamelEmbedding'].verdict is MUST_DIFFER
+    assert found.agrees and moving.agrees
+
+
+def test_speeds_that_the_velocities_do_not_determine():
+    """Where ``y`` is zero, ``u`` is known by the constraint alone."""
+    u, v = dynamicsymbols('u v')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x + y*N.y)
+    P.set_vel(N, y*u*N.x + v*N.y)
+    method = UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff() - y*u, y.diff() - v],
+        bodies=[Particle('p', P, m)], forcelist=[(P, -m*g*N.y)],
+        velocity_constraints=[u - 2*v])
+    found = compare(method, 0.1, constants=NUMBERS, start=dict.fromkeys(
+        (x, y, u, v), 0))
+    np.testing.assert_allclose(found.formulations[0].accelerations[0],
+                               [-2*9.81, -9.81])
+    for name in 'LinearMappingMethod', 'GibbsAppellMethod':
+        assert found[name].verdict is AGREES
+    assert found['LinearMappingMethod'].states == 3
+    assert found['RouthMethod'].verdict is Verdict.NO_VALUE
+
+
+def test_velocities_that_have_drifted_cannot_be_mapped(monkeypatch):
+    """Independent speeds have none that violate the constraints."""
+    monkeypatch.setattr(comparing, 'simulate', partial(
+        comparing.simulate, stabilization=None, rtol=1e-3))
+    found = compare('four_bar', 0.5, upstream=False)
+    assert found.trajectory.largest_residual > 1e-6
+    for name in 'LinearMappingMethod', 'HamelEmbedding, corrected':
+        assert found[name].verdict is Verdict.NO_VALUE
+        assert found[name].reason == (
+            'Its speeds cannot have the velocities of the reference')
+    assert found['RouthMethod'].verdict is AGREES
 
 
 def test_vakonomic_motion_of_holonomic_and_of_other_rows(four_bar, disc):
@@ -359,6 +409,37 @@ def test_what_upstream_raises_is_its_result():
         'and leave out redundant rows')
 
 
+def test_accelerations_that_upstream_leaves_in_its_equations():
+    """It replaces the rates of coordinates, not their second derivatives."""
+    time, (u, v) = dynamicsymbols._t, dynamicsymbols('u v')
+    found = compare(particle(
+        KanesMethod, u_ind=[v], u_dependent=[u], acceleration_constraints=[
+            x.diff(time, 2) - (1 + x**2)*v.diff() - 2*x*x.diff()*v]),
+        constants=NUMBERS)
+    theirs = found["SymPy's KanesMethod"]
+    assert theirs.verdict is Verdict.NO_VALUE
+    assert theirs.reason == (
+        'Derivative(x(t), (t, 2)) is left in its equations')
+    place, v0 = np.array([state[[0, 2]] for _, state in found.states]).T
+    v1, u1 = found.formulations[0].accelerations.T
+    slope = 1 + place**2
+    np.testing.assert_allclose(u1, slope*v1 + 2*place*slope*v0**2)
+    np.testing.assert_allclose(slope*u1 + v1, -9.81)
+    assert found.agrees
+
+
+def test_rows_of_accelerations_given_to_a_method_are_not_tried():
+    time = dynamicsymbols._t
+    found = compare(pendulum(UdwadiaKalabaMethod, acceleration_constraints=[
+        x.diff(time, 2) - g]), constants=NUMBERS, start={
+            x: 0.6, y: 0.8, x.diff(): 0.4, y.diff(): -0.3})
+    theirs = found["SymPy's LagrangesMethod"]
+    assert theirs.verdict is Verdict.NOT_TRIED
+    assert theirs.reason == 'it does not take acceleration_constraints'
+    np.testing.assert_allclose(found.formulations[0].accelerations[:, 0],
+                               9.81)
+
+
 class Unlucky:
     arguments: dict = {}
 
@@ -390,6 +471,35 @@ def test_what_only_one_class_takes_is_refused_by_the_others():
         RouthMethod.from_method(controlled)
     again = UdwadiaKalabaMethod.from_method(controlled)
     assert again.constraint_forces == controlled.constraint_forces
+
+
+def test_rows_that_contradict_each_other_are_taken_by_one_class():
+    """The reference has half of both; nobody else knows what is wanted."""
+    u, v = dynamicsymbols('u v')
+    found = compare(particle(
+        UdwadiaKalabaMethod, acceleration_constraints=[
+            v.diff() - 1, v.diff() - 2], inconsistent='least-squares'),
+        constants=NUMBERS)
+    assert found.agrees
+    for (_, state), rates in zip(found.states,
+                                 found.formulations[0].accelerations):
+        place, _, forward, upward = state
+        W = np.array([[0, 1], [0, 1], [1, -1 - place**2]])
+        right = np.array([1, 2, 2*place*forward*upward])
+        np.testing.assert_allclose(rates, np.linalg.lstsq(W, right)[0])
+    assert found['block system, 50 digits'].verdict is Verdict.NOT_TRIED
+    theirs = found["SymPy's KanesMethod"]
+    assert theirs.verdict is Verdict.NOT_TRIED
+    assert theirs.reason == 'it does not take inconsistent'
+    assert "inconsistent='least-squares', which only Udwadia" in found[
+        'RouthMethod'].reason
+
+
+def test_a_model_that_cannot_be_derived_says_why():
+    """Where there is no method of ours to fall back on."""
+    broken = LagrangesMethod(m*x.diff()**2/2, [x], hol_coneqs=[l - 1])
+    with pytest.raises(ConstraintError, match='not depend on any coord'):
+        compare(broken, constants=NUMBERS)
 
 
 def test_a_model_of_gibbs_and_appell_only_is_its_own_reference():
@@ -585,6 +695,30 @@ def test_pictures(four_bar, tmp_path):
     assert all(path.stat().st_size > 5000 for path in written)
 
 
+def test_a_model_without_constraints_or_a_balance_of_energy():
+    """A bead on a hoop that is turned at a constant rate."""
+    pytest.importorskip('matplotlib').use('Agg')
+    rate, (q, u) = symbols('Omega'), dynamicsymbols('q u')
+    N, O = ReferenceFrame('N'), Point('O')
+    hoop = N.orientnew('H', 'Axis', (rate*dynamicsymbols._t, N.y))
+    arm = hoop.orientnew('A', 'Axis', (q, hoop.z))
+    O.set_vel(N, 0)
+    P = O.locatenew('P', -l*arm.y)
+    P.set_vel(N, -rate*l*hoop.y.cross(arm.y) + l*u*arm.x)
+    bead = UdwadiaKalabaMethod(
+        N, [q], [u], [q.diff() - u], bodies=[Particle('bead', P, m)],
+        forcelist=[(P, -m*g*N.y)])
+    found = compare(bead, 0.2, constants={**NUMBERS, rate: 5},
+                    start={q: 1, u: 0})
+    assert found.agrees and found["SymPy's KanesMethod"].verdict is AGREES
+    angle = found.trajectory['q']
+    np.testing.assert_allclose(
+        found.trajectory.rates[:, 1],
+        np.sin(angle)*(25*np.cos(angle) - 9.81), rtol=1e-12)
+    assert 'energy' not in str(found) and 'residual' not in str(found)
+    assert set(found._figures()) == {'comparison', 'overview', 'motion'}
+
+
 def test_the_picture_of_a_comparison(disc):
     plt = pytest.importorskip('matplotlib.pyplot')
     figure = disc.figure()
@@ -613,6 +747,31 @@ def test_colours_of_what_is_wrong():
     assert len(set(colours)) == 3
     assert str(good) == 'a agrees'
     assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
+
+
+def test_slow_functions_are_called_less_often(monkeypatch):
+    calls, clock = [], [0.]
+
+    def lasts(seconds):
+        def function(t, x):
+            calls.append((t, x))
+            clock[0] += seconds
+        return function
+
+    monkeypatch.setattr(comparing, 'time', SimpleNamespace(
+        perf_counter=lambda: clock[0]))
+    states = [(0, 'a'), (1, 'b')]
+    assert comparing.per_call(lasts(2), states) == 2e6
+    assert calls == states
+    assert comparing.per_call(lasts(2**-20), states) == 1e6/2**20
+    assert calls == states*(1 + comparing.REPEATS)
+
+
+def test_nothing_is_limited_where_there_are_no_timers(monkeypatch):
+    monkeypatch.delattr('signal.setitimer', raising=False)
+    with time_limit(1e-9):
+        done = sum(range(10**5))
+    assert done == 4999950000
 
 
 def test_a_time_limit_needs_the_main_thread():
