@@ -12,14 +12,15 @@ import numpy as np
 
 from ..diagnostics import ConstraintReport, constraint_report, described
 from ..errors import (
-    ConstrainedDynamicsError, ConstraintError, MissingIngredientError)
+    ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
+    SimulationError)
 from ..methods import UdwadiaKalabaMethod
 from ..methods.base import ConstrainedMethod
 from ..models import Model
 from ..models import model as ready_model
 from ..numeric import (
-    CompiledEquations, Trajectory, compile_equations, consistent_state,
-    simulate)
+    CompiledEquations, Reason, Trajectory, compile_equations,
+    consistent_state, simulate)
 from ..numeric.names import Names, label, sentence
 from .candidates import (
     Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
@@ -276,6 +277,8 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         If a constant has no number, or a simulation no start.
     ConstraintError
         If no state was found that satisfies the constraints.
+    SimulationError
+        If there is no motion from the start.
 
     """
     model = numbered(model, t_end, constants, start, inputs, fixed)
@@ -402,6 +405,14 @@ def states_of(model, compiled, seed, progress):
     x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
     trajectory = simulate(compiled, model.t_end, x0, t_eval=401,
                           progress=progress, throw=False)
+    if trajectory.reason is Reason.INTERRUPTED and not len(trajectory):
+        raise KeyboardInterrupt
+    if not len(trajectory):
+        raise SimulationError(
+            "There is no motion from the start, and so no state to compare "
+            f"at: {trajectory.message} Pass another `start`, or `t_end=0` to "
+            "compare at random states.", trajectory=trajectory,
+            time=0., reason=trajectory.reason)
     picks = np.unique(np.linspace(
         0, len(trajectory.t) - 1, SAMPLES).astype(int))
     moved = {x: by for x, by in zip(

@@ -25,7 +25,8 @@ from sympy_constrained.comparison.candidates import Recipe
 from sympy_constrained.comparison.figure import color_of
 from sympy_constrained.comparison.formulation import Formulation
 from sympy_constrained.comparison.limits import time_limit
-from sympy_constrained.errors import ConstraintError, MissingIngredientError
+from sympy_constrained.errors import (
+    ConstraintError, MissingIngredientError, SimulationError)
 from sympy_constrained.models import MODELS, Model, model
 
 AGREES, REFUSES = Verdict.AGREES, Verdict.REFUSES
@@ -540,6 +541,35 @@ def test_an_input_that_drops_out_of_a_formulation():
     assert again['RouthMethod'].verdict is AGREES and again.agrees
     with pytest.raises(ValueError, match="'G' is no specified function"):
         compare(driven, constants={m: 1}, inputs={'G': 1})
+
+
+# -- no motion from the start --------------------------------------------
+
+@pytest.mark.parametrize('options, reason', [
+    ({'acceleration_constraints': [x.diff(dynamicsymbols._t, 2) - 1,
+                                   x.diff(dynamicsymbols._t, 2) - 2]},
+     'contradict'),
+    ({'generalized_forces': [(x - 1)**l, 0]}, 'not finite')])
+def test_a_start_without_motion_is_told(options, reason):
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], **options)
+    start = dict.fromkeys((x, y, x.diff(), y.diff()), 0)
+    with pytest.raises(SimulationError, match=(
+            f'no motion from the start, .*{reason}.* Pass another')) as error:
+        compare(method, 1, constants={m: 2, l: 0.5}, start=start)
+    assert len(error.value.trajectory) == 0
+
+
+def test_an_interrupt_before_the_first_state_leaves_nothing():
+    def impatient(t, x):
+        raise KeyboardInterrupt
+
+    pushed = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[
+        dynamicsymbols('F')])
+    with pytest.raises(KeyboardInterrupt), pytest.warns(
+            UserWarning, match='interrupted at t = 0'):
+        compare(pushed, 1, constants={m: 2}, start={x: 0, x.diff(): 1},
+                inputs={'F': impatient})
 
 
 # -- dependent velocities that do not do at a state ----------------------
