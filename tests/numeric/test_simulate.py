@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sympy import Max, sin, symbols
+from sympy import Max, sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 import mechanisms
@@ -277,6 +277,81 @@ def test_contradicting_rows_stop_at_the_start():
     assert error.value.reason is Reason.CONTRADICTION
     assert len(error.value.trajectory) == 0
     assert 'empty' in repr(error.value.trajectory)
+
+
+def test_a_rank_that_cannot_be_decided_ends_the_run():
+    """One row grows faster than another by ten thousand."""
+    w, rise = dynamicsymbols('w'), Max(0, t - 1)
+    method = particle(vel=[z.diff(), rise*y.diff() + z.diff(),
+                           1e-4*rise*w.diff() + z.diff()], q=(w, x, y, z))
+    motion = simulate(method, 2, [0, 0, 0, 0, 0, 1, 0, 0], throw=False,
+                      constants={m: 1, g: 9.81}, method='DOP853')
+    assert motion.reason is Reason.SINGULAR
+    assert 'W has rank 6 of 7' in motion.message
+    assert motion.t[-1] < 1.2 and not motion.rank_changes
+    np.testing.assert_allclose(motion['x'], motion.t, atol=1e-12)
+
+
+@pytest.mark.parametrize('method', ['Radau', 'BDF'])
+@pytest.mark.parametrize('power', [1.5, 0.5])
+def test_an_implicit_method_leaves_the_domain(method, power):
+    """Energy tells the speed at the edge."""
+    weight = -0.01 if power > 1 else 1.
+    model = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*g*(1 - x)**l, [x])
+    motion = simulate(model, 10, [0, 1], method=method, throw=False,
+                      constants={m: 1, g: weight, l: power})
+    assert motion.reason is Reason.NOT_FINITE
+    assert 'leaves the domain' in motion.message
+    place, speed = motion.x[-1]
+    assert 0.99 < place <= 1
+    assert speed**2/2 + weight*(1 - place)**power == pytest.approx(
+        1/2 + weight, abs=1e-4)
+
+
+def test_an_output_where_the_equations_have_no_value():
+    """A gap so narrow that only what is between the steps falls into it."""
+    centre, off = symbols('centre off')
+    model = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[
+        4 + off*sqrt((t - centre)**2 - 1e-8)])
+
+    def run(at, **options):
+        return simulate(model, 1, [0, 0], max_step=0.1, rtol=1e-2, constants={
+            m: 2, centre: at, off: 0}, throw=False, **options)
+
+    steps = run(9).t
+    k = np.searchsorted(steps, 0.5)
+    at = steps[k] + (steps[k + 1] - steps[k])/5
+    assert run(at).success
+    motion = run(at, t_eval=101)
+    assert motion.reason is Reason.NOT_FINITE
+    assert len(motion) > 40 and motion.t[-1] <= steps[k]
+    np.testing.assert_allclose(motion.x[:, 0], motion.t**2, atol=1e-12)
+
+
+@pytest.mark.parametrize('method', ['Radau', 'BDF'])
+def test_a_domain_that_ends_beside_the_motion(method):
+    """``x = 1 - exp(-t)`` comes so near that its Jacobian lies beyond."""
+    off = symbols('off')
+    model = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[
+        off*sqrt(1 - x) - m*x.diff()])
+    motion = simulate(model, 60, [0, 1], constants={m: 2, off: 0},
+                      method=method, rtol=1e-11, atol=1e-13, throw=False)
+    assert motion.reason is Reason.NOT_FINITE
+    assert 'leaves the domain' in motion.message
+    assert 14 < motion.t[-1] < 40
+    np.testing.assert_allclose(motion['x'], 1 - np.exp(-motion.t), atol=1e-8)
+
+
+def test_the_pace_is_looked_at_again(pendulum, monkeypatch):
+    """A run that comes on is not stopped, one that slows down is."""
+    monkeypatch.setattr('sympy_constrained.numeric.run.PACE', 10)
+    motion = simulate(pendulum.compiled, 3, pendulum.start, max_steps=1e3)
+    assert motion.success and motion.statistics['steps'] > 20
+    slow = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
+    short = simulate(slow, 100, [1, 1], constants={m: 1}, throw=False,
+                     max_steps=1e3)
+    assert short.reason is Reason.STEPS
+    assert short.statistics['steps'] % 10 == 0 and short.t[-1] < 0.7532
 
 
 # -- output, events, interruption -----------------------------------------
