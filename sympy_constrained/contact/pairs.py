@@ -82,19 +82,10 @@ class Pair(ABC):
         """
         return [self.relative_curvature()]
 
-    def components(self, vector):
-        """Measure numbers of a vector in the tangents, shape (2, 1)."""
-        return Matrix([dot(vector, x) for x in self.tangents])
-
     def in_tangents(self, dyadic):
         """Measure numbers of a dyadic in the tangents, shape (2, 2)."""
         return Matrix(2, 2, lambda i, j: dot(
             self.tangents[i], dot(dyadic, self.tangents[j])))
-
-    def spanned(self, numbers):
-        """The vector with measure numbers in the tangents."""
-        first, second = self.tangents
-        return numbers[0]*first + numbers[1]*second
 
 
 class SupportPair(Pair):

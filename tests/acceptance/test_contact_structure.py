@@ -2,6 +2,7 @@
 vertices, unilateral contact, and what is refused.
 """
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,6 +145,24 @@ def test_traces_of_rolling(make):
     assert np.allclose([float(number(k, moving)) for k in
                         contact.geodesic_curvatures()],
                        [float(bend1), float(bend2)])
+
+
+def test_geodesic_curvatures_with_coordinates_that_are_states():
+    """Of a ball on a plane, one trace is bent as the other and the pivot."""
+    scene, contact, values = on_plane(ball, 'kinematic')
+    compiled, x, rates = solved(scene.method(), values)
+    moving = {**values, **{y.diff(t): rates[y] for y in compiled.states}}
+    first = number(contact.trace_speeds()[0], values)
+    bend1, bend2 = (number(k, moving) for k in contact.geodesic_curvatures())
+    assert math.isclose(bend2 - bend1,
+                        number(contact.pivot_speed, values)/first,
+                        rel_tol=1e-12)
+    velocity = np.array(list(map(float, vector(
+        values, scene.N, contact.trace_velocities()[1]))))
+    centre = [rates[u] for u in scene.u[:3]]    # it goes with the centre
+    bent = np.cross(velocity, np.array(centre, float))@np.array(list(map(
+        float, vector(values, scene.N, contact.normal))))
+    assert float(bend2) == pytest.approx(bent/float(first)**3, rel=1e-9)
 
 
 def test_contact_angle_turns_as_told():
@@ -333,6 +352,25 @@ def test_other_methods(formulation):
             moving.update(zip(method.u, u))
         assert math.isclose(number(contact.normal_reaction(method), moving),
                             expected, rel_tol=1e-10)
+
+
+def test_rows_of_a_contact_may_be_written_differently():
+    """Expanded they are other expressions, with the same multipliers."""
+    scene, contact, values = on_plane(ball, 'explicit')
+    rows, found = contact.holonomic_constraints, []
+    # cos^2 + sin^2 = 1 is known to nobody but the numbers
+    apart = [row*sin(scene.q[0])**2 + row*cos(scene.q[0])**2 for row in rows]
+    for holonomic in rows, apart:
+        method = UdwadiaKalabaMethod(
+            scene.N, scene.q, scene.u, scene.kdes, bodies=[scene.body],
+            configuration_constraints=holonomic,
+            velocity_constraints=contact.nonholonomic_constraints,
+            forcelist=scene.loads)
+        compiled, x, _ = solved(method, values)
+        lam = dict(zip(method.multipliers, compiled.multipliers(0, x)))
+        found.append(float(number(contact.normal_reaction(method),
+                                  {**values, **lam})))
+    assert rows != apart and found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 def test_reactions_of_methods_without_them_are_refused():
@@ -551,9 +589,11 @@ def test_wrapping_geometry():
         WrappingCylinder(3, O, N.x), N, interior=True)
     assert isinstance(tube, CylinderSurface) and tube.interior
     assert tube.axis == N.x
+    cones = [SimpleNamespace(alpha=pi/6, apex=O, axis=N.y)]
     if hasattr(mechanics, 'WrappingCone'):      # newer versions of SymPy
-        cone = ParametricSurface.from_wrapping(
-            mechanics.WrappingCone(pi/6, O, N.y), N)
+        cones.append(mechanics.WrappingCone(pi/6, O, N.y))
+    for wrapping in cones:
+        cone = ParametricSurface.from_wrapping(wrapping, N)
         assert isinstance(cone, ConeSurface) and cone.axis == N.y
         place = cone.position()
         assert abs(number(place.dot(N.y) - cone.parameters[1]*cos(pi/6), {
@@ -704,6 +744,32 @@ def test_parallel_cylinders_are_refused_at_the_start():
             contact.coordinates, (math.pi, 0, 0, 0))))
 
 
+def test_a_ball_that_osculates_its_bowl_is_refused():
+    """Of radius 1 in a paraboloid that is curved as much, or by half."""
+    scene = ball()
+    p, q = symbols('p q')
+    for bend in 1, Rational(1, 2):
+        bowl = ParametricSurface(
+            scene.N, scene.O, p*scene.N.x + q*scene.N.y + (
+                bend*p**2/2 + q**2/4)*scene.N.z, (p, q))
+        contact = PointContact(
+            'c', RigidBody('bowl', scene.O, scene.N), scene.body, bowl,
+            SphereSurface(scene.B, scene.C, 1, pole=scene.B.x),
+            formulation='augmented')
+        values = dict.fromkeys(scene.q, 0)
+        z = scene.q[2]
+        del values[z]
+        guess = {**dict(zip(contact.coordinates, (0, pi/2, 0, 0))), z: 1}
+        if bend == 1:
+            with pytest.raises(ConstraintError, match=(
+                    'K1 . K2 is singular at this contact: .*osculate')):
+                contact.solve_contact(values, guess)
+        else:
+            found = contact.solve_contact(values, guess)
+            assert abs(found[z] - 1) < 1e-20
+            assert abs(found[contact.coordinates[2]]) < 1e-20
+
+
 def test_pole_at_the_start_is_refused():
     scene = ball()
     contact = scene.touch(
@@ -830,6 +896,35 @@ def test_guess_without_contact_coordinates_is_told():
                           formulation='augmented')
     with pytest.raises(MissingIngredientError, match='c_xi1'):
         contact.solve_contact({}, {})
+
+
+def test_numbers_of_a_contact_that_are_none():
+    scene = ball()
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    guess = dict.fromkeys(contact.coordinates, 0)
+    with pytest.raises(ValueError, match=(
+            'has 2 coordinates beside those of the contact: .*One closes')):
+        contact.solve_contact({}, {**guess, Symbol('a'): 1, Symbol('b'): 2})
+    with pytest.raises(TypeError, match='is none. Give .symbol: number'):
+        contact.solve_contact({Symbol('r'): True}, guess)
+    with pytest.raises(ValueError, match='3 values were given for the 2 par'):
+        scene.surface.with_parameters(1, 2, 3)
+
+
+def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():
+    """The bodies know each other, and neither knows where it is."""
+    N, A, B, O = (*map(ReferenceFrame, 'NAB'), Point('O'))
+    B.orient_axis(A, dynamicsymbols('a'), A.z)
+    O.set_vel(N, 0)
+    C = O.locatenew('C', dynamicsymbols('z')*A.z)
+    contact = PointContact(
+        'c', RigidBody('table', O, A),
+        RigidBody('ball', C, B, 1, (inertia(B, 1, 1, 1), C)),
+        PlaneSurface(A, O, A.z), SphereSurface(B, C, 1), frame=N)
+    with pytest.raises(KinematicsError, match=(
+            'Frame B of ball has no angular velocity in N. Orient it')):
+        contact.relative_angular_velocity
 
 
 def test_located_from_its_contact_a_body_has_no_gap_row():

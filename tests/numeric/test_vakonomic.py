@@ -470,6 +470,17 @@ def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
     assert found.residual == pytest.approx(usual.residual, rel=1e-3)
 
 
+def test_a_motion_of_routh_that_grows_without_bound():
+    """``x' = sqrt(2) x^2`` along ``y = x``, up to the time 0.7071."""
+    method = VaccoMethod((vx**2 + vy**2)/2 + x**4 + y**4, [x, y],
+                         nonhol_coneqs=[vy - vx])
+    start = {x: 1, y: 1, vx: 2**0.5, vy: 2**0.5}
+    assert matching_multipliers(method, start, 0.7, rtol=1e-6).coincides
+    with pytest.raises(SimulationError, match=(
+            'could not be integrated: .*step.* Choose a shorter interval')):
+        matching_multipliers(method, start, 0.8, rtol=1e-6)
+
+
 def test_wrong_arguments_of_matching():
     with pytest.raises(ValueError, match="'mu1' is no state"):
         matching_multipliers(skate(), {**SKATE_START, 'mu1': 1}, 2,
