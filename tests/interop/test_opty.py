@@ -13,8 +13,10 @@ from sympy.physics.mechanics import dynamicsymbols
 from exports import ready
 from ready import evaluate
 from sympy_constrained import (
-    HamelEmbedding, RouthMethod, UdwadiaKalabaMethod, VaccoMethod)
-from sympy_constrained.errors import MissingIngredientError
+    GibbsAppellMethod, HamelEmbedding, RouthMethod, UdwadiaKalabaMethod,
+    VaccoMethod)
+from sympy_constrained.errors import (
+    MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate, to_opty
 
@@ -221,3 +223,20 @@ def test_identification_of_gravity(collocation):
     L, = (c for c in values if str(c) == 'L')
     np.testing.assert_allclose(np.hypot(*solution[:size].reshape(
         2, NODES)[:, 1:]), true[L], rtol=1e-8)
+
+
+def test_multipliers_that_are_states_stay_at_acceleration_level():
+    """Rows of the third order bring accelerations and multipliers in."""
+    x, y = dynamicsymbols('x y')
+    time = dynamicsymbols._t
+    method = GibbsAppellMethod(
+        (x.diff()**2 + y.diff()**2)/2, [x, y], acceleration_constraints=[
+            x.diff(time, 2)**2 + y.diff(time, 2)**2 - 1])
+    assert method.equations_of_motion.upper
+    for level in 'velocity', 'position':
+        with pytest.raises(UnsupportedFeatureError, match=(
+                "of several orders stand in them. Use .*'acceleration'")):
+            to_opty(method, level)
+    residual = to_opty(method).residual
+    assert len(residual) == len(method.equations_of_motion.states) + len(
+        method.equations_of_motion.multipliers)

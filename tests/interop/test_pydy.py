@@ -246,3 +246,18 @@ def test_cython_with_velocities_as_states():
     completed(system, ready, compiled, start)
     system.generate_ode_function(generator='cython')
     agree(system, compiled, start)
+
+
+def test_a_treatment_of_multipliers_that_is_unknown():
+    method = model('knife_edge').form(UdwadiaKalabaMethod)
+    with pytest.raises(ValueError, match=(
+            "`multipliers` is 'drop'. Choose 'impulses' or 'eliminate'")):
+        to_pydy(method, multipliers='drop')
+
+
+def test_pydy_is_named_where_it_is_missing(monkeypatch):
+    import sys
+    monkeypatch.setitem(sys.modules, 'pydy.system', None)
+    with pytest.raises(MissingIngredientError, match=(
+            'PyDy is not installed. Install it .the extra `interop`., or')):
+        to_pydy(model('knife_edge').form(UdwadiaKalabaMethod))

@@ -75,6 +75,8 @@ def test_a_sweep_is_simulations(pendulum, run):
         assert record.start.tolist() == [length, 0, 0, 0]
         assert record.success and record.reason == 'END'
         assert record.seconds > 0
+    assert found.seconds == pytest.approx(
+        sum(record.seconds for record in found.runs))
     assert not found.failed and repr(found) == (
         '<SweepResult of 6 runs, 0 failed>')
 
