@@ -32,6 +32,8 @@ ALONE = (
     "that does, so their rank is that at the sample. If quaternions are among "
     "the coordinates, give the constraint that their norm is one.")
 POINTS, MOST_POINTS = 3, 12
+# What floats leave of a redundant row, as a part of it.
+LEFT = mp.mpf('1e-10')
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,16 @@ def constraint_report(system, sample=None, inconsistent='error',
             "singular, or the mechanism can be assembled in different ways. "
             "The largest rank is taken; pass `sample={symbol: number, ...}` "
             "with values near the motion that is meant.", stacklevel=2)
+    near = {k: far for k, far in best.left.items()
+            if far > LEFT and k not in best.vanishing}
+    if near:
+        names = ', '.join(system.constraint_names[k] for k in near)
+        warnings.warn(
+            f"Taken for redundant, because constants are floats: {names}, "
+            "which the other rows give to "
+            f"{mp.nstr(max(near.values()), 1)} only. If the difference is "
+            "meant, give the constants exactly, as `Rational`.",
+            stacklevel=2)
     if determined and not best.determined:
         raise MissingIngredientError(
             "The model does not determine the accelerations: the mass matrix "
@@ -232,6 +244,7 @@ class Examined:
     kept: tuple
     vanishing: tuple
     relations: dict
+    left: dict
     determined: bool
     mass_is_regular: bool
     mobile: bool
@@ -357,27 +370,30 @@ def examine(system, sample, seed):
     kept = tuple(k for k, _ in extended)
     vanishing = tuple(k for k, (x, y) in enumerate(zip(sizes, elsewhere))
                       if x < tolerance*y)
-    relations = dependencies(out['A'], basis, extended)
+    relations, left = dependencies(out['A'], basis, extended)
     scale = [1/mp.sqrt(abs(out['M'][j][j])) if out['M'][j][j] else mp.mpf(1)
              for j in range(o)]
     M = [[x*scale[i]*scale[j] for j, x in enumerate(row)]
          for i, row in enumerate(out['M'])]
     A = [[x*scale[j] for j, x in enumerate(out['A'][k])] for k in kept]
     return Examined(
-        values, [x for x, in out['b']], kept, vanishing, relations,
+        values, [x for x, in out['b']], kept, vanishing, relations, left,
         len(orthonormal_rows(A + M, MASSLESS)[0]) == o,
         len(orthonormal_rows(M, MASSLESS)[0]) == o, len(kept) < o,
         mp.mpf('1e-18') if exact else mp.mpf('1e-6'))
 
 
 def dependencies(rows, basis, extended):
-    """Redundant row -> {independent row: coefficient}."""
-    relations = {}
+    """Redundant row -> {independent row: coefficient}, and what is left of
+    it as a part of the row.
+    """
+    relations, far = {}, {}
     kept = [k for k, _ in extended]
     for k, row in enumerate(rows):
         if k in kept:
             continue
-        _, left = project_out(row, basis)
+        rest, left = project_out(row, basis)
+        far[k] = norm(rest)/(norm(row) or 1)
         coefficients = {}
         for i in reversed(range(len(extended))):        # back substitution
             number, used = extended[i]
@@ -386,7 +402,7 @@ def dependencies(rows, basis, extended):
             if abs(c) > DEPENDENT:
                 coefficients[number] = c
         relations[k] = dict(sorted(coefficients.items()))
-    return relations
+    return relations, far
 
 
 def check_gradients(system, points):

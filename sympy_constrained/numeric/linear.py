@@ -56,6 +56,9 @@ SINGULAR, GAP = 1e-10, 1e3
 # A double root is met to the square root of rounding only, and gives singular
 # values of that size which mean nothing.
 UNDECIDED = 1e-7
+# What is left of a redundant row at states that floats can reach. A row that
+# is farther from the others than this follows from none of them.
+LEFT = 1e-10
 # sigma_(rank+1) above this, and above this many times the drift, is a rise.
 # (In the multiplier system it is of the order of the square of the drift.)
 RISE, DRIFT_FACTOR = 1e-8, 1e2
@@ -162,9 +165,11 @@ class LinearSolver:
 
         """
         rows, columns = scales(magnitudes)
-        spectra = [np.linalg.svd(matrix*np.outer(rows, columns))
-                   for matrix in matrices]
+        scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
+        spectra = [np.linalg.svd(matrix) for matrix in scaled]
         ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+        for matrix, rank in zip(scaled, ranks):
+            check_rows(matrix, motion, len(rows) - rank, equations)
         best = int(np.argmax(ranks))
         rank = ranks[best]
         _, sigma, vh = spectra[best]
@@ -186,9 +191,8 @@ class LinearSolver:
                 "from a state beside it.", rank=ranks[0], condition=0.)
         kept = None
         if rank < len(sigma):
-            scaled = matrices[0]*np.outer(rows, columns)
             kept = tuple(np.sort(qr(m, mode='r', pivoting=True)[1][:rank])
-                         for m in (scaled.T, scaled))
+                         for m in (scaled[0].T, scaled[0]))
         return cls(motion, rank, rows, columns, kept, spectra[0][1],
                    tuple(equations), tuple(unknowns), contradiction)
 
@@ -337,6 +341,37 @@ def numerical_rank(sigma):
             "a singular one. Choose other units or another state.",
             singular_values=tuple(sigma))
     return rank
+
+
+def check_rows(matrix, motion, missing, names):
+    """Raise if constraint rows are neither redundant nor clearly not.
+
+    In ``W`` a small singular value of the rows is squared, and what is far
+    from zero looks like rounding there.
+    """
+    rows = matrix[motion:, :motion]
+    if not rows.size or matrix[motion:, motion:].any():
+        return
+    left, sigma, _ = np.linalg.svd(rows)
+    ratio = sigma/sigma[0] if sigma[0] else sigma
+    rank = int(np.sum(ratio > UNDECIDED))
+    if ((ratio > LEFT) & (ratio < UNDECIDED)).any():
+        worst = int(np.sum(ratio > LEFT)) - 1
+    elif missing > len(rows) - rank and ratio[rank - 1]**2 < UNDECIDED:
+        worst = rank - 1
+    else:
+        return
+    share = np.abs(left[:, worst])
+    which = ', '.join(names[motion + i] for i in np.flatnonzero(
+        share > 0.1*share.max()))
+    raise ConstraintError(
+        "The rank of the equations cannot be told: the gradients of "
+        f"{which} have a combination that nearly vanishes (scaled singular "
+        f"value {ratio[worst]:.0e}), which floating point can neither solve "
+        "for nor leave out. Usually a row is meant to follow from others and "
+        "a constant is a little off: correct it, or leave the row out. Else "
+        "choose other constants or another state.",
+        singular_values=tuple(sigma))
 
 
 def scales(magnitudes):

@@ -11,7 +11,7 @@ from sympy.physics.mechanics import (
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError,
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     MissingIngredientError, NotFiniteError, SingularEquationsError,
     UnsupportedFeatureError)
 from sympy_constrained.models import model
@@ -30,6 +30,28 @@ def states():
 
 
 # -- values ---------------------------------------------------------------
+
+@pytest.mark.parametrize('far', [10.**-k for k in range(1, 10)])
+def test_rows_that_are_nearly_parallel(far):
+    """Together they let nothing move; what cannot be solved is refused."""
+    u, v = x.diff(t), y.diff(t)
+    compiled = compile_equations(particle(
+        vel=[u - v, u - (1 + l)*v]), {m: 1, g: 9.81, l: far})
+    if far >= 1e-2:
+        assert np.abs(compiled.rhs(0, [0, 0, 0, 0])).max() < 1e-10
+    else:
+        with pytest.raises(ConstraintError, match='rank of the equations '
+                           'cannot be told'):
+            compiled.rhs(0, [0, 0, 0, 0])
+
+
+def test_rows_that_are_parallel():
+    u, v = x.diff(t), y.diff(t)
+    compiled = compile_equations(particle(
+        vel=[u - v, u - (1 + l)*v]), {m: 1, g: 9.81, l: 0})
+    np.testing.assert_allclose(compiled.rhs(0, [0, 0, 0, 0]),
+                               [0, 0, -4.905, -4.905], rtol=1e-14)
+
 
 def test_the_pendulum_in_closed_form(pendulum, states):
     """Case U-1 of the theory page, for phi = x^2 + y^2 - l^2."""

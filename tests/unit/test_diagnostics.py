@@ -298,3 +298,18 @@ def test_dependent_speeds_that_serve_on_both_branches_are_found():
     signs = {mp.sign(abs(point[x]) - abs(point[y]))
              for point in method._report.points}
     assert len(signs) == 2              # both have been met
+
+
+@pytest.mark.parametrize('far', [1e-7, 3e-9])
+def test_floats_that_are_nearly_redundant_are_told(far):
+    """Exact constants have no such doubt."""
+    with pytest.warns(UserWarning, match='Taken for redundant.*floats: '
+                      'velocity-level row 1, .*e-.*`Rational`'):
+        assert constraint_report(system(
+            vel=[X - Y, X - (1 + far)*Y])).rank == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert constraint_report(system(
+            vel=[X - Y, X - (1 + Rational(far))*Y])).rank == 2
+        assert constraint_report(system(
+            vel=[X - 0.1*Y, 3*X - 3*0.1*Y])).rank == 1
