@@ -459,7 +459,10 @@ def from_form(case, made):
         both = ground.numbers(system.graph, ('A', 'b'), state)
         left = np.concatenate([mine['R'], both['A']])
         right = np.concatenate([-mine['r'], both['b']])[:, 0]
-        return np.linalg.lstsq(left, right, rcond=None)[0]
+        found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
+        if rank < len(moving):
+            raise ArithmeticError('it does not determine the accelerations')
+        return found
 
     return Derived(graph.operation_count(), values)
 

@@ -20,6 +20,7 @@ from sympy import Derivative, Float
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
 from ..numeric.inputs import Inputs
+from ..numeric.names import label
 from ..precision import precise
 
 __all__ = ['Ground', 'DIGITS']
@@ -127,7 +128,11 @@ class Ground:
         for (t, _), (values, mine) in zip(self.states, self.points):
             values = {**values, **more}
             rates = [values[Derivative(q, self.equations.t)]
+                     if Derivative(q, self.equations.t) in values else None
                      for q in equations.q]
+            if None in rates or set(equations.q) != set(self.equations.q):
+                raise UnsupportedFeatureError(
+                    "Its coordinates are not those of the reference.")
             if self_made:
                 at_rest = {**values, **dict.fromkeys(self_made, 0.)}
                 theirs = self.numbers(graph, ('rates', 'J'), at_rest)
@@ -136,6 +141,11 @@ class Ground:
                     theirs['J'][:, columns],
                     np.array(rates) - theirs['rates'][:, 0],
                     rcond=None)[0]))
+            missing = [x for x in equations.states if x not in values]
+            if missing:
+                raise UnsupportedFeatureError(
+                    f"Its state {label(missing[0])} has no value in the "
+                    "reference.")
             theirs = self.numbers(graph, ('rates', 'J', 'bias'), values)
             gap = np.abs(theirs['rates'][:, 0] - rates).max(initial=0)
             if gap > ROUNDING*(1 + np.abs(rates).max(initial=0)):
@@ -182,7 +192,11 @@ class Ground:
             rows = self.compiled.evaluate(('A', 'b'), t, x)
             left = np.concatenate([left, rows['A']])
             right = np.concatenate([right, rows['b'][:, 0]])
-        return np.linalg.lstsq(left, right, rcond=None)[0]
+        found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
+        if rank < o:
+            raise UnsupportedFeatureError(
+                "Its accelerations do not determine those of the reference.")
+        return found
 
     def pulled_back(self, k, system, forces):
         """Forces on the reference's speeds from those on other speeds.
@@ -200,6 +214,10 @@ class Ground:
         """
         if tuple(system.u) == tuple(self.equations.u):
             return forces
+        if len(system.u) != len(system.q):
+            raise UnsupportedFeatureError(
+                "Its forces act on speeds that are not those of the "
+                "reference.")
         order = [self.equations.q.index(q) for q in system.q]
         return self.points[k][1]['J'][order].T@forces
 
