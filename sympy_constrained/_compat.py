@@ -125,7 +125,8 @@ def permutation(names, ordered):
     return result
 
 
-def undefined_function(name, assumptions):
+def undefined_function(     # pragma: no cover - for SymPy 1.13
+        name, assumptions):
     """The class of functions of this name, as ``Function`` returns it."""
     return UndefinedFunction(name, **assumptions)
 

@@ -83,8 +83,6 @@ def solve(builder, matrix, right):
         if found is None:
             return None
         solution.update(zip(block, found))
-    if columns:
-        return None
     for i, j in reversed(pivots):
         known = builder.sum(builder.mul(matrix[i][c], x)
                             for c, x in solution.items())

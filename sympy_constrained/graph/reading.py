@@ -11,7 +11,7 @@ from functools import lru_cache
 from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, E, Expr, Float, Mul,
+    Add, Derivative, Dummy, Expr, Float, Mul,
     NumberSymbol, Pow, Rational, S, Symbol, SympifyError, cos, cot, csc, exp,
     sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
@@ -123,8 +123,6 @@ def slots_of(e):
     if isinstance(e, Pow):
         if rational_exponent(e) is not None:
             return None, (e.base,)
-        if e.base is E:
-            return exp(SLOTS[0]), (e.exp,)
         return Pow(SLOTS[0], SLOTS[1], evaluate=False), e.args
     if isinstance(e, (ExprWithLimits, DiracDelta)):
         raise ConstrainedDynamicsError(

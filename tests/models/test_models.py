@@ -183,6 +183,7 @@ def test_an_unknown_name_lists_the_models(name):
 @pytest.mark.parametrize('name, n', [('closed_chain', 2),
                                      ('closed_chain_absolute', 2),
                                      ('closed_chain_3d', 3),
+                                     ('n_four_bar', 0),
                                      ('n_link_pendulum_on_cart', 0)])
 def test_too_few_links_are_refused(name, n):
     with pytest.raises(ValueError, match='`n` is'):

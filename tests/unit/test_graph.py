@@ -12,7 +12,7 @@ from mpmath import fp, mp
 from sympy import (
     Abs, Add, And, Derivative, E, Float, Function, Heaviside, I,
     IndexedBase, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow,
-    Rational, S, Symbol, acos, acosh, asin, asinh, atan, atan2, atanh,
+    Rational, S, Subs, Symbol, acos, acosh, asin, asinh, atan, atan2, atanh,
     besselj, cbrt, conjugate, cos, cosh, cot, coth, csc, erf, exp, floor,
     im, log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
     tanh, zoo)
@@ -455,6 +455,24 @@ def test_what_is_not_a_real_scalar_is_named(part):
                        match='(?s)contains `.*`.*must be.*replace') as info:
         read(g, expression)
     assert info.value.expression is not None
+
+
+@pytest.mark.parametrize('part', [
+    Derivative(Function('f')(2*x), x), Subs(x*y, x, 2),
+    Subs(Function('f')(x), x, 2)])
+def test_a_derivative_by_what_is_no_argument_is_named(part):
+    with pytest.raises(ConstrainedDynamicsError, match='contains `.*`, which '
+                       'is not a real scalar.*remove the term') as info:
+        read(GraphBuilder(t), x + part)
+    assert info.value.expression == part
+
+
+def test_a_function_of_too_many_parts_is_named():
+    f, names = Function('f'), symbols('a:512')
+    with pytest.raises(ConstrainedDynamicsError, match='A `f` has more than '
+                       '511 different parts. Give it as a specified'):
+        read(GraphBuilder(t), f(*names))
+    assert frozen(f(*names[:511])).sympy('f')[0] == f(*names[:511])
 
 
 @pytest.mark.parametrize('denominator', [
