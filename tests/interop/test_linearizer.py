@@ -130,6 +130,22 @@ def test_a_singular_partition_is_named():
             A_and_B=True, op_point=low)
 
 
+@pytest.mark.parametrize('solver', ['LU', 'GJ'])
+def test_a_mass_that_vanishes_at_the_operating_point_is_named(solver):
+    """``r*r'' + r'**2 = -k`` has no acceleration at ``r = 0``."""
+    r, k = dynamicsymbols('r'), symbols('k')
+    method = UdwadiaKalabaMethod(r**2*r.diff()**2/2 - k*r**2/2, [r])
+    t = dynamicsymbols._t
+    here = {r.diff(t, 2): -k, r.diff(t): 0}
+    with pytest.raises(ConstraintError, match='singular at the operating '
+                       'point: the mass matrix is.*Choose another'):
+        method.linearize(A_and_B=True, op_point=here | {r: 0},
+                         linear_solver=solver)
+    A, _, _ = method.linearize(A_and_B=True, op_point=here | {r: 1},
+                               linear_solver=solver)
+    assert A == Matrix([[0, 1], [(-k/r).diff(r).xreplace({r: 1}), 0]])
+
+
 @pytest.mark.parametrize('parts, names', [
     ({'q_ind': [x], 'q_dep': [y]}, '`q_ind` and `q_dep`'),
     ({'q_ind': [x, y], 'q_dep': [y]}, '`q_ind` and `q_dep`'),
