@@ -18,7 +18,7 @@ from .rank import CarriedRank
 from .trajectory import Reason, Trajectory
 from .work import Work, energy_rates
 
-__all__ = ['Run']
+__all__ = ['Run', 'Pace']
 
 # Relative distance from the constraints at which a projection has failed.
 OFF = 1e-8
@@ -37,6 +37,13 @@ USUALLY = (
     "(b) a massless direction, or (c) quasi-velocities that are not "
     "independent here.")
 
+SLOW = (
+    ". This usually means (a) a length, a mass or another constant that is "
+    "zero or very small, by which the model moves very fast, (b) a stiff "
+    "model, for which `method='Radau'` is made, or (c) a short `max_step` or "
+    "small tolerances. Correct these, shorten `t_span`, or pass a larger "
+    "`max_steps`")
+
 TROUBLE = (SingularEquationsError, NotFiniteError)
 
 
@@ -46,6 +53,38 @@ class Stop(Exception):
     def __init__(self, reason, message):
         super().__init__(reason, message)
         self.reason, self.message = reason, message
+
+
+class Pace:
+    """Whether an integration comes on fast enough to end within its steps.
+
+    Parameters
+    ==========
+
+    most : float
+        Number of steps.
+    start, end : float
+        Times.
+
+    """
+
+    def __init__(self, most, start, end):
+        self.most, self.end, self.mark = most, end, (0, start)
+
+    def fault(self, steps, t):
+        """What is wrong after a step that is not the last, None if nothing.
+
+        It is looked at after each :data:`PACE` steps.
+        """
+        if steps % PACE and steps < self.most:
+            return None
+        (before, last), self.mark = self.mark, (steps, t)
+        made, came = steps - before, abs(t - last)
+        more = made*abs(self.end - t)/came
+        if steps + more <= self.most:
+            return None
+        return (f"the last {made} steps came on by {came:.1g}, so the end "
+                f"needs {more:.0e} more, and `max_steps` is {self.most:g}")
 
 
 class Run:
@@ -99,7 +138,7 @@ class Run:
         self.pieces: list[Piece] | None = [] if dense else None
         self.next_output = 0
         self.stalled = 0
-        self.most, self.mark = most, (0, self.t)    # steps, and how far
+        self.pace = Pace(most, *span)
         self.last = None                # the last accepted state, and work
         self.trouble: Exception | None = None       # in this step
         self.met: Exception | None = None           # in any step
@@ -172,9 +211,10 @@ class Run:
                 steps += 1
                 progress.update(self.t)
                 interruption.check()
-                if solver.status == 'running' and (
-                        steps % PACE == 0 or steps >= self.most):
-                    self.check_pace(steps)
+                slow = solver.status == 'running' and (
+                    self.pace.fault(steps, self.t))
+                if slow:
+                    raise self.stopped(Reason.STEPS, slow + SLOW)
         except Stop as stop:
             reason, message = stop.reason, stop.message
             self.record_last()
@@ -254,22 +294,6 @@ class Run:
             self.stalled = 0
         elif self.stalled > STALLED:
             raise self.failure()
-
-    def check_pace(self, steps):
-        """Stop a run that needs more steps than it may make."""
-        (before, t), self.mark = self.mark, (steps, self.t)
-        made, came = steps - before, abs(self.t - t)
-        more = made*abs(self.span[1] - self.t)/came
-        if steps + more > self.most:
-            raise self.stopped(
-                Reason.STEPS, f"the last {made} steps came on by {came:.1g}, "
-                f"so the end needs {more:.0e} more, and `max_steps` is "
-                f"{self.most:g}. This usually means (a) a length, a mass or "
-                "another constant that is zero or very small, by which the "
-                "model moves very fast, (b) a stiff model, for which "
-                "`method='Radau'` is made, or (c) a short `max_step` or "
-                "small tolerances. Correct these, shorten `t_span`, or pass "
-                "a larger `max_steps`")
 
     def record_due(self, t, state):
         """Record the output times up to ``t``."""

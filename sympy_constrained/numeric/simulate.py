@@ -167,8 +167,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     span = time_span(t_span)
     times = _output_times(t_eval, span)
     kind = _check_stabilization(compiled, stabilization, method)
-    _check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
-                 max_step=max_step, max_steps=max_steps)
+    check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
+                max_step=max_step, max_steps=max_steps)
     units = _checked_units(units, compiled)
     compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
@@ -270,7 +270,7 @@ def time_span(t_span):
     return start, end
 
 
-def _check_sizes(**values):
+def check_sizes(**values):
     """Raise unless these are positive numbers, limits perhaps infinite."""
     for name, value in values.items():
         is_limit = name in LIMITS

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -12,7 +13,9 @@ from ..errors import (
 from .compiled import compile_equations
 from .initial import TOLERANCE
 from .projection import distances, size_of
-from .simulate import simulate, time_span
+from .run import Pace
+from .simulate import check_sizes, simulate, time_span
+from .trajectory import Reason
 
 __all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 
@@ -21,6 +24,13 @@ __all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 COINCIDES, FREE = 1e-6, 1e-7
 # Distance from the end point, relative to its size, that counts as there.
 ARRIVED = 1e-6
+# Steps of a motion; here they take longer than those of `simulate`.
+MAX_STEPS = 1_000_000
+
+SLOW = (
+    "This usually means a motion that becomes ever faster, a constant that is "
+    "zero or very small, or small tolerances. Correct these, shorten "
+    "`t_span`, or pass a larger `max_steps`.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +75,8 @@ class Matching:
 
 
 def matching_multipliers(method, start, t_span, *, constants=None,
-                         inputs=None, rtol=1e-10, samples=101) -> Matching:
+                         inputs=None, rtol=1e-10, samples=101,
+                         max_steps=MAX_STEPS) -> Matching:
     r"""Look for multipliers with which a motion of Routh is vakonomic.
 
     Explanation
@@ -112,17 +123,27 @@ def matching_multipliers(method, start, t_span, *, constants=None,
         Tolerance of the integrator.
     samples : int
         Number of times at which the conditions are imposed.
+    max_steps : float
+        So many steps, or a pace that needs as many, are an error, as those
+        of :func:`.simulate`.
 
     Returns
     =======
 
     Matching
 
+    Raises
+    ======
+
+    SimulationError
+        If Routh's motion ends early; carries ``reason``.
+
     """
     check_vakonomic(method)
     if samples < 2 or samples != int(samples):
         raise ValueError(
             f"`samples` is {samples!r}; it must be a whole number from 2.")
+    check_sizes(rtol=rtol, max_steps=max_steps)
     compiled = compile_equations(method.routh(), constants, inputs)
     x0 = compiled.names.vector(start, 'start')
     span = time_span(t_span)
@@ -137,15 +158,10 @@ def matching_multipliers(method, start, t_span, *, constants=None,
             residuals=far.residuals)
     rates = Rates(compiled, method.coincidence, span[0], x0)
     size, m = len(x0), rates.count
-    found = solve_ivp(
+    found = integrated(
         rates, span, np.concatenate([x0, np.eye(m, m + 1).ravel()]),
-        'DOP853', rtol=rtol, atol=rtol/100,
+        max_steps, "Routh's motion", rtol=rtol, atol=rtol/100,
         t_eval=np.linspace(*span, int(samples)))
-    if not found.success:
-        raise SimulationError(
-            f"Routh's motion could not be integrated: {found.message} "
-            "Choose a shorter interval, or look at `simulate` of "
-            "`method.routh()`.")
     conditions, fastest = [], 0.
     for t, y in zip(found.t, found.y.T):
         A, gamma = rates.rows(t, y[:size])
@@ -195,6 +211,28 @@ class Rates:
         return np.concatenate([self.compiled.rhs(t, x), change.ravel()])
 
 
+def integrated(rates, span, y, max_steps, what, **options):
+    """What ``solve_ivp`` finds, within a number of steps."""
+    pace, steps = Pace(max_steps, *span), count(-1)
+
+    def look(t, y):                     # asked at the start and at each step
+        step = next(steps)
+        slow = step > 0 and t != span[1] and pace.fault(step, t)
+        if slow:
+            raise SimulationError(
+                f"{what} was given up at t = {t:.6g}: {slow}. {SLOW}",
+                time=float(t), reason=Reason.STEPS)
+        return 1.
+
+    found = solve_ivp(rates, span, y, 'DOP853', events=look, **options)
+    if not found.success:
+        raise SimulationError(
+            f"{what} could not be integrated: {found.message} Choose a "
+            "shorter interval or another start, or look at `simulate`.",
+            reason=Reason.STEP_SIZE)
+    return found
+
+
 def check_vakonomic(method):
     """Raise unless a method has multipliers that are states."""
     if not hasattr(method, 'coincidence'):
@@ -208,7 +246,8 @@ def check_vakonomic(method):
 
 
 def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
-                   inputs=None, rtol=1e-9, atol=1e-11, t_eval=None):
+                   inputs=None, rtol=1e-9, atol=1e-11, t_eval=None,
+                   max_steps=MAX_STEPS):
     """Find the vakonomic motion between two positions, by shooting.
 
     Explanation
@@ -255,6 +294,8 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
         Tolerances of the integrator.
     t_eval : optional
         As for :func:`.simulate`.
+    max_steps : float
+        Of one motion, as for :func:`.simulate`.
 
     Returns
     =======
@@ -266,9 +307,11 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
 
     SimulationError
         If no motion was found that arrives; carries ``state``, the best
-        start, and ``distance``.
+        start, and ``distance``. If the motion from the guess ends early;
+        carries ``reason``.
 
     """
+    check_sizes(rtol=rtol, atol=atol, max_steps=max_steps)
     compiled = compile_equations(method, constants, inputs)
     names, n = compiled.names, len(compiled.equations.q)
     q_names = type(names)(compiled.equations.q, 'coordinate')
@@ -283,12 +326,10 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
         span[0], np.concatenate([first, unknown]))
 
     def end_of(x):
-        found = solve_ivp(
+        return integrated(
             lambda t, y: compiled.rhs(t, y, solver=solver), span, x,
-            'DOP853', rtol=rtol, atol=atol)
-        if not found.success:
-            raise SimulationError(found.message)
-        return found.y[:n, -1]
+            max_steps, "The motion from this guess", rtol=rtol,
+            atol=atol).y[:n, -1]
 
     def conditions(values):
         x = np.concatenate([first, values])
@@ -298,6 +339,7 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
         except (ArithmeticError, ConstrainedDynamicsError):
             return np.full(len(held) + n, 1e3*size_of(last))
 
+    end_of(np.concatenate([first, unknown]))    # which may tell why not
     best = least_squares(conditions, unknown, method='trf', x_scale='jac',
                          xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=500)
     x = np.concatenate([first, best.x])
@@ -309,4 +351,4 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
             "guess, a nearer end, or a longer time.", state=x,
             distance=distance)
     return simulate(compiled, span, x, rtol=rtol, atol=atol, t_eval=t_eval,
-                    tolerance=ARRIVED)
+                    tolerance=ARRIVED, max_steps=max_steps)

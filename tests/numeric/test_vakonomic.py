@@ -63,6 +63,12 @@ def rod():
 
 
 @cache
+def growing():
+    return VaccoMethod((vx**2 + vy**2)/2 + x**4 + y**4, [x, y],
+                       nonhol_coneqs=[vy - vx])
+
+
+@cache
 def heisenberg():
     return VaccoMethod((vx**2 + vy**2)/2, [x, y, z],
                        nonhol_coneqs=[vz - (x*vy - y*vx)/2])
@@ -472,13 +478,46 @@ def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
 
 def test_a_motion_of_routh_that_grows_without_bound():
     """``x' = sqrt(2) x^2`` along ``y = x``, up to the time 0.7071."""
-    method = VaccoMethod((vx**2 + vy**2)/2 + x**4 + y**4, [x, y],
-                         nonhol_coneqs=[vy - vx])
+    method = growing()
     start = {x: 1, y: 1, vx: 2**0.5, vy: 2**0.5}
     assert matching_multipliers(method, start, 0.7, rtol=1e-6).coincides
     with pytest.raises(SimulationError, match=(
             'could not be integrated: .*step.* Choose a shorter interval')):
         matching_multipliers(method, start, 0.8, rtol=1e-6)
+
+
+def test_steps_of_matching_are_counted(monkeypatch):
+    """``x' = x^2/sqrt(2)`` at large ``x`` makes ever shorter steps."""
+    monkeypatch.setattr('sympy_constrained.numeric.run.PACE', 100)
+    fast = VaccoMethod((vx**2 + vy**2)/2 + x**4, [x, y],
+                       nonhol_coneqs=[vy - x*vx])
+    with pytest.raises(SimulationError, match=(
+            '(?s)Routh.*given up at t = .*so the end needs .* more, and '
+            '`max_steps` is 1000.*larger `max_steps`')) as found:
+        matching_multipliers(fast, [1, 0, 1, 1], 100, max_steps=1000)
+    assert found.value.reason is Reason.STEPS
+    motion = simulate(fast.routh(), 100, [1, 0, 1, 1], rtol=1e-10,
+                      atol=1e-12, max_steps=1000, throw=False)
+    assert motion.reason is Reason.STEPS
+    assert 1 < found.value.time < 8 and 1 < motion.t[-1] < 8
+
+    def matching(steps):
+        return matching_multipliers(disc(), DISC_START, 4, constants=DISC,
+                                    max_steps=steps)
+
+    assert matching(np.inf).coincides
+    needed = next(n for n in range(1, 100) if has_enough(matching, n))
+    assert needed > 10
+
+
+def has_enough(run, steps):
+    try:
+        run(steps)
+    except SimulationError as error:
+        assert error.reason is Reason.STEPS
+        assert f'the last {steps} steps' in str(error)
+        return False
+    return True
 
 
 def test_wrong_arguments_of_matching():
@@ -599,6 +638,22 @@ def test_an_end_out_of_reach(method, first, last, guess, constants):
     assert error.distance > 0.1
     assert error.state.shape == (len(method().states),)
     np.testing.assert_array_equal(error.state[:len(first)], first)
+
+
+def test_steps_of_a_guess_are_counted():
+    problem = [0, 0, 0], [0, 0, 1], 1, [3, 1, 0, 5]
+    with pytest.raises(SimulationError, match=(
+            '(?s)motion from this guess was given up at t = 0.*the last 3 '
+            'steps.*larger `max_steps`')) as found:
+        boundary_value(heisenberg(), *problem, max_steps=3)
+    assert found.value.reason is Reason.STEPS and 0 < found.value.time < 1
+    motion = boundary_value(heisenberg(), *problem, max_steps=100)
+    assert motion.success and motion.statistics['steps'] < 100
+    # a guess without a motion is no motion that misses
+    with pytest.raises(SimulationError, match=(
+            '(?s)this guess could not be integrated: .*step')) as found:
+        boundary_value(growing(), [1, 1], [2, 2], 0.8, [2**0.5, 2**0.5, 0])
+    assert found.value.reason is Reason.STEP_SIZE
 
 
 def test_wrong_arguments_of_boundary_values():
