@@ -56,21 +56,6 @@ class Pair(ABC):
         return first, cross(self.normal, first)
 
     @abstractmethod
-    def trace_velocity(self, omega, slip):
-        """Velocity of the contact along the child.
-
-        Parameters
-        ==========
-
-        omega : Vector
-            Angular velocity of the child relative to the parent.
-        slip : Vector
-            Tangential relative velocity; the contact moves along the parent
-            with the trace velocity plus this.
-
-        """
-
-    @abstractmethod
     def relative_curvature(self):
         """``K1 + K2`` in the tangents; ``t.(K1 + K2).t`` for an edge."""
 
@@ -110,6 +95,18 @@ class SupportPair(Pair):
         self.parent_position = self.offset + self.child_position
 
     def trace_velocity(self, omega, slip):
+        """Velocity of the contact along the child.
+
+        Parameters
+        ==========
+
+        omega : Vector
+            Angular velocity of the child relative to the parent.
+        slip : Vector
+            Tangential relative velocity; the contact moves along the parent
+            with the trace velocity plus this.
+
+        """
         radii = self.child.curvature_radii(self.down)
         return dot(radii, cross(omega, self.normal))
 
@@ -138,6 +135,7 @@ class DistancePair(Pair):
         self.parent_position = self.offset + self.child_position
 
     def trace_velocity(self, omega, slip):
+        """As :meth:`SupportPair.trace_velocity`."""
         bend = self.parent.distance_hessian(self.child.point)
         turned = cross(omega, self.normal)
         return self.radius*(turned - dot(bend, self.radius*turned + slip))
@@ -274,9 +272,6 @@ class ChartPair(Pair):
         """``1 + g K2`` in the tangent vectors of the parent."""
         return (self.parent.first_fundamental_form()
                 - gap*self.parent.second_fundamental_form())
-
-    def trace_velocity(self, omega, slip):
-        return combined(self.child_tangents, self.rates(omega, slip)[0])
 
     def relative_curvature(self):
         return self._curvature(0)

@@ -1001,6 +1001,12 @@ def test_contact_frame_and_standard_geometry(rng):
             dict(zip(shape.parameters, (0.4, 0.7))))) < 1e-15
     place = shape.locate('Q', 0.4, 0.7).pos_from(scene.C)
     assert abs(number(place.dot(place), {}) - 0.49) < 1e-15
+    a, b = symbols('a b')
+    named = ConeSurface(scene.B, scene.C, 1, scene.B.y, parameters=(a, b))
+    assert named.parameters == (a, b)
+    place = named.position()
+    assert place.free_symbols(scene.B) == {a, b}
+    assert abs(number(place.dot(place), {a: 0.4, b: 0.7}) - 0.49) < 1e-15
 
 
 def surfaces(frame, point):

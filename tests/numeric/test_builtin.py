@@ -197,6 +197,46 @@ def test_memory_that_lies_otherwise(reason, monkeypatch):
         module.definition.cache_clear()
 
 
+@pytest.mark.parametrize('change', [
+    ('platform.python_implementation', lambda: 'PyPy'),
+    ('sysconfig.get_config_var', lambda name: 1)])
+def test_another_python_has_no_built_in_functions(change, monkeypatch):
+    wanted = pendulum().rhs(0., START)
+    monkeypatch.setattr(*change)
+    module.definition.cache_clear()
+    try:
+        assert module.definition() is None
+        assert np.array_equal(pendulum().rhs(0., START), wanted)
+    finally:
+        monkeypatch.undo()
+        module.definition.cache_clear()
+
+
+def test_c_code_without_llvm(monkeypatch):
+    """Is called by ctypes then."""
+    from sympy_constrained.numeric.native import works
+    if not works('c'):
+        pytest.skip('no C compiler')
+    wanted = pendulum('c').rhs(0., START)
+    monkeypatch.setitem(
+        sys.modules, 'sympy_constrained.numeric.llvm_code', None)
+    module.definition.cache_clear()
+    try:
+        compiled = pendulum('c')
+        assert np.array_equal(compiled.rhs(0., START), wanted)
+        assert compiled._default is not None
+        assert type(compiled._default) is not type(len)
+        assert compiled._default(0., np.zeros(4)) is None
+        np.testing.assert_allclose(     # a row that vanishes: free fall
+            compiled.rhs(0., np.zeros(4)), [0, 0, 0, -9.81])
+        assert compiled._default('now', START) is None
+        with pytest.raises((TypeError, ValueError)):
+            compiled.rhs('now', START)
+    finally:
+        monkeypatch.undo()
+        module.definition.cache_clear()
+
+
 def test_c_code_too():
     from sympy_constrained.numeric.native import works
     if not works('c'):

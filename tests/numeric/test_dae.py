@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms import g, l, m, particle, t, x, y
-from sympy import sin, symbols
+from sympy import sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
@@ -169,6 +169,20 @@ def test_events_and_dense_output_of_residuals(pendulum, method):
     for found in (motion, pickle.loads(pickle.dumps(motion))):
         np.testing.assert_allclose(found.at([0.123, 0.456, 0.789]),
                                    expected.x, atol=1e-6)
+
+
+@every_solver
+def test_the_edge_of_a_domain_ends_the_run(method):
+    """``x'^2/2 + sqrt(1 - x) = 3/2`` up to ``x = 1``."""
+    pytest.importorskip(PACKAGES[method])
+    edge = UdwadiaKalabaMethod(x.diff()**2/2 - sqrt(1 - x), [x])
+    motion = simulate(edge, 2, [0, 1], method=method, throw=False)
+    assert not motion.success and motion.reason is not Reason.STEPS
+    assert motion.t[-1] == pytest.approx(2*3**0.5 - 8/3, abs=1e-4)
+    place, speed = motion.x.T
+    assert (place < 1).all()
+    np.testing.assert_allclose(speed**2/2 + np.sqrt(1 - place), 1.5,
+                               atol=1e-4)
 
 
 @every_solver

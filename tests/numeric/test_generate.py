@@ -116,6 +116,18 @@ def test_errors_of_such_a_function_come_through():
         generated(implemented_function('f', broken)(x)).scalar(1., 1.)
 
 
+def test_their_divisions_by_zero_are_no_infinite_values():
+    """What the user's function raises is not taken for a value."""
+    inverse = generated(implemented_function('f', lambda v: 1/float(v))(x))
+    assert inverse.scalar(4., 0.)['f'][0, 0] == 0.25
+    np.testing.assert_array_equal(
+        inverse.batch(2, np.array([4., 2.]), 0.)['f'][:, 0, 0], [0.25, 0.5])
+    with pytest.raises(ZeroDivisionError):
+        inverse.scalar(0., 0.)
+    with pytest.raises(ZeroDivisionError):
+        inverse.batch(2, np.array([4., 0.]), 0.)
+
+
 def test_functions_without_a_number_are_named():
     f = Function('friction')
     with pytest.raises(UnsupportedFeatureError, match='known for friction'):

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sympy import (
     Abs, And, Derivative, Float, Function, Heaviside, I, Integral, Matrix, Max,
-    Min, Mod, Ne, Not, Or, Piecewise, Pow, Rational, Symbol, acos, acosh, asin,
-    asinh, atan, atan2, atanh, besselj, cbrt, ceiling, cos, cosh, cot, coth,
-    csc, erf, erfc, exp, floor, log, pi, sec, sech, sign, sin, sinh, sqrt,
-    symbols, sympify, tan, tanh)
+    Min, Mod, Ne, Not, Or, Piecewise, Pow, Rational, Symbol, Xor, acos, acosh,
+    asin, asinh, atan, atan2, atanh, besselj, cbrt, ceiling, cos, cosh, cot,
+    coth, csc, erf, erfc, exp, floor, log, pi, sec, sech, sign, sin, sinh,
+    sqrt, symbols, sympify, tan, tanh)
 from sympy.abc import x, y
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.utilities.lambdify import implemented_function
@@ -165,9 +165,11 @@ KNOWN = [
     Piecewise((1/(x - y), Ne(x, y)), (5, True)),
     Piecewise((log(x - y), x > y), (sqrt(y - x), True)),
     Piecewise((1, Not(And(x > 1, y > 1))), (2, True)),
+    Piecewise((1, sqrt(x) > x**2), (2, True)),
     Piecewise((Max(x, y), x*y > 1), (Piecewise((x, y > 1), (2, True)), True)),
     Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7)]
-UNKNOWN = [besselj(0, x), Mod(x, 2), coth(x), sech(x)]
+UNKNOWN = [besselj(0, x), Mod(x, 2), coth(x), sech(x),
+           Piecewise((1, Xor(x > 1, y > 1)), (2, True))]
 POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.),
                    (1., 1.), (3., 3.), (.5, .25), (2., 1.)])
 

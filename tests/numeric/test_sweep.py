@@ -524,6 +524,14 @@ def test_a_table(run, numbers):
     assert table['error'][7] == 'ZeroDivisionError: seven'
 
 
+def test_a_table_without_starts(pendulum):
+    pytest.importorskip('pandas')
+    found = sweep(pendulum.compiled, {l: [2, 3]}, None, run=work.length)
+    table = found.to_frame()
+    assert list(table) == ['l', 'value', 'seconds', 'reason', 'error']
+    assert table['value'].tolist() == table['l'].tolist() == [2, 3]
+
+
 def test_pandas_is_named_if_it_is_missing(run, monkeypatch):
     found = run()
     monkeypatch.setitem(__import__('sys').modules, 'pandas', None)
