@@ -19,7 +19,8 @@ from functools import cached_property
 from math import isfinite
 
 import numpy as np
-from sympy import Derivative, Subs, Symbol, lambdify
+from sympy import Derivative, Symbol, lambdify
+from sympy.core.function import AppliedUndef
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pycode import PythonCodePrinter
@@ -231,8 +232,8 @@ class Generated:
             if library == 'math':
                 return None
             raise UnsupportedFeatureError(
-                f"The equations contain {_partials(code, entries)}, which "
-                "has no numeric meaning. Write the function as a SymPy "
+                f"The equations contain {_partials(*self._written[2])}, which "
+                "have no numeric meaning. Write the function as a SymPy "
                 "expression, or give it an `fdiff` that returns functions "
                 "with one.") from error
         unknown = _unknown_globals(function)
@@ -273,7 +274,9 @@ def _unknown_globals(function):
 
 
 def _partials(code, entries):
-    """The derivatives without a name in expressions, as text."""
-    found = set().union(*(expr.atoms(Derivative, Subs) for expr in
+    """Which functions have derivatives without a name, as text."""
+    parts = set().union(*(expr.atoms(Derivative) for expr in
                           [expr for _, expr in code] + entries))
-    return ', '.join(sorted(map(str, found))) or "a part"
+    found = {x.func.__name__ for part in parts
+             for x in part.atoms(AppliedUndef)}
+    return f"derivatives of {', '.join(sorted(found))}" if found else "parts"

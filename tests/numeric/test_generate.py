@@ -4,8 +4,9 @@ import math
 import numpy as np
 import pytest
 from sympy import (
-    Float, Function, Heaviside, Max, Min, Piecewise, Rational, Symbol, asin,
-    atan2, besselj, cos, erf, exp, log, sign, sin, sqrt, symbols, sympify)
+    Derivative, Float, Function, Heaviside, Max, Min, Piecewise, Rational,
+    Symbol, asin, atan2, besselj, cos, erf, exp, log, sign, sin, sqrt, symbols,
+    sympify)
 from sympy.abc import x, y
 from sympy.utilities.lambdify import implemented_function
 
@@ -126,6 +127,14 @@ def test_their_divisions_by_zero_are_no_infinite_values():
         inverse.scalar(0., 0.)
     with pytest.raises(ZeroDivisionError):
         inverse.batch(2, np.array([4., 0.]), 0.)
+
+
+def test_their_derivatives_have_no_number():
+    f = implemented_function('force', math.exp)
+    assert generated(f(x)*y).scalar(0., 3.)['f'][0, 0] == 3
+    with pytest.raises(UnsupportedFeatureError, match=(
+            'contain derivatives of force, which have no numeric.*`fdiff`')):
+        generated(f(x) + Derivative(f(x), x)).scalar(1., 1.)
 
 
 def test_functions_without_a_number_are_named():

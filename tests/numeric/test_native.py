@@ -11,6 +11,7 @@ import threading
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import j0
 from sympy import (
     Abs, And, Derivative, Float, Function, Heaviside, I, Integral, Matrix, Max,
     Min, Mod, Ne, Not, Or, Piecewise, Pow, Rational, Symbol, Xor, acos, acosh,
@@ -226,6 +227,23 @@ def test_no_value_is_the_error_of_numpy(backend, expr):
         wanted = outcome(call, plain)
         assert 'NotFiniteError: The outputs f' in wanted
         assert outcome(call, quick) == wanted
+
+
+@each_backend
+def test_motions_with_functions_that_cannot_be_compiled(backend):
+    """Their projections are those of NumPy, too."""
+    q, v = dynamicsymbols('q v')
+    rod = UdwadiaKalabaMethod(
+        m*(q.diff(t)**2 + v.diff(t)**2)/2 - m*g*v - besselj(0, q), [q, v],
+        hol_coneqs=[q**2 + v**2 - 1])
+    quick, plain = (
+        simulate(compile_equations(rod, {m: 1, g: 9.81}, backend=one), 1,
+                 [1, 0, 0, 0], t_eval=3) for one in (backend, 'numpy'))
+    np.testing.assert_allclose(quick.x, plain.x, atol=1e-7)
+    assert quick.largest_residual < 1e-14
+    energy = (quick.x[:, 2:]**2).sum(1)/2 + 9.81*quick.x[:, 1] + j0(
+        quick.x[:, 0])
+    np.testing.assert_allclose(energy, j0(1), atol=1e-6)
 
 
 @each_backend

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mechanisms import g, l, m, particle, t, x, y, z
-from sympy import sin
+from sympy import sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
@@ -28,6 +28,21 @@ def compiled_model(name, **options):
         dict(ready.inputs))
     return compiled, consistent_state(compiled, dict(ready.start),
                                       ready.fixed)
+
+
+def test_a_step_out_of_the_domain_is_shortened():
+    """The row has no value beyond ``x = 1``."""
+    compiled = compile_equations(particle([y - sqrt(1 - x)]),
+                                 {m: 1, g: 9.81})
+    solver = compiled.linear_solver(0, [0.5, 0.5**0.5, 0, 0])
+    near = np.array([0.9, 0, 0, 0])
+    projector = Projector(compiled)
+    assert projector.quick(0, near, projector.rows(solver, 0, near)) is None
+    found, before = projector(0, near, solver)
+    slope = 0.5/np.sqrt(0.1)
+    assert before == pytest.approx(np.sqrt(0.1)/np.hypot(1, slope))
+    assert found.is_within(1e-12) and found.x[0] < 1
+    assert found.x[1] == pytest.approx(np.sqrt(1 - found.x[0]), abs=1e-12)
 
 
 @pytest.mark.parametrize('name', ['closed_chain', 'rolling_disc',
