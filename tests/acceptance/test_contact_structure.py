@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sympy import Rational, Symbol, cos, pi, sin, symbols
+from sympy import Rational, Symbol, cos, pi, sin, sqrt, symbols
 from sympy.physics import mechanics
 from sympy.physics.mechanics import (
     Force, KanesMethod, Lagrangian, LagrangesMethod, Particle, Point,
@@ -687,6 +687,29 @@ def test_beyond_the_apex_there_is_no_cone(formulation):
     with pytest.raises(ConstraintError, match='beyond|penetrate|wrong side'):
         contact.solve_contact(values, {
             z: 0.3, **dict(zip(contact.coordinates, (3, 0.1, 2.4, -0.7)))})
+
+
+@pytest.mark.parametrize('start', [0.1, -1])
+def test_beyond_its_edge_a_chart_has_no_place(start):
+    """Newton's steps that lead there are left; the other guesses are not."""
+    scene = ball()
+    p, q = symbols('p q')
+    roof = ParametricSurface(
+        scene.N, scene.O, p*scene.N.x + q*scene.N.y
+        + (sqrt(p) + q**2)*scene.N.z, (p, q))
+    contact = PointContact(
+        'c', RigidBody('roof', scene.O, scene.N), scene.body, roof,
+        SphereSurface(scene.B, scene.C, Rational(1, 10), pole=scene.B.x),
+        formulation='augmented')
+    values = {**dict.fromkeys(scene.q, 0), scene.q[0]: 1}
+    z = scene.q[2]
+    del values[z]
+    found = contact.solve_contact(values, {
+        z: 1.2, **dict(zip(contact.coordinates, (0, pi/2, start, 0)))})
+    place = found[contact.coordinates[2]]
+    across, above = 1 - place, found[z] - place**0.5
+    assert abs(across**2 + above**2 - 0.01) < 1e-15 and above > 0
+    assert abs(across + above/(2*place**0.5)) < 1e-15       # the normal
 
 
 def test_bodies_that_penetrate_do_not_touch():
