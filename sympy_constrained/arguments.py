@@ -101,7 +101,12 @@ def bind_arguments(name, args, kwargs, options=()):
             f"{', '.join(signature.parameters)}; options are "
             f"{', '.join(options)}.") from None
     bound.apply_defaults()
-    return shape, dict(bound.arguments)
+    return shape, {key: own(value) for key, value in bound.arguments.items()}
+
+
+def own(value):
+    """A copy of a list: who changes theirs later changes no model."""
+    return list(value) if isinstance(value, list) else value
 
 
 def hints_for(key, parameters, options):

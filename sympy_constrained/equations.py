@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from sympy import Dummy, ImmutableDenseMatrix, Symbol
+from sympy import Dummy, ImmutableDenseMatrix
 
 from . import _compat
 from .errors import MissingIngredientError, UnsupportedFeatureError
@@ -109,13 +109,13 @@ class EquationsOfMotion:
 
     @property
     def constants(self):
-        """Symbols that need one value for a whole motion."""
-        return tuple(x for x in self._inputs if isinstance(x, Symbol))
+        """Symbols, or ``m[1]``, that need one value for a whole motion."""
+        return tuple(x for x in self._inputs if self.t not in x.free_symbols)
 
     @property
     def specifieds(self):
         """Functions of time, and derivatives of them, to be supplied."""
-        return tuple(x for x in self._inputs if not isinstance(x, Symbol))
+        return tuple(x for x in self._inputs if self.t in x.free_symbols)
 
     @cached_property
     def constraint_rows(self):

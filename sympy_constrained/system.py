@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Expr
 
 from .arguments import as_residuals
 from .constraints import constraint_blocks
@@ -121,14 +121,14 @@ class ConstrainedSystem:
     def constants(self):
         """Symbols of the model; also those only in a constraint."""
         return tuple(x for x in self.graph.inputs
-                     if isinstance(x, Symbol) and x != self.t)
+                     if self.t not in x.free_symbols)
 
     @cached_property
     def specifieds(self):
         """Functions of time, and their derivatives, that are inputs."""
-        known = {*self.q, *self.u, *self.masses}
+        known = {*self.q, *self.u, *self.masses, self.t}
         return tuple(x for x in self.graph.inputs
-                     if not isinstance(x, Symbol) and x not in known)
+                     if self.t in x.free_symbols and x not in known)
 
     @cached_property
     def M(self):

@@ -17,7 +17,7 @@ from sympy.physics.vector import Point, ReferenceFrame
 from .. import _compat
 from ..admissible import check_sample
 from ..arguments import (
-    arguments_of, as_expression, as_list, bind_arguments)
+    arguments_of, as_expression, as_list, bind_arguments, own)
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..diagnostics import (
@@ -431,8 +431,9 @@ class ConstrainedMethod(_compat.MethodBase):
             given = self._arguments
             self._arguments = {
                 **given,
-                'bodies': given['bodies'] if bodies is None else bodies,
-                'forcelist': given['forcelist'] if loads is None else loads}
+                'bodies': given['bodies'] if bodies is None else own(bodies),
+                'forcelist':
+                    given['forcelist'] if loads is None else own(loads)}
             try:
                 self._build()
             except Exception:

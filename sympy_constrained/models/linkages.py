@@ -482,8 +482,7 @@ def n_four_bar(n: int = 2) -> Model:
         Number of windows, at least 1.
 
     """
-    if n < 1:
-        raise ValueError(f'`n` is {n}: there is at least one window.')
+    check_count(n, 1, 'a row needs at least one window')
     count = 2*n + 1
     q = dynamicsymbols(f'q1:{count + 1}')
     u = dynamicsymbols(f'u1:{count + 1}')

@@ -336,6 +336,20 @@ def test_new_bodies_replace_the_old_answers():
     same(acceleration(method), acceleration(kane(bodies=[heavy])))
 
 
+def test_lists_of_the_user_are_copied():
+    """A list that grows later does not change what a method was given."""
+    bodies, loads = [BOB], [*LOADS]
+    given = kane(bodies=bodies, forcelist=loads)
+    later = kane()
+    later.kanes_equations(bodies, loads)
+    bodies.append(Particle('heavy', P, 3*m))
+    loads.clear()
+    for method in given, later:
+        assert method.bodies == [BOB] and method.loads == LOADS
+        again = UdwadiaKalabaMethod.from_method(method)
+        assert again.mass_matrix == kane().mass_matrix
+
+
 def test_forms_do_not_mix():
     with pytest.raises(UnsupportedFeatureError,
                        match='(?s)`kanes_equations`.*Lagrangian.*`eom`'):

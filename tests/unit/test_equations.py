@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, cos, sin, symbols
+from sympy import IndexedBase, Matrix, MatrixSymbol, cos, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
@@ -136,6 +136,19 @@ def test_ours_know_constants_of_the_constraints():
     assert set(eom.constants) == {m, g, a}
     assert s in eom.specifieds
     assert set(eom.constants) == set(method.constants)
+
+
+@pytest.mark.parametrize('stiffness', [
+    IndexedBase('k')[1], MatrixSymbol('K', 2, 2)[0, 1]])
+def test_elements_of_arrays_are_constants(stiffness):
+    """They were inputs, for they are no symbols."""
+    method = UdwadiaKalabaMethod(
+        (q1.diff(t)**2 - stiffness*q1**2)/2 + s*q1, [q1])
+    assert method.constants == method.system.constants == (stiffness,)
+    assert method.specifieds == method.system.specifieds == (s,)
+    A, B, inputs = method.linearize(A_and_B=True, op_point={q1: 0})
+    assert A == Matrix([[0, 1], [-stiffness, 0]]) and B == Matrix([0, 1])
+    assert inputs == Matrix([s])
 
 
 def test_our_multipliers_have_the_sign_of_upstream():
