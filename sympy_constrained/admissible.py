@@ -91,9 +91,10 @@ def admissible_values(system, sample=None, seed=0):
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
         f"{', '.join(worst.values())}. The "
-        "constraints may contradict each other, or need special dimensions; "
-        "correct them, or pass `sample={symbol: number, ...}` with values "
-        "near a state that satisfies them.", rows=tuple(worst))
+        "constraints may contradict each other, nearly repeat each other, or "
+        "need special dimensions; correct them, or pass "
+        "`sample={symbol: number, ...}` with values near a state that "
+        "satisfies them.", rows=tuple(worst))
 
 
 def is_real(system, values):
