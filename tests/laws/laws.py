@@ -132,7 +132,12 @@ def motion(way, model, seed):
 
 
 def forget():
-    """Form everything anew: the package has been changed."""
+    """Form everything anew: the package has been changed.
+
+    Models too, for points keep the velocities and accelerations that SymPy
+    was asked for, and these are taken for given.
+    """
+    made.cache_clear()
     formed.cache_clear()
     motion.cache_clear()
 
