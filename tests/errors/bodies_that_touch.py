@@ -31,6 +31,8 @@ MOVED = C.locatenew('moved', x*B.x)
 WHEEL = RigidBody('wheel', G2 := O.locatenew('G2', x*N.x), TURNED, M,
                   (inertia(TURNED, 0, 0, M), G2))
 ENDS = TURNED, G2
+G3 = O.locatenew('G3', u*N.x)
+LOADED = RigidBody('loaded', G3, TURNED, M, (inertia(TURNED, 0, 0, M), G3))
 
 
 def contact(parent=TABLE, child=BALL, one=PLANE, two=SPHERE, **options):
@@ -483,6 +485,12 @@ MASS = (
          KinematicsError, 'Body wheel: Point G2 has no position',
          'relative to point L',
          'Set it with `set_pos`'),
+    Case('an anchor from which a mass centre moves by a speed',
+         lambda: kane(GibbsAppellMethod, bodies=[LOADED], forcelist=[],
+                      anchors={LOADED: O}).mass_matrix,
+         KinematicsError, 'Body loaded: The position of G3 relative to its',
+         'depends on a speed, e.g. by a mass that does',
+         'give the parts of the body that do not move in it'),
     Case('variable masses taken to another method',
          lambda: UdwadiaKalabaMethod.from_method(driven(
              mass_rates={M: -1})),

@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import I, Matrix, Symbol, cos, eye, nan, oo, sin, symbols, zeros
+from sympy import (
+    I, Matrix, Symbol, cos, eye, nan, oo, sign, sin, symbols, zeros)
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, Vector, dynamicsymbols)
 
@@ -206,6 +207,14 @@ def test_columns_are_the_partial_velocities(N, O):
     assert sorted(columns) == [0, 1]
     for k, column in columns.items():
         model.same(column, v.diff(U[k], N))
+
+
+def test_a_speed_that_only_makes_jumps_has_no_column(N, O):
+    O.set_vel(N, u1*N.x + sign(u2)*N.y)
+    model = Model(N)
+    with pytest.warns(UserWarning, match='impulse where the function jumps'):
+        columns = model.motion.columns(model.motion.velocity(O, N))
+    assert columns == {0: (1, 0, 0)}
 
 
 def test_the_nearest_point_with_a_velocity_is_used(N, O):
@@ -523,6 +532,19 @@ def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, place):
     method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
                                  bodies=[bob])
     assert method.mass_matrix == Matrix([[a]])
+
+
+@pytest.mark.parametrize('spoil', [
+    lambda P, N: P.set_acc(N, 7*u1.diff()*N.x),
+    lambda P, N: P.set_vel(N, u1*ReferenceFrame('lost').x)])
+def test_a_marker_that_nothing_needs_may_move_anyhow(N, O, spoil):
+    P = O.locatenew('P', q1*N.x)
+    spoil(P.locatenew('marker', b*N.y), N)
+    bob = Particle('bob', P, a)
+    method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
+                                 bodies=[bob])
+    assert method.mass_matrix == Matrix([[a]])
+    assert method.forcing == Matrix([[0]])
 
 
 def test_an_acceleration_in_the_kinematic_equations_is_refused():
