@@ -87,6 +87,15 @@ def test_what_is_common_is_computed_once(expressions, before, after):
     assert less.operation_count() == after
 
 
+@pytest.mark.parametrize('function', [sin, cos, lambda z: 1/z])
+def test_a_sum_whose_negative_is_in_common(function):
+    graph, less = compacted(a - b + c, function(b - a - d))
+    assert (graph.operation_count(), less.operation_count()) == (5, 4)
+    values = {a: 2, b: 5, c: 11, d: 7}
+    assert less.evaluate(values)['f'] == graph.evaluate(values)['f'] == [
+        [8], [function(-4.)]]
+
+
 def test_a_sum_of_thousands(rng):
     """Every factor is taken out once, in whatever order."""
     factors, others = symbols('f0:500'), symbols('g0:2000')
