@@ -112,10 +112,8 @@ class Derivation:
             return g.mul(g.sincos(x)[1], of(x))
         if kind == COS:
             return -g.mul(g.sincos(x)[0], of(x))
-        if kind == CALL:
-            return g.sum(g.mul(partial(g, k, i), of(z))
-                         for i, z in enumerate(y) if of(z))
-        return 0
+        return g.sum(g.mul(partial(g, k, i), of(z))
+                     for i, z in enumerate(y) if of(z))
 
 
 def root_slope(builder, k):

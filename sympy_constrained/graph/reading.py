@@ -134,8 +134,6 @@ def slots_of(e):
         return SLOTS[0], (real_derivative(e.expr, *e.variables),)
     if isinstance(e, (Derivative, Subs)):
         return of_user_function(e)
-    if not e.args:
-        raise unreadable(e)
     parts = {}
 
     def slotted(x):

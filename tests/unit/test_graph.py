@@ -381,7 +381,9 @@ def test_functions_of_time_and_their_derivatives_are_inputs():
     (f(q).diff(q), {f: sin}), (f(q).diff(q, 2), {f: sin}),
     (f(q**2).diff(q), {f: sin}), (f(q, p).diff(p), {f: atan2}),
     (f(q*p, p).diff(p), {f: atan2}), (h(f(q)).diff(q), {h: exp, f: sin}),
-    (f(q).diff(t), {f: sin}), (f(2*t), {f: sin})])
+    (f(q).diff(t), {f: sin}), (f(2*t), {f: sin}),
+    (Derivative(p*f(q**2), q, 2), {f: sin}),
+    (Derivative(q*f(q**2).diff(q), q), {f: sin})])
 def test_user_functions_return_as_they_came(expression, meaning):
     def meant(e):
         for name, function in meaning.items():
