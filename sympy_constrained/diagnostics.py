@@ -279,16 +279,30 @@ def preferred_columns(system, report):
     zero = {**report.points[0],
             **dict.fromkeys((*system.q, *system.u), mp.mpf(0))}
     try:
-        return independent_columns(columns_at(system, [zero]), constant)
+        *_, there = columns_at(system, [*report.points, zero],
+                               report.independent_rows)
+        return independent_columns([there], constant)
     except ArithmeticError:             # the rows have no value there
         return constant
 
 
-def columns_at(system, points):
-    """Columns of ``A`` at each of some states."""
+def columns_at(system, points, rows):
+    """Columns of independent rows of ``A`` at each of some states."""
     with precise(DIGITS):
-        return [list(zip(*evaluated(system, values, ('A',))['A']))
-                for values in points]
+        found = [evaluated(system, values, ('A',))['A'] for values in points]
+        return orthonormal_columns(
+            [[A[k] for k in rows] for A in found], len(system.u))
+
+
+def orthonormal_columns(matrices, count):
+    """Columns of the rows of matrices after these were made orthonormal.
+
+    So it does not matter how large rows are, and how nearly parallel. A row
+    that is as good as zero in one of the matrices is left out there.
+    """
+    sizes = [max(map(norm, rows)) for rows in zip(*matrices)]
+    return [list(zip(*orthonormal_rows(rows, sizes=sizes)[0])) or [()]*count
+            for rows in matrices]
 
 
 def independent_columns(columns, preferred=()):
@@ -302,7 +316,7 @@ def independent_columns(columns, preferred=()):
     ==========
 
     columns : list of lists of columns
-        From :func:`columns_at`.
+        From :func:`orthonormal_columns`.
     preferred : sequence of int
 
     """

@@ -218,9 +218,10 @@ class ConstrainedMethod(_compat.MethodBase):
 
     @cached_property
     def _point_columns(self):
-        """Columns of ``A`` at the states of the report."""
+        """Columns of :func:`.columns_at` at the states of the report."""
         with precise():
-            return columns_at(self._system, self._report.points)
+            return columns_at(self._system, self._report.points,
+                              self._report.independent_rows)
 
     def _at_states(self, graph, name):
         """An output at the states of the report, in floats, for pivots."""

@@ -12,7 +12,8 @@ from sympy.physics.vector import Vector
 from ..arguments import as_dictionary, as_list, as_matrix, as_residuals
 from ..builders import build_system, potential_of
 from ..diagnostics import (
-    constraint_report, independent_columns, preferred_columns)
+    constraint_report, independent_columns, orthonormal_columns,
+    preferred_columns)
 from ..equations import EquationsOfMotion
 from ..errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
@@ -340,14 +341,14 @@ class GibbsAppellMethod(ConstrainedMethod):
         """Positions of speeds that determine the rest of ``A`` or ``W``.
         """
         with precise():
-            columns = []
+            matrices = []
             for point in self._report.points:
                 found = values_at(self._system, self._rows, point, (name,))
-                matrix = found[name]
-                columns.append(
-                    list(zip(*(matrix[k] for k in rows))) if name == 'A'
-                    else [tuple(row[k] for k in rows) for row in matrix])
-            found = independent_columns(columns, preferred)
+                matrix = found[name] if name == 'A' else list(
+                    zip(*found[name]))
+                matrices.append([matrix[k] for k in rows])
+            found = independent_columns(
+                orthonormal_columns(matrices, len(self.u)), preferred)
         if len(found) < len(rows):
             raise ConstraintError(
                 f"The constraints have {len(rows)} rows, and their "

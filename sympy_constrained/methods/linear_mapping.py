@@ -289,8 +289,10 @@ class LinearMappingMethod(ConstrainedMethod):
         system = self._system
         with precise():
             for values in self._report.points:
+                constants = {x: value for x, value in values.items()
+                             if x not in (*system.q, *system.u)}
                 rows, beside = (values_at(system, graph, start, ('a',))['a']
-                                for start in (values, {}))
+                                for start in (values, constants))
                 basis, _ = orthonormal_rows(rows, INDEPENDENT, [
                     max(abs(norm(x)), abs(norm(y)))
                     for x, y in zip(rows, beside)])

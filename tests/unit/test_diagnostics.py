@@ -9,6 +9,7 @@ from sympy import Rational, sin, sqrt, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, System, dynamicsymbols)
 
+from kkt import Reference, at, close
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     UdwadiaKalabaMethod, constraint_report, diagnostics)
@@ -286,6 +287,36 @@ def test_other_dependent_speeds_on_another_branch_are_told(method, options):
         formed = method(lagrangian, [x, y], hol_coneqs=[x*y],
                         sample={x: 0, y: 1}, **options)
         assert 'acceleration' in formed.closed_form.outputs
+
+
+SMALL = Rational(3, 10**9)
+SMALL_ROWS = [([X - z*Z, SMALL*(Y - x*Z)], [X - z*Z, Y - x*Z], {}),
+              ([X - z*Z, a*(Y - x*Z)], [X - z*Z, Y - x*Z], {a: SMALL})]
+NEARLY_PARALLEL = [([X - Y, X - (1 + SMALL)*Y], [X, Y], {})]
+
+
+@pytest.mark.parametrize('method, options, rows, plain, sample', [
+    (method, options, *case) for method, options, cases in (
+        (GibbsAppellMethod, {}, SMALL_ROWS + NEARLY_PARALLEL),
+        (HamelEmbedding, {'q_dependent': [x, y]},
+         SMALL_ROWS + NEARLY_PARALLEL),
+        (LinearMappingMethod, {}, SMALL_ROWS),
+        (UdwadiaKalabaMethod, {'solver': 'kkt'},
+         SMALL_ROWS + NEARLY_PARALLEL)) for case in cases])
+def test_rows_may_be_small_or_nearly_parallel(method, options, rows, plain,
+                                              sample):
+    formed = method(L - x*y, list(Q), nonhol_coneqs=rows, sample=sample,
+                    **options)
+    values = {x: Rational(3, 10), y: Rational(1, 2), z: Rational(7, 10),
+              Z: Rational(11, 10), m: 2, a: SMALL}
+    values |= {v: (v - row).xreplace(values)
+               for v, row in zip((X, Y), plain)}
+    reference = Reference.lagrange(L - x*y, Q, vel=plain).solve(values)
+    with mp.workdps(70):
+        exact = {k: at(v, {})[0] for k, v in values.items()}
+        found = formed.closed_form.evaluate(
+            {**exact, formed.u[-1]: exact[Z]}, context=mp)
+    assert close(found['constraint_forces'], reference.forces)
 
 
 def test_dependent_speeds_that_serve_on_both_branches_are_found():
