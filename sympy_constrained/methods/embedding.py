@@ -56,7 +56,8 @@ def embed(system, dependent, project_loads=False, at_states=None):
     system : ConstrainedSystem
         In the velocities of its coordinates, see :func:`.build_system`.
     dependent : sequence of int
-        Positions of ``q1`` in ``system.q``.
+        Positions of ``q1`` in ``system.q``, whose velocities the rows
+        determine.
     project_loads : bool
         Embed ``Q2 - B^T*Q1`` instead of ``Q2``.
     at_states : callable, optional
@@ -66,9 +67,8 @@ def embed(system, dependent, project_loads=False, at_states=None):
     ======
 
     ConstraintError
-        If a row is not linear in the ``q1'`` with coefficients free of them,
-        or if the rows do not determine them. It has the attribute
-        ``reason``, ``'nonlinear'`` or ``'singular'``.
+        If a row is not linear in the ``q1'`` with coefficients free of them.
+        It has the attribute ``reason``, ``'nonlinear'``.
 
     """
     work = Embedding(system, dependent, project_loads, at_states)
@@ -265,13 +265,7 @@ def solved_rates(system, g, out, one, v1):
             rows=tuple(bad), reason='nonlinear')
     at_rest = substitute(g, [x for x, in out['velocity']],
                          dict.fromkeys(v1, 0))
-    rates = solve(g, A1, [-x for x in at_rest])
-    if rates is None:
-        raise ConstraintError(
-            "The rows do not determine the velocities of "
-            f"{', '.join(str(system.q[i]) for i in one)}.",
-            reason='singular')
-    return rates
+    return solve(g, A1, [-x for x in at_rest])
 
 
 def column(rows):

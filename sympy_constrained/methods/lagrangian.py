@@ -8,10 +8,10 @@ from typing import NamedTuple
 from sympy import Expr, ImmutableDenseMatrix, diag, eye, sympify
 
 from ..arguments import as_expressions
-from ..errors import ConstraintError
 from ..graph import Graph, gradient, jacobian, read, time_derivative
 from ..graph.linalg import solve
 from .base import ConstrainedMethod
+from .reduced import elimination, null_space_solve
 
 __all__ = ['LagrangianMethod', 'Quantity']
 
@@ -173,6 +173,19 @@ class LagrangianMethod(ConstrainedMethod):
 
     # -- the free directions ---------------------------------------------
 
+    def _block_solve(self, g, W, M, A, right, b):
+        """``x, y`` of ``W*x + A^T*y = right``, ``A*x = b``; or None, None.
+
+        A positive semidefinite ``W`` is eliminated first, which has no
+        pivot that vanishes at a regular state.
+        """
+        if W == M:
+            solution = elimination(g, M, A, self._report.mass_is_regular)
+            if solution is not None:
+                x, lam = solution(right, b)
+                return x, [-y for y in lam]
+        return null_space_solve(g, W, A, self._pivots, right, b)
+
     def _with_basis(self, graph, names):
         """Outputs in a builder, and columns ``B`` with ``A*B = 0``."""
         rows = self.independent_rows
@@ -186,10 +199,6 @@ class LagrangianMethod(ConstrainedMethod):
                 continue
             lean = solve(g, [[row[i] for i in one] for row in A],
                             [-row[j] for row in A])
-            if lean is None:
-                raise ConstraintError(
-                    "The rows of the constraints depend on each other "
-                    "everywhere. Leave redundant rows out.")
             found = [0]*n
             found[j] = 1
             for i, x in zip(one, lean):

@@ -97,8 +97,6 @@ def null_space_solve(g, W, A, one, right, b):
     A1 = [[row[i] for i in one] for row in A]
     first = solve(g, A1, b)
     lean = [solve(g, A1, [-row[j] for row in A]) for j in two]
-    if first is None or None in lean:
-        return None, None
 
     def along(values, k):
         """``B^T`` of a column, row ``k``."""

@@ -11,7 +11,6 @@ from ..graph import Graph
 from ..graph.linalg import FullRankFactorization
 from .base import column
 from .lagrangian import LagrangianMethod
-from .reduced import elimination
 
 __all__ = ['RouthMethod']
 
@@ -131,14 +130,15 @@ class RouthMethod(LagrangianMethod):
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
+        g.at_states = self._at_states
         M, F, n = out['M'], [out['A'][k] for k in rows], len(out['M'])
-        solution = elimination(g, M, F, self._report.mass_is_regular)
-        if solution is None:
+        u, lam = self._block_solve(g, M, M, F, [x for x, in out['Q']],
+                                   [out['b'][i][0] for i in rows])
+        if u is None:
             raise MissingIngredientError(
                 "The mass matrix and the constraints do not determine the "
                 "accelerations. Give every direction a mass or a constraint.")
-        u, lam = solution([x for x, in out['Q']],
-                          [out['b'][i][0] for i in rows])
+        lam = [-x for x in lam]
         force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
         if len(F) < len(out['A']):
             lam = FullRankFactorization(g, out['A'], F).spread(lam)

@@ -378,8 +378,11 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     def _solver_of(self, builder, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
+        def by_blocks(Q, b):
+            return self._block_solve(builder, M, F, action, Q, b)
+
         if self._solver == 'kkt':
-            return lambda Q, b: self._block_solve(builder, M, F, action, Q, b)
+            return by_blocks
         regular = self._report.mass_is_regular
         if not regular:
             if self._solver == 'schur' or action is not None:
@@ -388,9 +391,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "complement. Use solver='auto' or 'kkt', without a "
                     "weight.")
         found = elimination(builder, M, F, regular, action)
-        if found is None:
-            raise vanishing_pivot()
-        return found
+        return found or by_blocks       # an indefinite M has other pivots
 
     def _block_solve(self, builder, M, F, action, Q, b):
         """``(u', lam)`` of the block system (U4)."""

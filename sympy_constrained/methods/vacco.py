@@ -14,7 +14,6 @@ from ..graph import (
 from ..precision import precise
 from ..vanishing import vanishing
 from .lagrangian import LagrangianMethod
-from .reduced import elimination, null_space_solve
 from .routh import RouthMethod
 
 __all__ = ['VaccoMethod']
@@ -205,19 +204,6 @@ class VaccoMethod(LagrangianMethod):
                 ('acceleration', u), ('multiplier_rates', mu),
                 ('constraint_forces', [g.sub(x, y) for x, (y,) in zip(
                     inertia, out['Q'])]), ('forcing', inertia))}})
-
-    def _block_solve(self, g, W, M, A, right, b):
-        """``x, y`` of ``W*x + A^T*y = right``, ``A*x = b``; or None, None.
-
-        A positive semidefinite ``W`` is eliminated first, which has no
-        pivot that vanishes at a regular state.
-        """
-        if W == M:
-            solution = elimination(g, M, A, self._report.mass_is_regular)
-            if solution is not None:
-                x, lam = solution(right, b)
-                return x, [-y for y in lam]
-        return null_space_solve(g, W, A, self._pivots, right, b)
 
     def rhs(self, inv_method=None, **kwargs):
         """Rates of the states ``[q'; u'; mu']``, shape (2n + m, 1).

@@ -10,9 +10,11 @@ from sympy.physics.mechanics import (
     KanesMethod, Particle, Point, ReferenceFrame, RigidBody, System,
     dynamicsymbols, inertia)
 
+from kkt import Reference
 from sympy_constrained import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
-    UdwadiaKalabaMethod, UnsupportedFeatureError)
+    ConstraintError, GibbsAppellMethod, HamelEmbedding,
+    InconsistentConstraintsError, LinearMappingMethod, MissingIngredientError,
+    RouthMethod, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 
 m, g, k, s, a, b = symbols('m g k s a b', positive=True)
@@ -54,6 +56,35 @@ def test_singular_mass_where_a_natural_pivot_vanishes():
     assert not method.acceleration.subs(
         {X: -3, Y: -6, Z: 3}).subs({z: pi/2, x: -2, y: 1}).has(
             symbols('nan'))
+
+
+METHODS = [(RouthMethod, {}), (VaccoMethod, {}), (LinearMappingMethod, {}),
+           (HamelEmbedding, {'q_dependent': [x]}), (GibbsAppellMethod, {})]
+SOLVERS = [(UdwadiaKalabaMethod, {'solver': solver})
+           for solver in ('auto', 'schur', 'kkt', 'pinv')]
+
+
+@pytest.mark.parametrize('rows', [[], [Z - X - Y], [Z - Y, 2*Z - 2*Y]])
+@pytest.mark.parametrize('method, options', [METHODS[0], *SOLVERS])
+def test_a_lagrangian_that_is_not_definite(method, options, rows):
+    """Natural pivots of its mass matrix vanish, its determinant does not."""
+    L = X*Y + m*Z**2/2 - k*x*y - g*z
+    formed = method(L, [x, y, z], nonhol_coneqs=rows, **options)
+    reference = Reference.lagrange(L, [x, y, z], vel=rows)
+    values = {x: 2, y: 3, z: 5, X: 7, Y: 11, Z: 13, m: 17, k: 19, g: 23}
+    wanted = reference.solve(values)
+    for name, numbers in (('acceleration', wanted.acceleration),
+                          ('constraint_forces', wanted.forces)):
+        assert close(values_of(formed, name, values), Matrix(numbers))
+
+
+@pytest.mark.parametrize('method, options', METHODS + SOLVERS)
+def test_masses_that_cancel_determine_nothing(method, options):
+    """With x' = y' nothing is left of their kinetic energy."""
+    formed = method((X**2 - Y**2)/2 + Z**2/2, [x, y, z],
+                    nonhol_coneqs=[X - Y], **options)
+    with pytest.raises(MissingIngredientError):
+        formed.closed_form
 
 
 def test_singular_mass_that_no_fingerprint_sees():
