@@ -282,7 +282,7 @@ def preferred_columns(system, report):
         *_, there = columns_at(system, [*report.points, zero],
                                report.independent_rows)
         return independent_columns([there], constant)
-    except ArithmeticError:             # the rows have no value there
+    except (ArithmeticError, TypeError):    # the rows have no value there
         return constant
 
 

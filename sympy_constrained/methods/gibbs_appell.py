@@ -347,8 +347,15 @@ class GibbsAppellMethod(ConstrainedMethod):
                 matrix = found[name] if name == 'A' else list(
                     zip(*found[name]))
                 matrices.append([matrix[k] for k in rows])
-            found = independent_columns(
-                orthonormal_columns(matrices, len(self.u)), preferred)
+            try:
+                found = independent_columns(
+                    orthonormal_columns(matrices, len(self.u)), preferred)
+            except TypeError as error:  # complex numbers have no order
+                raise ConstraintError(
+                    "A constraint has no real gradient at the accelerations "
+                    "that were tried. Pass `sample={symbol: number, ...}` "
+                    "with accelerations near the motion that is meant."
+                ) from error
         if len(found) < len(rows):
             raise ConstraintError(
                 f"The constraints have {len(rows)} rows, and their "

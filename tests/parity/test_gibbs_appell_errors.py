@@ -6,7 +6,7 @@ words that matter in each of the three.
 import re
 
 import pytest
-from sympy import Matrix, cos, eye, sin, symbols, zeros
+from sympy import Matrix, cos, eye, sin, sqrt, symbols, zeros
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
@@ -65,6 +65,33 @@ def told(error, action, *words):
     for word in words:
         assert word in text, text
     return caught.value
+
+
+# Rows that are real for some accelerations only
+
+ROOT = sqrt(dot(u)**2 - 100) - dot(v) + 3
+
+
+@pytest.mark.parametrize('sample, fact', [
+    ({}, 'no real gradient at the accelerations that were tried'),
+    ({dot(u): 3}, 'No accelerations were found that satisfy order-2 row 0')])
+def test_a_row_that_is_real_far_away_only(sample, fact):
+    told(ConstraintError, lambda: made(
+        acceleration_constraints=[ROOT], sample=sample).equations_of_motion,
+        fact, 'ass `sample={symbol: number, ...}` with', 'near the motion')
+
+
+def test_a_sample_of_accelerations():
+    method = made(acceleration_constraints=[ROOT],
+                  sample={dot(u): 11, dot(v): 7})
+    equations = method.equations_of_motion
+    graph = equations.graph
+    values = {s: k + 2 for k, s in enumerate(graph.inputs)}
+    values |= {dot(u): 26, dot(v): 27}
+    out = graph.evaluate(values, ('W', 'r'))
+    z = Matrix(out['W']).LUsolve(Matrix(out['r']))
+    rate = dict(zip(equations.unknowns, z))
+    assert rate[dot(v, 2)] == pytest.approx(26*rate[dot(u, 2)]/24)
 
 
 # Rows without a gradient

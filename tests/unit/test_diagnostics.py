@@ -319,6 +319,19 @@ def test_rows_may_be_small_or_nearly_parallel(method, options, rows, plain,
     assert close(found['constraint_forces'], reference.forces)
 
 
+@pytest.mark.parametrize('method, options', [
+    (GibbsAppellMethod, {}), (UdwadiaKalabaMethod, {'solver': 'kkt'})])
+def test_a_row_may_have_no_gradient_at_rest(method, options):
+    row = sqrt(X - 10) - Y
+    formed = method(L - x*y, list(Q), nonhol_coneqs=[row], sample={X: 12},
+                    **options)
+    values = {x: 3, y: 5, z: 7, X: 14, Y: 2, Z: 11, m: 2}
+    reference = Reference.lagrange(L - x*y, Q, vel=[row]).solve(values)
+    with mp.workdps(70):
+        found = formed.closed_form.evaluate(values, context=mp)
+    assert close(found['constraint_forces'], reference.forces)
+
+
 def test_dependent_speeds_that_serve_on_both_branches_are_found():
     """Not z, which comes first."""
     with warnings.catch_warnings():
