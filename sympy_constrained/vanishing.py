@@ -12,13 +12,12 @@ from mpmath import mp
 from sympy import (
     Dummy, Poly, PolynomialError, Rational, cos, reduced, sin, together)
 
-from .admissible import admissible_values, has_floats, stand_ins
+from .admissible import has_floats, stand_ins
 from .precision import precise
 
-__all__ = ['vanishing', 'Vanishing', 'counterexample', 'states_of',
-           'values_at', 'floats_at']
+__all__ = ['vanishing', 'Vanishing', 'counterexample', 'values_at',
+           'floats_at']
 
-POINTS = 4
 # Relative sizes that count as zero, for exact and for inexact dimensions.
 ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
 # A proof is tried up to so many operations and symbols.
@@ -35,11 +34,8 @@ class Vanishing:
     def __init__(self, holds, state=None, values=None):
         self.holds, self.state, self.values = holds, state, values
 
-    def __repr__(self):
-        return f'<Vanishing: {self.holds}>'
 
-
-def vanishing(system, graph, name, sample=None, states=None,
+def vanishing(system, graph, name, sample, states,
               relations=('holonomic', 'velocity')):
     """Return whether an output of a graph vanishes on the constraints.
 
@@ -51,10 +47,10 @@ def vanishing(system, graph, name, sample=None, states=None,
         Of the same inputs as the system; others get random values.
     name : str
         The output in question.
-    sample : dict, optional
+    sample : dict or None
         See :func:`.admissible_values`.
-    states : list of dict, optional
-        From :func:`states_of`; made here if not given.
+    states : sequence of dict
+        Some that satisfy the constraints, at high precision.
     relations : sequence of str
         The constraints by which a proof may reduce, tried one by one more.
 
@@ -74,23 +70,18 @@ def vanishing(system, graph, name, sample=None, states=None,
     return Vanishing(holds or None)
 
 
-def counterexample(system, graph, name, sample=None, states=None):
+def counterexample(system, graph, name, sample, states):
     """Where an output is not zero, as :class:`Vanishing`, or None.
 
     The arguments are those of :func:`vanishing`; nothing is proved.
     """
     small = INEXACT if has_floats(system, sample) else ROUNDING
-    for seed, values in enumerate(states or states_of(system, sample)):
+    for seed, values in enumerate(states):
         found = values_at(system, graph, values, (name,), seed)
         size = values_at(system, graph, values, (name,), seed, largest=True)
         if any(abs(x) > small*size for row in found[name] for x in row):
             return Vanishing(False, values, found[name])
     return None
-
-
-def states_of(system, sample=None, count=POINTS):
-    """Some states that satisfy the constraints, at high precision."""
-    return [admissible_values(system, sample, seed) for seed in range(count)]
 
 
 def values_at(system, graph, values, names, seed=0, largest=False):

@@ -483,7 +483,7 @@ class LinearMappingMethod(ConstrainedMethod):
         no torsion, in space or in time.
         """
         return vanishing(self._system, self.space.questions, 'torsion',
-                         states=ANYWHERE, relations=()).holds
+                         None, ANYWHERE, relations=()).holds
 
     @property
     def is_riemannian(self):
@@ -507,7 +507,7 @@ class LinearMappingMethod(ConstrainedMethod):
     def is_block_diagonal(self):
         """Whether the metric is, (17); None if undecided."""
         return vanishing(self._system, self.space.questions, 'mixed',
-                         states=ANYWHERE, relations=()).holds
+                         None, ANYWHERE, relations=()).holds
 
     @cached_property
     def quasi_coordinates(self):

@@ -23,7 +23,8 @@ from sympy.physics.mechanics import (
 
 from kkt import WORK, Reference, at, close, norm, number, t
 from sympy_constrained import (
-    EquationsOfMotion, HamelEmbedding, UdwadiaKalabaMethod)
+    EquationsOfMotion, GibbsAppellMethod, HamelEmbedding,
+    UdwadiaKalabaMethod)
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
@@ -443,6 +444,14 @@ def test_required_forces_of_the_examples():
         assert EXAMPLES[name].hamel.required_force() is None
 
 
+def test_required_force_where_nothing_is_embedded():
+    """``B`` vanishes: the dependent velocity is prescribed."""
+    method = HamelEmbedding(m*(vx**2 + vy**2)/2 - k*x*y, [x, y],
+                            nonhol_coneqs=[vx - sin(t)], q_dependent=[x])
+    assert method.required_force() == Matrix([k*y])
+    assert method.is_valid()
+
+
 # H1 to H9
 
 coin = Case(m*(vx**2 + vy**2)/2 + I*omega**2/2 + J*spin**2/2,
@@ -594,6 +603,26 @@ def test_elimination_restores_the_neglected_row():
 
 
 # The partition matters
+
+def test_redundant_rows_have_no_partitions():
+    method = HamelEmbedding(m*(vx**2 + vy**2 + vz**2)/2, [x, y, z],
+                            nonhol_coneqs=[vx - vy, 2*vx - 2*vy],
+                            q_dependent=[x, y])
+    with pytest.raises(RedundantConstraintsError, match='row 1 follows from '
+                       'the other.*Leave the redundant rows out'):
+        method.valid_partitions()
+
+
+@pytest.mark.parametrize('rest, verdict', [
+    (y, 'right'), (sum(symbols('a:25')), 'not decided'),
+    (sum(sin(n*x)*cos(n*y) for n in range(1, 150)), 'not decided')])
+def test_what_vanishes_may_be_too_long_for_a_proof(rest, verdict):
+    method = HamelEmbedding(m*(vx**2 + vy**2)/2, [x, y], hol_coneqs=[x - y],
+                            q_dependent=[x],
+                            generalized_forces=[(x - y)*rest, 0])
+    assert str(method.validity) == f'x(t) dependent: {verdict}'
+    assert method.is_valid() is (True if verdict == 'right' else None)
+
 
 def names(partitions):
     return {tuple(v.q_dependent): v for v in partitions}
@@ -1027,6 +1056,25 @@ def test_compare_with_another_partition_and_with_other_physics():
     gap = coin.hamel.compare(pushed)
     for seed in SEEDS:
         assert same(gap, column(f, 0), coin.point(seed))
+
+
+def test_compare_with_speeds_that_are_no_velocities():
+    gap = HamelEmbedding(sleigh.L, list(sleigh.q), q_dependent=[x],
+                         nonhol_coneqs=list(sleigh.vel)).compare
+    N, P = ReferenceFrame('N'), Point('P')
+    body = Particle('P', P, m)
+    P.set_vel(N, vx*N.x + vy*N.y)
+    slow = GibbsAppellMethod(N, list(sleigh.q), [w], [vx - w, vy, omega],
+                             bodies=[body])
+    with pytest.raises(UnsupportedFeatureError, match='has 1 speeds for 3 '
+                       'coordinates.*Compare accelerations numerically'):
+        gap(slow)
+    twice = LagrangesMethod(sleigh.L, list(sleigh.q),
+                            nonhol_coneqs=2*list(sleigh.vel))
+    twice.form_lagranges_equations()
+    with pytest.raises(ConstraintError, match='LagrangesMethod are singular, '
+                       'because of redundant rows.*Compare acc'):
+        gap(twice)
 
 
 def test_compare_with_redundant_rows():

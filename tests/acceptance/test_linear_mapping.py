@@ -2013,6 +2013,7 @@ def refused(error, match, *args, **kwargs):
     ([dot(y)], {'us': [x]}, 'name of something else'),
     ([], {'us': [u1, u1]}, 'name of something else'),
     ([dot(y)], {'us': [u1], 'mapping': [u1 - dot(x)]}, 'quasi-velocity'),
+    ([dot(y)], {'us': [u1], 'mapping': [Eq(2*u1, dot(x))]}, 'quasi-velocity'),
     ([dot(y)], {'inverse_mapping': Matrix([dot(x), 0])}, 'velocity'),
     ([dot(y)], {'mapping': [dot(x)], 'q_dependent': [y]}, 'Both'),
     ([dot(y)], {'mapping': [dot(x)], 'inverse_mapping': Matrix([1, 0])},
@@ -2027,6 +2028,7 @@ def test_errors_of_constraints_and_mappings(rows, options, match):
 def test_accepted_next_to_what_is_refused():
     """The same calls without the fault."""
     for options in ({'us': [u1], 'mapping': [Eq(u1, dot(x))]},
+                    {'us': [u1], 'mapping': [Eq(dot(x), u1)]},
                     {'mapping': [dot(x)]}, {'mapping': [dot(x), 3*dot(y)]},
                     {'inverse_mapping': Matrix([[1], [0]])},
                     {'inverse_mapping': Matrix([[1, 5], [0, 2]])},

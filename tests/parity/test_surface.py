@@ -9,7 +9,8 @@ from sympy.physics.mechanics import (
     dynamicsymbols)
 from sympy.physics.mechanics import method as upstream_method
 
-from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
+from sympy_constrained import (
+    GibbsAppellMethod, LinearMappingMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import (
     ConstraintError, UnsupportedFeatureError)
 
@@ -235,6 +236,8 @@ def test_what_a_linearizer_and_pydy_read():
         assert list(getattr(ours, name)) == list(getattr(theirs, name))
     again = kane(GibbsAppellMethod)
     assert list(again._udep) == [v] and not list(again._uaux)
+    mapped = kane(LinearMappingMethod)
+    assert len(mapped.u) == 1 and not list(mapped._udep)
 
 
 def test_auxiliary_equations_tell_the_way():
