@@ -263,10 +263,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         mass, weight = ldl_factor(builder, out['M']), ldl_factor(
             builder, weight)
         if mass is None or weight is None:
-            raise MissingIngredientError(
-                "A weighted control force needs a regular mass matrix and a "
-                "positive definite weight, and one of them is singular. Give "
-                "mass to every direction, and correct `weight`.")
+            raise no_weight()
         columns = [ldl_solve(builder, weight, ldl_solve(builder, mass, row))
                    for row in out['A']]
         return [[column[j] for column in columns] for j in range(o)]
@@ -330,12 +327,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         redundant = m - len(rows)
         spread = (redundant and self._solver in ('auto', 'pinv')
                   or self._solver == 'pinv')
-        if self._inconsistent == 'least-squares' and not spread:
-            if redundant:
-                raise InconsistentConstraintsError(
-                    f"solver={self._solver!r} drops redundant rows, so it "
-                    "cannot satisfy contradicting ones in the least-squares "
-                    "sense. Use solver='pinv'.")
+        if (self._inconsistent == 'least-squares' and redundant
+                and not spread):
+            raise InconsistentConstraintsError(
+                f"solver={self._solver!r} drops redundant rows, so it cannot "
+                "satisfy contradicting ones in the least-squares sense. Use "
+                "solver='pinv'.")
         if spread:
             factor = FullRankFactorization(builder, out['A'], F)
         right = [b[k] for k in rows]
@@ -406,7 +403,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         matrix += [list(row) + [0]*k for row in F]
         z = lu_solve(builder, matrix, Q + b)
         if z is None:
-            raise vanishing_pivot()
+            raise no_weight()
         return z[:o], z[o:]
 
     @cached_property
@@ -471,6 +468,13 @@ def vanishing_pivot():
         "The equations are singular for all values of the coordinates: the "
         "mass matrix and the constraints do not determine the accelerations. "
         "Give every direction a mass or a constraint.")
+
+
+def no_weight():
+    return MissingIngredientError(
+        "A weighted control force needs a regular mass matrix and a positive "
+        "definite weight, and one of them is not. Give mass to every "
+        "direction, and correct `weight`.")
 
 
 def is_indefinite(matrix):

@@ -17,7 +17,8 @@ from kkt import (
     Reference, at, close, min_norm, norm, number, rank, solve, t)
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError)
+    ConstrainedDynamicsError, InconsistentConstraintsError,
+    MissingIngredientError)
 
 SHAPES = ('lagrange', 'kane')
 SEEDS = (1, 2, 3)
@@ -229,6 +230,19 @@ def test_contradicting_rows_are_an_error(shape):
     with pytest.raises(InconsistentConstraintsError):
         model.method().rhs()
     assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize('solver', ['auto', 'schur', 'kkt', 'pinv'])
+def test_rows_that_agree_need_no_least_squares(solver):
+    x, y = dynamicsymbols('x y')
+    L = m*(x.diff(t)**2 + 3*y.diff(t)**2)/2 - m*g*y
+    rows = [x**2 + y**2 - 1]
+    method = UdwadiaKalabaMethod(L, [x, y], hol_coneqs=rows, solver=solver,
+                                 inconsistent='least-squares')
+    reference = Reference.lagrange(L, [x, y], rows)
+    values = {x: 3, y: 5, x.diff(t): 7, y.diff(t): 11, m: 2, g: 13}
+    assert close(at(method.acceleration, values),
+                 reference.solve(values).acceleration)
 
 
 @pytest.mark.parametrize('shape', SHAPES)
@@ -770,5 +784,17 @@ def test_a_weight_needs_mass_in_all_directions():
         weight=diag(1, 2))
     with pytest.raises(ConstrainedDynamicsError, match=(
             'regular mass matrix and a positive definite weight, and one of '
-            'them is singular. Give mass to every direction')):
+            'them is not. Give mass to every direction')):
+        method.acceleration
+
+
+@pytest.mark.parametrize('solver', ['auto', 'schur', 'kkt', 'pinv'])
+def test_a_weight_that_is_seen_too_late_not_to_be_definite(solver):
+    x, y = dynamicsymbols('x y')
+    k = symbols('k')                    # of unknown sign
+    method = UdwadiaKalabaMethod(
+        m*(x.diff(t)**2 + y.diff(t)**2)/2, [x, y], weight=diag(k, -k),
+        nonhol_coneqs=[x.diff(t) - y.diff(t)], solver=solver)
+    with pytest.raises(MissingIngredientError, match=(
+            'positive definite weight, and one of them is not.*correct `wei')):
         method.acceleration

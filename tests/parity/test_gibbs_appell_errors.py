@@ -67,6 +67,23 @@ def told(error, action, *words):
     return caught.value
 
 
+# Speeds that the velocities do not determine
+
+@pytest.mark.parametrize('form', FORMS)
+def test_forms_whose_speeds_do_not_follow_from_the_velocities(form):
+    P = Point('P')
+    P.set_vel(N, u*N.x + v*N.y)
+    method = GibbsAppellMethod(
+        N, [x, y], [u, v], [dot(x) - u - v, dot(y) - u - v],
+        bodies=[Particle('P', P, m0)])
+    if form in ('kane', 'appell', 'volterra', 'macmillan', 'nielsen-10'):
+        assert method.equations(form) == Matrix([m0*dot(u), m0*dot(v)])
+        return
+    told(UnsupportedFeatureError, lambda: method.equations(form),
+         'Point P has no position relative to a point at rest',
+         "in speeds that the q' do not determine", 'give the position')
+
+
 # Rows that are real for some accelerations only
 
 ROOT = sqrt(dot(u)**2 - 100) - dot(v) + 3
