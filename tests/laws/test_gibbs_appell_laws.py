@@ -595,11 +595,12 @@ def test_udwadia_and_kalaba(case, mass):
                      at(other.multipliers, values), scale=1)
 
 
-@pytest.mark.parametrize('name', ['disc', 'redundant', 'cone'])
+@pytest.mark.parametrize('name', ['disc', 'redundant', 'cone', 'spinner'])
 def test_udwadia_and_kalaba_on_the_models(name):
     model = MODELS[name]()
     other = model.form(UdwadiaKalabaMethod, forcelist=[
-        *model.loads, *momentum_loads(model.bodies, model.frame)])
+        *model.loads, *momentum_loads(model.bodies, model.frame,
+                                      model.options.get('anchors'))])
     for seed in SEEDS:
         values = model.state(seed)
         moving = {**values, **dict(zip(map(dot, model.q), at(
