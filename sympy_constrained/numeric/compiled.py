@@ -340,11 +340,10 @@ class CompiledEquations:
         x = array(x, 'x')
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
-        if np.ndim(p) < 2:
-            quick = self._kept_quick_rates(t, x, p, solver)
-            found = None if quick is None else quick(t, x)
-            if found is not None:
-                return found
+        quick = self._kept_quick_rates(t, x, p, solver)
+        found = None if quick is None else quick(t, x)
+        if found is not None:
+            return found
         outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
         z = self._each(self._motion, outputs, t, x, p, solver)
         return np.concatenate(
@@ -523,8 +522,9 @@ class CompiledEquations:
         if found is None:
             raise UnsupportedFeatureError(
                 "There is no compiled solution of these equations: the mass "
-                "matrix or the constraints are singular, or the elimination "
-                "is too long. Pass a state `x` if constraint rows are "
+                "matrix or the constraints are singular, the elimination is "
+                "too long, or contradicting rows are met in the sense of "
+                "least squares. Pass a state `x` if constraint rows are "
                 "redundant, or call `rhs`.")
         return found
 

@@ -138,6 +138,13 @@ class Feedback:
     """
 
     def __init__(self, compiled):
+        outputs = compiled.equations.graph.outputs
+        if outputs['velocity'][0] < outputs['holonomic'][0]:
+            raise UnsupportedFeatureError(
+                "Braun's and Goldfarb's terms correct the velocities, too, "
+                "and these equations have no rows for them: their constraints "
+                "are built in. Use `stabilization='projection'`, or "
+                "UdwadiaKalabaMethod.")
         self.compiled = compiled
         self.projector = Projector(compiled)
         self.step = self.rows = None

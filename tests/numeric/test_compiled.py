@@ -1,5 +1,6 @@
 """Compiled equations: values, shapes, constants, pickling, messages."""
 import pickle
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -291,6 +292,16 @@ def test_missing_constants_are_named_when_they_are_needed(pendulum):
         compiled.rhs(0, pendulum.start, {g: 9.81})
     with pytest.raises(ValueError, match=r'`p` has shape \(2,\) for 3'):
         compiled.rhs(0, pendulum.start, [1, 2])
+    with pytest.raises(ValueError, match=r'`p` has shape \(2, 3\) for 3'):
+        compiled.rhs(0, pendulum.start, [[1, 2, 3], [4, 5, 6]])
+
+
+def test_rows_without_names_are_numbered(pendulum):
+    equations = replace(pendulum.method.equations_of_motion,
+                        constraint_names=())
+    compiled = compile_equations(equations, pendulum.compiled.p)
+    assert compiled.residual_names == ('row 0', 'rate of row 0')
+    assert len(compiled.residuals(0, pendulum.start)) == 2
 
 
 def test_bad_states(pendulum):

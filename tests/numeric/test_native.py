@@ -872,6 +872,18 @@ def test_all_rows_may_be_redundant(backend):
 
 
 @each_backend
+def test_least_squares_are_no_native_function(backend):
+    compiled = compile_equations(
+        particle([mechanisms.x - t], inconsistent='least-squares'),
+        {m: 1, g: 2}, backend=backend)
+    for state in (None, [0, 1, 1, 0]):
+        with pytest.raises(UnsupportedFeatureError, match='no compiled solu.*'
+                           'least squares.*or call `rhs`'):
+            compiled.native_function(x=state)
+    close(compiled.rhs(0, [0, 1, 1, 0]), [1, 0, 0, -2])
+
+
+@each_backend
 def test_redundant_rows_of_native_functions(backend, doubled):
     compiled = compile_equations(doubled.method, doubled.constants,
                                  backend=backend)

@@ -7,7 +7,8 @@ from sympy import sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import (
-    HamelEmbedding, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod)
 from sympy_constrained.errors import SimulationError, UnsupportedFeatureError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
@@ -200,7 +201,8 @@ def test_the_norm_of_a_quaternion_cannot_be_damped():
             simulate(compiled, 1, start, stabilization=kind)
 
 
-def test_gains_need_constraint_rows():
+@pytest.mark.parametrize('kind', [(1, 1), 'baumgarte', 'braun-goldfarb'])
+def test_gains_and_feedback_need_constraint_rows(kind):
     L = m*(x.diff()**2 + y.diff()**2)/2
     row = x**2 + y**2 - l**2
     embedded = HamelEmbedding(L, [x, y], hol_coneqs=[row], q_dependent=[y])
@@ -210,7 +212,10 @@ def test_gains_need_constraint_rows():
         with pytest.raises(UnsupportedFeatureError, match=(
                 "constraints are built in. Use `stabilization='projection'")):
             simulate(method, 1, [1, 1, 0][:len(states)],
-                     constants={m: 1, l: 2**0.5}, stabilization=(1, 1))
+                     constants={m: 1, l: 2**0.5}, stabilization=kind)
+
+
+def test_gains_are_not_given_twice():
     with pytest.raises(UnsupportedFeatureError, match='have gains already'):
         simulate(particle([x**2 + y**2 - l**2], stabilization=(1, 1)), 1,
                  [2, 0, 0, 0], constants=CONSTANTS, stabilization=(1, 1))
@@ -249,6 +254,17 @@ def test_braun_and_goldfarb_stop_the_drift(pendulum, method):
     early = np.abs(bound.residuals[bound.t < 3]).max()
     late = np.abs(bound.residuals[bound.t > 7]).max()
     assert late < 3*early
+
+
+def test_accelerations_that_are_states_need_no_feedback():
+    """``x''' = y'`` and ``y'' = -1``."""
+    method = GibbsAppellMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*y, [x, y],
+        acceleration_constraints=[x.diff(t, 3) - y.diff()])
+    motion = simulate(method, 1, [0, 0, 0.3, 0.1, 0, -1, 0],
+                      constants={m: 1.5}, stabilization='braun-goldfarb')
+    assert motion[x][-1] == pytest.approx(0.3 + 0.1/6 - 1/24)
+    assert motion[y][-1] == pytest.approx(0.1 - 1/2)
 
 
 def test_braun_and_goldfarb_with_redundant_rows(doubled, cranks):
