@@ -27,7 +27,8 @@ from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
     GibbsAppellMethod, UdwadiaKalabaMethod, internal_flow_loads,
     momentum_loads, reactive_terms, thrust)
-from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS as catalogue
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
@@ -1054,6 +1055,25 @@ def test_internal_flow():
     total, about = sum_of(loads, G, N)
     assert exact(total.to_matrix(B)) == exact(force.to_matrix(B))
     assert exact(about.to_matrix(B)) == exact(moment.to_matrix(B))
+
+
+def test_rates_at_exits_may_be_written_in_another_way():
+    """The balance is one of values; else it is refused."""
+    N, O = place()
+    B = N.orientnew('B', 'Axis', (psi, N.z))
+    G = O.locatenew('G', x*N.x)
+    E = G.locatenew('E', -k*B.x)
+    body = RigidBody('body', G, B, (m0 + m)**2, (inertia(B, 1, 1, 1), G))
+    rates = 2*(m0 + m)*dot(m), 2*m0*dot(m) + 2*m*dot(m)
+    values = {m: 2, m0: 3, k: 5, dot(m): 7, dot(m, 2): 11, psi: 0,
+              dot(psi): 13}
+    exact = Exact(values)
+    one, other = ([exact(vector.to_matrix(B)) for _, vector in
+                   internal_flow_loads(body, N, [(E, rate)])]
+                  for rate in rates)
+    assert one == other
+    with pytest.raises(ConstrainedDynamicsError, match='sum up to'):
+        internal_flow_loads(body, N, [(E, 2*m0*dot(m) + m*dot(m))])
 
 
 def sum_of(loads, G, N):
