@@ -93,6 +93,8 @@ def null_space_solve(g, W, A, one, right, b):
 
     """
     n, one = len(W), list(one)
+    if len(one) < len(A):               # rows that depend on each other
+        return None, None
     two = [j for j in range(n) if j not in one]
     A1 = [[row[i] for i in one] for row in A]
     first = solve(g, A1, b)
