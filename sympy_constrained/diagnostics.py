@@ -54,6 +54,8 @@ class ConstraintReport:
     mass_is_regular : bool
         Whether the mass matrix has full rank there. If not, it and ``A``
         together determine the accelerations all the same.
+    mass_is_definite : bool
+        Whether it is positive definite at all of the points.
     points : tuple of dict
         The values at which the rows were examined.
     unique_multipliers : tuple of int
@@ -77,6 +79,7 @@ class ConstraintReport:
     redundant_rows: tuple
     relations: dict
     mass_is_regular: bool
+    mass_is_definite: bool
     points: tuple
     unique_multipliers: tuple = ()
     unique_combinations: dict = field(default_factory=dict)
@@ -215,6 +218,7 @@ def constraint_report(system, sample=None, inconsistent='error',
         len(best.kept), best.kept,
         tuple(k for k in range(m) if k not in best.kept),
         relations, best.mass_is_regular,
+        all(point.mass_is_definite for point in points),
         tuple(point.values for point in points),
         tuple(k for k in range(m) if k not in involved),
         {i: {i: 1.0, **{k: used[i] for k, used in relations.items()
@@ -247,6 +251,7 @@ class Examined:
     left: dict
     determined: bool
     mass_is_regular: bool
+    mass_is_definite: bool
     mobile: bool
     rounding: mp.mpf
 
@@ -390,11 +395,21 @@ def examine(system, sample, seed):
     M = [[x*scale[i]*scale[j] for j, x in enumerate(row)]
          for i, row in enumerate(out['M'])]
     A = [[x*scale[j] for j, x in enumerate(out['A'][k])] for k in kept]
+    regular = len(orthonormal_rows(M, MASSLESS)[0]) == o
     return Examined(
         values, [x for x, in out['b']], kept, vanishing, relations, left,
         len(orthonormal_rows(A + M, MASSLESS)[0]) == o,
-        len(orthonormal_rows(M, MASSLESS)[0]) == o, len(kept) < o,
+        regular, regular and is_definite(M), len(kept) < o,
         mp.mpf('1e-18') if exact else mp.mpf('1e-6'))
+
+
+def is_definite(M):
+    """Whether a regular symmetric matrix is positive definite."""
+    try:
+        mp.cholesky(mp.matrix(M))
+    except ValueError:
+        return False
+    return True
 
 
 def dependencies(rows, basis, extended):

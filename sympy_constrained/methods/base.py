@@ -198,9 +198,9 @@ class ConstrainedMethod(_compat.MethodBase):
         return list(self._report.independent_rows)
 
     @property
-    def mass_is_regular(self):
+    def mass_is_definite(self):
         """Whether ``M`` is positive definite, where the constraints hold."""
-        return self._report.mass_is_regular
+        return self._report.mass_is_definite
 
     @cached_property
     def _pivots(self):

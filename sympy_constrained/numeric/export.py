@@ -200,7 +200,7 @@ class Exported:
         Independent rows of ``W``, which are also the columns.
     scales : pair of arrays or None
         Factors of these rows and columns, powers of two.
-    mass_is_regular : bool or None
+    mass_is_definite : bool or None
         Whether the block ``M`` is positive definite, None if it is not known.
 
     """
@@ -211,7 +211,7 @@ class Exported:
     p: np.ndarray | None
     use: list
     scales: tuple | None = None
-    mass_is_regular: bool | None = None
+    mass_is_definite: bool | None = None
 
     @classmethod
     def of(cls, model, t, x, constants, inputs, solved=True):
@@ -242,7 +242,7 @@ class Exported:
                 "near the motion. Pass one as `x`, or pass the method "
                 "instead of its equations.")
         return replace(
-            found, mass_is_regular=getattr(model, 'mass_is_regular', None),
+            found, mass_is_definite=getattr(model, 'mass_is_definite', None),
             use=[*range(found.motion), *(found.motion + k for k in rows)])
 
     def at(self, compiled, t, x):
@@ -261,7 +261,7 @@ class Exported:
                     "model.")
         mass = compiled.matrices(t, x)[0][:self.motion, :self.motion]
         return replace(
-            self, use=use, mass_is_regular=is_positive(mass),
+            self, use=use, mass_is_definite=is_positive(mass),
             scales=(solver.row_scale[use], solver.column_scale[use]))
 
     @property
@@ -310,7 +310,7 @@ class Exported:
 
         A pivot that is zero for all states is found here.
         """
-        if not self.mass_is_regular:
+        if not self.mass_is_definite:
             return False
         g, out = self.equations.graph.load(None, ('W',))
         W = [[out['W'][i][j] for j in self.use] for i in self.use]

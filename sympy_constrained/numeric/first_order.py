@@ -184,8 +184,8 @@ def without_multipliers(exported, new):
             g, W, r, n) if exported.ldl_is_possible() else None
         if found is None:
             raise UnsupportedFeatureError(
-                "The multipliers cannot be eliminated: the mass matrix is "
-                "singular, or it is not known to be regular. Use "
+                "The multipliers cannot be eliminated: the mass matrix is not "
+                "positive definite, or it is not known to be. Use "
                 "multipliers='impulses', or pass a state `x`.")
         F = [g.add(x, y) for x, y in zip(F, found)]
     return Graph.freeze(g, {

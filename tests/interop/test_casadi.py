@@ -1,7 +1,7 @@
 """Export of the equations to casadi."""
 import numpy as np
 import pytest
-from sympy import Function, Matrix, besselj, sin, symbols
+from sympy import Function, Matrix, besselj, cos, sin, symbols
 from sympy.abc import x, y
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
@@ -173,6 +173,19 @@ def test_ldl_is_refused_where_the_mass_is_singular():
     _, compiled, start = ready('quaternion_top_lagrange')
     with pytest.raises(UnsupportedFeatureError, match="solver='qr'"):
         to_casadi(compiled, 'rhs', 0, start, solver='ldl')
+
+
+def test_no_pivot_vanishes_where_the_mass_is_indefinite():
+    """``cos(X)`` is a natural pivot, and zero on the way."""
+    X, Y = dynamicsymbols('x y')
+    method = UdwadiaKalabaMethod(
+        cos(X)*X.diff()**2/2 + X.diff()*Y.diff() - X*Y, [X, Y],
+        nonhol_coneqs=[X.diff() - sin(Y)*Y.diff()])
+    with pytest.raises(UnsupportedFeatureError, match='positive definite'):
+        to_casadi(method, solver='ldl')
+    state = [np.pi/2, .3, .1*np.sin(.3), .1]
+    close(to_casadi(method)(0, state, []),
+          compile_equations(method).rhs(0, state))
 
 
 def test_upstream_methods_are_exported():

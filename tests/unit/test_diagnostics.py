@@ -102,6 +102,13 @@ def test_a_report_never_changes():
         constraint_report(system(hol=[x])).rank = 3
 
 
+def test_an_indefinite_mass_matrix_is_regular():
+    definite = constraint_report(system())
+    assert definite.mass_is_regular and definite.mass_is_definite
+    mixed = constraint_report(system(lagrangian=X*Y + Z**2))
+    assert mixed.mass_is_regular and not mixed.mass_is_definite
+
+
 # Determined
 
 def test_a_massless_coordinate_needs_a_constraint():
