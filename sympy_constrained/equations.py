@@ -8,7 +8,7 @@ from sympy import Dummy, ImmutableDenseMatrix
 
 from . import _compat
 from .errors import MissingIngredientError, UnsupportedFeatureError
-from .graph import Graph, GraphBuilder, read
+from .graph import Graph, GraphBuilder, is_function_of, read
 
 __all__ = ['EquationsOfMotion']
 
@@ -109,13 +109,13 @@ class EquationsOfMotion:
 
     @property
     def constants(self):
-        """Symbols, or ``m[1]``, that need one value for a whole motion."""
-        return tuple(x for x in self._inputs if self.t not in x.free_symbols)
+        """Symbols, units, ``m[1]``: one value for a whole motion each."""
+        return tuple(x for x in self._inputs if not is_function_of(x, self.t))
 
     @property
     def specifieds(self):
         """Functions of time, and derivatives of them, to be supplied."""
-        return tuple(x for x in self._inputs if self.t in x.free_symbols)
+        return tuple(x for x in self._inputs if is_function_of(x, self.t))
 
     @cached_property
     def constraint_rows(self):

@@ -10,7 +10,7 @@ from sympy import Expr
 from .arguments import as_residuals
 from .constraints import constraint_blocks
 from .errors import UnsupportedFeatureError
-from .graph import Graph, GraphBuilder, read
+from .graph import Graph, GraphBuilder, is_function_of, read
 from .kinematics import Kinematics
 
 __all__ = ['ConstrainedSystem']
@@ -119,16 +119,17 @@ class ConstrainedSystem:
 
     @cached_property
     def constants(self):
-        """Symbols of the model; also those only in a constraint."""
+        """Symbols and units of the model; also those only in a constraint.
+        """
         return tuple(x for x in self.graph.inputs
-                     if self.t not in x.free_symbols)
+                     if not is_function_of(x, self.t) and x != self.t)
 
     @cached_property
     def specifieds(self):
         """Functions of time, and their derivatives, that are inputs."""
-        known = {*self.q, *self.u, *self.masses, self.t}
+        known = {*self.q, *self.u, *self.masses}
         return tuple(x for x in self.graph.inputs
-                     if self.t in x.free_symbols and x not in known)
+                     if is_function_of(x, self.t) and x not in known)
 
     @cached_property
     def M(self):

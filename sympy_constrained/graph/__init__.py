@@ -10,8 +10,8 @@ from .builder import GraphBuilder
 from .calculus import (
     Derivation, gradient, jacobian, substitute, time_derivative, without)
 from .graph import Graph
-from .reading import derivative, read, real_derivative
+from .reading import derivative, is_function_of, read, real_derivative
 
 __all__ = ['Graph', 'GraphBuilder', 'Derivation', 'derivative', 'gradient',
-           'jacobian', 'read', 'real_derivative', 'substitute',
-           'time_derivative', 'without']
+           'is_function_of', 'jacobian', 'read', 'real_derivative',
+           'substitute', 'time_derivative', 'without']

@@ -18,11 +18,13 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
 from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.physics.units import Quantity
 from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'derivative', 'partial', 'real_derivative', 'SLOTS']
+__all__ = ['read', 'derivative', 'is_function_of', 'partial',
+           'real_derivative', 'SLOTS']
 
 MOST_SLOTS = 511
 # Numbered by hand, so that a pickled graph means the same in any process.
@@ -87,13 +89,13 @@ def leaf(builder, e):
         return builder.constant(-value if sign else value, e)
     if isinstance(e, NumberSymbol):
         return builder.call(e, ())
-    if isinstance(e, (Symbol, Indexed, MatrixElement)):
+    if isinstance(e, (Symbol, Indexed, MatrixElement, Quantity)):
         if not e.is_commutative:
             raise unreadable(e)
         return builder.input(e)
     if is_function_of(e, builder.time):
         return builder.input(e, dynamic=True)
-    if not isinstance(e, Expr) or not e.args or e.is_Matrix:
+    if not isinstance(e, Expr) or e.is_Atom or e.is_Matrix:
         raise unreadable(e)
     return None
 

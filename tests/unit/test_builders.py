@@ -5,14 +5,16 @@ from random import Random
 import pytest
 from mpmath import mp
 from sympy import (
-    Eq, I, Integral, Matrix, S, Symbol, cos, sin, sqrt, symbols)
+    Eq, I, Integral, Matrix, Rational, S, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
     Force, ForceActuator, JointsMethod, KanesMethod, LagrangesMethod,
     LinearPathway, Particle, PinJoint, Point, ReferenceFrame, RigidBody,
     System, dynamicsymbols)
+from sympy.physics.units import centimeter, kilogram, meter, newton
 
-from kkt import at
-from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
+from kkt import at, close
+from sympy_constrained import (
+    GibbsAppellMethod, RouthMethod, UdwadiaKalabaMethod, VaccoMethod)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
@@ -397,6 +399,20 @@ def test_nonideal_forces_are_per_speed_or_loads(given):
 def test_a_constant_only_in_a_constraint_is_a_constant():
     method = lagrange(hol_coneqs=[ROD])
     assert l in method.constants and set(method.constants) == {m, g, l}
+
+
+@pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, RouthMethod, VaccoMethod, GibbsAppellMethod])
+def test_units_are_constants(cls):
+    """They stay in the equations and want a number as every constant."""
+    L = 5*kilogram*(x.diff(t)**2 + y.diff(t)**2)/2 - 3*newton*x
+    method = cls(L, [x, y], hol_coneqs=[y - x*centimeter/meter])
+    assert set(method.constants) == {kilogram, newton, centimeter, meter}
+    assert not method.specifieds
+    found = at(method.acceleration[0], {
+        **dict.fromkeys((x, y, *method.u), Rational(2, 7)),
+        kilogram: 1, newton: 1, meter: 1, centimeter: Rational(1, 100)})
+    assert close(found, [Rational(-3, 5)/(1 + Rational(1, 10**4))])
 
 
 @pytest.mark.parametrize('count, routes', [(1, 1), (3, 2), (8, 1)])

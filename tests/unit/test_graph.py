@@ -17,6 +17,8 @@ from sympy import (
     im, log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
     tanh, zoo)
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
+from sympy.physics.units import kilogram, newton
+from sympy.vector import CoordSys3D
 
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, MissingIngredientError)
@@ -412,6 +414,18 @@ def test_an_entry_of_a_matrix_symbol_is_an_input_of_its_own():
     A = MatrixSymbol('A', 2, 2)
     graph = frozen(A[0, 1]*x)
     assert values_of(graph, {A[0, 1]: 2, x: 5}) == [10]
+
+
+def test_a_unit_is_an_input_of_its_own():
+    graph = frozen(3*newton*x/kilogram)
+    assert set(graph.inputs) == {newton, kilogram, x}
+    assert graph.sympy('f')[0] == 3*newton*x/kilogram
+    assert values_of(graph, {newton: 10, kilogram: 2, x: 5}) == [75]
+
+
+def test_a_scalar_field_of_another_vector_module_is_refused():
+    with pytest.raises(ConstrainedDynamicsError, match='(?s)C.x.*real scalar'):
+        frozen(CoordSys3D('C').x*x)
 
 
 def test_an_unevaluated_derivative_is_what_it_means():
