@@ -728,7 +728,7 @@ class HamelEmbedding(ConstrainedMethod):
             for values in self._report.points:
                 found = values_at(self._system, self._embedding, values,
                                   ('B', 'bent', 'Gamma', 'p1'))
-                sizes = [max(map(norm, found['B']))]*r + [sum(
+                sizes = [max(map(norm, found['B']), default=0)]*r + [sum(
                     norm(row)*abs(p) for row, (p,) in zip(
                         found['Gamma'], found['p1']))]
                 _, extended = orthonormal_rows(

@@ -755,6 +755,14 @@ def test_required_force_with_two_rows(name):
                     values)
 
 
+@pytest.mark.parametrize('project', [False, True])
+def test_without_constraints_no_force_is_required(project):
+    method = HamelEmbedding(vx**2/2 - x*y + vy**2/2, [x, y],
+                            project_loads=project)
+    assert method.is_valid() is True
+    assert method.required_force() == zeros(0, 1)
+
+
 def test_required_force_of_the_repaired_example_is_its_force():
     needed = repaired.hamel.required_force()
     for seed in SEEDS:
