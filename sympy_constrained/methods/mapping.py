@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sympy import Derivative
+
 from ..errors import ConstraintError
 from ..graph import (
     Graph, jacobian, read, substitute, time_derivative, without)
@@ -88,7 +90,7 @@ def map_velocities(system, free, us, at_states=None):
     p = o - K
     for x, rate in zip(system.q, out['rates']):
         g.bound[x.diff(system.t)] = rate[0]
-    a, a0 = free_rows(g, free, w, A, p)
+    a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
@@ -145,7 +147,26 @@ def affine(g, slopes, w, names, remedy):
     return found
 
 
-def free_rows(g, free, w, A, p):
+def forbidden(system, us):
+    """Whether a mapping must not contain an input of a graph.
+
+    Accelerations and the quasi-velocities, which it defines.
+    """
+    states = {*system.q, *system.u}
+    functions = {getattr(x, 'expr', x) for x in (*states, *us)}
+    return lambda x: x not in states and (x in us or isinstance(
+        x, Derivative) and x.expr in functions)
+
+
+def check_contents(g, rows, is_forbidden, name, remedy):
+    """Raise if rows of references contain what is forbidden."""
+    for k, row in enumerate(rows):
+        for x in filter(is_forbidden, g.symbols_of(*row)):
+            raise ConstraintError(
+                f"Row {k} of `{name}` contains {x}. {remedy}")
+
+
+def free_rows(g, free, w, A, p, is_forbidden):
     """References of the free rows and their drift."""
     o = len(w)
     if free.kind == 'partition':
@@ -153,6 +174,9 @@ def free_rows(g, free, w, A, p):
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
         refs = [read(g, e) for e in free.value]
+        check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
+                       "Give expressions linear in the velocities, of "
+                       "coordinates and time.")
         a = affine(g, jacobian(g, refs, w), w, [
             f'Row {k} of `mapping`' for k in range(o)],
             'Give expressions linear in the velocities.')
@@ -160,13 +184,14 @@ def free_rows(g, free, w, A, p):
         if len(refs) == o:
             check_span(g, a[p:], A)
         return a[:p], a0[:p]
-    matrix = [without(g, [read(g, e) for e in row], w)
-              for row in free.value]
+    entries = [[read(g, e) for e in row] for row in free.value]
+    only = "Its entries depend on coordinates and time only."
+    check_contents(g, entries, is_forbidden, 'inverse_mapping', only)
+    matrix = [without(g, row, w) for row in entries]
     bad = [k for k, row in enumerate(matrix) if None in row]
     if bad:
         raise ConstraintError(
-            f"Row {bad[0]} of `inverse_mapping` contains a velocity. Its "
-            "entries depend on coordinates and time only.")
+            f"Row {bad[0]} of `inverse_mapping` contains a velocity. {only}")
     N = [row[:p] for row in matrix]
     for row in A:
         for column in columns(N, p):
