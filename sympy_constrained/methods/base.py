@@ -128,7 +128,8 @@ class ConstrainedMethod(_compat.MethodBase):
 
         """
         _, arguments = arguments_of(method)
-        return cls(**arguments, **{**inherited(cls, method), **options})
+        return cls(**arguments, **with_inherited(
+            cls, method, arguments, options))
 
     @classmethod
     def from_system(cls, system, **options):
@@ -138,6 +139,12 @@ class ConstrainedMethod(_compat.MethodBase):
         method as ``system.eom_method``.
         """
         return cls.from_method(system, **options)
+
+    @property
+    def _own(self):
+        """Keyword arguments that mean something for the same class only.
+        """
+        return {}
 
     def _check_taken_by(self, cls):
         """Raise if another class would take the model for another one."""
@@ -661,6 +668,18 @@ class ConstrainedMethod(_compat.MethodBase):
         return made.linearize(**kwargs) + (made.r,)
 
 
+def with_inherited(cls, method, arguments, options):
+    """Options, and those of the method; arguments are those of the model.
+    """
+    twice = [name for name in options if name in arguments]
+    if twice:
+        raise TypeError(
+            f"`{twice[0]}` was given, and `from_method` takes it from the "
+            f"{type(method).__name__}. Change it there, or call "
+            f"{cls.__name__} with all arguments of the model.")
+    return {**inherited(cls, method), **options}
+
+
 def inherited(cls, method):
     """Options of a method of ours that another class has, too."""
     if not isinstance(method, ConstrainedMethod):
@@ -670,7 +689,7 @@ def inherited(cls, method):
              if name in cls.options}
     if method._sample is not None:
         found['sample'] = method._sample
-    return found
+    return found | (method._own if isinstance(method, cls) else {})
 
 
 def without_repetitions(system, sample):

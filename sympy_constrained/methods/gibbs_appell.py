@@ -187,13 +187,11 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "whose residuals `simulate` keeps by projection. Leave it "
                 "out.")
 
-    @classmethod
-    def from_method(cls, method, **options):
-        if isinstance(method, cls):     # keeps what only this class takes
-            options = {'anchors': method._exchange.anchors,
-                       'mass_rates': method._exchange.rates,
-                       'reaction_matrix': method._reaction, **options}
-        return super().from_method(method, **options)
+    @property
+    def _own(self):
+        return {'anchors': self._exchange.anchors,
+                'mass_rates': self._exchange.rates,
+                'reaction_matrix': self._reaction}
 
     def _check_taken_by(self, cls):
         time = self._system.t

@@ -23,7 +23,7 @@ from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, solve)
 from ..precision import precise
 from ..vanishing import counterexample, values_at, vanishing
-from .base import ConstrainedMethod, column, inherited
+from .base import ConstrainedMethod, column, with_inherited
 from .embedding import embed
 from .linearization import embedded_linearizer
 from .reduced import accelerations, no_mass, reduced_equations
@@ -196,6 +196,8 @@ class HamelEmbedding(ConstrainedMethod):
 
         """
         shape, arguments = arguments_of(method)
+        if q_dependent is None:
+            q_dependent = getattr(method, '_named', None)
         if q_dependent is not None:
             named = as_list(q_dependent, 'q_dependent')
             if shape == 'kane':
@@ -207,7 +209,12 @@ class HamelEmbedding(ConstrainedMethod):
                     **arguments, 'q_ind': [x for x in q if x not in named],
                     'u_ind': u, 'u_dependent': []}
             arguments = {**arguments, 'q_dependent': named}
-        return cls(**arguments, **{**inherited(cls, method), **options})
+        return cls(**arguments, **with_inherited(
+            cls, method, arguments, options))
+
+    @property
+    def _own(self):
+        return {'project_loads': self._project_loads}
 
     def with_partition(self, q_dependent):
         """Return the embedding of the same model with other coordinates."""

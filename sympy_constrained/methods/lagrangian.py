@@ -59,6 +59,10 @@ class LagrangianMethod(ConstrainedMethod):
         self._check_velocity_level('takes')
         self._multiplier_symbols        # complains at once
 
+    @property
+    def _own(self):
+        return {'multipliers': self._multipliers}
+
     @cached_property
     def _multiplier_symbols(self):
         """The multipliers as functions of time, shape (m, 1)."""

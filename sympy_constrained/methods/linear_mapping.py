@@ -24,6 +24,8 @@ __all__ = ['LinearMappingMethod']
 
 # Relative size of what is new in an independent row or column.
 INDEPENDENT = mp.mpf('1e-8')
+# Keyword arguments of which only one may define the quasi-velocities.
+DEFINITIONS = frozenset({'mapping', 'inverse_mapping', 'q_dependent'})
 # Random states that need not satisfy the constraints.
 ANYWHERE = ({}, {})
 
@@ -175,6 +177,22 @@ class LinearMappingMethod(ConstrainedMethod):
         self._speeds
         if given:
             self._free                  # complains at once
+
+    @classmethod
+    def from_method(cls, method, **options):
+        if not DEFINITIONS.isdisjoint(options) and isinstance(method, cls):
+            kept = DEFINITIONS.intersection(method._own)
+            options = {**dict.fromkeys(kept), **options}
+        return super().from_method(method, **options)
+
+    @property
+    def _own(self):
+        found = {'us': self._us, 'mapping': self._mapping,
+                 'inverse_mapping': self._inverse,
+                 'completion': self._completion}
+        if self._shape == 'lagrange':
+            found['q_dependent'] = self._named
+        return found
 
     # -- the mapping -----------------------------------------------------
 

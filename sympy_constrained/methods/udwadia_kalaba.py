@@ -173,14 +173,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     "forces; give a symmetric, positive definite matrix "
                     f"({o}, {o}).")
 
-    @classmethod
-    def from_method(cls, method, **options):
-        if isinstance(method, cls):     # keeps what only this class takes
-            options = {'weight': method._weight, 'solver': method._solver,
-                       'inconsistent': method._inconsistent,
-                       'nonideal_forces': method._options.get(
-                           'nonideal_forces'), **options}
-        return super().from_method(method, **options)
+    @property
+    def _own(self):
+        return {'weight': self._weight, 'solver': self._solver,
+                'inconsistent': self._inconsistent}
 
     def _check_taken_by(self, cls):
         own = [name for name, is_given in (

@@ -1403,6 +1403,24 @@ def test_from_a_lagrangian_method():
         HamelEmbedding.from_method(given).forcing
 
 
+def test_another_embedding_is_made_with_its_own_options():
+    case = CASES['H7']
+    first = case.method(project_loads=True)
+    again = HamelEmbedding.from_method(first)
+    other = HamelEmbedding.from_method(first, q_dependent=[y])
+    values = case.point(1)
+    assert list(again.q_dependent) == [x]
+    assert same(again.forcing, first.forcing, values)
+    assert same(other.forcing, first.with_partition([y]).forcing, values)
+
+
+@pytest.mark.parametrize('make', [
+    lambda: HamelEmbedding(**kane_particle()), EXAMPLES[6].method])
+def test_a_partition_goes_with_the_object(make):
+    other = make().with_partition([y])
+    assert list(HamelEmbedding.from_method(other).q_dependent) == [y]
+
+
 def particle_system():
     given = kane_particle()
     [body] = given['bodies']

@@ -1778,6 +1778,28 @@ def test_15_equals_lagranges_method():
     assert close(at(kin.diff(t), rates), full[3:6, 0])
 
 
+OWN = [{'us': [u2], 'mapping': [3*dot(x) + x]},
+       {'inverse_mapping': Matrix([[2], [2*x]])}, {'q_dependent': [x]},
+       {'mapping': [dot(x) + x*dot(y)], 'completion': 'orthogonal'}]
+
+
+@pytest.mark.parametrize('others', OWN)
+@pytest.mark.parametrize('options', OWN)
+def test_another_mapping_goes_with_the_object_or_replaces_its_own(
+        options, others):
+    row = dot(y) - x*dot(x)
+    method = LinearMappingMethod(PLAIN, [x, y], nonhol_coneqs=[row],
+                                 **options)
+    again = LinearMappingMethod.from_method(method)
+    assert list(again.u) == list(method.u)
+    assert again.a == method.a and again.a0 == method.a0
+    other = LinearMappingMethod.from_method(method, **others)
+    plain = LinearMappingMethod(PLAIN, [x, y], nonhol_coneqs=[row], **{
+        **{key: options[key] for key in ('us', 'completion')
+           if key in options}, **others})
+    assert other.a == plain.a and other.a0 == plain.a0
+
+
 def test_15_geometry_in_kanes_shape():
     """The same arrays as in case 6: the rows are composed."""
     method = kane_sleigh(LinearMappingMethod)

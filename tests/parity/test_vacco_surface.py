@@ -661,6 +661,18 @@ def test_from_method_with_our_own_arguments(key):
     assert change.expand() == Matrix([c*x, 0, 0, m])
 
 
+@both
+def test_names_of_multipliers_go_with_the_object(key):
+    method = METHODS[key].from_method(
+        formed('kane'), multipliers='nu kappa')
+    for given in (method, METHODS[key].from_method(method)):
+        names = given.lam_vec if key == 'routh' else given.mu_vec
+        assert list(names) == dynamicsymbols('nu kappa')
+    other = {'routh': VaccoMethod, 'vacco': RouthMethod}[key]
+    assert not set(other.from_method(method)._multiplier_symbols) & {
+        *dynamicsymbols('nu kappa')}
+
+
 def test_routh_of_a_vakonomic_method_keeps_everything():
     vacco = kane(VaccoMethod, generalized_forces=[c*x, 0, 0, m])
     routh = vacco.routh()
