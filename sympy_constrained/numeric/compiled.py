@@ -340,10 +340,11 @@ class CompiledEquations:
         x = array(x, 'x')
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
-        quick = self._kept_quick_rates(t, x, p, solver)
-        found = None if quick is None else quick(t, x)
-        if found is not None:
-            return found
+        if x.ndim == 1:
+            quick = self._kept_quick_rates(t, x, p, solver)
+            found = None if quick is None else quick(t, x)
+            if found is not None:
+                return found
         outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
         z = self._each(self._motion, outputs, t, x, p, solver)
         return np.concatenate(

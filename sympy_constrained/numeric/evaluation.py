@@ -18,6 +18,9 @@ from .native import NativeFunction, chosen, compiled_outputs
 
 __all__ = ['Evaluator']
 
+EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
+             "which is that of `solve_ivp`.")
+
 
 class Evaluator:
     """Values of graph outputs and of expressions as functions of (t, x, p).
@@ -206,6 +209,10 @@ class Evaluator:
         x, t = array(x, 'x'), array(t, 't')
         size = len(self.states)
         if x.shape == (size,):
+            if t.ndim:
+                raise ValueError(
+                    f"`t` has shape {t.shape} for one state. Give one time, "
+                    f"or a batch of states with the shape (N, {size}).")
             values = [float(t), *x.tolist(), *self.parameters(p).tolist(),
                       *more]
             if self.inputs.called:
@@ -216,7 +223,7 @@ class Evaluator:
             raise ValueError(
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
-                "for a batch.")
+                f"for a batch.{'' if x.ndim else EXCHANGED}")
         t = np.broadcast_to(t, len(x))
         values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
         if self.inputs.called and not function.reads_called:
