@@ -150,6 +150,10 @@ def arguments_of(model):
         If the object is none of the three.
 
     """
+    if isinstance(model, type):
+        raise UnsupportedFeatureError(
+            f"A model cannot be read from the class {model.__name__}. Call "
+            "it with the arguments of your model, and give what it returns.")
     if hasattr(model, 'form_eoms') and hasattr(model, 'kdes'):
         loads = list(chain(model.loads, *(
             actuator.to_loads() for actuator in model.actuators)))

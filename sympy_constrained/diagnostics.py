@@ -156,10 +156,12 @@ def constraint_report(system, sample=None, inconsistent='error',
         If it is neither a system nor a method of this package.
 
     """
+    name = f'the class {system.__name__}' if isinstance(system, type) else (
+        type(system).__name__)
     system = getattr(system, 'system', system)
     if not hasattr(system, 'counts'):
         raise UnsupportedFeatureError(
-            f"The constraint rows of {type(system).__name__} are not known "
+            f"The constraint rows of {name} are not known "
             "here. Give a method of this package, such as "
             "`UdwadiaKalabaMethod.from_system(system)` or "
             "`UdwadiaKalabaMethod.from_method(method)`.")

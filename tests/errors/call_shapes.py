@@ -8,7 +8,7 @@ from errors.parts import (
     t, u, v, x, y, z)
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod, VaccoMethod)
+    UdwadiaKalabaMethod, VaccoMethod, constraint_report)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
     MissingIngredientError, UnsupportedFeatureError)
@@ -379,9 +379,19 @@ CASES = (
          'Give a System, a KanesMethod or a LagrangesMethod'),
     Case('the class in the place of its object',
          lambda: UdwadiaKalabaMethod.from_method(KanesMethod),
-         UnsupportedFeatureError, 'A model cannot',
-         'be read from ABCMeta',
-         'Give a System, a KanesMethod or a LagrangesMethod'),
+         UnsupportedFeatureError, 'A model cannot be read',
+         'from the class KanesMethod',
+         'Call it with the arguments of your model'),
+    Case('a class of this package in the place of its object',
+         lambda: RouthMethod.from_method(UdwadiaKalabaMethod),
+         UnsupportedFeatureError, 'A model cannot be read',
+         'from the class UdwadiaKalabaMethod',
+         'Call it with the arguments of your model'),
+    Case('a class in the place of what has constraint rows',
+         lambda: constraint_report(UdwadiaKalabaMethod),
+         UnsupportedFeatureError, 'The constraint rows of the class',
+         'UdwadiaKalabaMethod are not known here',
+         'Give a method of this package, such as'),
     Case('a list of bodies in the place of a model',
          lambda: UdwadiaKalabaMethod.from_method([BOB]),
          UnsupportedFeatureError, 'A model cannot',
