@@ -153,7 +153,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
 
 
 def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
-                   camera=(25, -60), ax=None, **options):
+                   contacts=(), surfaces=(), view=None, camera=(25, -60),
+                   origin=None, frame=None, constants=None, inputs=None,
+                   trails=True, ax=None):
     """Bodies, points and lines at some times, the last one the darkest.
 
     The static sister of :func:`animate`, with whole paths.
@@ -166,11 +168,10 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
         What to draw, as for :func:`animate`.
     times : int or sequence of float
         So many times from start to end, or these.
-    camera : pair of float
-    ax : matplotlib axes, optional
-    **options
-        ``contacts``, ``surfaces``, ``view``, ``origin``, ``frame``,
-        ``constants``, ``inputs`` and ``trails`` of :func:`animate`.
+    contacts, surfaces, view, camera, origin, frame : optional
+        As for :func:`animate`.
+    constants, inputs, trails, ax : optional
+        As for :func:`animate`.
 
     Returns
     =======
@@ -191,7 +192,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
-    stage = Stage(trajectory, model, all_times, points, lines, **options)
+    stage = Stage(trajectory, model, all_times, points, lines, contacts,
+                  surfaces, view, origin, frame, constants, inputs, trails)
     figure, ax = prepared(stage, ax, camera, trajectory)
     where = [int(np.argmin(abs(all_times - t))) for t in times]
     for i, k in enumerate(where[:-1]):

@@ -890,6 +890,8 @@ def test_films_that_cannot_be_made(pendulum, ball):
         visual.plot_snapshots(motion, ball.method, times=0)
     with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
         visual.plot_snapshots(motion, ball.method, times=[4])
+    with pytest.raises(TypeError, match="plot_snapshots.* 'bodies'"):
+        visual.plot_snapshots(motion, bodies=[])
 
 
 def test_nothing_to_draw_says_why(pendulum):
