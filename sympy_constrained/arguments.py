@@ -24,9 +24,9 @@ from .errors import (
     UnsupportedFeatureError, raise_problems)
 
 __all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
-           'as_expressions', 'as_list', 'as_matrix', 'as_residuals',
-           'check_bodies', 'check_coordinates', 'check_frame',
-           'with_known_keywords']
+           'as_expressions', 'as_list', 'as_matrix', 'as_point',
+           'as_residuals', 'check_bodies', 'check_coordinates',
+           'check_frame', 'with_known_keywords']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -237,6 +237,19 @@ def as_dictionary(value, name):
     if value is not None and not isinstance(value, dict):
         raise TypeError(f"`{name}` is {value!r}. Give a dictionary.")
     return dict(value or {})
+
+
+def as_point(value, name):
+    """One dictionary of values from a dictionary, or from several."""
+    points = [value] if isinstance(value, dict) else (
+        as_list(value, name))
+    if not all(isinstance(point, dict) and None not in map(
+            as_expression, (*point, *point.values()))
+            for point in points):
+        raise TypeError(
+            f"`{name}` is {value!r}. Give a dictionary of symbols "
+            "and values, or a list of such.")
+    return {k: v for point in points for k, v in point.items()}
 
 
 def as_matrix(value, name):

@@ -17,7 +17,7 @@ from sympy.physics.vector import Point, ReferenceFrame
 from .. import _compat
 from ..admissible import check_sample
 from ..arguments import (
-    arguments_of, as_expression, as_list, bind_arguments, own)
+    arguments_of, as_list, as_point, bind_arguments, own)
 from ..builders import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..diagnostics import (
@@ -571,15 +571,7 @@ class ConstrainedMethod(_compat.MethodBase):
             raise ConstraintError(
                 "The system has no constraints, so it has no multipliers to "
                 "solve for. Leave the question out, or give constraints.")
-        points = [op_point] if isinstance(op_point, dict) else (
-            as_list(op_point, 'op_point'))
-        if not all(isinstance(point, dict) and None not in map(
-                as_expression, (*point, *point.values()))
-                for point in points):
-            raise TypeError(
-                f"`op_point` is {op_point!r}. Give a dictionary of symbols "
-                "and values, or a list of such.")
-        values = {k: v for point in points for k, v in point.items()}
+        values = as_point(op_point, 'op_point')
         moving = {k: v for k, v in values.items() if k.is_Derivative}
         found = self._solved_for().subs(moving).subs(values)
         if sol_type == 'Matrix':

@@ -1,13 +1,19 @@
 """SymPy's ``Linearizer`` for the equations of a method."""
 from __future__ import annotations
 
-from sympy import Matrix, nan, oo, zeros, zoo
+from warnings import warn
+
+from sympy import Matrix, eye, nan, oo, zeros, zoo
 from sympy.matrices.exceptions import NonInvertibleMatrixError
+from sympy.physics.mechanics import msubs
 
 from .. import _compat
+from ..arguments import as_list, as_point, with_known_keywords
 from ..errors import ConstraintError, UnsupportedFeatureError
 
 __all__ = ['linearizer', 'embedded_linearizer', 'Linearizer']
+
+OFF = 1e-6      # beyond the rounding of a state that someone has typed
 
 
 class Linearizer(_compat.Linearizer):
@@ -31,6 +37,7 @@ class Linearizer(_compat.Linearizer):
         return self._solve(matrix.extract(order, list(range(matrix.cols))),
                            right.extract(order, list(range(right.cols))))
 
+    @with_known_keywords
     def linearize(self, op_point=None, A_and_B=False, simplify=False):
         """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
 
@@ -41,6 +48,8 @@ class Linearizer(_compat.Linearizer):
             If the linearized equations are singular at the operating point.
 
         """
+        op_point = as_point(op_point, 'op_point')
+        self._warn_off_the_constraints(op_point)
         try:
             found = super().linearize(op_point, A_and_B, simplify)
         except NonInvertibleMatrixError as error:
@@ -48,6 +57,20 @@ class Linearizer(_compat.Linearizer):
         if any(matrix.has(nan, oo, -oo, zoo) for matrix in found):
             raise self._singular()
         return found
+
+    def _warn_off_the_constraints(self, op_point):
+        """Warn of rows that certainly do not hold at the point."""
+        for rows, level in ((self.f_c, 'position'), (self.f_v, 'velocity')):
+            for row in rows:
+                value = msubs(row, op_point)
+                if value.is_zero is not False or is_rounded(value):
+                    continue
+                warn(f"A constraint of {level} level is {value} and not zero "
+                     "at the operating point, so no motion is near it, and "
+                     "the matrices describe none. Correct `op_point`; "
+                     "`numeric.consistent_state` finds a state that satisfies "
+                     "the constraints.", stacklevel=5)
+                return
 
     def _singular(self):
         names = [*self.q_d, *self.u_d]
@@ -60,9 +83,29 @@ class Linearizer(_compat.Linearizer):
             "The linearized equations are singular. Usually the constraints "
             f"do not determine {', '.join(map(str, names))} at the operating "
             "point: name others in `q_dep` and `qd_dep`, or linearize "
-            "elsewhere. If they do, LU has met a pivot that is zero without "
-            "being written so: give numbers in `op_point`, or another "
-            "`linear_solver`.")
+            "elsewhere. If they do, LU has met a pivot that is zero there: "
+            "name them in another order, or pass `linear_solver='ADJ'`, which "
+            "divides by determinants only.")
+
+
+def check_solver(linear_solver):
+    """Raise unless SymPy knows a solver of this name."""
+    if callable(linear_solver):
+        return
+    try:
+        eye(1).solve(eye(1), method=linear_solver)
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(
+            f"`linear_solver` is {linear_solver!r}, by which SymPy solves "
+            "nothing. Choose one of `Matrix.solve`, such as 'LU', 'GJ' or "
+            "'ADJ', or give a function of the matrix and the right side."
+        ) from None
+
+
+def is_rounded(value):
+    """Whether a number is zero but for the digits that were typed."""
+    return value.is_number and value.is_finite and bool(
+        abs(value.evalf()) < OFF)
 
 
 def check_partition(known, independent, dependent, names):
@@ -83,13 +126,16 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             "The system has constraints at acceleration level, which SymPy's "
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
+    check_solver(linear_solver)
     rows = list(method.independent_rows)
     given = {
-        'q_dep': q_dep if q_dep is not None else system.q_dependent,
-        'qd_dep': qd_dep if qd_dep is not None else system.u_dependent}
-    given['q_ind'] = q_ind if q_ind is not None else [
+        'q_dep': system.q_dependent if q_dep is None else (
+            as_list(q_dep, 'q_dep')),
+        'qd_dep': system.u_dependent if qd_dep is None else (
+            as_list(qd_dep, 'qd_dep'))}
+    given['q_ind'] = as_list(q_ind, 'q_ind') if q_ind is not None else [
         x for x in system.q if x not in list(given['q_dep'])]
-    given['qd_ind'] = qd_ind if qd_ind is not None else [
+    given['qd_ind'] = as_list(qd_ind, 'qd_ind') if qd_ind is not None else [
         x for x in system.u if x not in list(given['qd_dep'])]
     strange = [str(x) for x in given['qd_dep'] if x not in system.u]
     if strange:
@@ -136,12 +182,13 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
 
 def embedded_linearizer(method, q_ind, q_dep, linear_solver):
     """The ``Linearizer`` of equations whose speeds are all independent."""
+    check_solver(linear_solver)
     system = method.system
     if q_dep is None:
         q_dep = method._qdep if system.holonomic_rows else ()
-    q_dep = list(q_dep)
-    if q_ind is None:
-        q_ind = [x for x in system.q if x not in q_dep]
+    q_dep = as_list(q_dep, 'q_dep')
+    q_ind = as_list(q_ind, 'q_ind') if q_ind is not None else [
+        x for x in system.q if x not in q_dep]
     if len(q_dep) != len(system.holonomic_rows):
         raise ConstraintError(
             f"There are {len(system.holonomic_rows)} holonomic rows and "

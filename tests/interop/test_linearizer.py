@@ -1,8 +1,10 @@
 """SymPy's ``Linearizer`` and ``SymbolicSystem`` on the methods."""
+import warnings
+
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, lambdify, symbols
+from sympy import Matrix, Rational, cos, lambdify, sin, symbols
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from sympy_constrained import (
@@ -144,6 +146,44 @@ def test_a_mass_that_vanishes_at_the_operating_point_is_named(solver):
     A, _, _ = method.linearize(A_and_B=True, op_point=here | {r: 1},
                                linear_solver=solver)
     assert A == Matrix([[0, 1], [(-k/r).diff(r).xreplace({r: 1}), 0]])
+
+
+def test_a_pivot_that_vanishes_at_the_operating_point():
+    """Rows that determine ``x', y'`` at ``z = 0``, where LU divides by 0."""
+    method = UdwadiaKalabaMethod(
+        (V[0]**2 + V[1]**2 + V[2]**2)/2 - z**2/2, Q,
+        nonhol_coneqs=[cos(z)*V[1] - sin(z)*V[0],
+                       cos(z)*V[0] + sin(z)*V[1] - V[2]])
+    at_rest = dict.fromkeys([*Q, *V, *(v.diff() for v in V),
+                             *method.lam_vec], 0)
+    parts = {'q_ind': Q, 'q_dep': [], 'qd_ind': [V[2]], 'A_and_B': True,
+             'op_point': at_rest}
+    with pytest.raises(ConstraintError, match="linear_solver='ADJ'"):
+        method.linearize(qd_dep=V[:2], **parts)
+    # x' = z', so that the inertia is 2.
+    right = Matrix([[0, 0, 0, 1], [0]*4, [0, 0, 0, 1],
+                    [0, 0, -Rational(1, 2), 0]])
+    assert method.linearize(qd_dep=V[:2], linear_solver='ADJ',
+                            **parts)[0] == right
+    assert method.linearize(qd_dep=V[1::-1], **parts)[0] == right
+
+
+@pytest.mark.parametrize('changes, level, size', [
+    ({y: -2, l: 1}, 'position', '3'), ({y: -2*l}, 'position', r'3\*l\*\*2'),
+    ({V[1]: 1}, 'velocity', '-2')])
+def test_a_point_off_the_constraints_is_told(changes, level, size):
+    method = UdwadiaKalabaMethod((V[0]**2 + V[1]**2)/2 - y, [x, y],
+                                 hol_coneqs=[x**2 + y**2 - l**2])
+    parts = {'q_ind': [x], 'q_dep': [y], 'qd_ind': [V[0]], 'qd_dep': [V[1]],
+             'A_and_B': True}
+    low = {x: 0, y: -l, V[0]: 0, V[1]: 0, method.lam_vec[0]: 1/l}
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        method.linearize(op_point=low, **parts)
+        method.linearize(op_point={**low, x: 0.6, y: -0.8000001, l: 1},
+                         **parts)
+    with pytest.warns(UserWarning, match=f'{level} level is {size}'):
+        method.linearize(op_point={**low, **changes}, **parts)
 
 
 @pytest.mark.parametrize('parts, names', [
