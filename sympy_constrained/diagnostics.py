@@ -211,7 +211,8 @@ def constraint_report(system, sample=None, inconsistent='error',
             "The model does not determine the accelerations: the mass matrix "
             "and the constraints together have lower rank than there are "
             f"speeds ({o}). Some direction has neither mass nor a "
-            "constraint; give it one of the two, or remove its coordinate.")
+            "constraint; give it one of the two, or remove its coordinate."
+            f"{system.without_velocities}")
     relations = {k: {i: float(c) for i, c in used.items()}
                  for k, used in best.relations.items()}
     involved = in_relations(

@@ -156,6 +156,15 @@ class ConstrainedSystem:
         """``q'`` in terms of coordinates, speeds and time, shape (n, 1)."""
         return self.graph.sympy('rates')
 
+    @property
+    def without_velocities(self):
+        """A sentence about a Lagrangian that has no velocities, or none."""
+        velocities = [x.diff(self.t) for x in self.q]
+        if self.lagrangian is None or self.lagrangian.has(*velocities):
+            return ''
+        return (" The Lagrangian has no velocity: write it in derivatives of "
+                f"the coordinates, such as {velocities[0]}.")
+
     def __repr__(self):
         n, o, m = self.counts
         return (f'<ConstrainedSystem: {n} coordinates, {o} speeds, '

@@ -204,7 +204,7 @@ class Graph:
     def _selected(self, names):
         if names is None:
             return self._refs
-        names = tuple(names)
+        names = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in names if name not in self._refs]
         if unknown:
             raise KeyError(
@@ -284,7 +284,7 @@ class Graph:
 
         values : dict
             A number for every input that occurs.
-        names : iterable of str, optional
+        names : str or iterable of str, optional
             All outputs by default.
         context : mpmath context, optional
             For example ``mpmath.mp``, whose precision is used. Python

@@ -490,7 +490,8 @@ class ConstrainedMethod(_compat.MethodBase):
         if 'acceleration' not in self.closed_form.outputs:
             raise MissingIngredientError(
                 "The mass matrix is singular, so some accelerations are not "
-                "determined. Give every direction a mass or a constraint.")
+                "determined. Give every direction a mass or a constraint."
+                f"{self._system.without_velocities}")
         return self.closed_form.sympy('acceleration')
 
     # -- multipliers -----------------------------------------------------

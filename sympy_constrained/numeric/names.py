@@ -142,6 +142,10 @@ class Names:
                 "symbol (perhaps with other assumptions); use the one of the "
                 "model, or its name as a string")
         near = get_close_matches(text, self.labels, 2)
+        if self.kind == 'state' and getattr(key, 'expr', None) in self:
+            raise KeyError(
+                f"{text!r} is no state here, it follows from "
+                f"{', '.join(self.labels)}; leave it out")
         hint = f"did you mean {' or '.join(near)}?" if near else (
             f"known: {', '.join(self.labels)}" if self.labels else
             "the model has none, leave it out")

@@ -139,6 +139,11 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
         if a function cannot be sent to other processes.
 
     """
+    if isinstance(constants, (list, tuple)) and any(
+            isinstance(x, Mapping) for x in constants):
+        raise TypeError(
+            "`constants` holds several mappings, and it is one for all runs. "
+            "Pass those of each run as `parameters`.")
     compiled = compile_equations(compiled, constants, inputs)
     if run is simulate:
         options.setdefault('progress', False)

@@ -6,9 +6,10 @@ from enum import Enum
 from functools import cached_property
 
 import numpy as np
+from sympy.core.function import AppliedUndef
 
 from .dense import DenseOutput, hermite
-from .names import Names, label
+from .names import Names, label, sentence
 from .storage import load_trajectory, save_trajectory, table_of
 
 __all__ = ['Trajectory', 'Reason', 'Event', 'RankChange']
@@ -185,7 +186,16 @@ class Trajectory:
             return self.t
         if all(isinstance(name, str) for name in self.states):
             key = label(key)
-        index = self._names.index(key)
+        try:
+            index = self._names.index(key)
+        except KeyError as error:
+            if isinstance(key, AppliedUndef) or not getattr(
+                    key, 'args', ()):
+                raise
+            raise KeyError(
+                f"{sentence(error.args)} Rates of states are in `rates`. "
+                "Other expressions are functions of time and states by "
+                "`compile_equations(model, ...).expression(expr)`.") from None
         if index < len(self.states):
             return self.x[:, index]
         return self.multipliers[:, index - len(self.states)]

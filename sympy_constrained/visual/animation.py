@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from math import ceil, floor, log10
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -119,6 +119,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         If there are too few frames, or for an unknown suffix.
 
     """
+    if isinstance(model, (str, PurePath)):
+        raise TypeError(f"`model` is {str(model)!r}. To write a file, pass "
+                        f"`save={str(model)!r}`.")
     suffix = checked_suffix(save)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths

@@ -8,7 +8,8 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from errors.parts import (
     KD, L, N, VALUES, Case, flat, g, k, l, m, rod, t, u, v, x, y, z)
-from sympy_constrained import GibbsAppellMethod, RouthMethod, VaccoMethod
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, RouthMethod, VaccoMethod)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     NotFiniteError, SimulationError, SingularEquationsError,
@@ -16,7 +17,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
     boundary_value, compile_equations, consistent_state, matching_multipliers,
-    simulate)
+    simulate, sweep)
 
 f = Function('f')
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
@@ -630,6 +631,28 @@ STARTS = (
          KeyError, "'z(t)'",
          'is no state or multiplier',
          'known: x, y,'),
+    Case('a history of what follows from the states',
+         lambda: run()[x.diff(t, 2)],
+         KeyError, "is no state or multiplier",
+         'Rates of states are in `rates`',
+         'by `compile_equations(model, ...).expression(expr)`'),
+    Case('a start with velocities that follow from others',
+         lambda: simulate(HamelEmbedding(
+             L, [x, y], hol_coneqs=[x - y], q_dependent=[y]), 1, {
+                 x: 1, y: 1, x.diff(t): 0, y.diff(t): 0},
+                          constants={m: 1, g: 9.81}),
+         ValueError, "`start`: 'Derivative(y(t), t)' is no state here",
+         "it follows from x, y, x'", 'leave it out'),
+    Case('constants of each run of a sweep',
+         lambda: sweep(PENDULUM, 1, [1, 0, 0, 0], constants=[VALUES, VALUES]),
+         TypeError, '`constants` holds several mappings',
+         'it is one for all runs',
+         'Pass those of each run as `parameters`'),
+    Case('a Lagrangian in speeds of its own',
+         lambda: flat(Lagrangian=m*(u**2 + v**2)/2).acceleration,
+         MissingIngredientError, 'some accelerations are not determined',
+         'The Lagrangian has no velocity',
+         'write it in derivatives of the coordinates, such as'),
     Case('a history by a misspelt name', lambda: run()['lamm1'],
          KeyError, "'lamm1' is no",
          'state or multiplier',

@@ -10,7 +10,8 @@ from sympy_constrained.comparison import compare
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
-from sympy_constrained.visual import plot_motion, plot_snapshots
+from sympy_constrained.visual import (
+    animate, plot_motion, plot_snapshots)
 
 FLAT, HEAVY = flat(), kane()
 MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},
@@ -77,6 +78,10 @@ CASES = (
          ValueError, "`points['P']` has arrays",
          'of shapes (3,) and',
          'two of equal length are needed'),
+    Case('a file in the place of the model of an animation',
+         lambda: animate(MOTION, 'rod.gif'),
+         TypeError, '`model` is', "'rod.gif'",
+         "To write a file, pass `save='rod.gif'`"),
     Case('a line between places that have no names',
          lambda: plot_snapshots(MOTION, FLAT, lines={'rod': ['a', 'b']}),
          ValueError, "The place 'a' is the name of",

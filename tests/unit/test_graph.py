@@ -428,6 +428,11 @@ def test_a_scalar_field_of_another_vector_module_is_refused():
         frozen(CoordSys3D('C').x*x)
 
 
+def test_one_output_is_named_by_itself():
+    graph = Graph.of({'ab': Matrix([x]), 'a': Matrix([y])})
+    assert graph.evaluate({x: 2, y: 3}, 'ab') == {'ab': [[2]]}
+
+
 def test_an_unevaluated_derivative_is_what_it_means():
     graph = frozen(Derivative(x**3*y, x), Derivative(q**2, t))
     assert values_of(graph, {x: 2, y: 5, q: 3, q.diff(t): 4}) == [60, 24]
