@@ -15,7 +15,7 @@ from sympy import (
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Particle, RigidBody)
+    KanesMethod, LagrangesMethod, Particle, RigidBody, System)
 from sympy.physics.vector import ReferenceFrame
 
 from . import _compat
@@ -154,7 +154,7 @@ def arguments_of(model):
         raise UnsupportedFeatureError(
             f"A model cannot be read from the class {model.__name__}. Call "
             "it with the arguments of your model, and give what it returns.")
-    if hasattr(model, 'form_eoms') and hasattr(model, 'kdes'):
+    if isinstance(model, System):
         loads = list(chain(model.loads, *(
             actuator.to_loads() for actuator in model.actuators)))
         velocity = list(model.velocity_constraints)

@@ -288,6 +288,9 @@ def test_joints_form_our_equations():
         joints = JointsMethod(wall, joint)
         eom = joints.form_eoms(method=UdwadiaKalabaMethod)
     assert isinstance(joints.method, UdwadiaKalabaMethod)
+    with pytest.raises(UnsupportedFeatureError,
+                       match='(?s)cannot be read from JointsMethod.*Give'):
+        UdwadiaKalabaMethod.from_method(joints)
     mass = arm.mass*l**2 + Symbol('arm_izz')
     assert eom == Matrix([mass*w.diff(t)])
 
