@@ -51,6 +51,7 @@ class ContactGeometryBase(ABC):
     ball_radius: Expr | None = None
     #: expressions in the parameters that are positive on the geometry
     domain = ImmutableDenseMatrix(0, 1, [])
+    _axis: ImmutableDenseMatrix | None = None
 
     def __init__(self, frame, point, position, parameters):
         check_frame(frame)
@@ -116,7 +117,19 @@ class ContactGeometryBase(ABC):
 
     @property
     def axis(self) -> Vector:
-        """Unit vector along the axis, or along the normal of a plane."""
+        """Unit vector along the axis, or along the normal of a plane.
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If the geometry was given without an axis.
+
+        """
+        if self._axis is None:
+            raise UnsupportedFeatureError(
+                f"{type(self).__name__} was given without an axis. Take a "
+                "vector of its frame.")
         return vector(self.frame, self._axis)
 
     def locate(self, name, *values) -> Point:

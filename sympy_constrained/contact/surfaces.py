@@ -78,7 +78,7 @@ class ParametricSurface(ContactGeometryBase):
                 f"`orientation` is {orientation!r}. Give 1 if the cross "
                 "product of the tangent vectors points out of the body, "
                 "else -1.")
-        self.orientation = orientation
+        self.orientation = int(orientation)
         self._normal = self._first = None
 
     @classmethod
@@ -531,6 +531,6 @@ class SurfaceOfRevolution(ParametricSurface):
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)
         self._standard(self, frame, point, across*radial + along*axis,
-                       parameters, orientation*normal,
+                       parameters, int(orientation)*normal,
                        cos(u)*second - sin(u)*first)
-        self.orientation = orientation
+        self.orientation = int(orientation)

@@ -1051,6 +1051,23 @@ def surfaces(frame, point):
             frame, point, *saddle(x, y, z), orientation=-1)}
 
 
+@pytest.mark.parametrize('kind', ['ellipsoid', 'vase', 'saddle'])
+def test_a_surface_without_axis_tells_so(kind):
+    surface = surfaces(ReferenceFrame('F'), Point('O'))[kind]
+    with pytest.raises(UnsupportedFeatureError,
+                       match=f'{type(surface).__name__} was .* without an'):
+        surface.axis
+
+
+def test_orientation_may_be_any_number_that_is_one():
+    F, O, (s, u) = ReferenceFrame('F'), Point('O'), symbols('s u')
+    for given in (True, 1.0):
+        plain = ParametricSurface(F, O, s*F.x + u*F.y, (s, u), given)
+        assert plain.normal() == F.z
+        rod = SurfaceOfRevolution(F, O, F.z, lambda s: (2, s), given)
+        assert rod.normal().dot(F.z) == 0 and rod.orientation == 1
+
+
 def saddle(x, y, z):
     u, v = symbols('u v')
     return u*x + v*y + (u**2 - v**2)*z/2, (u, v)
