@@ -6,6 +6,7 @@ vanish by the constraints? If nothing answers, the answer is None.
 """
 from __future__ import annotations
 
+from math import comb, prod
 from random import Random
 
 from mpmath import mp
@@ -20,8 +21,8 @@ __all__ = ['vanishing', 'Vanishing', 'counterexample', 'values_at',
 
 # Relative sizes that count as zero, for exact and for inexact dimensions.
 ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
-# A proof is tried up to so many operations and symbols.
-OPERATIONS, SYMBOLS = 400, 24
+# A proof is tried up to so many operations, symbols and terms of a sum.
+OPERATIONS, SYMBOLS, TERMS = 400, 24, 20_000
 
 
 class Vanishing:
@@ -155,7 +156,8 @@ def proved(system, graph, name, relations):
         relations = [together(plain(x)).as_numer_denom()[0]
                      for x in rows] + [
                          together(x).as_numer_denom()[0] for x in circles]
-        if len(names) > SYMBOLS:
+        if len(names) > SYMBOLS or max(map(
+                terms, [*expressions, *relations]), default=0) > TERMS:
             return False
         if not relations:
             return all(x.expand() == 0 for x in expressions)
@@ -165,3 +167,14 @@ def proved(system, graph, name, relations):
                    for x in expressions)
     except PolynomialError:
         return False
+
+
+def terms(x):
+    """How many terms an expression has at most when it is expanded."""
+    if x.is_Add:
+        return sum(map(terms, x.args))
+    if x.is_Mul:
+        return prod(map(terms, x.args))
+    if x.is_Pow and x.exp.is_Integer and x.exp > 0:
+        return comb(terms(x.base) + int(x.exp) - 1, int(x.exp))
+    return 1

@@ -860,6 +860,16 @@ def test_a_zero_in_disguise_is_never_called_wrong(E):
     assert opaque(E).is_valid() is not False
 
 
+@pytest.mark.parametrize('power, valid', [(3, True), (16, None)])
+def test_a_proof_that_would_be_endless_is_not_tried(power, valid):
+    """The potential has thousands of terms when it is expanded."""
+    V = (x - y)**2*(x + 2*y + a*z + k + g + C)**power
+    method = HamelEmbedding(
+        (vx**2 + vy**2 + vz**2)/2 - V, [x, y, z], hol_coneqs=[x - y],
+        q_dependent=[x])
+    assert method.is_valid() is valid
+
+
 def test_an_unknown_function_may_cancel():
     F = Function('F')
     method = opaque(Derivative(F(x), x), (vx**2 + vy**2)/2 - F(x))
