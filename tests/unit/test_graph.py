@@ -11,7 +11,7 @@ import pytest
 from mpmath import fp, mp
 from sympy import (
     Abs, Add, And, Derivative, E, Float, Function, Heaviside, I,
-    IndexedBase, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow,
+    IndexedBase, Matrix, MatrixSymbol, Max, Min, Mod, Mul, Piecewise, Pow,
     Rational, S, Subs, Symbol, acos, acosh, asin, asinh, atan, atan2, atanh,
     besselj, cbrt, conjugate, cos, cosh, cot, coth, csc, erf, exp, floor,
     im, log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
