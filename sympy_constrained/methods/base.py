@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from inspect import signature
 from typing import overload
+from warnings import warn
 
 from sympy import (
     Expr, Function, ImmutableDenseMatrix, Matrix, diag, eye)
@@ -586,6 +587,9 @@ class ConstrainedMethod(_compat.MethodBase):
         """What ``lam_vec`` is, as functions of the states."""
         return self.multipliers
 
+    def _check_reactions(self):
+        """Raise if reactions are not in the directions of the rows."""
+
     def constraint_loads(self):
         """Reaction loads of the rows that were given geometrically.
 
@@ -596,6 +600,8 @@ class ConstrainedMethod(_compat.MethodBase):
         ``(frame, direction)``, with a third entry for the prescribed speed:
         ``v_P . n = value`` or ``omega_B . n = value``. Its reaction is the
         force ``lam*n`` at the point, or the torque ``lam*n`` on the frame.
+        Rows that were given as expressions have none, and a warning names
+        them.
 
         Returns
         =======
@@ -603,10 +609,19 @@ class ConstrainedMethod(_compat.MethodBase):
         list of Force and Torque
 
         """
+        self._check_reactions()
+        located = dict(self._system.geometry)
+        others = [name for k, name in enumerate(self._system.constraint_names)
+                  if k not in located]
+        if others:
+            warn(f"No loads are known of {', '.join(others)}: an expression "
+                 "tells no place and no direction. Give the row as "
+                 "`(point, direction)` or `(frame, direction)`, or read "
+                 "`constraint_forces`.", stacklevel=2)
         multipliers = self.multipliers
         return [(Force if isinstance(location, Point) else Torque)(
                     location, multipliers[k]*direction)
-                for k, (location, direction) in self._system.geometry]
+                for k, (location, direction) in located.items()]
 
     def residual(self):
         """Residuals of the implicit first-order form, zero along a motion.

@@ -673,13 +673,12 @@ class GibbsAppellMethod(ConstrainedMethod):
         return (rates - self.forcing_kin).col_join(self._linear_residual(
             equations.graph, 'W', 'r', equations.unknowns))
 
-    def constraint_loads(self):
+    def _check_reactions(self):
         if self._reaction is not None:
             raise UnsupportedFeatureError(
                 "With a `reaction_matrix` the generalized reaction is "
                 "`reaction_matrix*lam`, which is not in the directions of "
                 "the rows. Read `constraint_forces`.")
-        return super().constraint_loads()
 
     def to_linearizer(self, *args, **kwargs):
         if self._is_higher or self._system.masses:

@@ -266,13 +266,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     # -- solved ----------------------------------------------------------
 
-    def constraint_loads(self):
+    def _check_reactions(self):
         if self._weight is not None:
             raise UnsupportedFeatureError(
                 "With a `weight` the generalized control force is "
                 "`(M*W)^-1*A^T*lam`, which is no reaction in the directions "
                 "of the rows. Read `constraint_forces`.")
-        return super().constraint_loads()
 
     @cached_property
     def _report(self):
