@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from sympy import (
-    Dummy, Expr, ImmutableDenseMatrix, Matrix, cos, diag, sin, sqrt, sympify)
+    Dummy, Expr, ImmutableDenseMatrix, Matrix, cos, diag, pi, sin, sqrt,
+    sympify)
 from sympy.physics.mechanics import (
     WrappingCylinder, WrappingSphere, dynamicsymbols)
 from sympy.physics.vector import Dyadic, Vector, dot
@@ -384,6 +385,9 @@ class ConeSurface(ParametricSurface):
 
     def __init__(self, frame, point, half_angle, axis, parameters=None):
         self.half_angle = angle = positive(half_angle, 'half_angle')
+        if (angle - pi).is_extended_nonnegative:
+            raise ValueError(f"`half_angle` is {angle}. Give an angle between "
+                             "0 and pi, in radians.")
         axis, first, second = _axes(frame, axis, 'axis')
         u, v = _U
         radial = cos(u)*first + sin(u)*second

@@ -19,6 +19,7 @@ from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.physics.units import Quantity
+from sympy.physics.units.prefixes import Prefix
 from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
@@ -81,6 +82,8 @@ def leaf(builder, e):
     ref = builder.bound.get(e)
     if ref is not None:
         return ref
+    if isinstance(e, Prefix):
+        e = e.scale_factor
     if isinstance(e, Rational):
         return builder.constant(Fraction(int(e.p), int(e.q)))
     if isinstance(e, Float) and e.is_finite:

@@ -17,7 +17,7 @@ from sympy import (
     im, log, nan, oo, pi, re, sec, sech, sign, sin, sinh, sqrt, symbols, tan,
     tanh, zoo)
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
-from sympy.physics.units import kilogram, newton
+from sympy.physics.units import kilo, kilogram, micro, newton
 from sympy.vector import CoordSys3D
 
 from sympy_constrained.errors import (
@@ -414,6 +414,12 @@ def test_an_entry_of_a_matrix_symbol_is_an_input_of_its_own():
     A = MatrixSymbol('A', 2, 2)
     graph = frozen(A[0, 1]*x)
     assert values_of(graph, {A[0, 1]: 2, x: 5}) == [10]
+
+
+def test_a_prefix_is_its_number():
+    graph = frozen(kilo*x + micro*x**2)
+    assert graph.inputs == (x,)
+    assert values_of(graph, {x: 5}) == [5000.000025]
 
 
 def test_a_unit_is_an_input_of_its_own():
