@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ..errors import ConstrainedDynamicsError
 from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
-from .reading import derivative, partial
+from .reading import chosen, derivative, partial
 
 __all__ = ['Derivation', 'time_derivative', 'gradient', 'jacobian',
            'substitute', 'without']
@@ -112,6 +112,11 @@ class Derivation:
             return g.mul(g.sincos(x)[1], of(x))
         if kind == COS:
             return -g.mul(g.sincos(x)[0], of(x))
+        pieces = chosen(g.templates[x])
+        if pieces:                  # not a sum: the others may not exist
+            slopes = [of(z) if i in pieces else z for i, z in enumerate(y)]
+            return g.call(g.templates[x], slopes) if any(
+                slopes[i] for i in pieces) else 0
         return g.sum(g.mul(partial(g, k, i), of(z))
                      for i, z in enumerate(y) if of(z))
 
@@ -161,12 +166,15 @@ def gradient(builder, ref, inputs):
     """References of the partial derivatives of one output.
 
     A reverse pass: all the partial derivatives together cost a small
-    multiple of the operations of the output.
+    multiple of the operations of the output. The pass ends at choices
+    (``Piecewise``), which are differentiated by each of the inputs: what is
+    not chosen may have no slope, and no factor makes that zero.
     """
     mask = 0
     for i in inputs:
         mask |= builder.depends[i]
     adjoint = {abs(ref): 1 if ref > 0 else -1}
+    along = [Derivation(builder, {i: 1}) for i in inputs]
 
     def collect(z, value):
         if not value or not builder.depends[abs(z)] & mask:
@@ -194,6 +202,9 @@ def gradient(builder, ref, inputs):
             collect(x, builder.mul(bar, builder.sincos(x)[1]))
         elif kind == COS:
             collect(x, -builder.mul(bar, builder.sincos(x)[0]))
+        elif kind == CALL and chosen(builder.templates[x]):
+            for i, slope in zip(inputs, along):
+                collect(i, builder.mul(bar, slope(k)))
         elif kind == CALL:
             for i, z in enumerate(y):
                 if builder.depends[abs(z)] & mask:

@@ -12,8 +12,8 @@ from warnings import warn
 
 from sympy import (
     Add, Derivative, Dummy, Expr, Float, Mul,
-    NumberSymbol, Pow, Rational, S, Symbol, SympifyError, cos, cot, csc, exp,
-    sec, sin, sympify, tan)
+    NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError, cos, cot,
+    csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.special.delta_functions import DiracDelta
@@ -24,7 +24,7 @@ from sympy.tensor.indexed import Indexed
 
 from ..errors import ConstrainedDynamicsError
 
-__all__ = ['read', 'derivative', 'is_function_of', 'partial',
+__all__ = ['read', 'chosen', 'derivative', 'is_function_of', 'partial',
            'real_derivative', 'SLOTS']
 
 MOST_SLOTS = 511
@@ -139,21 +139,28 @@ def slots_of(e):
         return SLOTS[0], (real_derivative(e.expr, *e.variables),)
     if isinstance(e, (Derivative, Subs)):
         return of_user_function(e)
+    # the pieces of a choice have slots of their own, so that they can be
+    # differentiated and the conditions kept
+    pieces = [x for x, _ in e.args] if isinstance(e, Piecewise) else []
     parts = {}
+
+    def slot(i):
+        return SLOTS[min(i, MOST_SLOTS)]
 
     def slotted(x):
         if getattr(x, 'is_Matrix', False):
             raise unreadable(e)
         if isinstance(x, Expr):
-            return parts.setdefault(x, SLOTS[min(len(parts), MOST_SLOTS)])
+            return parts.setdefault(x, slot(len(pieces) + len(parts)))
         return x.func(*map(slotted, x.args)) if x.args else x
 
-    template = e.func(*map(slotted, e.args))
-    if len(parts) > MOST_SLOTS:
+    template = e.func(*([(slot(i), slotted(c)) for i, (_, c) in enumerate(
+        e.args)] if pieces else map(slotted, e.args)))
+    if len(pieces) + len(parts) > MOST_SLOTS:
         raise ConstrainedDynamicsError(
             f"A `{e.func.__name__}` has more than {MOST_SLOTS} different "
             "parts. Give it as a specified function of time, or split it.")
-    return template, tuple(parts)
+    return template, (*pieces, *parts)
 
 
 def rational_exponent(e):
@@ -258,6 +265,13 @@ def called(builder, template, refs):
     if template in SLOTS:               # what SymPy made of it is an operand
         return refs[SLOTS.index(template)]
     return builder.call(template, refs)
+
+
+def chosen(template):
+    """Indices of the operands among which a template chooses, else none."""
+    if not isinstance(template, Piecewise):
+        return ()
+    return {SLOTS.index(x) for x, _ in template.args}
 
 
 def partial(builder, k, i):
