@@ -307,14 +307,15 @@ class Graph:
 
         """
         selected = self._selected(names)
-        memo, context = self._evaluated(values, names, context, functions)
+        memo, _ = self._evaluated(values, names, context, functions)
         found = {name: [[signed(memo, ref) for ref in row] for row in rows]
                  for name, (rows, _) in selected.items()}
         for name, rows in found.items():
-            if any(value != value for row in rows for value in row):
+            if any(x - x != 0 for row in rows for x in row):
                 raise ZeroDivisionError(
                     f"Output {name!r} has no finite value here: it divides "
-                    "by zero. The values are at a singular configuration, "
+                    "by zero, is too large, or is outside of the domain of a "
+                    "function. The values are at a singular configuration, "
                     "or a constant is zero that must not be. Take others.")
         return found
 
@@ -384,8 +385,7 @@ class Graph:
                 template = template.replace(
                     function.func, functions[function.func]).doit()
         try:
-            return context.convert(
-                numeric(template, len(arguments))(*arguments))
+            value = numeric(template, len(arguments))(*arguments)
         except (NameError, PrintMethodNotImplementedError) as error:
             names = sorted(f.func.__name__
                            for f in template.atoms(AppliedUndef))
@@ -393,6 +393,12 @@ class Graph:
                 f"The function `{', '.join(names) or template.func}` has no "
                 "numeric meaning. Replace it by a SymPy function before "
                 "numbers are asked for.", functions=tuple(names)) from error
+        if value is None:               # none of the pieces holds
+            return context.nan
+        value = context.convert(value)
+        if abs(value.imag) <= 64*context.eps*abs(value):
+            return value.real           # rounding of a series
+        return value
 
 
 def signed(memo, ref):

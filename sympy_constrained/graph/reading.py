@@ -16,7 +16,10 @@ from sympy import (
     csc, exp, sec, sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
+from sympy.functions.combinatorial.factorials import factorial
 from sympy.functions.special.delta_functions import DiracDelta
+from sympy.functions.special.gamma_functions import gamma
+from sympy.functions.special.singularity_functions import SingularityFunction
 from sympy.matrices.expressions.matexpr import MatrixElement
 from sympy.physics.units import Quantity
 from sympy.physics.units.prefixes import Prefix
@@ -119,6 +122,22 @@ def unreadable(e):
         "term, or replace it by a real expression.", expression=e)
 
 
+def not_evaluated(e):
+    return ConstrainedDynamicsError(
+        f"The model contains `{e}`. Integrals, sums and impulses are not "
+        "evaluated here: call `.doit()` on an integral or a sum, model "
+        "an impulse by `Heaviside` or by an event of the simulation.",
+        expression=e)
+
+
+def in_pieces(e):
+    """A singularity function (Macaulay's bracket) that is no impulse."""
+    x, start, exponent = e.args
+    if not exponent.is_nonnegative:
+        raise not_evaluated(e)
+    return Piecewise(((x - start)**exponent, x >= start), (0, True))
+
+
 def slots_of(e):
     """Return an expression's template (or None) and its operands."""
     if isinstance(e, (Add, Mul, sin, cos, tan, cot, sec, csc)):
@@ -130,11 +149,11 @@ def slots_of(e):
             return None, (e.base,)
         return Pow(SLOTS[0], SLOTS[1], evaluate=False), e.args
     if isinstance(e, (ExprWithLimits, DiracDelta)):
-        raise ConstrainedDynamicsError(
-            f"The model contains `{e}`. Integrals, sums and impulses are not "
-            "evaluated here: call `.doit()` on an integral or a sum, model "
-            "an impulse by `Heaviside` or by an event of the simulation.",
-            expression=e)
+        raise not_evaluated(e)
+    if isinstance(e, factorial):        # between integers, too
+        return SLOTS[0], (gamma(e.args[0] + 1),)
+    if isinstance(e, SingularityFunction):
+        return SLOTS[0], (in_pieces(e),)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
         return SLOTS[0], (real_derivative(e.expr, *e.variables),)
     if isinstance(e, (Derivative, Subs)):

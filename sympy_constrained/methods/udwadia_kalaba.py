@@ -283,7 +283,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         """The report, or None if the accelerations are not determined."""
         try:
             return self._report
-        except MissingIngredientError:
+        except MissingIngredientError as error:
+            if hasattr(error, 'functions'):     # without a numeric meaning
+                raise
             return None
 
     def constraint_rank(self, sample=None):

@@ -306,7 +306,7 @@ MODELS = (
          lambda: flat(hol_coneqs=[sqrt(x**2 + y**2) - l]
                       ).system.graph.evaluate({x: 0, y: 0}, ['A']),
          ZeroDivisionError, "Output 'A' has no finite value here",
-         'it divides by zero. The values are at a',
+         'it divides by zero, is too large, or is outside of the domain',
          'Take others'),
     Case('values of a function without a numeric meaning',
          lambda: HIDDEN.system.graph.evaluate({x: 1, m: 1, g: 1}, ['Q']),

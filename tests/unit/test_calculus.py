@@ -4,9 +4,9 @@ from random import Random
 import pytest
 from mpmath import mp
 from sympy import (
-    Abs, Function, Heaviside, Max, Min, Piecewise, Rational, S, acos, asinh,
-    atan, atan2, cbrt, cos, cosh, exp, floor, lambdify, log, sign, sin, sinh,
-    sqrt, symbols, tan, tanh)
+    Abs, Function, Heaviside, Max, Min, Ne, Piecewise, Rational, S, acos,
+    asinh, atan, atan2, cbrt, cos, cosh, exp, floor, lambdify, log, sign, sin,
+    sinh, sqrt, symbols, tan, tanh)
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained.errors import ConstrainedDynamicsError
@@ -199,6 +199,28 @@ def test_what_does_not_change_has_no_slope(e):
     ref = read(g, e)
     assert gradient(g, ref, [a]) == [0]
     assert Derivation(g, {a: 1})(ref) == 0
+
+
+@pytest.mark.parametrize('e, at, first, second', [
+    (Piecewise(((-x)**Rational(5, 2), x < 0), (0, True)), 1, 0, 0),
+    (Piecewise(((-x)**Rational(5, 2), x < 0), (0, True)), -1,
+     -S(5)/2, S(15)/4),
+    (Piecewise((x**2*log(x), x > 0), (0, True)), 0, 0, 0),
+    (Piecewise((sin(x)/x, Ne(x, 0)), (1 - x**2/6, True)), 0, 0, -S(1)/3),
+    (y*Piecewise((sqrt(x), x > 0), (Piecewise(
+        (sqrt(-x), x > -2), (1/(x + 2), True)), True))**2, -1, S(-3), 0),
+    (sqrt(Piecewise((x, x > 0), (-1/x, True))), 4, S(1)/4, -S(1)/32)])
+def test_what_is_not_chosen_needs_no_slope(e, at, first, second):
+    g = GraphBuilder(t)
+    a, _ = g.input(x), g.input(y)
+    by_x, ref = Derivation(g, {a: 1}), read(g, e)
+    slope, = gradient(g, ref, [a])
+    found = [by_x(ref), slope, by_x(by_x(ref)), by_x(slope),
+             *gradient(g, by_x(ref), [a]), *gradient(g, slope, [a])]
+    with mp.workdps(30):
+        found = entries(g, found, {x: at, y: 3})
+        same(found[:2], [mp.mpf(first.p)/first.q if first else 0]*2)
+        same(found[2:], [mp.mpf(second.p)/second.q if second else 0]*4)
 
 
 @pytest.mark.parametrize('e, inner', [
