@@ -12,6 +12,8 @@ system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
 """
 from __future__ import annotations
 
+from warnings import warn
+
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point, ReferenceFrame, Vector
@@ -23,6 +25,9 @@ from .graph import gradient, read, substitute
 
 __all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
            'slip', 'times']
+
+# Of inertias: a difference beside the largest entry that is rounding.
+SAME = 1e-9
 
 
 def parse_loads(loads):
@@ -279,6 +284,15 @@ def add_body(assembly, body, homes, applied, route, exchange):
         if exchange:
             gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
             torque = g.added(torque, gain)
+            if not change(mass) and any(
+                    differ(g, x, 0, sum(inertia, ())) for x in gain):
+                warn(f"The inertia of {body.name} changes in the body, and "
+                     "its mass does not. Here that is mass which comes and "
+                     "goes with the velocity of the body; other methods keep "
+                     "the angular momentum. Write the inertia in a frame "
+                     "that is fixed in the body. If parts move in it, take "
+                     "another method, or add the torque `-I'*w`.",
+                     stacklevel=2)
         assembly.energy = g.add(
             assembly.energy, g.mul(half, g.dot(w, momentum)))
         if home != axes:
@@ -311,6 +325,14 @@ def slip(g, inertia, w, spin):
                      times(g, inertia, g.cross(relative, w))))
 
 
+def differ(g, a, b, sizes):
+    """Whether two references differ, beside others; False if not known."""
+    if g.fingerprint(a) == g.fingerprint(b):
+        return False
+    gap = abs(g.shadow(a) - g.shadow(b))
+    return gap > SAME*max(abs(g.shadow(x)) for x in sizes)
+
+
 def times(builder, matrix, vector):
     """References of a matrix times a vector."""
     vector = tuple(vector)
@@ -328,6 +350,13 @@ def measure_dyadic(kinematics, dyadic, axes):
         for i in range(3):
             for j in range(3):
                 total[i][j] = g.add(total[i][j], g.mul(x[i], y[j]))
+    if any(differ(g, total[i][j], total[j][i], sum(total, []))
+           for i, j in ((0, 1), (0, 2), (1, 2))):
+        raise ConstrainedDynamicsError(
+            f"The inertia `{dyadic}` is not symmetric. A product of inertia "
+            "stands in it twice, as `Ixy*(x|y) + Ixy*(y|x)`: give both, or "
+            "make it by `inertia(frame, ixx, iyy, izz, ixy, iyz, izx)`.",
+            inertia=dyadic)
     return tuple(map(tuple, total))
 
 

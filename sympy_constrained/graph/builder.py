@@ -547,6 +547,11 @@ class GraphBuilder:
         value = self.values[abs(ref)]
         return value if ref >= 0 else -value % PRIME
 
+    def shadow(self, ref):
+        """Value of a reference at the random real point; may be nan."""
+        value = self.shadows[abs(ref)]
+        return value if ref >= 0 else -value
+
     def avoid(self, inputs):
         """Do not merge new nodes with old ones that depend on these inputs.
 
@@ -572,7 +577,7 @@ class GraphBuilder:
         """
         if a == b:
             return True
-        s, t = (math.copysign(1, k)*self.shadows[abs(k)] for k in (a, b))
+        s, t = self.shadow(a), self.shadow(b)
         return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t), 1)
 
     def depends_on(self, ref, *inputs):

@@ -5,6 +5,7 @@ Matrices that the page prints are compared exactly at rational points.
 Motions are integrated with rtol 1e-11 and compared with closed forms, with
 quadratures, or with equations of motion that are written out here by hand.
 """
+import warnings
 from functools import cache
 from random import Random
 
@@ -21,7 +22,8 @@ from sympy.physics.mechanics import (
 
 from kkt import WORK, at, close, norm, number, t
 from meshchersky import Exact, Meshchersky, fraction, particle
-from sympy_constrained import GibbsAppellMethod, momentum_loads, thrust
+from sympy_constrained import (
+    GibbsAppellMethod, UdwadiaKalabaMethod, momentum_loads, thrust)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
@@ -633,6 +635,47 @@ def test_6_two_particles_are_one_body_with_an_anchor(seed):
     values.update({dot(e, 2): fraction(Random(seed), 1)
                    for e in (m_A, m_B)})
     assert norm(at(other.unrestricted_residual, values) - wanted) > 1e-3
+
+
+def spinning(dyadic, mass=1):
+    """A wheel in a fork, and the fork."""
+    q, us = [psi, theta], dynamicsymbols('u1:3')
+    fork, wheel = ReferenceFrame('F'), ReferenceFrame('W')
+    fork.orient_axis(N, psi, N.x)
+    wheel.orient_axis(fork, theta, fork.y)
+    G = O.locatenew('G', 0)
+    G.set_vel(N, 0)
+    body = RigidBody('wheel', G, wheel, mass, (dyadic(fork, wheel), G))
+    return (N, q, us, rates(q, us)), {
+        'bodies': [body], 'forcelist': [(fork, psi*N.x)]}
+
+
+@pytest.mark.parametrize('dyadic', [
+    lambda F, W: inertia(W, 1, 2, 3, k, 0, k),
+    lambda F, W: inertia(F, 1, 2, 1), lambda F, W: inertia(N, 2, 2, 2),
+    lambda F, W: inertia(F, 1, 2, 1) + inertia(W, 1, 1, 3)])
+def test_inertia_of_a_rigid_body_is_that_of_the_other_methods(dyadic):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model, options = spinning(dyadic)
+        ours = GibbsAppellMethod(*model, **options)
+        other = UdwadiaKalabaMethod(*model, **options)
+    values = everything(Matrix([*other.mass_matrix, *other.forcing]))
+    assert close(at(ours.acceleration, values),
+                 at(other.acceleration, values))
+
+
+@pytest.mark.parametrize('dyadic', [
+    lambda F, W: inertia(F, 1, 2, 3), lambda F, W: inertia(W, 1, 2, 3 + t)])
+def test_inertia_that_changes_at_constant_mass_is_told(dyadic):
+    """It may be meant; in Kane's sense it is another model."""
+    with pytest.warns(UserWarning, match='wheel changes in the body'):
+        model, options = spinning(dyadic)
+        GibbsAppellMethod(*model, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        model, options = spinning(dyadic, mass=2 + t)
+        GibbsAppellMethod(*model, **options)
 
 
 # Case 7: a mass that depends on the state

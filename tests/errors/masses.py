@@ -3,6 +3,7 @@ from sympy import (
     I, S, DiracDelta, Integral, MatrixSymbol, Piecewise, Sum, Symbol, nan, oo,
     sqrt, zoo)
 from sympy.physics.mechanics import Particle, RigidBody, inertia
+from sympy.physics.vector import outer
 
 from errors.parts import (
     A, G, KD, L, N, P, ROD, Case, flat, g, k, kane, m, t, u, v, w, x, y, z)
@@ -58,6 +59,13 @@ CASES = (
          'Body 0, a, has the negative mass or moment',
          'of inertia -1, and its energy would have no',
          'Correct the sign'),
+    Case('a product of inertia that stands there once',
+         lambda: kane(bodies=[RigidBody('a', G, A, m, (
+             inertia(A, 1, 1, 1) + k*outer(A.x, A.y), G))]),
+         ConstrainedDynamicsError,
+         'Body a: The inertia `(A.x|A.x) + (A.y|A.y)',
+         'is not symmetric',
+         'give both, or make it by `inertia(frame, ixx,'),
     Case('a mass that is not finite', lambda: with_mass(oo),
          ConstrainedDynamicsError, 'Body a: The model contains `oo`, which is',
          'not a real scalar expression. Coordinates,',
