@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from sympy import Dummy
@@ -404,9 +405,13 @@ class CompiledEquations:
 
     @property
     def called(self):
-        """Values of the Python inputs at ``(t, x)``, None without any."""
+        """Values of the Python inputs at ``(t, x)``, None without any.
+
+        The states in ``x`` may be followed by the work.
+        """
         inputs = self._evaluator.inputs
-        return inputs.values if inputs.called else None
+        return partial(inputs.values, count=len(self.states)) if (
+            inputs.called) else None
 
     def calls_for(self, name):
         """Whether an output depends on Python inputs."""

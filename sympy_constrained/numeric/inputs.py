@@ -94,9 +94,12 @@ class Inputs:
         raise_problems(problems, MissingIngredientError)
         return cls(given, called)
 
-    def values(self, t, x) -> list:
-        """Numbers of the Python functions at one state."""
-        result = []
+    def values(self, t, x, count=None) -> list:
+        """Numbers of the Python functions at one state.
+
+        They see the first ``count`` entries of ``x``.
+        """
+        result, x = [], x[:count]
         for item, function in self.called.items():
             try:
                 result.append(number(function(t, x)))

@@ -1,0 +1,41 @@
+"""Functions of the user's: what they are given."""
+import numpy as np
+import pytest
+from sympy.physics.mechanics import dynamicsymbols
+
+from mechanisms import m, x, y
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.numeric.native import available
+
+f = dynamicsymbols('f')
+BACKENDS = available()
+
+
+def pushed(backend, force):
+    """Two masses, the first with a force, which does work."""
+    method = UdwadiaKalabaMethod(m*(x.diff()**2 + y.diff()**2)/2, [x, y],
+                                 nonideal_forces=[f, 0])
+    return compile_equations(method, {m: 1}, {f: force}, backend)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'LSODA'])
+def test_functions_see_the_states_alone(backend, method):
+    """Not the work, which is integrated along with them."""
+    sizes = set()
+
+    def feedback(t, X):
+        sizes.add(len(X))
+        return -3*X[-2]
+
+    def watched(t, X):
+        sizes.add(len(X))
+        return 1.
+
+    motion = simulate(pushed(backend, feedback), 1, [0, 0, 1, 0.5],
+                      method=method, events=watched, stabilization=None)
+    assert sizes == {4}
+    assert motion.x[-1, 2] == pytest.approx(np.exp(-3), abs=1e-6)
+    assert motion.work[-1] == pytest.approx((np.exp(-6) - 1)/2, abs=1e-6)
+    assert np.abs(motion.energy_error).max() < 1e-6
