@@ -104,7 +104,8 @@ class Ground:
         found = {x: mp.mpmathify(given.subs(exact).evalf(DIGITS))
                  for x, given in inputs.given.items() if x in needed}
         if inputs.called:
-            state = [values[x] for x in self.equations.states]
+            state = np.array([values[x] for x in self.equations.states],
+                             dtype=float)
             found.update(zip(inputs.called,
                              inputs.values(values[time], state)))
         return found

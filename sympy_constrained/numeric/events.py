@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from ..errors import ConstraintError, SingularEquationsError
 from .compiled import compile_equations
-from .names import number
+from .names import number, read_only
 from .trajectory import Event
 
 __all__ = ['Events', 'singular_event']
@@ -76,7 +76,7 @@ class Events:
         return bool(self.functions)
 
     def _value(self, i, t, x):
-        found = self.functions[i](t, x)
+        found = self.functions[i](t, read_only(x))
         try:
             if isinstance(found, (bool, np.bool_)):
                 raise TypeError

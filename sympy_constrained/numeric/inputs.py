@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
 from ..graph import real_derivative
-from .names import Names, label, number, sentence
+from .names import Names, label, number, read_only, sentence
 from .table import Table
 
 __all__ = ['Inputs']
@@ -99,7 +99,7 @@ class Inputs:
 
         They see the first ``count`` entries of ``x``.
         """
-        result, x = [], x[:count]
+        result, x = [], read_only(x, count)
         for item, function in self.called.items():
             try:
                 result.append(number(function(t, x)))

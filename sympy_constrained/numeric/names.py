@@ -13,7 +13,7 @@ import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'array', 'label', 'number', 'sentence']
+__all__ = ['Names', 'array', 'label', 'number', 'read_only', 'sentence']
 
 
 def label(item) -> str:
@@ -60,6 +60,14 @@ def array(values, argument: str) -> np.ndarray:
         raise TypeError(
             f"`{argument}` is {values!r}, which is no array of real numbers. "
             "Give the numbers in order.") from None
+
+
+def read_only(values, count=None) -> np.ndarray:
+    """The first ``count`` entries, for functions that must not change them.
+    """
+    view = values[:count]
+    view.flags.writeable = False
+    return view
 
 
 def sentence(problems) -> str:

@@ -39,3 +39,26 @@ def test_functions_see_the_states_alone(backend, method):
     assert motion.x[-1, 2] == pytest.approx(np.exp(-3), abs=1e-6)
     assert motion.work[-1] == pytest.approx((np.exp(-6) - 1)/2, abs=1e-6)
     assert np.abs(motion.energy_error).max() < 1e-6
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_functions_do_not_change_the_states(backend):
+    def force(t, X):
+        with pytest.raises(ValueError, match='read-only'):
+            X[0] = 5
+        return 1.
+
+    def event(t, X):
+        with pytest.raises(ValueError, match='read-only'):
+            X[:] = 7
+        return X[0] - 0.125
+
+    compiled = pushed(backend, force)
+    state = np.array([0., 0, 0, 0.5])
+    motion = simulate(compiled, 1, state, events=event, t_eval=3)
+    np.testing.assert_allclose(motion.x[-1], [0.5, 0.5, 1, 0.5], atol=1e-9)
+    assert motion.events[0].t == pytest.approx(0.5)
+    compiled.rhs(0, state)
+    compiled.rhs(0, state[None])
+    compiled.power(0, state)
+    state[0] = 1                        # one's own array stays one's own
