@@ -459,9 +459,15 @@ class CompiledEquations:
 
     def check_times(self, *times):
         """Raise if an input is a table that does not reach these times."""
-        for item, function in self._evaluator.inputs.called.items():
-            if isinstance(function, Table):
-                function.check(times, item)
+        for item, table in self.tables.items():
+            table.check(times, item)
+
+    @property
+    def tables(self):
+        """SymPy object -> table, of the inputs that are tables."""
+        called = self._evaluator.inputs.called
+        return {item: function for item, function in called.items()
+                if isinstance(function, Table)}
 
     def bound(self, graph):
         """The output ``out`` of a graph as a quick function of ``(t, x)``.

@@ -34,7 +34,7 @@ References
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 import numpy as np
@@ -45,9 +45,10 @@ from ..errors import NotFiniteError
 from ..graph import Graph, jacobian
 from .compiled import CompiledEquations, compile_equations
 from .correction import independent
+from .linear import LinearSolver
 from .names import label
 
-__all__ = ['DAEForm', 'dae_form', 'dae_solver', 'DAE_METHODS']
+__all__ = ['DAEForm', 'DAEMethod', 'DAE_METHODS', 'dae_form']
 
 # Multipliers are found less precisely than states by this factor.
 LOOSE = 1e4
@@ -90,6 +91,7 @@ class DAEForm:
     algebraic: np.ndarray
     multiplier: np.ndarray
     _functions: tuple
+    _solver: LinearSolver
 
     def __repr__(self):
         return (f'<DAEForm: {len(self.names)} equations, '
@@ -106,6 +108,12 @@ class DAEForm:
         by_y = np.zeros((len(self.names),)*2)
         by_y[:, :len(self.compiled.states)] = found['by_y']
         return by_y, found['by_yp']
+
+    def _at(self, t, x):
+        """The same form for a start at another state."""
+        t, y0, yp0 = beginning(self.compiled, self._solver, t, x,
+                               len(self.names))
+        return replace(self, t=t, y0=y0, yp0=yp0)
 
     def _split(self, y, yp):
         x = np.asarray(y, dtype=float)[:len(self.compiled.states)]
@@ -163,18 +171,23 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
     kept = [independent(gradients[name]) for name in outputs]
     graph, symbols, names, algebraic = dae_graph(
         compiled, rows.tolist(), columns.tolist(), kept)
-    W, r = compiled.matrices(t, x)
-    z, _ = solver.solve(W, r)
-    found = columns[columns >= compiled.motion]
-    rates = compiled.rhs(t, x, solver=solver)
-    extra = len(names) - len(x)
-    yp = np.concatenate([
-        rates, z[found], np.zeros(extra - len(found))])
     return DAEForm(
-        compiled, names, float(t), np.concatenate([x, np.zeros(extra)]), yp,
+        compiled, names, *beginning(compiled, solver, t, x, len(names)),
         algebraic, np.arange(len(names)) >= len(x), tuple(
             compiled.group(graph, group, symbols)
-            for group in (('residual',), ('by_y', 'by_yp'))))
+            for group in (('residual',), ('by_y', 'by_yp'))), solver)
+
+
+def beginning(compiled, solver, t, x, size):
+    """``t``, ``y`` and ``y'`` at a state."""
+    W, r = compiled.matrices(t, x)
+    z, _ = solver.solve(W, r)
+    columns = np.arange(len(z)) if solver.kept is None else solver.kept[1]
+    found = columns[columns >= compiled.motion]
+    rates = compiled.rhs(t, x, solver=solver)
+    extra = size - len(x)
+    return (float(t), np.concatenate([x, np.zeros(extra)]), np.concatenate([
+        rates, z[found], np.zeros(extra - len(found))]))
 
 
 def dae_graph(compiled, rows, columns, kept):
@@ -250,19 +263,35 @@ def dae_graph(compiled, rows, columns, kept):
 
 # -- solvers, with the face of SciPy's -------------------------------------
 
-def dae_solver(method, compiled, rates, t, y, t_bound, **options):
-    """A solver that makes steps like SciPy's."""
-    package, module = PACKAGES[method]
-    try:
-        module = import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"method={method!r} needs the package {package}, which is not "
-            f"installed. Install it (pip install {package}), or use "
-            "'Radau', which is SciPy's.") from error
-    form = dae_form(compiled, y[:len(compiled.states)], t)
-    kind = SundaeSolver if method == 'IDA' else SolveDaeSolver
-    return kind(getattr(module, method), form, rates, y, t_bound, options)
+class DAEMethod:
+    """A method as a function that makes solvers like SciPy's.
+
+    Parameters
+    ==========
+
+    method : str
+    compiled : CompiledEquations
+
+    """
+
+    def __init__(self, method, compiled):
+        package, module = PACKAGES[method]
+        try:
+            module = import_module(module)
+        except ImportError as error:
+            raise ImportError(
+                f"method={method!r} needs the package {package}, which is not "
+                f"installed. Install it (pip install {package}), or use "
+                "'Radau', which is SciPy's.") from error
+        self.solver = getattr(module, method)
+        self.kind = SundaeSolver if method == 'IDA' else SolveDaeSolver
+        self.compiled, self.form = compiled, None
+
+    def __call__(self, rates, t, y, t_bound, **options):
+        x = y[:len(self.compiled.states)]
+        self.form = self.form._at(t, x) if self.form else (
+            dae_form(self.compiled, x, t))
+        return self.kind(self.solver, self.form, rates, y, t_bound, options)
 
 
 class DAESolver:

@@ -66,7 +66,7 @@ def read_only(values, count=None) -> np.ndarray:
     """The first ``count`` entries, for functions that must not change them.
     """
     view = values[:count]
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

@@ -29,6 +29,8 @@ JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 # So many steps in a row that hardly move time on end a run.
 STALLED, HARDLY = 200, 1e-14
+# Roundings of a time after which a table has a new course.
+BEHIND = 4
 # After so many steps it is asked how many more the end needs.
 PACE = 10_000
 
@@ -119,7 +121,8 @@ class Run:
                  on_set=False, moves=True, feedback=None, dense=False,
                  units=(), most=np.inf):
         self.compiled, self.span, self.times = compiled, span, times
-        self.t, self.start = span[0], x
+        self.t, self.start, self.stop = span[0], x, span[1]
+        self.tables = compiled.tables.values()
         self.size = len(x)
         self.on_set, self.moves, self.feedback = on_set, moves, feedback
         self.rank = CarriedRank(compiled, self.t, x)
@@ -196,7 +199,7 @@ class Run:
 
     def _integrate(self, method, progress, interruption, options):
         y = self.begin()
-        solver, steps = None, 0
+        solver, steps, evaluations = None, 0, 0
         reason, message = Reason.END, Reason.END.value
         try:
             with self.stopping():
@@ -205,13 +208,15 @@ class Run:
             if self.times is None or self.times[0] == self.t:
                 self.record(self.t, y)
                 self.next_output = 1
-            solver = method(self.rates, self.t, y, self.span[1], **options)
-            while solver.status == 'running':
+            while self.t != self.span[1]:
+                if solver is None or solver.status == 'finished':
+                    evaluations += getattr(solver, 'nfev', 0)
+                    solver = self.solver(method, options)
                 self.step(solver)
                 steps += 1
                 progress.update(self.t)
                 interruption.check()
-                slow = solver.status == 'running' and (
+                slow = self.t != self.span[1] and (
                     self.pace.fault(steps, self.t))
                 if slow:
                     raise self.stopped(Reason.STEPS, slow + SLOW)
@@ -235,9 +240,27 @@ class Run:
         interruption.hold()
         progress.close()
         return self.trajectory(reason, message, {
-            'steps': steps, 'evaluations': int(getattr(solver, 'nfev', 0)),
+            'steps': steps,
+            'evaluations': int(evaluations + getattr(solver, 'nfev', 0)),
             'unprojected': self.unprojected,
             'seconds': progress.seconds})
+
+    def solver(self, method, options):
+        """An integrator from here to where a table changes its course.
+
+        Its steps could pass over what comes then. It begins behind the time
+        of such a change, and ends before the next one.
+        """
+        begin, end = self.t, self.span[1]
+        y = self.begin() if self.last is None else self.last
+        self.stop = end
+        if self.tables:
+            begin += BEHIND*(np.nextafter(begin, end) - begin)
+            self.stop = min(
+                (table.course(begin, end, options['rtol'])
+                 for table in self.tables), key=lambda t: abs(t - begin))
+            end = np.nextafter(self.stop, begin)
+        return method(self.rates, begin, y, end, **options)
 
     def step(self, solver):
         """One step: integrate, project, watch, look for events, record."""
@@ -245,7 +268,8 @@ class Run:
         if self.feedback is not None:
             self.feedback.begin(solver, self.rank.solver)
         self.advance(solver)
-        t, (y, drift) = solver.t, self.projected(solver.t, solver.y)
+        t = self.stop if solver.status == 'finished' else solver.t
+        y, drift = self.projected(t, solver.y)
         self.check_progress(t_old, t)
         crossed = path = end = None
         if self.events or self.pieces is not None or self.is_due(t):

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from warnings import warn
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from ..errors import SimulationError
 from .compiled import compile_equations
-from .dae import DAE_METHODS, dae_solver
+from .dae import DAE_METHODS, DAEMethod
 from .initial import TOLERANCE, check_consistent, consistent_state
 from .names import Names, number, sentence
 from .progress import Progress
@@ -122,7 +121,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         ``terminal`` and ``direction``. No change of sign is missed that
         lasts for an eighth of a step; ``max_step`` makes steps shorter.
     max_step : float
-        Longest step of the integrator.
+        Longest step of the integrator. Needed where an input that is no table
+        has pulses shorter than the steps.
     max_steps : float
         So many steps end a run. Each ten thousand steps it is asked how many
         more would be needed if they stayed as short as the last ones, so that
@@ -185,8 +185,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         warn(compiled.equations.warning, stacklevel=2)
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
     is_dae = method in DAE_METHODS
-    integrator = partial(dae_solver, method, compiled) if is_dae else (
-        METHODS[method])
+    integrator = DAEMethod(method, compiled) if is_dae else METHODS[method]
     gains = None
     if kind == 'baumgarte':
         compiled, gains = _with_gains(

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebinterpolate, chebval
 from scipy.interpolate import (
     CubicSpline, PchipInterpolator, PPoly, make_interp_spline)
 
@@ -16,6 +18,10 @@ ROUNDING = 1e-12
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
 # How many derivatives are free of impulses.
 SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
+# Integrators take polynomials up to this degree for smooth.
+DEGREE = 5
+# What is left of a spline beside its changes, relative to the largest value.
+RINGING = 1e-15
 
 
 class Table:
@@ -109,6 +115,46 @@ class Table:
         result.order = self.order + order
         result._prepare(self._path.derivative(order))
         return result
+
+    def course(self, t, end, tolerance):
+        """How far from ``t`` towards ``end`` the table is as good as one
+        polynomial; at least to the next of its times.
+
+        The tolerance is relative to the largest value there.
+        """
+        times, sign = self.times, 1 if end > t else -1
+        behind, before = ('left', 'right')[::sign]
+        begin = np.searchsorted(times, t, before) - (sign > 0)
+        last = np.searchsorted(times, end, behind) - (sign < 0)
+        count, most = 1, sign*(last - begin)
+        while count < most:
+            more = min(2*count, most)
+            if not self._is_smooth(begin, begin + sign*more, tolerance):
+                return float(times[begin + sign*count])
+            count = more
+        return end
+
+    def _is_smooth(self, one, other, tolerance):
+        """Whether the table is a polynomial between two of its times."""
+        low, high = sorted((one, other))
+        middle = (self.times[low] + self.times[high])/2
+        half = middle - self.times[low]
+        times, values = (x[2*low:2*high] for x in self._samples)
+        found = chebval((times - middle)/half, chebinterpolate(
+            lambda s: self._path(middle + half*s), DEGREE))
+        allowed = tolerance*np.abs(values).max() + RINGING*self._largest
+        return bool(np.abs(found - values).max() <= allowed)
+
+    @cached_property
+    def _samples(self):
+        """Times, and those in the middle between them, and values there."""
+        x = self.times
+        times = np.append(np.transpose([x[:-1], (x[:-1] + x[1:])/2]), x[-1])
+        return times, self._path(times)
+
+    @cached_property
+    def _largest(self):
+        return np.abs(self._samples[1]).max()
 
     def check(self, times, item=None):
         """Raise if there is no value at one of the times."""

@@ -1,4 +1,6 @@
 """Inputs that are known at some times."""
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sympy.physics.mechanics import dynamicsymbols
@@ -8,8 +10,10 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
 from sympy_constrained.numeric import (
     Table, compile_equations, simulate)
+from sympy_constrained.numeric.dae import PACKAGES
+from sympy_constrained.numeric.simulate import MULTI_STEP, ONE_STEP
 
-f = dynamicsymbols('f')
+f, h = dynamicsymbols('f h')
 TIMES = np.linspace(0, 3, 41)
 
 
@@ -140,3 +144,84 @@ def test_tables_tell_what_they_are():
     table = Table([0, 1, 2, 3], [0, 1, 4, 9])
     assert repr(table) == "<Table 'cubic' of 4 values from 0 to 3>"
     assert repr(table.derivative(2)).endswith('to 3, derivative 2>')
+
+
+# -- steps end where tables change their course ----------------------------
+
+PULSES = {
+    'linear': (np.linspace(0, 10, 101), 0.63137515),
+    'previous': ([0, 5, 5.01, 10], 0.01),
+    'cubic': (np.linspace(0, 10, 101), 0.63137515),
+    'monotone': (np.linspace(0, 10, 101), 0.63137515)}
+METHODS = [*ONE_STEP, *MULTI_STEP, *(
+    pytest.param(name, marks=pytest.mark.skipif(
+        find_spec(module.split('.')[0]) is None,
+        reason=f'needs {package}'))
+    for name, (package, module) in PACKAGES.items())]
+
+
+def pulse(kind):
+    """A force that acts for a short time, and its impulse."""
+    times, impulse = PULSES[kind]
+    if kind == 'previous':
+        return Table(times, [0, 1, 0, 0], kind), impulse
+    here = (times >= 5) & (times <= 6)
+    return Table(times, np.where(here, np.sin(np.pi*(times - 5)), 0),
+                 kind), impulse
+
+
+@pytest.mark.parametrize('kind', PULSES)
+@pytest.mark.parametrize('method', METHODS)
+def test_no_step_passes_over_a_pulse(method, kind):
+    table, impulse = pulse(kind)
+    motion = simulate(driven(), 10, [0, 0], constants={m: 1}, t_eval=5,
+                      inputs={f: table}, method=method)
+    assert motion.t[-1] == 10
+    assert motion.x[-1, 1] == pytest.approx(impulse, rel=5e-3)
+    assert np.abs(motion.energy_error).max() < 5e-3*impulse
+    back = simulate(driven(), (10, 0), motion.x[-1], constants={m: 1},
+                    inputs={f: table}, method=method)
+    assert back.t[-1] == 0
+    np.testing.assert_allclose(back.x[-1], [0, 0], atol=0.05)
+
+
+@pytest.mark.parametrize('gap', [1e-3, 1e-9, 1e-15])
+def test_a_jump_may_be_two_close_times(gap):
+    jumps = Table([0, 1, 1 + gap, 2, 2 + gap, 10], [0, 0, 1, 1, 0, 0],
+                  'linear')
+    motion = simulate(driven(), 10, [0, 0], constants={m: 1},
+                      inputs={f: jumps})
+    np.testing.assert_allclose(motion.x[-1], [8.5 - gap/2, 1], rtol=1e-12)
+    assert motion.statistics['steps'] < 40
+
+
+def test_tables_that_are_smooth_are_passed_in_long_steps():
+    """Polynomials up to degree five are one piece to an integrator."""
+    times = np.linspace(0, 10, 10001)
+    for values, kind in ((np.sin(times), 'cubic'), (times, 'linear'),
+                         (np.ones(10001), 'previous')):
+        motion = simulate(driven(), 10, [0, 0], constants={m: 1},
+                          inputs={f: Table(times, values, kind)})
+        assert motion.statistics['steps'] < 100
+
+
+@pytest.mark.parametrize('t, end, stop', [
+    (0, 6, 2), (0.5, 1.5, 1.5), (2, 6, 3), (2.5, 6, 3), (3, 6, 5),
+    (5, 5.5, 5.5), (3, 4, 4), (6, 0, 5), (5, 0, 3), (2.5, 0, 2), (2, 0, 0),
+    (4.5, 4, 4)])
+def test_the_course_of_a_table(t, end, stop):
+    table = Table(range(7), [0, 0, 0, 1, 1, 1, 0], 'linear')
+    assert table.course(t, end, 1e-8) == stop
+
+
+def test_several_tables_and_a_small_pulse():
+    """Each counts by itself, a small pulse beside large values, too."""
+    times = np.linspace(0, 10, 101)
+    small = np.where(times.round(1) == 7., 1e-3, 0.)
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], nonideal_forces=[f, h])
+    motion = simulate(
+        method, 10, [0, 0, 0, 0], constants={m: 1}, inputs={
+            f: Table(times, small, 'linear'),
+            h: Table([0, 1, 1.1, 10], [1e6, 0, 0, 0], 'linear')})
+    np.testing.assert_allclose(motion.x[-1, 2:], [1e-4, 5e5], rtol=1e-9)
