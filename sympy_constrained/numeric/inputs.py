@@ -101,8 +101,9 @@ class Inputs:
         """
         result, x = [], read_only(x, count)
         for item, function in self.called.items():
+            value = function(t, x)
             try:
-                result.append(number(function(t, x)))
+                result.append(number(value))
             except ValueError as error:
                 raise ValueError(
                     f"The input {label(item)} at t = {t:g}: {error}."
