@@ -145,7 +145,7 @@ class Run:
         self.last = None                # the last accepted state, and work
         self.trouble: Exception | None = None       # in this step
         self.met: Exception | None = None           # in any step
-        self.raised: Exception | None = None        # by the user's functions
+        self.raised: Exception | None = None        # by what is the user's
 
     # -- the equations for the integrator --------------------------------
 
@@ -228,7 +228,12 @@ class Run:
             message = f"The run was interrupted at t = {self.t:.6g}."
             self.record_last()
             interruption.hold()
-            warn(f"{message} What was computed is returned.", stacklevel=4)
+            self.raised = None
+            try:
+                warn(f"{message} What was computed is returned.",
+                     stacklevel=4)
+            except UserWarning as warning:      # where warnings are errors
+                self.raised = warning
         except Exception as error:
             if solver is None:          # nothing was computed yet
                 raise

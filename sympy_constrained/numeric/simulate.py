@@ -132,7 +132,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         terminal.
     throw : bool
         Whether a run that ends early raises. Otherwise, and where the user
-        interrupts it, what was computed is returned and ``reason`` tells.
+        interrupts it, what was computed is returned and ``reason`` tells. An
+        interruption raises only where warnings are errors.
     dense : bool
         Whether to keep the interpolants of the integrator for
         ``Trajectory.at``, which takes some ten times the memory of the
@@ -200,13 +201,15 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             trajectory, statistics={**trajectory.statistics, 'gains': gains},
             constants={name: value for name, value in
                        trajectory.constants.items() if name not in GAINS})
-    if throw and not (trajectory.success
-                      or trajectory.reason is Reason.INTERRUPTED):
+    reason = trajectory.reason
+    cause = run.raised if reason in (
+        Reason.ERROR, Reason.INTERRUPTED) else None
+    if throw and not trajectory.success and (
+            cause or reason is not Reason.INTERRUPTED):
         raise SimulationError(
             f"{trajectory.message} The trajectory up to this point is in "
             "`error.trajectory`.", trajectory=trajectory, time=float(run.t),
-            reason=trajectory.reason) from (
-                run.raised if trajectory.reason is Reason.ERROR else None)
+            reason=reason) from cause
     return trajectory
 
 

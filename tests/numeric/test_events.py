@@ -120,16 +120,18 @@ def test_a_start_near_a_singular_configuration_is_refused():
 @pytest.mark.parametrize('error', [RuntimeError, ValueError, ZeroDivisionError,
                                    KeyError])
 def test_an_error_of_an_input_loses_nothing(method, error):
+    mine = error('the sensor is gone')
+
     def force(t, x):
         if t > 1:
-            raise error('the sensor is gone')
+            raise mine
         return np.sin(t)
 
     with pytest.raises(SimulationError, match=(
             rf'stopped at t = 0\.\d+: {error.__name__}.*the sensor is gone.*'
             '`error.trajectory`')) as found:
         driven(force, method=method, stabilization=None)
-    assert isinstance(found.value.__cause__, error)
+    assert found.value.__cause__ is mine
     assert found.value.reason is Reason.ERROR
     motion = found.value.trajectory
     np.testing.assert_allclose(motion[x], motion.t - np.sin(motion.t),
@@ -177,6 +179,21 @@ def test_an_input_may_be_interrupted(method):
     assert motion.reason is Reason.INTERRUPTED
     np.testing.assert_allclose(motion[x], motion.t - np.sin(motion.t),
                                atol=1e-5)
+
+
+@pytest.mark.filterwarnings('error')
+def test_an_interruption_loses_nothing_where_warnings_are_errors():
+    def force(t, x):
+        if t > 1:
+            raise KeyboardInterrupt
+        return np.sin(t)
+
+    with pytest.raises(SimulationError, match='The run was interr') as found:
+        driven(force)
+    assert found.value.reason is Reason.INTERRUPTED
+    assert isinstance(found.value.__cause__, UserWarning)
+    assert len(found.value.trajectory) > 1
+    assert driven(force, throw=False).reason is Reason.INTERRUPTED
 
 
 @pytest.mark.parametrize('stabilization', [
