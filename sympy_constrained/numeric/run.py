@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from warnings import warn
 
 import numpy as np
+from scipy.integrate import OdeSolver
 
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
@@ -193,8 +194,11 @@ class Run:
     # -- the loop --------------------------------------------------------
 
     def integrate(self, method, progress, **options) -> Trajectory:
-        """Make steps to the end, or until something stops them."""
-        with Interruption() as interruption:
+        """Make steps to the end, or until something stops them.
+
+        Underflow is no fault, whatever NumPy is asked to do about it.
+        """
+        with np.errstate(under='ignore'), Interruption() as interruption:
             return self._integrate(method, progress, interruption, options)
 
     def _integrate(self, method, progress, interruption, options):
@@ -308,10 +312,11 @@ class Run:
         try:
             solver.step()
         except (ValueError, np.linalg.LinAlgError) as error:
-            if self.met is None or error is self.raised:
+            theirs = self.met or isinstance(solver, OdeSolver)
+            if error is self.raised or not theirs:
                 raise
             self.trouble = self.trouble or self.met
-            solver.status = 'failed'    # nan in the Jacobian of Radau, BDF
+            solver.status = 'failed'    # inf, nan in matrices of Radau, BDF
         if solver.status == 'failed' or not np.isfinite(solver.y).all():
             raise self.failure()
 

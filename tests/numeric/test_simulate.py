@@ -308,6 +308,26 @@ def test_an_implicit_method_leaves_the_domain(method, power):
         1/2 + weight, abs=1e-4)
 
 
+@pytest.mark.parametrize('method', [*PROJECTABLE, 'BDF', 'LSODA'])
+def test_underflow_is_no_fault(pendulum, method):
+    with np.errstate(all='raise'):
+        motion = simulate(pendulum.compiled, 0.1, pendulum.start,
+                          method=method, stabilization=(
+                              'projection' if method in PROJECTABLE
+                              else 'baumgarte'))
+    assert motion.success
+
+
+@pytest.mark.filterwarnings('ignore:.*encountered:RuntimeWarning')
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF'])
+def test_matrices_that_overflow_are_a_matter_of_steps(method):
+    spring = UdwadiaKalabaMethod(m*x.diff()**2/2 - g*x**2/2, [x])
+    with pytest.raises(SimulationError, match='smaller steps') as error:
+        simulate(spring, 1, [1, 0], constants={m: 1, g: 1e300},
+                 method=method)
+    assert error.value.reason is Reason.STEP_SIZE
+
+
 def test_an_output_where_the_equations_have_no_value():
     """A gap so narrow that only what is between the steps falls into it."""
     centre, off = symbols('centre off')
