@@ -161,7 +161,7 @@ class Events:
             return t_new
         if end:
             return brentq(value, t_old, t_new, xtol=4e-16*max(
-                1., abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)
+                abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)
         # It may have become zero before, and stayed.
         middle = (t_old + t_new)/2
         while middle not in (t_old, t_new):

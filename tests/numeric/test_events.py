@@ -114,6 +114,15 @@ def test_a_start_near_a_singular_configuration_is_refused():
         singular_event(cross, 0)
 
 
+@pytest.mark.parametrize('end', [1e-15, 1e-100, 1e15])
+def test_events_at_any_scale_of_time(end):
+    free = UdwadiaKalabaMethod(m*x.diff()**2/2, [x])
+    motion = simulate(free, end, [0, 1/end], constants={m: 1},
+                      events=lambda t, X: X[0] - 0.3)
+    event, = motion.events
+    assert event.t == pytest.approx(0.3*end, rel=1e-12)
+
+
 # -- functions that fail ---------------------------------------------------
 
 @pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
