@@ -6,6 +6,7 @@ accepts the same keys and reports the same mistakes.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
@@ -45,7 +46,7 @@ def number(value) -> float:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{value!r} is not a real number; give a finite one") from None
-    if not np.isfinite(result):
+    if not math.isfinite(result):
         raise ValueError(f"{result} is not finite; give a finite number")
     return result
 
