@@ -115,7 +115,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         A start that violates the constraints is an error, or is moved to the
         nearest consistent state.
     tolerance : float
-        Distance from the constraints that ``'check'`` lets pass.
+        Distance from the constraints that ``'check'`` lets pass, relative to
+        the largest state where that exceeds one. Give a smaller one where
+        lengths are almost as small.
     events : callable or iterable of callables
         Functions of ``(t, x)`` as in SciPy, with optional attributes
         ``terminal`` and ``direction``. No change of sign is missed that
