@@ -74,6 +74,22 @@ def hears_nothing(compiled, start):
     return interrupts(compiled, start)
 
 
+def never_ends(compiled, start):
+    """Where the user goes after the first two runs."""
+    never_ends.runs += 1
+    while never_ends.runs > 1:
+        time.sleep(1)
+    return float(start[0])
+
+
+never_ends.runs = 0
+
+
+def hears_nothing_for_ever(compiled, start):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return never_ends(compiled, start)
+
+
 def interrupts_from_a_thread(compiled, start):
     if start[0] == 4:
         os.kill(os.getpid(), signal.SIGINT)

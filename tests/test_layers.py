@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / 'sympy_constrained'
 NAME = PACKAGE.name
 FILES = sorted(PACKAGE.rglob('*.py'))
 
-BASE = {'errors', 'precision', '_compat'}
+BASE = {'errors', 'locks', 'precision', '_compat'}
 MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
                     'constraints'}
 DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
@@ -25,7 +25,8 @@ SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
 
 LAYERS = {
     'errors': set(),
-    'precision': set(),
+    'locks': set(),
+    'precision': {'locks'},
     '_compat': {'errors'},
     'graph': {'errors'},
     'kinematics': BASE | {'graph'},
@@ -53,7 +54,7 @@ LAYERS = {
     'classification': {
         'precision', 'graph', 'system', 'arguments', 'admissible',
         'vanishing', 'pfaffian', 'integrals', 'methods'},
-    'numeric': {'errors', 'graph', 'equations'},
+    'numeric': {'errors', 'locks', 'graph', 'equations'},
     'visual': DOOR | {'contact', 'numeric'},
     'models': SYMBOLIC,
     'comparison': SYMBOLIC | {'models', 'numeric', 'visual'},

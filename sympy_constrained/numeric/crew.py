@@ -12,9 +12,10 @@ import signal
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -50,9 +51,16 @@ class Stopping:
             self.is_busy = False
 
 
+def leave_with_user():
+    """End as soon as the user's process has, whatever is being done."""
+    wait([parent_process().sentinel])
+    os._exit(1)
+
+
 def serve(connection, users, packed):
     """Make the runs that come, until there are none or the user is gone."""
     users.close()               # so that the pipe ends with the user's process
+    Thread(target=leave_with_user, daemon=True).start()
     stopping = Stopping()
     signal.signal(signal.SIGINT, stopping)
     with suppress(EOFError, OSError, KeyboardInterrupt):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -17,6 +16,7 @@ from sympy import Derivative, Symbol
 from ..equations import EquationsOfMotion
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph.linalg import ldl_factor
+from ..locks import cached_property
 from .compiled import CompiledEquations, compile_equations
 from .inputs import Inputs
 from .names import Names

@@ -15,7 +15,6 @@ on with ``nan`` and leaves unused branches alone.
 from __future__ import annotations
 
 import dis
-from functools import cached_property
 from math import isfinite
 
 import numpy as np
@@ -26,6 +25,7 @@ from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pycode import PythonCodePrinter
 
 from ..errors import NotFiniteError, UnsupportedFeatureError
+from ..locks import cached_property
 from ..graph.functions import own_functions
 
 __all__ = ['Generated']

@@ -36,7 +36,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr
@@ -45,6 +44,7 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
+from ..locks import cached_property
 
 __all__ = ['LinearSolver', 'Solution']
 

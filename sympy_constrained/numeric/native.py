@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from functools import cached_property
 from importlib import import_module
 
 import numpy as np
 
 from ..errors import ConstrainedDynamicsError, MissingIngredientError
 from ..graph import GraphBuilder, Graph, read
+from ..locks import cached_property, lock
 from .builtin import builtin
 from .generate import Generated
 from .interpreted import CALLS, Interpreted
@@ -31,7 +31,7 @@ SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
 BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
-WRITING = threading.Lock()      # one thread compiles
+WRITING = lock()        # one thread compiles, or imports what it needs
 OLDEST_LLVM = 20,               # of llvmlite 0.45
 SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
@@ -46,7 +46,8 @@ def works(backend):
     """Whether what a backend needs is here."""
     if backend == 'llvm':
         try:
-            version = import_module('llvmlite.binding').llvm_version_info
+            with WRITING:
+                version = import_module('llvmlite.binding').llvm_version_info
         except (ImportError, OSError):  # not installed, or cannot be loaded
             return False
         return version >= OLDEST_LLVM
@@ -96,8 +97,9 @@ def machine_code(backend, made, which, kind, effort=2):
     """A compiled program as a ctypes function that keeps its memory, and
     the number of states that it takes at once.
     """
-    code = import_module(f'.{chosen(backend)}_code', __package__)
+    name = chosen(backend)
     with WRITING:
+        code = import_module(f'.{name}_code', __package__)
         address, owner = code.compiled(made, which, effort)
     function = kind(address)
     function.owner, function.address = owner, address
@@ -300,7 +302,8 @@ class NativeFunction:
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)
         if called is None:
-            direct = builtin(function, *shape, p, self.size, count)
+            with WRITING:
+                direct = builtin(function, *shape, p, self.size, count)
             if direct is not None:
                 return direct
         nothing = np.empty(1)

@@ -39,6 +39,24 @@ compiled = compile_equations(
 sweep(compiled, None, [[0, 0]]*4000, 2, run=work.waits, chunk=1,
       on_result=lambda run: os._exit(3))
 '''
+# Another thread compiles whenever processes begin
+COMPILING = '''
+from threading import Thread
+from sympy import symbols
+from sympy.physics.mechanics import dynamicsymbols
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.numeric import compile_equations, sweep
+x, m = dynamicsymbols('x'), symbols('m')
+model = UdwadiaKalabaMethod(m*x.diff()**2/2, [x])
+def compiling():
+    while True:
+        compile_equations(model, {m: 1}).rhs(0, [[0, 0]]*3)
+compiled = compile_equations(model, {m: 1})
+Thread(target=compiling, daemon=True).start()
+for _ in range(5):
+    found = sweep(compiled, None, [[0, 1]]*4, 2, t_span=1)
+    assert not found.failed, found
+'''
 
 
 @pytest.fixture
@@ -280,6 +298,21 @@ def test_no_process_outlives_its_user():
         [sys.executable, '-c', GONE], stdout=subprocess.PIPE, timeout=60,
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
     assert done.returncode == 3
+
+
+@pytest.mark.parametrize('function', ['never_ends', 'hears_nothing_for_ever'])
+def test_no_run_outlives_its_user(function):
+    script = GONE.replace('work.waits', f'work.{function}')
+    done = subprocess.run(
+        [sys.executable, '-c', script], stdout=subprocess.PIPE, timeout=60,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    assert done.returncode == 3
+
+
+def test_processes_begin_while_another_thread_compiles():
+    subprocess.run(
+        [sys.executable, '-c', COMPILING], check=True, timeout=60,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
 
 
 def test_every_process_may_die(pendulum):
