@@ -5,6 +5,7 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 from zipfile import BadZipFile
 
 import numpy as np
@@ -68,25 +69,24 @@ def written(path, write):
         Called with the open file.
 
     """
+    if path.is_symlink():               # it stays one
+        path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"{str(path)!r} cannot be written, because there is no folder "
             f"{str(path.parent)!r}. Make it, or choose another `path`.")
-    temporary = path.with_name(f'.{path.name}.{os.getpid()}')
+    temporary = path.with_name(f'.{uuid4().hex}')
     try:
-        file = open(temporary, 'wb')
-    except OSError as error:
-        raise type(error)(
-            f"{str(path)!r} cannot be written: {error.strerror}. Choose "
-            "another `path`.") from None
-    try:
-        with file:
+        with open(temporary, 'xb') as file:
             write(file)
         os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
+    except OSError as error:
+        raise type(error)(
+            f"{str(path)!r} cannot be written: {error.strerror or error}. "
+            "Choose another `path`.") from error
+    finally:
+        with suppress(OSError):         # gone if all went well
             os.unlink(temporary)
-        raise
 
 
 def arrays_of(trajectory):

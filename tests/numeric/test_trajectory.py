@@ -2,6 +2,7 @@
 import csv
 import os
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -213,6 +214,47 @@ def test_a_failed_write_leaves_the_old_file(motion, tmp_path, monkeypatch):
     with pytest.raises(OSError, match='No space left'):
         motion.save(path)
     assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ['run.npz']
+
+
+def test_threads_save_to_one_file(motion, tmp_path):
+    path, found = tmp_path/'run.npz', []
+
+    def work():
+        for _ in range(8):
+            motion.save(path)
+            found.append(len(Trajectory.load(path)))
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [len(motion)]*32
+    assert os.listdir(tmp_path) == ['run.npz']
+
+
+def test_a_saved_file_is_as_others(motion, tmp_path):
+    (tmp_path/'other').touch()
+    motion.save(tmp_path/'run.npz')
+    assert (tmp_path/'run.npz').stat().st_mode == (
+        tmp_path/'other').stat().st_mode
+
+
+def test_a_link_stays_a_link(motion, tmp_path):
+    folder = tmp_path/'far'
+    folder.mkdir()
+    (tmp_path/'run.npz').symlink_to(folder/'first.npz')
+    motion.save(tmp_path/'run.npz')
+    assert (tmp_path/'run.npz').is_symlink()
+    assert os.listdir(folder) == ['first.npz']
+    assert len(Trajectory.load(folder/'first.npz')) == len(motion)
+
+
+def test_a_folder_is_not_written_over(motion, tmp_path):
+    (tmp_path/'run.npz').mkdir()
+    with pytest.raises(OSError, match='cannot be written: .*`path`'):
+        motion.save(tmp_path/'run.npz')
     assert os.listdir(tmp_path) == ['run.npz']
 
 
