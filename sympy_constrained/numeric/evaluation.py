@@ -22,6 +22,12 @@ EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
              "which is that of `solve_ivp`.")
 
 
+def fixed(values):
+    """An array that cannot be written to."""
+    values.flags.writeable = False
+    return values
+
+
 class Evaluator:
     """Values of graph outputs and of expressions as functions of (t, x, p).
 
@@ -61,7 +67,7 @@ class Evaluator:
         if constants is None and not len(self.constants):
             constants = {}
         if constants is not None:
-            self.p = self.constants.vector(constants, 'constants')
+            self.p = fixed(self.constants.vector(constants, 'constants'))
         self._functions = {}
 
     def __getstate__(self):
@@ -72,7 +78,8 @@ class Evaluator:
         result = object.__new__(Evaluator)
         result.__dict__.update(self.__dict__)
         if constants is not None:
-            result.p = self.constants.vector(constants, 'constants', self.p)
+            result.p = fixed(self.constants.vector(
+                constants, 'constants', self.p))
         if inputs is not None:
             result.inputs = Inputs.match(
                 self.equations.specifieds, inputs, self.equations.t,
@@ -129,6 +136,10 @@ class Evaluator:
             raise TypeError(
                 f"`expr` is the text {expr!r}, which is not evaluated. Give "
                 "a SymPy expression or matrix.")
+        if np.iterable(expr) and not isinstance(expr, MatrixBase):
+            raise TypeError(
+                f"`expr` is a {type(expr).__name__}, and one expression or "
+                "one matrix is evaluated. Give `Matrix(expr)` for several.")
         is_matrix = isinstance(expr, MatrixBase)
         matrix = Matrix(expr) if is_matrix else Matrix([expr])
         value = self.output(

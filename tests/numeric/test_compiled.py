@@ -5,7 +5,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from sympy import Matrix, sin, symbols
+from sympy import Matrix, Tuple, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, dynamicsymbols)
 
@@ -210,6 +210,15 @@ def test_constants_in_every_form(pendulum, states):
         other.rhs(0, state), pendulum.compiled.rhs(0, state, {'g': 1.62}))
 
 
+def test_constants_are_not_written_to(pendulum):
+    """Machine code that is there would not see it."""
+    compiled = compile_equations(pendulum.method, [1.5, 9.81, 2])
+    for one in (compiled, compiled.with_values({g: 1.62}),
+                compiled.with_values(inputs={})):
+        with pytest.raises(ValueError, match='read-only'):
+            one.p[1] = 1
+
+
 def test_inputs_in_every_form():
     f = dynamicsymbols('f')
     method = particle([x - f])      # needs f, f', f''
@@ -248,6 +257,9 @@ def test_expressions_of_the_user(pendulum, states):
     matrix = compiled.expression(Matrix([[x.diff(), m], [t, x*y]]))
     np.testing.assert_allclose(matrix(5, [1, 2, 3, 4]), [[3, 1.5], [5, 2]])
     assert matrix(5, states).shape == (4, 2, 2)
+    for several in ([x, y], (x, y), {x: y}, Tuple(x, y)):
+        with pytest.raises(TypeError, match='one expression or one matrix'):
+            compiled.expression(several)
     with pytest.raises(ValueError, match='`expr` contains k, which is no'):
         compiled.expression(symbols('k')*x)
 
