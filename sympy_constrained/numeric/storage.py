@@ -6,14 +6,14 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
-from zipfile import BadZipFile
 
 import numpy as np
 
 from .names import label
 
 __all__ = ['save_trajectory', 'load_trajectory', 'table_of', 'written',
-           'about_of', 'arrays_of', 'fields_of']
+           'about_of', 'arrays_of', 'fields_of', 'from_file', 'checked',
+           'check_array', 'expect', 'is_number']
 
 FORMAT = 'sympy_constrained trajectory 1'
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
@@ -120,7 +120,7 @@ def fields_of(about, arrays):
     return {**dict.fromkeys(OPTIONAL), **arrays, **about,
             **{name: tuple(about[name]) for name in NAMES},
             'events': [(*event, x) for event, x in zip(
-                about['events'], states)]}
+                about['events'], states, strict=True)]}
 
 
 def write_npz(trajectory, file):
@@ -140,6 +140,8 @@ def write_csv(trajectory, file):
                encoding='utf-8')
 
 
+# -- reading -----------------------------------------------------------------
+
 def archive(stream):
     """The stream, if it is one of a zip file; NumPy asks for pickles else."""
     if stream.read(2) != b'PK':
@@ -148,19 +150,81 @@ def archive(stream):
     return stream
 
 
-def load_trajectory(path):
-    """The fields of a trajectory from a file; names are texts."""
+def from_file(path, expected, made, name, remedy):
+    """What ``made`` makes of the texts and the arrays of a file.
+
+    Whatever cannot be read or does not fit together makes one error.
+    """
     try:
         with open(path, 'rb') as stream, np.load(
                 archive(stream), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop('about').item())
-        if about.pop('format') != FORMAT:
-            raise ValueError('another format')
-        return fields_of(about, arrays)
-    except (KeyError, ValueError, TypeError, AttributeError, EOFError,
-            BadZipFile) as error:
+        expect(about.pop('format') == expected, 'another format')
+        return made(about, arrays)
+    except OSError:
+        raise
+    except Exception as error:
         raise ValueError(
-            f"{str(path)!r} is no trajectory, or it is damaged ({error}). "
-            "Files of `Trajectory.save` with the ending .npz can be loaded; "
-            "a .csv file is a table for other programs.") from error
+            f"{str(path)!r} is no {name}, or it is damaged ({error}). "
+            f"{remedy}") from error
+
+
+def expect(holds, text):
+    if not holds:
+        raise ValueError(text)
+
+
+def load_trajectory(path, made):
+    """A trajectory from a file, made of its fields; names are texts."""
+    return from_file(
+        path, FORMAT, lambda about, arrays: checked(
+            made(fields_of(about, arrays))), 'trajectory',
+        "Files of `Trajectory.save` with the ending .npz can be loaded; a "
+        ".csv file is a table for other programs.")
+
+
+def checked(trajectory):
+    """A trajectory whose fields fit together."""
+    count = len(trajectory.t)
+    columns = {'x': trajectory.states, 'rates': trajectory.states,
+               'residuals': trajectory.residual_names,
+               'multipliers': trajectory.multiplier_names,
+               'constraint_forces': trajectory.speeds}
+    for name in (*ARRAYS, *OPTIONAL):
+        array = getattr(trajectory, name)
+        if array is None and name in OPTIONAL:
+            continue
+        shape = (count, len(columns[name])) if name in columns else (count,)
+        check_array(name, array, shape, 'iu' if name == 'rank' else 'f')
+    for name in ('t', 'x'):
+        expect(np.isfinite(getattr(trajectory, name)).all(),
+               f'{name} is not finite')
+    for event in trajectory.events:
+        expect(is_number(event.index) and is_number(event.t),
+               'an event is not at a time')
+        check_array('the state of an event', event.x,
+                    (len(trajectory.states),), 'f')
+    for change in trajectory.rank_changes:
+        expect(all(map(is_number, vars(change).values())),
+               'a change of rank is no number')
+    for name in NAMES:
+        expect(all(isinstance(item, str) for item in getattr(
+            trajectory, name)), f'{name} are not names')
+    for name, kind in (('message', str), ('constants', dict),
+                       ('statistics', dict), ('units', dict)):
+        expect(isinstance(getattr(trajectory, name), kind),
+               f'{name} is no {kind.__name__}')
+    expect(all(map(is_number, trajectory.constants.values())),
+           'constants are no numbers')
+    return trajectory
+
+
+def check_array(name, array, shape, kinds):
+    expect(array.shape == shape and array.dtype.kind in kinds,
+           f'{name} has the shape {array.shape} and the type {array.dtype}, '
+           f'where {shape} and numbers are needed')
+
+
+def is_number(value):
+    return isinstance(value, (int, float))

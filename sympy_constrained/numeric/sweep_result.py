@@ -185,9 +185,8 @@ class SweepResult:
             If this is no such file.
 
         """
-        states, runs = load_sweep(path)
-        return cls(tuple(SweepRun(i, **run) for i, run in enumerate(runs)),
-                   states)
+        states, runs = load_sweep(path, SweepRun)
+        return cls(runs, states)
 
     def to_frame(self):
         """A pandas table with one row for each run.

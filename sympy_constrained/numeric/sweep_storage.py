@@ -9,11 +9,12 @@ import json
 from collections import defaultdict
 from math import prod
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
-from .storage import about_of, archive, arrays_of, fields_of, written
+from .storage import (
+    about_of, arrays_of, check_array, checked, expect, fields_of, from_file,
+    is_number, written)
 from .trajectory import Trajectory
 
 __all__ = ['save_sweep', 'load_sweep']
@@ -93,23 +94,31 @@ def packed_trajectory(trajectory, writer):
 
 # -- reading -----------------------------------------------------------------
 
-def load_sweep(path):
-    """The states, and the fields of each run."""
-    try:
-        with open(path, 'rb') as stream, np.load(
-                archive(stream), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(arrays.pop('about').item())
-        if about['format'] != FORMAT:
-            raise ValueError('another format')
-        reader = Reader(arrays)
-        return tuple(about['states']), [
-            unpacked_run(run, reader) for run in about['runs']]
-    except (KeyError, ValueError, TypeError, AttributeError, EOFError,
-            BadZipFile) as error:
-        raise ValueError(
-            f"{str(path)!r} is no sweep, or it is damaged ({error}). Files "
-            "of `SweepResult.save` can be loaded.") from error
+def load_sweep(path, made):
+    """The states, and each run, made of its place and its fields."""
+    def unpacked(about, arrays):
+        reader, states = Reader(arrays), tuple(about['states'])
+        expect(all(isinstance(name, str) for name in states),
+               'states are not names')
+        return states, tuple(
+            checked_run(made(i, **unpacked_run(run, reader)), states)
+            for i, run in enumerate(about['runs']))
+
+    return from_file(path, FORMAT, unpacked, 'sweep',
+                     "Files of `SweepResult.save` can be loaded.")
+
+
+def checked_run(run, states):
+    """A run whose fields fit together."""
+    expect(isinstance(run.parameters, dict) and all(
+        map(is_number, run.parameters.values())),
+        'parameters are no numbers')
+    expect(isinstance(run.reason, str) and isinstance(
+        run.error, (str, type(None))) and is_number(run.seconds),
+        'it is not said how a run ended')
+    if run.start is not None:
+        check_array('start', run.start, (len(states),), 'f')
+    return run
 
 
 def unpacked_run(run, reader):
@@ -124,6 +133,6 @@ def unpacked_run(run, reader):
 def unpacked_trajectory(packed, reader):
     """A trajectory whose symbols are names."""
     shapes = packed.pop('shapes')
-    return Trajectory.restored(fields_of(packed, {
+    return checked(Trajectory.restored(fields_of(packed, {
         name: reader.take(f'trajectory_{name}', shape).copy()
-        for name, shape in shapes.items()}))
+        for name, shape in shapes.items()})))

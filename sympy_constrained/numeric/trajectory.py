@@ -305,7 +305,7 @@ class Trajectory:
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        return cls.restored(load_trajectory(path))
+        return load_trajectory(path, cls.restored)
 
     @classmethod
     def restored(cls, data) -> Trajectory:

@@ -1,4 +1,5 @@
 """Sweeps: the same numbers wherever they are made, and failures told."""
+import json
 import os
 import pickle
 import signal
@@ -642,6 +643,22 @@ def test_files_of_another_kind_and_of_another_length(run, tmp_path):
         np.savez(tmp_path/'other.npz', **(arrays | change))
         with pytest.raises(ValueError, match=f'is no sweep.*{text}'):
             SweepResult.load(tmp_path/'other.npz')
+
+
+@pytest.mark.parametrize('change', [
+    {'index': 3}, {'other': 3}, {'parameters': [1]}, {'seconds': 'long'},
+    {'parameters': {'l': 'long'}}, {'reason': 7}, {'start': [2, 2]},
+    {'trajectory': {}}])
+def test_runs_that_are_read_fit_together(run, tmp_path, change):
+    path = tmp_path/'sweep.npz'
+    run().save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    about = json.loads(arrays.pop('about').item())
+    about['runs'][2].update(change)
+    np.savez(path, about=np.array(json.dumps(about)), **arrays)
+    with pytest.raises(ValueError, match='is no sweep, or it is damaged'):
+        SweepResult.load(path)
 
 
 def test_many_failures_are_counted(numbers):

@@ -1,6 +1,8 @@
 """What a trajectory knows between, beside and after its outputs."""
 import csv
+import json
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Thread
 
@@ -276,6 +278,55 @@ def test_files_that_are_no_trajectories(content, tmp_path):
     np.savez(path, about=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match='is no trajectory'):
         Trajectory.load(path)
+
+
+def same(about, arrays):
+    """Nothing is changed."""
+
+
+DAMAGES = [
+    lambda about, arrays: about.update(reason='FOO'),
+    lambda about, arrays: about.update(reason=['END']),
+    lambda about, arrays: about.update(message=7),
+    lambda about, arrays: about.update(other=1),
+    lambda about, arrays: about.update(events=[[1]]),
+    lambda about, arrays: about.update(events=[[1, 2.]]),
+    lambda about, arrays: about.update(rank_changes=[['a', 1, 2]]),
+    lambda about, arrays: about.update(states=[{}]*4),
+    lambda about, arrays: about.update(states=['x', 'y']),
+    lambda about, arrays: about.update(constants={'m': 'heavy'}),
+    lambda about, arrays: about.update(units=[]),
+    lambda about, arrays: about.pop('constants'),
+    lambda about, arrays: arrays.update(other=np.zeros(2)),
+    lambda about, arrays: arrays.pop('x'),
+    lambda about, arrays: arrays.pop('rates'),
+    lambda about, arrays: arrays.update(x=arrays['x'][:2]),
+    lambda about, arrays: arrays.update(x=arrays['x']*np.nan),
+    lambda about, arrays: arrays.update(x=arrays['x'] + 1j),
+    lambda about, arrays: arrays.update(x=arrays['x'].astype(str)),
+    lambda about, arrays: arrays.update(t=np.array(1.)),
+    lambda about, arrays: arrays.update(energy=np.zeros(2)),
+    lambda about, arrays: arrays.update(rank=arrays['energy'])]
+
+
+@pytest.mark.parametrize('damage', [same, *DAMAGES])
+def test_what_is_read_fits_together(motion, tmp_path, damage):
+    path = tmp_path/'run.npz'
+    motion.save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    about = json.loads(arrays.pop('about').item())
+    damage(about, arrays)
+    np.savez(path, about=np.array(json.dumps(about)), **arrays)
+    with nullcontext() if damage is same else pytest.raises(
+            ValueError, match='is no trajectory, or it is damaged'):
+        Trajectory.load(path)
+
+
+def test_texts_without_end_are_no_trajectories(tmp_path):
+    np.savez(tmp_path/'deep.npz', about=np.array('['*100000))
+    with pytest.raises(ValueError, match='is no trajectory'):
+        Trajectory.load(tmp_path/'deep.npz')
 
 
 def test_a_table_is_no_trajectory(motion, tmp_path):
