@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import (
     BrokenExecutor, Future, ThreadPoolExecutor, as_completed, wait)
+from numbers import Integral
 from os import cpu_count
 
 from .crew import GRACE, Crew
@@ -33,6 +34,10 @@ def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
 
     An interruption by the keyboard ends it; some tasks then have none.
     """
+    if chunk is not None and (not isinstance(chunk, Integral) or chunk < 1):
+        raise ValueError(
+            f"`chunk` is {chunk!r}; it is the number of runs that are sent at "
+            "once. Pass a whole number, 1 or more, or leave it out.")
     if executor is None:
         yield from here(job, tasks)
         return

@@ -1,5 +1,6 @@
 """Numbers for constants, states and inputs; what is computed from them."""
 import sys
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -648,6 +649,12 @@ STARTS = (
          TypeError, '`constants` holds several mappings',
          'it is one for all runs',
          'Pass those of each run as `parameters`'),
+    *(Case(f'runs of a sweep sent in chunks of {text}', partial(
+        sweep, COMPILED, states=START, t_span=1, executor=2, chunk=chunk),
+           ValueError, f'`chunk` is {chunk!r}',
+           'it is the number of runs that are sent at once',
+           'Pass a whole number, 1 or more, or leave it out')
+      for text, chunk in (('-1', -1), ('a half', 2.5), ('a text', 'a'))),
     Case('a Lagrangian in speeds of its own',
          lambda: flat(Lagrangian=m*(u**2 + v**2)/2).acceleration,
          MissingIngredientError, 'some accelerations are not determined',
