@@ -16,8 +16,9 @@ from .angles import LIMIT, combined, sine_and_cosine
 __all__ = ['compiled', 'compiler', 'LANES']
 
 LANES = 8
-FLAGS = ('-march=native', '-fno-math-errno', '-fno-trapping-math',
-         '-shared', '-fPIC', '-w')
+# The first undoes what CC may say: where there is no number must be seen.
+FLAGS = ('-fno-fast-math', '-march=native', '-fno-math-errno',
+         '-fno-trapping-math', '-shared', '-fPIC', '-w')
 PORTABLE = tuple(flag for flag in FLAGS if flag != '-march=native')
 SIGNS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'lt': '<',
          'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==', 'ne': '!='}
