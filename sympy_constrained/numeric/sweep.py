@@ -164,13 +164,14 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     try:
         _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
                  Progress(0, len(tasks), progress, 'run'))
+        lost = [run for run in runs if run.reason == 'LOST']
+        if lost:
+            warn(f"{len(lost)} of {len(runs)} runs were lost "
+                 f"({lost[0].error}). Their `reason` is 'LOST'.",
+                 stacklevel=2)
     except Exception as error:          # what is done is not lost with it
         setattr(error, 'result', SweepResult(tuple(runs), names))
         raise
-    lost = [run for run in runs if run.reason == 'LOST']
-    if lost:
-        warn(f"{len(lost)} of {len(runs)} runs were lost ({lost[0].error}). "
-             "Their `reason` is 'LOST'.", stacklevel=2)
     return SweepResult(tuple(runs), names)
 
 

@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import warnings
 from concurrent.futures import (
     BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor)
 from contextlib import nullcontext
@@ -321,6 +322,27 @@ def test_every_process_may_die(pendulum):
         found = sweep(pendulum.compiled, None, [[7.]*4]*6, 2, chunk=2,
                       run=work.dies_at_seven)
     assert {record.reason for record in found} == {'LOST'}
+
+
+def test_a_warning_that_is_an_error_loses_nothing(numbers):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        with pytest.raises(UserWarning, match='1 of 12 runs') as caught:
+            numbers(work.dies_at_seven, 2)
+    assert caught.value.result.values()[OTHERS].tolist() == OTHERS
+
+
+def test_an_interruption_ends_a_sweep_where_warnings_are_errors(run):
+    def interrupt(t, x):
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return 1.
+
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = run(events=interrupt)
+    assert [record.reason for record in found] == (
+        ['INTERRUPTED'] + 5*['CANCELLED'])
 
 
 def test_an_executor_that_breaks_keeps_what_has_arrived(numbers):
