@@ -61,7 +61,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
     ==========
 
     model : a method, EquationsOfMotion, KanesMethod or LagrangesMethod
-        SymPy's own methods must have formed their equations.
+        SymPy's own methods must have formed their equations. Compiled
+        equations keep what is not given: constants, inputs, the backend.
     constants : mapping or sequence, optional
         Value of each constant, by symbol or name, or in the order of
         ``model.constants``. These are the default of ``p``; without them
@@ -93,7 +94,9 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
 
     """
     if isinstance(model, CompiledEquations):
-        return model.with_values(constants, inputs)
+        found = model.with_values(constants, inputs)
+        return found if backend in ('auto', found.backend) else (
+            CompiledEquations(found._evaluator.with_backend(backend)))
     equations = model if isinstance(model, EquationsOfMotion) else (
         EquationsOfMotion.from_method(model))
     return CompiledEquations(Evaluator(equations, constants, inputs, backend))

@@ -87,6 +87,13 @@ class Evaluator:
             result._functions = {}
         return result
 
+    def with_backend(self, backend) -> Evaluator:
+        """A copy whose functions another backend makes."""
+        result = object.__new__(Evaluator)
+        result.__dict__.update(self.__dict__)
+        result.backend, result._functions = chosen(backend), {}
+        return result
+
     def with_equations(self, equations) -> Evaluator:
         """The same for equations that have more constants, without values.
         """

@@ -918,6 +918,29 @@ def test_the_best_backend_is_chosen_and_named(pendulum):
     assert plain.with_values({g: 1}).backend == 'numpy'
 
 
+def test_compiled_equations_for_another_backend(pendulum):
+    before = pendulum.compiled
+    assert compile_equations(before) is before
+    other = compile_equations(before, {g: 1.62}, backend='numpy')
+    assert other.backend == 'numpy' and other.p.tolist() == [1.5, 1.62, 2]
+    np.testing.assert_allclose(
+        other.rhs(0, pendulum.start),
+        before.rhs(0, pendulum.start, {g: 1.62}), rtol=1e-12)
+    with pytest.raises(ValueError, match='`backend` .foo. is not known'):
+        compile_equations(before, backend='foo')
+
+
+@pytest.mark.skipif('c' not in available(), reason='no compiler')
+def test_a_compiler_told_that_all_is_finite(monkeypatch):
+    monkeypatch.setenv('CC', f'{os.environ.get("CC", "cc")} -ffast-math')
+    compiled = compile_equations(
+        UdwadiaKalabaMethod(m*X.diff()**2/2 - sqrt(X), [X]), {m: 1}, None,
+        'c')
+    for states in ([-1., 0], [0., 0], [[1., 0], [-1., 0]], [[0., 0]]):
+        with pytest.raises(NotFiniteError):
+            compiled.rhs(0, np.array(states))
+
+
 @pytest.mark.parametrize('module', ['llvmlite', 'llvmlite.binding'])
 def test_without_llvmlite(monkeypatch, pendulum, module):
     monkeypatch.setitem(sys.modules, module, None)
