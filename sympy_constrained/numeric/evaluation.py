@@ -13,7 +13,7 @@ from sympy import Matrix, MatrixBase, Symbol
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
 from .inputs import Inputs
-from .names import Names, array
+from .names import Names, array, by_label
 from .native import NativeFunction, chosen, compiled_outputs
 
 __all__ = ['Evaluator']
@@ -116,6 +116,7 @@ class Evaluator:
                     f"{', '.join(self.constants.labels)}. Pass `constants` "
                     "at compilation, or `p` with every call.")
             return self.p
+        p = by_label(p)
         if isinstance(p, Mapping):
             return self.constants.vector(p, 'p', self.p)
         p = array(p, 'p')

@@ -7,14 +7,15 @@ accepts the same keys and reports the same mistakes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 
 import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'array', 'label', 'number', 'read_only', 'sentence']
+__all__ = ['Names', 'array', 'by_label', 'label', 'number', 'read_only',
+           'sentence']
 
 
 def label(item) -> str:
@@ -69,6 +70,17 @@ def read_only(values, count=None) -> np.ndarray:
     view = values[:count]
     view.setflags(write=False)
     return view
+
+
+def by_label(values):
+    """A mapping of what has labels, such as a table of pandas.
+
+    Anything else as it is.
+    """
+    if isinstance(values, Mapping) or not (
+            hasattr(values, 'keys') and hasattr(values, '__getitem__')):
+        return values
+    return {key: values[key] for key in values.keys()}
 
 
 def sentence(problems) -> str:
@@ -182,7 +194,7 @@ class Names:
 
         values : mapping or sequence
             A mapping from SymPy objects or names to numbers, or all the
-            numbers in order.
+            numbers in order. What has ``keys`` is taken by them.
         argument : str
             Name of the user's argument, for messages.
         default : sequence of float, optional
@@ -196,7 +208,7 @@ class Names:
             With everything that is wrong with ``values``.
 
         """
-        size = len(self)
+        size, values = len(self), by_label(values)
         if not isinstance(values, Mapping):
             return self._sequence(values, argument)
         problems = []
@@ -227,7 +239,7 @@ class Names:
 
     def _sequence(self, values, argument):
         try:
-            if isinstance(values, str):
+            if isinstance(values, (str, Set)):      # without an order
                 raise TypeError
             result = np.array([number(v) for v in values], dtype=float)
         except TypeError:

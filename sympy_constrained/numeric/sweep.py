@@ -1,7 +1,7 @@
 """The same model with many constants and from many starts."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
@@ -12,7 +12,7 @@ import numpy as np
 
 from .compiled import compile_equations
 from .jobs import Job, Task
-from .names import Names, number
+from .names import Names, by_label, number
 from .progress import Progress
 from .simulate import simulate
 from .sweep_result import SweepResult, SweepRun
@@ -231,13 +231,14 @@ def _each(argument, given, names):
     """One entry for each run, in whichever form they are given."""
     if given is None:
         return [None]
+    given = by_label(given)
     if isinstance(given, Mapping):
         return _unzipped(argument, given, names)
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, (str, Set)) or not isinstance(given, Iterable):
         raise TypeError(
             f"`{argument}` must be a mapping or a sequence, not "
             f"{type(given).__name__}.")
-    given = list(given)
+    given = list(map(by_label, given))
     if not given:
         raise ValueError(f"`{argument}` is empty: there is nothing to run.")
     if argument == 'states' and not any(map(_is_many, given)):
@@ -257,8 +258,9 @@ def _is_many(value):
 def _unzipped(argument, given, names):
     """A mapping for each run, from one whose values may be sequences."""
     names.indices(given, argument)
-    sizes = {name: len(value) for name, value in given.items()
-             if _is_many(value)}
+    many = {name: list(value) for name, value in given.items()
+            if np.ndim(value) > 0}
+    sizes = {name: len(values) for name, values in many.items()}
     if len(set(sizes.values())) > 1:
         text = ', '.join(f'{name}: {size}' for name, size in sizes.items())
         raise ValueError(
@@ -270,7 +272,7 @@ def _unzipped(argument, given, names):
     if not count:
         raise ValueError(f"`{argument}` is empty: there is nothing to run.")
     try:
-        return [{name: number(value[i] if name in sizes else value)
+        return [{name: number(many[name][i] if name in many else value)
                  for name, value in given.items()} for i in range(count)]
     except ValueError as error:
         raise ValueError(f"`{argument}`: {error}.") from None

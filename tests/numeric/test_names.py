@@ -4,6 +4,7 @@ import pytest
 from sympy import I, Symbol, pi, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+from sympy_constrained.numeric import sweep
 from sympy_constrained.numeric.names import Names, label
 
 q1, q2, u1 = dynamicsymbols('q1 q2 u1')
@@ -54,6 +55,64 @@ def test_values_come_by_mapping_or_in_order():
 def test_what_is_no_number_is_named(value, text):
     with pytest.raises(ValueError, match=f'`start`: q2: {text}'):
         names.vector({q1: 0, q2: value, u1: 0, q1.diff(): 0}, 'start')
+
+
+class Labelled:
+    """Numbers with labels, as those of pandas are."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def keys(self):
+        return iter(self.values)
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+    def __iter__(self):
+        return iter(self.values.values())
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(list(self), dtype=dtype)
+
+
+def test_what_has_labels_is_taken_by_them():
+    names = Names((q1, u1), 'state')
+    values = {'u1': 2., 'q1': 1.}
+    assert names.vector(Labelled(values), 'start').tolist() == [1, 2]
+    with pytest.raises(ValueError, match="'0' is no state; .*'1' is no st"):
+        names.vector(Labelled({0: 1., 1: 2.}), 'start')
+    pandas = pytest.importorskip('pandas')
+    assert names.vector(pandas.Series(values), 'start').tolist() == [1, 2]
+
+
+@pytest.mark.parametrize('values', [
+    {1., 2.}, frozenset((1., 2.)), {1.: 0, 2.: 0}.keys()])
+def test_what_has_no_order_is_refused(values):
+    with pytest.raises(TypeError, match='`start` must be a mapping .*not '):
+        Names((q1, u1), 'state').vector(values, 'start')
+
+
+def test_labels_in_all_places(pendulum):
+    compiled, start = pendulum.compiled, pendulum.start
+    p = Labelled({'l': 2, 'g': 1.62, 'm': 1.5})
+    np.testing.assert_array_equal(compiled.rhs(0, start, p),
+                                  compiled.rhs(0, start, [1.5, 1.62, 2]))
+    assert compiled.with_values(p).p.tolist() == [1.5, 1.62, 2]
+    found = sweep(compiled, {'l': Labelled({7: 2., 8: 3.})},
+                  run=lambda compiled: compiled.p[2])
+    assert found.values().tolist() == [2, 3]        # one after the other
+    found = sweep(compiled, [p, {'g': 1}], Labelled(
+        {"x'": 3., 'y': 1., 'x': 0., "y'": 4.}),
+        run=lambda compiled, start: [*start, compiled.p[1]])
+    assert found.values().tolist() == [[0, 1, 3, 4, 1.62], [0, 1, 3, 4, 1]]
+    with pytest.raises(TypeError, match='`states` must be .* not set'):
+        sweep(compiled, None, {1., 2., 3., 4.}, t_span=1)
+    with pytest.raises(ValueError, match='not a real number'):
+        sweep(compiled, {'l': {0: 2., 1: 3.}}, run=lambda compiled: 0)
 
 
 def test_all_mistakes_of_a_mapping_are_told_at_once():
