@@ -60,12 +60,24 @@ class _ArrayPrinter(SciPyPrinter):
         step = self._module_format('numpy.heaviside')
         return f'{step}({", ".join(map(self._print, expr.args))})'
 
+    def _print_KroneckerDelta(self, expr):
+        where, equal = map(self._module_format, ('numpy.where', 'numpy.equal'))
+        pair = ', '.join(map(self._print, expr.args[:2]))
+        return f'{where}({equal}({pair}), 1, 0)'
+
     def _extremum(self, function, expr):
         function = self._module_format(function)
         first, *others = map(self._print, expr.args)
         for other in others:
             first = f'{function}({first}, {other})'
         return first
+
+
+def real(value):
+    """Numbers without their imaginary parts; nan where there are any."""
+    if not np.iscomplexobj(value):
+        return value
+    return np.where(np.imag(value) == 0, np.real(value), np.nan)
 
 
 class Generated:
@@ -147,7 +159,7 @@ class Generated:
                     raise
                 values = np.full(len(index), np.nan)
             for i, value in zip(index, values):
-                buffer[..., i] = np.nan if np.iscomplexobj(value) else value
+                buffer[..., i] = real(value)
         return buffer
 
     def _not_finite(self, buffer, state=None):
@@ -202,7 +214,7 @@ class Generated:
 
         def quiet(*values):
             with np.errstate(all='ignore'):
-                return function(*values)
+                return [real(value) for value in function(*values)]
 
         return quiet
 

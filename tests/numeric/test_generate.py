@@ -4,9 +4,9 @@ import math
 import numpy as np
 import pytest
 from sympy import (
-    Derivative, Float, Function, Heaviside, Max, Min, Piecewise, Rational,
-    Symbol, asin, atan2, besselj, cos, erf, exp, log, sign, sin, sqrt, symbols,
-    sympify)
+    Derivative, Float, Function, Heaviside, KroneckerDelta, LambertW, Max, Min,
+    Piecewise, Rational, Symbol, asin, atan2, besselj, cos, erf, exp, floor,
+    log, sign, sin, sqrt, symbols, sympify)
 from sympy.abc import x, y
 from sympy.utilities.lambdify import implemented_function
 
@@ -150,3 +150,23 @@ def test_expressions_share_their_parts():
                          {x: Symbol('x0'), y: Symbol('x1')}, {})
     np.testing.assert_allclose(function.scalar(.5, 2.)['f'],
                                [[math.sin(.5)**2, math.sin(.5)], [2, 3]])
+
+
+@pytest.mark.parametrize('expr, values', [
+    (LambertW(x), [0.5, 1.5]), (KroneckerDelta(floor(x), 1), [1.5, 2.5])])
+def test_batches_of_functions_that_numpy_does_not_have(expr, values):
+    function = generated(expr, y)
+    wanted = [float(expr.subs(x, value)) for value in values]
+    found = function.batch(2, np.array(values), 0.)['f'][:, 0, 0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    for value, one in zip(values, wanted):
+        assert function.scalar(value, 0.)['f'][0, 0] == pytest.approx(
+            one, rel=1e-14)
+
+
+def test_imaginary_parts_are_not_dropped():
+    function = generated(LambertW(x))
+    with pytest.raises(NotFiniteError):
+        function.scalar(-0.5, 0.)
+    with pytest.raises(NotFiniteError, match='of state 1'):
+        function.batch(2, np.array([0.5, -0.5]), 0.)
