@@ -55,7 +55,7 @@ def number(value) -> float:
 def array(values, argument: str) -> np.ndarray:
     """Real numbers as an array of floats."""
     try:
-        if np.iscomplexobj(values):
+        if np.iscomplexobj(values) or np.ma.is_masked(values):
             raise TypeError
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 
 from ..locks import cached_property
 from .dense import DenseOutput, hermite
-from .names import Names, label, sentence
+from .names import Names, array, label, sentence
 from .storage import load_trajectory, save_trajectory, table_of
 
 __all__ = ['Trajectory', 'Reason', 'Event', 'RankChange']
@@ -265,7 +265,7 @@ class Trajectory:
         ndarray, shape (ns,) or (number of times, ns)
 
         """
-        times = np.asarray(times, dtype=float)
+        times = array(times, 'times')
         flat = times.ravel()
         low, high = sorted(self.t[[0, -1]]) if len(self) else (0., 0.)
         outside = ~((flat >= low) & (flat <= high))

@@ -328,6 +328,17 @@ def test_bad_states(pendulum):
             np.nan, [0, 0, 0, 0])
 
 
+def test_masked_numbers_are_no_states(pendulum):
+    start = np.array(pendulum.start)
+    masked = np.ma.array(start, mask=[0, 1, 0, 0])
+    for state in (masked, np.ma.array([masked, masked])):
+        with pytest.raises(TypeError, match='no array of real'):
+            pendulum.compiled.rhs(0, state)
+    np.testing.assert_array_equal(
+        pendulum.compiled.rhs(0, np.ma.array(start)),
+        pendulum.compiled.rhs(0, start))
+
+
 def test_bad_backends_and_models(pendulum):
     with pytest.raises(ValueError, match="`backend` 'jax' is not known"):
         compile_equations(pendulum.method, backend='jax')
