@@ -126,6 +126,13 @@ def cannot_be_sent(compiled, start):
     return (lambda: 7) if start[0] == 7 else float(start[0])
 
 
+def is_too_deep(compiled, start):
+    found = float(start[0])
+    for _ in range(100000 if start[0] == 7 else 0):
+        found = [found]
+    return found
+
+
 def sweeps(compiled, start):
     """A sweep within a run."""
     found = sweep(compiled, None, [start, 2*start], 1, run=first_number)

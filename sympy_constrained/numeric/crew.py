@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from pickle import PicklingError
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
@@ -82,7 +81,9 @@ def tell(connection, outcome):
     """Send an outcome, or that its value cannot be pickled."""
     try:
         connection.send(outcome)
-    except (PicklingError, AttributeError, TypeError) as error:
+    except OSError:                     # the user is gone
+        raise
+    except Exception as error:
         connection.send(Outcome(outcome.index, **failure(error)))
 
 

@@ -73,6 +73,11 @@ class Evaluator:
     def __getstate__(self):
         return {**self.__dict__, '_functions': {}}
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.p is not None:          # pickles do not keep it so
+            fixed(self.p)
+
     def with_values(self, constants=None, inputs=None) -> Evaluator:
         """A copy with other constants (some or all) or inputs (all)."""
         result = object.__new__(Evaluator)
@@ -243,6 +248,10 @@ class Evaluator:
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
                 f"for a batch.{'' if x.ndim else EXCHANGED}")
+        if t.shape not in ((), x.shape[:1]):
+            raise ValueError(
+                f"`t` has shape {t.shape} for {len(x)} states. Give one time "
+                "for all, or one for each.")
         t = np.broadcast_to(t, len(x))
         values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
         if self.inputs.called and not function.reads_called:

@@ -283,7 +283,12 @@ class NativeFunction:
 
     def text(self, backend=None):
         """The generated text, in the language of a backend."""
-        code = import_module(f'.{backend or self.backend}_code', __package__)
+        backend = backend or self.backend
+        if backend not in BACKENDS[1:]:
+            raise ValueError(
+                f"`backend` {backend!r} has no text of its own; choose one "
+                f"of {', '.join(map(repr, BACKENDS[1:]))}.")
+        code = import_module(f'.{backend}_code', __package__)
         text = code.scalar_text(self._program)
         return text if isinstance(text, str) else text[0]
 

@@ -134,7 +134,7 @@ def write_csv(trajectory, file):
     """A header and one row for each output time, all digits."""
     columns = table_of(trajectory)
     quoted = ['"{}"'.format(name.replace('"', '""')) if any(
-        sign in name for sign in ',"') else name for name in columns]
+        sign in name for sign in ',"\n\r') else name for name in columns]
     np.savetxt(file, np.array(list(columns.values())).T, fmt='%.17g',
                delimiter=',', header=','.join(quoted), comments='',
                encoding='utf-8')

@@ -12,7 +12,7 @@ import numpy as np
 
 from .compiled import compile_equations
 from .jobs import Job, Task
-from .names import Names, by_label, number
+from .names import Names, by_label, label, number
 from .progress import Progress
 from .simulate import simulate
 from .sweep_result import SweepResult, SweepRun
@@ -45,6 +45,17 @@ def grid(axes) -> list[dict]:
         For :func:`~sympy_constrained.numeric.sweep`.
 
     """
+    axes = by_label(axes)
+    if not isinstance(axes, Mapping):
+        raise TypeError(
+            "`axes` must be a mapping from constants to their values, not "
+            f"{type(axes).__name__}.")
+    single = [label(name) for name, values in axes.items() if isinstance(
+        values, (str, Set)) or not isinstance(values, Iterable)]
+    if single:
+        raise TypeError(
+            f"`axes`: {', '.join(single)} has no sequence of values. Give a "
+            "list, also of one.")
     return [dict(zip(axes, values)) for values in product(*axes.values())]
 
 

@@ -17,6 +17,20 @@ __all__ = ['SweepResult', 'SweepRun']
 TOLD = 5
 
 
+def numbers(value):
+    """The value of a run as an array."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in 'biufc':
+            return found
+    except ValueError:                  # ragged
+        pass
+    raise ValueError(
+        f"A run has the value {value!r:.60}, which is no number or array of "
+        "numbers. Read `value` of each run, or pass a `quantity` that gives "
+        "numbers.")
+
+
 @dataclass(frozen=True, eq=False)
 class SweepRun:
     """One run of a sweep.
@@ -146,7 +160,14 @@ class SweepResult:
                     "sweep.")
         else:
             values = self._of_trajectories(quantity)
-        shape = np.shape(values[0]) if values else ()
+        shapes = {one.shape for one in map(numbers, values)}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"The runs have values of the shapes "
+                f"{', '.join(map(str, sorted(shapes)))}, which are no one "
+                "array. Read `value` of each run, or pass a `quantity` that "
+                "gives the same shape for all.")
+        shape = shapes.pop() if shapes else ()
         result = np.full((len(self), *shape), np.nan, dtype=(
             complex if np.iscomplexobj(values) else float))
         result[[run.success for run in self.runs]] = np.reshape(

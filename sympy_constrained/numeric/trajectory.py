@@ -165,6 +165,10 @@ class Trajectory:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__post_init__()            # pickles are of arrays as others
+
     def __len__(self) -> int:
         return len(self.t)
 

@@ -17,8 +17,8 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
-    boundary_value, compile_equations, consistent_state, matching_multipliers,
-    simulate, sweep)
+    boundary_value, compile_equations, consistent_state, grid,
+    matching_multipliers, simulate, sweep)
 
 f = Function('f')
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
@@ -655,6 +655,27 @@ STARTS = (
            'it is the number of runs that are sent at once',
            'Pass a whole number, 1 or more, or leave it out')
       for text, chunk in (('-1', -1), ('a half', 2.5), ('a text', 'a'))),
+    Case('a grid of one number', lambda: grid({l: 5}),
+         TypeError, '`axes`: l has', 'no sequence of values',
+         'Give a list, also of one'),
+    Case('a grid of a list', lambda: grid([1]),
+         TypeError, '`axes` must be', 'not list',
+         'a mapping from constants to their values'),
+    Case('values of a sweep that are texts', lambda: sweep(
+        COMPILED, {l: [1, 2]}, run=lambda compiled: 'far').values(),
+         ValueError, "A run has the value 'far'",
+         'which is no number or array of numbers',
+         'Read `value` of each run, or pass a `quantity`'),
+    Case('values of a sweep that are of several shapes', lambda: sweep(
+        COMPILED, {l: [1, 2]},
+        run=lambda compiled: np.zeros(int(compiled.p[2]))).values(),
+         ValueError, 'The runs have values of the shapes (1,), (2,)',
+         'which are no one array',
+         'Read `value` of each run, or pass a `quantity`'),
+    Case('two times for three states',
+         lambda: COMPILED.rhs([0, 1], np.ones((3, 4))),
+         ValueError, '`t` has shape (2,)', 'for 3 states',
+         'Give one time for all, or one for each'),
     Case('a Lagrangian in speeds of its own',
          lambda: flat(Lagrangian=m*(u**2 + v**2)/2).acceleration,
          MissingIngredientError, 'some accelerations are not determined',

@@ -214,7 +214,8 @@ def test_constants_are_not_written_to(pendulum):
     """Machine code that is there would not see it."""
     compiled = compile_equations(pendulum.method, [1.5, 9.81, 2])
     for one in (compiled, compiled.with_values({g: 1.62}),
-                compiled.with_values(inputs={})):
+                compiled.with_values(inputs={}),
+                pickle.loads(pickle.dumps(compiled))):
         with pytest.raises(ValueError, match='read-only'):
             one.p[1] = 1
 

@@ -918,6 +918,16 @@ def test_the_best_backend_is_chosen_and_named(pendulum):
     assert plain.with_values({g: 1}).backend == 'numpy'
 
 
+@each_backend
+def test_texts_of_other_backends(backend, pendulum):
+    function = compile_equations(
+        pendulum.method, pendulum.constants, None, backend).native_function()
+    assert function.text() == function.text(backend)
+    for name in ('numpy', 'foo'):
+        with pytest.raises(ValueError, match=f"{name}.* has no text .*'llvm'"):
+            function.text(name)
+
+
 def test_compiled_equations_for_another_backend(pendulum):
     before = pendulum.compiled
     assert compile_equations(before) is before

@@ -394,6 +394,7 @@ def test_processes_that_die_between_two_runs():
 
 @pytest.mark.parametrize('run, error', [
     (work.cannot_be_sent, 'cannot_be_sent'),
+    (work.is_too_deep, 'RecursionError'),
     (work.cannot_be_read, 'of a motion')])
 def test_values_that_do_not_travel(numbers, run, error):
     found = numbers(run, 2, chunk=4)

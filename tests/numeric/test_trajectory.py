@@ -2,7 +2,9 @@
 import csv
 import json
 import os
+import pickle
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from threading import Thread
 
@@ -340,6 +342,26 @@ def test_a_missing_file_and_an_unknown_ending(motion, tmp_path):
         Trajectory.load(tmp_path/'none.npz')
     with pytest.raises(ValueError, match='ending says.*npz.*csv'):
         motion.save(tmp_path/'run.txt')
+
+
+def test_names_of_several_lines_in_a_table(motion, tmp_path):
+    odd = replace(motion, residual_names=tuple(
+        f'{name}\nof "both"' for name in motion.residual_names))
+    odd.save(tmp_path/'run.csv')
+    with open(tmp_path/'run.csv', newline='') as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == list(odd.to_table())
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert len(rows) == len(motion) + 1
+
+
+@pytest.mark.parametrize('again', [
+    lambda motion: pickle.loads(pickle.dumps(motion)), deepcopy])
+def test_copies_are_not_written_to(motion, again):
+    copy = again(motion)
+    np.testing.assert_array_equal(copy.x, motion.x)
+    with pytest.raises(ValueError, match='read-only'):
+        copy.x[0, 0] = 1
 
 
 def test_a_table_has_a_row_for_each_time(motion, tmp_path):
