@@ -126,6 +126,12 @@ def cannot_be_sent(compiled, start):
     return (lambda: 7) if start[0] == 7 else float(start[0])
 
 
+def compiles_at_one(compiled, start):
+    if start[0] == 1:
+        assert compiled.native_function().address
+    return float(start[0])
+
+
 def is_too_deep(compiled, start):
     found = float(start[0])
     for _ in range(100000 if start[0] == 7 else 0):

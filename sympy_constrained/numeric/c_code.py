@@ -247,7 +247,7 @@ def compiled(program, which, effort=2):
             if not effort:      # each operation is rounded, as in Python
                 flags = (*flags, '-ffp-contract=off')
             complaint = run([*command, f'-O{effort}', *flags, '-o',
-                             str(library), str(source), '-lm'])
+                             str(library), str(source), '-lm'], folder)
             if complaint is None:
                 break
         else:
@@ -262,7 +262,7 @@ def compiled(program, which, effort=2):
 def temporary_folder():
     """A folder that goes away."""
     try:
-        return tempfile.TemporaryDirectory()
+        return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     except OSError as error:
         raise no_folder(error) from error
 
@@ -274,11 +274,15 @@ def no_folder(error):
         "backend='llvm' or 'numpy'.")
 
 
-def run(command):
-    """What a compiler complains of, None if it has done its work."""
+def run(command, folder):
+    """What a compiler complains of, None if it has done its work.
+
+    Its own files are in the folder, too, and go with it.
+    """
     try:
         result = subprocess.run(command, capture_output=True, text=True,
-                                errors='replace')
+                                errors='replace',
+                                env={**os.environ, 'TMPDIR': folder})
     except OSError as error:
         return str(error)
     return (result.stderr.strip() or f'exit status {result.returncode}'

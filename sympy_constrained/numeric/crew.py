@@ -51,8 +51,10 @@ class Stopping:
 
 
 def leave_with_user():
-    """End as soon as the user's process has, whatever is being done."""
+    """End soon after the user's process has, whatever is being done."""
     wait([parent_process().sentinel])
+    os.kill(os.getpid(), signal.SIGINT)
+    sleep(GRACE)
     os._exit(1)
 
 
@@ -119,7 +121,7 @@ class Crew:
         self.workers: dict[Connection, Worker] = {}
         self.leaving: list[Worker] = []
         self.said: deque[Outcome] = deque()     # and not told yet
-        self.cause = ''
+        self.cause, self.is_asked = '', False
 
     def outcomes(self):
         """An outcome for each task as they come, fewer if interrupted.
@@ -219,10 +221,7 @@ class Crew:
 
     def interrupt(self):
         """Take what the runs have that are interrupted, within a moment."""
-        for worker in self.workers.values():
-            if worker.is_ready:
-                with suppress(OSError):
-                    os.kill(worker.process.pid, signal.SIGINT)
+        self.ask()
         end = monotonic() + GRACE
         asked = {connection for connection, worker in self.workers.items()
                  if worker.tasks}
@@ -236,8 +235,23 @@ class Crew:
                 if isinstance(said, Outcome):
                     self.said.append(said)
 
+    def ask(self):
+        """Interrupt the runs, so that they leave no files behind."""
+        for worker in self.workers.values():
+            if worker.is_ready:
+                with suppress(OSError):
+                    os.kill(worker.process.pid, signal.SIGINT)
+        self.is_asked = True
+
     def dismiss(self):
         """Let no process outlive the sweep."""
+        if not self.is_asked:
+            self.ask()
+            last = monotonic() + GRACE
+            while monotonic() < last and any(
+                    worker.is_ready and worker.process.exitcode is None
+                    for worker in self.workers.values()):
+                sleep(0.001)
         for worker in self.workers.values():
             worker.process.kill()
         for worker in (*self.workers.values(), *self.leaving):

@@ -5,6 +5,8 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 import warnings
 from concurrent.futures import (
     BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor)
@@ -21,7 +23,7 @@ import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
-    Reason, SweepResult, grid, simulate, sweep)
+    Reason, SweepResult, compile_equations, grid, simulate, sweep)
 from sympy_constrained.numeric.crew import Crew, Stopping, end
 from sympy_constrained.numeric.jobs import Job, Task, pack, unpacked
 
@@ -513,6 +515,36 @@ def test_an_error_of_the_users_own_callback_loses_nothing(numbers, executor):
     assert [record.value for record in found[:5]] == [0, 1, 2, 3, 4]
     assert {record.reason for record in found[5:]} == {'CANCELLED'}
     assert not active_children()
+
+
+SLOW = """#!/bin/sh
+touch "$TMPDIR/of_the_compiler"
+sleep 20
+"""
+
+
+def test_runs_that_are_given_up_leave_no_files(pendulum, tmp_path,
+                                               monkeypatch):
+    compiler, folder = tmp_path/'slow', tmp_path/'files'
+    folder.mkdir()
+    compiler.write_text(SLOW)
+    compiler.chmod(0o700)
+    monkeypatch.setenv('CC', str(compiler))
+    monkeypatch.setenv('TMPDIR', str(folder))
+    monkeypatch.setattr(tempfile, 'tempdir', str(folder))
+    compiled = compile_equations(pendulum.method, pendulum.constants,
+                                 backend='c')
+
+    def give_up(record):
+        while not list(folder.rglob('of_the_compiler')):
+            time.sleep(0.01)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        sweep(compiled, None, [[0.]*4, [1.]*4], 2, run=work.compiles_at_one,
+              on_result=give_up, chunk=1)
+    assert caught.value.result[0].success
+    assert not os.listdir(folder)
 
 
 def test_a_quantity_that_fails_does_not_lose_the_motion(run):
