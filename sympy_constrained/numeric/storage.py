@@ -69,7 +69,7 @@ def written(path, write):
         Called with the open file.
 
     """
-    if path.is_symlink():               # it stays one
+    if os.path.islink(path):            # it stays one
         path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(
