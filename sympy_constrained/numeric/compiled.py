@@ -13,7 +13,7 @@ from ..errors import (
     ConstrainedDynamicsError, MissingIngredientError, NotFiniteError,
     SingularEquationsError, UnsupportedFeatureError)
 from .correction import correction_graph
-from .evaluation import Evaluator
+from .evaluation import Evaluator, times_of
 from .linear import LinearSolver
 from .names import array
 from .projection import distances
@@ -368,11 +368,11 @@ class CompiledEquations:
 
     def _rates_of_batch(self, t, x, p, solver):
         """The same for many states; those that fail a check one by one."""
-        chosen = solver
+        chosen, t = solver, times_of(t, x)
         if np.ndim(p) < 2:
             p = self.parameters(p)
             if solver is None and len(x):
-                chosen = self._kept_solver(np.ravel(t)[0], x[0], p)
+                chosen = self._kept_solver(t[0], x[0], p)
         native = self._native_rates(chosen, solver is not None)
         if native is None or self.called or np.ndim(p) > 1 or (
                 x.shape[1] != len(self.states)):
@@ -384,8 +384,7 @@ class CompiledEquations:
             t, x, np.concatenate([p, sizes(chosen)]), len(self.states))
         try:
             for i in np.flatnonzero(bad):
-                rates[i] = self.rhs(np.broadcast_to(t, len(x))[i], x[i], p,
-                                    solver)
+                rates[i] = self.rhs(t[i], x[i], p, solver)
         except NotFiniteError:          # say of which state
             self.evaluate(('rates', 'W', 'r'), t, x, p)
             raise

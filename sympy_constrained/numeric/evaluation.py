@@ -16,7 +16,7 @@ from .inputs import Inputs
 from .names import Names, array, by_label
 from .native import NativeFunction, chosen, compiled_outputs
 
-__all__ = ['Evaluator']
+__all__ = ['Evaluator', 'times_of']
 
 EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
              "which is that of `solve_ivp`.")
@@ -26,6 +26,16 @@ def fixed(values):
     """An array that cannot be written to."""
     values.flags.writeable = False
     return values
+
+
+def times_of(t, x):
+    """A time for each state of a batch."""
+    t = array(t, 't')
+    if t.shape not in ((), x.shape[:1]):
+        raise ValueError(
+            f"`t` has shape {t.shape} for {len(x)} states. Give one time for "
+            "all, or one for each.")
+    return np.broadcast_to(t, len(x))
 
 
 class Evaluator:
@@ -248,11 +258,7 @@ class Evaluator:
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
                 f"for a batch.{'' if x.ndim else EXCHANGED}")
-        if t.shape not in ((), x.shape[:1]):
-            raise ValueError(
-                f"`t` has shape {t.shape} for {len(x)} states. Give one time "
-                "for all, or one for each.")
-        t = np.broadcast_to(t, len(x))
+        t = times_of(t, x)
         values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
         if self.inputs.called and not function.reads_called:
             values += [0.]*len(self.inputs.called)
