@@ -13,19 +13,13 @@ from sympy import Matrix, MatrixBase, Symbol
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
 from .inputs import Inputs
-from .names import Names, array, by_label
+from .names import Names, array, by_label, read_only
 from .native import NativeFunction, chosen, compiled_outputs
 
 __all__ = ['Evaluator', 'times_of']
 
 EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
              "which is that of `solve_ivp`.")
-
-
-def fixed(values):
-    """An array that cannot be written to."""
-    values.flags.writeable = False
-    return values
 
 
 def times_of(t, x):
@@ -77,7 +71,8 @@ class Evaluator:
         if constants is None and not len(self.constants):
             constants = {}
         if constants is not None:
-            self.p = fixed(self.constants.vector(constants, 'constants'))
+            self.p = read_only(
+                self.constants.vector(constants, 'constants'))
         self._functions = {}
 
     def __getstate__(self):
@@ -86,14 +81,14 @@ class Evaluator:
     def __setstate__(self, state):
         self.__dict__.update(state)
         if self.p is not None:          # pickles do not keep it so
-            fixed(self.p)
+            self.p = read_only(self.p)
 
     def with_values(self, constants=None, inputs=None) -> Evaluator:
         """A copy with other constants (some or all) or inputs (all)."""
         result = object.__new__(Evaluator)
         result.__dict__.update(self.__dict__)
         if constants is not None:
-            result.p = fixed(self.constants.vector(
+            result.p = read_only(self.constants.vector(
                 constants, 'constants', self.p))
         if inputs is not None:
             result.inputs = Inputs.match(

@@ -60,8 +60,6 @@ class Job:
                      'reason': Reason.INTERRUPTED.name}
         except Exception as error:
             found = failure(error)
-            if is_interruption(error):
-                found['reason'] = Reason.INTERRUPTED.name
         return Outcome(task.index, seconds=perf_counter() - begun, **found)
 
     def _result(self, task):
@@ -89,16 +87,6 @@ class Job:
                 return {**failure(error),
                         'trajectory': result if kept else None}
         return found
-
-
-def is_interruption(error):
-    """Whether an error came while an interruption was answered.
-
-    It is the warning of one where warnings are errors.
-    """
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def failure(error):
