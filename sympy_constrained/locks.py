@@ -36,9 +36,13 @@ def _hold():
         _held.enter_context(one)
 
 
+def _release():
+    _held.pop_all().close()             # empty before others fill it again
+
+
 if hasattr(os, 'register_at_fork'):             # not on Windows
-    os.register_at_fork(before=_hold, after_in_parent=_held.close,
-                        after_in_child=_held.close)
+    os.register_at_fork(before=_hold, after_in_parent=_release,
+                        after_in_child=_release)
 
 
 class cached_property(functools.cached_property, Generic[T]):

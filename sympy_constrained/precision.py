@@ -6,6 +6,7 @@ another one loses. Whoever needs it waits here for the others.
 from __future__ import annotations
 
 from contextlib import contextmanager
+
 from mpmath import mp
 
 from .locks import lock

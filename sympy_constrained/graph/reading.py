@@ -11,9 +11,9 @@ from functools import lru_cache
 from warnings import warn
 
 from sympy import (
-    Add, Derivative, Dummy, Expr, Float, Mul,
-    NumberSymbol, Piecewise, Pow, Rational, S, Symbol, SympifyError, cos, cot,
-    csc, exp, sec, sin, sympify, tan)
+    Add, Derivative, Dummy, Expr, Float, Heaviside, Max, Mul, NumberSymbol,
+    Piecewise, Pow, Rational, S, Symbol, SympifyError, cos, cot, csc, exp, sec,
+    sin, sympify, tan)
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef, Subs
 from sympy.functions.combinatorial.factorials import factorial
@@ -133,8 +133,17 @@ def not_evaluated(e):
 def in_pieces(e):
     """A singularity function (Macaulay's bracket) that is no impulse."""
     x, start, exponent = e.args
-    if not exponent.is_nonnegative:
+    if exponent.is_negative:
         raise not_evaluated(e)
+    if not exponent.is_nonnegative:
+        raise ConstrainedDynamicsError(
+            f"The exponent of `{e}` is not known to be zero or more, and "
+            "less is an impulse. Give it as a number, or declare the symbol "
+            "`nonnegative=True`.", expression=e)
+    if exponent == 0:
+        return Heaviside(x - start, 1)
+    if exponent == 1:                   # whose slope jumps
+        return Max(x - start, 0)
     return Piecewise(((x - start)**exponent, x >= start), (0, True))
 
 

@@ -25,7 +25,7 @@ EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
 def times_of(t, x):
     """A time for each state of a batch."""
     t = array(t, 't')
-    if t.shape not in ((), x.shape[:1]):
+    if t.shape not in ((), (1,), x.shape[:1]):
         raise ValueError(
             f"`t` has shape {t.shape} for {len(x)} states. Give one time for "
             "all, or one for each.")

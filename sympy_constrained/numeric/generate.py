@@ -25,8 +25,8 @@ from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pycode import PythonCodePrinter
 
 from ..errors import NotFiniteError, UnsupportedFeatureError
-from ..locks import cached_property
 from ..graph.functions import own_functions
+from ..locks import cached_property
 
 __all__ = ['Generated']
 

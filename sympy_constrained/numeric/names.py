@@ -80,7 +80,10 @@ def by_label(values):
     if isinstance(values, Mapping) or not (
             hasattr(values, 'keys') and hasattr(values, '__getitem__')):
         return values
-    return {key: values[key] for key in values.keys()}
+    found = {key: values[key] for key in values.keys()}
+    if list(found) == list(range(len(found))):      # places, not labels
+        return list(found.values())
+    return found
 
 
 def sentence(problems) -> str:

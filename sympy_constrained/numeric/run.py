@@ -30,7 +30,7 @@ JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 # So many steps in a row that hardly move time on end a run.
 STALLED, HARDLY = 200, 1e-14
-# Roundings of a time after which a table has a new course.
+# Roundings of the longest time that are kept from changes of a table.
 BEHIND = 4
 # After so many steps it is asked how many more the end needs.
 PACE = 10_000
@@ -260,16 +260,28 @@ class Run:
         Its steps could pass over what comes then. It begins behind the time
         of such a change, and ends before the next one.
         """
-        begin, end = self.t, self.span[1]
         y = self.begin() if self.last is None else self.last
-        self.stop = end
-        if self.tables:
-            begin += BEHIND*(np.nextafter(begin, end) - begin)
-            self.stop = min(
-                (table.course(begin, end, options['rtol'])
-                 for table in self.tables), key=lambda t: abs(t - begin))
-            end = np.nextafter(self.stop, begin)
-        return method(self.rates, begin, y, end, **options)
+        begin, self.stop = self.t, self.span[1]
+        if not self.tables:
+            return method(self.rates, begin, y, self.stop, **options)
+        clear = BEHIND*np.spacing(max(map(abs, self.span)))
+        clear *= 1 if self.stop > begin else -1
+        while True:                     # behind changes that are near
+            begin += clear
+            self.stop = self.course(begin, options['rtol'])
+            if abs(self.span[1] - self.stop) < 5*abs(clear):
+                self.stop = self.span[1]
+            if self.stop == self.span[1] or (
+                    abs(self.stop - begin) > 2*abs(clear)):
+                break
+            begin = self.stop
+        self.checked_rates(begin, y)
+        return method(self.rates, begin, y, self.stop - clear, **options)
+
+    def course(self, t, tolerance):
+        """The next time at which a table changes its course, or the end."""
+        return min((table.course(t, self.span[1], tolerance)
+                    for table in self.tables), key=lambda end: abs(end - t))
 
     def step(self, solver):
         """One step: integrate, project, watch, look for events, record."""
@@ -286,6 +298,8 @@ class Run:
             path = solver.dense_output()
         if self.events:
             crossed = self.events.crossed(t_old, t, y[:self.size], path)
+        if solver.status == 'finished':     # a table may jump at t
+            self.t, self.last = solver.t, y
         with self.stopping():
             self.rank.watch(t, y[:self.size], drift)
 

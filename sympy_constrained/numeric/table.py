@@ -126,6 +126,7 @@ class Table:
         behind, before = ('left', 'right')[::sign]
         begin = np.searchsorted(times, t, before) - (sign > 0)
         last = np.searchsorted(times, end, behind) - (sign < 0)
+        begin, last = np.clip((begin, last), 0, len(times) - 1)
         count, most = 1, sign*(last - begin)
         while count < most:
             more = min(2*count, most)

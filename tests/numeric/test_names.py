@@ -83,8 +83,10 @@ def test_what_has_labels_is_taken_by_them():
     names = Names((q1, u1), 'state')
     values = {'u1': 2., 'q1': 1.}
     assert names.vector(Labelled(values), 'start').tolist() == [1, 2]
-    with pytest.raises(ValueError, match="'0' is no state; .*'1' is no st"):
-        names.vector(Labelled({0: 1., 1: 2.}), 'start')
+    with pytest.raises(ValueError, match="'7' is no state; .*'8' is no st"):
+        names.vector(Labelled({7: 1., 8: 2.}), 'start')
+    places = Labelled({0: 1., 1: 2.})
+    assert names.vector(places, 'start').tolist() == [1, 2]
     pandas = pytest.importorskip('pandas')
     assert names.vector(pandas.Series(values), 'start').tolist() == [1, 2]
 

@@ -3,6 +3,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from sympy import sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
 from mechanisms import m, particle, x, y
@@ -225,3 +227,52 @@ def test_several_tables_and_a_small_pulse():
             f: Table(times, small, 'linear'),
             h: Table([0, 1, 1.1, 10], [1e6, 0, 0, 0], 'linear')})
     np.testing.assert_allclose(motion.x[-1, 2:], [1e-4, 5e5], rtol=1e-9)
+
+
+TENTHS = np.insert(np.cumsum([.1]*12), 0, 0.)       # with their roundings
+
+
+@pytest.mark.parametrize('method', [*ONE_STEP, *MULTI_STEP])
+@pytest.mark.parametrize('table, span', [
+    (Table(TENTHS[:11], np.cos(37*np.arange(11)), 'linear'), (0, 1)),
+    (Table([.1 + .2 + 1e-15, 1, 2], [1, -1, 5], 'linear'), (.3, 2)),
+    (Table(TENTHS, np.arange(13), 'previous'), (0, .8)),
+    (Table([0, 1, 1 + 6*2.3e-16, 2], [0, 0, 5, 5], 'linear'), (0, 2)),
+    (Table([-1, 0, 1], [1, -1, 5], 'previous'), (-1, 1)),
+    (Table([0, 1, 2], [1, 2, 1], 'linear'), (1e-15, 1 + 1e-15)),
+    (Table([1e6, 1e6 + 0.5, 1e6 + 1], [0, 1, 1], 'linear'),
+     (1e6, 1e6 + 1))])
+def test_times_may_be_a_few_roundings_apart(method, table, span):
+    for t_span in (span, span[::-1]):
+        motion = simulate(driven(), t_span, [0, 0], constants={m: 1},
+                          inputs={f: table}, method=method)
+        assert motion.success and motion.t[-1] == t_span[1]
+        if span[1] - span[0] > 0.1:
+            size = np.abs(motion.x[:, 1]).max()
+            wanted = quad(table, *t_span, points=[t for t in table.times if (
+                span[0] < t < span[1])], limit=100)[0]
+            assert motion.x[-1, 1] == pytest.approx(wanted, abs=1e-5*size)
+
+
+def test_a_jump_at_zero_is_outside_of_the_steps():
+    times, values = np.array([-1, 0, 1]), [1, -1, 5]
+    steps = [simulate(driven(), (-1 + t, 1 + t), [0, 0], constants={m: 1},
+                      inputs={f: Table(times + t, values, 'previous')}
+                      ).statistics['steps'] for t in (0, 1)]
+    assert steps[0] == steps[1]
+
+
+@pytest.mark.parametrize('method', [*ONE_STEP, *MULTI_STEP])
+@pytest.mark.parametrize('table, end', [
+    (Table([0, 1, 2], [2, 0, -1], 'linear'), 1),
+    (Table([0, 1, 2, 3], [1, 1, -1, -1], 'previous'), 2)])
+def test_a_table_may_leave_the_domain_of_a_function(method, table, end):
+    """The run ends there, and what is before is kept."""
+    root = UdwadiaKalabaMethod(
+        m*x.diff()**2/2, [x], nonideal_forces=[sqrt(f)])
+    with pytest.raises(SimulationError) as error:
+        simulate(root, table.times[-1], [0, 0], constants={m: 1},
+                 inputs={f: table}, method=method)
+    motion = error.value.trajectory
+    assert motion.t[-1] == pytest.approx(end, abs=1e-3)
+    assert motion.t[-1] <= end + 1e-12

@@ -453,6 +453,20 @@ def test_singularity_functions():
     assert values_of(graph, {x: 3}) == [4] and values_of(graph, {x: 0}) == [0]
     with pytest.raises(ConstrainedDynamicsError, match='impulse'):
         frozen(SingularityFunction(x, 1, -1))
+    with pytest.raises(ConstrainedDynamicsError, match='exponent of'):
+        frozen(SingularityFunction(x, 1, y))
+
+
+@pytest.mark.parametrize('exponent', [0, 1])
+def test_impulses_of_singularity_functions_are_told(exponent):
+    g, (ref,) = builder(SingularityFunction(x, 1, exponent))
+    a = g.bound[x]
+    if exponent:
+        ref, = gradient(g, ref, [a])
+    graph = Graph.freeze(g, {'f': ([[ref]], 1)})
+    assert values_of(graph, {x: 3}) == [1] and values_of(graph, {x: 0}) == [0]
+    with pytest.warns(UserWarning, match='has an impulse'):
+        assert gradient(g, ref, [a]) == [0]
 
 
 def test_a_prefix_is_its_number():

@@ -1,4 +1,7 @@
 """Locks in forked processes, and properties that are computed once."""
+import os
+import subprocess
+import sys
 from importlib import import_module
 from multiprocessing import get_context
 from threading import Event, Thread
@@ -81,3 +84,29 @@ def test_a_property_is_open_in_a_forked_process():
     computing.join()
     found = Slow(False)
     assert found.value == 7 and vars(found)['value'] == 7
+
+
+FORKING = """
+import os, sys, threading
+import sympy_constrained.numeric
+sys.setswitchinterval(1e-6)
+
+def fork():
+    for _ in range(60):
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+threads = [threading.Thread(target=fork) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='needs fork')
+def test_threads_may_fork_at_the_same_time():
+    subprocess.run([sys.executable, '-W', 'ignore', '-c', FORKING],
+                   check=True, timeout=60)
