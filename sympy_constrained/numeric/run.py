@@ -298,9 +298,10 @@ class Run:
             path = solver.dense_output()
         if self.events:
             crossed = self.events.crossed(t_old, t, y[:self.size], path)
-        if solver.status == 'finished':     # a table may jump at t
-            self.t, self.last = solver.t, y
         with self.stopping():
+            if solver.t != t:           # a table may jump at t
+                self.rank.watch(solver.t, y[:self.size], drift)
+                self.t, self.last = solver.t, y
             self.rank.watch(t, y[:self.size], drift)
 
         def state(s):
