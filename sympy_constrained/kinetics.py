@@ -12,6 +12,7 @@ system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from warnings import warn
 
 from sympy.matrices import MatrixBase
@@ -148,35 +149,31 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
-    route, oriented = None, kinematics.oriented if bodies else ()
-    own = [axes_of_body(kinematics, body) for body in bodies]
-    composite = composite and all(axes in oriented for axes in own)
-    if composite:
-        axes = common_axes(kinematics, bodies)
-        route = CompositeRoute(assembly, bodies, axes)
-        own = [axes]*len(own)
-    homes = {}                          # axes in which a motion is written
-    for body, axes in zip(bodies, own):
-        point = body.masscenter
-        homes.setdefault(point, axes if axes in oriented else axes_of_vector(
-            kinematics, _compat.velocity(point, kinematics.frame)))
+    route, written = None, [axes_of_body(kinematics, body) for body in bodies]
+    if composite and all(
+            axes.inertia in kinematics.oriented for axes in written):
+        common = common_axes(kinematics, bodies)
+        route = CompositeRoute(assembly, bodies, common)
+        written = [BodyAxes(common, common, axes.inertia) for axes in written]
+    homes = {}                          # axes in which loads are summed
+    for k, (body, axes) in enumerate(zip(bodies, written)):
+        # bodies with one mass centre share its motion
+        linear = homes.setdefault(body.masscenter, axes.linear)
+        written[k] = replace(axes, linear=linear)
         if isinstance(body, RigidBody):
-            homes.setdefault(body.frame, homes[point] if axes in oriented
-                             else axes)
-    applied = {}
+            homes.setdefault(body.frame, axes.angular)
+    applied = Applied(kinematics)
     for k, (location, vector) in enumerate(loads):
-        axes = homes.setdefault(location, axes_of_vector(kinematics, vector))
-        total = applied.get(location, (0, 0, 0))
         with located(f'Load {k} at {location}'):
-            force = kinematics.measure(vector, axes)
-        applied[location] = g.added(total, force)
-    for body in bodies:
+            applied.add(location, vector, homes.get(
+                location, axes_of_vector(kinematics, vector)))
+    for body, axes in zip(bodies, written):
         with located(f'Body {body.name}'):
-            add_body(assembly, body, homes, applied, route, exchange)
+            add_body(assembly, body, axes, applied, route, exchange)
     if route is not None:
         route.finish()
-    for location, force in applied.items():
-        motion = motion_of(kinematics, location, homes[location])
+    for location, (axes, force) in applied.totals.items():
+        motion = motion_of(kinematics, location, axes)
         assembly.add_force(kinematics.columns(motion), force)
         assembly.add_power(motion, force)
     kinetic = assembly.energy
@@ -193,18 +190,59 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     return blocks
 
 
+@dataclass(frozen=True)
+class BodyAxes:
+    """The frames in which the quantities of one body are written.
+
+    ``linear`` for the velocity of the mass centre and the force, ``angular``
+    for the angular velocity and the torque, ``inertia`` for the central
+    inertia. Quantities are multiplied only if they are in the same axes.
+    """
+
+    linear: ReferenceFrame
+    angular: ReferenceFrame
+    inertia: ReferenceFrame
+
+
+class Applied:
+    """Applied loads: for each location, the axes and the total in them."""
+
+    def __init__(self, kinematics):
+        self.kinematics = kinematics
+        self.totals = {}
+
+    def add(self, location, vector, axes):
+        """Add a load; the first at its location determines the axes."""
+        axes, total = self.totals.get(location, (axes, (0, 0, 0)))
+        self.totals[location] = axes, self.kinematics.builder.added(
+            total, self.kinematics.measure(vector, axes))
+
+    def take(self, location, axes):
+        """Remove the total at a location; return it in the given axes."""
+        home, total = self.totals.pop(location, (axes, (0, 0, 0)))
+        return self.kinematics.rotated(axes, home, total)
+
+
 def axes_of_body(kinematics, body):
-    """The frame in which a body's inertia and motion are written."""
-    if not isinstance(body, RigidBody):
-        vector = _compat.velocity(body.masscenter, kinematics.frame)
-        if vector is None:              # the link that carries the particle
-            vector = next(iter(_compat.positions(
-                body.masscenter).values()), None)
-        axes = axes_of_vector(kinematics, vector)
-        return axes if axes in kinematics.oriented else kinematics.frame
-    frames = {frame for _, *units in body.central_inertia.args
-              for unit in units for _, frame in unit.args}
-    return frames.pop() if len(frames) == 1 else body.frame
+    """The :class:`BodyAxes` of a body that is written by itself.
+
+    Its motion is written in the axes of its inertia.
+    """
+    oriented = kinematics.oriented
+    velocity = _compat.velocity(body.masscenter, kinematics.frame)
+    if isinstance(body, RigidBody):
+        frames = {frame for _, *units in body.central_inertia.args
+                  for unit in units for _, frame in unit.args}
+        axes = frames.pop() if len(frames) == 1 else body.frame
+        linear = axes if axes in oriented else axes_of_vector(
+            kinematics, velocity)
+        return BodyAxes(linear, axes, axes)
+    if velocity is None:                # the link that carries the particle
+        velocity = next(iter(_compat.positions(
+            body.masscenter).values()), None)
+    axes = axes_of_vector(kinematics, velocity)
+    axes = axes if axes in oriented else kinematics.frame
+    return BodyAxes(axes, axes, axes)
 
 
 def common_axes(kinematics, bodies):
@@ -215,7 +253,7 @@ def common_axes(kinematics, bodies):
     """
     common, own = None, set()
     for body in bodies:
-        axes = axes_of_body(kinematics, body)
+        axes = axes_of_body(kinematics, body).inertia
         own |= {axes, getattr(body, 'frame', axes)}
         way = kinematics.way_to(axes)
         common = way if common is None else [
@@ -238,10 +276,11 @@ def motion_of(kinematics, location, axes):
     return kinematics.angular_velocity(location, axes)
 
 
-def add_body(assembly, body, homes, applied, route, exchange):
+def add_body(assembly, body, axes, applied, route, exchange):
     """Add the inertia of a body and the loads at its centre and frame.
 
-    The rate of angular momentum is written in the axes ``f`` of the inertia:
+    ``axes`` are its :class:`BodyAxes`. The rate of angular momentum is
+    written in the axes ``f`` of the inertia:
     ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
     of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
     ``exchange`` it is less by what the momentum gains as the inertia changes
@@ -251,30 +290,29 @@ def add_body(assembly, body, homes, applied, route, exchange):
     half = g.inv(g.constant(2))
     change = kinematics.total_derivative if exchange else kinematics.bias
     v = w = force = torque = (0, 0, 0)
-    inertia, axes = ((0, 0, 0),)*3, kinematics.frame
+    inertia = ((0, 0, 0),)*3
     mass = read(g, body.mass)
     if mass:
         point = body.masscenter
-        axes = homes[point]
-        v = kinematics.velocity(point, axes)
+        v = kinematics.velocity(point, axes.linear)
         gain = g.scaled(change(mass), v)
-        rate = g.scaled(mass, kinematics.acceleration(point, axes))
+        rate = g.scaled(mass, kinematics.acceleration(
+            point, axes.linear))
         if exchange:
             gain = g.scaled(-1, gain)
         else:
             rate = g.added(rate, gain)
-        force = applied.pop(point, (0, 0, 0))
+        force = applied.take(point, axes.linear)
         assembly.add_power(v, force, gain)
         force = tuple(map(g.sub, force, rate))
         assembly.energy = g.add(assembly.energy, g.mul(
             half, g.dot(v, g.scaled(mass, v))))
     if isinstance(body, RigidBody) and body.central_inertia != 0:
-        axes = axes_of_body(kinematics, body)
-        home = homes[body.frame]
-        inertia = measure_dyadic(kinematics, body.central_inertia, axes)
-        w = kinematics.angular_velocity(body.frame, axes)
-        spin = kinematics.angular_velocity(axes, axes)
-        alpha = kinematics.angular_acceleration(body.frame, axes)
+        own = axes.inertia
+        inertia = measure_dyadic(kinematics, body.central_inertia, own)
+        w = kinematics.angular_velocity(body.frame, own)
+        spin = kinematics.angular_velocity(own, own)
+        alpha = kinematics.angular_acceleration(body.frame, own)
         momentum = times(g, inertia, w)
         torque = g.added(
             times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
@@ -295,15 +333,15 @@ def add_body(assembly, body, homes, applied, route, exchange):
                      stacklevel=2)
         assembly.energy = g.add(
             assembly.energy, g.mul(half, g.dot(w, momentum)))
-        if home != axes:
-            torque = kinematics.rotated(home, axes, torque)
-            gain = kinematics.rotated(home, axes, gain)
-            w = kinematics.angular_velocity(body.frame, home)
-        moment = applied.pop(body.frame, (0, 0, 0))
+        torque = kinematics.rotated(axes.angular, own, torque)
+        gain = kinematics.rotated(axes.angular, own, gain)
+        w = kinematics.angular_velocity(body.frame, axes.angular)
+        moment = applied.take(body.frame, axes.angular)
         assembly.add_power(w, moment, gain)
         torque = tuple(map(g.sub, moment, torque))
     if route is not None:
-        route.add(mass, body.masscenter, v, force, axes, inertia, w, torque)
+        route.add(mass, body.masscenter, v, force, axes.inertia, inertia, w,
+                  torque)
         return
     columns = kinematics.columns(v)
     assembly.add_force(columns, force)

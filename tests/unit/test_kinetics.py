@@ -1,5 +1,6 @@
 """Mass matrix, forces, energy and power against SymPy's own methods."""
 import warnings
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -12,6 +13,9 @@ from sympy.physics.mechanics import (
     dynamicsymbols, inertia, kinetic_energy)
 
 from kkt import at
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
 from sympy_constrained.kinematic_equations import solve_kinematics
@@ -336,6 +340,133 @@ def a_coordinate_that_moves_by_itself():
     x.bodies, x.potential = [Particle('p', P, m)], k*(q1 - q2)**2/2
     x.q, x.u, x.kd_eqs = Q[:2], U[:1], [q1.diff(t) - u1, q2.diff(t) - a*t]
     return x
+
+
+# Models whose bodies share points and frames, in any order of the bodies
+
+SHARED = {}
+
+
+def shared(function):
+    SHARED[function.__name__] = MODELS[function.__name__] = function
+    return function
+
+
+def gimbals(x, *axes):
+    frames = [x.N]
+    for q, axis in zip(Q, axes):
+        frames.append(frames[-1].orientnew(f'B{axis}', 'Axis', (
+            q, getattr(frames[-1], axis))))
+    return frames
+
+
+@shared
+def three_gimbals():
+    x = Model()
+    _, A, B, C = gimbals(x, *'zxy')
+    x.bodies = [RigidBody(f.name, x.O, f, mass, (inertia(f, *moments), x.O))
+                for f, mass, moments in (
+                    (A, m, (I1, I1, I2)), (B, 0, (I1, I2, I3)),
+                    (C, m2, (I3, I1, I3, I12)))]
+    x.loads = [(A, s*x.N.x + k*B.x), (B, w*A.y - u2*C.z), (C, k*B.y),
+               (x.O, a*x.N.x), (A, b*C.z)]
+    return x
+
+
+@shared
+def universal_joint():
+    """Two shafts and the cross between them, which all turn about O."""
+    x = Model()
+    _, shaft, cross, other = gimbals(x, *'xyz')
+    P = x.O.locatenew('P', a*shaft.x)
+    R = x.O.locatenew('R', b*other.x)
+    x.bodies = [
+        RigidBody('shaft', P, shaft, m, (inertia(shaft, I1, I2, I2), P)),
+        RigidBody('cross', x.O, cross, m2, (inertia(cross, I1, I2, I3), x.O)),
+        RigidBody('yoke', x.O, other, m, (inertia(other, I3, I1, I2), x.O)),
+        RigidBody('other', R, other, m2, (
+            inertia(cross, I2, I2, I3) + inertia(other, I1, I1, I3),
+            x.O))]
+    x.loads = [(shaft, s*x.N.x), (cross, k*shaft.y), (other, -w*x.N.x),
+               (R, -m2*g*x.N.z), (x.O, a*cross.y)]
+    return x
+
+
+@shared
+def gyrostat():
+    """A carrier and its rotor, whose inertia is in the carrier's axes."""
+    x = Model()
+    _, A, B, C = gimbals(x, *'zxz')
+    P = x.O.locatenew('P', a*B.x + b*B.z)
+    x.bodies = [
+        RigidBody('carrier', P, B, m, (inertia(A, I1, I1, I1) + inertia(
+            B, I1, I2, I3), P)),
+        RigidBody('rotor', P, C, m2, (inertia(B, I1, I1, I3), P)),
+        Particle('p', P, m2)]
+    x.loads = [(C, s*B.z), (B, -s*B.z), (P, -m*g*x.N.y), (P, k*C.x)]
+    return x
+
+
+@shared
+def shared_frames():
+    """Bodies on one frame with inertias in other frames fixed to it."""
+    x = Model()
+    _, A, B = gimbals(x, *'zx')
+    E = B.orientnew('E', 'Axis', (Rational(1, 3), B.y))
+    F = E.orientnew('F', 'Axis', (b, E.z))
+    P, R = x.O.locatenew('P', a*A.x + b*B.y), x.O.locatenew('R', b*B.z)
+    x.bodies = [RigidBody('a', P, B, m, (inertia(B, I1, I2, I3, I12), P)),
+                RigidBody('b', R, B, m2, (inertia(F, I3, I1, I1), R)),
+                RigidBody('c', R, B, m, (inertia(E, I1, I2, I1, 0, I23), P))]
+    x.loads = [(B, s*x.N.x - u1*E.y), (E, k*B.y), (P, k*F.x), (R, w*A.y)]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@shared
+def inertias_in_the_inertial_frame():
+    """Two spheres on one frame, and a pendulum on the same point."""
+    x = Model()
+    _, A, B = gimbals(x, *'zx')
+    P = x.O.locatenew('P', a*A.x)
+    x.bodies = [RigidBody('a', P, B, m, (inertia(x.N, I1, I1, I1), P)),
+                RigidBody('b', P, A, m2, (inertia(x.N, I2, I2, I2), P)),
+                RigidBody('c', P, B, m2, (inertia(B, I1, I2, I3), P))]
+    x.loads = [(A, s*x.N.x - u1*B.y), (B, k*x.N.y), (P, k*B.x)]
+    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
+    return x
+
+
+@routes
+@pytest.mark.parametrize('name', SHARED)
+def test_the_order_of_the_bodies_does_not_matter(name, composite):
+    x, values = SHARED[name](), numbers(4)
+    wanted = x.sympy()
+    for bodies in permutations(x.bodies):
+        x.bodies = list(bodies)
+        graph = x.blocks(composite)
+        with mp.workdps(40):
+            found = graph.evaluate(values, ('M', 'Q', 'energy'), mp)
+            for block, matrix in zip(found, wanted):
+                assert close(mp.matrix(found[block]), at(matrix, values)), (
+                    block, bodies)
+
+
+@pytest.mark.parametrize('method', [
+    UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod, LinearMappingMethod,
+    HamelEmbedding], ids=lambda method: method.__name__)
+@pytest.mark.parametrize('name', SHARED)
+def test_methods_take_shared_points_and_frames(name, method):
+    x, values = SHARED[name](), numbers(5)
+    wanted = x.sympy()
+    for bodies in (x.bodies, x.bodies[::-1]):
+        formed = method(x.N, list(x.q), list(x.u), x.kd_eqs, bodies=bodies,
+                        forcelist=x.loads)
+        with mp.workdps(40):
+            found = formed.system.graph.evaluate(values, ('M', 'Q'), mp)
+            for block, matrix in zip(found, wanted):
+                assert close(mp.matrix(found[block]), at(matrix, values)), (
+                    block)
 
 
 def close(found, wanted):
