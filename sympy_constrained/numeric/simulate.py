@@ -249,11 +249,15 @@ def _checked_units(units, compiled):
         try:
             name = key if key in OTHER_UNITS else names.labels[
                 names.index(key)]
-            result[name] = str(text)
         except KeyError as error:
             problems.append(f'{error.args[0]}')
+            continue
+        if not isinstance(text, str):
+            problems.append(f"{name}: {text!r} is no text")
+        result[name] = text
     if problems:
-        raise ValueError(f"`units`: {sentence(problems)}")
+        raise ValueError(
+            f"`units`: {sentence(problems)} Give each as text, such as 'm'.")
     return result
 
 

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -12,8 +14,8 @@ import numpy as np
 from .names import label
 
 __all__ = ['save_trajectory', 'load_trajectory', 'table_of', 'written',
-           'about_of', 'arrays_of', 'fields_of', 'from_file', 'checked',
-           'check_array', 'expect', 'is_number']
+           'about_of', 'arrays_of', 'fields_of', 'from_file', 'as_path',
+           'checked', 'check_array', 'expect', 'is_number']
 
 FORMAT = 'sympy_constrained trajectory 1'
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
@@ -49,7 +51,7 @@ def table_of(trajectory):
 
 def save_trajectory(trajectory, path):
     """Write the file that ``path`` names by its ending."""
-    path = Path(path)
+    path = as_path(path)
     writers = {'.npz': write_npz, '.csv': write_csv}
     if path.suffix not in writers:
         raise ValueError(
@@ -58,8 +60,20 @@ def save_trajectory(trajectory, path):
     written(path, lambda file: writers[path.suffix](trajectory, file))
 
 
+def as_path(path):
+    """A ``Path``; a number would be the descriptor of an open file."""
+    try:
+        return Path(os.fsdecode(path))
+    except TypeError:
+        raise TypeError(
+            f"`path` is {path!r}, which is no path. Give the name of a file "
+            "as text or as a `pathlib.Path`.") from None
+
+
 def written(path, write):
     """Write a file that appears when it is complete.
+
+    A file that is replaced keeps its permissions.
 
     Parameters
     ==========
@@ -78,6 +92,8 @@ def written(path, write):
     temporary = path.with_name(f'.{uuid4().hex}')
     try:
         with open(temporary, 'xb') as file:
+            if path.is_file():
+                shutil.copymode(path, temporary)
             write(file)
         os.replace(temporary, path)
     except OSError as error:
@@ -153,21 +169,21 @@ def archive(stream):
 def from_file(path, expected, made, name, remedy):
     """What ``made`` makes of the texts and the arrays of a file.
 
-    Whatever cannot be read or does not fit together makes one error.
+    A file that cannot be opened raises OSError. Every failure after that is
+    due to the content and raises ValueError; damage of an archive can raise
+    any exception, also OSError.
     """
-    try:
-        with open(path, 'rb') as stream, np.load(
-                archive(stream), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(arrays.pop('about').item())
-        expect(about.pop('format') == expected, 'another format')
-        return made(about, arrays)
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(
-            f"{str(path)!r} is no {name}, or it is damaged ({error}). "
-            f"{remedy}") from error
+    with open(as_path(path), 'rb') as stream:
+        try:
+            with np.load(archive(stream), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            about = json.loads(arrays.pop('about').item())
+            expect(about.pop('format') == expected, 'another format')
+            return made(about, arrays)
+        except Exception as error:
+            raise ValueError(
+                f"{str(path)!r} is no {name}, or it is damaged ({error}). "
+                f"{remedy}") from error
 
 
 def expect(holds, text):
@@ -200,6 +216,9 @@ def checked(trajectory):
     for name in ('t', 'x'):
         expect(np.isfinite(getattr(trajectory, name)).all(),
                f'{name} is not finite')
+    steps = np.diff(trajectory.t)
+    expect((steps > 0).all() or (steps < 0).all(),
+           't neither increases nor decreases')
     for event in trajectory.events:
         expect(is_number(event.index) and is_number(event.t),
                'an event is not at a time')
@@ -224,7 +243,8 @@ def check_array(name, array, shape, kinds):
     expect(array.shape == shape and array.dtype.kind in kinds,
            f'{name} has the shape {array.shape} and the type {array.dtype}, '
            f'where {shape} and numbers are needed')
+    expect(not np.isnan(array).any(), f'{name} contains nan')
 
 
 def is_number(value):
-    return isinstance(value, (int, float))
+    return isinstance(value, (int, float)) and math.isfinite(value)

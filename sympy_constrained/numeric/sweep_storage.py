@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from math import prod
-from pathlib import Path
 
 import numpy as np
 
 from .storage import (
-    about_of, arrays_of, check_array, checked, expect, fields_of, from_file,
-    is_number, written)
+    about_of, arrays_of, as_path, check_array, checked, expect, fields_of,
+    from_file, is_number, written)
 from .trajectory import Trajectory
 
 __all__ = ['save_sweep', 'load_sweep']
@@ -60,7 +59,7 @@ class Reader:
 # -- writing -----------------------------------------------------------------
 
 def save_sweep(result, path):
-    path = Path(path)
+    path = as_path(path)
     if path.suffix != '.npz':
         raise ValueError(
             f"`path` is {str(path)!r}; a sweep is saved in a file with the "

@@ -131,4 +131,4 @@ def energy_rates(compiled, span, t, x, rates):
             except (ArithmeticError, ValueError,    # beyond a domain
                     KeyboardInterrupt):
                 return None
-    return total
+    return total if np.isfinite(total).all() else None

@@ -19,6 +19,7 @@ import pytest
 from sympy import sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+import damage
 import sweep_functions as work
 from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
@@ -703,6 +704,7 @@ def test_files_of_another_kind_and_of_another_length(run, tmp_path):
 @pytest.mark.parametrize('change', [
     {'index': 3}, {'other': 3}, {'parameters': [1]}, {'seconds': 'long'},
     {'parameters': {'l': 'long'}}, {'reason': 7}, {'start': [2, 2]},
+    {'parameters': {'l': np.nan}}, {'seconds': np.nan},
     {'trajectory': {}}])
 def test_runs_that_are_read_fit_together(run, tmp_path, change):
     path = tmp_path/'sweep.npz'
@@ -712,6 +714,31 @@ def test_runs_that_are_read_fit_together(run, tmp_path, change):
     about = json.loads(arrays.pop('about').item())
     about['runs'][2].update(change)
     np.savez(path, about=np.array(json.dumps(about)), **arrays)
+    with pytest.raises(ValueError, match='is no sweep, or it is damaged'):
+        SweepResult.load(path)
+
+
+@pytest.mark.parametrize('kind', damage.KINDS)
+def test_a_damaged_sweep_is_reported_or_harmless(run, tmp_path, kind):
+    path, found = tmp_path/'sweep.npz', run()
+    found.save(path)
+    for data in damage.damaged(path.read_bytes(), kind, 100):
+        path.write_bytes(data)
+        try:
+            again = SweepResult.load(path)
+        except ValueError as error:
+            assert 'is no sweep, or it is damaged' in str(error)
+        else:                           # an unused field, such as a date
+            np.testing.assert_array_equal(again.values(y), found.values(y))
+
+
+def test_a_start_that_is_not_finite_is_no_start(run, tmp_path):
+    path = tmp_path/'sweep.npz'
+    run().save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays['start'][1] = np.nan
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match='is no sweep, or it is damaged'):
         SweepResult.load(path)
 
@@ -728,6 +755,9 @@ def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
         found.save(tmp_path/'sweep.csv')
     with pytest.raises(ValueError, match='only numbers'):
         found.save(tmp_path/'sweep.npz')
+    for use in (found.save, SweepResult.load):
+        with pytest.raises(TypeError, match='`path` is 3'):
+            use(3)
     np.savez(tmp_path/'other.npz', a=1)
     for name in ('other.npz', 'damaged.npz'):
         (tmp_path/'damaged.npz').write_bytes(b'PK' + bytes(9))

@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import pickle
+import stat
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from sympy import Symbol, sin, symbols
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
+import damage
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
@@ -245,6 +247,31 @@ def test_a_saved_file_is_as_others(motion, tmp_path):
         tmp_path/'other').stat().st_mode
 
 
+@pytest.mark.parametrize('mode', [0o600, 0o644, 0o660, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions(motion, tmp_path,
+                                                       monkeypatch, mode):
+    """Also while it is written, under its temporary name."""
+    path = tmp_path/'run.npz'
+    path.touch()
+    path.chmod(mode)
+    savez, seen = np.savez, []
+
+    def watched(file, **arrays):
+        seen.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+        savez(file, **arrays)
+
+    monkeypatch.setattr(np, 'savez', watched)
+    motion.save(path)
+    assert seen == [stat.S_IMODE(path.stat().st_mode)] == [mode]
+
+
+@pytest.mark.parametrize('path', [3, None, ['run.npz']])
+def test_a_path_that_is_no_path(motion, path):
+    for use in (motion.save, Trajectory.load):
+        with pytest.raises(TypeError, match='`path` is .*Give'):
+            use(path)
+
+
 def test_a_link_stays_a_link(motion, tmp_path):
     folder = tmp_path/'far'
     folder.mkdir()
@@ -307,6 +334,14 @@ DAMAGES = [
     lambda about, arrays: arrays.update(x=arrays['x'] + 1j),
     lambda about, arrays: arrays.update(x=arrays['x'].astype(str)),
     lambda about, arrays: arrays.update(t=np.array(1.)),
+    lambda about, arrays: arrays.update(t=np.roll(arrays['t'], 1)),
+    lambda about, arrays: arrays.update(t=np.repeat(arrays['t'][:1], 21)),
+    lambda about, arrays: arrays.update(rates=arrays['rates']*np.nan),
+    lambda about, arrays: arrays.update(energy=arrays['energy']*np.nan),
+    lambda about, arrays: arrays.update(
+        event_states=arrays['event_states']*np.nan),
+    lambda about, arrays: about.update(constants={'m': np.nan}),
+    lambda about, arrays: about['events'][0].__setitem__(1, np.nan),
     lambda about, arrays: arrays.update(energy=np.zeros(2)),
     lambda about, arrays: arrays.update(rank=arrays['energy'])]
 
@@ -323,6 +358,21 @@ def test_what_is_read_fits_together(motion, tmp_path, damage):
     with nullcontext() if damage is same else pytest.raises(
             ValueError, match='is no trajectory, or it is damaged'):
         Trajectory.load(path)
+
+
+@pytest.mark.parametrize('kind', damage.KINDS)
+def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path, kind):
+    path = tmp_path/'run.npz'
+    motion.save(path)
+    for data in damage.damaged(path.read_bytes(), kind, 200):
+        path.write_bytes(data)
+        try:
+            again = Trajectory.load(path)
+        except ValueError as error:
+            assert 'is no trajectory, or it is damaged' in str(error)
+        else:                           # an unused field, such as a date
+            np.testing.assert_array_equal(again.x, motion.x)
+            assert again.to_table().keys() == motion.to_table().keys()
 
 
 def test_texts_without_end_are_no_trajectories(tmp_path):
@@ -408,6 +458,11 @@ def test_units_are_kept_under_their_names(pendulum):
 
 
 # -- what is not known -----------------------------------------------------
+
+def test_units_are_texts(pendulum):
+    with pytest.raises(ValueError, match=r'`units`: x: 3 is no text.*Give'):
+        simulate(pendulum.compiled, 1, pendulum.start, units={x: 3})
+
 
 def test_equations_without_an_energy_say_so():
     """Those of SymPy's class carry neither energy nor power."""
