@@ -30,6 +30,14 @@ def solve_kinematics(builder, equations, q, u, linear=True):
 
     """
     time = builder.time
+    missing = [x for x in q if derivative(x, time) not in u]
+    if missing and not equations:
+        raise KinematicsError(
+            "`kd_eqs` is missing: nothing relates the derivatives of "
+            f"{', '.join(map(str, missing))} to the speeds. Pass `kd_eqs` "
+            "with one equation for each of these coordinates, such as "
+            f"`{derivative(missing[0], time)} - u` for a speed `u`, or use "
+            "the derivatives of the coordinates as speeds.")
     speeds = [builder.input(x, dynamic=True) for x in u]
     rates = {}
     for i, x in enumerate(q):

@@ -9,10 +9,10 @@ from scipy.optimize import brentq
 
 from ..errors import ConstraintError, SingularEquationsError
 from .compiled import compile_equations
-from .names import number, read_only
+from .names import call_fault, number, read_only
 from .trajectory import Event
 
-__all__ = ['Events', 'singular_event']
+__all__ = ['Events', 'event_functions', 'singular_event']
 
 # What rounding leaves of a zero at the start.
 PASSED = 1e-9
@@ -33,8 +33,9 @@ class Events:
     attributes ``terminal`` (stop at the first zero, or at the n-th for a
     number n) and ``direction`` (positive: only zeros where it rises, negative:
     only where it falls). A function that is zero at a step counts as an event
-    of the step that led there, not of the next one. An event that must not
-    have happened before the start says so by a sentence ``passed``.
+    of the step that led there, not of the next one. Unlike in SciPy a zero at
+    the start is therefore no event, and does not end the run. An event that
+    must not have happened before the start says so by a sentence ``passed``.
 
     The functions are also evaluated at seven equally spaced times within each
     step, so that a sign that lasts for an eighth of the step is not missed.
@@ -50,19 +51,7 @@ class Events:
     """
 
     def __init__(self, functions, t, x):
-        if callable(functions):
-            functions = (functions,)
-        if isinstance(functions, str) or not isinstance(functions, Iterable):
-            raise TypeError(
-                f"`events` is {functions!r}, which is no function. Give a "
-                "function of (t, x), or a list of such.")
-        self.functions = tuple(functions)
-        for i, function in enumerate(self.functions):
-            if not callable(function):
-                raise TypeError(
-                    f"`events[{i}]` is no function of (t, x) but a "
-                    f"{type(function).__name__}. Give a function that "
-                    "vanishes at the event.")
+        self.functions = event_functions(functions)
         self.found: list[Event] = []
         self._counts = [0]*len(self.functions)
         self._values = [self._value(i, t, x)
@@ -171,6 +160,29 @@ class Events:
                 t_new = middle
             middle = (t_old + t_new)/2
         return t_new
+
+
+def event_functions(functions) -> tuple:
+    """The event functions, checked; one may be given without a list."""
+    if callable(functions):
+        functions = (functions,)
+    if isinstance(functions, str) or not isinstance(functions, Iterable):
+        raise TypeError(
+            f"`events` is {functions!r}, which is no function. Give a "
+            "function of (t, x), or a list of such.")
+    functions = tuple(functions)
+    for i, function in enumerate(functions):
+        if not callable(function):
+            raise TypeError(
+                f"`events[{i}]` is no function of (t, x) but a "
+                f"{type(function).__name__}. Give a function that "
+                "vanishes at the event.")
+        fault = call_fault(function)
+        if fault:
+            raise TypeError(
+                f"`events[{i}]` cannot be called with (t, x) ({fault}). Give "
+                "a function of the time and the states.")
+    return functions
 
 
 def changed(old, new, direction):

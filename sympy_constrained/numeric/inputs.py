@@ -9,7 +9,8 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
 from ..graph import real_derivative
-from .names import Names, label, number, read_only, sentence
+from .names import (
+    Names, call_fault, label, number, read_only, sentence)
 from .table import Table
 
 __all__ = ['Inputs']
@@ -71,7 +72,7 @@ class Inputs:
             item = None
             try:
                 item = names.objects[names.index(key)]
-                found[item] = _checked(value, {time, *constants})
+                found[item] = _checked(value, {time, *constants}, item)
             except (KeyError, TypeError, ValueError) as error:
                 problems.append(f"`inputs`: {sentence(error.args[:1])}")
                 found[item] = ...           # given, but of no use
@@ -115,7 +116,7 @@ def _function(item):
     return item.expr if isinstance(item, Derivative) else item
 
 
-def _checked(value, allowed):
+def _checked(value, allowed, item):
     if isinstance(value, Expr):
         strange = value.free_symbols - allowed
         if strange:
@@ -132,6 +133,12 @@ def _checked(value, allowed):
                 "on the motion into the model, or give a function of (t, x)")
         return value
     if callable(value):
+        fault = call_fault(value)
+        if fault:
+            raise ValueError(
+                f"the function for {label(item)} cannot be called with "
+                f"(t, x) ({fault}); give one that takes the time and the "
+                "states")
         return value
     if isinstance(value, (tuple, list)):
         if len(value) != 2:

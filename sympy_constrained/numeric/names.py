@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
+from inspect import signature
 
 import numpy as np
 from sympy import Derivative
 from sympy.core.function import AppliedUndef
 
-__all__ = ['Names', 'array', 'by_label', 'label', 'number', 'read_only',
-           'sentence']
+__all__ = ['Names', 'array', 'by_label', 'call_fault', 'label', 'number',
+           'read_only', 'sentence']
 
 
 def label(item) -> str:
@@ -70,6 +71,20 @@ def read_only(values, count=None) -> np.ndarray:
     view = values[:count]
     view.setflags(write=False)
     return view
+
+
+def call_fault(function) -> str:
+    """Why a function cannot be called with ``(t, x)``, '' if it can.
+
+    Functions without a signature, such as some of C, pass.
+    """
+    try:
+        signature(function).bind(0., ())
+    except TypeError as error:
+        return str(error)
+    except ValueError:
+        pass
+    return ''
 
 
 def by_label(values):

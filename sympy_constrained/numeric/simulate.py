@@ -26,7 +26,7 @@ ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
-MAX_STEPS = 10_000_000
+MAX_STEPS = MAX_OUTPUTS = 10_000_000
 # What may be infinite, which is no limit.
 LIMITS = ('max_step', 'max_steps')
 
@@ -120,8 +120,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         lengths are almost as small.
     events : callable or iterable of callables
         Functions of ``(t, x)`` as in SciPy, with optional attributes
-        ``terminal`` and ``direction``. No change of sign is missed that
-        lasts for an eighth of a step; ``max_step`` makes steps shorter.
+        ``terminal`` and ``direction``. A zero at the start is no event, so
+        that a ball can be thrown from the ground; SciPy reports it. No
+        change of sign is missed that lasts for an eighth of a step;
+        ``max_step`` makes steps shorter.
     max_step : float
         Longest step of the integrator. Needed where an input that is no table
         has pulses shorter than the steps.
@@ -313,7 +315,12 @@ def _output_times(t_eval, span):
             raise ValueError(
                 f"`t_eval` is {t_eval!r}; a number of output times must be "
                 "a whole number from 2.")
-        return np.linspace(*span, int(times))
+        if times > MAX_OUTPUTS:
+            raise ValueError(
+                f"`t_eval` asks for {times:g} output times, more than a "
+                f"trajectory can hold ({MAX_OUTPUTS:g}). Ask for fewer; "
+                "`Trajectory.at` returns states between them.")
+        times = np.linspace(*span, int(times))
     steps = np.diff(times)*(span[1] - span[0])
     if not len(times) or (steps <= 0).any() or (
             times.min() < low or times.max() > high):

@@ -38,9 +38,9 @@ def nowhere():
 
 CASES = (
     Case('no kinematic differential equations', lambda: kane(kd_eqs=None),
-         KinematicsError, 'No row of `kd_eqs` contains',
-         '0, coordinates that need one: 2). Add the',
-         'Add the kinematic differential equation of y(t)'),
+         KinematicsError, '`kd_eqs` is missing',
+         'nothing relates the derivatives of x(t), y(t) to the speeds',
+         'Pass `kd_eqs` with one equation for each'),
     Case('too few kinematic differential equations',
          lambda: kane(kd_eqs=KD[:1]),
          KinematicsError, 'No row of `kd_eqs` contains',

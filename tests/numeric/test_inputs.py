@@ -1,11 +1,16 @@
 """Functions of the user's: what they are given."""
+import math
+from functools import partial
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 from mechanisms import m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.errors import MissingIngredientError
+from sympy_constrained.numeric import Table, compile_equations, simulate
 from sympy_constrained.numeric.native import available
 
 f = dynamicsymbols('f')
@@ -62,3 +67,19 @@ def test_functions_do_not_change_the_states(backend):
     compiled.rhs(0, state[None])
     compiled.power(0, state)
     state[0] = 1                        # one's own array stays one's own
+
+
+@pytest.mark.parametrize('function', [
+    lambda: 0, lambda t: 0, lambda t, x, v: 0, math.sin, lambda *, t: 0])
+def test_functions_that_cannot_be_called_are_named(function):
+    with pytest.raises(MissingIngredientError, match=(
+            r'`inputs`: the function for f cannot be called with \(t, x\)')):
+        pushed('numpy', function)
+
+
+@pytest.mark.parametrize('function', [
+    lambda *both: 1., lambda t, x, scale=1.: scale, partial(
+        lambda c, t, x: c, 1.), Mock(return_value=1.),
+    Table([0, 1], [1, 1])])
+def test_functions_that_can_be_called_are_accepted(function):
+    assert pushed('numpy', function).rhs(0.5, [0, 0, 0, 0])[2] == 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from sympy import Max, sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -434,6 +435,11 @@ def test_an_event_at_the_start_is_none(pendulum):
     resting.terminal = True
     motion = simulate(pendulum.compiled, 10, pendulum.start, events=resting)
     assert motion.t[-1] > 0.5       # at the lowest point
+    assert [event.t for event in motion.events] == [motion.t[-1]]
+    scipy = solve_ivp(pendulum.compiled.rhs, (0, 10), pendulum.start,
+                      events=resting)
+    assert scipy.t_events[0].tolist() == [0]
+    assert 'A zero at the start is no event' in simulate.__doc__
 
 
 def test_events_that_are_no_functions(pendulum):

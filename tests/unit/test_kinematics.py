@@ -491,9 +491,8 @@ D = [q.diff(t) for q in Q]
 
 
 @pytest.mark.parametrize('kd_eqs, q, problems', [
-    ([], Q[:1], [r'No row of `kd_eqs` contains Derivative\(q1\(t\), t\)',
-                 'equations: 0, coordinates that need one: 1',
-                 r'Add the kinematic differential equation of q1\(t\)']),
+    ([], Q[:1], ['`kd_eqs` is missing: ', r'the derivatives of q1\(t\) to',
+                 r'such as `Derivative\(q1\(t\), t\) - u`']),
     ([D[0] - u1, D[2] - u3], Q,
      [r'contains Derivative\(q2\(t\), t\)',
       r'contains Derivative\(q4\(t\), t\)', 'Add']),
