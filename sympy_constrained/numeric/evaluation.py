@@ -94,7 +94,8 @@ class Evaluator:
             result.inputs = Inputs.match(
                 self.equations.specifieds, inputs, self.equations.t,
                 self.constants)
-            result._functions = {}
+            if not result.inputs.same_code(self.inputs):
+                result._functions = {}
         return result
 
     def with_backend(self, backend) -> Evaluator:

@@ -95,6 +95,11 @@ class Inputs:
         raise_problems(problems, MissingIngredientError)
         return cls(given, called)
 
+    def same_code(self, other) -> bool:
+        """Whether generated code is the same: it has only names of calls."""
+        return self.given == other.given and list(self.called) == list(
+            other.called)
+
     def values(self, t, x, count=None) -> list:
         """Numbers of the Python functions at one state.
 

@@ -239,8 +239,8 @@ class Run:
             except UserWarning as warning:      # where warnings are errors
                 self.raised = warning
         except Exception as error:
-            if solver is None:          # nothing was computed yet
-                raise
+            if solver is None and isinstance(error, ConstrainedDynamicsError):
+                raise                   # of the integrator
             self.raised = error
             stop = self.stopped(
                 Reason.ERROR, f"{type(error).__name__}: {error}")

@@ -9,9 +9,10 @@ from warnings import warn
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
-from ..errors import SimulationError
+from ..errors import ConstrainedDynamicsError, SimulationError
 from .compiled import compile_equations
 from .dae import DAE_METHODS, DAEMethod
+from .events import event_functions
 from .initial import TOLERANCE, check_consistent, consistent_state
 from .names import Names, number, sentence
 from .progress import Progress
@@ -157,7 +158,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
     SimulationError
         If the run ends early, also by an error of an input or event
-        function; carries ``trajectory``, ``time``, ``reason``.
+        function, at the start too; carries ``trajectory``, ``time``,
+        ``reason``.
     ConstraintError
         If the start is not consistent, or cannot be made so.
     ConstrainedDynamicsError
@@ -177,13 +179,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     units = _checked_units(units, compiled)
     compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
-    if initial == 'project':
-        x = consistent_state(compiled, x, t=span[0])
-    elif initial == 'check':
-        check_consistent(compiled, span[0], x, tolerance=tolerance)
-        if kind == 'projection':
-            x = project(compiled, span[0], x).x
-    else:
+    events = event_functions(events)
+    if initial not in ('check', 'project'):
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
     if compiled.equations.warning:
@@ -192,12 +189,25 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     is_dae = method in DAE_METHODS
     integrator = DAEMethod(method, compiled) if is_dae else METHODS[method]
     gains = None
-    if kind == 'baumgarte':
-        compiled, gains = _with_gains(
-            compiled, span, x, stabilization, integrator, options)
-    run = Run(compiled, span, x, times, events, on_set=kind == 'projection',
-              moves=not is_dae, dense=dense, units=units, most=max_steps,
-              feedback=Feedback(compiled) if kind == 'feedback' else None)
+    try:
+        if initial == 'project':
+            x = consistent_state(compiled, x, t=span[0])
+        else:
+            check_consistent(compiled, span[0], x, tolerance=tolerance)
+            if kind == 'projection':
+                x = project(compiled, span[0], x).x
+        if kind == 'baumgarte':
+            compiled, gains = _with_gains(
+                compiled, span, x, stabilization, integrator, options)
+        run = Run(
+            compiled, span, x, times, events, on_set=kind == 'projection',
+            moves=not is_dae, dense=dense, units=units, most=max_steps,
+            feedback=Feedback(compiled) if kind == 'feedback' else None)
+    except ConstrainedDynamicsError:    # of the start, or the equations
+        raise
+    except Exception as error:          # of an input or event function
+        return _ended(_failed_start(compiled, span[0], error, units),
+                      span[0], error, throw)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
     if gains:
@@ -205,16 +215,41 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             trajectory, statistics={**trajectory.statistics, 'gains': gains},
             constants={name: value for name, value in
                        trajectory.constants.items() if name not in GAINS})
+    return _ended(trajectory, run.t, run.raised, throw)
+
+
+def _ended(trajectory, t, raised, throw):
+    """Return the trajectory, or raise an error that carries it."""
     reason = trajectory.reason
-    cause = run.raised if reason in (
-        Reason.ERROR, Reason.INTERRUPTED) else None
+    cause = raised if reason in (Reason.ERROR, Reason.INTERRUPTED) else None
     if throw and not trajectory.success and (
             cause or reason is not Reason.INTERRUPTED):
         raise SimulationError(
             f"{trajectory.message} The trajectory up to this point is in "
-            "`error.trajectory`.", trajectory=trajectory, time=float(run.t),
+            "`error.trajectory`.", trajectory=trajectory, time=float(t),
             reason=reason) from cause
     return trajectory
+
+
+def _failed_start(compiled, t, error, units):
+    """The empty trajectory of a run that failed before its first state."""
+    states, rows = len(compiled.states), len(compiled.residual_names)
+    widths = {'x': states, 'rates': states, 'residuals': rows,
+              'multipliers': len(compiled.multiplier_names),
+              'constraint_forces': len(compiled.u_index)}
+    return Trajectory(
+        **{name: np.empty((0, width)) for name, width in widths.items()},
+        **dict.fromkeys(('t', 'condition'), np.empty(0)),
+        **dict.fromkeys(('energy', 'work', 'power', 'energy_rate')),
+        rank=np.empty(0, int), states=tuple(compiled.states),
+        speeds=tuple(compiled.equations.u),
+        multiplier_names=tuple(compiled.multiplier_names),
+        residual_names=compiled.residual_names,
+        constants=dict(zip(compiled.constants,
+                           compiled.parameters().tolist())),
+        reason=Reason.ERROR, units=units,
+        message=f"Integration stopped at t = {t:.6g}: "
+                f"{type(error).__name__}: {str(error).rstrip('.')}.")
 
 
 def _with_gains(compiled, span, x, stabilization, integrator, options):

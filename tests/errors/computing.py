@@ -554,8 +554,14 @@ STARTS = (
          TypeError, '`events[0]` is no function of (t, x)',
          'but a int',
          'Give a function that vanishes at the event'),
+    Case('an input that fails at the start', lambda: simulate(
+        PUSHED, 1, START, constants={m: 1, g: 1},
+        inputs={z: lambda t, x: [][0]}),
+         SimulationError, 'Integration stopped at t = 0:',
+         'IndexError: list index out of range',
+         'The trajectory up to this point is in `error.trajectory`'),
     Case('an event that gives nan', lambda: run(events=lambda t, x: np.nan),
-         ValueError, '`events[0]` returned nan at t = 0',
+         SimulationError, '`events[0]` returned nan at t = 0',
          'which has no sign that could change',
          'Let it return a number at every state'),
     Case('a pendulum of no length', lambda: simulate(

@@ -11,7 +11,8 @@ from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import (
-    Reason, compile_equations, simulate, singular_event)
+    Reason, Trajectory, compile_equations, simulate, singular_event)
+from sympy_constrained.numeric.native import available
 
 f = dynamicsymbols('f')
 
@@ -160,17 +161,89 @@ def test_an_error_of_an_event_loses_nothing():
     assert found.value.trajectory.t[-1] <= 1
 
 
-def test_an_error_at_the_start_is_the_users_own():
-    def broken(t, x):
-        raise RuntimeError('no sensor')
+def broken(t, x):
+    raise RuntimeError('no sensor')
 
-    with pytest.raises(RuntimeError, match='no sensor'):
-        driven(broken)
+
+def late(t, x):
+    """Fails at the first state that is not the start."""
+    return 1. if not np.any(x) else broken(t, x)
+
+
+def guided(force=np.sin, **options):
+    """A point on a parabola, with a force and a constraint that needs it."""
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[y - x**2],
+        generalized_forces=[f, 0])
+    return simulate(method, 1, [0]*4, constants={m: 1}, inputs={f: force},
+                    **options)
+
+
+@pytest.mark.parametrize('options', [
+    {}, {'stabilization': None}, {'stabilization': 'baumgarte'},
+    {'stabilization': 'braun-goldfarb'}, {'method': 'Radau'},
+    {'initial': 'project'}])
+@pytest.mark.parametrize('functions', [
+    {'force': broken}, {'force': late}, {'events': broken},
+    {'force': lambda t, x: np.nan}, {'events': lambda t, x: 'a'}])
+def test_an_error_at_the_start_is_one_of_the_simulation(functions, options):
+    """Of a function at the start, and at states around it."""
+    functions = {'force': lambda t, x: 1., **functions}
+    with pytest.raises(SimulationError, match=(
+            'stopped at t = 0: (Runtime|Type|Value)Error')) as found:
+        guided(**functions, **options)
+    error = found.value
+    assert isinstance(error.__cause__, (RuntimeError, TypeError, ValueError))
+    assert error.reason is Reason.ERROR and error.time == 0
+    assert len(error.trajectory) <= 1
+    quiet = guided(**functions, **options, throw=False)
+    assert quiet.reason is Reason.ERROR and len(quiet) <= 1
+    assert quiet.x.shape[1] == 4 and quiet.largest_residual == 0
+
+
+def test_an_empty_trajectory_is_saved(tmp_path):
+    guided(broken, throw=False).save(tmp_path/'run.npz')
+    again = Trajectory.load(tmp_path/'run.npz')
+    assert again.reason is Reason.ERROR and 'no sensor' in again.message
+
+
+@pytest.mark.parametrize('backend', available())
+@pytest.mark.parametrize('span', [(0, 10), (10, 0)])
+def test_inputs_are_not_called_ahead_of_the_run(backend, span):
+    """Until the first step only at the start; then nowhere beyond it."""
+    times = []
+
+    def force(t, x):
+        times.append(t)
+        return np.sin(t)
+
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[y - x**2],
+        generalized_forces=[f, 0])
+    compiled = compile_equations(method, {m: 1}, {f: force}, backend)
+    simulate(compiled, span, [0]*4, max_step=0.1)
+    ahead = abs(np.array(times) - span[0])
+    assert (ahead <= np.maximum.accumulate(
+        np.append(0, ahead[:-1])) + 0.1 + 1e-12).all()
+
+
+def test_work_is_found_whatever_an_input_is_at_the_start():
+    """A constraint nonlinear in the speeds does work only if it is pushed.
+    """
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], nonhol_coneqs=[
+            x.diff()**2 + y.diff()**2 - 1],
+        generalized_forces=[f, 0])
+    motion = simulate(method, 1, [0, 0, 0.6, 0.8], constants={m: 1},
+                      inputs={f: lambda t, x: np.sin(t)})
+    assert abs(motion.work).max() < 1e-9 < abs(motion.constraint_power).max()
+    assert abs(motion.energy_error).max() < 1e-9
 
 
 @pytest.mark.parametrize('value', [None, [1, 2], 'a', True, np.False_])
 def test_an_event_returns_a_number(value):
-    with pytest.raises(TypeError, match=r'`events\[0\]` ret.* one number'):
+    with pytest.raises(SimulationError, match=(
+            r'TypeError: `events\[0\]` ret.* one number')):
         driven(lambda t, x: t, events=lambda t, x: value)
 
 

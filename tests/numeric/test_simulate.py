@@ -445,7 +445,7 @@ def test_an_event_at_the_start_is_none(pendulum):
 def test_events_that_are_no_functions(pendulum):
     with pytest.raises(TypeError, match=r'`events\[1\]` is no function'):
         simulate(pendulum.compiled, 1, pendulum.start, events=[ground, 3])
-    with pytest.raises(ValueError, match=r'`events\[0\]` returned nan'):
+    with pytest.raises(SimulationError, match=r'`events\[0\]` returned nan'):
         simulate(pendulum.compiled, 1, pendulum.start,
                  events=lambda t, x: np.nan)
 
@@ -470,7 +470,7 @@ def test_times_increase_if_a_step_ends_among_its_outputs(
     from sympy_constrained.numeric.run import Run
     record = Run.record
 
-    def recorded(run, t, y):
+    def recorded(run, t, y, rates=None):
         if t > 1.005:
             monkeypatch.setattr(Run, 'record', record)
             raise error
