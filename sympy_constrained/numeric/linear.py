@@ -259,6 +259,15 @@ class LinearSolver:
         scaled = matrix*self.scale
         return self._truncated(scaled, right*self.row_scale, drift)
 
+    def reactions(self, matrix, right, accelerations) -> Solution:
+        """Multipliers of least norm where the accelerations are known."""
+        k = self.motion
+        sigma = np.linalg.svd(matrix*self.scale, compute_uv=False)
+        rest = right[:k] - matrix[:k, :k]@accelerations
+        found = np.linalg.lstsq(matrix[:k, k:], rest, rcond=POOR_CHOICE)[0]
+        return Solution(np.concatenate([accelerations, found]), self.rank,
+                        float(sigma[self.rank - 1]/sigma[0]))
+
     def _truncated(self, scaled, right, drift=None):
         """Singular value decomposition truncated at the nominal rank.
 

@@ -82,6 +82,10 @@ class CarriedRank:
         elif contradiction is not None:
             raise contradiction
 
+    def turn(self):
+        """Let the determinant change its sign here."""
+        self._sign = 0.
+
     def _watch_sign(self, t, x):
         """Raise if the determinant has changed its sign since the start."""
         W, _ = self.compiled.matrices(t, x)

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from warnings import warn
 
 import numpy as np
-from scipy.integrate import OdeSolver
+from scipy.integrate import BDF, OdeSolver, Radau
 
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
@@ -14,9 +14,10 @@ from .correction import Projector
 from .dense import DenseOutput, Piece
 from .events import Events
 from .interrupt import Interruption
+from .passage import Approach, Passages
 from .projection import size_of
 from .rank import CarriedRank
-from .trajectory import Reason, Trajectory
+from .trajectory import Passage, Reason, Trajectory
 from .work import Work, energy_rates
 
 __all__ = ['Run', 'Pace']
@@ -28,6 +29,13 @@ OFF = 1e-8
 # and the state stays as the integrator left it.
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
+# The polynomial through a singular configuration may be less accurate than a
+# step by the factor ACCURATE, and may always have an error of FLOOR. At its end
+# projection moves the state by at most SAME, and the rates agree with those of
+# the equations to SMOOTH. All are relative.
+ACCURATE, FLOOR, SAME, SMOOTH = 10., 1e-10, 1e-8, 1e-4
+# The least size of a state, relative to the largest, in differences.
+SMALL = 1e-3
 # So many steps in a row that hardly move time on end a run.
 STALLED, HARDLY = 200, 1e-14
 # Roundings of the longest time that are kept from changes of a table.
@@ -128,6 +136,10 @@ class Run:
         self.on_set, self.moves, self.feedback = on_set, moves, feedback
         self.rank = CarriedRank(compiled, self.t, x)
         self.projector = Projector(compiled) if on_set else None
+        self.passages = (Passages(compiled) if moves and Passages.exist_for(
+            compiled) else None)
+        self.ahead: Approach | None = None      # where the next one is
+        self.passed: list[Passage] = []
         self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
         self.quick = compiled.quick_rates(
@@ -172,6 +184,19 @@ class Run:
             self.raised = error
             raise
 
+    def jacobian(self, t, y):
+        """Derivatives of the rates by the states, from differences.
+
+        SciPy's own take the absolute tolerance for the size of a state that
+        is zero, and find rounding errors if that is small.
+        """
+        size = np.maximum(np.abs(y), SMALL*size_of(y))
+        size *= np.sqrt(np.finfo(float).eps)
+        rates = self.rates(t, y)
+        return np.column_stack([
+            (self.rates(t, y + step) - rates)/step[k]
+            for k, step in enumerate(np.diag((y + size) - y))])
+
     def plain_rates(self, t, y):
         """The rates by the equations alone."""
         x = y[:self.size]
@@ -203,7 +228,7 @@ class Run:
 
     def _integrate(self, method, progress, interruption, options):
         y = self.begin()
-        solver, steps, evaluations = None, 0, 0
+        solver, renew, steps, evaluations = None, True, 0, 0
         reason, message = Reason.END, Reason.END.value
         try:
             with self.stopping():
@@ -213,10 +238,14 @@ class Run:
                 self.record(self.t, y)
                 self.next_output = 1
             while self.t != self.span[1]:
-                if solver is None or solver.status == 'finished':
+                if self.is_at_edge():
+                    self.pass_through(**options)
+                    renew = True
+                    continue
+                if renew or solver.status == 'finished':
                     evaluations += getattr(solver, 'nfev', 0)
                     solver = self.solver(method, options)
-                self.step(solver)
+                renew = not self.step(solver)
                 steps += 1
                 progress.update(self.t)
                 interruption.check()
@@ -224,6 +253,9 @@ class Run:
                     self.pace.fault(steps, self.t))
                 if slow:
                     raise self.stopped(Reason.STEPS, slow + SLOW)
+            if self.passed:
+                message += (f" {len(self.passed)} singular configurations "
+                            "were passed; see `passages`.")
         except Stop as stop:
             reason, message = stop.reason, stop.message
             self.record_last()
@@ -261,43 +293,59 @@ class Run:
         of such a change, and ends before the next one.
         """
         y = self.begin() if self.last is None else self.last
-        begin, self.stop = self.t, self.span[1]
+        begin, end = self.t, self.span[1]
+        if self.passages is not None:
+            if self.tables and self.ahead is None:
+                self.passages.anchors.clear()   # rates may jump here
+            self.passages.accept(begin, y, self.rank.solver)
+        if self.ahead is not None:
+            end = self.ahead.edge
+        self.stop = end
+        if method in (Radau, BDF):
+            options = {**options, 'jac': self.jacobian}
         if not self.tables:
             return method(self.rates, begin, y, self.stop, **options)
         clear = BEHIND*np.spacing(max(map(abs, self.span)))
         clear *= 1 if self.stop > begin else -1
         while True:                     # behind changes that are near
             begin += clear
-            self.stop = self.course(begin, options['rtol'])
-            if abs(self.span[1] - self.stop) < 5*abs(clear):
-                self.stop = self.span[1]
-            if self.stop == self.span[1] or (
-                    abs(self.stop - begin) > 2*abs(clear)):
+            self.stop = self.course(begin, end, options['rtol'])
+            if abs(end - self.stop) < 5*abs(clear):
+                self.stop = end
+            if self.stop == end or abs(self.stop - begin) > 2*abs(clear):
                 break
             begin = self.stop
         self.checked_rates(begin, y)
         return method(self.rates, begin, y, self.stop - clear, **options)
 
-    def course(self, t, tolerance):
+    def course(self, t, end, tolerance):
         """The next time at which a table changes its course, or the end."""
-        return min((table.course(t, self.span[1], tolerance)
-                    for table in self.tables), key=lambda end: abs(end - t))
+        return min((table.course(t, end, tolerance)
+                    for table in self.tables), key=lambda end: abs(end - t),
+                   default=end)
 
     def step(self, solver):
-        """One step: integrate, project, watch, look for events, record."""
+        """One step: integrate, project, watch, look for events, record.
+
+        Returns whether the step stands. If not, a singular configuration is
+        ahead.
+        """
         t_old, self.trouble = self.t, None
         if self.feedback is not None:
             self.feedback.begin(solver, self.rank.solver)
-        self.advance(solver)
+        try:
+            self.advance(solver)
+        except Stop:
+            if self.is_singular_ahead():
+                return False
+            raise
         t = self.stop if solver.status == 'finished' else solver.t
+        # Before y is replaced and before a new rank changes the rates.
+        path = solver.dense_output()
+        if self.is_singular_ahead(solver, path):
+            return False
         y, drift = self.projected(t, solver.y)
         self.check_progress(t_old, t)
-        crossed = path = end = None
-        if self.events or self.pieces is not None or self.is_due(t):
-            # Before y is replaced and before a new rank changes the rates.
-            path = solver.dense_output()
-        if self.events:
-            crossed = self.events.crossed(t_old, t, y[:self.size], path)
         with self.stopping():
             if solver.t != t:           # a table may jump at t
                 self.rank.watch(solver.t, y[:self.size], drift)
@@ -307,20 +355,101 @@ class Run:
         def state(s):
             return y if s == t else self.projected(s, path(s))[0]
 
+        self.accept(t_old, t, y, path, state)
+        if self.on_set and self.moves and solver.status == 'running':
+            solver.y, solver.f = y, self.checked_rates(t, y)
+        return True
+
+    def accept(self, t_old, t, y, path, state, rates=None):
+        """Look for events in a step, record what is due, and go on from it.
+
+        ``state`` returns the state at a time of the step; ``rates`` its
+        rates, by default those of the equations.
+        """
+        crossed = end = None
+        if self.events:
+            crossed = self.events.crossed(t_old, t, y[:self.size], path)
         if crossed:
             end = self.events.locate(
                 crossed, lambda s: state(s)[:self.size])
         if self.pieces is not None:
             self.pieces.append(Piece(t_old, t, path, (
                 y - path(t))[:self.size]))
-        self.record_due(t if end is None else end, state)
+        self.record_due(t if end is None else end, state, rates)
         if end is not None:
-            self.finish_at(end, state(end))
+            self.finish_at(end, state(end), rates)
         if self.times is None:
-            self.record(t, y)
+            self.record(t, y, rates)
         self.t, self.last = t, y
-        if self.on_set and self.moves and solver.status == 'running':
-            solver.y, solver.f = y, self.checked_rates(t, y)
+        if self.passages is not None:
+            self.passages.accept(t, y, self.rank.solver)
+
+    # -- singular configurations -----------------------------------------
+
+    def is_singular_ahead(self, solver=None, path=None):
+        """Whether the constraints lose rank in a step, or after the last one.
+        """
+        if self.passages is None or self.ahead is not None:
+            return False
+        self.ahead = (
+            self.passages.beyond(self.checked_rates) if solver is None else
+            self.passages.seek(solver.t, solver.y[:self.size], path))
+        return self.ahead is not None
+
+    def is_at_edge(self):
+        """Whether the integrator has come to the edge of the one ahead."""
+        forward = 1 if self.span[1] > self.span[0] else -1
+        return self.ahead is not None and forward*(
+            self.t - self.ahead.edge) >= 0
+
+    def pass_through(self, rtol, atol, **_):
+        """Go on behind a singular configuration, or nearer to it."""
+        ahead, self.ahead = self.ahead, None
+        limit = self.course(self.t, self.span[1], rtol)
+        with self.stopping():
+            bridge = self.passages.bridge(ahead, self.checked_rates, limit)
+            if bridge is None:          # the constraints keep their rank
+                return
+            if isinstance(bridge, Approach):
+                self.ahead = bridge
+                return
+        if bridge.is_double:
+            raise self.stopped(
+                Reason.NO_BRANCH, f"at t = {bridge.zero:.6g} the constraints "
+                "lose rank, and the velocity selects no branch: it vanishes "
+                "there, or branches touch. The motion after it is not "
+                "determined. Change the start or the constants a little, or "
+                "end the run before")
+        if not self.walk(bridge, limit, rtol, atol):
+            self.ahead = ahead.nearer(self.t, bridge.zero)
+            if self.ahead is None:
+                self.passages.clear(bridge.far)
+
+    def walk(self, bridge, limit, rtol, atol):
+        """Go to the far end of a bridge; returns whether it holds."""
+        t_old, t, path = self.t, bridge.far, bridge.path
+        y, rates = path(t), path.derivative(t)
+        error = np.abs(y - bridge.lower(t))
+        if (error > ACCURATE*(atol + rtol*np.abs(y)) + FLOOR*size_of(y)).any():
+            return False
+        if t != limit:
+            try:
+                end, _ = self.projected(t, y)
+                found = self.checked_rates(t, end)
+            except Stop:
+                return False
+            apart = np.abs(rates - bridge.lower.derivative(t))
+            if (np.abs(end - y) > SAME + ACCURATE*error).any() or (
+                    np.abs(found - rates) > ACCURATE*apart + SMOOTH*size_of(
+                        rates)).any():
+                return False
+            y, path = end, bridge.through(t, end, found)
+        elif t != self.span[1]:
+            return False
+        self.rank.turn()
+        self.passed.append(Passage(bridge.zero))
+        self.accept(t_old, t, y, path, path, path.derivative)
+        return True
 
     def advance(self, solver):
         """Let the integrator make its step."""
@@ -344,18 +473,18 @@ class Run:
         elif self.stalled > STALLED:
             raise self.failure()
 
-    def record_due(self, t, state):
+    def record_due(self, t, state, rates):
         """Record the output times up to ``t``."""
         while self.is_due(t):
             due = self.times[self.next_output]
-            self.record(due, state(due))
+            self.record(due, state(due), rates)
             self.next_output += 1
 
-    def finish_at(self, t, y):
+    def finish_at(self, t, y, rates):
         """End at a terminal event, whose state is always recorded."""
         self.t = t
         if not self.rows or self.rows[-1]['t'] != t:
-            self.record(t, y)
+            self.record(t, y, rates)
         raise Stop(Reason.EVENT, f"A terminal event occurred at t = {t:.6g}.")
 
     def record_last(self):
@@ -435,13 +564,21 @@ class Run:
 
     # -- the result ------------------------------------------------------
 
-    def record(self, t, y):
-        """Add an output: everything a trajectory tells about a state."""
+    def record(self, t, y, rates=None):
+        """Add an output: everything a trajectory tells about a state.
+
+        ``rates`` returns the rates at a time where the equations do not
+        determine them.
+        """
         compiled, x = self.compiled, y[:self.size]
         with self.stopping():
             outputs = compiled.evaluate(self.recorded, t, x)
-            found = self.rank.solve_all(
-                outputs['W'], outputs['r'][:, 0], t, x)
+            W, r = outputs['W'], outputs['r'][:, 0]
+            if rates is None:
+                found = self.rank.solve_all(W, r, t, x)
+            else:
+                found = self.rank.solver.reactions(W, r, rates(t)[
+                    self.size - compiled.motion:self.size])
         rates = np.concatenate(
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
@@ -489,6 +626,7 @@ class Run:
                                compiled.parameters().tolist())),
             reason=reason, message=message,
             events=tuple(self.events.found),
-            rank_changes=tuple(self.rank.changes), statistics=statistics,
+            rank_changes=tuple(self.rank.changes),
+            passages=tuple(self.passed), statistics=statistics,
             units=self.units,
             dense=DenseOutput(self.pieces) if self.pieces else None)

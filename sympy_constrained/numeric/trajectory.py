@@ -25,6 +25,7 @@ class Reason(Enum):
     STEP_SIZE = "The integrator needs smaller steps than numbers allow."
     STEPS = "The end needs more steps than are allowed."
     OFF_CONSTRAINTS = "The state could not be returned to the constraints."
+    NO_BRANCH = "The velocity selects no branch of a singular configuration."
     CONTRADICTION = "Redundant constraints contradict each other."
     INTERRUPTED = "The run was interrupted."
     ERROR = "A function of the user's raised an error."
@@ -74,6 +75,26 @@ class RankChange:
     def __str__(self):
         return (f"rank {self.before} became {self.after} at "
                 f"t = {self.t:.6g}")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The motion passed through a singular configuration.
+
+    The constraints lose rank there for an instant. The motion goes on
+    smoothly, on the branch that the velocity selects.
+
+    Attributes
+    ==========
+
+    t : float
+
+    """
+
+    t: float
+
+    def __str__(self):
+        return f"singular configuration at t = {self.t:.6g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,6 +147,10 @@ class Trajectory:
         The reason with its circumstances.
     events : tuple of Event
     rank_changes : tuple of RankChange
+    passages : tuple of Passage
+        Singular configurations that the motion passed through. Close to them
+        rates are those of a polynomial through the states around, and
+        multipliers are of least norm.
     statistics : dict
         Counts of ``steps``, ``evaluations`` and ``seconds``.
     units : dict
@@ -156,6 +181,7 @@ class Trajectory:
     message: str
     events: tuple = ()
     rank_changes: tuple = ()
+    passages: tuple = ()
     statistics: dict = field(default_factory=dict)
     units: dict = field(default_factory=dict)
     dense: DenseOutput | None = None

@@ -1,0 +1,377 @@
+r"""Pass through isolated singular configurations.
+
+Explanation
+===========
+
+Where the constraint rows :math:`A` lose rank at an instant :math:`t^*`, the
+accelerations are a quotient 0/0. On the branch of the motion they have a limit,
+and the motion is smooth [1]_. Beside the branch, by a distance :math:`e`, they
+are wrong by :math:`e/|t - t^*|`: the stages of an integrator cannot come near.
+So no step is made across :math:`t^*`. The integrator stops at an edge
+:math:`t^* - \delta`; a polynomial through the last accepted states and their
+rates leads to :math:`t^* + \delta`, where the constraints have their rank again
+and the integrator starts anew.
+
+The measure of nearness is :math:`s = \sigma_r/\sigma_1`, the smallest singular
+value of the scaled rows at the nominal rank :math:`r`, relative to the largest
+of the run.
+Where the velocity selects the branch, :math:`s` has a simple zero. At a double
+zero the motion turns there, or branches touch, and the equations do not say how
+it continues.
+
+Projection finds velocities to :math:`\epsilon/s^2`, and the polynomial is good
+to :math:`\delta^6`. :data:`EDGE` is between the two; the edge moves nearer if the
+polynomial is not as accurate as the integrator.
+
+References
+==========
+
+.. [1] M. Gonzalez, D. Dopico, U. Lugris and J. Cuadrado, "A benchmarking
+   system for MBS simulation software: Problem standardization and performance
+   measurement," Multibody System Dynamics 16 (2006) 179-190, problem A02.
+
+"""
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import KroghInterpolator
+from scipy.optimize import brentq, minimize_scalar
+
+__all__ = ['Passages', 'Approach']
+
+# Nearness at the edge; relative to the largest nearness of the run if that is
+# small.
+EDGE, SHARE = 1.7e-3, 3e-2
+# Looked at more closely: a minimum of nearness below this multiple of EDGE.
+CANDIDATE = 30
+# A smaller part of the nearness at the edge is a zero.
+ZERO = 0.1
+# Nearness at twice the distance: 2 for a simple zero, 4 for a double one.
+DOUBLE = 3.
+# Weyl's bound excludes a zero if the rows change by less than this part of
+# their smallest singular value.
+LITTLE = 1/1.5
+# Parts of a step in which a minimum of nearness is searched.
+FINEST = 1/64
+# The range of the search grows while the least nearness is at its end.
+SEARCHED = 1, 2, 4, 8
+# Accepted states that are kept, and those that the polynomial takes.
+KEPT, ANCHORS = 400, 4
+# Distances, in those of the edge, at which the integrator stops on its way there,
+# so that the polynomial has states to go through.
+STAGES = 7, 5, 3, 1
+# The edge may come nearer so many times, each time by this factor.
+TRIES, NEARER = 6, 0.5
+
+
+class Approach(NamedTuple):
+    """A singular configuration ahead.
+
+    Attributes
+    ==========
+
+    edge : float
+        Time at which the integrator has to stop.
+    zero : float
+        Estimated time of the singular configuration.
+    tries : int
+        How often the edge has been moved nearer.
+
+    """
+
+    edge: float
+    zero: float
+    tries: int = 0
+
+    def nearer(self, t, zero):
+        """The same with an edge between ``t`` and the zero, or None."""
+        if self.tries == TRIES:
+            return None
+        return Approach(zero + NEARER*(t - zero), zero, self.tries + 1)
+
+
+class Passages:
+    """Search for singular configurations on the way of a run.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+
+    """
+
+    def __init__(self, compiled):
+        self.compiled = compiled
+        self.motion = compiled.motion
+        self.solver = None
+        self.anchors = deque(maxlen=KEPT)
+        self.usual, self.largest = 0., np.finfo(float).tiny
+        self._last = None, None
+        self.cleared = None
+
+    def is_cleared(self, t):
+        """Whether what is ahead of ``t`` has turned out to be regular."""
+        if self.cleared is None:
+            return False
+        begin, end = self.cleared
+        return min(begin, end) <= t <= max(begin, end)
+
+    @staticmethod
+    def exist_for(compiled):
+        """Whether the unknowns are accelerations and multipliers of rows."""
+        W = compiled.equations.graph.pattern('W')
+        motion = compiled.motion
+        return len(W) > motion and not any(
+            any(row[motion:]) for row in W[motion:])
+
+    # -- nearness --------------------------------------------------------
+
+    def rows(self, t, x):
+        """The scaled constraint rows ``A``, shape (m, o)."""
+        part = slice(self.motion, None), slice(None, self.motion)
+        W = self.compiled.evaluate(('W',), t, x)['W']
+        return W[part]*self.solver.scale[part]
+
+    def values(self, rows):
+        """Smallest singular value at the nominal rank, and the largest."""
+        sigma = np.linalg.svd(rows, compute_uv=False)
+        rank = self.solver.rank - self.motion
+        return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
+
+    def nearness(self, t, x):
+        """``s`` at a state; 0 where the rows have no value."""
+        return self._ratio(self._rows_or_none(t, x))
+
+    @property
+    def edge(self):
+        """Nearness at which the integrator has to stop."""
+        return min(EDGE, SHARE*self.usual)
+
+    # -- search ----------------------------------------------------------
+
+    def accept(self, t, y, solver):
+        """Take note of an accepted state."""
+        self.solver = solver
+        self.anchors.append((t, y))
+        rows = self.rows(t, y[:len(self.compiled.states)])
+        least, largest = self.values(rows)
+        self.largest = max(self.largest, largest)
+        self.usual = max(self.usual, least/self.largest)
+        self._last = t, rows
+
+    def seek(self, t, x, path):
+        """An :class:`Approach` within the step to ``t``, or None.
+
+        Parameters
+        ==========
+
+        t : float
+        x : ndarray
+        path : callable
+            The interpolant of the step, ``t -> y``.
+
+        """
+        begin, first = self._last
+        if self.is_cleared(begin):
+            return None
+        size = len(self.compiled.states)
+        last = self._rows_or_none(t, x)
+        before, here = self._ratio(first), self._ratio(last)
+        if here < min(self.edge, before):       # the step ends too near
+            return Approach(begin, t + (t - begin)*here/(before - here))
+
+        def rows(part):
+            s = begin + part*(t - begin)
+            return self._rows_or_none(s, path(s)[:size])
+
+        part = self._lowest(rows, 0., first, 1., last)
+        if part is None:
+            return None
+        return self.approach(
+            lambda s: path(s)[:size], begin, begin + part*(t - begin),
+            abs(t - begin)*FINEST)
+
+    def beyond(self, rates):
+        """An :class:`Approach` close behind the last state, or None."""
+        if len(self.anchors) < 2 or self.is_cleared(self.anchors[-1][0]):
+            return None
+        (before, _), (t, _) = list(self.anchors)[-2:]
+        size = len(self.compiled.states)
+        path = Bridge(self.chosen(0.), rates).path
+        return self.approach(lambda s: path(s)[:size], t, t,
+                             10*abs(t - before))
+
+    def _rows_or_none(self, t, x):
+        try:
+            return self.rows(t, x)
+        except ArithmeticError:
+            return None
+
+    def _lowest(self, rows, a, first, b, second):
+        """A part of the step where nearness is least, None if it is not zero.
+
+        By Weyl's bound singular values change by no more than the matrix.
+        """
+        middle = (a + b)/2
+        between = rows(middle)
+        if first is not None and between is not None and second is not None:
+            change = (np.linalg.norm(between - first)
+                      + np.linalg.norm(second - between))
+            if change <= LITTLE*max(self.values(matrix)[0] for matrix in (
+                    first, between, second)):
+                return None
+        if b - a <= FINEST:
+            return middle
+        found = [part for part in (
+            self._lowest(rows, a, first, middle, between),
+            self._lowest(rows, middle, between, b, second))
+            if part is not None]
+        return min(found, default=None, key=lambda part: self._ratio(
+            rows(part)))
+
+    def _ratio(self, rows):
+        return 0. if rows is None else self.values(rows)[0]/self.largest
+
+    def approach(self, path, begin, near, reach, tries=0):
+        """An :class:`Approach` of the least nearness close to a time.
+
+        None if it is not a zero.
+
+        Parameters
+        ==========
+
+        path : callable
+            ``t -> x``
+        begin : float
+            Time of the last accepted state.
+        near, reach : float
+            The minimum is searched within ``reach`` of ``near``.
+
+        """
+        def nearness(s):
+            return self.nearness(s, path(s))
+
+        sign = np.sign(near - begin) or 1.
+        low = max(sign*near - reach, sign*begin)
+        for factor in SEARCHED:
+            high = sign*near + factor*reach
+            found = minimize_scalar(
+                lambda s: nearness(sign*s), method='bounded',
+                bounds=(low, high), options={'xatol': 1e-6*reach})
+            if found.x < high - (high - low)/100:
+                break
+        zero, least = sign*found.x, found.fun
+        start = nearness(begin)
+        if least > min(CANDIDATE*self.edge, ZERO*start):
+            return None
+        wanted = max(STAGES[0]*self.edge, 3*least)
+        if start <= wanted:
+            return Approach(begin, zero, tries)
+        edge = brentq(lambda s: nearness(s) - wanted, begin, zero,
+                      xtol=1e-3*abs(zero - begin))
+        return Approach(edge, zero, tries)
+
+    # -- passage ---------------------------------------------------------
+
+    def bridge(self, approach, rates, end):
+        """The way through a singular configuration, from the last state.
+
+        Parameters
+        ==========
+
+        approach : Approach
+        rates : callable
+            ``(t, y) -> y'``
+        end : float
+            The polynomial is not used beyond this time.
+
+        Returns
+        =======
+
+        Bridge, Approach or None
+            An :class:`Approach` if the edge can be nearer, None if the
+            constraints keep their rank.
+
+        """
+        t, y = self.anchors[-1]
+        size = len(self.compiled.states)
+        half = approach.zero - t
+        bridge = Bridge(self.chosen(abs(half)), rates)
+
+        def ahead(s):
+            return bridge.path(s)[:size]
+
+        found = self.approach(ahead, t, t + half, 2*abs(half))
+        start = self.nearness(t, y[:size])
+        if found is None or self.nearness(
+                found.zero, ahead(found.zero)) > ZERO*start:
+            self.clear(approach.zero + 2*half)
+            return None
+        half = found.zero - t
+        stage = next((stage for stage in STAGES
+                      if start > (stage + 0.5)*self.edge), None)
+        if stage and not approach.tries:
+            return Approach(found.zero - half*stage*self.edge/start,
+                            found.zero)
+        bridge.zero, bridge.far = found.zero, t + 2*half
+        if (end - bridge.far)*half < 0:
+            bridge.far = end
+        bridge.is_double = DOUBLE*self.nearness(
+            t + half/2, ahead(t + half/2)) < start
+        return bridge
+
+    def clear(self, end):
+        """Do not look for singular configurations before a time."""
+        self.cleared = self.anchors[-1][0], end
+
+    def chosen(self, apart):
+        """The last accepted states that are at least so far apart."""
+        chosen = [self.anchors[-1]]
+        for t, y in reversed(self.anchors):
+            if abs(t - chosen[-1][0]) >= apart:
+                chosen.append((t, y))
+            if len(chosen) == ANCHORS:
+                break
+        return chosen[::-1]
+
+
+class Bridge:
+    """A polynomial through a singular configuration.
+
+    Parameters
+    ==========
+
+    knots : list of (t, y)
+        Accepted states before it.
+    rates : callable
+        ``(t, y) -> y'``
+
+    Attributes
+    ==========
+
+    path, lower : callable
+        ``t -> y``; the second has a lower degree.
+    zero, far : float
+        Times of the singular configuration and of the end.
+    is_double : bool
+        Whether nearness has a double zero.
+
+    """
+
+    zero = far = np.nan
+    is_double = False
+
+    def __init__(self, knots, rates):
+        self.times = [t for t, _ in knots for _ in (0, 1)]
+        self.values = [v for t, y in knots for v in (y, rates(t, y))]
+        self.path = KroghInterpolator(self.times, self.values)
+        self.lower = KroghInterpolator(
+            self.times[:1] + self.times[2:], self.values[:1] + self.values[2:])
+
+    def through(self, t, y, rates):
+        """The polynomial that has these values at a time, too."""
+        return KroghInterpolator([*self.times, t, t],
+                                 [*self.values, y, rates])
