@@ -276,6 +276,11 @@ class CompiledEquations:
         """
         return self._evaluator.outputs(names, t, x, p)
 
+    def precisely(self, name, t, x, p=None):
+        """An output at one state, rounded once, shape ``(rows, columns)``.
+        """
+        return self._evaluator.precisely(name, t, x, p)
+
     def inertia(self, t, x, p=None):
         """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
         """

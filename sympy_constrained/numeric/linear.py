@@ -18,10 +18,17 @@ the nominal rank, and while it is used only watches it:
 * ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
 
 *Scaling.* Singular values compare entries of different units, so rows and
-columns are first scaled such that the logarithms of the entries are as small
-as possible in the sense of least squares [1]_. Equilibration of row norms
-would not do: for very small masses the norms of ``[M, -A^T]`` are those of
-``A``, and ``M`` drowns.
+columns are scaled first. Scaling does not change the rank, but a bad scaling
+hides it: no entry may look large only because it is multiplied by a large
+factor. So two scalings are tried, and the one that shows the higher rank is
+used; entries must be free of rounding noise for this.
+
+* The logarithms of the entries are as small as possible in the sense of least
+  squares [1]_. This compares all entries, and a few tiny ones spoil it.
+* The largest entries of rows and columns are 1 [2]_: first those of the mass
+  matrix, then those of the constraint rows. Tiny entries have no influence.
+  Without the order, very small masses would drown: the norms of
+  ``[M, -A^T]`` are those of ``A`` then.
 
 *Minimum norm.* Where multipliers are not unique, those of least Euclidean norm
 (unscaled) are returned.
@@ -31,6 +38,8 @@ References
 
 .. [1] A. R. Curtis and J. K. Reid, "On the automatic scaling of matrices for
    Gaussian elimination," J. Inst. Maths Applics 10 (1972) 118-124.
+.. [2] D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms
+   in matrices," Rutherford Appleton Laboratory, RAL-TR-2001-034 (2001).
 
 """
 from __future__ import annotations
@@ -70,6 +79,11 @@ MOTION_PART = 1e-6
 NOTHING = 1e-40
 # Relative contradiction of redundant rows that rounding may explain.
 CONTRADICTION = 1e-7
+# A solution leaves a residual of this part of the largest scaled terms of all
+# equations by rounding, however small the terms of one equation are.
+BACKWARD = 1e-10
+# Passes of equilibration; each takes the square root of what is left.
+PASSES = 30
 
 
 @dataclass(frozen=True)
@@ -164,19 +178,18 @@ class LinearSolver:
             If the accelerations are not determined.
 
         """
-        rows, columns = scales(magnitudes)
-        scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
-        spectra = [np.linalg.svd(matrix) for matrix in scaled]
+        rows, columns, scaled, spectra = best_scaling(
+            matrices, (scales(magnitudes), balance(magnitudes, motion)))
         ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
-        for matrix, rank in zip(scaled, ranks):
-            check_rows(matrix, motion, len(rows) - rank, equations)
         best = int(np.argmax(ranks))
         rank = ranks[best]
+        surplus = [check_rows(matrix, motion, len(rows) - k, equations)
+                   for matrix, k in zip(scaled, ranks)][best]
         _, sigma, vh = spectra[best]
         free = np.abs(vh[rank:, :motion]).max(axis=0, initial=0)
-        if (free > MOTION_PART).any():
+        if (free > MOTION_PART).any() or surplus > 0:
             names = ', '.join(unknowns[i] for i in np.flatnonzero(
-                free > MOTION_PART))
+                free > min(MOTION_PART, free.max()/2)))
             raise ConstrainedDynamicsError(
                 f"The equations do not determine {names}: W has rank {rank} "
                 f"of {len(sigma)}, and more is missing than redundant rows "
@@ -282,18 +295,18 @@ class LinearSolver:
             right = self._reachable(left[:, k:], right)
             drift = None
         z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
-        rank = k
-        if drift is not None:
-            limit = max(RISE, DRIFT_FACTOR*drift)
-            rank = max(k, int(np.sum(sigma > limit*sigma[0])))
-            if rank == k:
-                self._check_redundant(left[:, k:], right, sigma[0], z, drift)
         z = z*self.column_scale
         if k < len(sigma):
             null = self.column_scale[self.motion:, None]*vh[
                 k:, self.motion:].T
             basis = np.linalg.qr(null)[0]
             z[self.motion:] -= basis@(basis.T@z[self.motion:])
+        rank = k
+        if drift is not None:
+            limit = max(RISE, DRIFT_FACTOR*drift)
+            rank = max(k, int(np.sum(sigma > limit*sigma[0])))
+            if rank == k:
+                self._check(scaled, right, z/self.column_scale, drift)
         return Solution(z, rank, float(condition))
 
     def _reachable(self, null, right):
@@ -302,19 +315,25 @@ class LinearSolver:
         right = right/self.row_scale
         return (right - basis@(basis.T@right))*self.row_scale
 
-    def _check_redundant(self, null, right, size, z, drift):
-        contradiction = null@(null.T@right)
-        allowed = (CONTRADICTION + DRIFT_FACTOR*drift)*(
-            np.linalg.norm(right) + size*np.linalg.norm(z)) + NOTHING
-        amount = np.abs(contradiction)
-        if amount.max(initial=0) > allowed:
-            rows = np.flatnonzero(amount > 0.1*amount.max())
+    def _check(self, scaled, right, z, drift):
+        """Raise unless every row holds, compared with its own terms."""
+        terms = scaled*z
+        own = np.abs(terms).sum(axis=1) + np.abs(right)
+        rest = np.abs(terms.sum(axis=1) - right)
+        rows = np.flatnonzero(rest > CONTRADICTION*own + NOTHING + (
+            BACKWARD + DRIFT_FACTOR*drift)*own.max(initial=0))
+        names = tuple(self.equations[i] for i in rows)
+        if len(rows) and rows[-1] < self.motion:
+            raise SingularEquationsError(
+                f"No solution of rank {self.rank} satisfies "
+                f"{', '.join(names)}: the rank of the equations is higher "
+                "than where it was decided.", condition=0., rank=self.rank)
+        if names:
             raise InconsistentConstraintsError(
-                "Redundant rows contradict each other: "
-                f"{', '.join(self.equations[i] for i in rows)}. Their left "
-                "sides are dependent, their right sides are not, so no "
-                "acceleration satisfies all of them. Drop or correct one.",
-                rows=tuple(self.equations[i] for i in rows))
+                f"Redundant rows contradict each other: {', '.join(names)}. "
+                "Their left sides are dependent, their right sides are not, "
+                "so no acceleration satisfies all of them. Drop or correct "
+                "one.", rows=names)
 
     def _singular(self, condition):
         raise SingularEquationsError(
@@ -357,10 +376,12 @@ def check_rows(matrix, motion, missing, names):
 
     In ``W`` a small singular value of the rows is squared, and what is far
     from zero looks like rounding there.
+
+    Returns how much more rank ``W`` is ``missing`` than the rows explain.
     """
     rows = matrix[motion:, :motion]
     if not rows.size or matrix[motion:, motion:].any():
-        return
+        return 0
     left, sigma, _ = np.linalg.svd(rows)
     ratio = sigma/sigma[0] if sigma[0] else sigma
     rank = int(np.sum(ratio > UNDECIDED))
@@ -369,7 +390,7 @@ def check_rows(matrix, motion, missing, names):
     elif missing > len(rows) - rank and ratio[rank - 1]**2 < UNDECIDED:
         worst = rank - 1
     else:
-        return
+        return missing - (len(rows) - rank)
     share = np.abs(left[:, worst])
     which = ', '.join(names[motion + i] for i in np.flatnonzero(
         share > 0.1*share.max()))
@@ -381,6 +402,27 @@ def check_rows(matrix, motion, missing, names):
         "a constant is a little off: correct it, or leave the row out. Else "
         "choose other constants or another state.",
         singular_values=tuple(sigma))
+
+
+def best_scaling(matrices, scalings):
+    """The scaling that shows the highest rank, then the best condition.
+
+    Returns factors of rows, factors of columns, the scaled matrices, and
+    their singular value decompositions.
+    """
+    def quality(scaling):
+        ratios = [sigma/sigma[0] if len(sigma) and sigma[0] else sigma[:0]
+                  for _, sigma, _ in scaling[3]]
+        ranks = [np.count_nonzero(ratio > SINGULAR) for ratio in ratios]
+        return max(ranks), min(ratio[rank - 1] if rank else 0.
+                               for ratio, rank in zip(ratios, ranks))
+
+    found = []
+    for rows, columns in scalings:
+        scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
+        found.append((rows, columns, scaled, [
+            np.linalg.svd(matrix) for matrix in scaled]))
+    return max(found, key=quality)
 
 
 def scales(magnitudes):
@@ -400,3 +442,36 @@ def scales(magnitudes):
     size = len(mask)
     factors = np.exp2(np.rint(exponents))
     return factors[:size], factors[size:]
+
+
+def balance(magnitudes, motion):
+    """Factors by which the largest entries of rows and columns are about 1.
+
+    First of the leading ``motion`` rows and columns, then of the others
+    [2]_; powers of two.
+    """
+    rows, columns = np.ones((2, len(magnitudes)))
+    lead = slice(motion)
+    rows[lead], columns[lead] = equilibrium(magnitudes[lead, lead])
+    scaled = magnitudes*np.outer(rows, columns)
+    rows[motion:] /= largest(scaled[motion:, lead], axis=1)
+    columns[motion:] /= largest(scaled[lead, motion:], axis=0)
+    more = equilibrium(magnitudes*np.outer(rows, columns))
+    return tuple(np.exp2(np.rint(np.log2(x*y)))
+                 for x, y in zip((rows, columns), more))
+
+
+def equilibrium(magnitudes):
+    """Factors by which all largest entries are 1, by Ruiz's iteration."""
+    rows, columns = np.ones((2, len(magnitudes)))
+    for _ in range(PASSES):
+        scaled = magnitudes*np.outer(rows, columns)
+        rows /= np.sqrt(largest(scaled, axis=1))
+        columns /= np.sqrt(largest(scaled, axis=0))
+    return rows, columns
+
+
+def largest(magnitudes, axis):
+    """Largest entries, 1 where all are zero."""
+    found = magnitudes.max(axis=axis, initial=0)
+    return np.where(found > 0, found, 1.)

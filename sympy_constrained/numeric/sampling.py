@@ -7,21 +7,32 @@ set for its rank.
 """
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from ..errors import ConstraintError, SingularEquationsError
-from .linear import LinearSolver
+from .linear import LinearSolver, scales
 from .projection import project
 
 __all__ = ['decide_rank', 'equation_labels']
 
-# How far the other states are: relative to each state; see SMALL for zeros.
+# How far the other states are, relative to the size of each state.
 NEARBY, NEARER = 1e-2, 1e-4
 # An entry that changes by more than NOISE when the states change by a few
-# rounding errors is a rounding error itself.
+# rounding errors is a rounding error itself. States come from a projection;
+# constants and time have only the error of the last digit, and what is left
+# of an entry is real as long as it has one digit.
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
+LAST_DIGITS, NO_DIGIT = 4*np.finfo(float).eps, 0.1
+# An entry so much smaller than the largest may be left by exact numbers that
+# cancel; evaluation with more digits decides.
+DOUBTFUL = 1e-12
 # Relative to the others, a state below this is as good as zero.
 SMALL = 1e-3
+# The size of a zero state changes the scaled W by about one, within this
+# factor.
+ABOUT = 10
 # A row that is so much smaller on the constraint set than beside it is zero.
 VANISHING = 1e-6
 # A state counts as on the constraint set within this relative distance.
@@ -45,18 +56,16 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     base = start.x if start.is_within(ON_SET) else np.array(x, dtype=float)
     states = [base]
 
-    def carried(x, amount, i):
-        return _carried(compiled, t, x, p, amount, i)
-
-    magnitudes = _magnitude(compiled, t, base, p)
+    steps = step_sizes(compiled, t, base, p)
+    magnitudes = _magnitude(compiled, t, base, p, steps)
     for i, near, moved in ((1, NEARBY, _beside), (2, NEARBY, _beside),
-                           (1, NEARER, _beside), (1, NEARER, carried)):
+                           (1, NEARER, _beside), (1, NEARER, _carried)):
         if near == NEARER and len(states) > 1:
             break
         try:
-            beside = moved(base, near, i)
+            beside = moved(compiled, t, base, p, near*steps, i)
             magnitudes = np.maximum(
-                magnitudes, _magnitude(compiled, t, beside, p))
+                magnitudes, _magnitude(compiled, t, beside, p, steps))
             correction = project(compiled, t, beside, p)
         except ArithmeticError:         # outside the domain of a function
             continue
@@ -103,29 +112,68 @@ def check_gradients(matrices, magnitudes, motion, names):
             "the factor that has to vanish.", rows=tuple(lost))
 
 
-def _magnitude(compiled, t, x, p):
+def _magnitude(compiled, t, x, p, steps):
     """Absolute values of ``W`` without the entries that are noise."""
-    W, other = (compiled.evaluate(('W',), t, state, p)['W']
-                for state in (x, _beside(x, FEW_ROUNDINGS, 3)))
-    noise = np.abs(W - other) > NOISE*np.abs(W)
-    return np.where(noise, 0, np.abs(W))
+    def W(t=t, x=x, p=p):
+        return compiled.evaluate(('W',), t, x, p)['W']
+
+    here = W()
+    size = np.abs(here)
+    moved = _beside(compiled, t, x, p, FEW_ROUNDINGS*steps, 3)
+    noise = np.abs(here - W(x=moved)) > NOISE*size
+    for i in (1, 2):
+        signs = np.sign(np.cos(2.4*i*(1 + np.arange(len(p) + 1))))
+        with suppress(ArithmeticError, ValueError):     # a table may end here
+            other = W(t + LAST_DIGITS*abs(t), p=p*(1 + LAST_DIGITS*signs[1:]))
+            noise |= np.abs(here - other) > NO_DIGIT*size
+    doubtful = size < DOUBTFUL*size.max(initial=0)
+    if (doubtful & (size > 0) & ~noise).any():
+        exact = compiled.precisely('W', t, x, p)
+        noise |= np.abs(here - exact) > NO_DIGIT*size
+    return np.where(noise, 0, size)
 
 
-def _beside(x, amount, i):
-    """A state near ``x``, the same for the same ``i``."""
-    pattern = np.cos(2.4*i*(1 + np.arange(len(x))))
+def step_sizes(compiled, t, x, p):
+    """The size of each state; of zeros, what changes ``W`` by about one.
+
+    Lengths and angles of a model have different sizes, and a zero does not
+    show its own.
+    """
     size = min(np.abs(x).max(initial=0), 1.) or 1.
     steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
-    return x + amount*steps*pattern
+    used = set(compiled.equations.graph.symbols(('W',)))
+    W = compiled.evaluate(('W',), t, x, p)['W']
+    scale = np.outer(*scales(np.abs(W)))
+
+    def change(i, step):
+        moved = x.copy()
+        moved[i] += step
+        other = compiled.evaluate(('W',), t, moved, p)['W']
+        return np.abs((other - W)*scale).max(initial=0)
+
+    for i, state in enumerate(compiled.states):
+        if abs(x[i]) <= SMALL*size and state in used:
+            with suppress(ArithmeticError):     # outside a domain
+                factor = change(i, steps[i])
+                if factor and not 1/ABOUT < factor < ABOUT and (
+                        change(i, steps[i]/factor) > 1/ABOUT):
+                    steps[i] /= factor
+    return steps
 
 
-def _carried(compiled, t, x, p, amount, i):
+def _beside(compiled, t, x, p, steps, i):
+    """A state near ``x``, the same for the same ``i``."""
+    return x + steps*np.cos(2.4*i*(1 + np.arange(len(x))))
+
+
+def _carried(compiled, t, x, p, steps, i):
     """Where other speeds carry ``x`` within a short time.
 
     That keeps what the kinematic equations conserve and no row says, such as
     the norm of a quaternion.
     """
-    result, speeds = _beside(x, amount, i), _beside(x, 1., i)
+    result = _beside(compiled, t, x, p, steps, i)
+    speeds = _beside(compiled, t, x, p, steps/NEARER, i)
 
     def rates(q):
         speeds[:len(q)] = q
@@ -133,10 +181,10 @@ def _carried(compiled, t, x, p, amount, i):
 
     q = x[:compiled.equations.graph.outputs['rates'][0]]
     k1 = rates(q)
-    k2 = rates(q + amount/2*k1)
-    k3 = rates(q + amount/2*k2)
-    k4 = rates(q + amount*k3)
-    result[:len(q)] = q + amount/6*(k1 + 2*k2 + 2*k3 + k4)
+    k2 = rates(q + NEARER/2*k1)
+    k3 = rates(q + NEARER/2*k2)
+    k4 = rates(q + NEARER*k3)
+    result[:len(q)] = q + NEARER/6*(k1 + 2*k2 + 2*k3 + k4)
     return result
 
 

@@ -4,9 +4,9 @@ A block system of mass matrix and constraints is solved by :math:`L D L^T` of
 the mass matrix and of the Schur complement, another one by elimination with
 the pivots that are good at a random point. Whether the result can be trusted
 is checked with every call: pivots must not be small beside the entries they
-come from, nor beside the usual size of their row and column, and the residual
-must be small beside the terms it is made of. What fails the check is solved by
-:mod:`.linear` instead.
+come from, nor beside the usual size of their row and column, and residuals,
+those of all constraint rows among them, must be small compared with their
+terms. What fails the check is solved by :mod:`.linear` instead.
 """
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ PIVOT, RESIDUAL = 1e-10, 1e-9
 # The same for rows that were chosen among redundant ones: another choice may
 # be better.
 CHOSEN_PIVOT = 1e-6
-# A larger part of the usual size in a redundant row contradicts the others.
-CONTRADICTION = 1e-7
+# A constraint row whose residual is a larger part of its own terms does not
+# hold, unless rounding of the others explains it.
+CONTRADICTION, BACKWARD = 1e-7, 1e-10
 
 
 def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
@@ -47,8 +48,8 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
         products are the usual size of the entries. Without them a row that
         vanishes at a state is told only if it vanishes exactly.
     agree : bool
-        Whether to check that the rows that are not kept hold, too; it needs
-        ``sizes``.
+        Whether to check that the rows that are not kept hold, too, as the
+        kept ones are; both need ``sizes``.
     work : sequence of str
         What the power that changes the energy is made of, as in
         the class ``Work``; then it stands between rates and multipliers.
@@ -81,14 +82,18 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
         least = g.constant(PIVOT)
         checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
                     size(g, pivot)] for i, j, pivot in pivots]
-        if agree:
-            usual = g.sum([
-                *(g.div(size(g, x), rows[i]) for i, x in zip(use, r)),
-                *(g.mul(size(g, x), columns[i]) for i, x in zip(use, z))])
-            allowed = g.mul(g.constant(CONTRADICTION), usual)
-            checks += [[g.sub(g.dot(out['W'][i], z[:motion]),
-                              out['r'][i][0]), g.mul(allowed, rows[i])]
-                       for i in range(count) if i not in use]
+        usual = g.sum([
+            *(g.div(size(g, x), rows[i]) for i, x in zip(use, r)),
+            *(g.mul(size(g, x), columns[i]) for i, x in zip(use, z))])
+        for i in range(motion, count):
+            if agree or i in use:
+                terms = [g.mul(out['W'][i][j], x) for j, x in zip(use, z)]
+                right = out['r'][i][0]
+                own = g.sum(size(g, x) for x in [*terms, right])
+                rest = g.sub(g.sum(terms), right)
+                checks.append([rest, g.add(
+                    g.mul(g.constant(CONTRADICTION), own),
+                    g.mul(g.constant(BACKWARD), g.mul(usual, rows[i])))])
     full = dict(zip(use, z))
     z = [[full.get(i, 0)] for i in range(count)]
     rates = out['rates'] + z[:motion]

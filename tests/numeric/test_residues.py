@@ -1,0 +1,142 @@
+"""Entries that rounding leaves of a zero, and real ones that are tiny.
+
+Reference: the multiplier system at 50 digits.
+"""
+import numpy as np
+import pytest
+from mpmath import mp
+from sympy import Float, Matrix, Rational, cos, sqrt, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod)
+from sympy_constrained.errors import ConstrainedDynamicsError
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.sampling import decide_rank
+
+X = Matrix(dynamicsymbols('x y z'))
+ANGLES = symbols('al be')
+FORCES = Matrix([Rational(1, 5), -1, Rational(3, 10)])
+# Exactly zero, 2e-16 in floats.
+CANCELLING = sqrt(2 + sqrt(3)) - (sqrt(6) + sqrt(2))/2
+RESIDUES = {
+    'float': [cos(al) for al in ANGLES],
+    'exact': [CANCELLING, 3*CANCELLING],
+    'literal': [Float(np.cos(np.pi/2)), -Float(np.cos(np.pi/2))/3]}
+METHODS = {
+    UdwadiaKalabaMethod: {}, RouthMethod: {}, GibbsAppellMethod: {},
+    VaccoMethod: {}, HamelEmbedding: {'q_dependent': X[1:]},
+    LinearMappingMethod: {}}
+
+
+def matrices(in_mass, in_rows, residues):
+    """Mass matrix and gradients with residues in the places asked for."""
+    first, second = (x if used else 0 for x, used in zip(
+        residues, (in_mass, in_rows)))
+    M = Matrix([[2, first, 0], [first, 1, Rational(1, 2)],
+                [0, Rational(1, 2), 1]])
+    A = Matrix([[Rational(7, 10), Rational(1, 10), second],
+                [second, 1, Rational(3, 10)]])
+    return M, A
+
+
+def made(method, M, A):
+    """A model that moves with constant accelerations."""
+    velocity = X.diff(dynamicsymbols._t)
+    T = (velocity.T*M*velocity)[0]/2
+    return method((T + (FORCES.T*X)[0]).expand(), list(X),
+                  hol_coneqs=list(A*X), **METHODS[method])
+
+
+def reference(M, A, values=()):
+    """Accelerations and multipliers at 50 digits."""
+    m, o = A.shape
+    W = Matrix([[M, -A.T], [A, Matrix.zeros(m, m)]]).subs({
+        al: Rational(value) for al, value in dict(values).items()})
+    right = Matrix([*FORCES, *[0]*m])
+    with mp.workdps(60):
+        z = mp.lu_solve(*(mp.matrix([[mp.mpf(str(x.evalf(60)))
+                                      for x in matrix.row(i)]
+                                     for i in range(o + m)])
+                          for matrix in (W, right)))
+        return np.array([float(x) for x in z])
+
+
+def checked(method, M, A, constants, backend, rtol=1e-9):
+    """Whether one second of motion is that of the reference."""
+    model = made(method, M, A)
+    if method is HamelEmbedding:        # Hamel's are not right for all choices
+        model = model.voronets_equations_of_motion
+    compiled = compile_equations(model, constants, backend=backend)
+    start = consistent_state(compiled, {}, fill=0)
+    motion = simulate(compiled, 1, start)
+    z = reference(M, A, constants)
+    np.testing.assert_allclose([motion[x][-1] for x in X], z[:3]/2,
+                               rtol=rtol, atol=1e-12)
+    if method in (UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod):
+        np.testing.assert_allclose(motion.multipliers[-1], z[3:], rtol=rtol)
+        assert (motion.rank == len(z)).all()
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'llvm', 'c'])
+@pytest.mark.parametrize('kind', RESIDUES)
+@pytest.mark.parametrize('places', [(1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize('method', METHODS, ids=lambda x: x.__name__)
+def test_residues_change_nothing(method, places, kind, backend):
+    M, A = matrices(*places, RESIDUES[kind])
+    names = (M.free_symbols | A.free_symbols) & set(ANGLES)
+    checked(method, M, A, dict.fromkeys(names, np.pi/2), backend)
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'llvm', 'c'])
+@pytest.mark.parametrize('value', [
+    1.57, 1.5707963, 1.57079632, 1.5707963267, 1.570796326794, np.pi/2])
+@pytest.mark.parametrize('places', [(1, 0), (0, 1), (1, 1)])
+def test_tiny_entries_are_no_obstacle(places, value, backend):
+    M, A = matrices(*places, RESIDUES['float'])
+    names = (M.free_symbols | A.free_symbols) & set(ANGLES)
+    checked(UdwadiaKalabaMethod, M, A, dict.fromkeys(names, value), backend)
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'llvm', 'c'])
+def test_one_residue_hides_no_row(backend):
+    """The example of two masses on a slope with an angle of pi/2."""
+    (x, y), (m1, m2, al, a, b, F) = X[:2], symbols('m1 m2 al a b F')
+    T = m1*x.diff()**2/2 + m2*(x.diff()**2 + y.diff()**2 +
+                               2*x.diff()*y.diff()*cos(al))/2
+    method = UdwadiaKalabaMethod(T - F*y, [x, y], hol_coneqs=[a*x + b*y])
+    motion = simulate(compile_equations(method, {
+        m1: 1, m2: 1, al: np.pi/2, a: .7, b: .1, F: 1}, backend=backend),
+        1, [0]*4)
+    # m1 + m2 = 2: lam = F*b/(a**2/2 + b**2)
+    lam = 0.1/(0.49/2 + 0.01)
+    np.testing.assert_allclose(motion.multipliers, lam, rtol=1e-9)
+    np.testing.assert_allclose(
+        motion.x[-1, :2], [0.7*lam/4, (0.1*lam - 1)/2], rtol=1e-9)
+
+
+@pytest.mark.parametrize('kind', ['exact', 'float'])
+def test_a_residue_is_no_mass(kind):
+    x, y = X[:2]
+    mass = RESIDUES[kind][0]
+    method = UdwadiaKalabaMethod(
+        x.diff()**2/2 + mass*y.diff()**2/2 - y, [x, y])
+    constants = {} if kind == 'exact' else {ANGLES[0]: np.pi/2}
+    with pytest.raises(ConstrainedDynamicsError,
+                       match='do not determine.*y'):
+        simulate(method, 1, [0]*4, constants=constants)
+
+
+def test_a_relation_of_constants_is_no_noise():
+    """Rows that follow from each other for equal constants only."""
+    x, y = X[:2]
+    a, b, c = symbols('a b c')
+    method = UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2)/2 - y, [x, y],
+        hol_coneqs=[a*x + b*y, b*x + c*y])
+    third = 1/3
+    constants = {a: third, b: 0.1*third, c: 0.01*third}
+    compiled = compile_equations(method, constants)
+    assert decide_rank(compiled, 0, np.zeros(4), compiled.p).rank == 3
