@@ -154,6 +154,8 @@ def build_by_route(shape, arguments, composite, nonideal_forces,
             kinematics, instead, blocks['b'])
     check_functions(builder, system)
     check_names(builder, system)
+    if shape == 'kane':
+        kinematics.check_velocities(system['bodies'])
     drop_costly_power(builder, blocks)
     late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
     if late:

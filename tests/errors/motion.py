@@ -20,6 +20,8 @@ PUSHED.set_vel(N, u*N.x + v*N.y)
 PUSHED.set_acc(N, 2*u.diff()*N.x + v.diff()*N.y)
 BY_HAND = O.locatenew('by hand', x*N.x + y*N.y)
 BY_HAND.set_vel(N, u*N.x + u*sin(y)*N.y)
+GUIDED = O.locatenew('guided', x*N.x + y*N.y)
+GUIDED.set_vel(N, u*N.x + v*N.y)
 HURRIED = Point('hurried')
 HURRIED.set_vel(N, u.diff()*N.x)
 
@@ -41,6 +43,12 @@ CASES = (
          KinematicsError, '`kd_eqs` is missing',
          'nothing relates the derivatives of x(t), y(t) to the speeds',
          'Pass `kd_eqs` with one equation for each'),
+    Case('a sign of a speed that contradicts a velocity',
+         lambda: kane(kd_eqs=[x.diff() + u, y.diff() - v], bodies=[
+             Particle('bob', GUIDED, m)]),
+         KinematicsError, 'have opposite signs of u(t)',
+         'A velocity that was set and `kd_eqs` contradict each other',
+         'correct the sign in one of them'),
     Case('too few kinematic differential equations',
          lambda: kane(kd_eqs=KD[:1]),
          KinematicsError, 'No row of `kd_eqs` contains',

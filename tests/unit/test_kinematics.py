@@ -1,21 +1,26 @@
 """Frames, points and speeds on the graph against SymPy's own vectors."""
 import signal
 import warnings
+from functools import partial
 from random import Random
 
 import pytest
 from mpmath import mp
 from sympy import (
     I, Matrix, Symbol, cos, eye, nan, oo, sign, sin, symbols, zeros)
+from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, Vector, dynamicsymbols)
+    Particle, Point, ReferenceFrame, RigidBody, Vector, dynamicsymbols,
+    inertia)
 
 from kkt import at
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
+from sympy_constrained.builders import build_system
 from sympy_constrained.errors import KinematicsError
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.kinematic_equations import solve_kinematics
 from sympy_constrained.kinematics import Kinematics
+from sympy_constrained.models import MODELS, model
 
 t = dynamicsymbols._t
 Q = q1, q2, q3, q4 = dynamicsymbols('q1:5')
@@ -559,3 +564,103 @@ def test_constants_of_the_same_name_as_a_coordinate_are_apart(N, O):
     v = motion.velocity(P, N)
     g = motion.builder
     assert v == (g.mul(g.bound[Symbol('q1')], g.bound[u1]), 0, 0)
+
+
+# -- velocities that were set, and kinematic equations ---------------------
+
+def slider(N, O):
+    P = O.locatenew('P', q1*N.x)
+    P.set_vel(N, u1*N.x)
+    return [Particle('P', P, a)]
+
+
+def double_pendulum(N, O):
+    bodies, start = [], O
+    for k, q, u in ((1, q1, u1), (2, q2, u2)):
+        A = N.orientnew(f'A{k}', 'Axis', [q, N.z])
+        A.set_ang_vel(N, u*N.z)
+        P = start.locatenew(f'P{k}', b*A.x)
+        P.v2pt_theory(start, N, A)
+        bodies.append(Particle(f'P{k}', P, a))
+        start = P
+    return bodies
+
+
+def gyroscope(N, O):
+    A = N.orientnew('A', 'Axis', [q1, N.z])
+    B = A.orientnew('B', 'Axis', [q2, A.x])
+    B.set_ang_vel(N, u1*A.z + u2*B.x)
+    return [RigidBody('B', O, B, a, (inertia(B, 1, 2, 3), O))]
+
+
+@pytest.mark.parametrize('signs', [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+@pytest.mark.parametrize('build', [slider, double_pendulum, gyroscope])
+def test_a_sign_that_contradicts_a_velocity_is_reported(N, O, build, signs):
+    """The same bodies, with the right and the wrong sign of each speed."""
+    count = 1 if build is slider else 2
+    kd_eqs = [q.diff(t) - sign*u for q, u, sign in zip(Q, U, signs)]
+    method = partial(UdwadiaKalabaMethod, N, Q[:count], U[:count],
+                     kd_eqs[:count], bodies=build(N, O), forcelist=[])
+    if min(signs[:count]) > 0:
+        assert method().mass_matrix.shape == (count, count)
+        return
+    wrong = str(U[signs.index(-1)]).replace('(t)', r'\(t\)')
+    with pytest.raises(KinematicsError, match=(
+            f'opposite signs of {wrong}.*contradict.*correct the sign')):
+        method()
+
+
+def test_speeds_may_have_any_sign_where_velocities_follow_positions(N, O):
+    """No velocity was set, or one in the derivatives of coordinates."""
+    P, R = O.locatenew('P', q1*N.x), O.locatenew('R', q1*N.x + q2*N.y)
+    P.set_vel(N, q1.diff(t)*N.x)
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2], [u1, u2], [q1.diff(t) + u1, q2.diff(t) + 3*u2],
+        bodies=[Particle('P', P, a), Particle('R', R, a)], forcelist=[])
+    assert method.mass_matrix == Matrix([[2*a, 0], [0, 9*a]])
+
+
+def test_velocities_of_other_points_raise_no_alarm(N, O):
+    """Moving axes, rolling put in by hand, and an auxiliary speed."""
+    A = N.orientnew('A', 'Axis', [s, N.z])
+    P = O.locatenew('P', q1*A.x)
+    P.set_vel(A, u1*A.x)
+    P.v1pt_theory(O, N, A)
+    C = O.locatenew('C', q2*N.x)
+    C.set_vel(N, b*u3*N.x + u4*N.y)
+    wheel = N.orientnew('W', 'Axis', [-q3, N.z])
+    wheel.set_ang_vel(N, -u3*N.z)
+    GibbsAppellMethod(
+        N, Q[:3], U[:3], PLAIN[:3], u_auxiliary=[u4], forcelist=[], bodies=[
+            Particle('P', P, a), RigidBody('W', C, wheel, a, (inertia(
+                wheel, 1, 1, 1), C))]).mass_matrix
+
+
+def reversible():
+    """Ready models in Kane's shape, with each of their speeds."""
+    for name in MODELS:
+        shape, given = model(name).form(UdwadiaKalabaMethod).call
+        if shape == 'kane':
+            kd_eqs = Matrix(given['kd_eqs'])
+            yield from ((name, x) for x in kd_eqs.atoms(AppliedUndef)
+                        if x in {*given['u_ind'],
+                                 *(given['u_dependent'] or ())})
+
+
+def test_reversed_speeds_of_ready_models_are_reported():
+    """Unless no velocity was set, so that all follow from positions."""
+    reported, silent = set(), set()
+    for name, speed in reversible():
+        shape, given = model(name).form(UdwadiaKalabaMethod).call
+        kd_eqs = [row.xreplace({speed: -speed}) for row in given['kd_eqs']]
+        try:
+            build_system(shape, {**given, 'kd_eqs': kd_eqs},
+                         potential_energy='ignore')
+            silent.add(name)
+        except KinematicsError as error:
+            assert 'opposite signs' in str(error)
+            reported.add(name)
+    assert {'four_bar', 'rolling_disc', 'bicycle', 'heavy_top', 'knife_edge',
+            'pinned_top', 'furuta_pendulum', 'rolling_disc_minimal',
+            'n_link_pendulum_on_cart'} <= reported
+    assert {'closed_chain', 'andrews_squeezer'} <= silent - reported
