@@ -104,8 +104,8 @@ def constraints_work(compiled, t_span, x, solver):
         try:
             state = project(compiled, t, trial).x
             forces = compiled.constraint_forces(t, state, solver=solver)
-        except ArithmeticError:         # no such state, or a singular one
-            continue
+        except Exception:               # no such state, a singular one, or
+            continue                    # a function of the model fails there
         parts = forces*state[index]
         if abs(parts.sum()) > POWERLESS*np.abs(parts).sum():
             return True

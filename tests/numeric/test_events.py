@@ -6,8 +6,9 @@ import threading
 import numpy as np
 import pytest
 from sympy.physics.mechanics import dynamicsymbols
+from sympy.utilities.lambdify import implemented_function
 
-from mechanisms import m, particle, x, y
+from mechanisms import m, particle, t, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import (
@@ -225,6 +226,19 @@ def test_inputs_are_not_called_ahead_of_the_run(backend, span):
     ahead = abs(np.array(times) - span[0])
     assert (ahead <= np.maximum.accumulate(
         np.append(0, ahead[:-1])) + 0.1 + 1e-12).all()
+
+
+def test_an_expression_that_fails_does_so_when_it_is_reached():
+    """Not before the run, where the span is probed for work."""
+    def python(s):
+        if s > 0.5:
+            raise KeyError('no data')
+        return np.sin(s)
+
+    with pytest.raises(SimulationError, match='KeyError.*no data') as found:
+        guided(implemented_function('force', python)(t), max_step=0.1)
+    assert 0.3 < found.value.time < 0.5
+    assert len(found.value.trajectory) > 3
 
 
 def test_work_is_found_whatever_an_input_is_at_the_start():
