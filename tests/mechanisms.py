@@ -2,6 +2,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+from scipy.special import ellipj, ellipk
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
@@ -96,3 +97,17 @@ def bennett(a=1., alpha=0.9, ratio=0.8):
     found.start = consistent_state(
         found.compiled, [.5, 2.5, -.5, 1, 0, 0], fixed=[q[0], u[0]])
     return found
+
+
+def exact_knee(n, t, g=9.81, speed=1.):
+    """Place and velocity of the end of a crank of the model ``n_four_bar``.
+
+    All cranks turn alike, as an inverted pendulum: ``a'' = k*sin(a)`` for
+    the angle from upright, solved by Jacobi's functions.
+    """
+    k = 3*(3*n + 1)*g/(2*(4*n + 1))
+    m = 4*k/(speed**2 + 4*k)
+    rate = np.sqrt(speed**2 + 4*k)/2
+    sn, cn, dn, _ = ellipj(rate*t - ellipk(m), m)
+    x, y = -2*sn*cn, 2*sn**2 - 1
+    return np.array([x, y, y*2*rate*dn, -x*2*rate*dn])

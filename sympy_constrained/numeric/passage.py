@@ -4,24 +4,26 @@ Explanation
 ===========
 
 Where the constraint rows :math:`A` lose rank at an instant :math:`t^*`, the
-accelerations are a quotient 0/0. On the branch of the motion they have a limit,
-and the motion is smooth [1]_. Beside the branch, by a distance :math:`e`, they
-are wrong by :math:`e/|t - t^*|`: the stages of an integrator cannot come near.
-So no step is made across :math:`t^*`. The integrator stops at an edge
-:math:`t^* - \delta`; a polynomial through the last accepted states and their
-rates leads to :math:`t^* + \delta`, where the constraints have their rank again
-and the integrator starts anew.
+equations give the accelerations as a quotient 0/0. On the branch of the motion
+the quotient has a limit, and the motion is smooth [1]_. At a distance
+:math:`e` from the branch its error is of the order :math:`e/|t - t^*|`, so the
+stages of an integrator must not come close.
 
-The measure of nearness is :math:`s = \sigma_r/\sigma_1`, the smallest singular
-value of the scaled rows at the nominal rank :math:`r`, relative to the largest
-of the run.
-Where the velocity selects the branch, :math:`s` has a simple zero. At a double
-zero the motion turns there, or branches touch, and the equations do not say how
-it continues.
+No step crosses :math:`t^*`. The integrator stops at an edge
+:math:`t^* - \delta`. A polynomial through the last accepted states and their
+rates leads to :math:`t^* + \delta`, where the rows have their rank again, and
+the integrator starts anew.
 
-Projection finds velocities to :math:`\epsilon/s^2`, and the polynomial is good
-to :math:`\delta^6`. :data:`EDGE` is between the two; the edge moves nearer if the
-polynomial is not as accurate as the integrator.
+The *nearness* is :math:`s = \sigma_r/\sigma_1`, the smallest singular value
+of the scaled rows at the nominal rank :math:`r`, relative to the largest one
+of the run. Where the velocity selects a branch, :math:`s` has a simple zero.
+At a double zero the motion turns, or branches touch, and the equations do not
+determine how it continues.
+
+Projection determines velocities to :math:`\epsilon/s^2`; the error of the
+polynomial grows with a high power of :math:`\delta`. :data:`EDGE` balances the
+two. If the polynomial is less accurate than the integrator, the edge moves
+closer.
 
 References
 ==========
@@ -42,28 +44,28 @@ from scipy.optimize import brentq, minimize_scalar
 
 __all__ = ['Passages', 'Approach']
 
-# Nearness at the edge; relative to the largest nearness of the run if that is
-# small.
+# Nearness at the edge, and its largest part of the usual nearness.
 EDGE, SHARE = 1.7e-3, 3e-2
-# Looked at more closely: a minimum of nearness below this multiple of EDGE.
+# A minimum of nearness below this multiple of EDGE is examined.
 CANDIDATE = 30
 # A smaller part of the nearness at the edge is a zero.
 ZERO = 0.1
-# Nearness at twice the distance: 2 for a simple zero, 4 for a double one.
+# Twice as far from a zero the nearness is 2 times as large at a simple zero,
+# 4 times at a double one.
 DOUBLE = 3.
 # Weyl's bound excludes a zero if the rows change by less than this part of
 # their smallest singular value.
 LITTLE = 1/1.5
-# Parts of a step in which a minimum of nearness is searched.
+# The shortest part of a step that is examined by itself.
 FINEST = 1/64
 # The range of the search grows while the least nearness is at its end.
 SEARCHED = 1, 2, 4, 8
-# Accepted states that are kept, and those that the polynomial takes.
+# Number of accepted states to keep, and to put the polynomial through.
 KEPT, ANCHORS = 400, 4
-# Distances, in those of the edge, at which the integrator stops on its way there,
-# so that the polynomial has states to go through.
+# Multiples of EDGE at which the integrator stops on its way, so that the
+# polynomial has states to go through.
 STAGES = 7, 5, 3, 1
-# The edge may come nearer so many times, each time by this factor.
+# How often the edge may move closer, and by which factor.
 TRIES, NEARER = 6, 0.5
 
 
@@ -109,7 +111,7 @@ class Passages:
         self.solver = None
         self.anchors = deque(maxlen=KEPT)
         self.usual, self.largest = 0., np.finfo(float).tiny
-        self._last = None, None
+        self._last = None, None, 0.     # time, rows, nearness
         self.cleared = None
 
     def is_cleared(self, t):
@@ -160,7 +162,7 @@ class Passages:
         least, largest = self.values(rows)
         self.largest = max(self.largest, largest)
         self.usual = max(self.usual, least/self.largest)
-        self._last = t, rows
+        self._last = t, rows, least/self.largest
 
     def seek(self, t, x, path):
         """An :class:`Approach` within the step to ``t``, or None.
@@ -174,12 +176,12 @@ class Passages:
             The interpolant of the step, ``t -> y``.
 
         """
-        begin, first = self._last
+        begin, first, before = self._last
         if self.is_cleared(begin):
             return None
         size = len(self.compiled.states)
         last = self._rows_or_none(t, x)
-        before, here = self._ratio(first), self._ratio(last)
+        here = self._ratio(last)
         if here < min(self.edge, before):       # the step ends too near
             return Approach(begin, t + (t - begin)*here/(before - here))
 
@@ -193,16 +195,6 @@ class Passages:
         return self.approach(
             lambda s: path(s)[:size], begin, begin + part*(t - begin),
             abs(t - begin)*FINEST)
-
-    def beyond(self, rates):
-        """An :class:`Approach` close behind the last state, or None."""
-        if len(self.anchors) < 2 or self.is_cleared(self.anchors[-1][0]):
-            return None
-        (before, _), (t, _) = list(self.anchors)[-2:]
-        size = len(self.compiled.states)
-        path = Bridge(self.chosen(0.), rates).path
-        return self.approach(lambda s: path(s)[:size], t, t,
-                             10*abs(t - before))
 
     def _rows_or_none(self, t, x):
         try:
@@ -220,8 +212,8 @@ class Passages:
         if first is not None and between is not None and second is not None:
             change = (np.linalg.norm(between - first)
                       + np.linalg.norm(second - between))
-            if change <= LITTLE*max(self.values(matrix)[0] for matrix in (
-                    first, between, second)):
+            if any(change <= LITTLE*self.values(matrix)[0]
+                   for matrix in (first, between, second)):
                 return None
         if b - a <= FINEST:
             return middle
@@ -367,11 +359,17 @@ class Bridge:
     def __init__(self, knots, rates):
         self.times = [t for t, _ in knots for _ in (0, 1)]
         self.values = [v for t, y in knots for v in (y, rates(t, y))]
-        self.path = KroghInterpolator(self.times, self.values)
-        self.lower = KroghInterpolator(
+        self.path = Polynomial(self.times, self.values)
+        self.lower = Polynomial(
             self.times[:1] + self.times[2:], self.values[:1] + self.values[2:])
 
     def through(self, t, y, rates):
         """The polynomial that has these values at a time, too."""
-        return KroghInterpolator([*self.times, t, t],
-                                 [*self.values, y, rates])
+        return Polynomial([*self.times, t, t], [*self.values, y, rates])
+
+
+class Polynomial(KroghInterpolator):
+    """A polynomial with states in columns, as the interpolants of SciPy."""
+
+    def __call__(self, t):
+        return super().__call__(t).T

@@ -15,9 +15,9 @@ from .dense import DenseOutput, Piece
 from .events import Events
 from .interrupt import Interruption
 from .passage import Approach, Passages
-from .projection import size_of
+from .projection import distances, size_of
 from .rank import CarriedRank
-from .trajectory import Passage, Reason, Trajectory
+from .trajectory import Reason, Trajectory
 from .work import Work, energy_rates
 
 __all__ = ['Run', 'Pace']
@@ -29,11 +29,11 @@ OFF = 1e-8
 # and the state stays as the integrator left it.
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
-# The polynomial through a singular configuration may be less accurate than a
-# step by the factor ACCURATE, and may always have an error of FLOOR. At its end
-# projection moves the state by at most SAME, and the rates agree with those of
-# the equations to SMOOTH. All are relative.
-ACCURATE, FLOOR, SAME, SMOOTH = 10., 1e-10, 1e-8, 1e-4
+# The polynomial through a singular configuration may have ACCURATE times the
+# error of a step, and always one of FLOOR. At its end projection moves the
+# state by at most SAME, and the rates agree with those of the equations to
+# SMOOTH. All are relative.
+ACCURATE, FLOOR, SAME, SMOOTH = 1., 1e-10, 1e-7, 1e-4
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
 # So many steps in a row that hardly move time on end a run.
@@ -136,14 +136,13 @@ class Run:
         self.on_set, self.moves, self.feedback = on_set, moves, feedback
         self.rank = CarriedRank(compiled, self.t, x)
         self.projector = Projector(compiled) if on_set else None
-        self.passages = (Passages(compiled) if moves and Passages.exist_for(
-            compiled) else None)
+        self.passages = Passages(compiled) if moves and Passages.exist_for(
+            compiled) else None
         self.ahead: Approach | None = None      # where the next one is
-        self.passed: list[Passage] = []
+        self.passed: list[float] = []
         self.unprojected = 0
         self.work = Work(compiled, span, x, self.rank.solver)
-        self.quick = compiled.quick_rates(
-            self.rank.solver, work=self.work.outputs)
+        self._quick = None, None        # a solver, and its rates
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.residuals = [name for name, _ in compiled.levels]
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
@@ -197,13 +196,23 @@ class Run:
             (self.rates(t, y + step) - rates)/step[k]
             for k, step in enumerate(np.diag((y + size) - y))])
 
+    @property
+    def quick(self):
+        """Compiled rates at the rank of the solver in use, None without."""
+        solver = self.rank.solver
+        if self._quick[0] is not solver:
+            self._quick = solver, self.compiled.quick_rates(
+                solver, work=self.work.outputs)
+        return self._quick[1]
+
     def plain_rates(self, t, y):
         """The rates by the equations alone."""
         x = y[:self.size]
         if not np.isfinite(x).all():            # after an earlier stage
             return np.full_like(y, np.nan)
-        if self.quick is not None:
-            found = self.quick(t, y)
+        quick = self.quick
+        if quick is not None:
+            found = quick(t, y)
             if found is not None:
                 return found
         outputs = self.compiled.evaluate(self.names, t, x)
@@ -297,7 +306,8 @@ class Run:
         if self.passages is not None:
             if self.tables and self.ahead is None:
                 self.passages.anchors.clear()   # rates may jump here
-            self.passages.accept(begin, y, self.rank.solver)
+            if not self.passages.anchors:
+                self.passages.accept(begin, y, self.rank.solver)
         if self.ahead is not None:
             end = self.ahead.edge
         self.stop = end
@@ -327,22 +337,17 @@ class Run:
     def step(self, solver):
         """One step: integrate, project, watch, look for events, record.
 
-        Returns whether the step stands. If not, a singular configuration is
-        ahead.
+        Returns whether the integrator may go on. If not, a singular
+        configuration is ahead, or the rank has risen within the step.
         """
         t_old, self.trouble = self.t, None
         if self.feedback is not None:
             self.feedback.begin(solver, self.rank.solver)
-        try:
-            self.advance(solver)
-        except Stop:
-            if self.is_singular_ahead():
-                return False
-            raise
+        self.advance(solver)
         t = self.stop if solver.status == 'finished' else solver.t
         # Before y is replaced and before a new rank changes the rates.
         path = solver.dense_output()
-        if self.is_singular_ahead(solver, path):
+        if self.is_singular_ahead(solver.t, solver.y[:self.size], path):
             return False
         y, drift = self.projected(t, solver.y)
         self.check_progress(t_old, t)
@@ -350,15 +355,35 @@ class Run:
             if solver.t != t:           # a table may jump at t
                 self.rank.watch(solver.t, y[:self.size], drift)
                 self.t, self.last = solver.t, y
-            self.rank.watch(t, y[:self.size], drift)
+            rise = self.rank.watch(t, y[:self.size], drift, t_old,
+                                   lambda s: path(s)[:self.size])
+        is_whole = rise == t
+        if not is_whole:
+            t, y = rise, self.with_new_rows(rise, path(rise))
 
         def state(s):
             return y if s == t else self.projected(s, path(s))[0]
 
         self.accept(t_old, t, y, path, state)
-        if self.on_set and self.moves and solver.status == 'running':
+        if is_whole and self.on_set and self.moves and (
+                solver.status == 'running'):
             solver.y, solver.f = y, self.checked_rates(t, y)
-        return True
+        return is_whole
+
+    def with_new_rows(self, t, y):
+        """The state where the rank rises, from which a new integrator starts.
+        """
+        far = distances(self.compiled, t, y[:self.size]).relative
+        if far > NEAR:
+            raise self.stopped(
+                Reason.CONTRADICTION, f"at t = {t:.6g} the rank of the "
+                "constraint rows rises, and the velocity does not satisfy "
+                f"the row that begins to act (relative distance {far:.0e}). "
+                "Impacts are not computed. Let the row act from the start, "
+                "or end the run before")
+        if self.passages is not None:
+            self.passages = Passages(self.compiled)
+        return self.projected(t, y)[0]
 
     def accept(self, t_old, t, y, path, state, rates=None):
         """Look for events in a step, record what is due, and go on from it.
@@ -386,14 +411,11 @@ class Run:
 
     # -- singular configurations -----------------------------------------
 
-    def is_singular_ahead(self, solver=None, path=None):
-        """Whether the constraints lose rank in a step, or after the last one.
-        """
+    def is_singular_ahead(self, t, x, path):
+        """Whether the constraints lose rank in the step to ``t``, or soon."""
         if self.passages is None or self.ahead is not None:
             return False
-        self.ahead = (
-            self.passages.beyond(self.checked_rates) if solver is None else
-            self.passages.seek(solver.t, solver.y[:self.size], path))
+        self.ahead = self.passages.seek(t, x, path)
         return self.ahead is not None
 
     def is_at_edge(self):
@@ -428,27 +450,28 @@ class Run:
     def walk(self, bridge, limit, rtol, atol):
         """Go to the far end of a bridge; returns whether it holds."""
         t_old, t, path = self.t, bridge.far, bridge.path
-        y, rates = path(t), path.derivative(t)
-        error = np.abs(y - bridge.lower(t))
-        if (error > ACCURATE*(atol + rtol*np.abs(y)) + FLOOR*size_of(y)).any():
+        end, other = path(t), bridge.lower(t)
+        if t == limit != self.span[1]:
             return False
         if t != limit:
-            try:
-                end, _ = self.projected(t, y)
+            before, rates = end, path.derivative(t)
+            try:                        # which takes noise away, too
+                end, other = (self.projected(t, y)[0] for y in (end, other))
                 found = self.checked_rates(t, end)
             except Stop:
                 return False
             apart = np.abs(rates - bridge.lower.derivative(t))
-            if (np.abs(end - y) > SAME + ACCURATE*error).any() or (
-                    np.abs(found - rates) > ACCURATE*apart + SMOOTH*size_of(
+            if np.abs(end - before).max() > SAME*size_of(end) or (
+                    np.abs(found - rates) > 10*apart + SMOOTH*size_of(
                         rates)).any():
                 return False
-            y, path = end, bridge.through(t, end, found)
-        elif t != self.span[1]:
+            path = bridge.through(t, end, found)
+        if (np.abs(end - other) > ACCURATE*(atol + rtol*np.abs(end))
+                + FLOOR*size_of(end)).any():
             return False
         self.rank.turn()
-        self.passed.append(Passage(bridge.zero))
-        self.accept(t_old, t, y, path, path, path.derivative)
+        self.passed.append(float(bridge.zero))
+        self.accept(t_old, t, end, path, path, path.derivative)
         return True
 
     def advance(self, solver):

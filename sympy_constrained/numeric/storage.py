@@ -126,6 +126,7 @@ def about_of(trajectory):
         'events': [[event.index, event.t] for event in trajectory.events],
         'rank_changes': [[change.t, change.before, change.after]
                          for change in trajectory.rank_changes],
+        'passages': list(trajectory.passages),
         'statistics': trajectory.statistics, 'units': trajectory.units}
 
 
@@ -227,6 +228,8 @@ def checked(trajectory):
     for change in trajectory.rank_changes:
         expect(all(map(is_number, vars(change).values())),
                'a change of rank is no number')
+    expect(all(map(is_number, trajectory.passages)),
+           'a passage is no time')
     for name in NAMES:
         expect(all(isinstance(item, str) for item in getattr(
             trajectory, name)), f'{name} are not names')

@@ -77,26 +77,6 @@ class RankChange:
                 f"t = {self.t:.6g}")
 
 
-@dataclass(frozen=True)
-class Passage:
-    """The motion passed through a singular configuration.
-
-    The constraints lose rank there for an instant. The motion goes on
-    smoothly, on the branch that the velocity selects.
-
-    Attributes
-    ==========
-
-    t : float
-
-    """
-
-    t: float
-
-    def __str__(self):
-        return f"singular configuration at t = {self.t:.6g}"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Arrays of a motion, indexed by SymPy object or by name.
@@ -147,10 +127,10 @@ class Trajectory:
         The reason with its circumstances.
     events : tuple of Event
     rank_changes : tuple of RankChange
-    passages : tuple of Passage
-        Singular configurations that the motion passed through. Close to them
-        rates are those of a polynomial through the states around, and
-        multipliers are of least norm.
+    passages : tuple of float
+        Times at which the motion passed through a singular configuration.
+        Close to them the rates are those of a polynomial through the states
+        around, and the multipliers have least norm.
     statistics : dict
         Counts of ``steps``, ``evaluations`` and ``seconds``.
     units : dict
@@ -343,6 +323,7 @@ class Trajectory:
         return cls(**{
             **data, 'reason': Reason[data['reason']],
             'events': tuple(Event(*event) for event in data['events']),
+            'passages': tuple(data['passages']),
             'rank_changes': tuple(RankChange(*change)
                                   for change in data['rank_changes'])})
 

@@ -335,10 +335,12 @@ def _lines(trajectory, columns, labels, title, ax, units=()):
         ax.plot(trajectory.t, values, label=text, linestyle=style,
                 linewidth=width)
     for marks, color, style, text in (
-            (trajectory.events, '0.6', ':', 'event'),
-            (trajectory.rank_changes, '0.4', '--', 'change of rank')):
+            ([event.t for event in trajectory.events], '0.6', ':', 'event'),
+            ([change.t for change in trajectory.rank_changes], '0.4', '--',
+             'change of rank'),
+            (trajectory.passages, '0.8', '-.', 'singular')):
         for i, mark in enumerate(marks):
-            ax.axvline(mark.t, color=color, linestyle=style, linewidth=1,
+            ax.axvline(mark, color=color, linestyle=style, linewidth=1,
                        label='_' if i else text)
     ax.set(xlabel=in_unit('t', unit_of(trajectory, 't')), title=title)
     ax.grid(alpha=0.3)

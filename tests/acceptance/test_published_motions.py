@@ -6,7 +6,7 @@ benchmarks, which folds flat ten times.
 """
 import numpy as np
 import pytest
-from scipy.special import ellipj, ellipk
+from mechanisms import exact_knee
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
@@ -99,18 +99,6 @@ def knee(motion):
     """Place and velocity of the end of the first crank, of length one."""
     q, u = motion['q1'][-1], motion['u1'][-1]
     return np.array([np.cos(q), np.sin(q), -np.sin(q)*u, np.cos(q)*u])
-
-
-def exact_knee(n, t, g=9.81, speed=1.):
-    """All cranks turn alike, as an inverted pendulum: ``a'' = k*sin(a)`` for
-    the angle from upright, solved by Jacobi's functions.
-    """
-    k = 3*(3*n + 1)*g/(2*(4*n + 1))
-    m = 4*k/(speed**2 + 4*k)
-    rate = np.sqrt(speed**2 + 4*k)/2
-    sn, cn, dn, _ = ellipj(rate*t - ellipk(m), m)
-    x, y = -2*sn*cn, 2*sn**2 - 1
-    return np.array([x, y, y*2*rate*dn, -x*2*rate*dn])
 
 
 @pytest.mark.parametrize('n', [1, 2, 3])
