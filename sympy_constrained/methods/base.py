@@ -100,7 +100,13 @@ class ConstrainedMethod(_compat.MethodBase):
         if self._shape != 'kane' or self._arguments['bodies'] is not None:
             check_sample(self._system, self._sample)
         if self.drops_repetitions and self._shape == 'kane':
+            given = {*self._system.graph.inputs}
             self._system = without_repetitions(self._system, self._sample)
+            dropped = given.difference(self._system.graph.inputs)
+            if dropped and self._sample is not None:
+                # only the rows that were dropped contain these symbols
+                self._sample = {x: value for x, value in self._sample.items()
+                                if x not in dropped}
         self._forget()
 
     def _forget(self):

@@ -1,4 +1,4 @@
-"""``python -m fuzz N``: N random mechanisms, every method.
+"""``python -m fuzz N``: N random mechanisms, each in a random writing.
 
 Progress and failures are printed as they come, each failure with a script
 that makes it again; the summary at the end. A campaign that was stopped goes
@@ -19,7 +19,8 @@ SYMPY = 25                      # of so many mechanisms, one by SymPy too
 
 def run(seeds):
     """Findings of some seeds."""
-    return [(seed, vars(examine(drawn(seed), not seed % SYMPY)))
+    return [(seed, vars(examine(
+        *drawn(seed), sympy=not seed % SYMPY, every=False)))
             for seed in seeds]
 
 
@@ -71,8 +72,8 @@ def tell(seed, failures, whole):
     print(f'seed {seed}:', *failures, sep='\n  ')
     case = drawn(seed)
     if not whole:
-        case = shrunk(case, failures)
-    print(script(case, f'seed {seed}'), flush=True)
+        case = shrunk(*case, failures)
+    print(script(*case, f'seed {seed}'), flush=True)
 
 
 if __name__ == '__main__':

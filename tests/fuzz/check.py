@@ -1,5 +1,4 @@
 """What every method makes of a random mechanism, against ``newton``."""
-import json
 import signal
 import time
 import traceback
@@ -18,6 +17,7 @@ from fuzz.model import SympyModel
 from fuzz.newton import (
     DIGITS, Inconsistent, NoState, Undetermined, admissible, dot, solution,
     underdetermined, vanishing)
+from fuzz.writing import PLAIN, Writing, counts, plainer, possible, writing
 from sympy_constrained import (
     ConstrainedDynamicsError, ConstraintError, EquationsOfMotion,
     GibbsAppellMethod, HamelEmbedding, InconsistentConstraintsError,
@@ -27,16 +27,19 @@ from sympy_constrained.numeric import compile_equations
 
 BLOCKS = 'M', 'Q', 'A', 'b'
 EXACT = mpf(10)**-35            # relative difference of blocks
+# Constants in floats: some hundred operations with rounding errors of 1e-16.
+ROUNDED = mpf(10)**-12
 CLOSE = 1e-7                    # of accelerations in floating point
 NEARLY_SINGULAR = 1e-5          # a rank that floating point may not tell
-FLOATS = 4                      # of so many mechanisms, one in floats too
+FLOATS = 4                      # of so many exact models, one in floats too
+OTHERS = 3                      # of so many mechanisms, one by a second method
 BOUND = 120                     # seconds that a case may take
 SYMPY = 10                      # seconds for SymPy's own methods
 
 
 @dataclass
 class Finding:
-    """What came of one mechanism.
+    """What came of one mechanism in one writing.
 
     ``kind`` is 'motion', 'inconsistent', 'undetermined' or 'vacuous', or why
     there was no state; ``verdicts`` are method -> 'agrees', 'refuses ...',
@@ -47,6 +50,7 @@ class Finding:
     verdicts: dict = field(default_factory=dict)
     failures: list = field(default_factory=list)
     seconds: float = 0.
+    writing: dict = field(default_factory=dict)
 
     def fail(self, method, text):
         self.verdicts[method] = 'WRONG'
@@ -68,35 +72,40 @@ def time_limit(seconds):
 
 
 def drawn(seed, keep_void=0.03):
-    """The mechanism of a seed; most have no rows that restrict nothing."""
+    """Mechanism and writing of a seed; most have no rows without effect."""
     random = Random(seed)
     found = mechanism(random)
-    if random.random() < keep_void:
-        return found
-    try:
-        with mp.workdps(DIGITS):
-            return without_void_rows(found, vanishing(found))
-    except NoState:
-        return found
+    if random.random() >= keep_void:
+        try:
+            with mp.workdps(DIGITS):
+                found = without_void_rows(found, vanishing(found))
+        except NoState:
+            pass
+    return found, writing(random, found)
 
 
-def examine(found, sympy=False):
-    """Every method on one mechanism."""
+def examine(found, how=PLAIN, sympy=False, every=True):
+    """Methods on one mechanism in one writing.
+
+    All, or with ``every=False`` UdwadiaKalabaMethod and, for one of
+    ``OTHERS`` mechanisms, another one.
+    """
     began = time.perf_counter()
     with mp.workdps(DIGITS), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         try:
             with time_limit(BOUND):
-                result = examined(found, sympy)
+                result = examined(found, how, sympy, every)
         except Exception as error:
             result = Finding('trouble')
             result.fail('all', f'{type(error).__name__}: {error}\n'
                         + traceback.format_exc(limit=-6))
     result.seconds = time.perf_counter() - began
+    result.writing = vars(how)
     return result
 
 
-def examined(found, sympy):
+def examined(found, how, sympy, every):
     try:
         state = admissible(found)
         kind, void = 'motion', vanishing(found)
@@ -108,7 +117,9 @@ def examined(found, sympy):
             kind = 'undetermined'
     except NoState as reason:
         return Finding(f'no state: {reason}')
-    model = SympyModel(found)
+    if how.factors == 'time' and not state.t:
+        return Finding('no state: factors of rows vanish')
+    model = SympyModel(found, how)
     result = Finding('vacuous' if void else kind)
     if result.kind != 'motion':
         refusal(result, model, state)
@@ -118,8 +129,9 @@ def examined(found, sympy):
     sample = blocks(result, model, state, values)
     if sample is None:
         return result
-    for method in methods(found):
-        floats = method is UdwadiaKalabaMethod and not found.state % FLOATS
+    for method in methods(found, every):
+        floats = how.rough or (
+            method is UdwadiaKalabaMethod and not found.state % FLOATS)
         compare(result, method, model, values, answers, sample,
                 state if floats else None)
     if sympy:
@@ -156,7 +168,7 @@ def refusal(result, model, state):
     """A model without a motion is refused, with the right error."""
     name = UdwadiaKalabaMethod.__name__
     try:
-        method = UdwadiaKalabaMethod(**model.arguments)
+        method = model.form(UdwadiaKalabaMethod)
         used = {*method.system.graph.inputs, *model.q, *model.u}
         constraint_report(method, {
             x: v for x, v in every_value(model, state).items() if x in used})
@@ -173,23 +185,31 @@ def blocks(result, model, state, values):
     """M, Q, A, b entry by entry; the sample for methods, None if refused."""
     name = UdwadiaKalabaMethod.__name__
     try:
-        method = UdwadiaKalabaMethod(**model.arguments)
+        method = model.form(UdwadiaKalabaMethod)
     except ConstrainedDynamicsError as error:
         result.fail(name, f'refuses: {error}')
         return None
     graph = method.system.graph
     found = graph.evaluate(values, BLOCKS, context=mp)
     M, Q = state.equations()
+    _, speeds, places = model.order
     rows = state.rows()
-    wanted = M, Q, [row[2] for row in rows], [row[3] for row in rows]
+    factors = [model.factor(k, state.t, mp.sin) for k in places]
+    wanted = ([[M[i][j] for j in speeds] for i in speeds],
+              [Q[i] for i in speeds],
+              [[c*rows[k][2][j] for j in speeds]
+               for k, c in zip(places, factors)],
+              [c*rows[k][3] for k, c in zip(places, factors)])
     free = any(body.joint == 'quaternion rates'
                for body in model.mechanism.bodies)
     for block, numbers in zip(BLOCKS, wanted):
-        if free and (block in 'Ab' or model.mechanism.shape == 'lagrange'):
+        if free and (block in 'Ab' or model.writing.shape == 'lagrange' or
+                     block == 'Q' and model.writing.weights == 'other'):
             continue        # they depend on how rotations are continued
         if block in 'Ab' and len(found[block]) < len(numbers):
             continue        # rates of holonomic rows are left out
-        if difference(found[block], numbers) > EXACT:
+        if difference(found[block], numbers) > (
+                ROUNDED if model.writing.rough else EXACT):
             result.fail(name, f'{block} differs')
     used = {*graph.inputs, *model.q, *model.u}
     return {x: value for x, value in values.items() if x in used}
@@ -207,28 +227,33 @@ def difference(one, other):
     return max((abs(x - y) for x, y in zip(one, other)), default=0)/size
 
 
-def methods(found):
+def methods(found, every):
     """The classes to try."""
-    yield from (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding,
-                LinearMappingMethod, GibbsAppellMethod)
+    others = [RouthMethod, HamelEmbedding, LinearMappingMethod,
+              GibbsAppellMethod]
     if all(row.kind in ('coincide', 'distance', 'gear', 'drive')
            for row in found.rows):
-        yield VaccoMethod           # the same motion if rows integrate
+        others.append(VaccoMethod)  # the same motion if rows integrate
+    if not every:
+        number, skipped = divmod(found.state//FLOATS, OTHERS)
+        others = [] if skipped else [others[number % len(others)]]
+    return [UdwadiaKalabaMethod, *others]
 
 
 def compare(result, method, model, values, answers, sample, state=None):
     """Accelerations of a method, in floating point too at a ``state``."""
     name = method.__name__
     try:
-        arguments = {**model.arguments, 'sample': sample}
+        options = {'sample': sample}
         if method is HamelEmbedding:
-            arguments |= partition(model, values)
-        formed = method(**arguments)
+            options |= partition(model, values)
+        formed = model.form(method, **options)
         equations = (formed.voronets_equations_of_motion
                      if method is HamelEmbedding
                      else formed.equations_of_motion)
-        limit = EXACT
-        error = deviation(equations, formed, values, answers)
+        limit, error = EXACT, mpf(0)
+        if not model.writing.rough:
+            error = deviation(equations, formed, values, answers)
         if state and error < limit:
             error = in_floats(equations, formed, values, answers, state)
             limit = CLOSE
@@ -260,11 +285,16 @@ def in_floats(equations, formed, values, answers, state):
 
 
 def condition(state):
-    """Smallest over largest singular value of the multiplier system."""
+    """Smallest over largest singular value of the multiplier system.
+
+    Of the rows that are independent.
+    """
     M, _ = state.equations()
-    A = [row[2] for row in state.rows()]
-    W = np.block([[np.array(M, float), -np.array(A, float).T],
-                  [np.array(A, float), np.zeros((len(A), len(A)))]])
+    rows = state.rows()
+    A = np.array([rows[k][2] for k in solution(state)[1]], float).reshape(
+        -1, len(M))
+    W = np.block([[np.array(M, float), -A.T],
+                  [A, np.zeros((len(A), len(A)))]])
     for axis in (1, 0, 1, 0):
         W /= np.maximum(np.sqrt(np.abs(W).max(axis, keepdims=True)), 1e-150)
     sizes = np.linalg.svd(W)[1]
@@ -273,28 +303,41 @@ def condition(state):
 
 def partition(model, values):
     """Arguments that name coordinates whose columns are independent."""
-    method = UdwadiaKalabaMethod(**model.arguments)
+    method = model.form(UdwadiaKalabaMethod)
+    order, speeds, _ = model.order
     rows = method.system.graph.evaluate(values, ('A',), context=mp)['A']
     chosen = []
     rows = [list(row) for row in rows]
     for k in range(len(rows)):
         size, i, j = max(((abs(x), i, j) for i, row in enumerate(rows[k:], k)
                           for j, x in enumerate(row)), default=(0, 0, 0))
-        if size < EXACT or j >= len(model.q):
+        if size < (CLOSE if model.writing.rough else EXACT) or (
+                speeds[j] >= len(model.q)):
             break
-        chosen.append(model.q[j])
+        chosen.append(model.q[speeds[j]])
         rows[k], rows[i] = rows[i], rows[k]
         for i in range(k + 1, len(rows)):
             c = rows[i][j]/rows[k][j]
             rows[i] = [x - c*y for x, y in zip(rows[i], rows[k])]
-    if model.mechanism.shape == 'lagrange':
+    if model.writing.shape == 'lagrange':
         return {'q_dependent': chosen}
-    return {'q_ind': [q for q in model.q if q not in chosen],
+    return {'q_ind': [model.q[i] for i in order
+                      if model.q[i] not in chosen],
             'q_dependent': chosen}
 
 
 def deviation(equations, formed, values, answers, floats=False):
     """Largest relative error of the rates of the states."""
+    found, outer = evaluated(equations, formed, values, floats)
+    error = largest_error(equations, found, outer, answers)
+    if isinstance(formed, LinearMappingMethod):
+        return max(error, force_error(
+            formed, found[len(equations.states):], values, answers))
+    return error
+
+
+def evaluated(equations, formed, values, floats):
+    """Rates of states and multipliers; the speeds that inner ones are."""
     known, outer = dict(values), {}
     if isinstance(formed, LinearMappingMethod):
         known |= quasi_velocities(formed, values)
@@ -304,22 +347,20 @@ def deviation(equations, formed, values, answers, floats=False):
             known.setdefault(inner, values[x])
     numbers = {x: known.get(x, mpf(0)) for x in (
         *equations.constants, *equations.states, equations.t)}
-    found = floating(equations, numbers) if floats else exact(
-        equations, numbers)
-    error = largest_error(equations, found, outer, answers)
-    if isinstance(formed, LinearMappingMethod):
-        return max(error, force_error(
-            formed, found[len(equations.states):], values, answers))
-    return error
+    if floats:
+        return floating(equations, numbers, isinstance(
+            formed, LinearMappingMethod)), outer
+    return exact(equations, numbers), outer
 
 
-def floating(equations, numbers):
-    """Rates and multipliers by the compiled equations."""
+def floating(equations, numbers, multipliers):
+    """Rates, and multipliers if asked for, by the compiled equations."""
     compiled = compile_equations(equations, {
         x: float(numbers[x]) for x in equations.constants}, backend='numpy')
     t = float(numbers[equations.t])
     x = [float(numbers[state]) for state in equations.states]
-    return [*compiled.rhs(t, x), *compiled.multipliers(t, x)]
+    return [*compiled.rhs(t, x),
+            *(compiled.multipliers(t, x) if multipliers else ())]
 
 
 def exact(equations, numbers):
@@ -373,7 +414,7 @@ def upstream(result, model, values, answers):
     name = 'SymPy'
     try:
         with time_limit(SYMPY):
-            if model.mechanism.shape == 'lagrange':
+            if model.writing.shape == 'lagrange':
                 arguments = {k: v for k, v in model.arguments.items() if v}
                 formed = LagrangesMethod(**arguments)
                 formed.form_lagranges_equations()
@@ -391,19 +432,64 @@ def upstream(result, model, values, answers):
     result.verdicts[name] = 'agrees' if error < EXACT else 'differs'
 
 
+# -- one mechanism in several writings -------------------------------------
+
+def rewriting(found, writings):
+    """Whether writings of a mechanism agree; needs no reference solution.
+
+    Returns texts that name the writings whose accelerations, or whose
+    refusals, differ from those of the first writing.
+    """
+    with mp.workdps(DIGITS), warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            state = admissible(found)
+        except NoState:
+            return []
+        results = [(how, motion(SympyModel(found, how), state))
+                   for how in writings]
+    texts, first = [], results[0][1]
+    for how, result in results[1:]:
+        if isinstance(first, str) or isinstance(result, str):
+            if type(first) is not type(result):
+                texts.append(f'{how}: {result}, not {first}')
+            continue
+        error = difference(result, first)
+        if not error < (CLOSE if how.rough else EXACT):
+            texts.append(f'{how}: differs by {float(error):.1e}')
+    return texts
+
+
+def motion(model, state):
+    """Rates of the speeds by UdwadiaKalabaMethod, or the name of an error.
+    """
+    try:
+        method = model.form(UdwadiaKalabaMethod)
+        equations = method.equations_of_motion
+        found, outer = evaluated(equations, method, every_value(
+            model, state), model.writing.rough)
+    except ConstrainedDynamicsError as error:
+        return type(error).__name__
+    rates = {outer.get(x, x): rate
+             for x, rate in zip(equations.states, found)}
+    return [mpf(rates[u]) for u in model.u]
+
+
 # -- smaller cases, and a script ------------------------------------------
 
-def shrunk(found, failures):
-    """The smallest mechanism in reach that fails in the same method."""
+def shrunk(found, how, failures):
+    """The smallest case in reach that fails in the same method."""
     methods = {text.partition(':')[0] for text in failures}
     while True:
-        for trial in smaller(found):
-            again = examine(trial).failures
+        trials = [(found, less) for less in plainer(how)]
+        trials += [(less, possible(how, less)) for less in smaller(found)]
+        for trial in trials:
+            again = examine(*trial).failures
             if methods & {text.partition(':')[0] for text in again}:
-                found = trial
+                found, how = trial
                 break
         else:
-            return found
+            return found, how
 
 
 SCRIPT = '''\
@@ -411,28 +497,34 @@ SCRIPT = '''\
 from fractions import Fraction
 from fuzz.check import examine
 from fuzz.mechanism import Body, Load, Mechanism, Row
+from fuzz.writing import Writing
 
-print(*examine({found!r}).failures, sep='\\n')
+found = {found!r}
+how = {how!r}
+print(*examine(found, how).failures, sep='\\n')
 '''
 
 
-def script(found, seed):
+def script(found, how, seed):
     """Run it with tests/ and the root of the repository on the path."""
-    return SCRIPT.format(found=found, seed=seed)
+    return SCRIPT.format(found=found, how=how, seed=seed)
 
 
 def summary(findings):
-    """Counts of kinds and verdicts as text."""
+    """Counts of choices, kinds and verdicts as text."""
+    findings = list(findings)
     kinds = Counter(finding.kind for finding in findings)
     verdicts = Counter(
         (method, text) for finding in findings
         for method, text in finding.verdicts.items())
-    lines = [f'{count:7d}  {kind}' for kind, count in kinds.most_common()]
+    lines = [f'{name:>14}  ' + ', '.join(
+        f'{value} {count}' for value, count in sorted(
+            counter.items(), key=lambda item: (-item[1], str(item[0]))))
+        for name, counter in counts(
+            Writing(**finding.writing) for finding in findings
+            if finding.verdicts).items()]
+    lines += [f'{count:7d}  {kind}' for kind, count in kinds.most_common()]
     lines += [f'{count:7d}  {method}: {text}' for (method, text), count in
               sorted(verdicts.items(), key=lambda item: (
                   item[0][0], -item[1]))]
     return '\n'.join(lines)
-
-
-def as_json(seed, finding):
-    return json.dumps({'seed': seed, **vars(finding)})

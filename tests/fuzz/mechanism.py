@@ -19,7 +19,7 @@ JOINTS = {
     'universal': (2, 2), 'planar': (3, 3), 'ball': (3, 3),
     'ball body': (3, 3), 'quaternion': (4, 3), 'quaternion rates': (4, 4),
     'free': (3, 3), 'weld': (0, 0), 'driven': (0, 0)}
-LIKELY = ['pin']*6 + ['slider']*3 + [*JOINTS]
+LIKELY = ['pin']*6 + ['slider']*3 + ['universal', 'weld', *JOINTS]
 SPEEDS_OF_THEIR_OWN = {'ball body', 'quaternion'}
 MOST = 6                        # speeds of a tree
 
@@ -107,8 +107,7 @@ class Mechanism:
     ``gravity`` is an acceleration; the ground is shaken along y by
     ``shaking`` times the cosine of time; ``mixing`` is a list of ``(i, j,
     sign)``: starting from ``q' = u``, line i of the kinematics takes up line
-    j. ``symbols`` is whether masses and rows have symbols, with the numbers
-    as their values. ``shape`` is that of the call, 'kane' or 'lagrange'.
+    j.
     """
 
     bodies: tuple
@@ -117,8 +116,6 @@ class Mechanism:
     gravity: F = F(981, 100)
     shaking: F = F(0)
     mixing: tuple = ()
-    symbols: bool = False
-    shape: str = 'kane'
     state: int = 0
 
     @property
@@ -162,9 +159,12 @@ class Draw:
 def mechanism(random):
     """A random mechanism."""
     draw = Draw(random)
-    bodies = []
+    bodies, pivoted = [], draw.chance(0.3)
     while len(bodies) < draw.choice([1, 2, 2, 3, 3, 4]):
         body = draw_body(draw, len(bodies))
+        if pivoted:                     # gimbals: all centres may coincide
+            body = replace(body, place=(F(0),)*3, centre=draw.choice(
+                [(F(0),)*3, (F(0),)*3, body.centre]))
         used = sum(JOINTS[b.joint][1] for b in (*bodies, body))
         if used > MOST:
             break
@@ -172,14 +172,12 @@ def mechanism(random):
     found = Mechanism(
         tuple(bodies), gravity=draw.choice([F(981, 100), F(0)]),
         shaking=F(1, 3) if draw.chance(0.15) else F(0),
-        symbols=draw.chance(0.4), state=random.randrange(2**32))
+        state=random.randrange(2**32))
     n, o = found.counts
     if not o:
         return replace(found, bodies=(replace(bodies[0], joint='pin'),))
     own = any(b.joint in SPEEDS_OF_THEIR_OWN for b in bodies)
-    if not own and draw.chance(0.25):
-        found = replace(found, shape='lagrange')
-    elif not own and o > 1 and draw.chance(0.3):
+    if not own and o > 1 and draw.chance(0.2):
         pairs = [draw.choice([(i, j) for i in range(o) for j in range(o)
                               if i != j]) for _ in range(2)]
         found = replace(found, mixing=tuple(
@@ -199,7 +197,7 @@ def draw_body(draw, count):
             draw.fraction(-1, 1)/4 for _ in range(3))
         # moments that a body can have, also a thin one's
         inertia = (b + c, c + a, a + b, *products)
-    if draw.chance(0.06):
+    if draw.chance(0.04):
         mass, inertia = F(0), inertia if draw.chance(0.5) else None
     return Body(
         draw.random.randrange(-1, count), joint, draw.vector(),
@@ -234,7 +232,7 @@ def draw_rows(draw, found):
                     draw.choice([-2, -1, 1, 3])) for k in range(len(group))
                    if draw.chance(0.7)) or (
                        (held if group is second else 0, 2),)
-        kind = 'contradiction' if draw.chance(0.15) else 'copy'
+        kind = 'contradiction' if draw.chance(0.1) else 'copy'
         group.append(Row(kind, of=of))
         if group is first:          # later rows are one further on
             second = [replace(row, of=tuple((k + 1, c) for k, c in row.of))
@@ -290,8 +288,7 @@ def smaller(found):
                  for row in found.rows]
         if n and not any(uses) and not found.mixing:
             yield replace(found, bodies=found.bodies[:-1])
-    for change in ({'gravity': F(0)}, {'shaking': F(0)}, {'mixing': ()},
-                   {'symbols': False}, {'shape': 'kane'}):
+    for change in {'gravity': F(0)}, {'shaking': F(0)}, {'mixing': ()}:
         if any(getattr(found, k) != v for k, v in change.items()):
             yield replace(found, **change)
     for k, body in enumerate(found.bodies):

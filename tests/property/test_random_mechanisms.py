@@ -1,10 +1,10 @@
-"""Random mechanisms through every method; see ``tests/fuzz``.
+"""Random mechanisms in random writings; see ``tests/fuzz``.
 
-``make fuzz N=20000`` is the campaign; here is a part of it, the same search
-by hypothesis, which makes failing cases small, and whether the reference sees
-what is wrong.
+``make fuzz N=20000`` is the campaign. These tests are a part of it, the same
+search by hypothesis, which shrinks failing cases, the law "rewriting", and
+checks that faults are found.
 """
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from random import Random
 
@@ -15,22 +15,34 @@ from mpmath import mp
 
 from fuzz import newton
 from fuzz.check import (
-    UdwadiaKalabaMethod, drawn, examine, script, shrunk, summary)
+    UdwadiaKalabaMethod, drawn, examine, rewriting, script, shrunk, summary)
 from fuzz.mechanism import JOINTS, Body, Load, Mechanism, Row, mechanism
 from fuzz.model import SympyModel
+from fuzz.writing import (
+    ALTERNATIVES, CYCLES, PLAIN, Writing, counts, plainer, possible, writing)
 from kkt import Reference, close
+from sympy_constrained import LinearMappingMethod, kinetics
 from sympy_constrained.graph import GraphBuilder
 
 QUICK, MANY = 24, 400
-
-
-@pytest.mark.parametrize('seed', [pytest.param(
+seeds = pytest.mark.parametrize('seed', [pytest.param(
     seed, marks=[] if seed < QUICK else pytest.mark.slow)
     for seed in range(MANY)])
+
+
+@seeds
 def test_every_method(seed):
-    found = drawn(seed)
-    finding = examine(found)
-    assert not finding.failures, script(found, f'seed {seed}')
+    found, how = drawn(seed)
+    finding = examine(found, how, every=seed >= QUICK)
+    assert not finding.failures, script(found, how, f'seed {seed}')
+
+
+@seeds
+def test_rewriting(seed):
+    """One mechanism written in several ways gives one answer."""
+    found, how = drawn(seed)
+    random = Random(f'rewriting {seed}')
+    assert not rewriting(found, [PLAIN, how, writing(random, found)]), found
 
 
 @settings(max_examples=15, deadline=None, derandomize=True, database=None,
@@ -39,14 +51,15 @@ def test_every_method(seed):
 @given(st.randoms(use_true_random=False))
 def test_by_hypothesis(random):
     found = mechanism(random)
-    finding = examine(found)
-    note(script(found, 'from hypothesis'))
+    how = writing(random, found)
+    finding = examine(found, how, every=False)
+    note(script(found, how, 'from hypothesis'))
     assert not finding.failures
 
 
 def test_what_is_drawn():
     """All joints, loads and rows occur, and most cases have a motion."""
-    cases = [drawn(seed) for seed in range(400)]
+    cases, ways = zip(*map(drawn, range(400)))
     joints = {body.joint for case in cases for body in case.bodies}
     rows = {row.kind for case in cases for row in case.rows}
     loads = {load.kind for case in cases for load in case.loads}
@@ -66,6 +79,11 @@ def test_what_is_drawn():
                 kinds.append(type(reason).__name__)
     assert kinds.count('motion') > 50
     assert {'Inconsistent', 'Undetermined'} < set(kinds)
+    for name, counter in counts(ways).items():
+        usual = getattr(PLAIN, name)
+        assert set(counter) == {*ALTERNATIVES[name], *(
+            usual if name in CYCLES else [usual])}
+        assert min(counter.values()) > 10, name
 
 
 # Joints, rows and loads of several kinds.
@@ -126,9 +144,8 @@ def test_a_wrong_model_is_seen(monkeypatch):
     found = replace(CASES['tree'], rows=())
     assert not examine(found).failures
 
-    def load(self, load):
-        where, vector = right(self, load)
-        return where, -vector
+    def load(self, k, load):
+        return [(where, -vector) for where, vector in right(self, k, load)]
 
     right = SympyModel.load
     monkeypatch.setattr(SympyModel, 'load', load)
@@ -146,10 +163,59 @@ def test_a_wrong_product_is_seen_and_made_small(monkeypatch):
     monkeypatch.setattr(GraphBuilder, 'cross', cross)
     failures = examine(case).failures
     assert failures
-    smallest = shrunk(case, failures)
+    how = Writing(order=2, points='shared', numbers='symbols')
+    smallest, way = shrunk(case, how, failures)
     assert examine(smallest).failures
     assert len(smallest.bodies) < 3 and not smallest.loads
-    assert not smallest.rows
+    assert not smallest.rows and way == PLAIN
+
+
+def test_wrong_axes_are_seen_in_writings_only(monkeypatch):
+    """The inertia of the second body is taken in the axes of the first."""
+    def from_bodies(kinematics, bodies, *args, **options):
+        first.clear()
+        return right_bodies(kinematics, bodies, *args, **options)
+
+    def measure_dyadic(kinematics, dyadic, axes):
+        return right(kinematics, dyadic, first.setdefault('axes', axes))
+
+    first, right, right_bodies = {}, (
+        kinetics.measure_dyadic), kinetics.from_bodies
+    found = Mechanism(
+        tuple(Body(k - 1, 'pin', inertia=(3, 4, 5, 0, 0, 0))
+              for k in range(2)), state=1)
+    turned = Writing(inertia_axes=('body', 'turned'))
+    assert not rewriting(found, [PLAIN, turned])
+    monkeypatch.setattr('sympy_constrained.builders.from_bodies', from_bodies)
+    monkeypatch.setattr(kinetics, 'measure_dyadic', measure_dyadic)
+    assert rewriting(found, [PLAIN, turned])
+
+
+def test_a_sample_may_name_symbols_of_rows_that_are_dropped():
+    """A velocity row that repeats a holonomic one is dropped."""
+    found = Mechanism((Body(-1, 'planar', inertia=(3, 4, 5, 0, 0, 0)),),
+                      rows=(Row('gear', i=0, j=1),), state=1)
+    model = SympyModel(found)
+    k = model.symbol('k', Fraction(3))
+    x, y = model.u[:2]
+    with mp.workdps(newton.DIGITS):
+        values = model.values(newton.admissible(found))
+    sample = {s: values[s] for s in (*model.q, *model.u, k)}
+    formed = model.form(LinearMappingMethod, sample=sample,
+                        velocity_constraints=[x + y, k*(x + y)])
+    assert k not in formed.system.graph.inputs
+    assert formed.equations_of_motion
+
+
+def test_a_plainer_writing_differs_in_one_choice():
+    found, _ = drawn(3)
+    how = Writing(order=1, points='shared', loads=('object', 'halves'))
+    less = list(plainer(how))
+    assert len(less) == 3
+    for trial in less:
+        assert sum(getattr(trial, field.name) != getattr(how, field.name)
+                   for field in fields(Writing)) == 1
+        assert possible(trial, found) == trial
 
 
 def test_models_without_a_motion_are_refused():
@@ -165,12 +231,10 @@ def test_models_without_a_motion_are_refused():
 
 
 def test_a_script_makes_the_case_again():
-    found = drawn(2)
+    found, how = drawn(2)
     names = {}
-    text = script(found, 'seed 2')
-    exec(text.partition('\n\n')[0], names)
-    made = text.partition('print(*examine(')[2].rpartition(').failures')[0]
-    assert eval(made, names) == found
+    exec(script(found, how, 'seed 2').rpartition('print(')[0], names)
+    assert names['found'] == found and names['how'] == how
 
 
 def test_drawing_is_repeatable():
@@ -180,5 +244,6 @@ def test_drawing_is_repeatable():
 
 
 def test_the_summary_counts():
-    text = summary([examine(drawn(seed)) for seed in range(3)])
+    text = summary([examine(*drawn(seed)) for seed in range(3)])
     assert 'UdwadiaKalabaMethod: agrees' in text
+    assert 'interface  arguments' in text
