@@ -4,6 +4,8 @@
 #   make demo       derive, compare and simulate some models; see build/demo
 #   make test       style, documentation, tests and doctests
 #   make slow       the tests marked slow
+#   make last-bit   the tests on a plainer processor, with starts moved by one
+#                   unit in the last place
 #   make fuzz N=500 so many random mechanisms through every method
 #   make laws       every law, method and model; the tables in doc/trust
 #   make coverage   lines and branches that the tests reach; the table in
@@ -44,11 +46,14 @@ SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
-test slow fuzz laws coverage interop versions: export OMP_NUM_THREADS = 1
-test slow fuzz laws coverage interop versions: export OPENBLAS_NUM_THREADS = 1
-test slow coverage interop versions docs bench demo: export MPLBACKEND = Agg
+test slow last-bit fuzz laws coverage interop versions: \
+	export OMP_NUM_THREADS = 1
+test slow last-bit fuzz laws coverage interop versions: \
+	export OPENBLAS_NUM_THREADS = 1
+test slow last-bit coverage interop versions docs bench demo: \
+	export MPLBACKEND = Agg
 
-.PHONY: demo test slow fuzz laws coverage docs bench peers interop lint clean \
+.PHONY: demo test slow last-bit fuzz laws coverage docs bench peers interop lint clean \
 	versions
 .DELETE_ON_ERROR:
 .PRECIOUS: $(VENV)-%/.ready
@@ -62,6 +67,13 @@ test: lint docs
 
 slow: $(VENV)/.ready-test
 	$(RUN) $(PYTEST) -m slow
+
+# NumPy only warns of names that it does not know.
+last-bit: export LAST_BIT ?= sse2 start
+last-bit: export NPY_DISABLE_CPU_FEATURES ?= X86_V3 X86_V4 AVX512_ICL \
+	AVX2 FMA3 AVX512F AVX512CD AVX512_SKX
+last-bit: $(VENV)/.ready-test
+	$(RUN) $(PYTEST) -m "not slow"
 
 # A campaign that was stopped goes on with the same file.
 fuzz: export PYTHONPATH = .:tests

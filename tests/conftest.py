@@ -2,6 +2,7 @@
 from random import Random
 
 import hypothesis
+import last_bit
 import mpmath
 import pytest
 import sympy
@@ -9,6 +10,7 @@ import sympy
 hypothesis.settings.register_profile(
     'repeatable', derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile('repeatable')
+last_bit.apply()
 
 
 def pytest_report_header():

@@ -61,8 +61,11 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     stabilization; ``'projection'`` here means that outputs are projected.
 
     The rank of the equations is decided at the start and watched at every
-    step; a change is a warning and an entry of ``Trajectory.rank_changes``, a
-    loss of rank ends the run.
+    step; a change is a warning and an entry of ``Trajectory.rank_changes``.
+    Where constraints lose rank for an instant, the motion passes on the branch
+    that its velocity selects (:mod:`~sympy_constrained.numeric.passage`); the
+    times are in ``Trajectory.passages``. A loss of rank that lasts, or a
+    velocity that selects no branch, ends the run.
 
     Examples
     ========
