@@ -380,15 +380,17 @@ def times(builder, matrix, vector):
 def measure_dyadic(kinematics, dyadic, axes):
     """3x3 references of a dyadic in the axes of a frame."""
     g = kinematics.builder
-    total = [[0]*3 for _ in range(3)]
+    total, terms = [[0]*3 for _ in range(3)], []
     for measure, first, second in dyadic.args:
         factor = read(g, measure)
         x = g.scaled(factor, kinematics.measure(first, axes))
         y = kinematics.measure(second, axes)
         for i in range(3):
             for j in range(3):
-                total[i][j] = g.add(total[i][j], g.mul(x[i], y[j]))
-    if any(differ(g, total[i][j], total[j][i], sum(total, []))
+                terms.append(g.mul(x[i], y[j]))
+                total[i][j] = g.add(total[i][j], terms[-1])
+    # the inertia of a point mass about another point cancels to rounding
+    if any(differ(g, total[i][j], total[j][i], terms)
            for i, j in ((0, 1), (0, 2), (1, 2))):
         raise ConstrainedDynamicsError(
             f"The inertia `{dyadic}` is not symmetric. A product of inertia "

@@ -120,6 +120,8 @@ def examined(found, how, sympy, every):
     if how.factors == 'time' and not state.t:
         return Finding('no state: factors of rows vanish')
     model = SympyModel(found, how)
+    if how.rough and (void or kind != 'motion'):
+        return Finding('no state: residues change what is not determined')
     result = Finding('vacuous' if void else kind)
     if result.kind != 'motion':
         refusal(result, model, state)
@@ -206,8 +208,9 @@ def blocks(result, model, state, values):
         if free and (block in 'Ab' or model.writing.shape == 'lagrange' or
                      block == 'Q' and model.writing.weights == 'other'):
             continue        # they depend on how rotations are continued
-        if block in 'Ab' and len(found[block]) < len(numbers):
-            continue        # rates of holonomic rows are left out
+        if block in 'Ab' and len(found[block]) != len(numbers):
+            continue        # a System adds rates of holonomic rows; those
+            # that are recognized are left out
         if difference(found[block], numbers) > (
                 ROUNDED if model.writing.rough else EXACT):
             result.fail(name, f'{block} differs')

@@ -522,6 +522,25 @@ def test_power_is_known_where_nothing_is_prescribed(name, composite):
 
 
 @routes
+def test_a_point_mass_about_another_point_cancels_to_rounding(composite):
+    """What rounding leaves of it is not symmetric, but that is no error."""
+    x = Model()
+    B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
+    C = B.orientnew('C', 'Axis', (0.7, B.x))
+    P = x.O.locatenew('P', 0.3*B.x + 0.7*B.y - 0.1*B.z)
+    r = P.pos_from(x.O)
+    about = 1.1*(r.dot(r)*inertia(B, 1, 1, 1) - r.outer(r))
+    x.bodies = [RigidBody('B', P, B, 1.1, (
+        sum((about.dot(f).dot(e)*e.outer(f) for e in B for f in C), 0*about),
+        x.O))]
+    assert x.blocks(composite)
+    lopsided = about + 0.01*B.x.outer(B.y)
+    x.bodies = [RigidBody('B', P, B, 1.1, (lopsided, x.O))]
+    with pytest.raises(ConstrainedDynamicsError, match='not symmetric'):
+        x.blocks(composite)
+
+
+@routes
 def test_the_mass_matrix_is_symmetric_by_reference(composite):
     graph = MODELS['four_links']().blocks(composite)
     rows = graph._refs['M'][0]
