@@ -3,6 +3,9 @@ import random
 
 __all__ = ['KINDS', 'damaged']
 
+# Bytes of the final record of an archive.
+FINAL = 22
+
 
 def flipped(data, chance):
     """Change some bits."""
@@ -36,12 +39,13 @@ KINDS = {kind.__name__: kind for kind in (
 def damaged(data, kind, count):
     """Yield ``count`` damaged copies, none equal to the original.
 
-    The ends of an archive hold its structure, so that every second copy is
-    damaged within the last kilobyte.
+    The end of an archive holds its structure, so that two of three copies
+    are damaged only there: within the directory, or in the final record.
     """
     chance = random.Random(kind)
     for i in range(count):
-        result, kept = data, data[:-1000] if i % 2 else b''
+        part = (len(data), 1000, FINAL)[i % 3]
+        result, kept = data, data[:-part]
         while result == data:
             result = kept + KINDS[kind](data[len(kept):], chance)
         yield result
