@@ -10,8 +10,9 @@ from sympy import Dummy
 
 from ..equations import EquationsOfMotion
 from ..errors import (
-    ConstrainedDynamicsError, MissingIngredientError, NotFiniteError,
-    SingularEquationsError, UnsupportedFeatureError)
+    ConstrainedDynamicsError, InconsistentConstraintsError,
+    MissingIngredientError, NotFiniteError, SingularEquationsError,
+    UnsupportedFeatureError)
 from .correction import correction_graph
 from .evaluation import Evaluator, times_of
 from .linear import LinearSolver
@@ -611,7 +612,7 @@ class CompiledEquations:
         if kept is not None:
             try:
                 return solve(kept)
-            except SingularEquationsError:
+            except (SingularEquationsError, InconsistentConstraintsError):
                 self._solvers.pop(key, None)
         return solve(self._kept_solver(t, x, p))
 

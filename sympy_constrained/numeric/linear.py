@@ -44,7 +44,7 @@ References
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr
@@ -71,6 +71,9 @@ LEFT = 1e-10
 # sigma_(rank+1) above this, and above this many times the drift, is a rise.
 # (In the multiplier system it is of the order of the square of the drift.)
 RISE, DRIFT_FACTOR = 1e-8, 1e2
+# Scaled entries above this have outgrown their scaling, and a bad condition
+# says nothing about the equations.
+OUTGROWN = 1e4
 # Below this the carried choice of rows is not good enough to be solved by LU.
 POOR_CHOICE = 1e-6
 # A null vector with a larger (scaled) part in the accelerations moves them.
@@ -82,8 +85,8 @@ CONTRADICTION = 1e-7
 # A solution leaves a residual of this part of the largest scaled terms of all
 # equations by rounding, however small the terms of one equation are.
 BACKWARD = 1e-10
-# Passes of equilibration; each takes the square root of what is left.
-PASSES = 30
+# Passes of equilibration; each halves the logarithms of what is left.
+PASSES = 12
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,17 @@ class LinearSolver:
         """Factors of the entries of ``W``, shape (s, s)."""
         return np.outer(self.row_scale, self.column_scale)
 
+    def is_outgrown(self, matrix):
+        """Whether entries are much larger than where they were scaled."""
+        return np.abs(matrix*self.scale).max(initial=0) > OUTGROWN
+
+    def fitting(self, matrix):
+        """This solver, or one with another scaling if it is outgrown."""
+        if not self.is_outgrown(matrix):
+            return self
+        rows, columns = balance(np.abs(matrix), self.motion)
+        return replace(self, row_scale=rows, column_scale=columns)
+
     def solve(self, matrix, right):
         """``z`` and the reciprocal condition, for the accelerations.
 
@@ -227,6 +241,7 @@ class LinearSolver:
         SingularEquationsError
 
         """
+        self = self.fitting(matrix)
         scaled = matrix*self.scale
         right = right*self.row_scale
         if self.kept is None:
@@ -269,6 +284,7 @@ class LinearSolver:
         if self.kept is None:
             z, condition = self.solve(matrix, right)
             return Solution(z, self.rank, condition)
+        self = self.fitting(matrix)
         scaled = matrix*self.scale
         return self._truncated(scaled, right*self.row_scale, drift)
 

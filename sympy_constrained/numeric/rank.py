@@ -6,9 +6,10 @@ from warnings import warn
 import numpy as np
 from scipy.linalg.lapack import dgetrf
 
-from ..errors import InconsistentConstraintsError, SingularEquationsError
+from ..errors import (
+    ConstraintError, InconsistentConstraintsError, SingularEquationsError)
 from .linear import LinearSolver, Solution
-from .projection import distances
+from .projection import distances, size_of
 from .trajectory import RankChange
 
 __all__ = ['CarriedRank']
@@ -16,6 +17,8 @@ __all__ = ['CarriedRank']
 # The carried choice of independent rows is made anew when its condition is
 # worse than that of all rows by this factor.
 WORN = 1e-3
+# The time of a rise of rank is determined to this part of a step.
+EXACT = 1e-8
 
 
 class CarriedRank:
@@ -38,7 +41,7 @@ class CarriedRank:
         self._earlier: LinearSolver | None = None
         self._sign = 0.
 
-    def watch(self, t, x, drift=None):
+    def watch(self, t, x, drift=None, begin=None, path=None):
         """Look at an accepted state; decide again where there is doubt.
 
         Parameters
@@ -48,6 +51,17 @@ class CarriedRank:
         x : ndarray
         drift : float, optional
             Relative distance from the constraint set, where it is known.
+        begin : float, optional
+            Time of the last accepted state.
+        path : callable, optional
+            ``t -> x`` since ``begin``.
+
+        Returns
+        =======
+
+        float
+            The time up to which the motion has the earlier rank: ``t``, or
+            earlier after a rise on the path.
 
         Raises
         ======
@@ -57,38 +71,76 @@ class CarriedRank:
 
         """
         solver = self.solver
-        if solver.kept is None:         # full rank; LU sees a loss by itself
-            self._watch_sign(t, x)      # unless it lies between two steps
-            return
-        if drift is None:
-            drift = distances(self.compiled, t, x).relative
         W, r = self.compiled.matrices(t, x)
         contradiction = None
-        try:
-            found = solver.solve_all(W, r, drift)
-            _, condition = solver.solve(W, r)
-            if found.rank == solver.rank and (
-                    condition > WORN*found.condition):
-                return
-        except InconsistentConstraintsError as error:
-            contradiction = error       # unless the rank has begun to rise
+        if solver.kept is None:         # full rank; LU sees a loss by itself
+            self._watch_sign(W)         # unless it lies between two steps
+            if not solver.is_outgrown(W):
+                return t
+        else:
+            if drift is None:
+                drift = self._drift(t, x)
+            try:
+                found = solver.solve_all(W, r, drift)
+                _, condition = solver.solve(W, r)
+                if found.rank == solver.rank and not solver.is_outgrown(
+                        W) and condition > WORN*found.condition:
+                    return t
+            except InconsistentConstraintsError as error:
+                contradiction = error   # unless the rank has begun to rise
         self._earlier = solver
         self.solver = self.compiled.linear_solver(t, x)
         if self.solver.rank != solver.rank:
+            if path is not None and self.solver.rank > solver.rank:
+                t = self._locate(begin, t, path, solver.rank)
             change = RankChange(float(t), solver.rank, self.solver.rank)
             self.changes.append(change)
             warn(f"The rank of the equations changed: {change}. Multipliers "
                  "before and after are not comparable.", stacklevel=7)
         elif contradiction is not None:
             raise contradiction
+        return t
+
+    def _drift(self, t, x):
+        """Relative distance from the rows that the solver keeps.
+
+        A row that it does not keep follows from them, or it is one that has
+        begun to act: then the distance from it is no drift.
+        """
+        equations = self.compiled.equations
+        where, kept = equations.constraint_rows, set(self.solver.kept[0])
+        holonomic, velocity = (equations.graph.outputs[name][0]
+                               for name in ('holonomic', 'velocity'))
+        left_out = [k for k in range(velocity)
+                    if k in where and where[k] not in kept]
+        found = distances(self.compiled, t, x)
+        far = np.delete(found.distances, [
+            *(holonomic + k for k in left_out),
+            *(k for k in left_out if k < holonomic)])
+        return far.max(initial=0)/size_of(found.x)
+
+    def _locate(self, begin, end, path, rank):
+        """The time where the rank rises; the solver is that of this time."""
+        least = max(EXACT*abs(end - begin),
+                    4*np.spacing(max(abs(begin), abs(end))))
+        while abs(end - begin) > least:
+            middle = (begin + end)/2
+            try:
+                solver = self.compiled.linear_solver(middle, path(middle))
+            except (ConstraintError, SingularEquationsError):
+                solver = None           # a transition, too early
+            if solver is not None and solver.rank > rank:
+                self.solver, end = solver, middle
+            else:
+                begin = middle
+        return end
 
     def turn(self):
         """Let the determinant change its sign here."""
         self._sign = 0.
 
-    def _watch_sign(self, t, x):
+    def _watch_sign(self, W):
         """Raise if the determinant has changed its sign since the start."""
-        W, _ = self.compiled.matrices(t, x)
         lu, pivots, _ = dgetrf(W*self.solver.scale)
         swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
         sign = np.prod(np.sign(lu.diagonal()))*(-1)**swaps
@@ -103,8 +155,7 @@ class CarriedRank:
 
         That may lie before the last change, where the earlier rank holds.
         """
-        drift = 0. if self.solver.kept is None else (
-            distances(self.compiled, t, x).relative)
+        drift = 0. if self.solver.kept is None else self._drift(t, x)
         try:
             return self.solver.solve_all(W, r, drift)
         except SingularEquationsError:

@@ -1,0 +1,96 @@
+"""Constraint rows that begin to act, vanish, or act from the start.
+
+Two particles of mass 1 with equal velocities from the time at which the row
+acts. The force on the first one moves both; the second moves alike.
+"""
+import numpy as np
+import pytest
+from sympy import Piecewise, exp, sin
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
+from sympy_constrained.errors import SimulationError
+from sympy_constrained.numeric import compile_equations, simulate
+
+T = dynamicsymbols._t
+X, Y, Z = dynamicsymbols('x y z')
+LATE = Piecewise((0, T < 1), (T - 1, True))
+BACKENDS = ['numpy', 'llvm', 'c']
+
+
+def model(factors, force=1, method=UdwadiaKalabaMethod):
+    """Rows ``factor*(x' - y')`` and a row ``x' - z'`` that always acts."""
+    energy = sum(q.diff()**2 for q in (X, Y, Z))/2
+    return method(energy + force*X + force*Z, [X, Y, Z], nonhol_coneqs=[
+        *(factor*(X.diff() - Y.diff()) for factor in factors),
+        X.diff() - Z.diff()])
+
+
+def end_of(motion):
+    return [motion[q][-1] for q in (X, Y, Z)]
+
+
+@pytest.mark.filterwarnings('ignore:The rank of the equations changed')
+@pytest.mark.parametrize('backend', BACKENDS)
+@pytest.mark.parametrize('factors, start', [
+    ([T], 0), ([T**2], 0), ([sin(T)], 0), ([5*T], 0), ([1 - exp(T)], 0),
+    ([T - 1], 1), ([T, 2*T], 0), ([T, 1], 0), ([T + 1], 0), ([1], 0),
+    ([T], -1), ([T - 1], 0), ([LATE], 1)])
+def test_a_row_that_vanishes_at_one_time(factors, start, backend):
+    compiled = compile_equations(model(factors), backend=backend)
+    motion = simulate(compiled, (start, start + 2), [0]*3 + [1]*3)
+    # x'' = 2/3 from the start
+    np.testing.assert_allclose(end_of(motion), 2 + 2/3*2**2/2, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings('ignore:The rank of the equations changed')
+@pytest.mark.parametrize('options', [
+    {'method': 'RK45'}, {'method': 'Radau'}, {'stabilization': None},
+    {'stabilization': 'braun-goldfarb'}, {'t_eval': 21}, {'dense': True}],
+    ids=str)
+@pytest.mark.parametrize('method', [UdwadiaKalabaMethod, RouthMethod])
+def test_a_rise_with_every_way_to_integrate(method, options):
+    motion = simulate(model([T], method=method), 2, [0]*3 + [1]*3, **options)
+    np.testing.assert_allclose(end_of(motion), 10/3, rtol=1e-6)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+@pytest.mark.parametrize('factors', [[LATE], [LATE, 2*LATE], [LATE**2]])
+def test_a_row_that_begins_to_act_later(factors, backend):
+    compiled = compile_equations(model(factors, LATE), backend=backend)
+    with pytest.warns(UserWarning, match='rank of the equations changed'):
+        motion = simulate(compiled, 3, [0]*3 + [1]*3)
+    # x'' = 2/3*(t - 1) from t = 1
+    np.testing.assert_allclose(end_of(motion), 3 + 2/3*2**3/6, rtol=1e-7)
+    change, = motion.rank_changes
+    assert change.after == change.before + 1
+    assert change.t == pytest.approx(1, abs=1e-2)
+    np.testing.assert_allclose(motion[Y.diff()][-1], motion[X.diff()][-1])
+
+
+@pytest.mark.filterwarnings('ignore:The rank of the equations changed')
+def test_a_row_that_begins_to_act_on_another_velocity():
+    """The first particle has another velocity by then: an impact."""
+    with pytest.raises(SimulationError, match='Impacts are not computed'):
+        simulate(model([LATE]), 3, [0]*3 + [1]*3)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_row_that_stops_to_act_ends_the_run(backend):
+    compiled = compile_equations(
+        model([Piecewise((1 - T, T < 1), (0, True))]), backend=backend)
+    with pytest.raises(SimulationError, match='lose rank') as error:
+        simulate(compiled, 2, [0]*3 + [1]*3)
+    motion = error.value.trajectory
+    assert motion.t[-1] <= 1 + 1e-6
+    np.testing.assert_allclose(
+        motion[X], motion.t + motion.t**2/3, rtol=1e-6, atol=1e-9)
+
+
+def test_a_batch_and_single_states_see_the_row():
+    compiled = compile_equations(model([T]))
+    times = np.array([0., 1e-6, 0.1, 3])
+    states = np.tile([0., 0, 0, 1, 1, 1], (4, 1))
+    for rates in (compiled.rhs(times, states), np.array([
+            compiled.rhs(t, x) for t, x in zip(times, states)])):
+        np.testing.assert_allclose(rates[1:, 3:], 2/3, rtol=1e-9)
