@@ -27,6 +27,8 @@ DEPENDENT = mp.mpf('1e-11')
 # own digits only.
 INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 ATTEMPTS, FEW, STEPS = 40, 4, 60
+# With smaller residuals rows may nearly repeat each other.
+CLOSE = mp.mpf('1e-6')
 
 
 def admissible_values(system, sample=None, seed=0):
@@ -55,17 +57,17 @@ def admissible_values(system, sample=None, seed=0):
     check_sample(system, sample)
     exact = not has_floats(system, sample)
     with precise():
-        least, worst, candidates = mp.inf, {}, []
+        least, remaining, candidates = mp.inf, [], []
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
             careful = attempt % 2 == 0
             rows = settle(system, values, 'holonomic', 'holonomic_jacobian',
                           system.q, careful)
-            names = system.constraint_names[:len(rows)]
+            level = 'holonomic'
             if max(rows, default=0) < (SETTLED if exact else INEXACT):
                 rows = settle(system, values, 'velocity',
                               'velocity_jacobian', system.u, careful)
-                names = system.constraint_names[:len(rows)]
+                level = 'velocity'
             residual = max(rows, default=mp.mpf(0))
             if not is_real(system, values):
                 continue                # outside the domain of a function
@@ -75,10 +77,10 @@ def admissible_values(system, sample=None, seed=0):
                 candidates.append(values)
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
-            if residual < least:
-                least = residual
-                worst = {k: names[k] for k, x in enumerate(rows)
-                         if x > residual/10}
+            found, _ = residuals_at(system, values, level,
+                                    f'{level}_jacobian')
+            if norm(found) < least:
+                least, remaining = norm(found), list(map(abs, found))
     if least == mp.inf:
         raise InconsistentConstraintsError(
             f"None of {ATTEMPTS} states that were tried has finite real "
@@ -87,14 +89,17 @@ def admissible_values(system, sample=None, seed=0):
             "zero where the constraints hold. Correct the model, or pass "
             "`sample={symbol: number, ...}` with values near a state that "
             "has them.")
+    worst = {k: x for k, x in enumerate(remaining)
+             if x > max(remaining)/10}
+    text = ', '.join(f'{mp.nstr(x, 3)} in {system.constraint_names[k]}'
+                     for k, x in worst.items())
+    repeat = 'nearly repeat each other, ' if least < CLOSE else ''
     raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
-        f"{ATTEMPTS} attempts leaves a residual of {mp.nstr(least, 3)} in "
-        f"{', '.join(worst.values())}. The "
-        "constraints may contradict each other, nearly repeat each other, or "
-        "need special dimensions; correct them, or pass "
-        "`sample={symbol: number, ...}` with values near a state that "
-        "satisfies them.", rows=tuple(worst))
+        f"{ATTEMPTS} attempts leaves a residual of {text}. The constraints "
+        f"may contradict each other, {repeat}or need special dimensions; "
+        "correct them, or pass `sample={symbol: number, ...}` with values "
+        "near a state that satisfies them.", rows=tuple(worst))
 
 
 def is_real(system, values):

@@ -159,6 +159,25 @@ def test_rows_that_never_hold_are_an_error_with_a_residual(rows):
     assert 'residual of 0.0' not in str(info.value)
 
 
+@pytest.mark.parametrize('rows, residuals', [
+    ({'hol': [x - 1, x - 2]}, ['0.5 in', '0.5 in']),
+    ({'hol': [x - 1, 3*x - 6, y]}, ['0.5 in', '1.5 in']),
+    ({'vel': [X - 1, X - 2]}, ['0.5 in', '0.5 in']),
+    ({'hol': [x**2 + y**2 + 1]}, ['1.0 in'])])
+def test_the_residual_is_that_of_least_squares(rows, residuals):
+    with pytest.raises(ConstraintError) as info:
+        constraint_report(system(**rows))
+    text = str(info.value)
+    assert [text.count(part) for part in residuals] == [
+        residuals.count(part) for part in residuals]
+    assert 'nearly repeat' not in text
+
+
+def test_rows_that_nearly_repeat_each_other():
+    with pytest.raises(ConstraintError, match='nearly repeat each other'):
+        constraint_report(system(hol=[x - 1, x - 1 - Rational(1, 10**7)]))
+
+
 # Samples
 
 def test_special_dimensions_are_given_as_a_sample():
