@@ -70,6 +70,16 @@ class MassExchange:
                 raise TypeError(
                     f"The anchor of {body.name} is {anchor!r}. Give a Point "
                     "that is fixed in the body.")
+        anchored = self.points()
+        for body in bodies or ():
+            centre = body.masscenter
+            if centre in anchored and anchored[centre] != (
+                    self.anchors.get(body), getattr(body, 'frame', None)):
+                raise ConstrainedDynamicsError(
+                    f"{body.name} has the same mass centre {centre} as a "
+                    "body in `anchors`, but not the same anchor and frame, "
+                    "so the velocity at this point is ambiguous. Give each "
+                    "of these bodies a mass centre Point of its own.")
         for mass, rate in self.rates.items():
             if mass in states:
                 raise ConstrainedDynamicsError(

@@ -484,6 +484,12 @@ MASS = (
          ConstrainedDynamicsError, "`anchors` has RigidBody('wheel',",
          'masscenter=G2, frame=turned, mass=M(t),',
          'Give {body: point} for its rigid bodies'),
+    Case('an anchor of one of two bodies with one mass centre',
+         lambda: kane(GibbsAppellMethod, bodies=[
+             WHEEL, Particle('rider', G2, 1)], anchors={WHEEL: O}),
+         ConstrainedDynamicsError, 'rider has the same mass centre G2 as',
+         'the velocity at this point is ambiguous',
+         'Give each of these bodies a mass centre Point'),
     Case('an anchor without a velocity',
          lambda: kane(GibbsAppellMethod, bodies=[WHEEL],
                       anchors={WHEEL: Point('L')}).mass_matrix,
