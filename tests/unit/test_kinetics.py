@@ -534,6 +534,9 @@ def test_a_point_mass_about_another_point_cancels_to_rounding(composite):
         sum((about.dot(f).dot(e)*e.outer(f) for e in B for f in C), 0*about),
         x.O))]
     assert x.blocks(composite)
+    x.bodies = [RigidBody('B', P, B, 1.1, ((1 - 1e-15)*about, x.O))]
+    assert UdwadiaKalabaMethod(x.N, *(list(s[:1]) for s in (
+        Q, U, PLAIN)), bodies=x.bodies).mass_matrix
     lopsided = about + 0.01*B.x.outer(B.y)
     x.bodies = [RigidBody('B', P, B, 1.1, (lopsided, x.O))]
     with pytest.raises(ConstrainedDynamicsError, match='not symmetric'):
