@@ -14,7 +14,7 @@ from ..errors import (
     MissingIngredientError, NotFiniteError, SingularEquationsError,
     UnsupportedFeatureError)
 from .correction import correction_graph
-from .evaluation import Evaluator, times_of
+from .evaluation import Evaluator, finite_time, times_of
 from .linear import LinearSolver
 from .names import array
 from .projection import distances
@@ -345,9 +345,10 @@ class CompiledEquations:
             quick = self._default if solver is None else (
                 self._quick.get((solver, None)))
             found = None if quick is None else quick(t, x)
-            if found is not None:
+            if found is not None and t - t == 0:        # `t` is finite
                 return found
         x = array(x, 'x')
+        finite_time(t)
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
         if x.ndim == 1:

@@ -24,9 +24,18 @@ EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
              "which is that of `solve_ivp`.")
 
 
+def finite_time(t):
+    """Time or times as an array; equations without time check them, too."""
+    found = array(t, 't')
+    if not np.isfinite(found).all():
+        raise ValueError(f"`t` is not finite: it is {t!r}. Give finite "
+                         "numbers.")
+    return found
+
+
 def times_of(t, x):
     """A time for each state of a batch."""
-    t = array(t, 't')
+    t = finite_time(t)
     if t.shape not in ((), (1,), x.shape[:1]):
         raise ValueError(
             f"`t` has shape {t.shape} for {len(x)} states. Give one time for "
@@ -249,7 +258,7 @@ class Evaluator:
         try:
             return self._called(function, t, x, p, more)
         except NotFiniteError:
-            for name, values in (('t', t), ('x', x),
+            for name, values in (('x', x),
                                  ('p', self.parameters(p, len(x)))):
                 if not np.isfinite(values).all():
                     raise ValueError(
@@ -258,7 +267,7 @@ class Evaluator:
             raise
 
     def _called(self, function, t, x, p, more):
-        x, t = array(x, 'x'), array(t, 't')
+        x, t = array(x, 'x'), finite_time(t)
         size = len(self.states)
         if x.shape == (size,):
             if t.ndim:

@@ -8,9 +8,12 @@ from .compiled import compile_equations
 from .names import number
 from .projection import distances, project, size_of
 
-__all__ = ['consistent_state', 'check_consistent']
+__all__ = ['consistent_state', 'check_consistent', 'negative_mass']
 
 TOLERANCE = 1e-8
+# An eigenvalue of the mass matrix, scaled to a diagonal of ones, that is less
+# than this is negative; speeds with a larger part of its vector are named.
+NEGATIVE, PART = -1e-8, 0.1
 # Names of at most so many states are proposed for a correction.
 PROPOSALS = 4
 # A guess may be a point where a gradient vanishes, all zeros for instance.
@@ -152,6 +155,36 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
         f"{tolerance:.0e}). Pass `initial='project'` to move to the nearest "
         f"consistent state, or correct {_movable(compiled, t, x, p, rows)}.",
         rows=rows, residuals=found.residuals, tolerance=tolerance)
+
+
+def negative_mass(compiled, t, x):
+    """A warning if a motion has negative kinetic energy, else None.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    t : float
+    x : ndarray
+        A state.
+
+    """
+    M = compiled.evaluate(('M',), t, x)['M']
+    if M.shape != (len(compiled.u_index),)*2 or not len(M):
+        return None
+    diagonal = np.abs(M.diagonal())
+    scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max() or 1.))
+    values, vectors = np.linalg.eigh((M + M.T)/2*scale[:, None]*scale)
+    if values[0] > NEGATIVE:
+        return None
+    part = np.abs(vectors[:, 0])
+    names = [compiled.names.labels[i] for i in compiled.u_index[
+        part > PART*part.max()]]
+    return (
+        "The mass matrix is not positive: a motion with the speeds "
+        f"{', '.join(names)} has negative kinetic energy at the start. "
+        "Usually a mass or a moment of inertia has the wrong sign. Correct "
+        "the constants, or the kinetic energy.")
 
 
 def _violations(compiled, found, tolerance):

@@ -85,6 +85,8 @@ CONTRADICTION = 1e-7
 # A solution leaves a residual of this part of the largest scaled terms of all
 # equations by rounding, however small the terms of one equation are.
 BACKWARD = 1e-10
+# Exponents of scale factors; the product of two must not overflow.
+EXPONENTS = -500, 500
 # Passes of equilibration; each halves the logarithms of what is left.
 PASSES = 12
 
@@ -456,7 +458,7 @@ def scales(magnitudes):
     right = -np.concatenate([logarithms.sum(axis=1), logarithms.sum(axis=0)])
     exponents = np.linalg.lstsq(normal, right, rcond=None)[0]
     size = len(mask)
-    factors = np.exp2(np.rint(exponents))
+    factors = power_of_two(exponents)
     return factors[:size], factors[size:]
 
 
@@ -469,19 +471,24 @@ def balance(magnitudes, motion):
     rows, columns = np.ones((2, len(magnitudes)))
     lead = slice(motion)
     rows[lead], columns[lead] = equilibrium(magnitudes[lead, lead])
-    scaled = magnitudes*np.outer(rows, columns)
+    scaled = magnitudes*rows[:, None]*columns
     rows[motion:] /= largest(scaled[motion:, lead], axis=1)
     columns[motion:] /= largest(scaled[lead, motion:], axis=0)
-    more = equilibrium(magnitudes*np.outer(rows, columns))
-    return tuple(np.exp2(np.rint(np.log2(x*y)))
+    more = equilibrium(magnitudes*rows[:, None]*columns)
+    return tuple(power_of_two(np.log2(x) + np.log2(y))
                  for x, y in zip((rows, columns), more))
+
+
+def power_of_two(exponents):
+    """Factors that add no rounding error and do not overflow."""
+    return np.exp2(np.clip(np.rint(exponents), *EXPONENTS))
 
 
 def equilibrium(magnitudes):
     """Factors by which all largest entries are 1, by Ruiz's iteration."""
     rows, columns = np.ones((2, len(magnitudes)))
     for _ in range(PASSES):
-        scaled = magnitudes*np.outer(rows, columns)
+        scaled = magnitudes*rows[:, None]*columns
         rows /= np.sqrt(largest(scaled, axis=1))
         columns /= np.sqrt(largest(scaled, axis=0))
     return rows, columns

@@ -58,7 +58,11 @@ def array(values, argument: str) -> np.ndarray:
     try:
         if np.iscomplexobj(values) or np.ma.is_masked(values):
             raise TypeError
-        return np.asarray(values, dtype=float)
+        raw = np.asarray(values)
+        if raw.dtype.kind in 'SU' or raw.dtype.kind == 'O' and any(
+                x is None or isinstance(x, (str, bytes)) for x in raw.flat):
+            raise TypeError             # which NumPy reads as numbers
+        return np.asarray(raw, dtype=float)
     except (TypeError, ValueError):
         raise TypeError(
             f"`{argument}` is {values!r}, which is no array of real numbers. "

@@ -13,7 +13,8 @@ from ..errors import ConstrainedDynamicsError, SimulationError
 from .compiled import compile_equations
 from .dae import DAE_METHODS, DAEMethod
 from .events import event_functions
-from .initial import TOLERANCE, check_consistent, consistent_state
+from .initial import (
+    TOLERANCE, check_consistent, consistent_state, negative_mass)
 from .names import Names, number, sentence
 from .progress import Progress
 from .projection import project
@@ -186,8 +187,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     if initial not in ('check', 'project'):
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
-    if compiled.equations.warning:
-        warn(compiled.equations.warning, stacklevel=2)
+    for text in (compiled.equations.warning,
+                 negative_mass(compiled, span[0], x)):
+        if text:
+            warn(text, stacklevel=2)
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
     is_dae = method in DAE_METHODS
     integrator = DAEMethod(method, compiled) if is_dae else METHODS[method]

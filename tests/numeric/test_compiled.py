@@ -461,3 +461,19 @@ def test_quick_functions_that_another_thread_has_cleared(pendulum, states):
     equations._quick = Forgetful()
     found = equations.rhs(0., states[0], equations.p)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'llvm', 'c'])
+@pytest.mark.parametrize('t, error', [
+    (None, TypeError), ('0.5', TypeError), ('a', TypeError),
+    (np.nan, ValueError), (np.inf, ValueError)])
+def test_the_time_is_checked_where_nothing_depends_on_it(t, error, backend):
+    q = dynamicsymbols('q')
+    compiled = compile_equations(
+        UdwadiaKalabaMethod(q.diff()**2/2 - q**2/2, [q]), backend=backend)
+    compiled.rhs(0, [1., 0])
+    for function in (compiled.rhs, compiled.accelerations, compiled.energy,
+                     compiled.residuals):
+        for state in (np.array([1., 0]), [1., 0], np.ones((3, 2))):
+            with pytest.raises(error, match='`t` is'):
+                function(t, state)

@@ -1,4 +1,6 @@
 """Consistent states: what moves, how far, and what cannot be met."""
+from warnings import catch_warnings, simplefilter
+
 import numpy as np
 import pytest
 from sympy import cos, sin, symbols
@@ -8,7 +10,8 @@ from mechanisms import g, l, m, particle, t, x, y, z
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS, model
-from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.projection import distances, project
 
 
@@ -158,3 +161,17 @@ def test_bad_guesses(pendulum):
         consistent_state(compiled, [1, 2, 3])
     with pytest.raises(ValueError, match="`fixed`: 'w' is no state"):
         consistent_state(compiled, [1, 2, 3, 4], fixed=['w'])
+
+
+@pytest.mark.parametrize('mass', [-1, 1, 0.1])
+def test_a_negative_mass_is_reported(mass):
+    m = symbols('m')
+    x, y = dynamicsymbols('x y')
+    method = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 + (x.diff() + y.diff())**2/2 - x, [x, y])
+    with catch_warnings(record=True) as caught:
+        simplefilter('always')
+        simulate(method, 0.1, [0]*4, constants={m: mass})
+    texts = [str(warning.message) for warning in caught]
+    assert [('negative kinetic energy' in text and "x', y'" in text)
+            for text in texts] == [True]*(mass < 0)

@@ -140,3 +140,27 @@ def test_a_relation_of_constants_is_no_noise():
     constants = {a: third, b: 0.1*third, c: 0.01*third}
     compiled = compile_equations(method, constants)
     assert decide_rank(compiled, 0, np.zeros(4), compiled.p).rank == 3
+
+
+@pytest.mark.parametrize('mass', [5e-324, 1e-310, 1e-200, 1e200])
+def test_any_mass_is_as_good_as_another(mass):
+    m, (x, y) = symbols('m'), X[:2]
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*x, [x, y])
+    motion = simulate(method, 1, [0]*4, constants={m: mass})
+    np.testing.assert_allclose(motion.x[-1], [-0.5, 0, -1, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize('length', [2e-10, 2, 2e5, 2e10])
+def test_a_pendulum_of_any_length(length):
+    """A state that starts at 0 has the size of the model."""
+    (m, g, l), (x, y) = symbols('m g l'), X[:2]
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    g_value = 9.81*length               # so that the period is the same
+    motion = simulate(method, 3, [length, 0, 0, 0], atol=1e-10*length,
+                      constants={m: 1, g: g_value, l: length})
+    same = simulate(method, 3, [1, 0, 0, 0],
+                    constants={m: 1, g: 9.81, l: 1})
+    np.testing.assert_allclose(motion.x[-1]/length, same.x[-1], atol=1e-6)
