@@ -45,9 +45,9 @@ from scipy.optimize import brentq, minimize_scalar
 __all__ = ['Passages', 'Approach']
 
 # Nearness at the edge, and its largest part of the usual nearness.
-EDGE, SHARE = 1.7e-3, 3e-2
+EDGE, SHARE = 7e-3, 3e-2
 # A minimum of nearness below this multiple of EDGE is examined.
-CANDIDATE = 30
+CANDIDATE = 7
 # A smaller part of the nearness at the edge is a zero.
 ZERO = 0.1
 # Twice as far from a zero the nearness is 2 times as large at a simple zero,
@@ -65,8 +65,8 @@ KEPT, ANCHORS = 400, 4
 # Multiples of EDGE at which the integrator stops on its way, so that the
 # polynomial has states to go through.
 STAGES = 7, 5, 3, 1
-# How often the edge may move closer, and by which factor.
-TRIES, NEARER = 6, 0.5
+# How often the edge may move closer, to half the distance.
+TRIES = 6
 
 
 class Approach(NamedTuple):
@@ -80,19 +80,22 @@ class Approach(NamedTuple):
     zero : float
         Estimated time of the singular configuration.
     tries : int
-        How often the edge has been moved nearer.
+        How often the edge has moved closer.
+    error : float
+        Of the last try, in tolerances.
 
     """
 
     edge: float
     zero: float
     tries: int = 0
+    error: float = np.inf
 
-    def nearer(self, t, zero):
+    def nearer(self, t, zero, error):
         """The same with an edge between ``t`` and the zero, or None."""
         if self.tries == TRIES:
             return None
-        return Approach(zero + NEARER*(t - zero), zero, self.tries + 1)
+        return Approach(zero + (t - zero)/2, zero, self.tries + 1, error)
 
 
 class Passages:
@@ -183,7 +186,9 @@ class Passages:
         last = self._rows_or_none(t, x)
         here = self._ratio(last)
         if here < min(self.edge, before):       # the step ends too near
-            return Approach(begin, t + (t - begin)*here/(before - here))
+            return Approach(
+                self._edge(lambda s: path(s)[:size], begin, t),
+                t + (t - begin)*here/(before - here))
 
         def rows(part):
             s = begin + part*(t - begin)
@@ -227,7 +232,7 @@ class Passages:
     def _ratio(self, rows):
         return 0. if rows is None else self.values(rows)[0]/self.largest
 
-    def approach(self, path, begin, near, reach, tries=0):
+    def approach(self, path, begin, near, reach):
         """An :class:`Approach` of the least nearness close to a time.
 
         None if it is not a zero.
@@ -259,12 +264,15 @@ class Passages:
         start = nearness(begin)
         if least > min(CANDIDATE*self.edge, ZERO*start):
             return None
-        wanted = max(STAGES[0]*self.edge, 3*least)
-        if start <= wanted:
-            return Approach(begin, zero, tries)
-        edge = brentq(lambda s: nearness(s) - wanted, begin, zero,
-                      xtol=1e-3*abs(zero - begin))
-        return Approach(edge, zero, tries)
+        return Approach(self._edge(path, begin, zero, 3*least), zero)
+
+    def _edge(self, path, begin, end, least=0.):
+        """The first time at which to stop on the way to a zero."""
+        wanted = max(STAGES[0]*self.edge, least)
+        if self.nearness(begin, path(begin)) <= wanted:
+            return begin
+        return brentq(lambda s: self.nearness(s, path(s)) - wanted, begin,
+                      end, xtol=1e-3*abs(end - begin))
 
     # -- passage ---------------------------------------------------------
 
@@ -300,12 +308,15 @@ class Passages:
         start = self.nearness(t, y[:size])
         if found is None or self.nearness(
                 found.zero, ahead(found.zero)) > ZERO*start:
-            self.clear(approach.zero + 2*half)
-            return None
+            nearer = approach.nearer(t, approach.zero, np.inf)
+            if start < 2*self.edge or nearer is None:
+                self.clear(approach.zero + 2*half)
+                return None
+            return nearer
         half = found.zero - t
         stage = next((stage for stage in STAGES
                       if start > (stage + 0.5)*self.edge), None)
-        if stage and not approach.tries:
+        if stage:
             return Approach(found.zero - half*stage*self.edge/start,
                             found.zero)
         bridge.zero, bridge.far = found.zero, t + 2*half

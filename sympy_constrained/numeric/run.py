@@ -29,11 +29,11 @@ OFF = 1e-8
 # and the state stays as the integrator left it.
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
-# The polynomial through a singular configuration may have ACCURATE times the
-# error of a step, and always one of FLOOR. At its end projection moves the
-# state by at most SAME, and the rates agree with those of the equations to
-# SMOOTH. All are relative.
-ACCURATE, FLOOR, SAME, SMOOTH = 1., 1e-10, 1e-7, 1e-4
+# At the end of the polynomial through a singular configuration projection moves
+# the state by at most SAME, and rates agree with those of the equations to
+# SMOOTH. Rounding errors prevail if half the distance does not reduce the error
+# by the factor FALLING.
+SAME, SMOOTH, FALLING = 1e-7, 1e-4, 4.
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
 # So many steps in a row that hardly move time on end a run.
@@ -442,37 +442,40 @@ class Run:
                 "there, or branches touch. The motion after it is not "
                 "determined. Change the start or the constants a little, or "
                 "end the run before")
-        if not self.walk(bridge, limit, rtol, atol):
-            self.ahead = ahead.nearer(self.t, bridge.zero)
+        end, path, error = self.far_end(bridge, limit, rtol, atol)
+        if 1 < error < ahead.error/FALLING or end is None:
+            self.ahead = ahead.nearer(self.t, bridge.zero, error)
             if self.ahead is None:
                 self.passages.clear(bridge.far)
+            return
+        self.rank.turn()
+        self.passed.append(float(bridge.zero))
+        self.accept(self.t, bridge.far, end, path, path, path.derivative)
 
-    def walk(self, bridge, limit, rtol, atol):
-        """Go to the far end of a bridge; returns whether it holds."""
-        t_old, t, path = self.t, bridge.far, bridge.path
+    def far_end(self, bridge, limit, rtol, atol):
+        """State and path at the end of a bridge, and its error in tolerances.
+
+        The state is None where the bridge does not lead to the motion.
+        """
+        t, path = bridge.far, bridge.path
         end, other = path(t), bridge.lower(t)
-        if t == limit != self.span[1]:
-            return False
         if t != limit:
             before, rates = end, path.derivative(t)
             try:                        # which takes noise away, too
                 end, other = (self.projected(t, y)[0] for y in (end, other))
                 found = self.checked_rates(t, end)
             except Stop:
-                return False
+                return None, None, np.inf
             apart = np.abs(rates - bridge.lower.derivative(t))
             if np.abs(end - before).max() > SAME*size_of(end) or (
                     np.abs(found - rates) > 10*apart + SMOOTH*size_of(
                         rates)).any():
-                return False
+                return None, None, np.inf
             path = bridge.through(t, end, found)
-        if (np.abs(end - other) > ACCURATE*(atol + rtol*np.abs(end))
-                + FLOOR*size_of(end)).any():
-            return False
-        self.rank.turn()
-        self.passed.append(float(bridge.zero))
-        self.accept(t_old, t, end, path, path, path.derivative)
-        return True
+        elif t != self.span[1]:
+            return None, None, np.inf
+        return end, path, np.max(np.abs(end - other)/(
+            atol + rtol*np.abs(end)))
 
     def advance(self, solver):
         """Let the integrator make its step."""
