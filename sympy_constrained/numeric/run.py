@@ -29,10 +29,10 @@ OFF = 1e-8
 # and the state stays as the integrator left it.
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
-# At the end of the polynomial through a singular configuration projection moves
-# the state by at most SAME, and rates agree with those of the equations to
-# SMOOTH. Rounding errors prevail if half the distance does not reduce the error
-# by the factor FALLING.
+# At the end of the polynomial through a singular configuration projection
+# moves the state by at most SAME, and the rates agree with those of the
+# equations to SMOOTH. Rounding errors prevail if half the distance does not
+# reduce the error by the factor FALLING.
 SAME, SMOOTH, FALLING = 1e-7, 1e-4, 4.
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
