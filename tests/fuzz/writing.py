@@ -133,5 +133,5 @@ def counts(writings):
     for found in writings:
         for name, counter in table.items():
             value = getattr(found, name)
-            counter.update({*value} if isinstance(value, tuple) else [value])
+            counter.update({*value} if name in CYCLES else [value])
     return table
