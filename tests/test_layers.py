@@ -54,7 +54,7 @@ LAYERS = {
     'classification': {
         'precision', 'graph', 'system', 'arguments', 'admissible',
         'vanishing', 'pfaffian', 'integrals', 'methods'},
-    'numeric': {'errors', 'locks', 'graph', 'equations'},
+    'numeric': {'errors', 'locks', 'precision', 'graph', 'equations'},
     'visual': DOOR | {'contact', 'numeric'},
     'models': SYMBOLIC,
     'comparison': SYMBOLIC | {'models', 'numeric', 'visual'},

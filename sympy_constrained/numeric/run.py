@@ -10,6 +10,7 @@ from scipy.integrate import BDF, OdeSolver, Radau
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError, NotFiniteError,
     SingularEquationsError)
+from .balance import Balance
 from .correction import Projector
 from .dense import DenseOutput, Piece
 from .events import Events
@@ -141,12 +142,14 @@ class Run:
         self.ahead: Approach | None = None      # where the next one is
         self.passed: list[float] = []
         self.unprojected = 0
-        self.work = Work(compiled, span, x, self.rank.solver)
+        self.work = Work(compiled, span, x)
         self._quick = None, None        # a solver, and its rates
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.residuals = [name for name, _ in compiled.levels]
+        self.balance = Balance(compiled)
         self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
-            name for name in ('energy', 'power') if compiled.has(name)))
+            name for name in ('energy', 'power') if compiled.has(name)),
+            *self.balance.names)
         self.events = Events(events, self.t, x)
         self.units = dict(units)
         self.rows: list[dict] = []      # what Trajectory has, per output
@@ -597,10 +600,11 @@ class Run:
         determine them.
         """
         compiled, x = self.compiled, y[:self.size]
+        is_solved = rates is None
         with self.stopping():
             outputs = compiled.evaluate(self.recorded, t, x)
             W, r = outputs['W'], outputs['r'][:, 0]
-            if rates is None:
+            if is_solved:
                 found = self.rank.solve_all(W, r, t, x)
             else:
                 found = self.rank.solver.reactions(W, r, rates(t)[
@@ -608,13 +612,15 @@ class Run:
         rates = np.concatenate(
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
+        forces = outputs['M']@speed_rates - outputs['Q'][:, 0]
+        if is_solved:
+            self.balance.add(outputs, x, speed_rates, forces)
         self.rows.append({
             't': t, 'x': x.copy(), 'rates': rates,
             'residuals': np.concatenate(
                 [outputs[name] for name in self.residuals])[:, 0],
             'multipliers': found.z[compiled.motion:],
-            'constraint_forces':
-                outputs['M']@speed_rates - outputs['Q'][:, 0],
+            'constraint_forces': forces,
             'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
             'work': y[-1] if self.work.outputs else 0.,
             'power': outputs['power'][0, 0] if 'power' in outputs else 0.,

@@ -30,9 +30,8 @@ LAST_DIGITS, NO_DIGIT = 4*np.finfo(float).eps, 0.1
 DOUBTFUL = 1e-12
 # Relative to the others, a state below this is as good as zero.
 SMALL = 1e-3
-# The size of a zero state changes the scaled W by about one, within this
-# factor.
-ABOUT = 10
+# The size of a zero state changes the scaled W by one, within this factor.
+ABOUT = 1e3
 # A row that is so much smaller on the constraint set than beside it is zero.
 VANISHING = 1e-6
 # A state counts as on the constraint set within this relative distance.
@@ -134,7 +133,7 @@ def _magnitude(compiled, t, x, p, steps):
 
 
 def step_sizes(compiled, t, x, p):
-    """The size of each state; of zeros, what changes ``W`` by about one.
+    """The size of each state; of zeros, what changes ``W`` by one.
 
     Lengths and angles of a model have different sizes, and a zero does not
     show its own.

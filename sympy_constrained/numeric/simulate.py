@@ -216,6 +216,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                       span[0], error, throw)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
+    if trajectory.success:
+        text = run.balance.fault(trajectory, rtol, atol)
+        if text:
+            warn(text, stacklevel=2)
     if gains:
         trajectory = replace(
             trajectory, statistics={**trajectory.statistics, 'gains': gains},

@@ -40,7 +40,6 @@ class Work:
     t_span : tuple of float
     x : ndarray
         A consistent state at the start.
-    solver : LinearSolver
 
     Attributes
     ==========
@@ -52,7 +51,7 @@ class Work:
 
     """
 
-    def __init__(self, compiled, t_span, x, solver):
+    def __init__(self, compiled, t_span, x):
         self.known = compiled.has('energy') and compiled.has('power')
         self.outputs = ()
         if not self.known:
@@ -63,7 +62,7 @@ class Work:
         if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
                 or compiled.has('A') and (
                     moves_by_itself(compiled.equations)
-                    or constraints_work(compiled, t_span, x, solver))):
+                    or constraints_work(compiled, t_span, x))):
             self.outputs += ('M', 'Q')
 
     def rate(self, outputs, speeds, accelerations):
@@ -83,11 +82,13 @@ def moves_by_itself(equations):
         equations.graph.symbols(('holonomic', 'velocity', 'b')))
 
 
-def constraints_work(compiled, t_span, x, solver):
-    """Whether ``Q_c^T u`` differs from zero in some admissible motion.
+def constraints_work(compiled, t_span, x):
+    """Whether ``A u`` differs from zero in some admissible motion.
 
-    That does not depend on the values of inputs. Constants replace Python
-    inputs, which must not be called at times that the run has not reached.
+    The power of ideal constraints is ``lam^T A u``. The computed forces
+    themselves would count errors of the equations as work. The result does
+    not depend on the values of inputs. Constants replace Python inputs, which
+    must not be called at times that the run has not reached.
     """
     t0, t1 = t_span
     called = compiled.inputs.called
@@ -103,11 +104,11 @@ def constraints_work(compiled, t_span, x, solver):
         trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
         try:
             state = project(compiled, t, trial).x
-            forces = compiled.constraint_forces(t, state, solver=solver)
-        except Exception:               # no such state, a singular one, or
-            continue                    # a function of the model fails there
-        parts = forces*state[index]
-        if abs(parts.sum()) > POWERLESS*np.abs(parts).sum():
+            parts = compiled.evaluate(('A',), t, state)['A']*state[index]
+        except Exception:               # no such state, or a function of the
+            continue                    # model fails there
+        if (np.abs(parts.sum(axis=1)) > POWERLESS*np.abs(parts).sum(
+                axis=1)).any():
             return True
     return False
 

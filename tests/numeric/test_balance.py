@@ -1,0 +1,119 @@
+"""Balances of energy and constraints: no false alarm, and no missed fault.
+
+Faults are put into the equations on purpose; energy, residuals and the rows
+``A``, ``b`` stay those of the model.
+"""
+from dataclasses import replace
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import pytest
+
+from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
+from sympy_constrained.graph import Graph
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+
+
+def compiled_model(name, change=None):
+    """A ready model, perhaps with a fault, its start and its length."""
+    ready = model(name)
+    method = ready.form(UdwadiaKalabaMethod)
+    equations = EquationsOfMotion.from_method(method)
+    compiled = compile_equations(
+        equations if change is None else changed(equations, change),
+        {c: ready.parameters[c] for c in method.constants},
+        dict(ready.inputs))
+    state = consistent_state(compiled, dict(ready.start), ready.fixed)
+    return compiled, state, ready.t_end
+
+
+def changed(equations, change):
+    """Equations whose outputs ``change(g, out)`` has changed."""
+    shapes = equations.graph.outputs
+    g, out = equations.graph.load(None, tuple(shapes))
+    out = {name: [list(row) for row in rows] for name, rows in out.items()}
+    change(g, out)
+    return replace(equations, graph=Graph.freeze(g, {
+        name: (rows, shapes[name][1]) for name, rows in out.items()}))
+
+
+def balances(*arguments, **options):
+    """The warnings about balances of a run."""
+    with catch_warnings(record=True) as caught:
+        simplefilter('always')
+        simulate(*arguments, **options)
+    return [str(warning.message) for warning in caught
+            if 'balance is off' in str(warning.message)]
+
+
+@pytest.mark.parametrize('name', MODELS)
+def test_ready_models_give_no_warning(name):
+    compiled, state, t_end = compiled_model(name)
+    assert balances(compiled, 0.3*t_end, state) == []
+
+
+@pytest.mark.parametrize('options', [
+    {'rtol': 1e-3, 'atol': 1e-6}, {'rtol': 1e-12, 'atol': 1e-13},
+    {'method': 'RK23', 'rtol': 1e-4}, {'method': 'Radau', 'rtol': 1e-5},
+    {'stabilization': None}, {'stabilization': (2, 2), 'method': 'LSODA'},
+    {'stabilization': 'braun-goldfarb'}, {'t_eval': 30}], ids=str)
+@pytest.mark.parametrize('name', [
+    'cartesian_pendulum', 'closed_chain', 'duplicated_rows',
+    'driven_pendulum', 'constant_speed_particle', 'quaternion_top_lagrange'])
+def test_tolerances_explain_errors(name, options):
+    compiled, state, t_end = compiled_model(name)
+    assert balances(compiled, 0.3*t_end, state, **options) == []
+
+
+def heavier(part, names=('W',)):
+    """A mass matrix entry off by a part of itself."""
+    def change(g, out):
+        for name in names:
+            out[name][0][0] = g.mul(
+                g.constant(1 + part), out[name][0][0])
+    return change
+
+
+def turned_force(g, out):
+    """The first force that is not zero has the wrong sign."""
+    i = next(i for i, [x] in enumerate(out['Q']) if x)
+    out['r'][i][0] = g.sub(out['r'][i][0], g.add(*[out['Q'][i][0]]*2))
+
+
+def lost_row(g, out):
+    """The last constraint row of W repeats the first one."""
+    o = len(out['M'])
+    out['W'][-1], out['r'][-1] = list(out['W'][o]), list(out['r'][o])
+    for row in out['W'][:o]:
+        row[-1] = row[o]
+
+
+def wrong_rate(g, out):
+    """The right side of a row lacks a tenth."""
+    o = len(out['M'])
+    out['r'][o][0] = g.mul(g.constant(0.9), out['r'][o][0])
+
+
+@pytest.mark.parametrize('name, change, text', [
+    ('cartesian_pendulum', heavier(1e-3), 'energy balance'),
+    ('closed_chain', heavier(1e-2), 'energy balance'),
+    ('furuta_pendulum', heavier(1e-2), 'energy balance'),
+    ('rolling_disc', heavier(1e-2, ('W', 'M')), 'energy balance'),
+    ('n_link_pendulum_on_cart', heavier(1e-2), 'energy balance'),
+    ('cartesian_pendulum', turned_force, 'energy balance'),
+    ('double_pendulum_lagrange', turned_force, 'energy balance'),
+    ('furuta_pendulum', turned_force, 'energy balance'),
+    ('rolling_disc_lagrange', lost_row, 'constraint balance'),
+    ('closed_chain', wrong_rate, 'balance'),
+    ('rolling_disc', wrong_rate, 'balance'),
+    ('upright_disc', wrong_rate, 'balance')])
+def test_faults_of_the_equations_are_reported(name, change, text):
+    compiled, state, t_end = compiled_model(name, change)
+    found, = balances(compiled, 0.3*t_end, state)
+    assert text in found and 'the tolerances explain' in found
+    error, allowed = (float(word) for word in (
+        found.split(' by ')[-1].split()[0].rstrip(','),
+        found.split('explain ')[1].split('.')[0]))
+    assert np.isfinite(error) and error > allowed
