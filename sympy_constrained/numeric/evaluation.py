@@ -257,14 +257,17 @@ class Evaluator:
     def _call(self, function, t, x, p, more=()):
         try:
             return self._called(function, t, x, p, more)
-        except NotFiniteError:
+        except NotFiniteError as error:
             for name, values in (('x', x),
                                  ('p', self.parameters(p, len(x)))):
                 if not np.isfinite(values).all():
                     raise ValueError(
                         f"`{name}` is not finite: it is {values!r}. Give "
                         "finite numbers.") from None
-            raise
+            reason = self.equations.when_singular
+            if not reason:
+                raise
+            raise NotFiniteError(f'{error} {reason}', **vars(error)) from error
 
     def _called(self, function, t, x, p, more):
         x, t = array(x, 'x'), finite_time(t)

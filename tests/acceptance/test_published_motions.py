@@ -1,14 +1,16 @@
 """Simulations to the end against published digits.
 
-Andrews' squeezing mechanism from the test set for initial value problems, and
-the mechanism of two four-bar linkages of the IFToMM library of multibody
-benchmarks, which folds flat ten times.
+Andrews' squeezing mechanism and the car axis from the test set for initial
+value problems, and two four-bar linkages of the IFToMM library
+of multibody benchmarks, which folds flat ten times.
 """
 import numpy as np
 import pytest
 from mechanisms import exact_knee
+from sympy import Rational, sin, sqrt
+from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
 
@@ -83,6 +85,48 @@ def test_what_remains_is_in_the_published_digits(squeezer):
     loops = np.abs(equations.residuals(given.t_end, published))
     assert loops[:6].max() < 1e-15 < 1e-10 < loops[6:].max() < 1e-8
     assert np.abs(equations.residuals(given.t_end, one)).max() < 1e-12
+
+
+# -- the car axis --------------------------------------------------------
+
+# Coordinates at 3 s, as published: test set as above, problem Car Axis.
+AXIS = [0.493455784275402809122e-1, 0.496989460230171153861,
+        0.104174252488542151681e1, 0.373911027265361256927]
+
+
+def car_axis(method, **options):
+    """A bar on springs, which stand on a wheel at rest and one on a road."""
+    xl, yl, xr, yr = q = dynamicsymbols('x_l y_l x_r y_r')
+    t = dynamicsymbols._t
+    road = sin(10*t)/10
+    along = sqrt(1 - road**2)
+    m = Rational(1, 2000)               # epsilon^2 M/2
+    stretched = [sqrt(xl**2 + yl**2) - Rational(1, 2),
+                 sqrt((xr - along)**2 + (yr - road)**2) - Rational(1, 2)]
+    return method(
+        m*sum(c.diff(t)**2 for c in q)/2 - m*(yl + yr)
+        - sum(length**2 for length in stretched)/2, q, hol_coneqs=[
+            xl*along + yl*road, (xl - xr)**2 + (yl - yr)**2 - 1], **options)
+
+
+def test_the_car_axis():
+    motion = simulate(car_axis(UdwadiaKalabaMethod), 3,
+                      [0, 0.5, 1, 0.5, -0.5, 0, -0.5, 0], rtol=1e-10,
+                      atol=1e-12, t_eval=2)
+    assert motion.x[-1, :4] == pytest.approx(AXIS, abs=1e-8)
+
+
+def test_the_car_axis_in_quasi_velocities():
+    """The vertical velocities are free at the published start; others do not
+    determine the motion there, and the error says what to do."""
+    start = [0, 0.5, 1, 0.5, 0, 0]
+    with pytest.raises(ArithmeticError, match='`q_dependent`'):
+        simulate(car_axis(LinearMappingMethod), 3, start)
+    x_l, _, x_r, _ = dynamicsymbols('x_l y_l x_r y_r')
+    motion = simulate(
+        car_axis(LinearMappingMethod, q_dependent=[x_l, x_r]), 3, start,
+        rtol=1e-10, atol=1e-12, t_eval=2)
+    assert motion.x[-1, :4] == pytest.approx(AXIS, abs=1e-8)
 
 
 # -- the mechanism of two four-bar linkages ----------------------------------
