@@ -1,4 +1,6 @@
 """The solver of W z = r: rank, scaling, least norm, and what it reports."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,34 @@ def test_nothing_to_solve():
     solver = LinearSolver.decide(
         [np.zeros((0, 0))], np.zeros((0, 0)), 0, [], [])
     assert solver.solve(np.zeros((0, 0)), np.zeros(0))[0].shape == (0,)
+
+
+def test_a_tiny_entry_hides_no_rank():
+    """Scaling of logarithms gives it the weight of the others."""
+    for tiny in (1e-7, 1e-12, 1e-17):
+        W = np.array([[2, tiny, -.7], [tiny, 1, -.1], [.7, .1, 0]])
+        solver = decide(W, 2)
+        assert solver.rank == 3 and solver.kept is None
+        z = np.array([1., -2, 3])
+        np.testing.assert_allclose(solver.solve_all(W, W@z).z, z, rtol=1e-12)
+
+
+def test_a_rank_that_is_too_low_is_no_solution():
+    """Every row is compared with its own terms, also the dynamic ones."""
+    W = np.array([[2, 6e-17, -.7], [6e-17, 1, -.1], [.7, .1, 0]])
+    rows, columns = scales(np.abs(W))
+    keep = np.arange(2)
+    low = LinearSolver(2, 2, rows, columns, (keep, keep), np.ones(3),
+                       ('first', 'second', 'row'), ('x', 'y', 'lam'))
+    with pytest.raises(SingularEquationsError, match='satisfies first'):
+        low.solve_all(W, np.array([0., -1, 0]))
+
+
+def test_entries_that_outgrow_their_scaling(random):
+    """A row that was small where it was scaled is no worse for that."""
+    W, _, z = system(random, 4, 2)
+    small = W.copy()
+    small[5, :4] *= 1e-9
+    small[:4, 5] *= 1e-9
+    solver = decide(small, 4)
+    np.testing.assert_allclose(solver.solve(W, W@z)[0], z, rtol=1e-9)
