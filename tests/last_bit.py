@@ -2,7 +2,7 @@
 
 ``LAST_BIT`` names what to change: ``sse2`` compiles for a processor without
 FMA and without wide vectors, ``start`` moves each number of the start of a
-simulation to one of its neighbours. ``make last-bit`` sets both, and disables
+simulation, except zeros, to one of its neighbours. ``make last-bit`` sets both, and disables
 the vector instructions of NumPy.
 """
 import os
@@ -34,6 +34,8 @@ def move_starts():
     @wraps(make)
     def moved(self, compiled, span, x, *args, **kwargs):
         way = np.where(np.arange(len(x)) % 2, np.inf, -np.inf)
-        make(self, compiled, span, np.nextafter(x, way), *args, **kwargs)
+        with np.errstate(all='ignore'):
+            x = np.where(x, np.nextafter(x, way), x)
+        make(self, compiled, span, x, *args, **kwargs)
 
     Run.__init__ = moved

@@ -147,7 +147,7 @@ class Passages:
         return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
 
     def nearness(self, t, x):
-        """``s`` at a state; 0 where the rows have no value."""
+        """``s`` at a state; infinite where the rows have no value."""
         return self._ratio(self._rows_or_none(t, x))
 
     @property
@@ -204,7 +204,7 @@ class Passages:
     def _rows_or_none(self, t, x):
         try:
             return self.rows(t, x)
-        except ArithmeticError:
+        except (ArithmeticError, ValueError):   # beyond the end of a table
             return None
 
     def _lowest(self, rows, a, first, b, second):
@@ -230,7 +230,7 @@ class Passages:
             rows(part)))
 
     def _ratio(self, rows):
-        return 0. if rows is None else self.values(rows)[0]/self.largest
+        return np.inf if rows is None else self.values(rows)[0]/self.largest
 
     def approach(self, path, begin, near, reach):
         """An :class:`Approach` of the least nearness close to a time.
@@ -314,6 +314,9 @@ class Passages:
                 return None
             return nearer
         half = found.zero - t
+        if self.nearness(t + 2*half, ahead(t + 2*half)) < ZERO*start:
+            self.clear(end)             # the rank is lost for good
+            return None
         stage = next((stage for stage in STAGES
                       if start > (stage + 0.5)*self.edge), None)
         if stage:

@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from ..errors import ConstraintError, SingularEquationsError
-from .linear import LinearSolver, scales
+from .linear import LinearSolver, balance
 from .projection import project
 
 __all__ = ['decide_rank', 'equation_labels']
@@ -142,7 +142,7 @@ def step_sizes(compiled, t, x, p):
     steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
     used = set(compiled.equations.graph.symbols(('W',)))
     W = compiled.evaluate(('W',), t, x, p)['W']
-    scale = np.outer(*scales(np.abs(W)))
+    scale = np.outer(*balance(np.abs(W), compiled.motion))
 
     def change(i, step):
         moved = x.copy()

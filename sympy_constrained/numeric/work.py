@@ -104,11 +104,11 @@ def constraints_work(compiled, t_span, x):
         trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
         try:
             state = project(compiled, t, trial).x
-            parts = compiled.evaluate(('A',), t, state)['A']*state[index]
+            A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
         except Exception:               # no such state, or a function of the
             continue                    # model fails there
-        if (np.abs(parts.sum(axis=1)) > POWERLESS*np.abs(parts).sum(
-                axis=1)).any():
+        usual = np.maximum(np.abs(u), np.abs(trial[index]))
+        if (np.abs(A@u) > POWERLESS*np.abs(A)@usual).any():
             return True
     return False
 
