@@ -75,7 +75,11 @@ class Balance:
         if not self.names:
             return
         terms, right = outputs['A']*accelerations, outputs['b'][:, 0]
-        own = np.abs(terms).sum(axis=1) + np.abs(right)
+        masses = np.abs(outputs['M'].diagonal())
+        free = np.divide(np.abs(outputs['Q'][:, 0]) + np.abs(forces), masses,
+                         out=np.abs(accelerations), where=masses > 0)
+        usual = np.abs(outputs['A'])@free       # where accelerations vanish
+        own = np.abs(terms).sum(axis=1) + np.abs(right) + NOTHING*usual
         rest = np.abs(terms.sum(axis=1) - right)
         part = rest/(own + NOTHING*own.max() + np.finfo(float).tiny)
         k = int(np.argmax(part))

@@ -25,6 +25,8 @@ from .table import Table
 __all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
+# Some hundred units in the last place, as of a state from a projection.
+ROUNDINGS = 1e-13
 
 
 def sizes(solver):
@@ -313,6 +315,13 @@ class CompiledEquations:
         outputs = self.evaluate(('W', 'r'), t, x, p)
         return outputs['W'], outputs['r'][..., 0]
 
+    def rounding(self, t, x, p=None):
+        """Change of ``r`` by some roundings of the state, shape (s,)."""
+        signs = np.where(np.arange(len(x)) % 2, 1, -1)
+        moved = np.asarray(x)*(1 + ROUNDINGS*signs)
+        return np.abs(self.matrices(t, moved, p)[1]
+                      - self.matrices(t, x, p)[1])
+
     def residuals(self, t, x, p=None):
         """Holonomic, then velocity-level residuals, shape (mh + mv,).
 
@@ -597,7 +606,8 @@ class CompiledEquations:
         def solve(chosen):
             drift = 0. if chosen.kept is None else (
                 distances(self, t, x, p).relative)
-            found = chosen.solve_all(W, r, drift)
+            found = chosen.solve_all(W, r, drift, partial(
+                self.rounding, t, x, p))
             if found.rank != chosen.rank and solver is None:
                 raise SingularEquationsError("The rank is higher here.")
             return found.z

@@ -264,7 +264,7 @@ class LinearSolver:
         z[columns] = part*self.column_scale[columns]
         return z, condition
 
-    def solve_all(self, matrix, right, drift=0.) -> Solution:
+    def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.
 
         Parameters
@@ -275,6 +275,8 @@ class LinearSolver:
         drift : float
             Relative distance of the state from the constraint set; redundant
             rows need agree only so far.
+        rounding : callable, optional
+            Returns the rounding errors of ``right``, whose terms may cancel.
 
         Raises
         ======
@@ -288,7 +290,7 @@ class LinearSolver:
             return Solution(z, self.rank, condition)
         self = self.fitting(matrix)
         scaled = matrix*self.scale
-        return self._truncated(scaled, right*self.row_scale, drift)
+        return self._truncated(scaled, right*self.row_scale, drift, rounding)
 
     def reactions(self, matrix, right, accelerations) -> Solution:
         """Multipliers of least norm where the accelerations are known."""
@@ -299,7 +301,7 @@ class LinearSolver:
         return Solution(np.concatenate([accelerations, found]), self.rank,
                         float(sigma[self.rank - 1]/sigma[0]))
 
-    def _truncated(self, scaled, right, drift=None):
+    def _truncated(self, scaled, right, drift=None, rounding=None):
         """Singular value decomposition truncated at the nominal rank.
 
         Without ``drift`` rises and contradictions are let pass.
@@ -324,7 +326,8 @@ class LinearSolver:
             limit = max(RISE, DRIFT_FACTOR*drift)
             rank = max(k, int(np.sum(sigma > limit*sigma[0])))
             if rank == k:
-                self._check(scaled, right, z/self.column_scale, drift)
+                self._check(scaled, right, z/self.column_scale, drift,
+                            rounding)
         return Solution(z, rank, float(condition))
 
     def _reachable(self, null, right):
@@ -333,13 +336,16 @@ class LinearSolver:
         right = right/self.row_scale
         return (right - basis@(basis.T@right))*self.row_scale
 
-    def _check(self, scaled, right, z, drift):
+    def _check(self, scaled, right, z, drift, rounding):
         """Raise unless every row holds, compared with its own terms."""
         terms = scaled*z
         own = np.abs(terms).sum(axis=1) + np.abs(right)
         rest = np.abs(terms.sum(axis=1) - right)
-        rows = np.flatnonzero(rest > CONTRADICTION*own + NOTHING + (
-            BACKWARD + DRIFT_FACTOR*drift)*own.max(initial=0))
+        allowed = CONTRADICTION*own + NOTHING + (
+            BACKWARD + DRIFT_FACTOR*drift)*own.max(initial=0)
+        if rounding is not None and (rest > allowed).any():
+            allowed += (rounding()*self.row_scale).max()    # it spreads
+        rows = np.flatnonzero(rest > allowed)
         names = tuple(self.equations[i] for i in rows)
         if len(rows) and rows[-1] < self.motion:
             raise SingularEquationsError(

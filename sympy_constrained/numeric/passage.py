@@ -51,15 +51,16 @@ CANDIDATE = 7
 # A smaller part of the nearness at the edge is a zero.
 ZERO = 0.1
 # Twice as far from a zero the nearness is 2 times as large at a simple zero,
-# 4 times at a double one.
-DOUBLE = 3.
+# 4 times at a double one. Only a nearness below SURE stops the run there.
+DOUBLE, SURE = 3., 1e-2
 # Weyl's bound excludes a zero if the rows change by less than this part of
 # their smallest singular value.
 LITTLE = 1/1.5
 # The shortest part of a step that is examined by itself.
 FINEST = 1/64
-# The range of the search grows while the least nearness is at its end.
-SEARCHED = 1, 2, 4, 8
+# Number of points at which the first minimum is searched; the range grows
+# while there is none inside.
+GRID, SEARCHED = 33, (1, 2, 4, 8)
 # Number of accepted states to keep, and to put the polynomial through.
 KEPT, ANCHORS = 400, 4
 # Multiples of EDGE at which the integrator stops on its way, so that the
@@ -81,21 +82,18 @@ class Approach(NamedTuple):
         Estimated time of the singular configuration.
     tries : int
         How often the edge has moved closer.
-    error : float
-        Of the last try, in tolerances.
 
     """
 
     edge: float
     zero: float
     tries: int = 0
-    error: float = np.inf
 
-    def nearer(self, t, zero, error):
+    def nearer(self, t, zero):
         """The same with an edge between ``t`` and the zero, or None."""
         if self.tries == TRIES:
             return None
-        return Approach(zero + (t - zero)/2, zero, self.tries + 1, error)
+        return Approach(zero + (t - zero)/2, zero, self.tries + 1)
 
 
 class Passages:
@@ -194,12 +192,13 @@ class Passages:
             s = begin + part*(t - begin)
             return self._rows_or_none(s, path(s)[:size])
 
-        part = self._lowest(rows, 0., first, 1., last)
-        if part is None:
-            return None
-        return self.approach(
-            lambda s: path(s)[:size], begin, begin + part*(t - begin),
-            abs(t - begin)*FINEST)
+        for part in self._candidates(rows, 0., first, 1., last):
+            found = self.approach(
+                lambda s: path(s)[:size], begin, begin + part*(t - begin),
+                abs(t - begin)*FINEST)
+            if found is not None:
+                return found
+        return None
 
     def _rows_or_none(self, t, x):
         try:
@@ -207,8 +206,8 @@ class Passages:
         except (ArithmeticError, ValueError):   # beyond the end of a table
             return None
 
-    def _lowest(self, rows, a, first, b, second):
-        """A part of the step where nearness is least, None if it is not zero.
+    def _candidates(self, rows, a, first, b, second):
+        """Parts of the step in which a zero is not excluded, in order.
 
         By Weyl's bound singular values change by no more than the matrix.
         """
@@ -219,15 +218,12 @@ class Passages:
                       + np.linalg.norm(second - between))
             if any(change <= LITTLE*self.values(matrix)[0]
                    for matrix in (first, between, second)):
-                return None
+                return
         if b - a <= FINEST:
-            return middle
-        found = [part for part in (
-            self._lowest(rows, a, first, middle, between),
-            self._lowest(rows, middle, between, b, second))
-            if part is not None]
-        return min(found, default=None, key=lambda part: self._ratio(
-            rows(part)))
+            yield middle
+            return
+        yield from self._candidates(rows, a, first, middle, between)
+        yield from self._candidates(rows, middle, between, b, second)
 
     def _ratio(self, rows):
         return np.inf if rows is None else self.values(rows)[0]/self.largest
@@ -253,13 +249,17 @@ class Passages:
 
         sign = np.sign(near - begin) or 1.
         low = max(sign*near - reach, sign*begin)
-        for factor in SEARCHED:
-            high = sign*near + factor*reach
-            found = minimize_scalar(
-                lambda s: nearness(sign*s), method='bounded',
-                bounds=(low, high), options={'xatol': 1e-6*reach})
-            if found.x < high - (high - low)/100:
+        for factor in SEARCHED:         # until it has a minimum inside
+            times = np.linspace(low, sign*near + factor*reach, GRID)
+            values = [nearness(sign*s) for s in times]
+            first = next((k for k in range(1, GRID - 1) if values[k - 1]
+                          >= values[k] <= values[k + 1]), GRID - 2)
+            if first < GRID - 2:
                 break
+        found = minimize_scalar(
+            lambda s: nearness(sign*s), method='bounded',
+            bounds=(times[first - 1], times[first + 1]),
+            options={'xatol': 1e-6*reach})
         zero, least = sign*found.x, found.fun
         start = nearness(begin)
         if least > min(CANDIDATE*self.edge, ZERO*start):
@@ -308,14 +308,14 @@ class Passages:
         start = self.nearness(t, y[:size])
         if found is None or self.nearness(
                 found.zero, ahead(found.zero)) > ZERO*start:
-            nearer = approach.nearer(t, approach.zero, np.inf)
+            nearer = approach.nearer(t, approach.zero)
             if start < 2*self.edge or nearer is None:
                 self.clear(approach.zero + 2*half)
                 return None
             return nearer
         half = found.zero - t
         if self.nearness(t + 2*half, ahead(t + 2*half)) < ZERO*start:
-            self.clear(end)             # the rank is lost for good
+            self.clear(t + 2*half)      # the rank is lost for long
             return None
         stage = next((stage for stage in STAGES
                       if start > (stage + 0.5)*self.edge), None)
@@ -325,8 +325,12 @@ class Passages:
         bridge.zero, bridge.far = found.zero, t + 2*half
         if (end - bridge.far)*half < 0:
             bridge.far = end
-        bridge.is_double = DOUBLE*self.nearness(
-            t + half/2, ahead(t + half/2)) < start
+        least, one, two = (self.nearness(s, ahead(s)) for s in (
+            found.zero, found.zero - half/16, found.zero - half/8))
+        bridge.is_double = DOUBLE*one < two
+        if bridge.is_double and least > SURE*start:     # a minimum, no zero
+            self.clear(t + 2*half)
+            return None
         return bridge
 
     def clear(self, end):

@@ -1,6 +1,7 @@
 """The rank decision along a motion: kept, watched, made anew."""
 from __future__ import annotations
 
+from functools import partial
 from warnings import warn
 
 import numpy as np
@@ -81,7 +82,8 @@ class CarriedRank:
             if drift is None:
                 drift = self._drift(t, x)
             try:
-                found = solver.solve_all(W, r, drift)
+                found = solver.solve_all(W, r, drift, partial(
+                    self.compiled.rounding, t, x))
                 _, condition = solver.solve(W, r)
                 if found.rank == solver.rank and not solver.is_outgrown(
                         W) and condition > WORN*found.condition:
@@ -156,9 +158,10 @@ class CarriedRank:
         That may lie before the last change, where the earlier rank holds.
         """
         drift = 0. if self.solver.kept is None else self._drift(t, x)
+        rounding = partial(self.compiled.rounding, t, x)
         try:
-            return self.solver.solve_all(W, r, drift)
+            return self.solver.solve_all(W, r, drift, rounding)
         except SingularEquationsError:
             if self._earlier is None:
                 raise
-            return self._earlier.solve_all(W, r, drift)
+            return self._earlier.solve_all(W, r, drift, rounding)

@@ -31,10 +31,10 @@ OFF = 1e-8
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 # At the end of the polynomial through a singular configuration projection
-# moves the state by at most SAME, and the rates agree with those of the
-# equations to SMOOTH. Rounding errors prevail if half the distance does not
-# reduce the error by the factor FALLING.
-SAME, SMOOTH, FALLING = 1e-7, 1e-4, 4.
+# moves no state by more than SAME, relative to sizes of at least LEAST, and the
+# rates agree with those of the equations to SMOOTH. Rounding gives an error of
+# ROUNDED roundings, relative to the squared nearness.
+SAME, LEAST, SMOOTH, ROUNDED = 1e-7, 1., 1e-4, 30.
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
 # So many steps in a row that hardly move time on end a run.
@@ -141,6 +141,7 @@ class Run:
             compiled) else None
         self.ahead: Approach | None = None      # where the next one is
         self.passed: list[float] = []
+        self.bend = None                # where a table changes its course
         self.unprojected = 0
         self.work = Work(compiled, span, x)
         self._quick = None, None        # a solver, and its rates
@@ -307,11 +308,11 @@ class Run:
         y = self.begin() if self.last is None else self.last
         begin, end = self.t, self.span[1]
         if self.passages is not None:
-            if self.tables and self.ahead is None:
-                self.passages.anchors.clear()   # rates may jump here
+            if self.t == self.bend:             # rates may jump here
+                self.passages.anchors.clear()
             if not self.passages.anchors:
                 self.passages.accept(begin, y, self.rank.solver)
-        if self.ahead is not None:
+        if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge
         self.stop = end
         if method in (Radau, BDF):
@@ -322,7 +323,7 @@ class Run:
         clear *= 1 if self.stop > begin else -1
         while True:                     # behind changes that are near
             begin += clear
-            self.stop = self.course(begin, end, options['rtol'])
+            self.bend = self.stop = self.course(begin, end, options['rtol'])
             if abs(end - self.stop) < 5*abs(clear):
                 self.stop = end
             if self.stop == end or abs(self.stop - begin) > 2*abs(clear):
@@ -416,10 +417,23 @@ class Run:
 
     def is_singular_ahead(self, t, x, path):
         """Whether the constraints lose rank in the step to ``t``, or soon."""
-        if self.passages is None or self.ahead is not None:
+        found = self.passages and self.passages.seek(t, x, path)
+        if not found or not self.is_inside(found.edge):
             return False
-        self.ahead = self.passages.seek(t, x, path)
-        return self.ahead is not None
+        if self.ahead is not None and abs(found.zero - self.t) > abs(
+                self.ahead.edge - self.t):
+            return False                # not before the one that is known
+        self.ahead = found
+        return True
+
+    def is_inside(self, t):
+        """Whether a time is before the end of the run."""
+        return (self.span[1] - t)*(self.span[1] - self.span[0]) > 0
+
+    def is_near_passage(self, t, x):
+        """Whether rows almost vanish, and relative errors are large."""
+        return self.passages is not None and bool(self.passed) and (
+            self.passages.nearness(t, x) < 2*self.passages.edge)
 
     def is_at_edge(self):
         """Whether the integrator has come to the edge of the one ahead."""
@@ -438,7 +452,7 @@ class Run:
             if isinstance(bridge, Approach):
                 self.ahead = bridge
                 return
-        if bridge.is_double:
+        if bridge.is_double and self.is_inside(bridge.zero):
             raise self.stopped(
                 Reason.NO_BRANCH, f"at t = {bridge.zero:.6g} the constraints "
                 "lose rank, and the velocity selects no branch: it vanishes "
@@ -446,13 +460,14 @@ class Run:
                 "determined. Change the start or the constants a little, or "
                 "end the run before")
         end, path, error = self.far_end(bridge, limit, rtol, atol)
-        if 1 < error < ahead.error/FALLING or end is None:
-            self.ahead = ahead.nearer(self.t, bridge.zero, error)
+        if end is None or error > 1:
+            self.ahead = ahead.nearer(self.t, bridge.zero)
             if self.ahead is None:
                 self.passages.clear(bridge.far)
             return
         self.rank.turn()
-        self.passed.append(float(bridge.zero))
+        if self.is_inside(bridge.zero):
+            self.passed.append(float(bridge.zero))
         self.accept(self.t, bridge.far, end, path, path, path.derivative)
 
     def far_end(self, bridge, limit, rtol, atol):
@@ -462,23 +477,26 @@ class Run:
         """
         t, path = bridge.far, bridge.path
         end, other = path(t), bridge.lower(t)
+        near = self.passages.nearness(self.t, self.last[:self.size])
+        rounding = ROUNDED*ROUNDING/near**2
         if t != limit:
             before, rates = end, path.derivative(t)
-            try:                        # which takes noise away, too
+            size = np.maximum(np.abs(bridge.values[::2]).max(axis=0), LEAST)
+            try:                        # projection also removes noise
                 end, other = (self.projected(t, y)[0] for y in (end, other))
                 found = self.checked_rates(t, end)
             except Stop:
                 return None, None, np.inf
-            apart = np.abs(rates - bridge.lower.derivative(t))
-            if np.abs(end - before).max() > SAME*size_of(end) or (
-                    np.abs(found - rates) > 10*apart + SMOOTH*size_of(
-                        rates)).any():
+            apart = 10*np.abs(rates - bridge.lower.derivative(t))
+            apart += SMOOTH*size_of(found[self.size - self.compiled.motion:])
+            if (np.abs(end - before) > (SAME + rounding)*size).any() or (
+                    np.abs(found - rates) > apart).any():
                 return None, None, np.inf
             path = bridge.through(t, end, found)
         elif t != self.span[1]:
             return None, None, np.inf
-        return end, path, np.max(np.abs(end - other)/(
-            atol + rtol*np.abs(end)))
+        return end, path, np.max(np.abs(end - other)/np.maximum(
+            atol + rtol*np.abs(end), rounding*np.maximum(np.abs(end), LEAST)))
 
     def advance(self, solver):
         """Let the integrator make its step."""
@@ -613,7 +631,7 @@ class Run:
             [outputs['rates'][:, 0], found.z[:compiled.motion]])
         speed_rates = rates[compiled.u_index]
         forces = outputs['M']@speed_rates - outputs['Q'][:, 0]
-        if is_solved:
+        if is_solved and not self.is_near_passage(t, x):
             self.balance.add(outputs, x, speed_rates, forces)
         self.rows.append({
             't': t, 'x': x.copy(), 'rates': rates,
