@@ -43,8 +43,8 @@ def doubled_pendulum():
                      [2, 0, 0, 0])
 
 
-def parallel_cranks(angle=-0.3, speed=0.):
-    """A coupler (X, Y, Phi) on three equal parallel cranks.
+def coupler_on_cranks(**options):
+    """A coupler (X, Y, Phi) on three equal parallel cranks, and constants.
 
     Three independent rows at a generic point, two on the constraint set.
     """
@@ -53,11 +53,15 @@ def parallel_cranks(angle=-0.3, speed=0.):
     rows = [(X + s*cos(Phi) - s)**2 + (Y + s*sin(Phi))**2 - l**2
             for s in (0, c1, c2)]
     L = m*(X.diff()**2 + Y.diff()**2)/2 + J*Phi.diff()**2/2 - m*g*Y
+    method = UdwadiaKalabaMethod(L, [X, Y, Phi], hol_coneqs=rows, **options)
+    return method, {m: 2., J: 0.3, g: 9.81, l: 1., c1: 1., c2: 2.5}
+
+
+def parallel_cranks(angle=-0.3, speed=0.):
+    """The coupler on cranks, which start at an angle to the horizontal."""
     at, across = np.cos(angle), np.sin(angle)
-    return mechanism(
-        UdwadiaKalabaMethod(L, [X, Y, Phi], hol_coneqs=rows),
-        {m: 2., J: 0.3, g: 9.81, l: 1., c1: 1., c2: 2.5},
-        [at, across, 0, -speed*across, speed*at, 0])
+    return mechanism(*coupler_on_cranks(),
+                     [at, across, 0, -speed*across, speed*at, 0])
 
 
 def bennett(a=1., alpha=0.9, ratio=0.8):

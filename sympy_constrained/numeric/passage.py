@@ -49,7 +49,7 @@ EDGE, SHARE = 7e-3, 3e-2
 # A minimum of nearness below this multiple of EDGE is examined.
 CANDIDATE = 7
 # A smaller part of the nearness at the edge is a zero.
-ZERO = 0.1
+ZERO = 0.03
 # Twice as far from a zero the nearness is 2 times as large at a simple zero,
 # 4 times at a double one. Only a nearness below SURE stops the run there.
 DOUBLE, SURE = 3., 1e-2
@@ -66,6 +66,8 @@ KEPT, ANCHORS = 400, 4
 # Multiples of EDGE at which the integrator stops on its way, so that the
 # polynomial has states to go through.
 STAGES = 7, 5, 3, 1
+# Where to restart behind a zero, in parts of the distance before it.
+BEHIND = 1, 0.75, 0.5, 0.25
 # How often the edge may move closer, to half the distance.
 TRIES = 6
 
@@ -308,30 +310,34 @@ class Passages:
         start = self.nearness(t, y[:size])
         if found is None or self.nearness(
                 found.zero, ahead(found.zero)) > ZERO*start:
-            nearer = approach.nearer(t, approach.zero)
-            if start < 2*self.edge or nearer is None:
-                self.clear(approach.zero + 2*half)
-                return None
-            return nearer
+            return self._nearer(approach, t, approach.zero)
         half = found.zero - t
-        if self.nearness(t + 2*half, ahead(t + 2*half)) < ZERO*start:
-            self.clear(t + 2*half)      # the rank is lost for long
-            return None
+        ends = [found.zero + part*half for part in BEHIND]
+        after = [self.nearness(s, ahead(s)) for s in ends]
+        far = ends[int(np.argmax(after))]       # another zero may follow
+        if max(after) < ZERO*start:     # the rank is lost for long
+            return self._nearer(approach, t, found.zero)
         stage = next((stage for stage in STAGES
                       if start > (stage + 0.5)*self.edge), None)
         if stage:
             return Approach(found.zero - half*stage*self.edge/start,
                             found.zero)
-        bridge.zero, bridge.far = found.zero, t + 2*half
+        bridge.zero, bridge.far = found.zero, far
         if (end - bridge.far)*half < 0:
             bridge.far = end
         least, one, two = (self.nearness(s, ahead(s)) for s in (
             found.zero, found.zero - half/16, found.zero - half/8))
         bridge.is_double = DOUBLE*one < two
         if bridge.is_double and least > SURE*start:     # a minimum, no zero
-            self.clear(t + 2*half)
-            return None
+            return self._nearer(approach, t, found.zero)
         return bridge
+
+    def _nearer(self, approach, t, zero):
+        """Look again from closer to a zero; after the last try, pass it by."""
+        nearer = approach.nearer(t, zero)
+        if nearer is None:
+            self.clear(3*zero - 2*t)
+        return nearer
 
     def clear(self, end):
         """Do not look for singular configurations before a time."""

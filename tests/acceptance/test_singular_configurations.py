@@ -17,7 +17,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    Reason, Trajectory, compile_equations, simulate)
+    Reason, Table, Trajectory, compile_equations, simulate)
 
 m, g, l = symbols('m g l', positive=True)
 t = dynamicsymbols._t
@@ -331,3 +331,75 @@ def test_a_motion_close_to_a_singular_configuration_is_not_cut_short(gap):
     assert motion['x'].min() > 0 and motion['y'][-1] > 0.5
     assert np.hypot(*motion.x[-1, 2:]) == pytest.approx(
         np.hypot(1, gap), rel=1e-6)
+
+
+@pytest.mark.parametrize('z', [1e4, 1e6])
+def test_a_large_coordinate_does_not_hide_the_branch(z):
+    x, y, w = dynamicsymbols('x y w')
+    method = UdwadiaKalabaMethod(
+        m*(x.diff(t)**2 + y.diff(t)**2 + w.diff(t)**2)/2, [x, y, w],
+        hol_coneqs=[x*y - 1e-8])
+    motion = simulate(method, 2, [1, 1e-8, z, -1, 1e-8, 0],
+                      constants={m: 1})
+    assert motion['x'].min() > 0 and motion.passages == ()
+
+
+@pytest.mark.parametrize('factor', [
+    1.001 + cos(3*t), 1/(1 + t**2)])
+@pytest.mark.parametrize('tolerance', [1e-6, 1e-8, 1e-11])
+def test_rows_that_only_become_small_are_no_passage(factor, tolerance):
+    x, y = dynamicsymbols('x y')
+    method = UdwadiaKalabaMethod(
+        m*(x.diff(t)**2 + y.diff(t)**2)/2 + m*g*x, [x, y],
+        nonhol_coneqs=[factor*(x.diff(t) - y.diff(t))])
+    motion = simulate(method, 10, [0, 0, 1, 1], constants={m: 1, g: 2},
+                      rtol=tolerance, atol=tolerance)
+    assert motion.passages == ()
+    np.testing.assert_allclose(motion.x[-1], [60, 60, 11, 11], rtol=1e-4)
+
+
+# -- several at a time, and the end of the run ------------------------------
+
+@pytest.mark.parametrize('tolerance', 10.**-np.arange(5, 12))
+@pytest.mark.parametrize('beyond', [0.03, 0.01, 0.003])
+def test_pairs_that_are_close_together(beyond, tolerance):
+    """The cranks rise just beyond flat and come back, three times."""
+    given = mechanisms.parallel_cranks(
+        -0.3, np.sqrt(2*9.81*np.sin(0.3)*(1 + beyond)))
+    motion = simulate(given.compiled, 3, given.start, rtol=tolerance,
+                      atol=tolerance)
+    exact = integrated(lambda a: 1., lambda a: 0., lambda a: -9.81*np.cos(a),
+                       [-0.3, np.hypot(*given.start[3:5])], 3.)
+    assert len(motion.passages) == 6
+    assert abs(complex(*motion.x[-1, :2]) - exact) < 3e4*tolerance + 1e-6
+
+
+@pytest.mark.parametrize('behind', [1e-6, 1e-4, -1e-6, -1e-4])
+@pytest.mark.parametrize('tolerance', [1e-6, 1e-8, 1e-10])
+def test_nothing_happens_after_the_end(passage, behind, tolerance):
+    given, _, first = passage
+    end = first + behind
+    motion = simulate(given.equations['llvm'], end, given.start,
+                      rtol=tolerance, atol=tolerance)
+    assert motion.t.max() == end and all(
+        time < end for time in motion.passages)
+
+
+@pytest.mark.parametrize('before', [1e-2, 3e-3, -1e-2])
+def test_an_input_that_jumps_close_to_a_passage(before):
+    """A force from a table begins to lift the coupler."""
+    force = dynamicsymbols('force')
+    free = mechanisms.parallel_cranks(-0.3, 6.)
+    method, constants = mechanisms.coupler_on_cranks(
+        generalized_forces=[0, force, 0])
+    first = simulate(free.compiled, 0.1, free.start).passages[0]
+    jump = first - before
+    table = Table([0, jump, 1], [0, 30, 30], kind='previous')
+    motion = simulate(method, 0.2, free.start, constants=constants,
+                      inputs={force: table}, rtol=1e-10, atol=1e-10)
+    found = solve_ivp(lambda _, y: [y[1], -9.81*np.cos(y[0])], (0, jump),
+                      [-0.3, 6.], rtol=1e-13, atol=1e-13)
+    found = solve_ivp(lambda _, y: [y[1], 5.19*np.cos(y[0])], (jump, 0.2),
+                      found.y[:, -1], rtol=1e-13, atol=1e-13)
+    assert abs(complex(*motion.x[-1, :2])
+               - np.exp(1j*found.y[0, -1])) < 1e-7
