@@ -2,8 +2,8 @@
 
 ``LAST_BIT`` names what to change: ``sse2`` compiles for a processor without
 FMA and without wide vectors, ``start`` moves each number of the start of a
-simulation, except zeros, to one of its neighbours. ``make last-bit`` sets both, and disables
-the vector instructions of NumPy.
+simulation, except zeros, to one of its neighbours. ``make last-bit`` sets
+both, and disables the vector instructions of NumPy.
 """
 import os
 from functools import wraps

@@ -31,9 +31,9 @@ OFF = 1e-8
 JUMP, NEAR = 1e5, 1e-6
 ROUNDING = 1e-15
 # At the end of the polynomial through a singular configuration projection
-# moves no state by more than SAME, relative to sizes of at least LEAST, and the
-# rates agree with those of the equations to SMOOTH. Rounding gives an error of
-# ROUNDED roundings, relative to the squared nearness.
+# moves no state by more than SAME, relative to a size of at least LEAST, and
+# the rates agree with those of the equations to SMOOTH. Rounding causes an
+# error of ROUNDED roundings, relative to the squared nearness.
 SAME, LEAST, SMOOTH, ROUNDED = 1e-7, 1., 1e-4, 30.
 # The least size of a state, relative to the largest, in differences.
 SMALL = 1e-3
