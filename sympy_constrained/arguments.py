@@ -365,7 +365,7 @@ def inertias(body):
                       if one.args == other.args]
         # moments of a point mass about another point cancel to rounding
         given = [abs(float(number)) for number, *_ in body.inertia[0].args
-                 if sympify(number).is_Float] if terms else []
+                 if sympify(number, strict=True).is_Float] if terms else []
         noise = 1e-12*max(given, default=0)
         found = [x for x in found if not x.is_Float or abs(x) > noise]
     return [x for x in found if x.is_number or not x.is_Add]
