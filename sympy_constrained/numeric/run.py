@@ -612,7 +612,7 @@ class Run:
     # -- the result ------------------------------------------------------
 
     def record(self, t, y, rates=None):
-        """Add an output: everything a trajectory tells about a state.
+        """Add an output: all that a trajectory contains about a state.
 
         ``rates`` returns the rates at a time where the equations do not
         determine them.
