@@ -19,6 +19,8 @@ __all__ = ['decide_rank', 'equation_labels']
 
 # How far the other states are, relative to the size of each state.
 NEARBY, NEARER = 1e-2, 1e-4
+# Steps of Runge and Kutta's method to a state that is carried there.
+CARRIES = 4
 # An entry that changes by more than NOISE when the states change by a few
 # rounding errors is a rounding error itself. States come from a projection;
 # constants and time have only the error of the last digit, and what is left
@@ -57,12 +59,16 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
 
     steps = step_sizes(compiled, t, base, p)
     magnitudes = _magnitude(compiled, t, base, p, steps)
-    for i, near, moved in ((1, NEARBY, _beside), (2, NEARBY, _beside),
-                           (1, NEARER, _beside), (1, NEARER, _carried)):
+    is_conserving = compiled.equations.graph.outputs['rates'][0] > len(
+        compiled.equations.u)
+    for i, near in ((1, NEARBY), (2, NEARBY), (1, NEARER)):
         if near == NEARER and len(states) > 1:
             break
         try:
-            beside = moved(compiled, t, base, p, near*steps, i)
+            if is_conserving:
+                beside = _carried(compiled, t, base, p, near, steps, i)
+            else:
+                beside = _beside(base, near*steps, i)
             magnitudes = np.maximum(
                 magnitudes, _magnitude(compiled, t, beside, p, steps))
             correction = project(compiled, t, beside, p)
@@ -118,7 +124,7 @@ def _magnitude(compiled, t, x, p, steps):
 
     here = W()
     size = np.abs(here)
-    moved = _beside(compiled, t, x, p, FEW_ROUNDINGS*steps, 3)
+    moved = _beside(x, FEW_ROUNDINGS*steps, 3)
     noise = np.abs(here - W(x=moved)) > NOISE*size
     for i in (1, 2):
         signs = np.sign(np.cos(2.4*i*(1 + np.arange(len(p) + 1))))
@@ -160,31 +166,37 @@ def step_sizes(compiled, t, x, p):
     return steps
 
 
-def _beside(compiled, t, x, p, steps, i):
+def _beside(x, steps, i):
     """A state near ``x``, the same for the same ``i``."""
     return x + steps*np.cos(2.4*i*(1 + np.arange(len(x))))
 
 
-def _carried(compiled, t, x, p, steps, i):
-    """Where other speeds carry ``x`` within a short time.
+def _carried(compiled, t, x, p, near, steps, i):
+    """Where other admissible speeds carry ``x`` within a short time.
 
-    That keeps what the kinematic equations conserve and no row says, such as
-    the norm of a quaternion.
+    This keeps the constraints, and what the kinematic equations conserve
+    although no row demands it, such as the norm of a quaternion.
     """
-    result = _beside(compiled, t, x, p, steps, i)
-    speeds = _beside(compiled, t, x, p, steps/NEARER, i)
+    state = _beside(x, steps, i)
+    n = compiled.equations.graph.outputs['rates'][0]
+    free = [[] if name == 'holonomic' else index
+            for name, index in compiled.levels]
+    step = near/CARRIES
 
     def rates(q):
-        speeds[:len(q)] = q
-        return compiled.evaluate(('rates',), t, speeds, p)['rates'][:, 0]
+        state[:n] = q
+        admissible = project(compiled, t, state, p, free).x
+        return compiled.evaluate(('rates',), t, admissible, p)['rates'][:, 0]
 
-    q = x[:compiled.equations.graph.outputs['rates'][0]]
-    k1 = rates(q)
-    k2 = rates(q + NEARER/2*k1)
-    k3 = rates(q + NEARER/2*k2)
-    k4 = rates(q + NEARER*k3)
-    result[:len(q)] = q + NEARER/6*(k1 + 2*k2 + 2*k3 + k4)
-    return result
+    q = x[:n]
+    for _ in range(CARRIES):
+        k1 = rates(q)
+        k2 = rates(q + step/2*k1)
+        k3 = rates(q + step/2*k2)
+        k4 = rates(q + step*k3)
+        q = q + step/6*(k1 + 2*k2 + 2*k3 + k4)
+    state[:n] = q
+    return state
 
 
 def equation_labels(equations):

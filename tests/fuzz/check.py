@@ -281,8 +281,7 @@ def in_floats(equations, formed, values, answers, state):
     try:
         return deviation(equations, formed, values, answers, True)
     except ConstraintError as error:
-        if 'rank of the equations cannot be told' in str(error) and (
-                condition(state) < NEARLY_SINGULAR):
+        if condition(state) < NEARLY_SINGULAR:
             return None
         raise
 

@@ -6,7 +6,8 @@ acts. The force on the first one moves both; the second moves alike.
 import numpy as np
 import pytest
 from sympy import Piecewise, exp, sin
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import SimulationError
@@ -94,3 +95,28 @@ def test_a_batch_and_single_states_see_the_row():
     for rates in (compiled.rhs(times, states), np.array([
             compiled.rhs(t, x) for t, x in zip(times, states)])):
         np.testing.assert_allclose(rates[1:, 3:], 2/3, rtol=1e-9)
+
+
+def test_what_only_the_kinematics_conserve():
+    """Rows that are redundant for unit quaternions only."""
+    q, w = dynamicsymbols('e:4'), dynamicsymbols('w1:4')
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    B.orient_quaternion(N, q)
+    B.set_ang_vel(N, sum(x*axis for x, axis in zip(w, B)))
+    O.set_vel(N, 0)
+    body = RigidBody('body', O, B, 1, (inertia(B, 1, 2, 3), O))
+    e0, e1, e2, e3 = q
+    w1, w2, w3 = w
+    rates = [2*e0.diff() + e1*w1 + e2*w2 + e3*w3,
+             2*e1.diff() - e0*w1 + e3*w2 - e2*w3,
+             2*e2.diff() - e3*w1 - e0*w2 + e1*w3,
+             2*e3.diff() + e2*w1 - e1*w2 - e0*w3]
+    rows = [w1, w1 + w2*(sum(x**2 for x in q) - 1)]
+    method = UdwadiaKalabaMethod(
+        N, q, w, rates, velocity_constraints=rows, bodies=[body],
+        forcelist=[(B, B.x + B.y)])
+    start = [.6, .8, 0, 0, 0, .3, -.2]
+    assert compile_equations(method).accelerations(0, start) == (
+        pytest.approx([0, .5, 0]))
+    motion = simulate(method, 1, start)
+    assert motion[w2][-1] == pytest.approx(.8)
