@@ -280,7 +280,7 @@ def in_floats(equations, formed, values, answers, state):
     """
     try:
         return deviation(equations, formed, values, answers, True)
-    except ConstraintError as error:
+    except ConstraintError:
         if condition(state) < NEARLY_SINGULAR:
             return None
         raise
