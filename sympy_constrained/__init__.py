@@ -7,14 +7,14 @@ turns that into :class:`.EquationsOfMotion` (``W z = r``), and
 :mod:`sympy_constrained.numeric` compiles and integrates those. Importing this
 package loads neither NumPy nor SciPy.
 """
-from .classification import ConstraintClassification, classify_constraints
+from .analysis.constraint_rank import ConstraintReport, constraint_report
+from .analysis.integrability.classification import (
+    ConstraintClassification, classify_constraints)
 from .contact import (
     CircularRim, ConeSurface, ContactGeometryBase, CylinderSurface,
     EllipsoidSurface, ParametricCurve, ParametricSurface, PlaneSurface,
     PointContact, SphereSurface, SurfaceOfRevolution, TorusSurface,
     VertexPoint)
-from .diagnostics import ConstraintReport, constraint_report
-from .equations import EquationsOfMotion
 from .errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     KinematicsError, MissingIngredientError, NotFiniteError,
@@ -23,8 +23,9 @@ from .errors import (
 from .methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Quantity,
     RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity)
-from .system import ConstrainedSystem
-from .variable_mass import (
+from .model.equations import EquationsOfMotion
+from .model.system import ConstrainedSystem
+from .model.variable_mass import (
     internal_flow_loads, momentum_loads, reactive_terms, thrust)
 
 __version__ = '0.1.0'

@@ -10,8 +10,8 @@ from pathlib import Path
 from sympy import Symbol
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
-from .classification import classify_constraints
-from .diagnostics import constraint_report, described
+from .analysis.constraint_rank import constraint_report, described
+from .analysis.integrability.classification import classify_constraints
 from .errors import ConstrainedDynamicsError, MissingIngredientError
 from .methods import UdwadiaKalabaMethod
 from .methods.base import ConstrainedMethod

@@ -11,9 +11,8 @@ import copyreg
 
 from sympy import zeros
 from sympy.core.function import UndefinedFunction
-from sympy.physics.mechanics import dynamicsymbols
-from sympy.physics.mechanics import linearize as _linearize
-from sympy.physics.mechanics import method as _method
+from sympy.physics.mechanics import (
+    dynamicsymbols, linearize as _linearize, method as _method)
 
 try:                                    # the development version
     MethodBase = _method.MethodBase

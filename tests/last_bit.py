@@ -21,14 +21,14 @@ def compile_for_sse2():
     import llvmlite.binding as llvm
     llvm.get_host_cpu_name = lambda: 'x86-64'
     llvm.get_host_cpu_features = lambda: llvm.FeatureMap({'sse2': True})
-    from sympy_constrained.numeric import c_code
+    from sympy_constrained.numeric.codegen import c_code
     c_code.FLAGS = (*c_code.PORTABLE, '-ffp-contract=off')
 
 
 def move_starts():
     import numpy as np
 
-    from sympy_constrained.numeric.run import Run
+    from sympy_constrained.numeric.integrate.stepper import Run
     make = Run.__init__
 
     @wraps(make)

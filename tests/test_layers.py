@@ -1,74 +1,45 @@
 """Imports point one way, and reading a model never needs an array library.
 
-``LAYERS`` is the map: a unit (a module or a subpackage directly below
-``sympy_constrained``) may import itself and the units named beside it. An
-import inside a function counts; one below ``if TYPE_CHECKING:`` does not,
-because it never runs.
+``LAYERS`` lists the rooms from the ground up. A room (a module or a subpackage
+directly below ``sympy_constrained``) may import itself and the rooms named
+for it. An import inside a function counts; one below ``if TYPE_CHECKING:``
+does not, because it never runs.
 """
 import ast
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).resolve().parents[1] / 'sympy_constrained'
 NAME = PACKAGE.name
 FILES = sorted(PACKAGE.rglob('*.py'))
 
 BASE = {'errors', 'locks', 'precision', '_compat'}
-MECHANICS = BASE | {'graph', 'kinematics', 'composite', 'kinetics',
-                    'constraints'}
-DOOR = MECHANICS | {'system', 'equations', 'arguments', 'builders'}
-SYMBOLIC = DOOR | {'stabilization', 'variable_mass', 'contact', 'geometry',
-                   'admissible', 'vanishing', 'diagnostics', 'methods'}
-
+MODEL = BASE | {'graph', 'model'}
 LAYERS = {
     'errors': set(),
     'locks': set(),
     'precision': {'locks'},
     '_compat': {'errors'},
     'graph': {'errors'},
-    'kinematics': BASE | {'graph'},
-    'composite': BASE,
-    'kinetics': BASE | {'graph', 'kinematics', 'composite'},
-    'kinematic_equations': BASE | {'graph'},
-    'constraints': BASE | {'graph', 'kinematics', 'kinetics'},
-    'orders': BASE | {'graph'},
-    'system': MECHANICS | {'arguments'},
-    'equations': BASE | {'graph'},
-    'arguments': BASE,
-    'builders': MECHANICS | {'arguments', 'kinematic_equations', 'orders',
-                             'system'},
-    'stabilization': MECHANICS | {'system'},
-    'variable_mass': MECHANICS | {'arguments', 'builders'},
-    'contact': BASE | {'graph', 'arguments'},
-    'geometry': BASE | {'graph', 'system', 'vanishing'},
-    'admissible': {'errors', 'precision'},
-    'vanishing': {'precision', 'admissible'},
-    'diagnostics': {'errors', 'precision', 'admissible'},
-    'methods': SYMBOLIC - {'contact'},
-    'antiderivatives': set(),
-    'pfaffian': {'errors', 'precision', 'graph', 'admissible', 'vanishing'},
-    'integrals': {'errors', 'graph', 'antiderivatives', 'pfaffian'},
-    'classification': {
-        'precision', 'graph', 'system', 'arguments', 'admissible',
-        'vanishing', 'pfaffian', 'integrals', 'methods'},
-    'numeric': {'errors', 'locks', 'precision', 'graph', 'equations'},
-    'visual': DOOR | {'contact', 'numeric'},
-    'models': SYMBOLIC,
-    'comparison': SYMBOLIC | {'models', 'numeric', 'visual'},
+    'model': BASE | {'graph'},
+    'analysis': MODEL,
+    'contact': MODEL,
+    'methods': MODEL | {'analysis'},
+    'numeric': MODEL,
+    'plotting': MODEL | {'contact', 'numeric'},
+    'models': MODEL | {'contact', 'methods'},
+    'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
+                           'models'},
 }
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
-USES_ARRAYS = {'numeric', 'visual', 'comparison', '__main__'}
+USES_ARRAYS = {'numeric', 'plotting', 'comparison', '__main__'}
 
-# Calls that may hang on the matrices of a model, or decide by luck. A
-# permitted one stands here as (file, call): 'reason'.
+# Calls that may hang on the matrices of a model, or decide by luck.
 FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',
                    'inverse_GE', 'inverse_LU'}
-PERMITTED_CALLS = {}
 
 
 def unit(parts):
@@ -128,51 +99,37 @@ def label(file):
     return file.relative_to(PACKAGE).as_posix()
 
 
-every_file = pytest.mark.parametrize('file', FILES, ids=label)
+def symbolic_files():
+    return [file for file in FILES
+            if unit(module_parts(file)) not in USES_ARRAYS]
 
 
-@every_file
-def test_every_module_has_its_place(file):
-    name = unit(module_parts(file))
-    assert name in LAYERS or name in ANYTHING, (
-        f'{label(file)} is in no layer; give {name!r} its place in LAYERS')
-
-
-@every_file
-def test_imports_point_one_way(file):
-    name = unit(module_parts(file))
-    if name in ANYTHING:
-        return
-    allowed = LAYERS[name] | {name}
+def test_imports_point_one_way():
     wrong = []
-    for dotted, line in imports(file):
-        top, *rest = dotted.split('.')
-        if top != NAME:
+    for file in FILES:
+        name = unit(module_parts(file))
+        if name in ANYTHING:
             continue
-        if unit(rest) not in allowed:
-            wrong.append(f'{label(file)}:{line} imports {dotted}')
+        allowed = LAYERS[name] | {name}
+        wrong += [f'{label(file)}:{line} imports {dotted}'
+                  for dotted, line in imports(file)
+                  if dotted.partition('.')[0] == NAME
+                  and unit(dotted.split('.')[1:]) not in allowed]
     assert not wrong, '\n'.join(wrong)
 
 
-@every_file
-def test_array_libraries_stay_in_the_numeric_layer(file):
-    if unit(module_parts(file)) in USES_ARRAYS:
-        return
+def test_array_libraries_stay_in_the_numeric_layer():
     wrong = [f'{label(file)}:{line} imports {dotted}'
-             for dotted, line in imports(file)
+             for file in symbolic_files() for dotted, line in imports(file)
              if dotted.split('.')[0] in ARRAY_LIBRARIES]
     assert not wrong, '\n'.join(wrong)
 
 
-@every_file
-def test_no_forbidden_calls(file):
-    if unit(module_parts(file)) in USES_ARRAYS:
-        return
-    wrong = []
-    for node in ast.walk(ast.parse(file.read_text())):
-        name = forbidden_call(node)
-        if name and (label(file), name) not in PERMITTED_CALLS:
-            wrong.append(f'{label(file)}:{node.lineno} calls {name}')
+def test_no_forbidden_calls():
+    wrong = [f'{label(file)}:{node.lineno} calls {forbidden_call(node)}'
+             for file in symbolic_files()
+             for node in ast.walk(ast.parse(file.read_text()))
+             if forbidden_call(node)]
     assert not wrong, '\n'.join(wrong)
 
 

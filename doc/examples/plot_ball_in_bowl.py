@@ -42,7 +42,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import PointContact, SphereSurface, UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
-from sympy_constrained.visual import plot_snapshots
+from sympy_constrained.plotting import plot_snapshots
 
 # The model.
 

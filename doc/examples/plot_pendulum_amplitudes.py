@@ -38,7 +38,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
-from sympy_constrained.visual import plot_phase, plot_sweep
+from sympy_constrained.plotting import plot_phase, plot_sweep
 
 # The model and its runs.
 

@@ -15,14 +15,14 @@ from scipy.linalg import qr
 from sympy import Derivative
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
-from ..arguments import as_list
-from ..equations import EquationsOfMotion
 from ..errors import ConstraintError, MissingIngredientError
 from ..graph import Graph, jacobian, substitute
 from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
-from ..methods.classical_forms import FORMS
+from ..methods.gibbs_appell.classical_forms import FORMS
+from ..model.call_signatures import as_list
+from ..model.equations import EquationsOfMotion
 from ..numeric import compile_equations
 from ..numeric.names import label
 

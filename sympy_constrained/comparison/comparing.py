@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ..diagnostics import ConstraintReport, constraint_report, described
+from ..analysis.constraint_rank import (
+    ConstraintReport, constraint_report, described)
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     SimulationError)
 from ..methods import UdwadiaKalabaMethod
 from ..methods.base import ConstrainedMethod
-from ..models import Model
-from ..models import model as ready_model
+from ..models import Model, model as ready_model
 from ..numeric import (
-    CompiledEquations, Reason, Trajectory, compile_equations,
-    consistent_state, simulate)
+    CompiledEquations, Reason, Trajectory, compile_equations, consistent_state,
+    simulate)
 from ..numeric.names import Names, label, sentence
 from .candidates import (
     Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
@@ -178,7 +178,7 @@ class Comparison:
 
     def _figures(self):
         """Name -> figure."""
-        from ..visual import plot, plot_multipliers, plot_snapshots
+        from ..plotting import plot, plot_multipliers, plot_snapshots
         figures = {'comparison': self.figure()}
         if self.trajectory is None:
             return figures

@@ -7,15 +7,16 @@ from functools import lru_cache
 from random import Random
 
 from mpmath import mp
-from sympy import (Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S,
-                   Symbol, sqrt, sympify)
+from sympy import (
+    Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S, Symbol, sqrt,
+    sympify)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
-from ..arguments import as_expression, as_expressions, as_list
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import Graph
+from ..model.call_signatures import as_expression, as_expressions, as_list
 from ..precision import precise
 
 __all__ = ['ContactGeometryBase', 'check_frame', 'derivative', 'determinant',

@@ -9,17 +9,16 @@ from sympy.physics.mechanics import (
     Force, Point, ReferenceFrame, System, dynamicsymbols)
 from sympy.physics.vector import Vector, cross, dot
 
-from ..arguments import as_list, with_known_keywords
 from ..errors import (
     ConstraintError, KinematicsError, MissingIngredientError,
     UnsupportedFeatureError)
+from ..model.call_signatures import as_list, with_known_keywords
 from .bodies import (
     centre_velocity, check_attached, check_connected, check_pair)
-from .finding import ContactFinder, check_regular, row_spaces
+from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector
 from .pairs import ChartPair, combined, eliminated_pair
-from .reactions import (
-    ContactEvent, find_row, multipliers_of, pressed, rows_of)
+from .reactions import ContactEvent, find_row, multipliers_of, pressed, rows_of
 
 __all__ = ['PointContact']
 

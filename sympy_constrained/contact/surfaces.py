@@ -8,8 +8,8 @@ from sympy.physics.mechanics import (
     WrappingCylinder, WrappingSphere, dynamicsymbols)
 from sympy.physics.vector import Dyadic, Vector, dot
 
-from ..arguments import as_list
 from ..errors import UnsupportedFeatureError
+from ..model.call_signatures import as_list
 from .geometry import (
     ContactGeometryBase, check_frame, determinant, dyadic, measure,
     perpendicular, positive, solve_small, unit, vector)

@@ -8,28 +8,27 @@ from inspect import signature
 from typing import overload
 from warnings import warn
 
-from sympy import (
-    Expr, Function, ImmutableDenseMatrix, Matrix, diag, eye)
+from sympy import Expr, Function, ImmutableDenseMatrix, Matrix, diag, eye
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Force, SymbolicSystem, Torque, dynamicsymbols)
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
-from ..admissible import check_sample
-from ..arguments import (
-    arguments_of, as_list, as_point, bind_arguments, own)
-from ..builders import (
-    applied_forces, build_system, potential_of, symbols_in_use)
-from ..diagnostics import (
+from ..analysis.consistent_points import check_sample
+from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
     row_relations)
+from ..analysis.zero_tests import floats_at
 from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError, raise_problems)
 from ..graph import Graph
+from ..model.build import (
+    applied_forces, build_system, potential_of, symbols_in_use)
+from ..model.call_signatures import (
+    arguments_of, as_list, as_point, bind_arguments, own)
 from ..precision import precise
-from ..vanishing import floats_at
 from .linearization import linearizer
 
 __all__ = ['ConstrainedMethod']

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from sympy import Expr, ImmutableDenseMatrix, diag, eye, sympify
 
-from ..arguments import as_expressions
 from ..graph import Graph, gradient, jacobian, read, time_derivative
 from ..graph.linalg import solve
+from ..model.call_signatures import as_expressions
 from .base import ConstrainedMethod
-from .reduced import elimination, null_space_solve
+from .null_space import elimination, null_space_solve
 
 __all__ = ['LagrangianMethod', 'Quantity']
 

@@ -8,8 +8,8 @@ from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import msubs
 
 from .. import _compat
-from ..arguments import as_list, as_point, with_known_keywords
 from ..errors import ConstraintError, UnsupportedFeatureError
+from ..model.call_signatures import as_list, as_point, with_known_keywords
 
 __all__ = ['linearizer', 'embedded_linearizer', 'Linearizer']
 

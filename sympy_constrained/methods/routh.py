@@ -5,10 +5,10 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..equations import EquationsOfMotion
 from ..errors import MissingIngredientError
 from ..graph import Graph
 from ..graph.linalg import FullRankFactorization
+from ..model.equations import EquationsOfMotion
 from .base import column
 from .lagrangian import LagrangianMethod
 

@@ -5,18 +5,18 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..arguments import as_matrix
-from ..diagnostics import constraint_report, rank_at
-from ..equations import EquationsOfMotion
+from ..analysis.constraint_rank import constraint_report, rank_at
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
 from ..graph import Graph, read
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
+from ..model.call_signatures import as_matrix
+from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .base import ConstrainedMethod
-from .reduced import elimination, null_space_solve
+from .null_space import elimination, null_space_solve
 
 __all__ = ['UdwadiaKalabaMethod']
 

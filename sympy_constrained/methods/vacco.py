@@ -5,14 +5,13 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..diagnostics import constraint_report
-from ..equations import EquationsOfMotion
-from ..errors import (
-    MissingIngredientError, UnsupportedFeatureError)
+from ..analysis.constraint_rank import constraint_report
+from ..analysis.zero_tests import vanishing
+from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import (
     Graph, gradient, jacobian, substitute, time_derivative, without)
+from ..model.equations import EquationsOfMotion
 from ..precision import precise
-from ..vanishing import vanishing
 from .lagrangian import LagrangianMethod
 from .routh import RouthMethod
 

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from inspect import signature
 from types import MappingProxyType
 
-from . import bicycle as _bicycle
-from . import linkages, particles, pendulums, rolling, tops
+from . import (
+    bicycle as _bicycle, linkages, particles, pendulums, rolling, tops)
 from ._model import Model
 
 __all__ = ['MODELS', 'Model', 'model']

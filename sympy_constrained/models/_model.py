@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from sympy import Basic
-from sympy.physics.mechanics import (KanesMethod, Lagrangian, LagrangesMethod,
-                                     System, dynamicsymbols)
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Lagrangian, System, dynamicsymbols)
 
-from ..arguments import arguments_of
+from ..model.call_signatures import arguments_of
 
 __all__ = ['Model']
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from math import acos, cos, hypot, pi, sin
 
 from sympy import Matrix, symbols
-from sympy.physics.mechanics import (Point, ReferenceFrame, RigidBody, cross,
-                                     dot, dynamicsymbols, inertia)
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
 
 from ._model import Model
 

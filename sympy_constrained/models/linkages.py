@@ -4,10 +4,9 @@ from __future__ import annotations
 import math
 
 from sympy import Integer, Rational, cos, sqrt, symbols
-from sympy.physics.mechanics import (Force, Inertia, Lagrangian, PinJoint,
-                                     Point, PrismaticJoint, ReferenceFrame,
-                                     RigidBody, System, Torque, cross,
-                                     dynamicsymbols, inertia)
+from sympy.physics.mechanics import (
+    Force, Inertia, Lagrangian, PinJoint, Point, PrismaticJoint,
+    ReferenceFrame, RigidBody, System, Torque, cross, dynamicsymbols, inertia)
 
 from ._model import Model, check_count, from_system
 

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from sympy import symbols
-from sympy.physics.mechanics import (Lagrangian, Particle, Point,
-                                     ReferenceFrame, dynamicsymbols)
+from sympy.physics.mechanics import (
+    Lagrangian, Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from ._model import Model
 

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 from sympy import Matrix, S, atan, cos, pi, sin, sqrt, symbols
-from sympy.physics.mechanics import (DuffingSpring, Force, Lagrangian,
-                                     LinearDamper, LinearPathway,
-                                     LinearSpring, Particle, PinJoint, Point,
-                                     PrismaticJoint, ReferenceFrame,
-                                     RigidBody, System, TorqueActuator,
-                                     dynamicsymbols, inertia)
+from sympy.physics.mechanics import (
+    DuffingSpring, Force, Lagrangian, LinearDamper, LinearPathway,
+    LinearSpring, Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
+    RigidBody, System, TorqueActuator, dynamicsymbols, inertia)
 
 from ._model import Model, check_count, from_system
 

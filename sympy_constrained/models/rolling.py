@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from sympy import Integer, Matrix, cos, pi, sin, symbols, tan
-from sympy.physics.mechanics import (Force, Lagrangian, Point, ReferenceFrame,
-                                     RigidBody, System, cross, dot,
-                                     dynamicsymbols, inertia)
+from sympy.physics.mechanics import (
+    Force, Lagrangian, Point, ReferenceFrame, RigidBody, System, cross, dot,
+    dynamicsymbols, inertia)
 
 from ._model import Model, from_system
 

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from sympy import Integer, Matrix, cos, sin, symbols
-from sympy.physics.mechanics import (Point, ReferenceFrame, RigidBody, cross,
-                                     dot, dynamicsymbols, inertia)
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
 
 from ._model import Model
 

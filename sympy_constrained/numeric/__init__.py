@@ -15,18 +15,19 @@ many runs, in the processes of ``workers``. ``export`` and ``first_order`` hand
 the equations to other programs.
 """
 from .compiled import CompiledEquations, compile_equations
-from .dae import DAEForm, dae_form
-from .events import singular_event
 from .export import to_casadi, to_jax
 from .first_order import FirstOrder, to_opty, to_pydy
-from .initial import consistent_state
-from .simulate import simulate
-from .singular import SingularConfiguration, singular_configurations
-from .sweep import grid, sweep
-from .sweep_result import SweepResult, SweepRun
+from .integrate.dae import DAEForm, dae_form
+from .integrate.events import singular_event
+from .integrate.simulate import simulate
+from .integrate.singular_configurations import (
+    SingularConfiguration, singular_configurations)
+from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
+from .manifold.consistent_state import consistent_state
+from .sweeps.result import SweepResult, SweepRun
+from .sweeps.sweep import grid, sweep
 from .table import Table
 from .trajectory import Event, RankChange, Reason, Trajectory
-from .vakonomic import Matching, boundary_value, matching_multipliers
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',

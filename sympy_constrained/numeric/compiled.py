@@ -8,18 +8,18 @@ from functools import partial
 import numpy as np
 from sympy import Dummy
 
-from ..equations import EquationsOfMotion
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
     MissingIngredientError, NotFiniteError, SingularEquationsError,
     UnsupportedFeatureError)
-from .correction import correction_graph
+from ..model.equations import EquationsOfMotion
+from .codegen.solution import solved_graph
 from .evaluation import Evaluator, finite_time, times_of
-from .linear import LinearSolver
+from .linear.rank_decision import decide_rank
+from .linear.solver import LinearSolver
+from .manifold.correction import correction_graph
+from .manifold.projection import distances
 from .names import array
-from .projection import distances
-from .sampling import decide_rank
-from .solved import solved_graph
 from .table import Table
 
 __all__ = ['CompiledEquations', 'compile_equations']
@@ -122,9 +122,10 @@ class CompiledEquations:
     error, never ``nan``.
 
     What solves for accelerations needs the rank of the equations, which must
-    be decided on the constraint set (:mod:`~sympy_constrained.numeric.linear`
-    says why). It is decided at the consistent state near the first ``x`` that
-    is met with a ``p``, and then kept. To decide yourself, make a
+    be decided on the constraint set
+    (:mod:`~sympy_constrained.numeric.linear.solver` says why). It is decided
+    at the consistent state near the first ``x`` that is met with a ``p``, and
+    then kept. To decide yourself, make a
     :meth:`linear_solver` and pass it on as ``solver``; then :meth:`rhs` and
     :meth:`accelerations` do not check that redundant rows agree.
 

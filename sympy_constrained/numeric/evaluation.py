@@ -14,9 +14,10 @@ from sympy import Matrix, MatrixBase, Symbol
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
 from ..precision import precise
+from .codegen.native import (
+    NativeFunction, chosen, compiled_outputs, with_given)
 from .inputs import Inputs
 from .names import Names, array, by_label, read_only
-from .native import NativeFunction, chosen, compiled_outputs, with_given
 
 __all__ = ['Evaluator', 'times_of']
 

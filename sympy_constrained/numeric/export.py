@@ -13,16 +13,16 @@ from importlib import import_module
 import numpy as np
 from sympy import Derivative, Symbol
 
-from ..equations import EquationsOfMotion
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph.linalg import ldl_factor
 from ..locks import cached_property
+from ..model.equations import EquationsOfMotion
+from .codegen.instructions import program
+from .codegen.native import slots, with_given
+from .codegen.solution import blocks
 from .compiled import CompiledEquations, compile_equations
 from .inputs import Inputs
 from .names import Names
-from .native import slots, with_given
-from .program import program
-from .solved import blocks
 
 __all__ = ['to_casadi', 'to_jax']
 

@@ -14,9 +14,9 @@ from sympy.physics.mechanics import dynamicsymbols
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, GraphBuilder
 from ..graph.linalg import ldl_factor, ldl_solve
+from .codegen.solution import blocks
 from .export import Exported, library
 from .names import label
-from .solved import blocks
 
 __all__ = ['FirstOrder', 'to_opty', 'to_pydy']
 

@@ -9,8 +9,7 @@ from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
 from ..graph import real_derivative
-from .names import (
-    Names, call_fault, label, number, read_only, sentence)
+from .names import Names, call_fault, label, number, read_only, sentence
 from .table import Table
 
 __all__ = ['Inputs']

@@ -8,7 +8,7 @@ import numpy as np
 from sympy.core.function import AppliedUndef
 
 from ..locks import cached_property
-from .dense import DenseOutput, hermite
+from .integrate.dense_output import DenseOutput, hermite
 from .names import Names, array, label, sentence
 from .storage import load_trajectory, save_trajectory, table_of
 

@@ -18,7 +18,7 @@ from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
-from sympy_constrained.numeric.native import available
+from sympy_constrained.numeric.codegen.native import available
 
 x, y = dynamicsymbols('x y')
 m, g, l = symbols('m g l')

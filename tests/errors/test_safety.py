@@ -27,7 +27,7 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import compile_equations, simulate
-from sympy_constrained.numeric.native import available
+from sympy_constrained.numeric.codegen.native import available
 
 PACKAGE = Path(sympy_constrained.__file__).parent
 t = dynamicsymbols._t
@@ -369,20 +369,22 @@ def test_pickles_carry_data(kind, backend, mark, plain):
 PERMITTED = {
     ('graph/graph.py', 'lambdify'):
         'templates in slots, functions renamed by own_functions',
-    ('numeric/generate.py', 'lambdify'):
+    ('numeric/codegen/python_code.py', 'lambdify'):
         'arguments renamed to t, x0, p0, r0, functions by own_functions',
     ('__main__.py', 'run_path'): 'the file that the user asks to run',
-    ('numeric/native.py', 'import_module'): 'names of our own backends',
-    ('numeric/dae.py', 'import_module'): 'names of known integrators',
+    ('numeric/codegen/native.py', 'import_module'):
+        'names of our own backends',
+    ('numeric/integrate/dae.py', 'import_module'):
+        'names of known integrators',
     ('numeric/export.py', 'import_module'): 'names of known libraries',
-    ('numeric/c_code.py', 'run'): 'the compiler, without a shell',
-    ('numeric/jobs.py', 'loads'):
+    ('numeric/codegen/c_code.py', 'run'): 'the compiler, without a shell',
+    ('numeric/sweeps/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
-    ('visual/outlines.py', 'lambdify'): 'a chart in parameters of our own',
+    ('plotting/outlines.py', 'lambdify'): 'a chart in parameters of our own',
 }
 #: files in which numbers of the user's pass through a sympify that is not
 #: strict: text among them would be evaluated
-LEFT = {'visual/outlines.py'}
+LEFT = {'plotting/outlines.py'}
 RISKY = {'eval', 'exec', 'compile', '__import__', 'import_module', 'run_path',
          'run_module', 'parse_expr', 'lambdify', 'load', 'loads', 'system',
          'popen', 'Popen', 'getoutput', 'autowrap', 'ufuncify', 'parse_latex'}

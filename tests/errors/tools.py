@@ -10,8 +10,7 @@ from sympy_constrained.comparison import compare
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
-from sympy_constrained.visual import (
-    animate, plot_motion, plot_snapshots)
+from sympy_constrained.plotting import animate, plot_motion, plot_snapshots
 
 FLAT, HEAVY = flat(), kane()
 MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},

@@ -17,7 +17,7 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, simulate, to_casadi)
 from sympy_constrained.numeric.export import OPERATORS, walk
-from sympy_constrained.numeric.program import FUNCTIONS, program
+from sympy_constrained.numeric.codegen.instructions import FUNCTIONS, program
 
 ca = pytest.importorskip('casadi')
 q = dynamicsymbols('q')

@@ -12,7 +12,7 @@ from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import compile_equations, to_jax
 from sympy_constrained.numeric.export import Exported, Jax, walk
-from sympy_constrained.numeric.program import program
+from sympy_constrained.numeric.codegen.instructions import program
 
 jax = pytest.importorskip('jax')
 

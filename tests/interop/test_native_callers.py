@@ -11,7 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from exports import ready
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations
-from sympy_constrained.numeric.native import available
+from sympy_constrained.numeric.codegen.native import available
 
 BACKENDS = [name for name in ('llvm', 'c') if name in available()]
 pytestmark = pytest.mark.skipif(

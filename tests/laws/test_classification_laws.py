@@ -7,7 +7,8 @@ from sympy import Matrix, cos, exp, sin, symbols
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, classify_constraints
-from sympy_constrained.admissible import admissible_values, evaluated
+from sympy_constrained.analysis.consistent_points import (
+    admissible_values, evaluated)
 
 t = dynamicsymbols._t
 x, y, z, w, s = ALL = dynamicsymbols('x y z w s')

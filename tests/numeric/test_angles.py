@@ -11,11 +11,10 @@ from sympy import Matrix, cos, exp, sin, sqrt, symbols
 from sympy_constrained.errors import NotFiniteError
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import compile_equations
-from sympy_constrained.numeric.angles import (
-    LIMIT, combined, operands)
-from sympy_constrained.numeric.native import (
+from sympy_constrained.numeric.codegen.sincos import LIMIT, combined, operands
+from sympy_constrained.numeric.codegen.native import (
     BATCH, SCALAR, available, machine_code, run_batch)
-from sympy_constrained.numeric.program import program
+from sympy_constrained.numeric.codegen.instructions import program
 
 COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
     name not in available(), reason=f'no backend {name!r} here'))
@@ -167,7 +166,8 @@ def used(operation):
 def test_optimisation_keeps_the_function_of_angles():
     """What it writes to memory is no secret to LLVM."""
     x = symbols('x')
-    llvm_code = pytest.importorskip('sympy_constrained.numeric.llvm_code')
+    llvm_code = pytest.importorskip(
+        'sympy_constrained.numeric.codegen.llvm_code')
     binding = llvm_code.llvm
     if not hasattr(binding, 'create_pass_builder'):
         pytest.skip('an older llvmlite')
@@ -207,7 +207,8 @@ binding.get_host_cpu_features = lambda: features
 import numpy as np
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations, llvm_code
+from sympy_constrained.numeric import compile_equations
+from sympy_constrained.numeric.codegen import llvm_code
 made = model('closed_chain', n=5)
 method = made.form(UdwadiaKalabaMethod)
 compiled, plain = (compile_equations(method, made.parameters, None, backend)

@@ -9,7 +9,7 @@ from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.numeric import builtin as module
+from sympy_constrained.numeric.codegen import builtin as module
 from sympy_constrained.numeric import compile_equations
 
 pytest.importorskip('llvmlite')
@@ -214,12 +214,12 @@ def test_another_python_has_no_built_in_functions(change, monkeypatch):
 
 def test_c_code_without_llvm(monkeypatch):
     """Is called by ctypes then."""
-    from sympy_constrained.numeric.native import works
+    from sympy_constrained.numeric.codegen.native import works
     if not works('c'):
         pytest.skip('no C compiler')
     wanted = pendulum('c').rhs(0., START)
     monkeypatch.setitem(
-        sys.modules, 'sympy_constrained.numeric.llvm_code', None)
+        sys.modules, 'sympy_constrained.numeric.codegen.llvm_code', None)
     module.definition.cache_clear()
     try:
         compiled = pendulum('c')
@@ -238,7 +238,7 @@ def test_c_code_without_llvm(monkeypatch):
 
 
 def test_c_code_too():
-    from sympy_constrained.numeric.native import works
+    from sympy_constrained.numeric.codegen.native import works
     if not works('c'):
         pytest.skip('no C compiler')
     compiled = pendulum('c')

@@ -13,7 +13,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstraintError, SimulationError
 from sympy_constrained.numeric import (
     Reason, Trajectory, compile_equations, simulate, singular_event)
-from sympy_constrained.numeric.native import available
+from sympy_constrained.numeric.codegen.native import available
 
 f = dynamicsymbols('f')
 

@@ -13,7 +13,7 @@ from sympy.utilities.lambdify import implemented_function
 from sympy_constrained.errors import (
     NotFiniteError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.numeric.generate import Generated
+from sympy_constrained.numeric.codegen.python_code import Generated
 
 
 def graph(*expressions):

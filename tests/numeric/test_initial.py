@@ -12,7 +12,7 @@ from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.projection import distances, project
+from sympy_constrained.numeric.manifold.projection import distances, project
 
 
 def four_bar():

@@ -11,7 +11,7 @@ from mechanisms import m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.numeric import Table, compile_equations, simulate
-from sympy_constrained.numeric.native import available
+from sympy_constrained.numeric.codegen.native import available
 
 f = dynamicsymbols('f')
 BACKENDS = available()

@@ -14,10 +14,10 @@ from sympy_constrained.errors import NotFiniteError
 from sympy_constrained.graph import Graph
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
-from sympy_constrained.numeric.interpreted import CALLS, Interpreted
-from sympy_constrained.numeric.native import (
+from sympy_constrained.numeric.codegen.interpreter import CALLS, Interpreted
+from sympy_constrained.numeric.codegen.native import (
     SCALAR, available, machine_code)
-from sympy_constrained.numeric.program import program
+from sympy_constrained.numeric.codegen.instructions import program
 
 COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
     name not in available(), reason=f'no backend {name!r} here'))

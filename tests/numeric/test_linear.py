@@ -4,7 +4,7 @@ import pytest
 
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
-from sympy_constrained.numeric.linear import (
+from sympy_constrained.numeric.linear.solver import (
     LinearSolver, SingularEquationsError, numerical_rank, scales)
 
 

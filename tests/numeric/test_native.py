@@ -30,13 +30,13 @@ from sympy_constrained.errors import (
     MissingIngredientError, NotFiniteError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric.codegen import c_code
 from sympy_constrained.numeric import (
-    c_code, compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.generate import Generated
-from sympy_constrained.numeric.native import (
-    SCALAR, Native, available, chosen, compiled_outputs, machine_code,
-    slots)
-from sympy_constrained.numeric.program import Program, program
+    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.codegen.python_code import Generated
+from sympy_constrained.numeric.codegen.native import (
+    SCALAR, Native, available, chosen, compiled_outputs, machine_code, slots)
+from sympy_constrained.numeric.codegen.instructions import Program, program
 
 X, Y, Z = dynamicsymbols('x y z')
 COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
@@ -50,7 +50,7 @@ QUICK = {'four_bar', 'parallel_cranks', 'rolling_disc', 'driven_pendulum',
 
 @pytest.fixture(autouse=True)
 def compile_at_once(monkeypatch):
-    monkeypatch.setattr('sympy_constrained.numeric.native.CALLS', 0)
+    monkeypatch.setattr('sympy_constrained.numeric.codegen.native.CALLS', 0)
 
 
 def close(found, wanted, condition=1.):
@@ -1056,7 +1056,7 @@ WORDS = {
 def text_of(backend, made):
     if backend == 'c':
         return c_code.scalar_text(made)
-    from sympy_constrained.numeric import llvm_code
+    from sympy_constrained.numeric.codegen import llvm_code
     text, declared = llvm_code.scalar_text(made)
     return '\n'.join(sorted(declared)) + text
 

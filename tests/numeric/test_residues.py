@@ -14,7 +14,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.sampling import decide_rank
+from sympy_constrained.numeric.linear.rank_decision import decide_rank
 
 X = Matrix(dynamicsymbols('x y z'))
 ANGLES = symbols('al be')

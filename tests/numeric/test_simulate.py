@@ -16,7 +16,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.correction import Projector
+from sympy_constrained.numeric.manifold.correction import Projector
 from sympy_constrained.numeric.progress import Progress
 
 PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau']
@@ -362,7 +362,7 @@ def test_a_domain_that_ends_beside_the_motion(method):
 
 def test_the_pace_is_looked_at_again(pendulum, monkeypatch):
     """A run that comes on is not stopped, one that slows down is."""
-    monkeypatch.setattr('sympy_constrained.numeric.run.PACE', 10)
+    monkeypatch.setattr('sympy_constrained.numeric.integrate.stepper.PACE', 10)
     motion = simulate(pendulum.compiled, 3, pendulum.start, max_steps=1e3)
     assert motion.success and motion.statistics['steps'] > 20
     slow = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
@@ -464,7 +464,7 @@ def test_what_was_computed_survives_an_interruption(pendulum):
 def test_times_increase_if_a_step_ends_among_its_outputs(
         pendulum, monkeypatch, error):
     """The last accepted state is then behind what is recorded."""
-    from sympy_constrained.numeric.run import Run
+    from sympy_constrained.numeric.integrate.stepper import Run
     record = Run.record
 
     def recorded(run, t, y, rates=None):
@@ -483,7 +483,7 @@ def test_times_increase_if_a_step_ends_among_its_outputs(
 def test_an_interruption_at_the_end_comes_too_late(pendulum, monkeypatch):
     """While arrays are put together; another one after the first, too."""
     import signal
-    from sympy_constrained.numeric.run import Run
+    from sympy_constrained.numeric.integrate.stepper import Run
     make, asked = Run.trajectory, []
 
     def made(run, *arguments):

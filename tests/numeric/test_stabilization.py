@@ -13,8 +13,8 @@ from sympy_constrained.errors import SimulationError, UnsupportedFeatureError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.correction import Projector
-from sympy_constrained.numeric.projection import project
+from sympy_constrained.numeric.manifold.correction import Projector
+from sympy_constrained.numeric.manifold.projection import project
 
 CONSTANTS = {m: 1.5, g: 9.81, l: 2}
 
@@ -231,7 +231,7 @@ def test_free_systems_need_no_stabilization():
 
 def test_a_violation_is_gone_after_a_step_of_euler(pendulum):
     """Position and velocity are corrected to second order in the step."""
-    from sympy_constrained.numeric.stabilizing import Feedback
+    from sympy_constrained.numeric.manifold.stabilization import Feedback
     compiled, start = pendulum.compiled, np.array([1.2, -1.6, 0.8, 0.6])
     off = start + [1e-4, 2e-4, -1e-4, 3e-4]
     feedback = Feedback(compiled)

@@ -25,8 +25,8 @@ from mechanisms import g, l, m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Reason, SweepResult, compile_equations, grid, simulate, sweep)
-from sympy_constrained.numeric.crew import Crew, Stopping, end
-from sympy_constrained.numeric.jobs import Job, Task, pack, unpacked
+from sympy_constrained.numeric.sweeps.crew import Crew, Stopping, end
+from sympy_constrained.numeric.sweeps.jobs import Job, Task, pack, unpacked
 
 LENGTHS = np.linspace(1, 3, 6)
 STARTS = np.arange(12.)[:, None]*np.ones(4)

@@ -488,7 +488,8 @@ def test_a_motion_of_routh_that_grows_without_bound():
 
 def test_steps_of_matching_are_counted(monkeypatch):
     """``x' = x^2/sqrt(2)`` at large ``x`` makes ever shorter steps."""
-    monkeypatch.setattr('sympy_constrained.numeric.run.PACE', 100)
+    monkeypatch.setattr(
+        'sympy_constrained.numeric.integrate.stepper.PACE', 100)
     fast = VaccoMethod((vx**2 + vy**2)/2 + x**4, [x, y],
                        nonhol_coneqs=[vy - x*vx])
     with pytest.raises(SimulationError, match=(

@@ -21,7 +21,8 @@ from fuzz.model import SympyModel
 from fuzz.writing import (
     ALTERNATIVES, CYCLES, PLAIN, Writing, counts, plainer, possible, writing)
 from kkt import Reference, close
-from sympy_constrained import LinearMappingMethod, kinetics
+from sympy_constrained import LinearMappingMethod
+from sympy_constrained.model import kinetics
 from sympy_constrained.graph import GraphBuilder
 
 QUICK, MANY = 24, 400
@@ -186,7 +187,8 @@ def test_wrong_axes_are_seen_in_writings_only(monkeypatch):
               for k in range(2)), state=1)
     turned = Writing(inertia_axes=('body', 'turned'))
     assert not rewriting(found, [PLAIN, turned])
-    monkeypatch.setattr('sympy_constrained.builders.from_bodies', from_bodies)
+    monkeypatch.setattr(
+        'sympy_constrained.model.build.from_bodies', from_bodies)
     monkeypatch.setattr(kinetics, 'measure_dyadic', measure_dyadic)
     assert rewriting(found, [PLAIN, turned])
 

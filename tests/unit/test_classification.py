@@ -19,7 +19,8 @@ from sympy_constrained import (
     ConstrainedSystem, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     RouthMethod, UdwadiaKalabaMethod, VaccoMethod, classify_constraints,
     constraint_report)
-from sympy_constrained.antiderivatives import antiderivative
+from sympy_constrained.analysis.integrability.antiderivatives import (
+    antiderivative)
 from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import singular_configurations
@@ -366,7 +367,7 @@ def test_three_rows_that_only_together_are_integrable(rng):
 def test_one_direction_is_always_integrable(monkeypatch):
     """Seven rows in eight coordinates leave one; they are solved with pivots
     that move."""
-    from sympy_constrained import classification
+    from sympy_constrained.analysis.integrability import classification
     monkeypatch.setattr(classification, 'MOST_COMPANIONS', 3)
     q = dynamicsymbols('q1:8')
     rows = [v.diff(t)*v*x + after.diff(t)*after*(x + v) - X
@@ -378,7 +379,7 @@ def test_one_direction_is_always_integrable(monkeypatch):
 
 def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
     """Of companions all are named, of integrals some may be missing."""
-    from sympy_constrained import classification
+    from sympy_constrained.analysis.integrability import classification
     functions = [x + y*z, y*w + s]
     mixing = Matrix([[1, x + s], [w, 2]])
     rows = list(mixing*Matrix([h.diff(t) for h in functions]))
@@ -588,7 +589,7 @@ def test_a_quaternion_is_a_relation_of_the_kinematics():
 
 def test_too_many_brackets_leave_it_undecided(monkeypatch):
     """What was not looked at is not told."""
-    from sympy_constrained import pfaffian
+    from sympy_constrained.analysis.integrability import pfaffian
     monkeypatch.setattr(pfaffian, 'MOST_NODES', 10)
     found = classified([x, y, z, w], NONHOLONOMIC['Engel'][1])
     assert not found.complete and found.integrals_hidden is None
@@ -609,8 +610,10 @@ def test_too_many_brackets_leave_it_undecided(monkeypatch):
     (X**3/Y - Z*X, 'degree 2'), (X**3 - Y**3, 'degree 3'),
     (sqrt(X**2 + Y**2) - Z, 'degree 1')])
 def test_rows_that_are_not_linear(row, remark):
-    from sympy_constrained.classification import nonlinear_remark
-    from sympy_constrained.pfaffian import VelocityForms, generic_points
+    from sympy_constrained.analysis.integrability.classification import (
+        nonlinear_remark)
+    from sympy_constrained.analysis.integrability.pfaffian import (
+        VelocityForms, generic_points)
     space = VelocityForms(s := system([x, y, z], [row]), generic_points(
         system([x, y, z]), count=1)[0])
     assert remark in nonlinear_remark(space, space.nonlinear[0])
@@ -694,7 +697,7 @@ def test_all_brackets_vanish_at_a_state(rng):
 
 
 def test_too_many_brackets_at_a_state_are_told(monkeypatch):
-    from sympy_constrained import pfaffian
+    from sympy_constrained.analysis.integrability import pfaffian
     found = classified([x, y, z], [Z - x**2*Y], at={x: 0})
     assert found.complete
     inside = pfaffian.Distribution.growth_at

@@ -7,12 +7,12 @@ from sympy import Function, Matrix, cos, exp, sin, sqrt, symbols
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from kkt import Reference, at
-from sympy_constrained.constraints import (
+from sympy_constrained.model.constraints import (
     constraint_blocks, stabilization_gains)
 from sympy_constrained.errors import ConstraintError
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.kinematic_equations import solve_kinematics
-from sympy_constrained.kinematics import Kinematics
+from sympy_constrained.model.kinematic_equations import solve_kinematics
+from sympy_constrained.model.kinematics import Kinematics
 
 t = dynamicsymbols._t
 Q = q1, q2, q3 = dynamicsymbols('q1:4')

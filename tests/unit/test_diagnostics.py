@@ -12,8 +12,9 @@ from sympy.physics.mechanics import (
 from kkt import Reference, at, close
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
-    UdwadiaKalabaMethod, constraint_report, diagnostics)
-from sympy_constrained.admissible import admissible_values
+    UdwadiaKalabaMethod, constraint_report)
+from sympy_constrained.analysis import constraint_rank as diagnostics
+from sympy_constrained.analysis.consistent_points import admissible_values
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)

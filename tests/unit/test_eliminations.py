@@ -10,7 +10,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.graph.linalg import lu_solve, solve
-from sympy_constrained.vanishing import floats_at
+from sympy_constrained.analysis.zero_tests import floats_at
 
 x, y, z = symbols('x y z')
 ROUND = {x: mp.mpf(3)/5, y: mp.mpf(4)/5, z: mp.mpf(2)/7}

@@ -15,11 +15,11 @@ from sympy.physics.mechanics import (
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
-from sympy_constrained.builders import build_system
+from sympy_constrained.model.build import build_system
 from sympy_constrained.errors import KinematicsError
 from sympy_constrained.graph import Graph, GraphBuilder, read
-from sympy_constrained.kinematic_equations import solve_kinematics
-from sympy_constrained.kinematics import Kinematics
+from sympy_constrained.model.kinematic_equations import solve_kinematics
+from sympy_constrained.model.kinematics import Kinematics
 from sympy_constrained.models import MODELS, model
 
 t = dynamicsymbols._t

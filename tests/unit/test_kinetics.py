@@ -18,9 +18,9 @@ from sympy_constrained import (
     UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
-from sympy_constrained.kinematic_equations import solve_kinematics
-from sympy_constrained.kinematics import Kinematics
-from sympy_constrained.kinetics import (
+from sympy_constrained.model.kinematic_equations import solve_kinematics
+from sympy_constrained.model.kinematics import Kinematics
+from sympy_constrained.model.kinetics import (
     from_bodies, from_lagrangian, parse_loads)
 
 t = dynamicsymbols._t

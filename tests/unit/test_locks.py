@@ -11,7 +11,7 @@ import pytest
 
 from sympy_constrained import precision
 from sympy_constrained.locks import cached_property
-from sympy_constrained.numeric import native
+from sympy_constrained.numeric.codegen import native
 
 
 class Slow:
@@ -47,7 +47,7 @@ def ends(target, *arguments):
 
 def lock_of_llvm():
     pytest.importorskip('llvmlite')
-    import_module('sympy_constrained.numeric.llvm_code')
+    import_module('sympy_constrained.numeric.codegen.llvm_code')
     return import_module('llvmlite.binding').ffi.lib._lock
 
 

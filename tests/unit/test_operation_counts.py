@@ -3,7 +3,7 @@ import pytest
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
-from sympy_constrained.numeric.solved import solved_graph
+from sympy_constrained.numeric.codegen.solution import solved_graph
 
 # Ours, and what common-subexpression elimination leaves of the blocks of
 # KanesMethod of SymPy 1.14, counted by the same rule.

@@ -1,0 +1,1 @@
+"""Questions about constraints, answered where the constraints hold."""

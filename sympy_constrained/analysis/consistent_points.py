@@ -1,0 +1,337 @@
+"""States that satisfy the constraints, found in high precision.
+
+They are looked for by Levenberg-Marquardt steps at 30 digits, from random
+values or from a sample of the user's. Whether rows are independent there is
+decided by Gram-Schmidt, in the user's order of the rows.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from mpmath import mp
+from sympy import SympifyError, sin, sympify
+from sympy.core.function import AppliedUndef
+
+from ..errors import InconsistentConstraintsError, raise_problems
+from ..precision import DIGITS, precise
+
+__all__ = ['admissible_values', 'evaluated', 'has_floats', 'norm',
+           'orthonormal_rows', 'project_out', 'sizes_elsewhere']
+
+SETTLED = mp.mpf(10)**(5 - DIGITS)
+# The new part of a row, relative to its size, that makes it independent. A
+# double root is met to the square root of SETTLED only, and must count as 0.
+DEPENDENT = mp.mpf('1e-11')
+# Both, where constants are floats, which meet special dimensions to their
+# own digits only.
+INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
+ATTEMPTS, FEW, STEPS = 40, 4, 60
+# With smaller residuals rows may nearly repeat each other.
+CLOSE = mp.mpf('1e-6')
+
+
+def admissible_values(system, sample=None, seed=0):
+    """Return values of all inputs that satisfy the constraints.
+
+    Parameters
+    ==========
+
+    system : ConstrainedSystem
+    sample : dict, optional
+        Values to start from, of constants, coordinates, speeds, time or
+        specified functions; the others are random, constants positive.
+        Given constants are kept, states are moved onto the constraints.
+    seed : int
+
+    Raises
+    ======
+
+    ConstraintError
+        If no state was found that satisfies the constraints.
+    ValueError
+        If the sample has a symbol that is not in the model.
+
+    """
+    random = Random(f'admissible {seed}')
+    check_sample(system, sample)
+    exact = not has_floats(system, sample)
+    with precise():
+        least, remaining, candidates = mp.inf, [], []
+        for attempt in range(ATTEMPTS):
+            values = random_values(system, sample, random, attempt + seed)
+            careful = attempt % 2 == 0
+            rows = settle(system, values, 'holonomic', 'holonomic_jacobian',
+                          system.q, careful)
+            level = 'holonomic'
+            if max(rows, default=0) < (SETTLED if exact else INEXACT):
+                rows = settle(system, values, 'velocity',
+                              'velocity_jacobian', system.u, careful)
+                level = 'velocity'
+            residual = max(rows, default=mp.mpf(0))
+            if not is_real(system, values):
+                continue                # outside the domain of a function
+            if exact and residual < SETTLED:
+                return values
+            if not exact and residual < INEXACT:
+                candidates.append(values)
+            if candidates and attempt >= FEW:
+                return most_regular(system, candidates)
+            found, _ = residuals_at(system, values, level,
+                                    f'{level}_jacobian')
+            if norm(found) < least:
+                least, remaining = norm(found), list(map(abs, found))
+    if least == mp.inf:
+        raise InconsistentConstraintsError(
+            f"None of {ATTEMPTS} states that were tried has finite real "
+            "values of the constraints and of the equations of motion: a "
+            "function is outside of its domain, or something is divided by "
+            "zero where the constraints hold. Correct the model, or pass "
+            "`sample={symbol: number, ...}` with values near a state that "
+            "has them.")
+    worst = {k: x for k, x in enumerate(remaining)
+             if x > max(remaining)/10}
+    text = ', '.join(f'{mp.nstr(x, 3)} in {system.constraint_names[k]}'
+                     for k, x in worst.items())
+    repeat = 'nearly repeat each other, ' if least < CLOSE else ''
+    raise InconsistentConstraintsError(
+        "No state was found that satisfies the constraints: the best of "
+        f"{ATTEMPTS} attempts leaves a residual of {text}. The constraints "
+        f"may contradict each other, {repeat}or need special dimensions; "
+        "correct them, or pass `sample={symbol: number, ...}` with values "
+        "near a state that satisfies them.", rows=tuple(worst))
+
+
+def is_real(system, values):
+    """Whether the equations have real numbers at a state."""
+    try:
+        out = evaluated(system, values, ('M', 'Q', 'A', 'b'))
+    except (ArithmeticError, TypeError):
+        return False
+    return not any(isinstance(x, mp.mpc) or not mp.isfinite(x)
+                   for rows in out.values() for row in rows for x in row)
+
+
+def most_regular(system, candidates):
+    """The first of the states at which most rows are independent.
+
+    Dimensions that are known to the digits of a float may be met better at a
+    singular state than at any other.
+    """
+    def rank(values):
+        rows = evaluated(system, values, ('A',))['A']
+        sizes = sizes_elsewhere(system, values, list(map(norm, rows)))
+        return len(orthonormal_rows(rows, DEPENDENT_THERE, sizes)[0])
+
+    return max(candidates, key=rank)
+
+
+def has_floats(system, sample):
+    """Whether a constant is known to the digits of a float only.
+
+    Special dimensions then satisfy the constraints to those digits only.
+    """
+    states = {*system.q, *system.u}
+    return system.graph.has_floats or any(
+        x not in states and not sympify(value, strict=True).is_Rational
+        for x, value in (sample or {}).items())
+
+
+def check_sample(system, sample):
+    """Raise if a sample is no dictionary of the model's symbols."""
+    if sample is None:
+        return
+    if not isinstance(sample, Mapping):
+        raise TypeError(
+            f"`sample` is {sample!r}. Give a dictionary of symbols and "
+            "numbers.")
+    known = {*system.graph.inputs, *system.q, *system.u, system.t}
+    unknown = [str(x) for x in sample if x not in known]
+    problems = []
+    if unknown:
+        problems.append(
+            f"`sample` has a value for {', '.join(unknown)}, which does not "
+            "occur in the model. Use its symbols, states and functions "
+            "themselves, not their names.")
+    problems += (
+        f"`sample` has {value!r} for {x}, which is no finite real number. "
+        "Give one." for x, value in sample.items() if not is_number(value))
+    raise_problems(problems, ValueError)
+
+
+def is_number(value):
+    """Whether this is a finite real number; text is not evaluated."""
+    try:
+        value = sympify(value, strict=True)
+    except SympifyError:
+        return False
+    return bool(value.is_number and value.is_real and value.is_finite)
+
+
+def random_values(system, sample, random, attempt):
+    """Random numbers for all inputs, near the sample where it has one.
+
+    The first attempt takes the sample as it is.
+    """
+    states = {*system.q, *system.u}
+    reach = (1 + mp.mpf(attempt)/10)*10**(attempt//8)
+    values = {}
+    for x in (*system.graph.inputs, *system.q, *system.u, system.t):
+        number = mp.mpf(random.randint(1, 10**9))/10**9
+        if x in states:
+            values[x] = reach*(2*number - 1)
+        else:
+            values[x] = mp.mpf('0.5') + number
+    for x, value in (sample or {}).items():
+        near = values[x]*attempt/100 if x in states else 0
+        values[x] = sympify(value, strict=True)._to_mpmath(mp.prec) + near
+    return values
+
+
+def stand_ins(system):
+    """Smooth functions in the place of undefined ones, by their class."""
+    found = {f.func for template in system.graph.templates
+             for f in template.atoms(AppliedUndef)}
+    result = {}
+    for k, function in enumerate(sorted(found, key=str)):
+        def smooth(*x, k=k):
+            return sin(sum((i + 2 + k)*y for i, y in enumerate(x))/3 + k)/4
+        result[function] = smooth
+    return result
+
+
+def evaluated(system, values, names):
+    """Outputs of a system's graph at the working precision."""
+    return system.graph.evaluate(values, names, mp, stand_ins(system))
+
+
+def settle(system, values, residual, jacobian, unknowns, careful=True):
+    """Move the unknowns onto the residuals, in place; return what is left.
+
+    What is left is a distance: residuals over the norm of their gradient,
+    relative to unknowns above one.
+
+    Levenberg-Marquardt steps ``-J^T*(J*J^T + mu)^-1*h``, ``mu`` as ``|h|^2``.
+    They converge quadratically to a nearby solution also where the solutions
+    are not isolated and rows are redundant on them; steps of full rank would
+    be drawn to the singular points [1]_. Rows that are nearly parallel for
+    good need those: if not ``careful``, ``mu`` vanishes faster.
+
+    .. [1] N. Yamashita and M. Fukushima, "On the rate of convergence of the
+       Levenberg-Marquardt method," Computing Suppl. 15 (2001) 239-249.
+
+    """
+    count = system.graph.outputs[residual][0]
+    if not count:
+        return []
+    h, J = residuals_at(system, values, residual, jacobian)
+    weights = [1/(norm(row) or mp.mpf(1)) for row in J]
+    size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
+    h, J = weighted(weights, h, J)
+    damping = mp.mpf(1)
+    least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
+    for _ in range(STEPS):
+        square = sum(x*x for x in h)
+        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
+            break
+        gram = [[sum(x*y for x, y in zip(a, b)) for b in J] for a in J]
+        scale = max(gram[i][i] for i in range(count))
+        if not scale:                   # nowhere to go
+            break
+        # Relative to the largest, for pivots are compared with one.
+        gram = mp.matrix([[x/scale for x in row] for row in gram])
+        mu = damping*square/(square + size**2) + mp.mpf(10)**(6 - DIGITS)
+        for i in range(count):
+            gram[i, i] += mu
+        y = mp.cholesky_solve(gram, mp.matrix(h))/scale
+        trial = dict(values)
+        for j, x in enumerate(unknowns):
+            trial[x] -= sum(y[i]*J[i][j] for i in range(count))
+        found = weighted(weights, *residuals_at(
+            system, trial, residual, jacobian))
+        if sum(x*x for x in found[0]) < square:
+            values.update(trial)
+            h, J = found
+            size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
+            damping = max(damping/(4 if careful else 100), least)
+        else:
+            damping *= 16
+    return [abs(x)/size for x in h]
+
+
+def weighted(weights, h, J):
+    """Residuals and rows times weights."""
+    return ([weight*x for weight, x in zip(weights, h)],
+            [[weight*x for x in row] for weight, row in zip(weights, J)])
+
+
+def residuals_at(system, values, residual, jacobian):
+    """Residuals and rows of their Jacobian; infinite where undefined."""
+    count, columns = system.graph.outputs[jacobian]
+    nowhere = [mp.inf]*count, [[mp.mpf(0)]*columns]*count
+    try:
+        out = evaluated(system, values, (residual, jacobian))
+    except (ArithmeticError, TypeError):        # beyond a function's domain
+        return nowhere
+    h = [row[0] for row in out[residual]]
+    if any(isinstance(x, mp.mpc) or not mp.isfinite(x) for x in h):
+        return nowhere
+    return h, out[jacobian]
+
+
+def sizes_elsewhere(system, values, sizes):
+    """Sizes of the rows of ``A`` beside the constraints, at least as here."""
+    random = Random('elsewhere')
+    moved = dict(values)
+    for x in (*system.q, *system.u):
+        moved[x] = values[x] + mp.mpf(random.randint(1, 10**9))/10**9/3
+    try:
+        rows = evaluated(system, moved, ('A',))['A']
+    except (ArithmeticError, TypeError):
+        return sizes
+    return [max(x, abs(norm(row))) for x, row in zip(sizes, rows)]
+
+
+def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
+    """Orthonormal basis of the rows in order, by Gram-Schmidt twice.
+
+    A row extends the basis if more than ``tolerance`` of it is new. With
+    ``sizes``, what the rows are like elsewhere, a row that is as good as
+    zero does not.
+
+    Returns
+    =======
+
+    list of rows
+        The basis.
+    list of (row number, coefficients)
+        The rows that extended the basis, in terms of it.
+
+    """
+    basis, extended = [], []
+    for k, row in enumerate(rows):
+        size = norm(row)
+        if not size or sizes and size < tolerance*sizes[k]:
+            continue
+        rest, used = project_out(row, basis)
+        length = norm(rest)
+        if length > tolerance*size:
+            basis.append([x/length for x in rest])
+            extended.append((k, used + [length]))
+    return basis, extended
+
+
+def norm(row):
+    """Euclidean norm."""
+    return mp.sqrt(sum(x*x for x in row))
+
+
+def project_out(row, basis):
+    """What is left of a row, and its components along the basis."""
+    rest, total = list(row), [mp.mpf(0)]*len(basis)
+    for _ in range(2):
+        for i, e in enumerate(basis):
+            component = sum(x*y for x, y in zip(rest, e))
+            total[i] += component
+            rest = [x - component*y for x, y in zip(rest, e)]
+    return rest, total

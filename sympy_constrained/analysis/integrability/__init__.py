@@ -1,0 +1,1 @@
+"""Are velocity constraints integrable? Pfaffian forms and first integrals."""

@@ -1,0 +1,338 @@
+"""Contact in numbers: where bodies touch, and whether it is at a point."""
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from mpmath import mp
+from sympy import Expr, Symbol, sqrt
+from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.vector import dot
+
+from ..errors import ConstraintError
+from ..graph import Graph, GraphBuilder, jacobian, read
+from ..model.call_signatures import as_expression
+from ..precision import precise
+from .geometry import determinant, numbers, random_numbers, samples
+
+__all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
+
+# Residuals that are zero; those at which rounding may stop Newton's method.
+SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
+# Relative determinants that vanish: of K1 + K2, and of a surface's form.
+SINGULAR, FLAT = mp.mpf('1e-9'), mp.mpf('1e-20')
+OPPOSITE = mp.mpf('1e-6')
+STEPS, SHORTER, ATTEMPTS = 60, 12, 40
+GAP = Symbol('gap')
+
+
+class RowSpaces(NamedTuple):
+    """Ranks of (26), of the rows of the contact, and of both together."""
+
+    virtual: int
+    constraints: int
+    together: int
+
+    @property
+    def agree(self):
+        """Whether both span the same space."""
+        return self.virtual == self.constraints == self.together
+
+
+# -- whether there is a point contact at all -----------------------------
+
+def check_regular(parent, child):
+    """Raise if the contact is a line or a face wherever it is.
+
+    The relative curvature is tried at random places of both geometries, with
+    random dimensions and a random angle between them.
+    """
+    if child.dimension == 0 or parent.dimension == 1:
+        return
+    shapes = [principal(parent)]
+    shapes.append(principal(child) if child.dimension == 2 else [
+        curve_curvature(child), 0])
+    sizes = []
+    for seed in range(4):
+        try:
+            found = numbers([*shapes[0], *shapes[1]], random_numbers(
+                [*shapes[0], *shapes[1]], seed))
+        except (ArithmeticError, TypeError, ValueError):
+            continue
+        sizes.append(relative_determinant(*found, child.dimension))
+    if sizes and max(sizes) < SINGULAR:
+        both = f"{type(child).__name__} and {type(parent).__name__}"
+        raise ConstraintError(
+            f"{both} do not touch at a point: their relative curvature "
+            "K1 + K2 is singular everywhere, as for a cylinder on a plane (a "
+            "line), a plane on a plane or a ball in a socket of its radius "
+            "(a face). Model a line by two points or by its own constraints, "
+            "a socket by a joint.")
+
+
+def principal(surface):
+    """Principal curvatures of a surface."""
+    normal = surface.normal()
+    if all(not abs(x - 1) < SINGULAR for x in samples(dot(normal, normal))):
+        raise ConstraintError(
+            f"The normal of {type(surface).__name__} vanishes: its tangent "
+            "vectors are parallel. Give a chart with independent tangent "
+            "vectors.")
+    shape = surface.shape_operator()
+    mean = shape.trace()/2
+    root = sqrt(mean**2 - determinant(shape))
+    return [mean + root, mean - root]
+
+
+def curve_curvature(curve):
+    """Curvature of an edge."""
+    (x,), ((y,),) = curve.tangent_vectors(), curve.second_derivatives()
+    square = dot(x, x)
+    return sqrt(dot(y, y)/square**2 - dot(x, y)**2/square**3)
+
+
+def relative_determinant(b1, b2, a1, a2, dimension):
+    """Determinant of ``K1 + K2`` at an angle of 0.7, relative to its size.
+    """
+    with precise():
+        c, s = mp.cos(0.7), mp.sin(0.7)
+        straight, across = b1*c**2 + b2*s**2, b1*s**2 + b2*c**2
+        scale = max(map(abs, (a1, a2, b1, b2)))
+        if scale == 0:
+            return mp.zero
+        if dimension == 1:
+            return abs(0.3*a1 + straight)/scale
+        return abs((a1 + straight)*(a2 + across)
+                   - ((b1 - b2)*c*s)**2)/scale**2
+
+
+# -- where the bodies touch ----------------------------------------------
+
+class ContactFinder:
+    """Newton's method for the contact of a pair; see ``solve_contact``.
+
+    Parameters
+    ==========
+
+    pair : Pair
+    parameters : tuple
+        The contact coordinates.
+    free : tuple
+        The coordinate of the bodies that is to be found, or nothing: then
+        the gap is.
+
+    """
+
+    def __init__(self, pair, parameters, free):
+        self.pair = pair
+        self.unknowns = (*parameters, *(free or (GAP,)))
+        builder = GraphBuilder(dynamicsymbols._t)
+        inputs = [builder.input(x) for x in self.unknowns]
+        residuals, side = conditions(pair, 0 if free else GAP)
+        surfaces = [x for x in (pair.parent, pair.child)
+                    if pair.gap is None and x.dimension == 2]
+        forms = [x.first_fundamental_form() for x in surfaces]
+        convexity = pair.convexity(0 if free else GAP)
+
+        def refs(expressions):
+            return [read(builder, x) for x in expressions]
+
+        f = refs(residuals)
+        self.surfaces = surfaces
+        self.graph = Graph.freeze(builder, {
+            'f': ([f], len(f)), 'side': ([refs([side])], 1),
+            'J': (jacobian(builder, f, inputs), len(inputs)),
+            'forms': ([refs(form) for form in forms], 4),
+            'domain': ([refs(x.domain) for x in surfaces], 1),
+            'convexity': ([refs(x) for x in convexity], 4)})
+
+    def find(self, values, guess):
+        """The unknowns, with the gap under its name."""
+        with precise():
+            known = {x: v for x, v in in_numbers(values).items()
+                     if x not in self.unknowns}
+            guess = in_numbers(guess)
+            guess = [guess.get(x, mp.zero) for x in self.unknowns]
+            self.check_normals(known, guess)
+            found = self.near(known, guess)
+            return {'gap' if x is GAP else x: v
+                    for x, v in zip(self.unknowns, found)}
+
+    def at(self, name, known, x):
+        """An output at numbers of the unknowns; None where there is none."""
+        try:
+            rows = self.graph.evaluate(
+                {**known, **dict(zip(self.unknowns, x))}, (name,), mp)[name]
+        except ArithmeticError:
+            return None
+        finite = all(mp.isfinite(v) and not isinstance(v, mp.mpc)
+                     for row in rows for v in row)
+        return rows if finite else None
+
+    def near(self, known, guess):
+        """The first nearest points on the right side, from around a guess.
+        """
+        random = Random('contact')
+        cause = "the equations C1 and C2 have no solution near the guess"
+        for attempt in range(ATTEMPTS):
+            reach = min(attempt, 10)*0.3        # up to half a turn
+            x = self.settled(known, [
+                v + random.uniform(-reach, reach) for v in guess])
+            if x is None:
+                continue
+            fault = self.fault(known, x)
+            if fault is None:
+                return x
+            cause = f"where C1 and C2 hold, {fault}"
+        raise ConstraintError(
+            f"No contact was found: {cause}. Give a guess nearer to the "
+            "contact, check the orientations of the surfaces, and keep away "
+            "from poles of their parameters.")
+
+    def fault(self, known, x):
+        """Why places that satisfy the equations do not touch, or None."""
+        (side,), = self.at('side', known, x)
+        if abs(side + 1) > OPPOSITE:
+            return ("the bodies are on the wrong side, n1.n2 = 1, as if one "
+                    "were inside out")
+        if any(v <= 0 for row in self.at('domain', known, x) for v in row):
+            return "the parameters are beyond the apex of a cone"
+        forms = self.at('convexity', known, x)
+        if forms is None:
+            raise ConstraintError(
+                "The tangents have no direction at this contact: it is at a "
+                "pole of the parameters, or the ball is on the axis of the "
+                "parent. Choose another `pole`, or another start.")
+        if forms[0]:                    # empty for a vertex
+            check_curvature(forms[0])
+        if any(x < 0 for form in forms for x in trace_and_determinant(form)):
+            return ("the bodies penetrate, for K1 + K2 is not positive, or "
+                    "are not nearest there")
+        return None
+
+    def settled(self, known, x):
+        """Newton steps that reduce the residual, until it is zero."""
+        f = self.at('f', known, x)
+        for _ in range(STEPS):
+            if f is None:
+                return None
+            size = mp.norm(f[0], mp.inf)
+            if size < SETTLED:
+                return x
+            try:
+                step = mp.lu_solve(mp.matrix(self.at('J', known, x)),
+                                   -mp.matrix(f[0]))
+            except (ZeroDivisionError, TypeError):
+                return None
+            for k in range(SHORTER):
+                trial = [v + s/2**k for v, s in zip(x, step)]
+                f = self.at('f', known, trial)
+                if f and mp.norm(f[0], mp.inf) < size:
+                    break
+            else:
+                return x if size < ROUGHLY else None
+            x = trial
+        return None
+
+    def check_normals(self, known, x):
+        """Raise if a surface has no normal at the start."""
+        for surface, form in zip(self.surfaces,
+                                 self.at('forms', known, x) or ()):
+            a, b, c, d = form
+            if abs(a*d - b*c) > FLAT*(a + d)**2:
+                continue
+            place = dict(zip(self.unknowns, x))
+            start = ', '.join(f'{p} = {mp.nstr(place[p], 6)}'
+                              for p in surface.parameters)
+            raise ConstraintError(
+                f"The normal of {type(surface).__name__} vanishes at the "
+                f"start, {start}: its tangent vectors are parallel there, "
+                "as at the pole of polar angles. Choose another chart "
+                "(`pole`), or the explicit formulation.")
+
+
+def check_curvature(form):
+    """Raise if the bodies touch along a line or a face."""
+    _, det = trace_and_determinant(form)
+    if abs(det) > SINGULAR*max(map(abs, form))**(2 if len(form) > 1 else 1):
+        return
+    raise ConstraintError(
+        "The relative curvature K1 + K2 is singular at this contact: the "
+        "bodies touch along a line or a face, or osculate, and the contact "
+        "point is not determined. Choose another start or another shape.")
+
+
+def in_numbers(values):
+    """Numbers by symbol, also where they are given as expressions."""
+    return dict(zip(map(strict, values), numbers(
+        map(strict, values.values()), {})))
+
+
+def strict(value):
+    """A number or symbol; text is not evaluated."""
+    found = as_expression(value)
+    if not isinstance(found, Expr):
+        raise TypeError(
+            f"{value!r} was given as a number or a symbol and is none. Give "
+            "{symbol: number, ...}.")
+    return found
+
+
+def trace_and_determinant(form):
+    """Of a symmetric matrix of two rows or less, by its entries."""
+    if len(form) < 4:
+        return sum(form), mp.fprod(form)
+    a, b, c, d = form
+    return a + d, a*d - b*c
+
+
+def conditions(pair, gap):
+    """Residuals of C1 and C2 at a gap, and ``n1.n2``."""
+    if pair.gap is not None:
+        return [pair.gap - gap], -1
+    residuals = pair.closure()
+    normal = pair.normal.to_matrix(pair.parent.frame)
+    residuals[:3] = [x - gap*n for x, n in zip(residuals, normal)]
+    if pair.child.dimension == 2:
+        return residuals, dot(pair.child.normal(), pair.normal)
+    return residuals, -1
+
+
+# -- row spaces ----------------------------------------------------------
+
+def row_spaces(A, rows, parameter_rows, values):
+    """Ranks of two sets of rows and of both, at numbers.
+
+    Combinations of ``rows`` are taken in which ``parameter_rows`` cancel.
+    """
+    with precise():
+        A, rows, eliminated = (filled(x, values) for x in (
+            A, rows, parameter_rows))
+        if eliminated.cols:
+            rows = left_null_space(eliminated)*rows
+        both = mp.matrix(A.rows + rows.rows, A.cols)
+        for i in range(A.rows):
+            both[i, :] = A[i, :]
+        for i in range(rows.rows):
+            both[A.rows + i, :] = rows[i, :]
+        return RowSpaces(*map(rank, (A, rows, both)))
+
+
+def filled(matrix, values):
+    found = mp.matrix(matrix.rows, matrix.cols)
+    if matrix:
+        for k, x in enumerate(numbers(matrix, values)):
+            found[divmod(k, matrix.cols)] = x
+    return found
+
+
+def left_null_space(matrix):
+    """Rows ``Z`` with ``Z matrix = 0``."""
+    U, S, _ = mp.svd_r(matrix, full_matrices=True)
+    count = sum(1 for s in S if s > SINGULAR*max(S))
+    return U[:, count:].T
+
+
+def rank(matrix):
+    sizes = mp.svd_r(matrix, compute_uv=False)
+    return sum(1 for s in sizes if s > SINGULAR*max(sizes))

@@ -1,0 +1,538 @@
+"""Motion in quasi-velocities, as a Riemann-Cartan space-time."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from mpmath import mp
+from sympy import Equality
+from sympy.physics.mechanics import KanesMethod
+
+from ...analysis.consistent_points import norm, orthonormal_rows
+from ...analysis.zero_tests import values_at, vanishing
+from ...errors import ConstraintError
+from ...graph import Graph
+from ...model.build import build_system
+from ...model.call_signatures import as_list, as_matrix, as_residuals, shape_of
+from ...precision import precise
+from ..base import ConstrainedMethod, column
+from ..linearization import embedded_linearizer
+from ..null_space import accelerations, no_mass, reduced_equations
+from .mapping import FreeRows, map_velocities
+from .space import MappedSpace
+
+__all__ = ['LinearMappingMethod']
+
+# Relative size of what is new in an independent row or column.
+INDEPENDENT = mp.mpf('1e-8')
+# Keyword arguments of which only one may define the quasi-velocities.
+DEFINITIONS = frozenset({'mapping', 'inverse_mapping', 'q_dependent'})
+# Random states that need not satisfy the constraints.
+ANYWHERE = ({}, {})
+
+
+@KanesMethod.register
+class LinearMappingMethod(ConstrainedMethod):
+    r"""Equations without multipliers in quasi-velocities.
+
+    Explanation
+    ===========
+
+    Free quasi-velocities :math:`u` are chosen beside the constraints
+    :math:`A w + A_0 = 0` of the parent speeds :math:`w` (the
+    :math:`\dot q` in Lagrange's shape), such that together they determine
+    them:
+
+    .. math::
+
+       w = N u + \nu, \qquad A N = 0, \qquad A\nu = -A_0. \qquad (4), (7)
+
+    Projected on the columns of :math:`N` the equations of motion are free of
+    multipliers, for every choice of the free rows [1]_:
+
+    .. math::
+
+       N^T M N\,\dot u = N^T(Q - M\gamma), \qquad
+       \gamma = \dot w|_{\dot u = 0}. \qquad (13)
+
+    The condition (17) of the paper, a block diagonal metric, is needed only
+    for its form with raised indices. Holonomic and nonholonomic constraints
+    may depend on time.
+
+    The mapping makes a Riemann-Cartan space-time of the model, whose torsion
+    measures what is not integrable: :attr:`space`. It is made on request;
+    the equations do not need it.
+
+    Examples
+    ========
+
+    A sleigh whose blade is at its mass centre, in velocities along and about
+    the blade:
+
+    >>> from sympy import cos, sin, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import LinearMappingMethod
+    >>> m, J = symbols('m J')
+    >>> x, y, phi = dynamicsymbols('x y phi')
+    >>> u, w = dynamicsymbols('u w')
+    >>> vx, vy, vphi = x.diff(), y.diff(), phi.diff()
+    >>> sleigh = LinearMappingMethod(
+    ...     m*(vx**2 + vy**2)/2 + J*vphi**2/2, [x, y, phi],
+    ...     nonhol_coneqs=[vy*cos(phi) - vx*sin(phi)], us=[u, w],
+    ...     mapping=[vx*cos(phi) + vy*sin(phi), vphi])
+    >>> sleigh.kindiffdict()[x.diff()]
+    u(t)*cos(phi(t))
+    >>> sleigh.mass_matrix
+    Matrix([
+    [m, 0],
+    [0, J]])
+    >>> sleigh.forcing.T
+    Matrix([[0, 0]])
+    >>> sleigh.multipliers
+    Matrix([[m*u(t)*w(t)]])
+    >>> sleigh.is_integrable, sleigh.is_holonomic, sleigh.is_block_diagonal
+    (False, False, True)
+    >>> print(sleigh.space.table('torsion'))
+    T^1_23 = 1
+    T^1_32 = -1
+    T^3_12 = 1
+    T^3_21 = -1
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
+        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
+        keyword. In Kane's shape the kinematic differential equations are the
+        mapping: the free quasi-velocities are the independent speeds.
+        Velocity constraints that repeat holonomic ones are dropped.
+    us : iterable, optional
+        The free quasi-velocities, functions of time; ``u1, u2, ...`` by
+        default.
+    mapping : iterable of Expr, optional
+        What the free quasi-velocities are, expressions linear in the parent
+        speeds; or one for every speed, those of the constraints last.
+    inverse_mapping : Matrix, optional
+        ``N``, shape (o, p), or ``(N | b_A)``, shape (o, o), instead.
+    q_dependent : iterable, optional
+        In Lagrange's shape without mapping, the coordinates whose velocities
+        are eliminated; the other velocities are the quasi-velocities. By
+        default they are chosen where the constraints hold.
+    completion : 'given' or 'orthogonal'
+        ``'orthogonal'`` replaces the free rows by others that make the
+        metric block diagonal. Equations and ``u`` stay the same, the
+        geometry changes.
+    generalized_forces : iterable of Expr, optional
+        Forces beside those of the loads, one per coordinate (Lagrange's
+        shape) or speed (Kane's).
+    potential_energy : 'include' or 'ignore', optional
+        In Kane's shape, whether the potential energy of the bodies counts.
+    sample : dict, optional
+        Numbers near the motion that is meant; see
+        :func:`.admissible_values`.
+
+    Raises
+    ======
+
+    ConstraintError
+        If a constraint or a row is not linear in the velocities, if the
+        mapping is singular, if its columns violate the constraints, or if
+        numbers do not fit.
+    RedundantConstraintsError
+        If constraint rows are redundant.
+
+    References
+    ==========
+
+    .. [1] Y. Wang, X. Wu and H. Cao, "Linear mapping method for holonomic
+       rheonomic systems," Journal of Dynamics and Control,
+       doi 10.6052/1672-6553-2019-056.
+
+    """
+
+    options = ('potential_energy', 'generalized_forces')
+    drops_repetitions = True
+
+    def __init__(self, *args, us=None, mapping=None, inverse_mapping=None,
+                 completion='given', sample=None, **kwargs):
+        q_dependent = None
+        if shape_of(args, kwargs) == 'lagrange':
+            q_dependent = kwargs.pop('q_dependent', None)
+        if completion not in ('given', 'orthogonal'):
+            raise ValueError(
+                f"`completion` is {completion!r}. Choose 'given' or "
+                "'orthogonal'.")
+        given = [name for name, x in (
+            ('mapping', mapping), ('inverse_mapping', inverse_mapping),
+            ('q_dependent', q_dependent)) if x is not None]
+        if len(given) > 1:
+            raise ConstraintError(
+                f"Both `{given[0]}` and `{given[1]}` were given. Each "
+                "defines the quasi-velocities; give one of them.")
+        self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
+        self._named, self._completion = q_dependent, completion
+        self._sample = sample
+        super().__init__(*args, **kwargs)
+        self._check_velocity_level('maps')
+        self._speeds
+        if given:
+            self._free                  # complains at once
+
+    @classmethod
+    def from_method(cls, method, **options):
+        if not DEFINITIONS.isdisjoint(options) and isinstance(method, cls):
+            kept = DEFINITIONS.intersection(method._own)
+            options = {**dict.fromkeys(kept), **options}
+        return super().from_method(method, **options)
+
+    @property
+    def _own(self):
+        found = {'us': self._us, 'mapping': self._mapping,
+                 'inverse_mapping': self._inverse,
+                 'completion': self._completion}
+        if self._shape == 'lagrange':
+            found['q_dependent'] = self._named
+        return found
+
+    # -- the mapping -----------------------------------------------------
+
+    @property
+    def _count(self):
+        """Number of free quasi-velocities."""
+        system = self._system
+        free = len(system.u) - system.counts[2]
+        if free < 0:
+            raise ConstraintError(
+                f"There are {system.counts[2]} constraint rows for "
+                f"{len(system.u)} speeds. Leave redundant rows out.")
+        return free
+
+    @cached_property
+    def _free(self):
+        """The :class:`.FreeRows`."""
+        p, o = self._count, len(self._system.u)
+        orthogonal = self._completion == 'orthogonal'
+        if self._mapping is not None:
+            rows = self._mapping_rows()
+            if len(rows) not in (p, o):
+                raise ConstraintError(
+                    f"`mapping` has {len(rows)} rows. Give {p} for the free "
+                    f"quasi-velocities, or {o} with those of the "
+                    f"{o - p} constraints last.")
+            return FreeRows('rows', rows, orthogonal)
+        if self._inverse is not None:
+            matrix = as_matrix(self._inverse, 'inverse_mapping')
+            if matrix.shape not in ((o, p), (o, o)):
+                raise ConstraintError(
+                    f"`inverse_mapping` has shape {matrix.shape}. Give "
+                    f"{(o, p)}, or {(o, o)} with the columns of the "
+                    "constraints last.")
+            return FreeRows('inverse', tuple(
+                tuple(matrix[i, :]) for i in range(o)), orthogonal)
+        return FreeRows('partition', self._dependent, orthogonal)
+
+    def _mapping_rows(self):
+        """The expressions of ``mapping``; ``Eq(u, ...)`` is accepted."""
+        rows, us = [], list(self._speeds)
+        for k, row in enumerate(as_list(self._mapping, 'mapping')):
+            if isinstance(row, Equality):
+                for side, other in (row.args, row.args[::-1]):
+                    if k < len(us) and side == us[k]:
+                        row = other
+                        break
+            rows.append(row)
+        rows = as_residuals(rows, 'mapping')
+        for k, row in enumerate(rows):
+            found = [x for x in us if x not in self._system.u and row.has(x)]
+            if found:
+                raise ConstraintError(
+                    f"Row {k} of `mapping` contains the quasi-velocity "
+                    f"{found[0]}. Give what the quasi-velocity is equal to, "
+                    "an expression of the velocities, and no residual.")
+        return tuple(rows)
+
+    @property
+    def _dependent(self):
+        """Positions of the speeds that a partition eliminates."""
+        system, count = self._system, self._system.counts[2]
+        if self._named is not None:
+            named = as_list(self._named, 'q_dependent')
+            known = {*named} & {*system.q}
+            if not len(named) == len(known) == count:
+                raise ConstraintError(
+                    f"`q_dependent` is {named}. Name a different "
+                    f"coordinate for each of the {count} constraint rows, of "
+                    f"{', '.join(map(str, system.q))}.")
+            pattern = system.graph.pattern('velocity_jacobian')
+            idle = [str(x) for x in named if not any(
+                row[system.q.index(x)] for row in pattern)]
+            if idle:
+                raise ConstraintError(
+                    f"No constraint contains the velocity of "
+                    f"{', '.join(idle)}, so it cannot be eliminated. Name "
+                    "coordinates that the constraints relate to others in "
+                    "`q_dependent`.")
+            return tuple(map(system.q.index, named))
+        if len(system.u_dependent) == count:
+            return tuple(map(system.u.index, system.u_dependent))
+        return self._pivots
+
+    @cached_property
+    def _speeds(self):
+        """The free quasi-velocities, shape (p, 1)."""
+        system, p = self._system, self._count
+        if self._us is None:
+            if (self._shape == 'kane' and self._mapping is None
+                    and self._inverse is None
+                    and (not system.counts[2] or system.u_dependent)):
+                return column(x for i, x in enumerate(system.u)
+                              if i not in self._dependent)
+            return self._fresh_symbols('u', p)
+        return self._named_symbols(self._us, 'us', 'quasi-velocity',
+                                   'free quasi-velocities', p)
+
+    @cached_property
+    def _mapped(self):
+        system = self.system
+        if system.counts[2]:
+            self._check_independent(
+                'a mapping has one row for each constraint')
+        graph = map_velocities(system, self._free, tuple(self._speeds),
+                               self._at_states)
+        self._check_regular(graph)
+        return graph
+
+    def _check_regular(self, graph):
+        """Raise unless rows are independent where the constraints hold."""
+        system = self._system
+        with precise():
+            for values in self._report.points:
+                constants = {x: value for x, value in values.items()
+                             if x not in (*system.q, *system.u)}
+                rows, beside = (values_at(system, graph, start, ('a',))['a']
+                                for start in (values, constants))
+                basis, _ = orthonormal_rows(rows, INDEPENDENT, [
+                    max(abs(norm(x)), abs(norm(y)))
+                    for x, y in zip(rows, beside)])
+                if len(basis) == len(rows):
+                    return
+        raise ConstraintError(
+            "Where the constraints hold, the rows of the mapping depend on "
+            "each other, so the quasi-velocities do not determine the "
+            "velocities. Choose other free quasi-velocities, or leave the "
+            "choice out.", reason='singular')
+
+    @property
+    def u(self):
+        """The free quasi-velocities, shape (p, 1)."""
+        return self._speeds
+
+    @cached_property
+    def a(self):
+        """Rows of the mapping, free ones first, (4), shape (o, o)."""
+        return self._mapped.sympy('a')
+
+    @cached_property
+    def a0(self):
+        """Drift of the rows, ``u = a*w + a0``, shape (o, 1)."""
+        return self._mapped.sympy('a0')
+
+    @cached_property
+    def b(self):
+        """Inverse of ``a``, ``(N | b_A)``, (7), shape (o, o)."""
+        return self._mapped.sympy('b')
+
+    @cached_property
+    def b0(self):
+        """``-b*a0``, which is ``nu``, shape (o, 1)."""
+        return self._mapped.sympy('nu')
+
+    @cached_property
+    def N(self):
+        """Free columns of ``b``, with ``A*N = 0``, shape (o, p)."""
+        return self._mapped.sympy('N')
+
+    @property
+    def nu(self):
+        """Drift of ``w = N*u + nu``, shape (o, 1)."""
+        return self.b0
+
+    @cached_property
+    def constraints_drift(self):
+        """``A_0`` of ``A*w + A_0 = 0``, shape (K, 1)."""
+        return self._mapped.sympy('A0')
+
+    # -- equations -------------------------------------------------------
+
+    @cached_property
+    def mass_matrix(self):
+        """``N^T*M*N``, shape (p, p)."""
+        return self._mapped.sympy('mass')
+
+    @cached_property
+    def forcing(self):
+        """``N^T*(Q - M*gamma)``, shape (p, 1)."""
+        return self._mapped.sympy('forcing')
+
+    @cached_property
+    def forcing_kin(self):
+        """``q'`` in terms of the states, shape (n, 1)."""
+        return self._mapped.sympy('rates')
+
+    @cached_property
+    def eom(self):
+        """``mass_matrix*u' - forcing``, zero along the motion, (p, 1)."""
+        return self._linear_residual(self._mapped, 'mass', 'forcing')
+
+    @property
+    def _qdep(self):
+        return super()._qdep if self._named is None else column(self._named)
+
+    @property
+    def _udep(self):
+        return column(())
+
+    @cached_property
+    def equations_of_motion(self):
+        """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``.
+
+        The states are ``q`` and the free quasi-velocities.
+        """
+        return reduced_equations(
+            self, self._mapped, 'mass', 'forcing', when_singular=(
+                "Usually the quasi-velocities do not determine the "
+                "velocities there: give others by `mapping`, or eliminate "
+                "other velocities with `q_dependent`."))
+
+    def _solve(self):
+        g, out = self._mapped.load(None, ('mass', 'forcing', 'X', 'y', 'A'))
+        solution = accelerations(g, out['mass'], out['forcing'])
+        if solution is None:
+            raise no_mass()
+        lam = [g.add(g.dot(row, solution), y)
+               for row, (y,) in zip(out['X'], out['y'])]
+        forces = [g.dot(lam, c) for c in zip(*out['A'])] or [0]*len(
+            self._system.u)
+        return Graph.freeze(g, {
+            'M': (out['mass'], len(solution)), 'forcing': (out['forcing'], 1),
+            **{name: ([[x] for x in refs], 1) for name, refs in (
+                ('acceleration', solution), ('multipliers', lam),
+                ('constraint_forces', forces))}})
+
+    @cached_property
+    def constraint_forces(self):
+        """``A^T*lam``, one force for each parent speed, shape (o, 1)."""
+        return self.closed_form.sympy('constraint_forces')
+
+    @cached_property
+    def constraint_power(self):
+        """Power ``-lam^T*A_0`` of the constraint forces.
+
+        For the parent speeds: in Kane's shape with kinematics that drift by
+        themselves it is not the power for the velocities.
+        """
+        if not self._system.counts[2]:
+            return 0
+        return -(self.multipliers.T*self.constraints_drift)[0]
+
+    @property
+    def constraint_residual(self):
+        """Holonomic residuals, which the motion keeps, shape (mh, 1)."""
+        return self.holonomic_constraints
+
+    def _active_forces(self):
+        return self.forcing
+
+    def to_linearizer(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
+                      linear_solver='LU'):
+        """Return SymPy's ``Linearizer``; all quasi-velocities are free."""
+        return embedded_linearizer(self, q_ind, q_dep, linear_solver)
+
+    # -- geometry --------------------------------------------------------
+
+    @cached_property
+    def space(self):
+        """The :class:`.MappedSpace`: metric, connection, torsion, ..."""
+        parent = build_system(self._shape, self._arguments,
+                              in_velocities=True, **self._options)
+        return MappedSpace(parent, self._mapped, self._count,
+                           self._at_states)
+
+    @property
+    def metric(self):
+        """``b^T*M*b``, (8), shape (n, n)."""
+        return self.space.metric
+
+    @property
+    def metric_inv(self):
+        """Inverse of :attr:`metric`, shape (n, n)."""
+        return self.space.metric_inv
+
+    @property
+    def connection(self):
+        """``Gamma^s_mn``, (9), derivative index last, (n, n, n)."""
+        return self.space.connection
+
+    @property
+    def connection_ext(self):
+        """:attr:`connection` with time as index 0, (n + 1,)*3."""
+        return self.space.connection_ext
+
+    @property
+    def torsion(self):
+        """``T^s_mn``, shape (n, n, n)."""
+        return self.space.torsion
+
+    @property
+    def torsion_ext(self):
+        """:attr:`torsion` with time as index 0, (n + 1,)*3."""
+        return self.space.torsion_ext
+
+    @property
+    def curvature(self):
+        """``R^s_rmn``, the tensor, shape (n, n, n, n)."""
+        return self.space.curvature
+
+    @cached_property
+    def is_integrable(self):
+        """Whether every row is the rate of a function; None if undecided.
+
+        Then the quasi-velocities are velocities of coordinates and there is
+        no torsion, in space or in time.
+        """
+        return vanishing(self._system, self.space.questions, 'torsion',
+                         None, ANYWHERE, relations=()).holds
+
+    @property
+    def is_riemannian(self):
+        """Whether there is no torsion, the same as :attr:`is_integrable`."""
+        return self.is_integrable
+
+    @cached_property
+    def is_holonomic(self):
+        """Whether the constraints are integrable; None if undecided.
+
+        The theorem of Frobenius: the torsion of the constraint rows vanishes
+        in the free directions and time, where the constraints hold.
+        """
+        if not self._system.counts[2]:
+            return True
+        return vanishing(
+            self._system, self.space.questions, 'constraints',
+            sample=self._sample, states=self._report.points).holds
+
+    @cached_property
+    def is_block_diagonal(self):
+        """Whether the metric is, (17); None if undecided."""
+        return vanishing(self._system, self.space.questions, 'mixed',
+                         None, ANYWHERE, relations=()).holds
+
+    @cached_property
+    def quasi_coordinates(self):
+        """For each row of the mapping its potential, or None, a list.
+
+        A function of coordinates and time whose rate is the quasi-velocity,
+        if the row is closed. It contains an unevaluated integral if SymPy
+        finds none.
+        """
+        return [self.space.potential(k + 1) for k in range(self.space.size)]

@@ -1,0 +1,287 @@
+r"""A first-order linear mapping of velocities, on the graph.
+
+The parent has speeds ``w`` and constraints ``A*w + A_0 = 0``. Rows ``a_f``
+are chosen beside those of the constraints, and
+
+    [a_f; A]*w + [a_f0; A_0] = [u; 0]
+
+is solved for ``w = N*u + nu``. Equation numbers are those of Y. Wang, X. Wu
+and H. Cao, "Linear mapping method for holonomic rheonomic systems," J. Dyn.
+Control, doi 10.6052/1672-6553-2019-056.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Derivative
+
+from ...errors import ConstraintError
+from ...graph import (
+    Graph, jacobian, read, substitute, time_derivative, without)
+from ...graph.linalg import solve
+
+__all__ = ['FreeRows', 'map_velocities']
+
+
+@dataclass(frozen=True)
+class FreeRows:
+    """What the user gave to define the free quasi-velocities.
+
+    Attributes
+    ==========
+
+    kind : 'rows', 'inverse' or 'partition'
+        ``value`` are expressions of ``u``, a matrix ``N`` or ``(N | ...)``
+        of ``w = N*u + ...``, or the positions of the dependent speeds.
+    value : tuple, or tuple of rows
+    orthogonal : bool
+        Complete the rows such that the metric is block diagonal.
+
+    """
+
+    kind: str
+    value: Any
+    orthogonal: bool = False
+
+
+def map_velocities(system, free, us, at_states=None):
+    """Return the graph of the projected equations.
+
+    Explanation
+    ===========
+
+    ======================  =======  =====================================
+    output                  shape    meaning
+    ======================  =======  =====================================
+    ``rates``               (n, 1)   ``q'``
+    ``a``, ``a0``           (o, o)   rows of the mapping, free ones first
+    ``b``                   (o, o)   ``a^-1 = (N | b_A)``
+    ``N``, ``nu``           (o, p)   ``w = N*u + nu``
+    ``w``, ``gamma``        (o, 1)   parent speeds, ``w' = N*u' + gamma``
+    ``mass``, ``forcing``   (p, p)   ``N^T*M*N``, ``N^T*(Q - M*gamma)``
+    ``X``, ``y``            (K, p)   ``lam = X*u' + y``; ``A1`` is one
+    ``A``, ``A0``           (K, o)   constraints; ``slip = A*w = -A0``
+    ``energy``, ...                  see :class:`.EquationsOfMotion`
+    ======================  =======  =====================================
+
+    Parameters
+    ==========
+
+    system : ConstrainedSystem
+        All of its velocity rows are affine in the speeds.
+    free : FreeRows
+    us : sequence of dynamicsymbols
+        The free quasi-velocities.
+    at_states : callable, optional
+        See :class:`.GraphBuilder`.
+
+    """
+    g, out = system.graph.load()
+    g.at_states = at_states
+    w = [g.input(x, dynamic=True) for x in system.u]
+    q = [g.input(x, dynamic=True) for x in system.q]
+    known = dict.fromkeys(w, 0)
+    rows = [x for x, in out['velocity']]
+    A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
+               'Use UdwadiaKalabaMethod for it.')
+    A0 = substitute(g, rows, known)
+    o, K = len(w), len(A)
+    p = o - K
+    for x, rate in zip(system.q, out['rates']):
+        g.bound[x.diff(system.t)] = rate[0]
+    a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
+    N, nu, b_A = solved(g, a + A, a0 + A0, p)
+    if free.orthogonal:                 # N and nu stay
+        a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
+        b_A = orthogonal_columns(g, a, N, b_A, p)
+
+    u = [g.input(x, dynamic=True) for x in us]
+    mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
+    star = dict(zip(w, mapped))
+    g.avoid(x for x in w if x not in u)
+
+    def at(refs):
+        return substitute(g, refs, star)
+
+    rates = at([x for x, in out['rates']])
+    bias = time_derivative(
+        g, {**dict(zip(q, [x for x, in out['rates']])), **known})
+    change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
+    right = at(change) + at([x for x, in out['b'][:K]])
+    gamma = ([g.dot(x + y, right) for x, y in zip(N, b_A)]
+             if free.orthogonal else solve(g, a + A, right))
+    M, Q = [at(row) for row in out['M']], at([x for x, in out['Q']])
+    inertia = [[g.dot(row, column) for column in columns(N, p)] for row in M]
+    known_force = [g.sub(x, g.dot(row, gamma)) for x, row in zip(Q, M)]
+    single = {
+        'rates': rates, 'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
+        'slip': [-x for x in A0],
+        'a0': a0 + A0,
+        'forcing': [g.dot(c, known_force) for c in columns(N, p)],
+        'y': [-g.dot(c, known_force) for c in columns(b_A, K)]}
+    return Graph.freeze(g, {
+        **{name: ([[x] for x in refs], 1) for name, refs in single.items()},
+        'a': (a + A, o), 'b': ([x + y for x, y in zip(N, b_A)], o),
+        'N': (N, p), 'A': (A, o),
+        'A1': ([[int(i == k) for i in range(K)] for k in range(K)], K),
+        'mass': ([[g.dot(c, d) for d in columns(inertia, p)]
+                  for c in columns(N, p)], p),
+        'X': ([[g.dot(c, d) for d in columns(inertia, p)]
+               for c in columns(b_A, K)], p),
+        'holonomic': (out['holonomic'], 1),
+        'holonomic_jacobian': (out['holonomic_jacobian'], len(q)),
+        'energy': ([at(row) for row in out['energy']], 1),
+        'power': ([at(row) for row in out['power']], 1)})
+
+
+def affine(g, slopes, w, names, remedy):
+    """Slopes by the speeds; raise if they depend on the speeds."""
+    found = [without(g, row, w) for row in slopes]
+    bad = [k for k, row in enumerate(found) if None in row]
+    if bad:
+        raise ConstraintError(
+            f"{', '.join(names[k] for k in bad)} is not linear in the "
+            f"velocities, and a linear mapping needs that. {remedy}",
+            rows=tuple(bad))
+    return found
+
+
+def forbidden(system, us):
+    """Whether a mapping must not contain an input of a graph.
+
+    Accelerations and the quasi-velocities, which it defines.
+    """
+    states = {*system.q, *system.u}
+    functions = {getattr(x, 'expr', x) for x in (*states, *us)}
+    return lambda x: x not in states and (x in us or isinstance(
+        x, Derivative) and x.expr in functions)
+
+
+def check_contents(g, rows, is_forbidden, name, remedy):
+    """Raise if rows of references contain what is forbidden."""
+    for k, row in enumerate(rows):
+        for x in filter(is_forbidden, g.symbols_of(*row)):
+            raise ConstraintError(
+                f"Row {k} of `{name}` contains {x}. {remedy}")
+
+
+def free_rows(g, free, w, A, p, is_forbidden):
+    """References of the free rows and their drift."""
+    o = len(w)
+    if free.kind == 'partition':
+        return [[int(i == j) for j in range(o)] for i in range(o)
+                if i not in free.value], [0]*p
+    if free.kind == 'rows':
+        refs = [read(g, e) for e in free.value]
+        check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
+                       "Give expressions linear in the velocities, of "
+                       "coordinates and time.")
+        a = affine(g, jacobian(g, refs, w), w, [
+            f'Row {k} of `mapping`' for k in range(o)],
+            'Give expressions linear in the velocities.')
+        a0 = substitute(g, refs, dict.fromkeys(w, 0))
+        if len(refs) == o:
+            check_span(g, a[p:], A)
+        return a[:p], a0[:p]
+    entries = [[read(g, e) for e in row] for row in free.value]
+    only = "Its entries depend on coordinates and time only."
+    check_contents(g, entries, is_forbidden, 'inverse_mapping', only)
+    matrix = [without(g, row, w) for row in entries]
+    bad = [k for k, row in enumerate(matrix) if None in row]
+    if bad:
+        raise ConstraintError(
+            f"Row {bad[0]} of `inverse_mapping` contains a velocity. {only}")
+    N = [row[:p] for row in matrix]
+    for row in A:
+        for column in columns(N, p):
+            slip = g.dot(row, column)
+            if slip and not g.same_value(slip, 0):
+                raise ConstraintError(
+                    "The columns of `inverse_mapping` that belong to free "
+                    "quasi-velocities do not satisfy the constraints: A*N "
+                    "is not zero. Correct them, or give `mapping`.")
+    if matrix and len(matrix[0]) == o:          # first rows of b^-1
+        transposed = [list(c) for c in zip(*matrix)]
+        a = [solve(g, transposed, [int(i == k) for i in range(o)])
+             for k in range(p)]
+        if None in a:
+            raise singular_mapping()
+        return a, [0]*p
+    gram = [[g.dot(c, d) for d in columns(N, p)] for c in columns(N, p)]
+    rows = [solve(g, gram, list(N[i])) for i in range(o)]
+    if None in rows:
+        raise singular_mapping()
+    return [list(c) for c in zip(*rows)], [0]*p
+
+
+def check_span(g, last, A):
+    """Raise unless the last rows of a full mapping are constraint rows.
+
+    They are if they vanish on all velocities on which ``A`` does. ``A``
+    itself is used in their place, so that multipliers keep their meaning.
+    """
+    gram = [[g.dot(x, y) for y in A] for x in A]
+    for row in last:
+        part = solve(g, gram, [g.dot(row, x) for x in A])
+        rest = [0] if part is None else [
+            g.sub(x, g.dot(part, c)) for x, c in zip(row, zip(*A))]
+        if not all(x == 0 or g.same_value(x, 0) for x in rest):
+            raise ConstraintError(
+                "The last rows of `mapping` are not combinations of the "
+                "constraint rows. Give the free rows only, or put the "
+                "constraints last.")
+
+
+def orthogonal_rows(g, M, w, N, nu):
+    """``(N^T*M*N)^-1*N^T*M``, with a drift that keeps ``N`` and ``nu``."""
+    M = [without(g, row, w) for row in M]
+    if any(None in row for row in M):
+        raise ConstraintError(
+            "The mass matrix depends on the velocities, so there is no "
+            "metric to complete the mapping with. Use completion='given'.")
+    free = list(zip(*N))
+    pull = [[g.dot(row, c) for row in M] for c in free]         # N^T*M
+    mass = [[g.dot(c, x) for c in free] for x in pull]
+    rows = [solve(g, mass, list(c)) for c in zip(*pull)]
+    if None in rows:
+        raise singular_mapping()
+    a = [list(c) for c in zip(*rows)] if free else []
+    return a, [-g.dot(row, nu) for row in a]
+
+
+def orthogonal_columns(g, a, N, b_A, p):
+    """``b_A - N*(a*b_A)``, which ``a`` takes to zero as ``a*N = 1``.
+
+    Not by a solve with the orthogonal rows, whose entries may vanish where
+    the constraints hold and only there: they are no pivots.
+    """
+    inside = [[g.dot(row, c) for c in columns(b_A, len(b_A) - p)]
+              for row in a]
+    return [[g.sub(x, g.dot(row, c)) for x, c in zip(
+                known, columns(inside, len(known)))]
+            for known, row in zip(b_A, N)]
+
+
+def solved(g, rows, drift, p):
+    """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``."""
+    o = len(rows)
+    found = [solve(g, rows, [int(i == k) for i in range(o)])
+             for k in range(o)]
+    nu = solve(g, rows, [-x for x in drift])
+    if None in found or nu is None:
+        raise singular_mapping()
+    inverse = [list(row) for row in zip(*found)]
+    return [row[:p] for row in inverse], nu, [row[p:] for row in inverse]
+
+
+def singular_mapping():
+    return ConstraintError(
+        "The mapping is singular for all values of the coordinates: the free "
+        "rows and the constraint rows depend on each other. Choose other "
+        "free quasi-velocities.", reason='singular')
+
+
+def columns(matrix, count):
+    """Columns of a matrix, also where it has no rows."""
+    return [[row[j] for row in matrix] for j in range(count)]

@@ -1,0 +1,371 @@
+"""The two call shapes of SymPy's methods: binding and checking arguments.
+
+What goes wrong with one argument is told with all that goes wrong with the
+others.
+"""
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from functools import wraps
+from itertools import chain
+
+from sympy import (
+    Equality, Expr, ImmutableDenseMatrix, Symbol, SympifyError, sympify)
+from sympy.core.function import AppliedUndef, Derivative
+from sympy.matrices import MatrixBase
+from sympy.physics.mechanics import (
+    KanesMethod, LagrangesMethod, Particle, RigidBody, System)
+from sympy.physics.vector import ReferenceFrame
+
+from .. import _compat
+from ..errors import (
+    ConstrainedDynamicsError, ConstraintError, KinematicsError,
+    UnsupportedFeatureError, raise_problems)
+
+__all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
+           'as_expressions', 'as_list', 'as_matrix', 'as_point',
+           'as_residuals', 'check_bodies', 'check_coordinates',
+           'check_frame', 'with_known_keywords']
+
+
+def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
+               configuration_constraints=None, u_dependent=None,
+               velocity_constraints=None, acceleration_constraints=None,
+               u_auxiliary=None, bodies=None, forcelist=None,
+               explicit_kinematics=True, kd_eqs_solver='LU',
+               constraint_solver='LU', nonholonomic_constraints=None):
+    """The arguments of ``KanesMethod``, in its order."""
+
+
+def lagrange_shape(Lagrangian, qs, forcelist=None, bodies=None, frame=None,
+                   hol_coneqs=None, nonhol_coneqs=None, *,
+                   acceleration_constraints=None):
+    """The arguments of ``LagrangesMethod``, in its order, and one of ours."""
+
+
+SHAPES = {'kane': inspect.signature(kane_shape),
+          'lagrange': inspect.signature(lagrange_shape)}
+# What an argument of one shape is called in the other.
+COUNTERPARTS = {
+    'configuration_constraints': 'hol_coneqs',
+    'velocity_constraints': 'nonhol_coneqs',
+    'nonholonomic_constraints': 'nonhol_coneqs', 'q_ind': 'qs',
+    'hol_coneqs': 'configuration_constraints',
+    'nonhol_coneqs': 'velocity_constraints', 'qs': 'q_ind'}
+MODELS = (KanesMethod, LagrangesMethod)
+
+
+def shape_of(args, kwargs):
+    """Which of the two calls this is."""
+    if args:
+        if isinstance(args[0], ReferenceFrame):
+            return 'kane'
+        if isinstance(as_expression(args[0]), Expr):
+            return 'lagrange'
+        if isinstance(args[0], MODELS) or hasattr(args[0], 'form_eoms'):
+            raise TypeError(
+                f"The first argument is a {type(args[0]).__name__}, which is "
+                "a model and not an argument of one. Call "
+                "`from_method(model)` of the class.")
+        raise TypeError(
+            f"The first argument is {args[0]!r}. Give the inertial "
+            "ReferenceFrame, as for KanesMethod, or a Lagrangian expression, "
+            "as for LagrangesMethod.")
+    if 'Lagrangian' in kwargs or 'qs' in kwargs:
+        return 'lagrange'
+    if 'q_ind' in kwargs or 'u_ind' in kwargs or 'frame' in kwargs:
+        return 'kane'
+    raise TypeError(
+        "No model was given. Call with the arguments of KanesMethod (frame, "
+        "q_ind, u_ind, ...) or with those of LagrangesMethod (Lagrangian, "
+        "qs, ...).")
+
+
+def bind_arguments(name, args, kwargs, options=()):
+    """Return the shape of a call and its arguments with defaults.
+
+    ``options`` are further keywords of the class, for the message.
+    """
+    shape = shape_of(args, kwargs)
+    signature = SHAPES[shape]
+    upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        hints = [hint for key in kwargs if key not in signature.parameters
+                 for hint in hints_for(key, signature.parameters, options)]
+        raise TypeError(
+            f"{name}: {error}. {' '.join([*hints, '']) or 'Correct it. '}"
+            f"In {upstream}'s shape the arguments are "
+            f"{', '.join(signature.parameters)}; options are "
+            f"{', '.join(options)}.") from None
+    bound.apply_defaults()
+    return shape, {key: own(value) for key, value in bound.arguments.items()}
+
+
+def own(value):
+    """A copy of a list: who changes theirs later changes no model."""
+    return list(value) if isinstance(value, list) else value
+
+
+def hints_for(key, parameters, options):
+    """Sentences about a keyword that a call does not have."""
+    if COUNTERPARTS.get(key) in parameters:
+        yield (f"`{key}` belongs to the other shape; here it is "
+               f"`{COUNTERPARTS[key]}`.")
+        return
+    near = get_close_matches(key, [*parameters, *options], 1)
+    yield (f"Did you mean `{near[0]}` by `{key}`?" if near else
+           f"Leave `{key}` out.")
+
+
+def with_known_keywords(method):
+    """A method that tells which keyword was meant by a misspelt one."""
+    _, *known = inspect.signature(method).parameters
+    name = method.__qualname__.partition('.')[0]
+
+    @wraps(method)
+    def checked(self, *args, **kwargs):
+        strange = [key for key in kwargs if key not in known]
+        if strange:
+            hints = ' '.join(hint for key in strange
+                             for hint in hints_for(key, known, ()))
+            raise TypeError(
+                f"{name} got an unexpected keyword argument "
+                f"{strange[0]!r}. {hints} Its arguments are "
+                f"{', '.join(known)}.")
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def arguments_of(model):
+    """Shape and arguments of a ``System``, ``KanesMethod``, ... object.
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If the object is none of the three.
+
+    """
+    if isinstance(model, type):
+        raise UnsupportedFeatureError(
+            f"A model cannot be read from the class {model.__name__}. Call "
+            "it with the arguments of your model, and give what it returns.")
+    if isinstance(model, System):
+        loads = list(chain(model.loads, *(
+            actuator.to_loads() for actuator in model.actuators)))
+        velocity = list(model.velocity_constraints)
+        return 'kane', {
+            'frame': model.frame, 'q_ind': list(model.q_ind),
+            'q_dependent': list(model.q_dep), 'u_ind': list(model.u_ind),
+            'u_dependent': list(model.u_dep), 'kd_eqs': list(model.kdes),
+            'u_auxiliary': list(model.u_aux),
+            'configuration_constraints': list(model.holonomic_constraints),
+            'velocity_constraints': velocity,
+            'bodies': list(model.bodies), 'forcelist': loads}
+    mro = type(model).__mro__           # registered classes do not count
+    if KanesMethod in mro:
+        return 'kane', _compat.kane_parts(model)
+    if LagrangesMethod in mro:
+        return 'lagrange', _compat.lagrange_parts(model)
+    if hasattr(model, 'call'):
+        return model.call
+    raise UnsupportedFeatureError(
+        f"A model cannot be read from {type(model).__name__}. Give a System, "
+        "a KanesMethod or a LagrangesMethod object.")
+
+
+# -- normalising ---------------------------------------------------------
+
+def as_list(value, name):
+    """A list of the entries of a matrix, an iterable or a single one."""
+    if value is None:
+        return []
+    if isinstance(value, MatrixBase):
+        return list(value)
+    if isinstance(value, (str, dict, set, frozenset)):
+        raise TypeError(
+            f"`{name}` is a {type(value).__name__}. Give a list, a tuple or "
+            "a column matrix, whose order is kept.")
+    try:
+        return list(value)
+    except TypeError:
+        return [value]
+
+
+def as_residuals(value, name, geometric=False):
+    """Expressions that are meant to vanish; equations are accepted.
+
+    With ``geometric`` rows may also be tuples, which are let through.
+    """
+    residuals, problems = [], []
+    for k, row in enumerate(as_list(value, name)):
+        if geometric and isinstance(row, tuple):
+            residuals.append(row)
+            continue
+        found = as_expression(row)
+        if isinstance(found, Equality):
+            found = found.lhs - found.rhs
+        if not isinstance(found, Expr):
+            problems.append(
+                f"Row {k} of `{name}` is {row!r}, which is not an "
+                "expression. Give the residual, an expression that is zero "
+                "when the constraint holds. Only velocity-level rows may be "
+                "tuples of a point or frame and a direction.")
+        residuals.append(found)
+    raise_problems(problems, ConstraintError)
+    return residuals
+
+
+def as_expressions(value, name):
+    """A list of expressions, such as forces."""
+    found = as_list(value, name)
+    entries = list(map(as_expression, found))
+    raise_problems((
+        f"Entry {k} of `{name}` is {found[k]!r}, which is not an expression. "
+        "Give an expression or a number."
+        for k, entry in enumerate(entries) if not isinstance(entry, Expr)),
+        ConstraintError)
+    return entries
+
+
+def as_dictionary(value, name):
+    """A copy of a dictionary; None is an empty one."""
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"`{name}` is {value!r}. Give a dictionary.")
+    return dict(value or {})
+
+
+def as_point(value, name):
+    """One dictionary of values from a dictionary, or from several."""
+    points = [value] if isinstance(value, dict) else (
+        as_list(value, name))
+    if not all(isinstance(point, dict) and None not in map(
+            as_expression, (*point, *point.values()))
+            for point in points):
+        raise TypeError(
+            f"`{name}` is {value!r}. Give a dictionary of symbols "
+            "and values, or a list of such.")
+    return {k: v for point in points for k, v in point.items()}
+
+
+def as_matrix(value, name):
+    """An immutable matrix of expressions; text is not evaluated."""
+    if isinstance(value, MatrixBase):
+        return ImmutableDenseMatrix(value)
+    try:
+        rows = [list(row) if isinstance(row, (list, tuple, MatrixBase))
+                else row for row in value]
+        flat = [x for row in rows
+                for x in (row if isinstance(row, list) else [row])]
+        if isinstance(value, str) or not all(
+                isinstance(as_expression(x), Expr) for x in flat):
+            raise TypeError
+        return ImmutableDenseMatrix(rows)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`{name}` is {value!r}, which is no matrix of expressions. Give "
+            "a matrix or a list of its rows.") from None
+
+
+def as_expression(value):
+    """What SymPy makes of a value; None for strings and what it refuses.
+
+    Text is never evaluated, nor that in a list.
+    """
+    try:
+        return sympify(value, strict=True)
+    except (TypeError, ValueError, AttributeError, SympifyError):
+        return None
+
+
+def check_coordinates(q, u, time):
+    """Raise one error with all that is wrong with coordinates and speeds."""
+    problems = []
+    if not q and not u:
+        problems.append(
+            "The model has no coordinate and no speed, so nothing in it can "
+            "move. Name the generalized coordinates.")
+    for label, xs in (('coordinate', q), ('speed', u)):
+        seen = set()
+        for x in xs:
+            base = x.expr if isinstance(x, Derivative) and xs is u else x
+            if not isinstance(base, AppliedUndef) or base.args != (time,):
+                problems.append(
+                    f"The generalized {label} `{x}` is not a function of "
+                    f"time. {how_to_make(x, time)}")
+            elif x in seen:
+                problems.append(
+                    f"The generalized {label} `{x}` occurs twice. Name it "
+                    "once, as independent or as dependent.")
+            seen.add(x)
+    for x in u:
+        if x in q:
+            problems.append(
+                f"`{x}` is both a coordinate and a speed. Use another "
+                "symbol, or the derivative of the coordinate, as speed.")
+    raise_problems(problems, KinematicsError)
+
+
+def how_to_make(x, time):
+    """A sentence about a function of time that could be in the place."""
+    if isinstance(x, (str, Symbol)) and str(x).isidentifier():
+        return f"Create it with `dynamicsymbols('{x}')`."
+    return (f"Give one that `dynamicsymbols` makes, of the symbol `{time}` "
+            "alone that it has for time.")
+
+
+def check_frame(frame):
+    """Raise unless this is a frame."""
+    if not isinstance(frame, ReferenceFrame):
+        raise TypeError(
+            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+
+
+def check_bodies(bodies):
+    """Raise if something is not a body, or is there twice, or its mass or a
+    moment of inertia is negative.
+    """
+    problems = []
+    for k, body in enumerate(bodies):
+        if not isinstance(body, (RigidBody, Particle)):
+            problems.append(
+                f"Body {k} is {body!r}. Bodies are RigidBody or Particle "
+                "objects; wrap the point or frame in one of them.")
+            continue
+        if any(body is other for other in bodies[:k]):
+            problems.append(
+                f"Body {k}, {body.name}, was given before, so its mass would "
+                "count twice. Remove the repetition.")
+        negative = [x for x in inertias(body) if x.is_extended_negative]
+        if negative:
+            problems.append(
+                f"Body {k}, {body.name}, has the negative mass or moment of "
+                f"inertia {negative[0]}, and its energy would have no least "
+                "value. Correct the sign.")
+    raise_problems(problems, ConstrainedDynamicsError)
+
+
+def inertias(body):
+    """The mass of a body, and its central moments if they are in one frame.
+
+    Sums of symbols are left out: their sign is a long question.
+    """
+    found = [sympify(body.mass, strict=True)]
+    if isinstance(body, RigidBody):
+        terms = getattr(body.central_inertia, 'args', ())
+        frames = {frame for _, *units in terms for unit in units
+                  for _, frame in unit.args}
+        if len(frames) == 1:
+            found += [sympify(number, strict=True)
+                      for number, one, other in terms
+                      if one.args == other.args]
+        # moments of a point mass about another point cancel to rounding
+        given = [abs(float(number)) for number, *_ in body.inertia[0].args
+                 if sympify(number, strict=True).is_Float] if terms else []
+        noise = 1e-12*max(given, default=0)
+        found = [x for x in found if not x.is_Float or abs(x) > noise]
+    return [x for x in found if x.is_number or not x.is_Add]

@@ -1,0 +1,232 @@
+"""The equations of motion as a value: ``W z = r``."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Dummy, ImmutableDenseMatrix
+
+from .. import _compat
+from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..graph import Graph, GraphBuilder, is_function_of, read
+from ..locks import cached_property
+
+__all__ = ['EquationsOfMotion']
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EquationsOfMotion:
+    r"""What every method makes and the numeric layer integrates.
+
+    Explanation
+    ===========
+
+    The states ``x`` are two groups: the rates of the first are explicit, the
+    rates ``x2'`` of the others are solved for, together with multipliers:
+
+    .. math::
+
+       \dot x_1 = f(x, t), \qquad
+       W(x, t, p)\begin{bmatrix}\dot x_2\\ \lambda\end{bmatrix} = r(x, t, p)
+
+    ``W`` is never inverted symbolically. Where constraint rows are redundant
+    ``W`` is singular, ``x2'`` is unique all the same, and of the multipliers
+    the numeric layer takes those of least norm.
+
+    ======================  ================  ============================
+    output of ``graph``     shape             meaning
+    ======================  ================  ============================
+    ``rates``               (k, 1)            rates of ``states[:k]``
+    ``W``, ``r``            (s, s), (s, 1)    ``s = len(unknowns)``
+    ``holonomic``           (mh, 1)           position residuals, zero
+    ``velocity``            (mv, 1)           velocity residuals, zero
+    ``holonomic_jacobian``  (mh, n)           derivative by ``q``
+    ``velocity_jacobian``   (mv, o)           derivative by ``u``
+    ``M``, ``Q``            (o, o), (o, 1)    ``M*u' = Q + Q_c``
+    ``A``, ``b``            (m, o), (m, 1)    ``A*u' = b``, stabilised
+    ``energy``, ``power``   (1, 1)            ``E``, rate by known forces
+    ``upper``               (mu, 1)           residuals of ``upper`` states
+    ``upper_jacobian``      (mu, nu)          derivative by them
+    ======================  ================  ============================
+
+    Methods may add outputs, such as ``C``, the non-ideal part of ``r``.
+    ``power`` has no row where parts of the system move by prescription, so
+    that the power of their drives is not known. The last two are there
+    where accelerations, or multipliers, are states and obey relations.
+
+    Attributes
+    ==========
+
+    graph : Graph
+    q, u : tuple
+        Coordinates (n) and speeds (o).
+    states : tuple
+    unknowns : tuple
+        ``Derivative`` of the states of the second group, then multipliers.
+    multipliers : tuple
+        Symbols at the tail of ``unknowns``.
+    constraint_names : tuple of str
+        A label for each constraint row, holonomic ones first.
+    upper : tuple
+        States that the residuals ``upper`` determine, beyond ``q`` and ``u``.
+    upper_names : tuple of str
+        A label for each of these residuals.
+    inconsistent : 'error' or 'least-squares'
+        What contradicting redundant rows are.
+    when_singular, when_incomplete : str
+        What to tell the user if ``W`` is singular at a state, or if initial
+        values are missing, beyond the usual.
+    is_stabilized : bool
+        Whether ``b`` has terms that pull states back to the constraints.
+    warning : str
+        What to tell the user before these equations are integrated.
+
+    """
+
+    graph: Graph
+    q: tuple
+    u: tuple
+    states: tuple
+    unknowns: tuple
+    multipliers: tuple
+    constraint_names: tuple
+    inconsistent: str = 'error'
+    when_singular: str = ''
+    when_incomplete: str = ''
+    upper: tuple = ()
+    upper_names: tuple = ()
+    is_stabilized: bool = False
+    warning: str = ''
+
+    @property
+    def t(self):
+        """The symbol of time."""
+        return self.graph.time
+
+    @cached_property
+    def _inputs(self):
+        known = {*self.states, self.t}
+        return [x for x in self.graph.inputs if x not in known]
+
+    @property
+    def constants(self):
+        """Symbols, units, ``m[1]``: one value for a whole motion each."""
+        return tuple(x for x in self._inputs if not is_function_of(x, self.t))
+
+    @property
+    def specifieds(self):
+        """Functions of time, and derivatives of them, to be supplied."""
+        return tuple(x for x in self._inputs if is_function_of(x, self.t))
+
+    @cached_property
+    def constraint_rows(self):
+        """Number of a row of ``A*u' = b`` -> number of this row in ``W``.
+
+        Without the rows that are not among those of ``W``.
+        """
+        unknowns = {x: j for j, x in enumerate(self.unknowns)}
+        columns = [unknowns.get(x.diff(self.t)) for x in self.u]
+        if None in columns:
+            return {}
+        _, out = self.graph.load(None, ('W', 'r', 'A', 'b'))
+        where = {}
+        for i, (row, [right]) in enumerate(zip(out['W'], out['r'])):
+            where.setdefault((tuple(row), right), []).append(i)
+        found = {}
+        for k, (row, [right]) in enumerate(zip(out['A'], out['b'])):
+            full = dict(zip(columns, row))
+            key = tuple(full.get(j, 0) for j in range(len(unknowns))), right
+            if key in where:            # equal rows one after the other
+                same = where[key]
+                found[k] = same.pop(0) if len(same) > 1 else same[0]
+        return found
+
+    @property
+    def W(self):
+        """Coefficient matrix of the unknowns, shape (s, s)."""
+        return self.graph.sympy('W')
+
+    @property
+    def r(self):
+        """Right side, shape (s, 1)."""
+        return self.graph.sympy('r')
+
+    @property
+    def z(self):
+        """Column of the unknowns, shape (s, 1)."""
+        return ImmutableDenseMatrix(self.unknowns)
+
+    def __repr__(self):
+        return (f'<EquationsOfMotion: {len(self.states)} states, '
+                f'{len(self.multipliers)} multipliers, '
+                f'{self.graph.operation_count(("rates", "W", "r"))} '
+                'operations>')
+
+    @classmethod
+    def from_method(cls, method):
+        """Equations of a ``KanesMethod`` or ``LagrangesMethod`` object.
+
+        SymPy's own equations in our form, to be integrated and compared
+        with the same tools. They have been formed by the method.
+
+        Examples
+        ========
+
+        >>> from sympy import symbols
+        >>> from sympy.physics.mechanics import (
+        ...     LagrangesMethod, dynamicsymbols)
+        >>> from sympy_constrained import EquationsOfMotion
+        >>> m, k = symbols('m k')
+        >>> q = dynamicsymbols('q')
+        >>> method = LagrangesMethod(
+        ...     m*q.diff()**2/2 - k*q**2/2, [q])
+        >>> _ = method.form_lagranges_equations()
+        >>> EquationsOfMotion.from_method(method).r
+        Matrix([[-k*q(t)]])
+
+        """
+        if isinstance(getattr(method, 'equations_of_motion', None), cls):
+            return method.equations_of_motion
+        if isinstance(method, type) or not hasattr(method, 'q'):
+            raise unreadable(method)
+        try:
+            n, q, u = len(method.q), tuple(method.q), tuple(method.u)
+            full, right = method.mass_matrix_full, method.forcing_full
+        except AttributeError as error:
+            raise unreadable(method) from error
+        except ValueError as error:     # SymPy: need to compute Fr, Fr* first
+            raise MissingIngredientError(
+                f"The {type(method).__name__} has not formed its equations "
+                f"({error}). Call its `kanes_equations(bodies, loads)` or "
+                "`form_lagranges_equations()` before.") from error
+        time = _compat.time_symbol()
+        builder = GraphBuilder(time)
+        for x in (*q, *u):
+            builder.input(x, dynamic=True)
+        identity = full[:n, :n]
+        W = [[read(builder, e) for e in full[i, n:]]
+             for i in range(n, full.rows)]
+        r = [[read(builder, e)] for e in right[n:]]
+        rates = identity.LUsolve(right[:n, 0]) if n else []
+        rates = [[read(builder, e)] for e in rates]
+        o = len(u)
+        extra = full.rows - n - o
+        lam = tuple(Dummy(f'lam{i + 1}') for i in range(extra))
+        empty = {name: ([], columns) for name, columns in (
+            ('holonomic', 1), ('velocity', 1), ('holonomic_jacobian', n),
+            ('velocity_jacobian', o), ('energy', 1), ('power', 1))}
+        graph = Graph.freeze(builder, {
+            'rates': (rates, 1), 'W': (W, o + extra), 'r': (r, 1),
+            'M': ([row[:o] for row in W[:o]], o), 'Q': (r[:o], 1),
+            'A': ([row[:o] for row in W[o:]], o), 'b': (r[o:], 1), **empty})
+        return cls(graph, q, u, q + u,
+                   tuple(x.diff(time) for x in u) + lam, lam,
+                   tuple(f'row {i}' for i in range(extra)))
+
+
+def unreadable(method):
+    name = getattr(method, '__name__', type(method).__name__)
+    return UnsupportedFeatureError(
+        f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
+        "Equations are read from KanesMethod, LagrangesMethod, or a method "
+        "of this package; give an object of one of these, for a System "
+        "`UdwadiaKalabaMethod.from_system(system)`.")

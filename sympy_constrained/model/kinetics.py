@@ -1,0 +1,455 @@
+r"""Mass matrix and generalized forces on the graph.
+
+From bodies and loads, by d'Alembert's principle with partial velocities
+
+.. math::
+
+   M_{jk} = \sum_b m\,v_j\cdot v_k + \omega_j\cdot I\omega_k, \qquad
+   Q_j = \sum_b v_j\cdot(F - m a) + \omega_j\cdot(G - \tau)
+
+or from a Lagrangian. Both give the dictionary of blocks that the constrained
+system keeps: ``M`` and ``Q`` of ``M*u' = Q``, the energy and its power.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from warnings import warn
+
+from sympy.matrices import MatrixBase
+from sympy.physics.mechanics import Particle, RigidBody
+from sympy.physics.vector import Point, ReferenceFrame, Vector
+
+from .. import _compat
+from ..errors import ConstrainedDynamicsError, located
+from ..graph import gradient, read, substitute
+from .composite_bodies import CompositeRoute
+
+__all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
+           'slip', 'times']
+
+# Of inertias: a difference beside the largest entry that is rounding.
+SAME = 1e-9
+
+
+def parse_loads(loads):
+    """Return ``(location, vector)`` pairs of forces and torques.
+
+    Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
+    (anything with ``to_loads``). A body stands for its mass centre.
+    """
+    pairs, problems = [], []
+    for k, load in enumerate(loads or ()):
+        if hasattr(load, 'to_loads'):
+            pairs.extend(parse_loads(load.to_loads()))
+            continue
+        try:
+            location, vector = load
+        except (TypeError, ValueError):
+            problems.append(
+                f"Load {k} is {load!r}. A load is a `Force`, a `Torque`, an "
+                "actuator, or a pair (point or frame, vector); give one of "
+                "these.")
+            continue
+        if isinstance(location, (RigidBody, Particle)):
+            location = location.masscenter
+        if not isinstance(location, (Point, ReferenceFrame)):
+            problems.append(
+                f"Load {k} acts at {location!r}, which is neither a Point "
+                "(for a force) nor a ReferenceFrame (for a torque). Give the "
+                "pair (point, force) or (frame, torque).")
+        elif not isinstance(vector, Vector) and vector != 0:
+            problems.append(
+                f"Load {k} at {location} is {vector!r}, which is not a "
+                "Vector. Multiply the magnitude by a unit vector of a frame.")
+        elif vector != 0 and not is_proper(vector):
+            problems.append(
+                f"Load {k} at {location} has components that are no real "
+                "expressions, such as `nan`. Correct its magnitude.")
+        else:
+            pairs.append((location, vector if vector != 0 else Vector(0)))
+    if problems:
+        raise ConstrainedDynamicsError('\n'.join(problems))
+    return pairs
+
+
+def is_proper(vector):
+    """Whether a vector has measure numbers; ``nan*N.x`` has none."""
+    return all(isinstance(numbers, MatrixBase) for numbers, _ in vector.args)
+
+
+class Assembly:
+    """``M`` (upper triangle), ``Q``, energy and power under construction."""
+
+    def __init__(self, kinematics):
+        self.kinematics = kinematics
+        self.builder = kinematics.builder
+        size = len(kinematics.u)
+        self.M = [[0]*size for _ in range(size)]
+        self.Q = [0]*size
+        self.energy = self.power = 0
+
+    def add_force(self, columns, force):
+        """Add ``v_j . F`` to the generalized forces."""
+        for j, column in columns.items():
+            self.Q[j] = self.builder.add(
+                self.Q[j], self.builder.dot(column, force))
+
+    def add_inertia(self, columns, momenta):
+        """Add ``v_j . p_k`` to the mass matrix."""
+        for j, column in columns.items():
+            row = self.M[j]
+            for k, momentum in momenta.items():
+                if k >= j:
+                    row[k] = self.builder.add(
+                        row[k], self.builder.dot(column, momentum))
+
+    def add_power(self, motion, force, gain=(0, 0, 0)):
+        """Add ``motion . (force - gain/2)``.
+
+        ``gain`` is the momentum that inertia gains by changing: of the
+        ``m'*v`` in the equations of motion half is kinetic energy.
+        """
+        g = self.builder
+        half = g.inv(g.constant(2))
+        self.power = g.add(self.power, g.sub(
+            g.dot(motion, force), g.mul(half, g.dot(motion, gain))))
+
+    def blocks(self):
+        """The blocks by name, with the lower triangle filled in."""
+        size = len(self.Q)
+        rows = [[self.M[min(j, k)][max(j, k)] for k in range(size)]
+                for j in range(size)]
+        return {'M': rows, 'Q': [[x] for x in self.Q],
+                'energy': [[self.energy]], 'power': [[self.power]]}
+
+
+def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
+                exchange=False):
+    """Blocks of bodies and loads.
+
+    Parameters
+    ==========
+
+    kinematics : Kinematics
+    bodies : iterable of RigidBody and Particle
+    loads : list of (location, vector)
+        From :func:`parse_loads`.
+    potential : Expr
+        Potential energy; its generalized force ``-H^T dV/dq`` is included.
+    composite : bool
+        Write all motion in the inertial axes and share composite bodies
+        (:mod:`.composite`), instead of each body in its own axes. Equal
+        values; fewer operations for chains and trees.
+    exchange : bool
+        Whether mass that varies is exchanged with the surroundings
+        (Meshchersky): the forces do no more than ``m*a`` and
+        ``I*alpha + w x (I*w)``, and the momentum of the mass that comes or
+        goes is among the loads. Else the rate of momentum is taken.
+
+    """
+    g = kinematics.builder
+    assembly = Assembly(kinematics)
+    route, written = None, [axes_of_body(kinematics, body) for body in bodies]
+    if composite and all(
+            axes.inertia in kinematics.oriented for axes in written):
+        common = common_axes(kinematics, bodies)
+        route = CompositeRoute(assembly, bodies, common)
+        written = [BodyAxes(common, common, axes.inertia) for axes in written]
+    homes = {}                          # axes in which loads are summed
+    for k, (body, axes) in enumerate(zip(bodies, written)):
+        # bodies with one mass centre share its motion
+        linear = homes.setdefault(body.masscenter, axes.linear)
+        written[k] = replace(axes, linear=linear)
+        if isinstance(body, RigidBody):
+            homes.setdefault(body.frame, axes.angular)
+    applied = Applied(kinematics)
+    for k, (location, vector) in enumerate(loads):
+        with located(f'Load {k} at {location}'):
+            applied.add(location, vector, homes.get(
+                location, axes_of_vector(kinematics, vector)))
+    for body, axes in zip(bodies, written):
+        with located(f'Body {body.name}'):
+            add_body(assembly, body, axes, applied, route, exchange)
+    if route is not None:
+        route.finish()
+    for location, (axes, force) in applied.totals.items():
+        motion = motion_of(kinematics, location, axes)
+        assembly.add_force(kinematics.columns(motion), force)
+        assembly.add_power(motion, force)
+    kinetic = assembly.energy
+    try:
+        resting = substitute(g, [kinetic], dict.fromkeys(kinematics.u, 0))[0]
+    except ConstrainedDynamicsError:    # there is no state of rest
+        resting = kinetic
+    add_potential(assembly, potential)
+    blocks = assembly.blocks()
+    blocks['lagrangian'] = [[g.sub(kinetic, read(g, potential))]]
+    blocks['applied'] = [[0] for _ in kinematics.u]
+    if resting:                         # something moves by prescription
+        blocks['power'] = []
+    return blocks
+
+
+@dataclass(frozen=True)
+class BodyAxes:
+    """The frames in which the quantities of one body are written.
+
+    ``linear`` for the velocity of the mass centre and the force, ``angular``
+    for the angular velocity and the torque, ``inertia`` for the central
+    inertia. Quantities are multiplied only if they are in the same axes.
+    """
+
+    linear: ReferenceFrame
+    angular: ReferenceFrame
+    inertia: ReferenceFrame
+
+
+class Applied:
+    """Applied loads: for each location, the axes and the total in them."""
+
+    def __init__(self, kinematics):
+        self.kinematics = kinematics
+        self.totals = {}
+
+    def add(self, location, vector, axes):
+        """Add a load; the first at its location determines the axes."""
+        axes, total = self.totals.get(location, (axes, (0, 0, 0)))
+        self.totals[location] = axes, self.kinematics.builder.added(
+            total, self.kinematics.measure(vector, axes))
+
+    def take(self, location, axes):
+        """Remove the total at a location; return it in the given axes."""
+        home, total = self.totals.pop(location, (axes, (0, 0, 0)))
+        return self.kinematics.rotated(axes, home, total)
+
+
+def axes_of_body(kinematics, body):
+    """The :class:`BodyAxes` of a body that is written by itself.
+
+    Its motion is written in the axes of its inertia.
+    """
+    oriented = kinematics.oriented
+    velocity = _compat.velocity(body.masscenter, kinematics.frame)
+    if isinstance(body, RigidBody):
+        frames = {frame for _, *units in body.central_inertia.args
+                  for unit in units for _, frame in unit.args}
+        axes = frames.pop() if len(frames) == 1 else body.frame
+        linear = axes if axes in oriented else axes_of_vector(
+            kinematics, velocity)
+        return BodyAxes(linear, axes, axes)
+    if velocity is None:                # the link that carries the particle
+        velocity = next(iter(_compat.positions(
+            body.masscenter).values()), None)
+    axes = axes_of_vector(kinematics, velocity)
+    axes = axes if axes in oriented else kinematics.frame
+    return BodyAxes(axes, axes, axes)
+
+
+def common_axes(kinematics, bodies):
+    """The frame that turns with all bodies, but is fixed in none of them.
+
+    That is the last one on the way to all of them: the motion that they
+    share does not turn up in the mass matrix then. Often the inertial frame.
+    """
+    common, own = None, set()
+    for body in bodies:
+        axes = axes_of_body(kinematics, body).inertia
+        own |= {axes, getattr(body, 'frame', axes)}
+        way = kinematics.way_to(axes)
+        common = way if common is None else [
+            frame for frame in common if frame in way]
+    return next((frame for frame in reversed(common or ())
+                 if frame not in own), kinematics.frame)
+
+
+def axes_of_vector(kinematics, vector):
+    """The frame a vector is written in; the inertial one if several."""
+    if vector is not None and len(vector.args) == 1:
+        return vector.args[0][1]
+    return kinematics.frame
+
+
+def motion_of(kinematics, location, axes):
+    """Velocity of a point or angular velocity of a frame."""
+    if isinstance(location, Point):
+        return kinematics.velocity(location, axes)
+    return kinematics.angular_velocity(location, axes)
+
+
+def add_body(assembly, body, axes, applied, route, exchange):
+    """Add the inertia of a body and the loads at its centre and frame.
+
+    ``axes`` are its :class:`BodyAxes`. The rate of angular momentum is
+    written in the axes ``f`` of the inertia:
+    ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
+    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
+    ``exchange`` it is less by what the momentum gains as the inertia changes
+    in the body.
+    """
+    kinematics, g = assembly.kinematics, assembly.builder
+    half = g.inv(g.constant(2))
+    change = kinematics.total_derivative if exchange else kinematics.bias
+    v = w = force = torque = (0, 0, 0)
+    inertia = ((0, 0, 0),)*3
+    mass = read(g, body.mass)
+    if mass:
+        point = body.masscenter
+        v = kinematics.velocity(point, axes.linear)
+        gain = g.scaled(change(mass), v)
+        rate = g.scaled(mass, kinematics.acceleration(
+            point, axes.linear))
+        if exchange:
+            gain = g.scaled(-1, gain)
+        else:
+            rate = g.added(rate, gain)
+        force = applied.take(point, axes.linear)
+        assembly.add_power(v, force, gain)
+        force = tuple(map(g.sub, force, rate))
+        assembly.energy = g.add(assembly.energy, g.mul(
+            half, g.dot(v, g.scaled(mass, v))))
+    if isinstance(body, RigidBody) and body.central_inertia != 0:
+        own = axes.inertia
+        inertia = measure_dyadic(kinematics, body.central_inertia, own)
+        w = kinematics.angular_velocity(body.frame, own)
+        spin = kinematics.angular_velocity(own, own)
+        alpha = kinematics.angular_acceleration(body.frame, own)
+        momentum = times(g, inertia, w)
+        torque = g.added(
+            times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
+            g.cross(spin, momentum))
+        gain = tuple(g.dot(map(change, row), w) for row in inertia)
+        torque = g.added(torque, gain)
+        if exchange:
+            gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
+            torque = g.added(torque, gain)
+            if not change(mass) and any(
+                    differ(g, x, 0, sum(inertia, ())) for x in gain):
+                warn(f"The inertia of {body.name} changes in the body, and "
+                     "its mass does not. Here that is mass which comes and "
+                     "goes with the velocity of the body; other methods keep "
+                     "the angular momentum. Write the inertia in a frame "
+                     "that is fixed in the body. If parts move in it, take "
+                     "another method, or add the torque `-I'*w`.",
+                     stacklevel=2)
+        assembly.energy = g.add(
+            assembly.energy, g.mul(half, g.dot(w, momentum)))
+        torque = kinematics.rotated(axes.angular, own, torque)
+        gain = kinematics.rotated(axes.angular, own, gain)
+        w = kinematics.angular_velocity(body.frame, axes.angular)
+        moment = applied.take(body.frame, axes.angular)
+        assembly.add_power(w, moment, gain)
+        torque = tuple(map(g.sub, moment, torque))
+    if route is not None:
+        route.add(mass, body.masscenter, v, force, axes.inertia, inertia, w,
+                  torque)
+        return
+    columns = kinematics.columns(v)
+    assembly.add_force(columns, force)
+    assembly.add_inertia(columns, {
+        k: g.scaled(mass, column) for k, column in columns.items()})
+    columns = kinematics.columns(w)
+    assembly.add_force(columns, torque)
+    assembly.add_inertia(columns, {
+        k: times(g, inertia, column) for k, column in columns.items()})
+
+
+def slip(g, inertia, w, spin):
+    """What ``I'*w`` in the body is beyond ``I'*w`` in axes that turn in it.
+
+    Zero for axes fixed in the body, and for a symmetry axis.
+    """
+    relative = tuple(map(g.sub, spin, w))
+    return tuple(map(g.sub, g.cross(relative, times(g, inertia, w)),
+                     times(g, inertia, g.cross(relative, w))))
+
+
+def differ(g, a, b, sizes):
+    """Whether two references differ, beside others; False if not known."""
+    if g.fingerprint(a) == g.fingerprint(b):
+        return False
+    gap = abs(g.shadow(a) - g.shadow(b))
+    return gap > SAME*max(abs(g.shadow(x)) for x in sizes)
+
+
+def times(builder, matrix, vector):
+    """References of a matrix times a vector."""
+    vector = tuple(vector)
+    return tuple(builder.dot(row, vector) for row in matrix)
+
+
+def measure_dyadic(kinematics, dyadic, axes):
+    """3x3 references of a dyadic in the axes of a frame."""
+    g = kinematics.builder
+    total, terms = [[0]*3 for _ in range(3)], []
+    for measure, first, second in dyadic.args:
+        factor = read(g, measure)
+        x = g.scaled(factor, kinematics.measure(first, axes))
+        y = kinematics.measure(second, axes)
+        for i in range(3):
+            for j in range(3):
+                terms.append(g.mul(x[i], y[j]))
+                total[i][j] = g.add(total[i][j], terms[-1])
+    # the inertia of a point mass about another point cancels to rounding
+    if any(differ(g, total[i][j], total[j][i], terms)
+           for i, j in ((0, 1), (0, 2), (1, 2))):
+        raise ConstrainedDynamicsError(
+            f"The inertia `{dyadic}` is not symmetric. A product of inertia "
+            "stands in it twice, as `Ixy*(x|y) + Ixy*(y|x)`: give both, or "
+            "make it by `inertia(frame, ixx, iyy, izz, ixy, iyz, izx)`.",
+            inertia=dyadic)
+    return tuple(map(tuple, total))
+
+
+def add_potential(assembly, potential):
+    """Add a potential energy ``V(q, t)`` and its generalized forces."""
+    kinematics, g = assembly.kinematics, assembly.builder
+    ref = read(g, potential)
+    if not ref:
+        return
+    if g.depends_on(ref, *kinematics.u):
+        raise ConstrainedDynamicsError(
+            f"The potential energy `{potential}` contains a speed. Potential "
+            "energy is a function of the coordinates and time; give what "
+            "depends on speeds as a load.")
+    slopes = gradient(g, ref, kinematics.q)
+    explicit = kinematics.bias(ref)     # what no generalized force does
+    for k, by_speed in enumerate(kinematics.by_speed):
+        force = g.sum(g.mul(slope, by_speed(rate)) for slope, rate
+                      in zip(slopes, kinematics.rates))
+        assembly.Q[k] = g.sub(assembly.Q[k], force)
+        explicit = g.sub(explicit, g.mul(force, kinematics.u[k]))
+    assembly.energy = g.add(assembly.energy, ref)
+    assembly.power = g.add(assembly.power, explicit)
+
+
+def from_lagrangian(kinematics, lagrangian, loads):
+    """Blocks of a Lagrangian whose speeds are the ``q'``.
+
+    ``M = dp/dq'`` and ``Q = dL/dq - p' + Q_nc`` with ``p = dL/dq'`` and the
+    derivative ``p'`` taken at ``q'' = 0``. ``L`` need not be quadratic.
+    The energy is ``p.q' - L``.
+    """
+    g = kinematics.builder
+    assembly = Assembly(kinematics)
+    with located('`Lagrangian`'):
+        ref = read(g, lagrangian)
+    slopes = gradient(g, ref, kinematics.u + kinematics.q)
+    momenta, forces = slopes[:len(kinematics.u)], slopes[len(kinematics.u):]
+    for k, (location, vector) in enumerate(loads):
+        axes = axes_of_vector(kinematics, vector)
+        with located(f'Load {k} at {location}'):
+            motion = motion_of(kinematics, location, axes)
+            force = kinematics.measure(vector, axes)
+        assembly.add_force(kinematics.columns(motion), force)
+        assembly.add_power(motion, force)
+    applied = [[force] for force in assembly.Q]
+    for j, momentum in enumerate(momenta):
+        for k in range(j, len(momenta)):
+            assembly.M[j][k] = kinematics.by_speed[k](momentum)
+        assembly.Q[j] = g.add(
+            g.sub(forces[j], kinematics.bias(momentum)), assembly.Q[j])
+    assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
+    explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
+    assembly.power = g.sub(assembly.power, explicit)
+    return {**assembly.blocks(), 'lagrangian': [[ref]],
+            'applied': applied}

@@ -1,0 +1,254 @@
+"""What the physics is, as a value: coordinates, kinetics, constraints."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sympy import Expr
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph, GraphBuilder, is_function_of, read
+from .call_signatures import as_residuals
+from .constraints import constraint_blocks
+from .kinematics import Kinematics
+
+__all__ = ['ConstrainedSystem']
+
+CONSTRAINT_OUTPUTS = ('holonomic', 'velocity', 'holonomic_jacobian',
+                      'velocity_jacobian', 'A', 'b')
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstrainedSystem:
+    r"""A constrained mechanical system on a shared graph.
+
+    Explanation
+    ===========
+
+    .. math::
+
+       \dot q = f(q, u, t), \qquad M\dot u = Q + A^T\lambda, \qquad
+       A\dot u = b
+
+    with ``n`` coordinates, ``o`` speeds and ``m`` constraint rows, holonomic
+    rows first, then velocity level, then acceleration level.
+
+    ======================  ==============  ================================
+    output of ``graph``     shape           meaning
+    ======================  ==============  ================================
+    ``rates``               (n, 1)          ``q'``
+    ``M``, ``Q``            (o, o), (o, 1)  mass matrix, generalized forces
+    ``C``                   (o, 1)          non-ideal constraint forces
+    ``holonomic``           (mh, 1)         residuals ``h(q, t) = 0``
+    ``velocity``            (mv, 1)         ``h'`` and ``psi(q, u, t) = 0``
+    ``holonomic_jacobian``  (mh, n)         ``dh/dq``
+    ``velocity_jacobian``   (mv, o)         ``d(velocity)/du``
+    ``A``, ``b``            (m, o), (m, 1)  acceleration level, all rows
+    ``energy``, ``power``   (1, 1)          see :class:`.EquationsOfMotion`
+    ``mass_rates``          (k, 1)          rates of ``masses``
+    ``higher``              (mk, 1)         residuals ``higher_rows``
+    ======================  ==============  ================================
+
+    Only :class:`.GibbsAppellMethod` makes systems with the last two: masses
+    that are states, and constraints that have no ``A`` and ``b`` because they
+    are not linear in ``u'`` or of a higher order.
+
+    Attributes
+    ==========
+
+    q, u : tuple
+        Coordinates and speeds; given partitions are concatenated.
+    graph : Graph
+    frame : ReferenceFrame or None
+    bodies, loads : tuple
+        As the user gave them.
+    lagrangian : Expr or None
+    holonomic_rows, velocity_rows, acceleration_rows : tuple
+        The constraints as SymPy expressions, without repetitions.
+    higher_rows : tuple
+        Those that are not linear in ``u'`` or of a higher order.
+    masses, u_auxiliary : tuple
+        Masses that are states; speeds that are zero.
+    geometry : tuple
+        Row number -> ``(point or frame, Vector)`` for rows that were given
+        geometrically.
+    q_dependent, u_dependent : tuple
+        The user's choice, used for linearization and embeddings only.
+    stabilization
+        As given to :func:`.stabilization_gains`.
+
+    """
+
+    q: tuple
+    u: tuple
+    graph: Graph
+    frame: Any = None
+    bodies: tuple = ()
+    loads: tuple = ()
+    lagrangian: Expr | None = None
+    holonomic_rows: tuple = ()
+    velocity_rows: tuple = ()
+    acceleration_rows: tuple = ()
+    geometry: tuple = ()
+    q_dependent: tuple = ()
+    u_dependent: tuple = ()
+    stabilization: Any = None
+    higher_rows: tuple = ()
+    masses: tuple = ()
+    u_auxiliary: tuple = ()
+
+    @property
+    def t(self):
+        """The symbol of time."""
+        return self.graph.time
+
+    @property
+    def counts(self):
+        """``(n, o, m)``."""
+        return len(self.q), len(self.u), self.graph.outputs['A'][0]
+
+    @cached_property
+    def constraint_names(self):
+        """A label for every row of ``A``."""
+        levels = (('holonomic', self.holonomic_rows),
+                  ('velocity-level', self.velocity_rows),
+                  ('acceleration-level', self.acceleration_rows))
+        return tuple(f'{level} row {k}' for level, rows in levels
+                     for k in range(len(rows)))
+
+    @cached_property
+    def constants(self):
+        """Symbols and units of the model; also those only in a constraint.
+        """
+        return tuple(x for x in self.graph.inputs
+                     if not is_function_of(x, self.t) and x != self.t)
+
+    @cached_property
+    def specifieds(self):
+        """Functions of time, and their derivatives, that are inputs."""
+        known = {*self.q, *self.u, *self.masses}
+        return tuple(x for x in self.graph.inputs
+                     if is_function_of(x, self.t) and x not in known)
+
+    @cached_property
+    def M(self):
+        """Mass matrix, shape (o, o)."""
+        return self.graph.sympy('M')
+
+    @cached_property
+    def Q(self):
+        """Generalized forces, applied and inertial, shape (o, 1)."""
+        return self.graph.sympy('Q')
+
+    @cached_property
+    def A(self):
+        """Constraint matrix, shape (m, o)."""
+        return self.graph.sympy('A')
+
+    @cached_property
+    def b(self):
+        """Right side of ``A*u' = b``, shape (m, 1)."""
+        return self.graph.sympy('b')
+
+    @cached_property
+    def rates(self):
+        """``q'`` in terms of coordinates, speeds and time, shape (n, 1)."""
+        return self.graph.sympy('rates')
+
+    @property
+    def without_velocities(self):
+        """A sentence about a Lagrangian that has no velocities, or none."""
+        velocities = [x.diff(self.t) for x in self.q]
+        if self.lagrangian is None or self.lagrangian.has(*velocities):
+            return ''
+        return (" The Lagrangian has no velocity: write it in derivatives of "
+                f"the coordinates, such as {velocities[0]}.")
+
+    def __repr__(self):
+        n, o, m = self.counts
+        return (f'<ConstrainedSystem: {n} coordinates, {o} speeds, '
+                f'{m} constraint rows, {self.graph.operation_count()} '
+                'operations>')
+
+    def without_velocity_rows(self, rows):
+        """Return a system without some velocity-level rows.
+
+        Parameters
+        ==========
+
+        rows : iterable of int
+            Their numbers among all rows, as in ``constraint_names``.
+
+        """
+        dropped = set(rows)
+        first = len(self.holonomic_rows)
+        kept = [k for k in range(self.counts[2]) if k not in dropped]
+        builder, outputs = self.graph.load()
+        for name in ('velocity', 'velocity_jacobian', 'A', 'b'):
+            outputs[name] = [row for k, row in enumerate(outputs[name])
+                             if k not in dropped]
+        return replace(
+            self, graph=freeze(builder, outputs, self.q, self.u),
+            velocity_rows=tuple(
+                row for k, row in enumerate(self.velocity_rows, first)
+                if k not in dropped),
+            geometry=tuple((kept.index(k), where)
+                           for k, where in self.geometry if k in kept))
+
+    def with_constraints(self, holonomic=None, velocity=None,
+                         acceleration=None, stabilization=None):
+        """Return a system with other constraints and the same kinetics.
+
+        Parameters
+        ==========
+
+        holonomic, velocity, acceleration : iterable of Expr, optional
+            Residuals that replace those of the level; None keeps them.
+        stabilization : optional
+            See :func:`.stabilization_gains`; None keeps none.
+
+        """
+        if self.masses or self.higher_rows or self.u_auxiliary:
+            raise UnsupportedFeatureError(
+                "The system has masses that are states, auxiliary speeds or "
+                "constraints of a higher order. Make the method anew with "
+                "the other constraints.")
+        rows = {
+            level: kept if given is None else tuple(as_residuals(given, level))
+            for level, kept, given in (
+                ('holonomic', self.holonomic_rows, holonomic),
+                ('velocity', self.velocity_rows, velocity),
+                ('acceleration', self.acceleration_rows, acceleration))}
+        shift = len(rows['holonomic']) - len(self.holonomic_rows)
+        geometry = tuple((k + shift, where) for k, where in self.geometry
+                         if velocity is None)
+        kept = [name for name in self.graph.outputs
+                if name not in CONSTRAINT_OUTPUTS]
+        builder = GraphBuilder(self.t)
+        for x in (*self.q, *self.u):
+            builder.input(x, dynamic=True)
+        _, outputs = self.graph.load(builder, kept)
+        kinematics = Kinematics(builder, self.frame, self.q, self.u,
+                                [rate for rate, in outputs['rates']])
+        refs = {level: [read(builder, e) for e in expressions]
+                for level, expressions in rows.items() if level !=
+                'acceleration'}
+        kinematics.declare_accelerations(self.u)
+        refs['acceleration'] = [read(builder, e)
+                                for e in rows['acceleration']]
+        outputs.update(constraint_blocks(
+            kinematics, **refs, u=self.u, stabilization=stabilization))
+        return replace(
+            self, graph=freeze(builder, outputs, self.q, self.u),
+            holonomic_rows=rows['holonomic'], velocity_rows=rows['velocity'],
+            acceleration_rows=rows['acceleration'], geometry=geometry,
+            stabilization=stabilization)
+
+
+def freeze(builder, outputs, q, u):
+    """Freeze the blocks of a system under their names."""
+    columns = {'M': len(u), 'A': len(u), 'velocity_jacobian': len(u),
+               'holonomic_jacobian': len(q)}
+    return Graph.freeze(builder, {
+        name: (rows, columns.get(name, 1)) for name, rows in outputs.items()})

@@ -1,0 +1,1 @@
+"""From expression graphs to functions: Python, LLVM, C, or interpreted."""

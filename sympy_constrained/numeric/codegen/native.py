@@ -1,0 +1,361 @@
+"""Compiled functions with the interface of :class:`.Generated`.
+
+A backend is a module with ``compiled(program, which)`` and ``LANES``:
+:mod:`.llvm_code`, which needs llvmlite, and :mod:`.c_code`, which needs a C
+compiler.
+"""
+from __future__ import annotations
+
+import ctypes
+import threading
+from importlib import import_module
+
+import numpy as np
+
+from ...errors import ConstrainedDynamicsError, MissingIngredientError
+from ...graph import Graph, GraphBuilder, read
+from ...locks import cached_property, lock
+from .builtin import builtin
+from .instructions import program
+from .interpreter import CALLS, Interpreted
+from .python_code import Generated
+
+__all__ = ['BACKENDS', 'Native', 'NativeFunction', 'available', 'chosen']
+
+BACKENDS = ('numpy', 'llvm', 'c')
+POINTER = ctypes.c_void_p
+# States of a batch that are worked on together.
+BLOCK = 1024
+SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
+    ctypes.c_int, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
+BATCH = ctypes.CFUNCTYPE(
+    None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
+    POINTER)
+WRITING = lock()        # one thread compiles, or imports what it needs
+OLDEST_LLVM = 20,               # of llvmlite 0.45
+SIGNATURE = ('int (double t, const double *x, const double *p, '
+             'const double *r, double *out)')
+
+
+def available():
+    """Names of the backends that work here, the quickest first."""
+    return [name for name in ('llvm', 'c', 'numpy') if works(name)]
+
+
+def works(backend):
+    """Whether what a backend needs is here."""
+    if backend == 'llvm':
+        try:
+            with WRITING:
+                version = import_module('llvmlite.binding').llvm_version_info
+        except (ImportError, OSError):  # not installed, or cannot be loaded
+            return False
+        return version >= OLDEST_LLVM
+    return backend == 'numpy' or (
+        import_module('.c_code', __package__).compiler() is not None)
+
+
+def chosen(backend):
+    """The name of the backend for a request, checked.
+
+    ``'auto'`` is LLVM if llvmlite is installed, else NumPy: a C compiler is
+    used on request only, because it takes its time.
+    """
+    if backend == 'auto':
+        return 'llvm' if works('llvm') else 'numpy'
+    if backend not in BACKENDS:
+        raise ValueError(
+            f"`backend` {backend!r} is not known; choose one of 'auto', "
+            f"{', '.join(map(repr, BACKENDS))}.")
+    if not works(backend):
+        missing = {'llvm': "the package llvmlite 0.45 or newer (the extra "
+                           "`fast`)",
+                   'c': "a C compiler (`cc`, or what the environment "
+                        "variable CC names)"}[backend]
+        raise MissingIngredientError(
+            f"backend={backend!r} needs {missing}, which is not here. "
+            "Install it, or use backend='auto' for the best that is "
+            f"installed ({chosen('auto')}).")
+    return backend
+
+
+def with_given(graph, names, given, checks=None):
+    """A graph whose ``given`` inputs are replaced by expressions."""
+    if not given:
+        return graph
+    builder = GraphBuilder(graph.time)
+    for item, expr in given.items():
+        builder.bound[item] = read(builder, expr)
+    shapes = graph.outputs
+    names = [*names, *([checks] if checks else [])]
+    _, out = graph.load(builder, names)
+    return Graph.freeze(builder, {
+        name: (out[name], shapes[name][1]) for name in names})
+
+
+def machine_code(backend, made, which, kind, effort=2):
+    """A compiled program as a ctypes function that keeps its memory, and
+    the number of states that it takes at once.
+    """
+    name = chosen(backend)
+    with WRITING:
+        code = import_module(f'.{name}_code', __package__)
+        address, owner = code.compiled(made, which, effort)
+    function = kind(address)
+    function.owner, function.address = owner, address
+    return function, code.LANES
+
+
+class Native(Generated):
+    """Some outputs of a graph as compiled functions.
+
+    The parameters of :class:`.Generated`, and
+
+    Parameters
+    ==========
+
+    backend : 'llvm' or 'c'
+
+    """
+
+    def __init__(self, graph, names, arguments, given, backend):
+        super().__init__(graph, names, arguments, given)
+        self.backend = backend
+        self._slots = slots(arguments)
+        self._sizes = [sum(letter == own for letter, _ in
+                           self._slots.values()) for own in 'xpr']
+        self._calls = 0
+        self._program           # complains at once
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in (
+            '_program', '_interpreted', '_scalar_entry', '_batch_entry')}
+
+    @cached_property
+    def _program(self):
+        graph = with_given(self.graph, self.names, self.given)
+        return program(graph, self.names, self._slots)
+
+    @cached_property
+    def _interpreted(self):
+        x, p, _ = self._sizes
+        return Interpreted(self._program, {
+            't': 0, 'x': 1, 'p': 1 + x, 'r': 1 + x + p})
+
+    @cached_property
+    def _scalar_entry(self):
+        return machine_code(self.backend, self._program, 'scalar', SCALAR, 0)
+
+    @cached_property
+    def _batch_entry(self):
+        return machine_code(self.backend, self._program, 'batch', BATCH)
+
+    def scalar(self, *values):
+        return self._one(values)
+
+    def _one(self, values, state=None):
+        if self._calls < CALLS:         # compiled only if it is worth it
+            self._calls += 1
+            found = self._interpreted(values)
+            if found is not None:
+                return self._named(np.array(found))
+        x, p, _ = self._sizes
+        inputs, buffer = np.array(values), np.empty(self.size)
+        start = inputs.ctypes.data
+        bad = self._scalar_entry[0](
+            values[0], start + 8, start + 8*(1 + x), start + 8*(1 + x + p),
+            buffer.ctypes.data)
+        if bad and not np.isfinite(buffer).all():
+            self._not_finite(buffer, state)
+        return self._named(buffer)
+
+    def _named(self, buffer):
+        return {name: buffer[start:start + shape[0]*shape[1]].reshape(shape)
+                for name, (start, shape) in self._layout.items()}
+
+    def batch(self, size, *values):
+        x, p, _ = self._sizes
+        constants = values[1 + x:1 + x + p]
+        if any(map(np.ndim, constants)):        # others for every state
+            rows = zip(*(np.broadcast_to(v, size) for v in values))
+            found = [self._one(tuple(map(float, row)), i)
+                     for i, row in enumerate(rows)]
+            return {name: np.array([one[name] for one in found]).reshape(
+                size, *shape) for name, (_, shape) in self._layout.items()}
+        buffer, _ = run_batch(
+            self._batch_entry, size, values[0], values[1:1 + x], constants,
+            values[1 + x + p:], self.size)
+        bad = ~np.isfinite(buffer).all(axis=1)
+        if bad.any():
+            first = int(np.argmax(bad))
+            self._not_finite(buffer[first], first)
+        return {name: buffer[:, start:start + shape[0]*shape[1]].reshape(
+            (size, *shape)) for name, (start, shape) in self._layout.items()}
+
+
+def slots(arguments):
+    """SymPy input -> letter and position, from generated names."""
+    found = {}
+    for item, symbol in arguments.items():
+        letter = symbol.name[0]
+        found[item] = letter, int(symbol.name[1:] or 0)
+    return found
+
+
+def run_batch(entry, size, t, x, p, r, count, kept=None):
+    """Call a batch function; outputs ``(size, count)`` and bad states.
+
+    In blocks that stay in the processor's cache, filled up by their last
+    state. Only the first ``kept`` outputs are returned.
+    """
+    function, lanes = entry
+    padded = min(BLOCK, -(-size//lanes)*lanes)
+    p = np.array(p, dtype=float)
+    inputs = [np.empty((max(len(values), 1), padded))
+              for values in ([t], x, r)]
+    out, status = np.empty((count, padded)), np.zeros(padded, dtype=np.int8)
+    result = np.empty((size, count if kept is None else kept))
+    bad = np.zeros(size, dtype=bool)
+    addresses = [array.ctypes.data for array in (*inputs, out, status)]
+    for start in range(0, size, BLOCK):
+        here = slice(start, min(start + BLOCK, size))
+        n = here.stop - start
+        for block, values in zip(inputs, ([t], x, r)):
+            for row, value in zip(block, values):
+                row[:n] = value[here] if np.ndim(value) else value
+            block[:, n:] = block[:, n - 1:n]
+        function(padded, *addresses[:2], p.ctypes.data, *addresses[2:])
+        result[here] = out[:result.shape[1], :n].T
+        bad[here] = status[:n]
+    return result, bad
+
+
+class NativeFunction:
+    """A compiled function of ``(t, x, p, r)`` with an address.
+
+    Explanation
+    ===========
+
+    For integrators outside Python. The C signature is ::
+
+        int f(double t, const double *x, const double *p, const double *r,
+              double *out)
+
+    with the states, the constants and the values of Python inputs. It returns
+    0 if the outputs are good; else they must not be used.
+
+    Attributes
+    ==========
+
+    address : int
+    signature : str
+    function : ctypes function
+    size : int
+        Number of outputs.
+
+    """
+
+    def __init__(self, graph, name, arguments, given, backend, checks=None):
+        graph = with_given(graph, (name,), given, checks)
+        self._slots = slots(arguments)
+        self._program = program(graph, (name,), self._slots, checks)
+        self.backend = backend
+        self.signature = SIGNATURE
+        self.size = len(self._program.outputs)
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in (
+            'function', '_batch')}
+
+    @cached_property
+    def function(self):
+        """The function for ctypes; pointers are addresses."""
+        return machine_code(self.backend, self._program, 'scalar', SCALAR)[0]
+
+    @cached_property
+    def _batch(self):
+        return machine_code(self.backend, self._program, 'batch', BATCH)
+
+    @property
+    def address(self):
+        """Where the machine code is, as long as ``function`` lives."""
+        return self.function.address
+
+    def text(self, backend=None):
+        """The generated text, in the language of a backend."""
+        backend = backend or self.backend
+        if backend not in BACKENDS[1:]:
+            raise ValueError(
+                f"`backend` {backend!r} has no text of its own; choose one "
+                f"of {', '.join(map(repr, BACKENDS[1:]))}.")
+        code = import_module(f'.{backend}_code', __package__)
+        text = code.scalar_text(self._program)
+        return text if isinstance(text, str) else text[0]
+
+    def low_level_callable(self):
+        """SciPy's ``LowLevelCallable``."""
+        from scipy import LowLevelCallable
+        return LowLevelCallable(self.function, signature=SIGNATURE)
+
+    def bound(self, shape, p, count=None, called=None):
+        """A quick function of ``(t, x)`` with constants ``p``.
+
+        It returns the first ``count`` outputs, or None if they are not good
+        or ``x`` is not an array of this shape. ``called`` gives the values
+        of Python inputs at ``(t, x)``.
+        """
+        function, local = self.function, threading.local()
+        p = np.array(p, dtype=float)
+        if called is None:
+            with WRITING:
+                direct = builtin(function, *shape, p, self.size, count)
+            if direct is not None:
+                return direct
+        nothing = np.empty(1)
+        p_at, nowhere = p.ctypes.data, nothing.ctypes.data
+        keep = p, nothing
+        size, ndarray = self.size, np.ndarray
+
+        def call(t, x, _keep=keep):
+            if (type(x) is not ndarray or x.shape != shape
+                    or x.dtype.kind not in 'fiu'):
+                return None
+            try:
+                inputs, x_at, shown, out_at = local.value
+            except AttributeError:
+                inputs, out = np.empty(shape), np.empty(size)
+                x_at, out_at = inputs.ctypes.data, out.ctypes.data
+                shown = out[:count]
+                local.value = inputs, x_at, shown, out_at
+            r_at = nowhere
+            if called is not None:      # before `inputs`, which it may use
+                r = np.array(called(t, x), dtype=float)
+                r_at = r.ctypes.data
+            inputs[:] = x
+            try:
+                if function(t, x_at, p_at, r_at, out_at):
+                    return None
+            except ctypes.ArgumentError:        # `t` is no number
+                return None
+            return shown.copy()
+
+        return call
+
+    def batch(self, t, x, p, count=None):
+        """The first ``count`` outputs ``(N, count)``, and the bad states."""
+        return run_batch(self._batch, len(x), t, x.T, p, [], self.size,
+                         count)
+
+
+def compiled_outputs(backend, graph, names, arguments, given):
+    """Functions of a backend; those of NumPy where it is not able to.
+
+    An expression of the user's that the graph does not read is another such
+    case.
+    """
+    if backend == 'numpy':
+        return Generated(graph, names, arguments, given)
+    try:
+        return Native(graph, names, arguments, given, backend)
+    except ConstrainedDynamicsError:
+        return Generated(graph, names, arguments, given)

@@ -1,0 +1,1 @@
+"""Integrate equations of motion."""

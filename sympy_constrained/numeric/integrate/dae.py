@@ -1,0 +1,453 @@
+r"""Equations and constraints together, for solvers of :math:`F(t, y, y') = 0`.
+
+Explanation
+===========
+
+The stabilized form of Gear, Gupta and Leimkuhler [1]_ keeps the constraints
+at position and at velocity level. Multipliers :math:`\lambda` and corrections
+:math:`\mu` are derivatives of unknowns (Gear [2]_), so that the index is one
+and not two:
+
+.. math::
+
+   y = \begin{bmatrix} q \\ u \\ \Lambda \\ \Gamma\end{bmatrix}, \qquad
+   \dot q = f(q, u, t) + H^T\dot\Gamma, \quad
+   M\dot u = Q + A^T\dot\Lambda, \quad h(q, t) = 0, \quad \psi(q, u, t) = 0
+
+with :math:`H = \partial h/\partial q`. Along a motion :math:`\dot\Gamma = 0`,
+so it does not matter that the correction of the coordinates is not weighted by
+the mass. Nothing depends on :math:`\Lambda` and :math:`\Gamma` themselves.
+
+Of redundant rows independent ones are taken. Where the equations have no rows
+:math:`A\dot u = b` to be replaced by :math:`\psi = 0`, the speeds get
+corrections as the coordinates do; so do accelerations that are states.
+
+References
+==========
+
+.. [1] C. W. Gear, B. Leimkuhler and G. K. Gupta, "Automatic integration of
+   Euler-Lagrange equations with constraints," J. Comput. Appl. Math. 12-13
+   (1985) 77-90.
+.. [2] C. W. Gear, "Differential-algebraic equation index transformations,"
+   SIAM J. Sci. Stat. Comput. 9 (1988) 39-47.
+
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+from scipy.interpolate import BarycentricInterpolator
+from sympy import Dummy
+
+from ...errors import NotFiniteError
+from ...graph import Graph, jacobian
+from ..compiled import CompiledEquations, compile_equations
+from ..linear.solver import LinearSolver
+from ..manifold.correction import independent
+from ..names import label
+
+__all__ = ['DAEForm', 'DAEMethod', 'DAE_METHODS', 'dae_form']
+
+# Multipliers are found less precisely than states by this factor.
+LOOSE = 1e4
+PACKAGES = {'IDA': ('scikit-sundae', 'sksundae.ida'),
+            'RadauDAE': ('solve-dae', 'solve_dae.integrate'),
+            'BDFDAE': ('solve-dae', 'solve_dae.integrate')}
+DAE_METHODS = dict.fromkeys(PACKAGES)
+# Where the power is evaluated in a step, and with what weight.
+PLACES, WEIGHTS = np.polynomial.legendre.leggauss(4)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DAEForm:
+    """``F(t, y, y') = 0`` of index one; made by :func:`dae_form`.
+
+    Attributes
+    ==========
+
+    compiled : CompiledEquations
+    names : tuple of str
+        Of the entries of ``y``: the states, then integrals of multipliers
+        and corrections.
+    t : float
+    y0, yp0 : ndarray, shape (N,)
+        Consistent with each other at ``t``.
+    algebraic : ndarray of bool, shape (N,)
+        Which equations contain no derivative.
+    multiplier : ndarray of bool, shape (N,)
+        Which entries of ``y`` occur by their derivative only. All entries
+        are differential variables; the list of algebraic ones that solvers
+        ask for is empty.
+
+    """
+
+    compiled: CompiledEquations
+    names: tuple
+    t: float
+    y0: np.ndarray
+    yp0: np.ndarray
+    algebraic: np.ndarray
+    multiplier: np.ndarray
+    _functions: tuple
+    _solver: LinearSolver
+
+    def __repr__(self):
+        return (f'<DAEForm: {len(self.names)} equations, '
+                f'{int(self.algebraic.sum())} of them constraints>')
+
+    def residual(self, t, y, yp):
+        """``F(t, y, y')``, shape (N,)."""
+        return self._functions[0](t, *self._split(y, yp))['residual'][:, 0]
+
+    def jacobian(self, t, y, yp):
+        """Derivatives of the residual by ``y`` and by ``y'``, (N, N) each.
+        """
+        found = self._functions[1](t, *self._split(y, yp))
+        by_y = np.zeros((len(self.names),)*2)
+        by_y[:, :len(self.compiled.states)] = found['by_y']
+        return by_y, found['by_yp']
+
+    def _at(self, t, x):
+        """The same form for a start at another state."""
+        t, y0, yp0 = beginning(self.compiled, self._solver, t, x,
+                               len(self.names))
+        return replace(self, t=t, y0=y0, yp0=yp0)
+
+    def _split(self, y, yp):
+        x = np.asarray(y, dtype=float)[:len(self.compiled.states)]
+        return x, None, np.asarray(yp, dtype=float).tolist()
+
+
+def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
+    """Return the equations and constraints of a model as one residual.
+
+    Examples
+    ========
+
+    >>> from numpy import abs
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import dae_form
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> form = dae_form(pendulum, [2, 0, 0, 3],
+    ...                 constants={m: 1, g: 9.81, l: 2})
+    >>> form
+    <DAEForm: 6 equations, 2 of them constraints>
+    >>> print(*form.names)
+    x y x' y' integral of lam1 correction of holonomic row 0
+    >>> float(abs(form.residual(0, form.y0, form.yp0)).max())
+    0.0
+
+    Parameters
+    ==========
+
+    model : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``.
+    start : mapping or sequence
+        A consistent state, where redundant rows are told.
+    t : float
+
+    Returns
+    =======
+
+    DAEForm
+
+    """
+    compiled = compile_equations(model, constants, inputs)
+    x = compiled.names.vector(start, 'start')
+    solver = compiled.linear_solver(t, x)
+    size = len(compiled.unknowns)
+    rows, columns = solver.kept or (np.arange(size),)*2
+    outputs = [f'{name}_jacobian' for name, _ in compiled.levels]
+    gradients = compiled.evaluate(outputs, t, x)
+    kept = [independent(gradients[name]) for name in outputs]
+    graph, symbols, names, algebraic = dae_graph(
+        compiled, rows.tolist(), columns.tolist(), kept)
+    return DAEForm(
+        compiled, names, *beginning(compiled, solver, t, x, len(names)),
+        algebraic, np.arange(len(names)) >= len(x), tuple(
+            compiled.group(graph, group, symbols)
+            for group in (('residual',), ('by_y', 'by_yp'))), solver)
+
+
+def beginning(compiled, solver, t, x, size):
+    """``t``, ``y`` and ``y'`` at a state."""
+    W, r = compiled.matrices(t, x)
+    z, _ = solver.solve(W, r)
+    columns = np.arange(len(z)) if solver.kept is None else solver.kept[1]
+    found = columns[columns >= compiled.motion]
+    rates = compiled.rhs(t, x, solver=solver)
+    extra = size - len(x)
+    return (float(t), np.concatenate([x, np.zeros(extra)]), np.concatenate([
+        rates, z[found], np.zeros(extra - len(found))]))
+
+
+def dae_graph(compiled, rows, columns, kept):
+    """The residual and its derivatives as a graph.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    rows, columns : list of int
+        Independent ones of ``W``.
+    kept : list of lists of int
+        Independent residuals of each level.
+
+    Returns
+    =======
+
+    Graph
+        ``residual``, ``by_y``, ``by_yp``.
+    list of Symbol
+        The derivatives of ``y``.
+    tuple of str
+        The names of ``y``.
+    ndarray of bool
+
+    """
+    equations, motion = compiled.equations, compiled.motion
+    g, out = equations.graph.load()
+    ns, count = len(equations.states), len(out['rates'])
+    residual_names = iter(compiled.residual_names)
+    level_names = [[next(residual_names) for _ in out[name]]
+                   for name, _ in compiled.levels]
+    names = list(map(label, equations.states))
+    names += [f'integral of {label(compiled.unknowns[j])}'
+              for j in columns if j >= motion]
+    swapped = {i: k for k, i in equations.constraint_rows.items()
+               if k < len(out['velocity']) and i in rows}
+    replaced = {'velocity': set(equations.constraint_rows)}
+    moving, constraints = [], []
+    for (name, index), numbers, labels in zip(
+            compiled.levels, kept, level_names):
+        for k in numbers:
+            if k not in replaced.get(name, ()):
+                moving.append((index, out[f'{name}_jacobian'][k]))
+                constraints.append(out[name][k][0])
+                names.append(f'correction of {labels[k]}')
+    symbols = [Dummy(f'yp{i}') for i in range(len(names))]
+    derivatives = [g.input(x, dynamic=True) for x in symbols]
+    corrections = derivatives[len(names) - len(moving):]
+    rates = derivatives[:ns]
+    for (index, gradient), change in zip(moving, corrections):
+        for i, slope in zip(index, gradient):
+            rates[i] = g.sub(rates[i], g.mul(slope, change))
+    z = dict(zip(range(motion), rates[count:]))
+    z.update(zip([j for j in columns if j >= motion], derivatives[ns:]))
+    residual = [g.sub(x, f) for x, [f] in zip(rates, out['rates'])]
+    algebraic = [False]*count
+    for i in rows:
+        algebraic.append(i in swapped)
+        residual.append(
+            out['velocity'][swapped[i]][0] if i in swapped else g.sub(
+                g.sum(g.mul(out['W'][i][j], value)
+                      for j, value in z.items()), out['r'][i][0]))
+    residual += constraints
+    algebraic += [True]*len(constraints)
+    x = [g.input(item, dynamic=True) for item in equations.states]
+    graph = Graph.freeze(g, {
+        'residual': ([[e] for e in residual], 1),
+        'by_y': (jacobian(g, residual, x), ns),
+        'by_yp': (jacobian(g, residual, derivatives), len(names))})
+    return graph, symbols, tuple(names), np.array(algebraic)
+
+
+# -- solvers, with the face of SciPy's -------------------------------------
+
+class DAEMethod:
+    """A method as a function that makes solvers like SciPy's.
+
+    Parameters
+    ==========
+
+    method : str
+    compiled : CompiledEquations
+
+    """
+
+    def __init__(self, method, compiled):
+        package, module = PACKAGES[method]
+        try:
+            module = import_module(module)
+        except ImportError as error:
+            raise ImportError(
+                f"method={method!r} needs the package {package}, which is not "
+                f"installed. Install it (pip install {package}), or use "
+                "'Radau', which is SciPy's.") from error
+        self.solver = getattr(module, method)
+        self.kind = SundaeSolver if method == 'IDA' else SolveDaeSolver
+        self.compiled, self.form = compiled, None
+
+    def __call__(self, rates, t, y, t_bound, **options):
+        x = y[:len(self.compiled.states)]
+        self.form = self.form._at(t, x) if self.form else (
+            dae_form(self.compiled, x, t))
+        return self.kind(self.solver, self.form, rates, y, t_bound, options)
+
+
+class DAESolver:
+    """What both have in common: the states, and the work beside them.
+
+    Parameters
+    ==========
+
+    solver : type
+        Of the package.
+    form : DAEForm
+    rates : callable
+        ``(t, x and work)`` -> their rates.
+    y : ndarray
+        The start, with work if it is integrated.
+    t_bound : float
+    options : dict
+        ``rtol``, ``atol``, ``max_step``.
+
+    """
+
+    def __init__(self, solver, form, rates, y, t_bound, options):
+        self.form, self.rates, self.t_bound = form, rates, t_bound
+        self.t, self.y, self.status = form.t, y, 'running'
+        self.step_size = None
+        self.nfev = 0
+        self.count = len(form.compiled.states)
+        atol = options['atol']*np.where(form.multiplier, LOOSE, 1.)
+        self.begin(solver, {**options, 'atol': atol})
+
+    def residual(self, t, y, yp):
+        """nan where there is none, for a shorter step."""
+        self.nfev += 1
+        try:
+            return self.form.residual(t, y, yp)
+        except NotFiniteError:
+            return np.full(len(y), np.nan)
+
+    def accept(self, t, y):
+        """Go to a new state, and add the work of the step."""
+        t_old, work = self.t, self.y[self.count:]
+        if len(work):
+            work = work + self.work(t_old, t, self.states(t_old, t))
+        self.step_size = abs(t - t_old)
+        self.t_old, self.t = t_old, t
+        self.y = np.append(y[:self.count], work)
+
+    def work(self, start, end, states):
+        """Integral of the power in a part of the step."""
+        power = [self.rates(t, np.append(states(t), 0.))[-1]
+                 for t in (start + end + (end - start)*PLACES)/2]
+        return (end - start)/2*WEIGHTS@power
+
+    def dense_output(self):
+        """``t -> states and work`` in the last step."""
+        start, end, work = self.t_old, self.t, self.y[self.count:]
+        states = self.states(start, end)
+        if not len(work):
+            return Path(states)
+        times = nodes(start, end)
+        return Path(states, BarycentricInterpolator(times, [
+            work - self.work(t, end, states) for t in times]))
+
+
+class Path:
+    """Interpolants of a step, columns for several times as in SciPy.
+
+    Parameters
+    ==========
+
+    *parts : callables
+        From a time to an array.
+
+    """
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __call__(self, t):
+        if np.ndim(t):
+            return np.array([self(s) for s in t]).T
+        return np.concatenate([part(t) for part in self.parts])
+
+
+class Leading:
+    """The first entries of what a function returns, without derivatives."""
+
+    def __init__(self, path, count):
+        self.path, self.count = path, count
+
+    def __call__(self, t):
+        found = self.path(t)
+        return (found[0] if isinstance(found, tuple) else found)[:self.count]
+
+
+def nodes(start, end):
+    """Times that determine a polynomial of degree five, the end as last."""
+    places = np.cos(np.pi*np.arange(5, 0, -1)/5)
+    return [*(start + end + (end - start)*places)/2, end]
+
+
+class SolveDaeSolver(DAESolver):
+    """For the classes of solve-dae."""
+
+    def begin(self, solver, options):
+        form = self.form
+        self.solver = solver(self.residual, form.t, form.y0, form.yp0,
+                             self.t_bound, jac=form.jacobian, **options)
+
+    def step(self):
+        self.solver.step()
+        self.status = self.solver.status
+        if self.status != 'failed':
+            self.accept(self.solver.t, self.solver.y)
+
+    def states(self, start, end):
+        """``t -> states`` in the last step."""
+        return Leading(self.solver.dense_output(), self.count)
+
+
+class SundaeSolver(DAESolver):
+    """For ``sksundae.ida.IDA``."""
+
+    def begin(self, solver, options):
+        form = self.form
+
+        def residual(t, y, yp, out):
+            out[:] = self.residual(t, y, yp)
+
+        def jacobian(t, y, yp, out, factor, found):
+            by_y, by_yp = form.jacobian(t, y, yp)
+            found[:] = by_y + factor*by_yp
+
+        max_step = options.pop('max_step')
+        self.solver = solver(
+            residual, jacfn=jacobian, **options,
+            max_step=0. if np.isinf(max_step) else float(max_step))
+        self.solver.init_step(form.t, form.y0, form.yp0)
+
+    def step(self):
+        found = self.solver.step(self.t_bound, method='onestep',
+                                 tstop=self.t_bound)
+        t, y = float(np.ravel(found.t)[-1]), np.atleast_2d(found.y)[-1]
+        if not found.success:
+            self.status = 'failed'
+            return
+        self.accept(t, y.copy())
+        if t == self.t_bound:
+            self.status = 'finished'
+
+    def states(self, start, end):
+        """A polynomial of the degree that IDA's can have, through its own.
+
+        The last question brings IDA back to where it was.
+        """
+        times = nodes(start, end)
+        values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]
+                  for s in times]
+        return BarycentricInterpolator(times, values)

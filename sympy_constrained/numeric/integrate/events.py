@@ -1,0 +1,265 @@
+"""User conditions along a motion: where they vanish, and whether to stop."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ...errors import ConstraintError, SingularEquationsError
+from ..compiled import compile_equations
+from ..names import call_fault, number, read_only
+from ..trajectory import Event
+
+__all__ = ['Events', 'event_functions', 'singular_event']
+
+# What rounding leaves of a zero at the start.
+PASSED = 1e-9
+# A step is looked at in so many parts.
+PARTS = 8
+# Steps to a zero: of a function that is flat there they are hundreds.
+FLAT = 10000
+
+
+class Events:
+    """Watches event functions from one accepted step to the next.
+
+    Explanation
+    ===========
+
+    An event function is called with ``(t, x)`` and returns a number; its zeros
+    are located on the integrator's interpolant. As in SciPy, it may carry the
+    attributes ``terminal`` (stop at the first zero, or at the n-th for a
+    number n) and ``direction`` (positive: only zeros where it rises, negative:
+    only where it falls). A function that is zero at a step counts as an event
+    of the step that led there, not of the next one. Unlike in SciPy a zero at
+    the start is therefore no event, and does not end the run. An event that
+    must not have happened before the start says so by a sentence ``passed``.
+
+    The functions are also evaluated at seven equally spaced times within each
+    step, so that a sign that lasts for an eighth of the step is not missed.
+
+    Parameters
+    ==========
+
+    functions : callable or iterable of callables
+    t : float
+    x : ndarray
+        The initial state.
+
+    """
+
+    def __init__(self, functions, t, x):
+        self.functions = event_functions(functions)
+        self.found: list[Event] = []
+        self._counts = [0]*len(self.functions)
+        self._values = [self._value(i, t, x)
+                        for i in range(len(self.functions))]
+        for function, value in zip(self.functions, self._values):
+            passed = getattr(function, 'passed', None)
+            if passed and value*function.direction > PASSED:
+                raise ConstraintError(f"{passed} ({value:.3g} at the start).")
+
+    def __bool__(self):
+        return bool(self.functions)
+
+    def _value(self, i, t, x):
+        found = self.functions[i](t, read_only(x))
+        try:
+            if isinstance(found, (bool, np.bool_)):
+                raise TypeError
+            value = float(found)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`events[{i}]` returned {found!r} at t = {t:g}; it must "
+                "return one number, which changes sign at the event."
+            ) from None
+        if math.isnan(value):
+            raise ValueError(
+                f"`events[{i}]` returned nan at t = {t:g}, which has no sign "
+                "that could change. Let it return a number at every state, "
+                "where it has no value for instance 1.")
+        return value
+
+    def crossed(self, t_old, t, x, path) -> list[tuple]:
+        """Where functions changed sign since the last step.
+
+        Parameters
+        ==========
+
+        t_old, t : float
+        x : ndarray
+            The state at ``t``.
+        path : callable
+            Times -> states in columns, between the two times.
+
+        Returns
+        =======
+
+        list of (int, float, float)
+            Number of the function, begin and end of the part of the step.
+
+        """
+        times = np.linspace(t_old, t, PARTS + 1)[1:]
+        states = [*np.array(path(times[:-1]))[:len(x)].T, x]
+        result, last = [], t_old
+        for s, state in zip(times.tolist(), states):
+            old = self._values
+            self._values = [self._value(i, s, state)
+                            for i in range(len(old))]
+            result += [(i, last, s) for i, function in enumerate(
+                self.functions) if changed(
+                    old[i], self._values[i], getattr(
+                        function, 'direction', 0))]
+            last = s
+        return result
+
+    def locate(self, crossed, state) -> float | None:
+        """Record the zeros; return the time of the first terminal one.
+
+        Parameters
+        ==========
+
+        crossed : list
+            As :meth:`crossed` returns it.
+        state : callable
+            ``t -> x`` within the step.
+
+        """
+        zeros = sorted((self._zero(i, state, start, end), i)
+                       for i, start, end in crossed)
+        if crossed[0][2] < crossed[0][1]:
+            zeros.reverse()
+        for t, i in zeros:
+            self.found.append(Event(i, t, state(t)))
+            self._counts[i] += 1
+            terminal = getattr(self.functions[i], 'terminal', False)
+            if terminal and self._counts[i] >= int(terminal):
+                return t
+        return None
+
+    def _zero(self, i, state, t_old, t_new):
+        def value(t):
+            return self._value(i, t, state(t))
+
+        # The state at the end may have been projected and differ from the
+        # interpolant by the drift of one step, enough to lose a sign change.
+        start, end = value(t_old), value(t_new)
+        if start*end > 0:
+            return t_new
+        if end:
+            return brentq(value, t_old, t_new, xtol=4e-16*max(
+                abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)
+        # It may have become zero before, and stayed.
+        middle = (t_old + t_new)/2
+        while middle not in (t_old, t_new):
+            if start*value(middle) > 0:
+                t_old = middle
+            else:
+                t_new = middle
+            middle = (t_old + t_new)/2
+        return t_new
+
+
+def event_functions(functions) -> tuple:
+    """The event functions, checked; one may be given without a list."""
+    if callable(functions):
+        functions = (functions,)
+    if isinstance(functions, str) or not isinstance(functions, Iterable):
+        raise TypeError(
+            f"`events` is {functions!r}, which is no function. Give a "
+            "function of (t, x), or a list of such.")
+    functions = tuple(functions)
+    for i, function in enumerate(functions):
+        if not callable(function):
+            raise TypeError(
+                f"`events[{i}]` is no function of (t, x) but a "
+                f"{type(function).__name__}. Give a function that "
+                "vanishes at the event.")
+        fault = call_fault(function)
+        if fault:
+            raise TypeError(
+                f"`events[{i}]` cannot be called with (t, x) ({fault}). Give "
+                "a function of the time and the states.")
+    return functions
+
+
+def changed(old, new, direction):
+    """Whether a zero was passed in the wanted direction."""
+    rises = old < 0 <= new and direction >= 0
+    return rises or (old > 0 >= new and direction <= 0)
+
+
+class SingularEvent:
+    """The function made by :func:`singular_event`."""
+
+    direction = -1
+    passed = ("The start is nearer to a singular configuration than "
+              "`threshold` allows: there the motion may branch and "
+              "multipliers are unbounded. Start from another state, or lower "
+              "`threshold`")
+
+    def __init__(self, compiled, threshold, terminal):
+        self.compiled, self.threshold = compiled, threshold
+        self.terminal = terminal
+        self.solver = None
+
+    def __call__(self, t, x):
+        if self.solver is None:
+            self.solver = self.compiled.linear_solver(t, x)
+        try:
+            condition = self.solver.solve_all(
+                *self.compiled.matrices(t, x), math.inf).condition
+        except SingularEquationsError:
+            condition = 0.
+        return condition/self.threshold - 1
+
+
+def singular_event(model, threshold=1e-4, terminal=True, constants=None,
+                   inputs=None):
+    """Event for ``simulate``: a singular configuration is near.
+
+    Explanation
+    ===========
+
+    Constraints lose rank in a singular configuration, such as a linkage that
+    lies flat, and the motion may branch there. The function is the reciprocal
+    condition number of the scaled ``W`` at its nominal rank, as in
+    ``Trajectory.condition``, relative to the threshold, less one.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import (
+    ...     compile_equations, simulate, singular_event)
+    >>> m, g = symbols('m g')
+    >>> x, y = dynamicsymbols('x y')
+    >>> cross = compile_equations(UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
+    >>> motion = simulate(cross, 2, [1, 0, -1, 0],
+    ...                   events=singular_event(cross, 0.01))
+    >>> motion.reason.name, float(motion.t[-1].round(2))
+    ('EVENT', 0.97)
+
+    Parameters
+    ==========
+
+    model : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``.
+    threshold : float
+        Between 1e-9 and 1. A run that gets closer than 1e-10 ends anyway.
+    terminal : bool or int
+
+    """
+    if not 1e-9 <= number(threshold) < 1:
+        raise ValueError(
+            f"`threshold` is {threshold!r}; a reciprocal condition number "
+            "from 1e-9 to 1 is needed, below which the equations are as good "
+            "as singular.")
+    return SingularEvent(compile_equations(model, constants, inputs),
+                         threshold, terminal)

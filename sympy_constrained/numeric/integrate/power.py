@@ -1,0 +1,145 @@
+"""The power that changes the energy of a constrained system."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..manifold.projection import project, size_of
+
+__all__ = ['Work', 'energy_rates']
+
+# Relative power of constraint forces that counts as none.
+POWERLESS = 1e-9
+# Relative distance of the states that a rate is found from.
+NEAR = 1e-4
+# Weights of the states from -2 to 4 steps away.
+CENTRAL = 1/12, -2/3, 0, 2/3, -1/12, 0, 0
+ONE_SIDED = 0, 0, -25/12, 4, -3, 4/3, -1/4
+
+
+class Work:
+    r"""Power of everything that is not in the energy.
+
+    Explanation
+    ===========
+
+    .. math::
+
+       \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
+
+    with the power :math:`P` of known forces that have no potential. Ideal
+    constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion,
+    servo constraints, friction in constraints and some constraints that are
+    nonlinear in the speeds do work. Both parts are integrated along with the
+    motion only where they exist; whether constraints do work is tried out at
+    some states.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    t_span : tuple of float
+    x : ndarray
+        A consistent state at the start.
+
+    Attributes
+    ==========
+
+    known : bool
+        Whether the equations carry energy and power.
+    outputs : tuple of str
+        What :meth:`rate` needs, none if the energy is constant.
+
+    """
+
+    def __init__(self, compiled, t_span, x):
+        self.known = compiled.has('energy') and compiled.has('power')
+        self.outputs = ()
+        if not self.known:
+            return
+        graph = compiled.equations.graph
+        if any(map(any, graph.pattern('power'))):
+            self.outputs += ('power',)
+        if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
+                or compiled.has('A') and (
+                    moves_by_itself(compiled.equations)
+                    or constraints_work(compiled, t_span, x))):
+            self.outputs += ('M', 'Q')
+
+    def rate(self, outputs, speeds, accelerations):
+        """Power at a state, from the ``outputs`` there."""
+        power = 0.
+        if 'power' in outputs:
+            power += outputs['power'][0, 0]
+        if 'M' in outputs:
+            power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
+        return power
+
+
+def moves_by_itself(equations):
+    """Whether a constraint depends on time or on specified functions."""
+    moving = {equations.t, *equations.specifieds}
+    return not moving.isdisjoint(
+        equations.graph.symbols(('holonomic', 'velocity', 'b')))
+
+
+def constraints_work(compiled, t_span, x):
+    """Whether ``A u`` differs from zero in some admissible motion.
+
+    The power of ideal constraints is ``lam^T A u``. The computed forces
+    themselves would count errors of the equations as work. The result does
+    not depend on the values of inputs. Constants replace Python inputs, which
+    must not be called at times that the run has not reached.
+    """
+    t0, t1 = t_span
+    called = compiled.inputs.called
+    if called:
+        compiled = compiled.with_values(inputs={
+            **compiled.inputs.given, **{
+                item: lambda t, x, value=1 + 0.5*np.cos(2.4*k): value
+                for k, item in enumerate(called)}})
+    index = compiled.u_index
+    size = size_of(x[index])
+    for i in (1, 2):
+        trial, t = x.copy(), t0 + (t1 - t0)*0.618/i
+        trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
+        try:
+            state = project(compiled, t, trial).x
+            A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
+        except Exception:               # no such state, or a function of the
+            continue                    # model fails there
+        usual = np.maximum(np.abs(u), np.abs(trial[index]))
+        if (np.abs(A@u) > POWERLESS*np.abs(A)@usual).any():
+            return True
+    return False
+
+
+def energy_rates(compiled, span, t, x, rates):
+    """Rate of the energy at states that change at these rates, or None.
+
+    From four states on the tangent, two before and two behind; at the ends
+    of the time span from four on one side. None also where it would call
+    Python inputs.
+    """
+    if not compiled.has('energy') or not len(t) or (
+            compiled.calls_for('energy')):
+        return None
+    size = np.abs(x).max(axis=1, initial=1.)
+    speed = np.maximum(np.abs(rates).max(axis=1, initial=0.), size/abs(
+        span[1] - span[0]))
+    step = NEAR*size/speed
+    low, high = min(span), max(span)
+    inner = (t - 2*step >= low) & (t + 2*step <= high)
+    step = np.where(t - low < high - t, step, -step)
+    total = np.zeros(len(t))
+    with np.errstate(all='ignore'):
+        for k in range(-2, 5):
+            weight = np.where(inner, CENTRAL[k + 2], ONE_SIDED[k + 2])
+            part = np.flatnonzero(weight)
+            h = k*step[part]
+            try:
+                total[part] += weight[part]/step[part]*compiled.energy(
+                    t[part] + h, x[part] + h[:, None]*rates[part])
+            except (ArithmeticError, ValueError,    # beyond a domain
+                    KeyboardInterrupt):
+                return None
+    return total if np.isfinite(total).all() else None

@@ -1,0 +1,414 @@
+"""Integrate equations of motion and keep them on their constraints."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from warnings import warn
+
+import numpy as np
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
+
+from ...errors import ConstrainedDynamicsError, SimulationError
+from ..compiled import compile_equations
+from ..manifold.consistent_state import (
+    TOLERANCE, check_consistent, consistent_state, negative_mass)
+from ..manifold.projection import project
+from ..manifold.stabilization import (
+    GAINS, Feedback, is_gains, stabilized, trial_gain)
+from ..names import Names, number, sentence
+from ..progress import Progress
+from ..trajectory import Reason, Trajectory
+from .dae import DAE_METHODS, DAEMethod
+from .events import event_functions
+from .stepper import Run
+
+__all__ = ['simulate']
+
+ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
+MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
+OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
+METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
+MAX_STEPS = MAX_OUTPUTS = 10_000_000
+# What may be infinite, which is no limit.
+LIMITS = ('max_step', 'max_steps')
+
+
+def simulate(model, t_span, start, *, constants=None, inputs=None,
+             rtol=1e-8, atol=1e-10, method='DOP853',
+             stabilization='projection', t_eval=None, initial='check',
+             tolerance=TOLERANCE, events=(), max_step=np.inf,
+             max_steps=MAX_STEPS, progress=None, throw=True, dense=False,
+             units=None) -> Trajectory:
+    r"""Integrate the equations of motion of a model.
+
+    Explanation
+    ===========
+
+    SciPy's integrators make the steps. With ``stabilization='projection'``
+    each accepted state is returned to the constraints before the next step
+    begins, first the coordinates, then the speeds, by the changes of least
+    kinetic energy. That moves it by no more than the error of one step, which
+    the integrator accepts anyway.
+
+    The other ways change the equations. Baumgarte's adds terms to the
+    constraint rows, by which residuals decay like an oscillator with the
+    damping ``alpha`` and the frequency ``beta``. Braun and Goldfarb add terms
+    to the rates that take residuals away within the step; see
+    :mod:`~sympy_constrained.numeric.manifold.stabilization` for both. Neither
+    moves states, and residuals become small, not zero.
+
+    The methods ``'IDA'``, ``'RadauDAE'`` and ``'BDFDAE'`` solve the
+    equations and the constraints together (:func:`.dae_form`) and need no
+    stabilization; ``'projection'`` here means that outputs are projected.
+
+    The rank of the equations is decided at the start and watched at every
+    step; a change is a warning and an entry of ``Trajectory.rank_changes``.
+    Where constraints lose rank for an instant, the motion passes on the branch
+    that its velocity selects
+    (:mod:`~sympy_constrained.numeric.integrate.passage`); the times are in
+    ``Trajectory.passages``. A loss of rank that lasts, or a velocity that
+    selects no branch, ends the run.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import simulate
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> motion = simulate(pendulum, 10, {x: 2, y: 0, "x'": 0, "y'": 0},
+    ...                   constants={m: 1, g: 9.81, l: 2}, t_eval=101)
+    >>> motion
+    <Trajectory of 4 states, 101 times from 0 to 10: The end of the time span
+    was reached.>
+    >>> motion[x].shape
+    (101,)
+    >>> bool(motion.largest_residual < 1e-12)
+    True
+
+    Parameters
+    ==========
+
+    model : a method, EquationsOfMotion or CompiledEquations
+    t_span : float or pair of float
+        End, or start and end; time may run backwards.
+    start : mapping or sequence
+        Value of every state, by SymPy object or name, or in order.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`; for
+        ``CompiledEquations`` changes of what they have.
+    rtol, atol : float
+        Tolerances of the integrator.
+    method : str
+        ``'DOP853'``, ``'RK45'``, ``'RK23'``, or ``'Radau'`` for stiff models,
+        ``'BDF'``, ``'LSODA'``, ``'IDA'``, ``'RadauDAE'``, ``'BDFDAE'``.
+        ``'BDF'`` and ``'LSODA'`` build on many
+        past states and cannot be projected. ``'IDA'`` needs the package
+        scikit-sundae, the last two need solve-dae.
+    stabilization : {'projection', 'baumgarte', 'braun-goldfarb', None} or pair
+        A pair are Baumgarte's gains ``(alpha, beta)``. ``'baumgarte'`` takes
+        ``alpha = beta = 1/(10*h)``, with the length ``h`` of the tenth step
+        of a trial; they are ``statistics['gains']``.
+    t_eval : None, int or sequence of float
+        Output times: the steps of the integrator, so many equally spaced
+        times, or these times. A terminal event adds its own.
+    initial : {'check', 'project'}
+        A start that violates the constraints is an error, or is moved to the
+        nearest consistent state.
+    tolerance : float
+        Distance from the constraints that ``'check'`` lets pass, relative to
+        the largest state where that exceeds one. Give a smaller one where
+        lengths are almost as small.
+    events : callable or iterable of callables
+        Functions of ``(t, x)`` as in SciPy, with optional attributes
+        ``terminal`` and ``direction``. A zero at the start is no event, so
+        that a ball can be thrown from the ground; SciPy reports it. No
+        change of sign is missed that lasts for an eighth of a step;
+        ``max_step`` makes steps shorter.
+    max_step : float
+        Longest step of the integrator. Needed where an input that is no table
+        has pulses shorter than the steps.
+    max_steps : float
+        So many steps end a run. Each ten thousand steps it is asked how many
+        more would be needed if they stayed as short as the last ones, so that
+        a run that would go on for days ends soon; ``np.inf`` lets it go on.
+    progress : bool, optional
+        Draw a progress bar once the run lasts a second; by default in a
+        terminal.
+    throw : bool
+        Whether a run that ends early raises. Otherwise, and where the user
+        interrupts it, what was computed is returned and ``reason`` tells. An
+        interruption raises only where warnings are errors.
+    dense : bool
+        Whether to keep the interpolants of the integrator for
+        ``Trajectory.at``, which takes some ten times the memory of the
+        steps. Without them it uses cubics between the outputs.
+    units : mapping, optional
+        Text for the axes of pictures, by SymPy object or name of states and
+        multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``, or
+        ``'length'`` for places of bodies.
+
+    Returns
+    =======
+
+    Trajectory
+
+    Raises
+    ======
+
+    SimulationError
+        If the run ends early, also by an error of an input or event
+        function, at the start too; carries ``trajectory``, ``time``,
+        ``reason``.
+    ConstraintError
+        If the start is not consistent, or cannot be made so.
+    ConstrainedDynamicsError
+        If the start is a singular configuration, or the equations do not
+        determine the motion.
+    ValueError, TypeError
+        If an argument is missing, unknown or of no use.
+
+    """
+    compiled = compile_equations(model, constants, inputs)
+    compiled.parameters()
+    span = time_span(t_span)
+    times = _output_times(t_eval, span)
+    kind = _check_stabilization(compiled, stabilization, method)
+    check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
+                max_step=max_step, max_steps=max_steps)
+    units = _checked_units(units, compiled)
+    compiled.check_times(*span)
+    x = compiled.names.vector(start, 'start')
+    events = event_functions(events)
+    if initial not in ('check', 'project'):
+        raise ValueError(
+            f"`initial` is {initial!r}; it must be 'check' or 'project'.")
+    for text in (compiled.equations.warning,
+                 negative_mass(compiled, span[0], x)):
+        if text:
+            warn(text, stacklevel=2)
+    options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
+    is_dae = method in DAE_METHODS
+    integrator = DAEMethod(method, compiled) if is_dae else METHODS[method]
+    gains = None
+    try:
+        if initial == 'project':
+            x = consistent_state(compiled, x, t=span[0])
+        else:
+            check_consistent(compiled, span[0], x, tolerance=tolerance)
+            if kind == 'projection':
+                x = project(compiled, span[0], x).x
+        if kind == 'baumgarte':
+            compiled, gains = _with_gains(
+                compiled, span, x, stabilization, integrator, options)
+        run = Run(
+            compiled, span, x, times, events, on_set=kind == 'projection',
+            moves=not is_dae, dense=dense, units=units, most=max_steps,
+            feedback=Feedback(compiled) if kind == 'feedback' else None)
+    except ConstrainedDynamicsError:    # of the start, or the equations
+        raise
+    except Exception as error:          # of an input or event function
+        return _ended(_failed_start(compiled, span[0], error, units),
+                      span[0], error, throw)
+    trajectory = run.integrate(
+        integrator, Progress(*span, progress), **options)
+    if trajectory.success:
+        text = run.balance.fault(trajectory, rtol, atol)
+        if text:
+            warn(text, stacklevel=2)
+    if gains:
+        trajectory = replace(
+            trajectory, statistics={**trajectory.statistics, 'gains': gains},
+            constants={name: value for name, value in
+                       trajectory.constants.items() if name not in GAINS})
+    return _ended(trajectory, run.t, run.raised, throw)
+
+
+def _ended(trajectory, t, raised, throw):
+    """Return the trajectory, or raise an error that carries it."""
+    reason = trajectory.reason
+    cause = raised if reason in (Reason.ERROR, Reason.INTERRUPTED) else None
+    if throw and not trajectory.success and (
+            cause or reason is not Reason.INTERRUPTED):
+        raise SimulationError(
+            f"{trajectory.message} The trajectory up to this point is in "
+            "`error.trajectory`.", trajectory=trajectory, time=float(t),
+            reason=reason) from cause
+    return trajectory
+
+
+def _failed_start(compiled, t, error, units):
+    """The empty trajectory of a run that failed before its first state."""
+    states, rows = len(compiled.states), len(compiled.residual_names)
+    widths = {'x': states, 'rates': states, 'residuals': rows,
+              'multipliers': len(compiled.multiplier_names),
+              'constraint_forces': len(compiled.u_index)}
+    return Trajectory(
+        **{name: np.empty((0, width)) for name, width in widths.items()},
+        **dict.fromkeys(('t', 'condition'), np.empty(0)),
+        **dict.fromkeys(('energy', 'work', 'power', 'energy_rate')),
+        rank=np.empty(0, int), states=tuple(compiled.states),
+        speeds=tuple(compiled.equations.u),
+        multiplier_names=tuple(compiled.multiplier_names),
+        residual_names=compiled.residual_names,
+        constants=dict(zip(compiled.constants,
+                           compiled.parameters().tolist())),
+        reason=Reason.ERROR, units=units,
+        message=f"Integration stopped at t = {t:.6g}: "
+                f"{type(error).__name__}: {str(error).rstrip('.')}.")
+
+
+def _with_gains(compiled, span, x, stabilization, integrator, options):
+    """The equations with Baumgarte's terms, and the gains."""
+    variant = compiled.variant(stabilized)
+    values = dict(zip(compiled.constants, compiled.parameters()))
+
+    def with_gains(gains):
+        # without holonomic rows there is no beta
+        return variant.with_values({**values, **{
+            name: gain for name, gain in zip(GAINS, gains)
+            if name in variant.constants}})
+
+    if stabilization == 'baumgarte':
+        trial = Run(with_gains((0., 0.)), span, x)
+        gains = (trial_gain(trial, integrator, **options),)*2
+    else:
+        gains = tuple(map(float, stabilization))
+    return with_gains(gains), gains
+
+
+def _checked_units(units, compiled):
+    """Name -> text."""
+    if units is None:
+        return {}
+    if not isinstance(units, Mapping):
+        raise TypeError(
+            "`units` must be a mapping from names to text, not "
+            f"{type(units).__name__}.")
+    names = Names((*compiled.states, *compiled.multiplier_names),
+                  'state or multiplier')
+    result, problems = {}, []
+    for key, text in units.items():
+        try:
+            name = key if key in OTHER_UNITS else names.labels[
+                names.index(key)]
+        except KeyError as error:
+            problems.append(f'{error.args[0]}')
+            continue
+        if not isinstance(text, str):
+            problems.append(f"{name}: {text!r} is no text")
+        result[name] = text
+    if problems:
+        raise ValueError(
+            f"`units`: {sentence(problems)} Give each as text, such as 'm'.")
+    return result
+
+
+def time_span(t_span):
+    """Start and end of an interval, checked."""
+    try:
+        ends = [0., t_span] if np.ndim(t_span) == 0 else list(t_span)
+        start, end = map(number, ends)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "`t_span` must be the end time or a pair of two finite times, "
+            f"not {t_span!r}.") from None
+    if start == end:
+        raise ValueError(
+            f"`t_span` starts and ends at {start:g}, which leaves no time for "
+            "a motion. Give an end time other than 0, or a pair of two "
+            "different times.")
+    return start, end
+
+
+def check_sizes(**values):
+    """Raise unless these are positive numbers, limits perhaps infinite."""
+    for name, value in values.items():
+        is_limit = name in LIMITS
+        with suppress(TypeError, ValueError):
+            if np.ndim(value) == 0 and (
+                    number(value) if value != np.inf else is_limit) > 0:
+                continue
+        raise ValueError(
+            f"`{name}` is {value!r}, which is no positive number. Give one"
+            + (', or leave it out for no limit.' if name == 'max_step' else
+               ', or `inf` for no limit.' if is_limit else
+               ', or leave it out.'))
+
+
+def _output_times(t_eval, span):
+    """All output times; None for the steps of the integrator."""
+    if t_eval is None:
+        return None
+    low, high = min(span), max(span)
+    try:
+        if isinstance(t_eval, (str, Mapping)):
+            raise TypeError
+        times = number(t_eval) if np.ndim(t_eval) == 0 else np.array(
+            [number(t) for t in t_eval])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`t_eval` is {t_eval!r}, which is neither a number of output "
+            "times nor a sequence of finite times. Give a whole number from "
+            f"2, or times between {low:g} and {high:g}.") from None
+    if np.ndim(times) == 0:
+        if times != int(times) or times < 2:
+            raise ValueError(
+                f"`t_eval` is {t_eval!r}; a number of output times must be "
+                "a whole number from 2.")
+        if times > MAX_OUTPUTS:
+            raise ValueError(
+                f"`t_eval` asks for {times:g} output times, more than a "
+                f"trajectory can hold ({MAX_OUTPUTS:g}). Ask for fewer; "
+                "`Trajectory.at` returns states between them.")
+        times = np.linspace(*span, int(times))
+    steps = np.diff(times)*(span[1] - span[0])
+    if not len(times) or (steps <= 0).any() or (
+            times.min() < low or times.max() > high):
+        raise ValueError(
+            f"`t_eval` must be times between {low:g} and {high:g}, each "
+            "further on than the one before.")
+    return times
+
+
+def _check_stabilization(compiled, stabilization, method):
+    """What to do about drift; errors for what cannot be done.
+
+    'projection', 'baumgarte', 'feedback' or None.
+    """
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(
+            f"`method` {method!r} is not known; choose one of "
+            f"{', '.join(METHODS)}.")
+    if stabilization is None:
+        return None
+    kinds = {'projection': 'projection', 'baumgarte': 'baumgarte',
+             'braun-goldfarb': 'feedback'}
+    kind = kinds.get(stabilization) if isinstance(stabilization, str) else (
+        'baumgarte' if is_gains(stabilization) else None)
+    if kind is None:
+        raise ValueError(
+            f"`stabilization` is {stabilization!r}; it must be 'projection', "
+            "'baumgarte', a pair (alpha, beta) of gains, none negative, "
+            "'braun-goldfarb' or None.")
+    if not compiled.residual_names:
+        return None
+    if method in DAE_METHODS and kind != 'projection':
+        raise ValueError(
+            f"`method` {method!r} solves the equations together with the "
+            f"constraints, and {stabilization!r} changes equations that do "
+            "not contain them. Leave `stabilization` out.")
+    if method in MULTI_STEP and kind != 'baumgarte':
+        raise ValueError(
+            f"`method` {method!r} extrapolates past states, which must "
+            "neither be moved nor follow equations that change from step to "
+            f"step, so it does not go with {stabilization!r}. Use 'Radau' for "
+            "stiff models, or pass `stabilization='baumgarte'` or a pair of "
+            "gains (alpha, beta).")
+    return kind

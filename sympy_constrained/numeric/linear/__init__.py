@@ -1,0 +1,1 @@
+"""Solve ``W z = r`` where constraint rows may be redundant."""

@@ -1,0 +1,167 @@
+"""The rank decision along a motion: kept, watched, made anew."""
+from __future__ import annotations
+
+from functools import partial
+from warnings import warn
+
+import numpy as np
+from scipy.linalg.lapack import dgetrf
+
+from ...errors import (
+    ConstraintError, InconsistentConstraintsError, SingularEquationsError)
+from ..manifold.projection import distances, size_of
+from ..trajectory import RankChange
+from .solver import LinearSolver, Solution
+
+__all__ = ['CarriedRank']
+
+# The carried choice of independent rows is made anew when its condition is
+# worse than that of all rows by this factor.
+WORN = 1e-3
+# The time of a rise of rank is determined to this part of a step.
+EXACT = 1e-8
+
+
+class CarriedRank:
+    """The solver in use, and the changes of rank up to now.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    t : float
+    x : ndarray
+        A consistent state at the start.
+
+    """
+
+    def __init__(self, compiled, t, x):
+        self.compiled = compiled
+        self.solver: LinearSolver = compiled.linear_solver(t, x)
+        self.changes: list[RankChange] = []
+        self._earlier: LinearSolver | None = None
+        self._sign = 0.
+
+    def watch(self, t, x, drift=None, begin=None, path=None):
+        """Look at an accepted state; decide again where there is doubt.
+
+        Parameters
+        ==========
+
+        t : float
+        x : ndarray
+        drift : float, optional
+            Relative distance from the constraint set, where it is known.
+        begin : float, optional
+            Time of the last accepted state.
+        path : callable, optional
+            ``t -> x`` since ``begin``.
+
+        Returns
+        =======
+
+        float
+            The time up to which the motion has the earlier rank: ``t``, or
+            earlier after a rise on the path.
+
+        Raises
+        ======
+
+        SingularEquationsError
+        InconsistentConstraintsError
+
+        """
+        solver = self.solver
+        W, r = self.compiled.matrices(t, x)
+        contradiction = None
+        if solver.kept is None:         # full rank; LU sees a loss by itself
+            self._watch_sign(W)         # unless it lies between two steps
+            if not solver.is_outgrown(W):
+                return t
+        else:
+            if drift is None:
+                drift = self._drift(t, x)
+            try:
+                found = solver.solve_all(W, r, drift, partial(
+                    self.compiled.rounding, t, x))
+                _, condition = solver.solve(W, r)
+                if found.rank == solver.rank and not solver.is_outgrown(
+                        W) and condition > WORN*found.condition:
+                    return t
+            except InconsistentConstraintsError as error:
+                contradiction = error   # unless the rank has begun to rise
+        self._earlier = solver
+        self.solver = self.compiled.linear_solver(t, x)
+        if self.solver.rank != solver.rank:
+            if path is not None and self.solver.rank > solver.rank:
+                t = self._locate(begin, t, path, solver.rank)
+            change = RankChange(float(t), solver.rank, self.solver.rank)
+            self.changes.append(change)
+            warn(f"The rank of the equations changed: {change}. Multipliers "
+                 "before and after are not comparable.", stacklevel=7)
+        elif contradiction is not None:
+            raise contradiction
+        return t
+
+    def _drift(self, t, x):
+        """Relative distance from the rows that the solver keeps.
+
+        A row that it does not keep follows from them, or it is one that has
+        begun to act: then the distance from it is no drift.
+        """
+        equations = self.compiled.equations
+        where, kept = equations.constraint_rows, set(self.solver.kept[0])
+        holonomic, velocity = (equations.graph.outputs[name][0]
+                               for name in ('holonomic', 'velocity'))
+        left_out = [k for k in range(velocity)
+                    if k in where and where[k] not in kept]
+        found = distances(self.compiled, t, x)
+        far = np.delete(found.distances, [
+            *(holonomic + k for k in left_out),
+            *(k for k in left_out if k < holonomic)])
+        return far.max(initial=0)/size_of(found.x)
+
+    def _locate(self, begin, end, path, rank):
+        """The time where the rank rises; the solver is that of this time."""
+        least = max(EXACT*abs(end - begin),
+                    4*np.spacing(max(abs(begin), abs(end))))
+        while abs(end - begin) > least:
+            middle = (begin + end)/2
+            try:
+                solver = self.compiled.linear_solver(middle, path(middle))
+            except (ConstraintError, SingularEquationsError):
+                solver = None           # a transition, too early
+            if solver is not None and solver.rank > rank:
+                self.solver, end = solver, middle
+            else:
+                begin = middle
+        return end
+
+    def turn(self):
+        """Let the determinant change its sign here."""
+        self._sign = 0.
+
+    def _watch_sign(self, W):
+        """Raise if the determinant has changed its sign since the start."""
+        lu, pivots, _ = dgetrf(W*self.solver.scale)
+        swaps = np.count_nonzero(pivots != np.arange(len(pivots)))
+        sign = np.prod(np.sign(lu.diagonal()))*(-1)**swaps
+        if sign*self._sign < 0:
+            raise SingularEquationsError(
+                "The determinant of the equations has changed its sign since "
+                "the last step.", condition=0., rank=self.solver.rank)
+        self._sign = sign
+
+    def solve_all(self, W, r, t, x) -> Solution:
+        """The checked solution at an output time.
+
+        That may lie before the last change, where the earlier rank holds.
+        """
+        drift = 0. if self.solver.kept is None else self._drift(t, x)
+        rounding = partial(self.compiled.rounding, t, x)
+        try:
+            return self.solver.solve_all(W, r, drift, rounding)
+        except SingularEquationsError:
+            if self._earlier is None:
+                raise
+            return self._earlier.solve_all(W, r, drift, rounding)

@@ -1,0 +1,506 @@
+r"""Solve ``W z = r`` where constraint rows may be redundant.
+
+Explanation
+===========
+
+With ``z = [x2'; multipliers]`` redundant rows leave the accelerations unique
+and the multipliers not: ``W`` is singular, its null vectors have multiplier
+components only.
+
+*The rank is decided once, on the constraint set, and carried.* A step away
+from the set a redundant row is not quite redundant: what is left of it after
+the other rows are taken away is of the size of the drift instead of zero, and
+so is its right side. A solver that decides by machine precision at every step
+takes the quotient of the two for an equation. So a :class:`LinearSolver` keeps
+the nominal rank, and while it is used only watches it:
+
+* ``sigma_rank`` too small: a singular configuration, an error;
+* ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
+
+*Scaling.* Singular values compare entries of different units, so rows and
+columns are scaled first. Scaling does not change the rank, but a bad scaling
+hides it: no entry may look large only because it is multiplied by a large
+factor. So two scalings are tried, and the one that shows the higher rank is
+used; entries must be free of rounding noise for this.
+
+* The logarithms of the entries are as small as possible in the sense of least
+  squares [1]_. This compares all entries, and a few tiny ones spoil it.
+* The largest entries of rows and columns are 1 [2]_: first those of the mass
+  matrix, then those of the constraint rows. Tiny entries have no influence.
+  Without the order, very small masses would drown: the norms of
+  ``[M, -A^T]`` are those of ``A`` then.
+
+*Minimum norm.* Where multipliers are not unique, those of least Euclidean norm
+(unscaled) are returned.
+
+References
+==========
+
+.. [1] A. R. Curtis and J. K. Reid, "On the automatic scaling of matrices for
+   Gaussian elimination," J. Inst. Maths Applics 10 (1972) 118-124.
+.. [2] D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms
+   in matrices," Rutherford Appleton Laboratory, RAL-TR-2001-034 (2001).
+
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
+
+from ...errors import (
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    SingularEquationsError)
+from ...locks import cached_property
+
+__all__ = ['LinearSolver', 'Solution']
+
+# A state counts as singular below this reciprocal condition (scaled, nominal
+# rank): of the sixteen digits of a float not more than six are left then. On
+# the constraint set, singular values below this part of the largest are zero,
+# and a jump of at least GAP must separate them.
+SINGULAR, GAP = 1e-10, 1e3
+# A double root is met to the square root of rounding only, and gives singular
+# values of that size which mean nothing.
+UNDECIDED = 1e-7
+# What is left of a redundant row at states that floats can reach. A row that
+# is farther from the others than this follows from none of them.
+LEFT = 1e-10
+# sigma_(rank+1) above this, and above this many times the drift, is a rise.
+# (In the multiplier system it is of the order of the square of the drift.)
+RISE, DRIFT_FACTOR = 1e-8, 1e2
+# Scaled entries above this have outgrown their scaling, and a bad condition
+# says nothing about the equations.
+OUTGROWN = 1e4
+# Below this the carried choice of rows is not good enough to be solved by LU.
+POOR_CHOICE = 1e-6
+# A null vector with a larger (scaled) part in the accelerations moves them.
+MOTION_PART = 1e-6
+# Scaled right sides below this are zero, whatever they say of each other.
+NOTHING = 1e-40
+# Relative contradiction of redundant rows that rounding may explain.
+CONTRADICTION = 1e-7
+# A solution leaves a residual of this part of the largest scaled terms of all
+# equations by rounding, however small the terms of one equation are.
+BACKWARD = 1e-10
+# Exponents of scale factors; the product of two must not overflow.
+EXPONENTS = -500, 500
+# Passes of equilibration; each halves the logarithms of what is left.
+PASSES = 12
+
+
+@dataclass(frozen=True)
+class Solution:
+    """``z`` with multipliers of least norm, and the state of the rank.
+
+    Attributes
+    ==========
+
+    z : ndarray, shape (s,)
+    rank : int
+        Rank of ``W`` at this state; larger than the nominal one after a rise.
+    condition : float
+        Reciprocal condition number of the scaled ``W``, restricted to the
+        nominal rank.
+
+    """
+
+    z: np.ndarray
+    rank: int
+    condition: float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSolver:
+    """Solver of ``W z = r`` with a rank decided beforehand.
+
+    Explanation
+    ===========
+
+    Make one by :meth:`decide`. With full rank, a solution is an LU
+    factorisation with LAPACK's estimate of the condition. With redundant rows,
+    :meth:`solve` factorises the independent rows and columns found at the
+    decision, which is enough for the accelerations, and :meth:`solve_all` uses
+    a singular value decomposition truncated at the nominal rank.
+
+    Attributes
+    ==========
+
+    motion : int
+        How many of the unknowns are accelerations; multipliers follow.
+    rank : int
+        The nominal rank.
+    row_scale, column_scale : ndarray, shape (s,)
+    kept : tuple of two index arrays, or None
+        Independent rows and columns; None if all are.
+    singular_values : ndarray, shape (s,)
+        Of the scaled ``W`` at the state of the decision.
+    equations, unknowns : tuple of str
+        Labels for messages.
+    contradiction : str
+        What redundant rows with different right sides are: an ``'error'``,
+        or to be met in the sense of ``'least-squares'``.
+
+    """
+
+    motion: int
+    rank: int
+    row_scale: np.ndarray
+    column_scale: np.ndarray
+    kept: tuple | None
+    singular_values: np.ndarray
+    equations: tuple
+    unknowns: tuple
+    contradiction: str = 'error'
+
+    @classmethod
+    def decide(cls, matrices, magnitudes, motion, equations, unknowns,
+               contradiction='error'):
+        """Decide the rank from ``W`` at consistent states.
+
+        Parameters
+        ==========
+
+        matrices : list of ndarray, shape (s, s)
+            ``W`` at states on the constraint set. The first is the state
+            asked about; the rank is the largest of all.
+        magnitudes : ndarray, shape (s, s)
+            Typical size of the entries, 0 where they vanish identically.
+        motion : int
+        equations, unknowns : sequence of str
+        contradiction : str
+
+        Raises
+        ======
+
+        SingularEquationsError
+            If the rank is lower at the first state than at others.
+        ConstraintError
+            If there is no gap in the singular values.
+        ConstrainedDynamicsError
+            If the accelerations are not determined.
+
+        """
+        rows, columns, scaled, spectra = best_scaling(
+            matrices, (scales(magnitudes), balance(magnitudes, motion)))
+        ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+        best = int(np.argmax(ranks))
+        rank = ranks[best]
+        surplus = [check_rows(matrix, motion, len(rows) - k, equations)
+                   for matrix, k in zip(scaled, ranks)][best]
+        _, sigma, vh = spectra[best]
+        free = np.abs(vh[rank:, :motion]).max(axis=0, initial=0)
+        if (free > MOTION_PART).any() or surplus > 0:
+            names = ', '.join(unknowns[i] for i in np.flatnonzero(
+                free > min(MOTION_PART, free.max()/2)))
+            raise ConstrainedDynamicsError(
+                f"The equations do not determine {names}: W has rank {rank} "
+                f"of {len(sigma)}, and more is missing than redundant rows "
+                "explain. Usually a coordinate has no mass and no constraint "
+                "holds it. Give it mass, or add a constraint.",
+                rank=rank, unknowns=names)
+        if ranks[0] < rank:
+            raise SingularEquationsError(
+                f"The rank of the equations is {ranks[0]} at this state and "
+                f"{rank} beside it: a singular configuration, where the "
+                "motion may branch and multipliers are unbounded. Start "
+                "from a state beside it.", rank=ranks[0], condition=0.)
+        kept = None
+        if rank < len(sigma):
+            kept = tuple(np.sort(qr(m, mode='r', pivoting=True)[1][:rank])
+                         for m in (scaled[0].T, scaled[0]))
+        return cls(motion, rank, rows, columns, kept, spectra[0][1],
+                   tuple(equations), tuple(unknowns), contradiction)
+
+    @cached_property
+    def scale(self):
+        """Factors of the entries of ``W``, shape (s, s)."""
+        return np.outer(self.row_scale, self.column_scale)
+
+    def is_outgrown(self, matrix):
+        """Whether entries are much larger than where they were scaled."""
+        return np.abs(matrix*self.scale).max(initial=0) > OUTGROWN
+
+    def fitting(self, matrix):
+        """This solver, or one with another scaling if it is outgrown."""
+        if not self.is_outgrown(matrix):
+            return self
+        rows, columns = balance(np.abs(matrix), self.motion)
+        return replace(self, row_scale=rows, column_scale=columns)
+
+    def solve(self, matrix, right):
+        """``z`` and the reciprocal condition, for the accelerations.
+
+        Multipliers of redundant rows are 0 here, and it is not looked at
+        whether redundant rows agree: this is for the inner stages of an
+        integrator.
+
+        Raises
+        ======
+
+        SingularEquationsError
+
+        """
+        self = self.fitting(matrix)
+        scaled = matrix*self.scale
+        right = right*self.row_scale
+        if self.kept is None:
+            z, condition = lu_solve(scaled, right)
+            if condition < SINGULAR:
+                self._singular(condition)
+            return z*self.column_scale, condition
+        if self.contradiction == 'least-squares':
+            solution = self._truncated(scaled, right)
+            return solution.z, solution.condition
+        rows, columns = self.kept
+        part, condition = lu_solve(scaled[rows[:, None], columns],
+                                   right[rows])
+        if condition < POOR_CHOICE:
+            solution = self._truncated(scaled, right)
+            return solution.z, solution.condition
+        z = np.zeros(len(right))
+        z[columns] = part*self.column_scale[columns]
+        return z, condition
+
+    def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
+        """The solution with multipliers of least norm, and checks.
+
+        Parameters
+        ==========
+
+        matrix : ndarray, shape (s, s)
+        right : ndarray, shape (s,)
+        drift : float
+            Relative distance of the state from the constraint set; redundant
+            rows need agree only so far.
+        rounding : callable, optional
+            Returns the rounding errors of ``right``, whose terms may cancel.
+
+        Raises
+        ======
+
+        SingularEquationsError
+        InconsistentConstraintsError
+
+        """
+        if self.kept is None:
+            z, condition = self.solve(matrix, right)
+            return Solution(z, self.rank, condition)
+        self = self.fitting(matrix)
+        scaled = matrix*self.scale
+        return self._truncated(scaled, right*self.row_scale, drift, rounding)
+
+    def reactions(self, matrix, right, accelerations) -> Solution:
+        """Multipliers of least norm where the accelerations are known."""
+        k = self.motion
+        sigma = np.linalg.svd(matrix*self.scale, compute_uv=False)
+        rest = right[:k] - matrix[:k, :k]@accelerations
+        found = np.linalg.lstsq(matrix[:k, k:], rest, rcond=POOR_CHOICE)[0]
+        return Solution(np.concatenate([accelerations, found]), self.rank,
+                        float(sigma[self.rank - 1]/sigma[0]))
+
+    def _truncated(self, scaled, right, drift=None, rounding=None):
+        """Singular value decomposition truncated at the nominal rank.
+
+        Without ``drift`` rises and contradictions are let pass.
+        """
+        left, sigma, vh = np.linalg.svd(scaled)
+        k = self.rank
+        condition = sigma[k - 1]/sigma[0] if k and sigma[0] else 1.
+        if condition < SINGULAR:
+            self._singular(condition)
+        if self.contradiction == 'least-squares':
+            right = self._reachable(left[:, k:], right)
+            drift = None
+        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
+        z = z*self.column_scale
+        if k < len(sigma):
+            null = self.column_scale[self.motion:, None]*vh[
+                k:, self.motion:].T
+            basis = np.linalg.qr(null)[0]
+            z[self.motion:] -= basis@(basis.T@z[self.motion:])
+        rank = k
+        if drift is not None:
+            limit = max(RISE, DRIFT_FACTOR*drift)
+            rank = max(k, int(np.sum(sigma > limit*sigma[0])))
+            if rank == k:
+                self._check(scaled, right, z/self.column_scale, drift,
+                            rounding)
+        return Solution(z, rank, float(condition))
+
+    def _reachable(self, null, right):
+        """The nearest right side, unscaled, that redundant rows can meet."""
+        basis = np.linalg.qr(self.row_scale[:, None]*null)[0]
+        right = right/self.row_scale
+        return (right - basis@(basis.T@right))*self.row_scale
+
+    def _check(self, scaled, right, z, drift, rounding):
+        """Raise unless every row holds, compared with its own terms."""
+        terms = scaled*z
+        own = np.abs(terms).sum(axis=1) + np.abs(right)
+        rest = np.abs(terms.sum(axis=1) - right)
+        allowed = CONTRADICTION*own + NOTHING + (
+            BACKWARD + DRIFT_FACTOR*drift)*own.max(initial=0)
+        if rounding is not None and (rest > allowed).any():
+            allowed += (rounding()*self.row_scale).max()    # it spreads
+        rows = np.flatnonzero(rest > allowed)
+        names = tuple(self.equations[i] for i in rows)
+        if len(rows) and rows[-1] < self.motion:
+            raise SingularEquationsError(
+                f"No solution of rank {self.rank} satisfies "
+                f"{', '.join(names)}: the rank of the equations is higher "
+                "than where it was decided.", condition=0., rank=self.rank)
+        if names:
+            raise InconsistentConstraintsError(
+                f"Redundant rows contradict each other: {', '.join(names)}. "
+                "Their left sides are dependent, their right sides are not, "
+                "so no acceleration satisfies all of them. Drop or correct "
+                "one.", rows=names)
+
+    def _singular(self, condition):
+        raise SingularEquationsError(
+            "The equations became singular (reciprocal condition "
+            f"{condition:.0e} at the nominal rank {self.rank}).",
+            condition=float(condition), rank=self.rank)
+
+
+def lu_solve(matrix, right):
+    """Solution and reciprocal condition by LU; condition 0 if singular."""
+    if not len(right):
+        return np.zeros(0), 1.
+    lu, pivots, info = dgetrf(matrix)
+    if info:
+        return np.zeros_like(right), 0.
+    condition, _ = dgecon(lu, dlange('1', matrix))
+    return dgetrs(lu, pivots, right)[0], condition
+
+
+def numerical_rank(sigma):
+    """Rank by the gap in descending singular values."""
+    if not len(sigma) or not sigma[0]:
+        return 0
+    ratio = np.maximum(sigma/sigma[0], len(sigma)*np.finfo(float).eps)
+    rank = int(np.sum(ratio > SINGULAR))
+    if ratio[rank - 1] < UNDECIDED or (
+            rank < len(sigma) and ratio[rank - 1] < GAP*ratio[rank]):
+        raise ConstraintError(
+            "The rank of the equations cannot be told: the smallest scaled "
+            f"singular values are {', '.join(f'{x:.0e}' for x in ratio[-3:])}"
+            ", without a clear gap to zero. Usually masses or lengths "
+            "differ by many powers of ten, or the state is close to "
+            "a singular one. Choose other units or another state.",
+            singular_values=tuple(sigma))
+    return rank
+
+
+def check_rows(matrix, motion, missing, names):
+    """Raise if constraint rows are neither redundant nor clearly not.
+
+    In ``W`` a small singular value of the rows is squared, and what is far
+    from zero looks like rounding there.
+
+    Returns how much more rank ``W`` is ``missing`` than the rows explain.
+    """
+    rows = matrix[motion:, :motion]
+    if not rows.size or matrix[motion:, motion:].any():
+        return 0
+    left, sigma, _ = np.linalg.svd(rows)
+    ratio = sigma/sigma[0] if sigma[0] else sigma
+    rank = int(np.sum(ratio > UNDECIDED))
+    if ((ratio > LEFT) & (ratio < UNDECIDED)).any():
+        worst = int(np.sum(ratio > LEFT)) - 1
+    elif missing > len(rows) - rank and ratio[rank - 1]**2 < UNDECIDED:
+        worst = rank - 1
+    else:
+        return missing - (len(rows) - rank)
+    share = np.abs(left[:, worst])
+    which = ', '.join(names[motion + i] for i in np.flatnonzero(
+        share > 0.1*share.max()))
+    raise ConstraintError(
+        "The rank of the equations cannot be told: the gradients of "
+        f"{which} have a combination that nearly vanishes (scaled singular "
+        f"value {ratio[worst]:.0e}), which floating point can neither solve "
+        "for nor leave out. Usually a row is meant to follow from others and "
+        "a constant is a little off: correct it, or leave the row out. Else "
+        "choose other constants or another state.",
+        singular_values=tuple(sigma))
+
+
+def best_scaling(matrices, scalings):
+    """The scaling that shows the highest rank, then the best condition.
+
+    Returns factors of rows, factors of columns, the scaled matrices, and
+    their singular value decompositions.
+    """
+    def quality(scaling):
+        ratios = [sigma/sigma[0] if len(sigma) and sigma[0] else sigma[:0]
+                  for _, sigma, _ in scaling[3]]
+        ranks = [np.count_nonzero(ratio > SINGULAR) for ratio in ratios]
+        return max(ranks), min(ratio[rank - 1] if rank else 0.
+                               for ratio, rank in zip(ratios, ranks))
+
+    found = []
+    for rows, columns in scalings:
+        scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
+        found.append((rows, columns, scaled, [
+            np.linalg.svd(matrix) for matrix in scaled]))
+    return max(found, key=quality)
+
+
+def scales(magnitudes):
+    """Factors of rows and columns that bring all entries close to 1.
+
+    The least-squares solution of ``log2|a_ij| + row_i + column_j = 0`` over
+    the entries that are not zero [1]_, rounded to powers of two, so that
+    scaling adds no rounding error.
+    """
+    mask = np.asarray(magnitudes) != 0
+    logarithms = np.zeros(mask.shape)
+    logarithms[mask] = np.log2(magnitudes[mask])
+    normal = np.block([[np.diag(mask.sum(axis=1)), mask],
+                       [mask.T, np.diag(mask.sum(axis=0))]])
+    right = -np.concatenate([logarithms.sum(axis=1), logarithms.sum(axis=0)])
+    exponents = np.linalg.lstsq(normal, right, rcond=None)[0]
+    size = len(mask)
+    factors = power_of_two(exponents)
+    return factors[:size], factors[size:]
+
+
+def balance(magnitudes, motion):
+    """Factors by which the largest entries of rows and columns are about 1.
+
+    First of the leading ``motion`` rows and columns, then of the others
+    [2]_; powers of two.
+    """
+    rows, columns = np.ones((2, len(magnitudes)))
+    lead = slice(motion)
+    rows[lead], columns[lead] = equilibrium(magnitudes[lead, lead])
+    scaled = magnitudes*rows[:, None]*columns
+    rows[motion:] /= largest(scaled[motion:, lead], axis=1)
+    columns[motion:] /= largest(scaled[lead, motion:], axis=0)
+    more = equilibrium(magnitudes*rows[:, None]*columns)
+    return tuple(power_of_two(np.log2(x) + np.log2(y))
+                 for x, y in zip((rows, columns), more))
+
+
+def power_of_two(exponents):
+    """Factors that add no rounding error and do not overflow."""
+    return np.exp2(np.clip(np.rint(exponents), *EXPONENTS))
+
+
+def equilibrium(magnitudes):
+    """Factors by which all largest entries are 1, by Ruiz's iteration."""
+    rows, columns = np.ones((2, len(magnitudes)))
+    for _ in range(PASSES):
+        scaled = magnitudes*rows[:, None]*columns
+        rows /= np.sqrt(largest(scaled, axis=1))
+        columns /= np.sqrt(largest(scaled, axis=0))
+    return rows, columns
+
+
+def largest(magnitudes, axis):
+    """Largest entries, 1 where all are zero."""
+    found = magnitudes.max(axis=axis, initial=0)
+    return np.where(found > 0, found, 1.)

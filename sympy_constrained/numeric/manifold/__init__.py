@@ -1,0 +1,1 @@
+"""States on the constraints: consistent starts, projection, stabilization."""

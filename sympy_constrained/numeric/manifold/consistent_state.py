@@ -1,0 +1,212 @@
+"""Consistent initial states, and what is wrong with inconsistent ones."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ConstraintError
+from ..compiled import compile_equations
+from ..names import number
+from .projection import distances, project, size_of
+
+__all__ = ['consistent_state', 'check_consistent', 'negative_mass']
+
+TOLERANCE = 1e-8
+# An eigenvalue of the mass matrix, scaled to a diagonal of ones, that is less
+# than this is negative; speeds with a larger part of its vector are named.
+NEGATIVE, PART = -1e-8, 0.1
+# Names of at most so many states are proposed for a correction.
+PROPOSALS = 4
+# A guess may be a point where a gradient vanishes, all zeros for instance.
+# Then the free states are moved aside by so much and it is tried again.
+OFFSETS = 1e-3, 0.1
+
+
+def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
+                     constants=None, inputs=None):
+    r"""Return the state nearest to a guess that satisfies the constraints.
+
+    Explanation
+    ===========
+
+    Coordinates are moved by Gauss-Newton steps of least norm until the
+    holonomic constraints hold. Then speeds are changed by the least kinetic
+    energy, :math:`\Delta u^T M \Delta u`, until the velocity-level constraints
+    hold (least Euclidean norm where ``M`` is singular). Accelerations and
+    multipliers that are states come last. Where there are
+    several solutions, such as the two branches of a linkage, the guess
+    chooses. Redundant constraints are allowed.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import (
+    ...     compile_equations, consistent_state)
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 5})
+    >>> state = consistent_state(equations, {x: 3, y: -1, x.diff(): 8},
+    ...                          fixed=[x, x.diff()], fill=0)
+    >>> state.round(12)
+    array([ 3., -4.,  8.,  6.])
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``.
+    guess : mapping or sequence
+        Values of the states by SymPy object or name, or all in order.
+    fixed : iterable of states or names
+        Coordinates and speeds that keep the value of the guess.
+    t : float
+    p : mapping or sequence, optional
+        Constants other than those given at compilation.
+    fill : float, optional
+        Value of states that a mapping leaves out, usually 0. Without it every
+        state must be given, so that a forgotten one is noticed.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`.
+
+    Returns
+    =======
+
+    ndarray, shape (ns,)
+
+    Raises
+    ======
+
+    ConstraintError
+        If constraints cannot be met, with their names and sizes; carries
+        ``rows``, ``residuals`` and the best ``state``.
+    ValueError
+        If the guess has missing, unknown or unusable entries.
+
+    """
+    compiled = compile_equations(compiled, constants, inputs)
+    names = compiled.names
+    try:
+        default = None if fill is None else [number(fill)]*len(names)
+    except ValueError as error:
+        raise ValueError(f"`fill`: {error}.") from None
+    start = names.vector(guess, 'guess', default)
+    held = set(names.indices(fixed, 'fixed'))
+    free = [np.array([k for k in index if k not in held], dtype=int)
+            for _, index in compiled.levels]
+    result = _from_guess(compiled, t, start, p, free)
+    if result.is_within(TOLERANCE):
+        return result.x
+    rows, text = _violations(compiled, result, TOLERANCE)
+    held = ', '.join(names.labels[i] for i in sorted(held))
+    cause = f" while {held} keep their values" if held else ""
+    remedy = ("Release some of them, or try another guess" if held else
+              "Try another guess; if none helps, the constraints contradict "
+              "each other")
+    raise ConstraintError(
+        f"No consistent state was found{cause}: the nearest one violates "
+        f"{text}. {remedy}.", rows=rows, residuals=result.residuals,
+        state=result.x)
+
+
+def _from_guess(compiled, t, start, p, free):
+    """Project the guess, or states beside it if it is a bad start."""
+    outputs = compiled.equations.graph.outputs
+    owners = np.repeat(range(len(free)), [
+        outputs[name][0] for name, _ in compiled.levels])
+    best = project(compiled, t, start, p, free)
+    for offset in OFFSETS:
+        if best.is_within(TOLERANCE):
+            break
+        unmet = best.distances > TOLERANCE*size_of(best.x)
+        moving = free[owners[unmet].min()]
+        trial = start.copy()
+        trial[moving] += offset*np.cos(2.4*(1. + moving))
+        result = project(compiled, t, trial, p, free)
+        best = min(best, result, key=lambda found: found.relative)
+    return best
+
+
+def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
+    """Raise if a state violates constraints by more than ``tolerance``.
+
+    Violations are measured as distances: the residual divided by the norm of
+    its gradient, and by the largest state if that exceeds one.
+
+    Raises
+    ======
+
+    ConstraintError
+        With ``rows``, ``residuals`` and ``tolerance``.
+
+    """
+    found = distances(compiled, t, x, p)
+    if found.is_within(tolerance):
+        return
+    rows, text = _violations(compiled, found, tolerance)
+    raise ConstraintError(
+        f"The initial state violates {len(rows)} constraint"
+        f"{'s' if len(rows) > 1 else ''}: {text} (tolerance "
+        f"{tolerance:.0e}). Pass `initial='project'` to move to the nearest "
+        f"consistent state, or correct {_movable(compiled, t, x, p, rows)}.",
+        rows=rows, residuals=found.residuals, tolerance=tolerance)
+
+
+def negative_mass(compiled, t, x):
+    """A warning if a motion has negative kinetic energy, else None.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    t : float
+    x : ndarray
+        A state.
+
+    """
+    M = compiled.evaluate(('M',), t, x)['M']
+    if M.shape != (len(compiled.u_index),)*2 or not len(M):
+        return None
+    diagonal = np.abs(M.diagonal())
+    scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max() or 1.))
+    values, vectors = np.linalg.eigh((M + M.T)/2*scale[:, None]*scale)
+    if values[0] > NEGATIVE:
+        return None
+    part = np.abs(vectors[:, 0])
+    names = [compiled.names.labels[i] for i in compiled.u_index[
+        part > PART*part.max()]]
+    return (
+        "The mass matrix is not positive: a motion with the speeds "
+        f"{', '.join(names)} has negative kinetic energy at the start. "
+        "Usually a mass or a moment of inertia has the wrong sign. Correct "
+        "the constants, or the kinetic energy.")
+
+
+def _violations(compiled, found, tolerance):
+    bad = np.flatnonzero(found.distances > tolerance*size_of(found.x))
+    names = compiled.residual_names
+    rows = tuple(names[i] for i in bad)
+    return rows, ', '.join(
+        f"{names[i]} by {abs(found.residuals[i]):.1e}" for i in bad)
+
+
+def _movable(compiled, t, x, p, rows):
+    """The states that change the violated rows most, as text."""
+    names = compiled.residual_names
+    outputs = compiled.evaluate(
+        [f'{name}_jacobian' for name, _ in compiled.levels], t, x, p)
+    gradients = [(index, row) for name, index in compiled.levels
+                 for row in outputs[f'{name}_jacobian']]
+    strength = np.zeros(len(compiled.states))
+    for row in rows:
+        index, gradient = gradients[names.index(row)]
+        strength[index] += np.abs(gradient)
+    order = [i for i in np.argsort(-strength, kind='stable')
+             if strength[i] > 0][:PROPOSALS]
+    return ', '.join(f'`{compiled.names.labels[i]}`' for i in sorted(order)
+                     ) or 'the constants'

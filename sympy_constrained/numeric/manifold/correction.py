@@ -1,0 +1,253 @@
+r"""Return the states of one motion to the constraints, quickly.
+
+Every accepted step ends here, with a state that is off by the error of one
+step. One compiled function brings residuals, gradients, :math:`M` and
+:math:`G = \partial\dot q/\partial u`; a change of the speeds by
+
+.. math::
+
+   \Delta u = -M^{-1}A^T(A M^{-1}A^T)^{-1}\,\psi
+
+has the least kinetic energy, and :math:`\Delta q = G\,\Delta u` with the
+residuals :math:`h` in the place of :math:`\psi` is the least change of the
+coordinates in the same sense. Of redundant rows those are used that are
+independent by the rank of the motion: close to a configuration where gradients
+vanish, what rounding leaves of a redundant row looks like another direction.
+What is not as simple (no mass, a singular configuration, a step too long) is
+left to the module ``projection``.
+"""
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ...graph import Graph, gradient
+from .projection import (
+    CLOSE, LEAST_CUT, NO_MASS, ROUNDING, Correction, coordinate_metric,
+    distances, least_norm_step, mass_metric, norms_of, project, size_of)
+
+__all__ = ['Projector', 'correction_graph', 'independent', 'mass_factor']
+
+# A distance that further steps hardly improve, and steps at each level.
+GOOD, STEPS = 4*CLOSE, 4
+# A smaller pivot, relative to its diagonal entry, needs a closer look.
+PIVOT = 1e-6
+# Rows with a smaller one, of gradients of length one, are redundant.
+REDUNDANT = 1e-7
+BLOCKS = ('holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian',
+          'M', 'G')
+
+
+def correction_graph(equations):
+    """The outputs :data:`BLOCKS` and, one after the other, ``out``.
+
+    ``G`` has no row where the rates of the coordinates are solved for.
+    """
+    g, out = equations.graph.load(None, ('rates', *BLOCKS[:-1]))
+    u = [g.input(x, dynamic=True) for x in equations.u]
+    where = [equations.states.index(x) for x in equations.q]
+    known = len(out['rates'])
+    out['G'] = [gradient(g, out['rates'][i][0], u) for i in where
+                ] if max(where, default=0) < known else []
+    flat = [[x] for name in BLOCKS for row in out[name] for x in row]
+    columns = dict(zip(BLOCKS, (1, len(where), 1, len(u), len(u), len(u))))
+    return Graph.freeze(g, {
+        **{name: (out[name], columns[name]) for name in BLOCKS},
+        'out': (flat, 1)})
+
+
+class Projector:
+    """Projection of states near the constraint set.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+
+    """
+
+    def __init__(self, compiled):
+        self.compiled = compiled
+        graph = correction_graph(compiled.equations)
+        self.evaluate = compiled.group(graph, BLOCKS)
+        self.function = compiled.bound(graph)
+        self.parts, start = {}, 0
+        for name in BLOCKS:
+            rows, columns = graph.outputs[name]
+            self.parts[name] = slice(start, start + rows*columns), (
+                rows, columns)
+            start += rows*columns
+        rows, columns = graph.outputs['G']
+        G = graph.load(None, ('G',))[1]['G']
+        self.is_same = rows == columns and all(
+            entry == (i == j) for i, row in enumerate(G)
+            for j, entry in enumerate(row))
+        self.is_simple = len(compiled.levels) == 2 and bool(columns) and (
+            rows or not graph.outputs['holonomic'][0])
+        self._known = None, None        # a solver and its rows
+
+    def __call__(self, t, x, solver):
+        """The consistent state near ``x``, and how far away ``x`` is.
+
+        Parameters
+        ==========
+
+        t : float
+        x : ndarray
+        solver : LinearSolver
+            Which knows the independent rows.
+
+        Returns
+        =======
+
+        Correction
+        float
+            Relative distance before.
+
+        """
+        quick = None
+        if self.is_simple:
+            quick = self.quick(t, x, self.rows(solver, t, x))
+            if quick and quick[0].is_within(ROUNDING):
+                return quick
+        before = distances(self.compiled, t, x).relative
+        found = project(self.compiled, t, x, weighted=True)
+        both = [found, quick[0]] if quick else [found]
+        return min(both, key=lambda item: item.relative), before
+
+    def rows(self, solver, t, x):
+        """Name of a level -> positions of independent rows, or None."""
+        if self._known[0] is not solver:
+            self._known = solver, self._rows(solver, t, x)
+        return self._known[1]
+
+    def _rows(self, solver, t, x):
+        """The same, decided at a state."""
+        equations = self.compiled.equations
+        if solver.kept is None:
+            return dict.fromkeys(('holonomic', 'velocity'), slice(None))
+        where = equations.constraint_rows
+        kept = set(solver.kept[0].tolist())
+        counts = [equations.graph.outputs[name][0]
+                  for name in ('holonomic', 'velocity')]
+        rows = [k for k in range(counts[1]) if where.get(k) in kept]
+        chosen = {'holonomic': [k for k in rows if k < counts[0]],
+                  'velocity': rows}
+        if not all(k in where for k in range(counts[1])):
+            return None
+        blocks = self.blocks(t, x)
+        for name, some in chosen.items():
+            gradient = blocks[f'{name}_jacobian']
+            if len(independent(gradient)) > len(some):
+                return None             # the others say more than these
+        return chosen
+
+    def blocks(self, t, x):
+        """The values of :data:`BLOCKS`; raises if one is not finite."""
+        values = None if self.function is None else self.function(t, x)
+        if values is None:
+            return self.evaluate(t, x)
+        return {name: values[part].reshape(shape)
+                for name, (part, shape) in self.parts.items()}
+
+    def quick(self, t, x, rows):
+        """What a call returns, or None if it is not a simple case."""
+        try:
+            return None if rows is None else self._steps(t, x.copy(), rows)
+        except ArithmeticError:         # outside the domain of a function
+            return None
+
+    def _steps(self, t, x, rows):
+        """Gauss-Newton steps at both levels, None where they do not do."""
+        blocks = self.blocks(t, x)
+        factor = mass_factor(blocks['M'])
+        if factor is None:
+            return None
+        before = max(lengths(blocks, 'holonomic').max(initial=0),
+                     lengths(blocks, 'velocity').max(initial=0))/size_of(x)
+        for name, index in self.compiled.levels:
+            last = np.inf
+            for k in range(STEPS + 1):
+                far = lengths(blocks, name)[rows[name]].max(
+                    initial=0)/size_of(x[index])
+                if far <= GOOD or (far < ROUNDING and far > last/2):
+                    break
+                step = None if k == STEPS else self.least(
+                    blocks, name, blocks[name][:, 0], factor, rows[name])
+                if step is None:
+                    return None
+                last = far
+                x[index] += step
+                blocks = self.blocks(t, x)
+        residuals = np.concatenate([blocks['holonomic'], blocks['velocity']])
+        far = np.concatenate([lengths(blocks, name, rows[name])
+                              for name in ('holonomic', 'velocity')])
+        return Correction(x, residuals[:, 0], far), before
+
+    def least(self, blocks, name, values, factor, rows=slice(None)):
+        """The change of least kinetic energy that takes away ``values``.
+
+        None where rows are nearly dependent.
+        """
+        gradient, values = blocks[f'{name}_jacobian'][rows], values[rows]
+        moved = name == 'holonomic' and not self.is_same
+        if moved:
+            gradient = gradient@blocks['G']
+        X, _ = dpotrs(factor, gradient.T, lower=1)
+        schur = gradient@X
+        root, info = dpotrf(schur, lower=1)
+        if info or (root.diagonal()**2 < PIVOT*schur.diagonal()).any():
+            return None
+        forces, _ = dpotrs(root, values, lower=1)
+        step = X@forces
+        return -(blocks['G']@step if moved else step)
+
+    def change(self, blocks, name, values, factor, rows=None):
+        """The same for all rows, by pseudo-inverse where it must be."""
+        if factor is not None and self.is_simple and rows is not None:
+            found = self.least(blocks, name, values, factor, rows[name])
+            if found is not None:
+                return found
+        gradient = blocks[f'{name}_jacobian']
+        G = blocks['G'] if blocks['G'].size else None
+        metric = (coordinate_metric(blocks['M'], G) if name == 'holonomic'
+                  else mass_metric(blocks['M'], range(len(blocks['M']))))
+        norms = norms_of(gradient)
+        cut = max(LEAST_CUT[name], lengths(blocks, name).max())
+        return least_norm_step(values/norms, gradient/norms[:, None],
+                               metric, cut)
+
+
+def mass_factor(mass):
+    """Cholesky's factor of ``M``, None where ``M`` is not positive."""
+    factor, info = dpotrf(mass, lower=1)
+    if info or (factor.diagonal()**2 < NO_MASS*mass.diagonal()).any():
+        return None
+    return factor
+
+
+def independent(gradient):
+    """Positions of rows of a gradient that span all."""
+    norms = np.linalg.norm(gradient, axis=1)
+    rows = np.flatnonzero(norms > REDUNDANT*norms.max(initial=0))
+    if not len(rows):
+        return []
+    R, order = qr((gradient[rows]/norms[rows, None]).T, mode='r',
+                  pivoting=True)
+    rank = int(np.sum(np.abs(np.diag(R)) > REDUNDANT))
+    return sorted(rows[order[:rank]].tolist())
+
+
+def lengths(blocks, name, rows=slice(None)):
+    """Residuals divided by the norm of their gradient.
+
+    Those of rows that are not among the independent ``rows``, whose gradient
+    may nearly vanish, by the norm of the longest.
+    """
+    gradient = blocks[f'{name}_jacobian']
+    norms = np.sqrt(np.einsum('ij,ij->i', gradient, gradient))
+    if rows != slice(None):
+        norms, own = np.full(len(norms), norms.max(initial=0)), norms
+        norms[rows] = own[rows]
+    return np.abs(blocks[name][:, 0])/np.where(norms > 0, norms, 1.)

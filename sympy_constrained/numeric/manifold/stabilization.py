@@ -1,0 +1,184 @@
+r"""Equations and rates that pull states back to the constraints.
+
+Explanation
+===========
+
+*Baumgarte* [1]_ replaces :math:`\ddot h = 0` by
+:math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0`, and :math:`\dot\psi = 0` by
+:math:`\dot\psi + \alpha\psi = 0`; this changes :math:`b`.
+
+*Braun and Goldfarb* [2]_ add an impulse and a force that remove, within a
+step of length :math:`\Delta t`, what the last steps have left. With
+:math:`M = R^T R`, :math:`C = A R^{-1}` and the residuals :math:`\Delta_q` of
+the position and :math:`\Delta_\nu` of the velocity level
+
+.. math::
+
+   \dot q = v + R^{-1} C_q^+\left(b_q - A_q v - \Delta_q/\Delta t\right),
+   \qquad
+   \dot v = a_c - R^{-1} C_\nu^+\,\Delta_\nu/\Delta t
+
+where :math:`A_q v = b_q` is the differentiated position constraint and
+:math:`a_c` the acceleration of Udwadia and Kalaba. The impulse has the least
+kinetic energy, the force changes the acceleration least in Gauss's sense, and
+the pseudo-inverses allow redundant rows.
+
+References
+==========
+
+.. [1] J. Baumgarte, "Stabilization of constraints and integrals of motion in
+   dynamical systems," Comput. Methods Appl. Mech. Engrg. 1 (1972) 1-16.
+.. [2] D. J. Braun and M. Goldfarb, "Eliminating constraint drift in the
+   numerical simulation of constrained dynamical systems," Comput. Methods
+   Appl. Mech. Engrg. 198 (2009) 3151-3160; in the notation of the authors'
+   "Simulation of constrained mechanical systems - part I," J. Appl. Mech. 79
+   (2012) 041017, eq. (17).
+
+"""
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+from sympy import Dummy
+
+from ...errors import UnsupportedFeatureError
+from ...graph import Graph
+from ..names import number
+from .correction import Projector, mass_factor
+
+__all__ = ['Feedback', 'is_gains', 'stabilized', 'trial_gain']
+
+# Residuals decay within so many steps of the integrator, whose length is that
+# of the last of so many steps of a trial.
+STEPS_OF_DECAY = TRIAL_STEPS = 10
+GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)
+
+
+def is_gains(stabilization):
+    """Whether this is a pair of numbers, none negative."""
+    try:
+        return len(stabilization) == 2 and min(
+            map(number, stabilization)) >= 0
+    except (TypeError, ValueError):
+        return False
+
+
+def stabilized(equations):
+    """The equations with the gains :data:`GAINS` as constants.
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If there are no constraint rows to add to, if a row contains no
+        acceleration, or something was added before.
+
+    """
+    where = equations.constraint_rows
+    shapes = equations.graph.outputs
+    missing = [k for k in range(shapes['velocity'][0]) if k not in where]
+    if missing or not shapes['velocity'][0]:
+        raise UnsupportedFeatureError(
+            "Baumgarte's stabilization changes the constraint rows "
+            "`A*u' = b` of the equations, and these equations have none: "
+            "their constraints are built in. Use "
+            "`stabilization='projection'`, or UdwadiaKalabaMethod.")
+    if equations.is_stabilized:
+        raise UnsupportedFeatureError(
+            "The equations were formed with `stabilization=`, so their "
+            "constraint rows have gains already. Pass `stabilization=None` "
+            "to `simulate`, or form the equations without.")
+    g, out = equations.graph.load()
+    kept = [equations.constraint_names[k] for k, [phi] in enumerate(
+        out['velocity']) if not phi]
+    if kept:
+        raise UnsupportedFeatureError(
+            f"The kinematic equations keep {', '.join(kept)} whatever the "
+            "accelerations are (as they do the norm of a quaternion), so "
+            "Baumgarte's terms cannot correct it. Use "
+            "`stabilization='projection'`, or leave the row out.")
+    alpha, beta = (g.input(gain) for gain in GAINS)
+    holonomic = len(out['holonomic'])
+    for k, [phi] in enumerate(out['velocity']):
+        change = g.mul(alpha, phi)
+        if k < holonomic:
+            change = g.add(g.mul(g.constant(2), change), g.mul(
+                g.mul(beta, beta), out['holonomic'][k][0]))
+        out['b'][k] = out['r'][where[k]] = [g.sub(out['b'][k][0], change)]
+    graph = Graph.freeze(g, {name: (rows, shapes[name][1])
+                             for name, rows in out.items()})
+    return replace(equations, graph=graph, is_stabilized=True)
+
+
+def trial_gain(run, method, **options):
+    """A gain that suits the steps of an integrator at the start."""
+    step = abs(run.span[1] - run.span[0])/1000
+    with suppress(Exception):           # the run itself will tell
+        solver = method(run.rates, run.t, run.begin(), run.span[1], **options)
+        for _ in range(TRIAL_STEPS):
+            solver.step()
+            if solver.status == 'failed':
+                break
+            step = abs(solver.step_size) or step
+            if solver.status == 'finished':
+                break
+    return float(1/(STEPS_OF_DECAY*step))
+
+
+class Feedback:
+    """The terms of Braun and Goldfarb, for the step that begins.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+
+    """
+
+    def __init__(self, compiled):
+        outputs = compiled.equations.graph.outputs
+        if outputs['velocity'][0] < outputs['holonomic'][0]:
+            raise UnsupportedFeatureError(
+                "Braun's and Goldfarb's terms correct the velocities, too, "
+                "and these equations have no rows for them: their constraints "
+                "are built in. Use `stabilization='projection'`, or "
+                "UdwadiaKalabaMethod.")
+        self.compiled = compiled
+        self.projector = Projector(compiled)
+        self.step = self.rows = None
+
+    def begin(self, solver, chosen):
+        """Take the length of the step that the integrator will try.
+
+        Parameters
+        ==========
+
+        solver : OdeSolver
+        chosen : LinearSolver
+            Which knows the independent rows.
+
+        """
+        x = solver.y[:len(self.compiled.states)]
+        self.rows = self.projector.rows(chosen, solver.t, x)
+        left = abs(solver.t_bound - solver.t)
+        self.step = solver.direction*min(solver.h_abs, solver.max_step, left)
+        solver.f = solver.fun(solver.t, solver.y)
+
+    def correct(self, t, x, rates):
+        """Add the terms to the rates of the states."""
+        if self.step is None or not np.isfinite(rates).all():
+            return
+        blocks = self.projector.blocks(t, x)
+        factor = mass_factor(blocks['M'])
+        position, velocity = (blocks[name][:, 0]
+                              for name in ('holonomic', 'velocity'))
+        if len(position):
+            rates[self.compiled.q_index] += self.projector.change(
+                blocks, 'holonomic',
+                velocity[:len(position)] + position/self.step, factor,
+                self.rows)
+        if len(velocity):
+            rates[self.compiled.u_index] += self.projector.change(
+                blocks, 'velocity', velocity/self.step, factor, self.rows)

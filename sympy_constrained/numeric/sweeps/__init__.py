@@ -1,0 +1,1 @@
+"""The same model with many constants and from many starts."""

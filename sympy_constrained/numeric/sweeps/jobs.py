@@ -1,0 +1,124 @@
+"""What a sweep does: the job that all runs share, and what each gives."""
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..compiled import CompiledEquations
+from ..trajectory import Reason, Trajectory
+
+__all__ = ['Job', 'Task', 'Outcome', 'failure', 'pack', 'unpacked']
+
+KEPT_JOBS = 4
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is different in a run."""
+
+    index: int
+    p: np.ndarray | None
+    start: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave; see :class:`.SweepRun`."""
+
+    index: int
+    trajectory: Trajectory | None = None
+    value: Any = None
+    error: str | None = None
+    reason: str = 'END'
+    seconds: float = 0.
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all runs of a sweep have in common."""
+
+    compiled: CompiledEquations
+    run: Callable
+    quantity: Callable | None
+    options: dict
+    t_span: Any = None
+    start: Callable | None = None
+
+    def outcome(self, task) -> Outcome:
+        """Make a run; errors are part of the outcome."""
+        begun = perf_counter()
+        try:
+            found = self._result(task)
+        except KeyboardInterrupt:
+            found = {'error': Reason.INTERRUPTED.value,
+                     'reason': Reason.INTERRUPTED.name}
+        except Exception as error:
+            found = failure(error)
+        return Outcome(task.index, seconds=perf_counter() - begun, **found)
+
+    def _result(self, task):
+        compiled = self.compiled
+        if task.p is not None:
+            compiled = compiled.with_values(task.p)
+        start = self.start(compiled) if self.start else task.start
+        arguments = [x for x in (self.t_span, start) if x is not None]
+        result = self.run(compiled, *arguments, **self.options)
+        found: dict[str, Any] = {}
+        if isinstance(result, Trajectory):
+            found['reason'] = result.reason.name
+            if not result.success:
+                return {**found, 'error': result.message,
+                        'trajectory': result}
+            if self.quantity is None:
+                found['trajectory'] = result
+        elif self.quantity is None:
+            found['value'] = result
+        if self.quantity is not None:
+            try:
+                found['value'] = self.quantity(compiled, result)
+            except Exception as error:  # the motion is not lost
+                kept = isinstance(result, Trajectory)
+                return {**failure(error),
+                        'trajectory': result if kept else None}
+        return found
+
+
+def failure(error):
+    """What is kept of an exception."""
+    trajectory = getattr(error, 'trajectory', None)
+    reason = getattr(error, 'reason', None)
+    return {'error': f'{type(error).__name__}: {error}',
+            'trajectory': trajectory,
+            'reason': reason.name if isinstance(reason, Reason) else 'ERROR'}
+
+
+# -- to other processes ------------------------------------------------------
+
+def pack(job, dumps):
+    try:
+        return dumps(job)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(
+            f"The sweep cannot be sent to other processes: {error}. "
+            "Functions given as `run`, `quantity`, `states` or `inputs` must "
+            "be defined at the top of a module, lambdas are not. Define them "
+            "there, or use executor=None.") from error
+
+
+_jobs: dict[str, Job] = {}
+
+
+def unpacked(packed):
+    """The job, unpacked once in a process."""
+    key = sha256(packed).hexdigest()
+    if key not in _jobs:
+        if len(_jobs) >= KEPT_JOBS:
+            _jobs.clear()
+        _jobs[key] = pickle.loads(packed)
+    return _jobs[key]

@@ -1,0 +1,238 @@
+"""What a sweep returns: a record of each run, and arrays over all runs."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..names import Names, label
+from ..trajectory import Trajectory
+from .storage import load_sweep, save_sweep
+
+__all__ = ['SweepResult', 'SweepRun']
+
+# So many failures are told in full.
+TOLD = 5
+
+
+def numbers(value):
+    """The value of a run as an array."""
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in 'biufc':
+            return found
+    except ValueError:                  # ragged
+        pass
+    raise ValueError(
+        f"A run has the value {value!r:.60}, which is no number or array of "
+        "numbers. Read `value` of each run, or pass a `quantity` that gives "
+        "numbers.")
+
+
+@dataclass(frozen=True, eq=False)
+class SweepRun:
+    """One run of a sweep.
+
+    Attributes
+    ==========
+
+    index : int
+        Its place among the runs.
+    parameters : dict
+        Name -> value of the constants that were given for this run.
+    start : ndarray or None
+        States in order.
+    trajectory : Trajectory or None
+        None for a run that succeeded if the sweep has a ``quantity``; up to
+        the failure for one that failed on the way; whole if ``quantity``
+        failed.
+    value : object
+        What ``quantity`` gave, or a ``run`` that makes no trajectory.
+    error : str or None
+        What went wrong, with the type of the exception.
+    reason : str
+        Name of the :class:`.Reason` of the trajectory; ``'ERROR'`` for an
+        exception before there was one, ``'LOST'`` if the process died,
+        ``'CANCELLED'`` if the sweep was interrupted before.
+    seconds : float
+
+    """
+
+    index: int
+    parameters: dict = field(default_factory=dict)
+    start: np.ndarray | None = None
+    trajectory: Trajectory | None = None
+    value: Any = None
+    error: str | None = None
+    reason: str = 'END'
+    seconds: float = 0.
+
+    @property
+    def success(self) -> bool:
+        """Whether it did what was asked."""
+        return self.error is None
+
+    def __str__(self):
+        given = ', '.join(f'{name} = {value:g}'
+                          for name, value in self.parameters.items())
+        return (f"run {self.index}{f' ({given})' if given else ''}: "
+                f"{self.error or self.reason}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult:
+    """The runs of a sweep, in the order in which they were given.
+
+    Attributes
+    ==========
+
+    runs : tuple of SweepRun
+    states : tuple of str
+
+    """
+
+    runs: tuple
+    states: tuple = ()
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[SweepRun]:
+        return iter(self.runs)
+
+    def __getitem__(self, index):
+        return self.runs[index]
+
+    def __repr__(self):
+        return (f'<SweepResult of {len(self)} runs, '
+                f'{len(self.failed)} failed>')
+
+    def __str__(self):
+        lines = [f'{len(self)} runs, {len(self.failed)} failed']
+        lines += [f'  {run}' for run in self.failed[:TOLD]]
+        if len(self.failed) > TOLD:
+            lines.append(f'  and {len(self.failed) - TOLD} more')
+        return '\n'.join(lines)
+
+    @property
+    def failed(self) -> tuple:
+        """The runs with an error."""
+        return tuple(run for run in self.runs if not run.success)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in all runs together."""
+        return sum(run.seconds for run in self.runs)
+
+    # -- arrays ------------------------------------------------------------
+
+    def parameter(self, name) -> np.ndarray:
+        """Values of a constant by symbol or name, shape (N,)."""
+        known = tuple(self.runs[0].parameters) if self.runs else ()
+        at = Names(known, 'parameter of this sweep')
+        name = known[at.indices([label(name)], 'name')[0]]
+        return np.array([run.parameters[name] for run in self.runs])
+
+    def values(self, quantity=None) -> np.ndarray:
+        """A number or an array of each run, shape (N, ...).
+
+        Parameters
+        ==========
+
+        quantity : state, name or callable, optional
+            The last value of a state, or a function of a trajectory. By
+            default the values of the ``quantity`` of the sweep.
+
+        Returns
+        =======
+
+        ndarray
+            With nan for runs that failed.
+
+        """
+        if quantity is None:
+            values = [run.value for run in self.runs if run.success]
+            if any(value is None for value in values):
+                raise ValueError(
+                    "The runs have no values. Pass `quantity` here or to the "
+                    "sweep.")
+        else:
+            values = self._of_trajectories(quantity)
+        shapes = {one.shape for one in map(numbers, values)}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"The runs have values of the shapes "
+                f"{', '.join(map(str, sorted(shapes)))}, which are no one "
+                "array. Read `value` of each run, or pass a `quantity` that "
+                "gives the same shape for all.")
+        shape = shapes.pop() if shapes else ()
+        result = np.full((len(self), *shape), np.nan, dtype=(
+            complex if np.iscomplexobj(values) else float))
+        result[[run.success for run in self.runs]] = np.reshape(
+            values, (len(values), *shape))
+        return result
+
+    def _of_trajectories(self, quantity):
+        done = [run for run in self.runs if run.success]
+        if any(run.trajectory is None for run in done):
+            raise ValueError(
+                "Trajectories were not kept, because the sweep had a "
+                "`quantity` or its own `run`. Call `values()` for what it "
+                "gave.")
+        if callable(quantity) and not hasattr(quantity, 'free_symbols'):
+            return [quantity(run.trajectory) for run in done]
+        return [run.trajectory[quantity][-1] for run in done]
+
+    # -- files -------------------------------------------------------------
+
+    def save(self, path):
+        """Write everything to a file that ends in ``.npz``.
+
+        It holds numbers and texts only, so that loading it is safe. Values
+        must be numbers or arrays.
+        """
+        save_sweep(self, path)
+
+    @classmethod
+    def load(cls, path) -> SweepResult:
+        """A sweep from a file; states and constants are known by name.
+
+        Raises
+        ======
+
+        ValueError
+            If this is no such file.
+
+        """
+        states, runs = load_sweep(path, SweepRun)
+        return cls(runs, states)
+
+    def to_frame(self):
+        """A pandas table with one row for each run.
+
+        Its columns are the parameters, the starts (``start of q1``), the
+        last states or the values where they are numbers, ``seconds``,
+        ``reason`` and ``error``.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise ImportError(
+                "`to_frame` needs pandas, which is not installed. Install "
+                "it, or read `parameter(name)` and `values(quantity)`, which "
+                "are arrays over all runs.") from error
+        return DataFrame([self._row(run) for run in self.runs])
+
+    def _row(self, run):
+        row = dict(run.parameters)
+        if run.start is not None:
+            row |= {f'start of {name}': value
+                    for name, value in zip(self.states, run.start.tolist())}
+        if run.trajectory is not None and run.success:
+            row |= dict(zip(self.states, run.trajectory.x[-1].tolist()))
+        elif np.ndim(run.value) == 0 and run.value is not None:
+            row['value'] = run.value
+        return row | {'seconds': run.seconds, 'reason': run.reason,
+                      'error': run.error}

@@ -1,0 +1,289 @@
+"""The same model with many constants and from many starts."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
+from inspect import signature
+from itertools import product
+from warnings import warn
+
+import numpy as np
+
+from ..compiled import compile_equations
+from ..integrate.simulate import simulate
+from ..names import Names, by_label, label, number
+from ..progress import Progress
+from .jobs import Job, Task
+from .result import SweepResult, SweepRun
+from .workers import outcomes
+
+__all__ = ['sweep', 'grid']
+
+
+def grid(axes) -> list[dict]:
+    """All combinations of the values of some constants.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained.numeric import grid
+    >>> grid({'l': [1, 2], 'm': [5, 6]})
+    [{'l': 1, 'm': 5}, {'l': 1, 'm': 6}, {'l': 2, 'm': 5}, {'l': 2, 'm': 6}]
+
+    Parameters
+    ==========
+
+    axes : mapping
+        Constant, by symbol or name, -> its values. The last one changes
+        first.
+
+    Returns
+    =======
+
+    list of dict
+        For :func:`~sympy_constrained.numeric.sweep`.
+
+    """
+    axes = by_label(axes)
+    if not isinstance(axes, Mapping):
+        raise TypeError(
+            "`axes` must be a mapping from constants to their values, not "
+            f"{type(axes).__name__}.")
+    single = [label(name) for name, values in axes.items() if isinstance(
+        values, (str, Set)) or not isinstance(values, Iterable)]
+    if single:
+        raise TypeError(
+            f"`axes`: {', '.join(single)} has no sequence of values. Give a "
+            "list, also of one.")
+    return [dict(zip(axes, values)) for values in product(*axes.values())]
+
+
+def sweep(compiled, parameters=None, states=None, executor=None, *,
+          t_span=None, run=simulate, quantity=None, on_result=None,
+          chunk=None, progress=None, constants=None, inputs=None, **options
+          ) -> SweepResult:
+    r"""Simulate a model for many values of its constants, or many starts.
+
+    Explanation
+    ===========
+
+    Runs are independent of each other. One that fails is recorded with its
+    error and what was computed of it, and the others go on. The equations are
+    sent to each process once, as data, and compiled there.
+
+    An interruption by the keyboard returns what is done. If a process dies,
+    the run that it was making is recorded as lost, and another process goes
+    on with the others. An executor of the user's that breaks loses all that
+    has not arrived.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import compile_equations, sweep
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 2})
+    >>> lengths = [1, 2, 0, 3]
+    >>> found = sweep(equations, {l: lengths}, {
+    ...     x: lengths, y: 0, "x'": 0, "y'": 0}, t_span=1)
+    >>> found
+    <SweepResult of 4 runs, 1 failed>
+    >>> found.values(y).round(3).tolist()
+    [-0.165, -1.756, nan, -2.994]
+    >>> found.failed[0].index, found.failed[0].reason
+    (2, 'ERROR')
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations, a method or EquationsOfMotion
+    parameters : mapping or iterable of mappings, optional
+        For each run the constants that differ: a mapping from a constant to
+        one value or to as many values as there are runs, or one mapping for
+        each run, for which :func:`~sympy_constrained.numeric.grid` gives all
+        combinations.
+    states : mapping, sequence, iterable of those, or callable, optional
+        The start of all runs, or one for each; values of a mapping may be
+        arrays. A function of the compiled equations of a run is asked there.
+    executor : int, concurrent.futures.Executor or dask.distributed.Client
+        So many processes; or what runs functions elsewhere. By default runs
+        are made here, one after the other.
+    t_span : float or pair of float
+        As for :func:`~sympy_constrained.numeric.simulate`.
+    run : callable
+        What makes a run: a function of the compiled equations, of ``t_span``
+        and of the start, those that are given. It gets the ``options``.
+    quantity : callable, optional
+        Function of the compiled equations and of the result of ``run``, for
+        instance of a trajectory. Its value is kept in place of the result.
+    on_result : callable, optional
+        Called with each :class:`.SweepRun` when it arrives, in any order. An
+        error in it ends the sweep, and carries the runs that are done as its
+        attribute ``result``, a :class:`.SweepResult`.
+    chunk : int, optional
+        Number of runs that are sent at once.
+    progress : bool, optional
+        Draw a progress bar once the sweep lasts a second; by default in a
+        terminal.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`.
+    **options
+        For ``run``, such as ``rtol`` and ``t_eval``.
+
+    Returns
+    =======
+
+    SweepResult
+
+    Raises
+    ======
+
+    ValueError, TypeError
+        If parameters or starts are unknown, unusable or differ in number, or
+        if a function cannot be sent to other processes.
+
+    """
+    if isinstance(constants, (list, tuple)) and any(
+            isinstance(x, Mapping) for x in constants):
+        raise TypeError(
+            "`constants` holds several mappings, and it is one for all runs. "
+            "Pass those of each run as `parameters`.")
+    compiled = compile_equations(compiled, constants, inputs)
+    if run is simulate:
+        options.setdefault('progress', False)
+        for name, value in (('t_span', t_span), ('states', states)):
+            if value is None:
+                raise ValueError(
+                    f"`{name}` is missing: a simulation needs the interval "
+                    "of time and a start. For another function pass `run`.")
+        Names(signature(simulate).parameters, 'option of `simulate`').indices(
+            options, 'options')
+    tasks, given = _tasks(compiled, parameters, states)
+    job = Job(compiled, run, quantity, options, t_span,
+              states if callable(states) else None)
+    runs = [SweepRun(task.index, values, task.start, None, None,
+                     "Not made: the sweep was interrupted.", 'CANCELLED')
+            for task, values in zip(tasks, given)]
+    names = tuple(compiled.names.labels)
+    try:
+        _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
+                 Progress(0, len(tasks), progress, 'run'))
+        lost = [run for run in runs if run.reason == 'LOST']
+        if lost:
+            warn(f"{len(lost)} of {len(runs)} runs were lost "
+                 f"({lost[0].error}). Their `reason` is 'LOST'.",
+                 stacklevel=2)
+    except Exception as error:          # what is done is not lost with it
+        setattr(error, 'result', SweepResult(tuple(runs), names))
+        raise
+    return SweepResult(tuple(runs), names)
+
+
+def _collect(runs, arriving, on_result, bar):
+    """Put what arrives into the records, until it is interrupted."""
+    def put(outcome):
+        runs[outcome.index] = replace(runs[outcome.index], **vars(outcome))
+
+    try:
+        for count, outcome in enumerate(arriving, 1):
+            put(outcome)
+            bar.update(count)
+            if on_result is not None:
+                on_result(runs[outcome.index])
+    except KeyboardInterrupt:           # perhaps not where they are made
+        with suppress(KeyboardInterrupt, StopIteration):
+            put(arriving.throw(KeyboardInterrupt()))
+            for outcome in arriving:
+                put(outcome)
+    finally:
+        arriving.close()
+        bar.close()
+
+
+def _tasks(compiled, parameters, states):
+    """What differs between the runs, and the given parameters by name."""
+    names = compiled.constant_names
+    sets = _each('parameters', parameters, names)
+    starts = _each('states', None if callable(states) else states,
+                   compiled.names)
+    count = len(sets) if len(sets) != 1 else len(starts)
+    if len(starts) not in (1, count):
+        raise ValueError(
+            f"`parameters` are {len(sets)} sets and `states` {len(starts)} "
+            "starts. Give as many of both, or one of them once.")
+    sets, starts = (_repeated(x, count) for x in (sets, starts))
+    tasks, given = [], []
+    for i, (values, start) in enumerate(zip(sets, starts)):
+        try:
+            p = None if not values else compiled.with_values(values).p
+            x = None if start is None else compiled.names.vector(
+                start, 'states')
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"Run {i}: {error}") from None
+        tasks.append(Task(i, p, x))
+        found = {} if p is None else dict(zip(names.labels, p.tolist()))
+        given.append({names.labels[k]: found[names.labels[k]]
+                      for k in names.indices(values or (), 'parameters')})
+    return tasks, given
+
+
+def _repeated(items, count):
+    return items*count if len(items) == 1 else items
+
+
+def _each(argument, given, names):
+    """One entry for each run, in whichever form they are given."""
+    if given is None:
+        return [None]
+    given = by_label(given)
+    if isinstance(given, Mapping):
+        return _unzipped(argument, given, names)
+    if isinstance(given, (str, Set)) or not isinstance(given, Iterable):
+        raise TypeError(
+            f"`{argument}` must be a mapping or a sequence, not "
+            f"{type(given).__name__}.")
+    given = list(map(by_label, given))
+    if not given:
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
+    if argument == 'states' and not any(map(_is_many, given)):
+        return [given]                  # the numbers of one start
+    for i, entry in enumerate(given):
+        if argument == 'parameters' and not isinstance(entry, Mapping):
+            raise TypeError(
+                f"`parameters` must be mappings from constants to numbers; "
+                f"that of run {i} is {type(entry).__name__}.")
+    return given
+
+
+def _is_many(value):
+    return isinstance(value, Mapping) or np.ndim(value) > 0
+
+
+def _unzipped(argument, given, names):
+    """A mapping for each run, from one whose values may be sequences."""
+    names.indices(given, argument)
+    many = {name: list(value) for name, value in given.items()
+            if np.ndim(value) > 0}
+    sizes = {name: len(values) for name, values in many.items()}
+    if len(set(sizes.values())) > 1:
+        text = ', '.join(f'{name}: {size}' for name, size in sizes.items())
+        raise ValueError(
+            f"`{argument}` has different numbers of values ({text}). For "
+            "all combinations use `grid`.")
+    if not sizes:
+        return [dict(given)]
+    count = next(iter(sizes.values()))
+    if not count:
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
+    try:
+        return [{name: number(many[name][i] if name in many else value)
+                 for name, value in given.items()} for i in range(count)]
+    except ValueError as error:
+        raise ValueError(f"`{argument}`: {error}.") from None

@@ -1,0 +1,346 @@
+"""Bodies in motion: animations, and pictures at some times."""
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from pathlib import Path, PurePath
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from ..numeric.progress import Progress
+from .histories import check_trajectory, in_unit, unit_of
+from .stage import Stage
+
+__all__ = ['animate', 'plot_snapshots']
+
+# An animation of a motion that is far from these lengths, in seconds, is
+# slowed down or quickened to the last one.
+SHORTEST, LONGEST, USUAL = 2., 15., 8.
+MOST_LABELS = 9
+DPI = 80                # of files
+# Times of the paths in a picture, and for each frame of an animation.
+SMOOTH, FINEST = 600, 8
+
+
+def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
+            surfaces=(), view=None, camera=(25, -60), origin=None, frame=None,
+            constants=None, inputs=None, trails=True, speed=None, fps=25,
+            save=None, ax=None, progress=None):
+    r"""Bodies, points, lines and traces of contacts in motion.
+
+    Explanation
+    ===========
+
+    Of the model the mass centres of bodies are drawn with the axes of their
+    frames (red, green, blue), where their places are known. Motions in a
+    plane of the inertial axes are seen from the front, others in space.
+    Axes have equal scales and contain the whole motion.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.numeric import simulate
+    >>> from sympy_constrained.plotting import animate
+    >>> pendulum = model('cartesian_pendulum')
+    >>> method = pendulum.form(UdwadiaKalabaMethod)
+    >>> motion = simulate(method, 2, pendulum.start, initial='project',
+    ...                   constants=pendulum.parameters)
+    >>> x, y = pendulum.coordinates
+    >>> film = animate(motion, method, lines=[((0, 0), (x, y))], fps=5)
+    >>> page = film.to_jshtml()             # for a notebook
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    model : optional
+        What was simulated: a method, a ready model, or a SymPy ``System``,
+        ``KanesMethod`` or ``LagrangesMethod``. Its bodies are drawn. May be
+        left out if places are given as expressions.
+    points : Points, or mapping from names to places
+        Further points, drawn with their paths. A place is a Point, a Vector
+        from the origin, a pair or triple of expressions in the states, or
+        the name of one of these points, of a body or of a point.
+    lines : iterable of sequences of places, or mapping from names to these
+        Connections: rods, links, springs, contours fixed in bodies.
+    contacts : PointContact, or iterable of these
+        Draws the traces on both bodies, and their surfaces.
+    surfaces : surface, rim or edge, or iterable of these
+        Planes, spheres, ellipsoids, tori and rims are drawn as lines.
+    view : optional
+        ``'3d'``, or a plane: the axes to the right and upwards, ``'xz'``.
+    camera : pair of float
+        Elevation and azimuth in degrees, of a view in space.
+    origin : Point, optional
+        Where to look from; by default a point at rest. Where none is, or
+        one is at rest for a moment only, the velocity is integrated.
+    frame : ReferenceFrame, optional
+        The inertial frame, for a model that was built without.
+    constants : mapping, optional
+        Numbers for constants that only the picture has.
+    inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.simulate`, if places depend
+        on specified functions.
+    trails : bool
+        Whether the paths of mass centres and points are drawn.
+    speed : float, optional
+        Of the picture relative to the motion: 1 is real time, 0.1 slow
+        motion. By default 1 unless that is too short or too long to watch.
+    fps : float
+        Pictures for each second.
+    save : path, optional
+        Write a ``.gif``, or a ``.html`` page with buttons.
+    ax : matplotlib axes, optional
+        Made with ``projection='3d'`` for a view in space.
+    progress : bool, optional
+        Draw a progress bar while a long animation is saved; by default in a
+        terminal.
+
+    Returns
+    =======
+
+    matplotlib.animation.FuncAnimation
+        Keep it in a variable: matplotlib forgets it otherwise.
+
+    Raises
+    ======
+
+    KinematicsError
+        If a point has no position relative to the origin.
+    MissingIngredientError
+        If the value of a constant or of an input is not known, or if there
+        is nothing to draw.
+    ValueError
+        If there are too few frames, or for an unknown suffix.
+
+    """
+    if isinstance(model, (str, PurePath)):
+        raise TypeError(f"`model` is {str(model)!r}. To write a file, pass "
+                        f"`save={str(model)!r}`.")
+    suffix = checked_suffix(save)
+    times, speed = frame_times(trajectory, speed, fps)
+    step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
+    stage = Stage(trajectory, model, np.interp(
+        np.arange((len(times) - 1)*step + 1)/step, np.arange(len(times)),
+        times), points, lines, contacts, surfaces, view, origin, frame,
+        constants, inputs, trails)
+    is_own = ax is None
+    figure, ax = prepared(stage, ax, camera, trajectory, layout='none')
+    artists = stage.draw(ax, 0)
+    legend(ax)
+    digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
+    unit = unit_of(trajectory, 't')
+    factor = '' if speed == 1 else (
+        f'  ({speed:g} × real time)' if speed >= 1e-3 else
+        f'  (1/{1/speed:g} of real time)')
+
+    def update(k):
+        stage.update(artists, k*step)
+        ax.set_title(f't = {times[k]:.{digits}f}{unit and " " + unit}'
+                     f'{factor}', fontsize='medium')
+        return artists
+
+    update(0)
+    if is_own:                          # once, for it takes its time
+        ConstrainedLayoutEngine().execute(figure)
+    film = FuncAnimation(figure, update, frames=len(times),
+                         interval=1000/fps, repeat_delay=700)
+    if save is not None:
+        write(film, figure, Path(save), suffix, fps, len(times), progress)
+    return film
+
+
+def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
+                   contacts=(), surfaces=(), view=None, camera=(25, -60),
+                   origin=None, frame=None, constants=None, inputs=None,
+                   trails=True, ax=None):
+    """Bodies, points and lines at some times, the last one the darkest.
+
+    The static sister of :func:`animate`, with whole paths.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    model, points, lines : optional
+        What to draw, as for :func:`animate`.
+    times : int or sequence of float
+        So many times from start to end, or these.
+    contacts, surfaces, view, camera, origin, frame : optional
+        As for :func:`animate`.
+    constants, inputs, trails, ax : optional
+        As for :func:`animate`.
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    start, end = ends(trajectory)
+    if np.ndim(times) == 0:
+        if times != int(times) or times < 1:
+            raise ValueError(f"`times` is {times!r}; give a number of times "
+                             "from 1, or the times.")
+        times = np.linspace(start, end, int(times)) if times > 1 else [end]
+    times = np.asarray(times, float)
+    if (times < min(start, end)).any() or (times > max(start, end)).any():
+        raise ValueError(f"`times` must lie between {start:g} and {end:g}, "
+                         "the ends of the trajectory.")
+    all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
+    if end < start:
+        all_times = all_times[::-1]
+    stage = Stage(trajectory, model, all_times, points, lines, contacts,
+                  surfaces, view, origin, frame, constants, inputs, trails)
+    figure, ax = prepared(stage, ax, camera, trajectory)
+    where = [int(np.argmin(abs(all_times - t))) for t in times]
+    for i, k in enumerate(where[:-1]):
+        stage.draw(ax, k, 0.15 + 0.45*i/len(where), False, False)
+    stage.draw(ax, where[-1])
+    legend(ax)
+    unit = unit_of(trajectory, 't')
+    text = ', '.join(f'{t:.3g}' for t in times[:8])
+    ax.set_title(f't = {text}{", ..." if len(times) > 8 else ""}'
+                 f'{unit and " " + unit}', fontsize='medium')
+    return figure
+
+
+# -- times ---------------------------------------------------------------
+
+def ends(trajectory):
+    """First and last time, if there are two."""
+    check_trajectory(trajectory)
+    if len(trajectory.t) < 2:
+        raise ValueError(
+            f"`trajectory` has {len(trajectory.t)} output times, and a "
+            f"picture of a motion needs two: {trajectory.message} Simulate "
+            "with more, such as `t_eval=101`.")
+    return float(trajectory.t[0]), float(trajectory.t[-1])
+
+
+def frame_times(trajectory, speed, fps):
+    """Times of the pictures of an animation, and its speed."""
+    start, end = ends(trajectory)
+    for name, value in (('speed', speed), ('fps', fps)):
+        if value is not None and not (np.ndim(value) == 0 and value > 0):
+            raise ValueError(f"`{name}` is {value!r}; it must be positive.")
+    length = abs(end - start)
+    if speed is None:
+        speed = 1. if SHORTEST <= length <= LONGEST else (
+            round_number(length/USUAL))
+    count = floor(length/speed*fps + 1e-9) + 1
+    if count < 2:
+        raise ValueError(
+            f"At speed {speed:g} and {fps:g} pictures a second, the motion "
+            f"of length {length:.3g} has only {count} frame. Leave `speed` "
+            f"out, or pass a smaller one, such as "
+            f"{round_number(length/USUAL):g}.")
+    return np.linspace(start, end, count), speed
+
+
+def round_number(x):
+    """The number 1, 2 or 5 times a power of ten that is nearest."""
+    power = 10.**floor(log10(x))
+    return min((k*power for k in (1, 2, 5, 10)),
+               key=lambda y: abs(log10(y/x)))
+
+
+# -- axes ----------------------------------------------------------------
+
+def prepared(stage, ax, camera, trajectory, layout='constrained'):
+    """Axes with limits, equal scales and names."""
+    shown = list(stage.shown)
+    size = (stage.high - stage.low)[shown]
+    space = len(shown) == 3
+    if ax is None:
+        height = 4. + 1.8*slender(size) if space else (
+            0.9 + 5.4*size[1]/size[0])
+        figure = plt.figure(figsize=(7, np.clip(height, 2.6, 6.4)),
+                            layout=layout)
+        ax = figure.add_subplot(projection='3d' if space else None)
+    figure = ax.figure
+    if space != hasattr(ax, 'get_zlim'):
+        raise ValueError(
+            "`ax` has the wrong number of dimensions for this motion, which "
+            f"is seen in {'space' if space else 'a plane'}. Make it "
+            f"{'with' if space else 'without'} `projection='3d'`, or pass "
+            "`view`.")
+    unit = unit_of(trajectory, 'length')
+    low, high = stage.low[shown], stage.high[shown]
+    if space:
+        set_space(ax, low, high, camera, unit)
+    else:
+        names = [in_unit('xyz'[k], unit) for k in shown]
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]),
+               xlabel=names[0], ylabel=names[1])
+        ax.set_aspect('equal', adjustable='box')
+        ax.grid(alpha=0.3)
+    return figure, ax
+
+
+def set_space(ax, low, high, camera, unit=''):
+    """Limits, equal scales, names and not too many numbers in space."""
+    size = high - low
+    for letter, axis, *limits, length in zip(
+            'xyz', (ax.xaxis, ax.yaxis, ax.zaxis), low, high, size):
+        getattr(ax, f'set_{letter}lim')(*limits)
+        getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
+        axis.set_major_locator(matplotlib.ticker.MaxNLocator(
+            2 + round(3*length/size.max())))
+    ax.set_box_aspect(size, zoom=1.2 - 0.25*min(1.5, slender(size)))
+    ax.view_init(*camera)
+    ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
+    ax.tick_params(labelsize='small')
+
+
+def slender(size):
+    """Height of a box in space, relative to its width."""
+    return size[2]/size[:2].max()
+
+
+def legend(ax):
+    """Names beside the picture, unless there are too many."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not 0 < len(labels) <= MOST_LABELS:
+        return
+    place = {'loc': 'upper left', 'bbox_to_anchor': (-0.05, 1.)} if hasattr(
+        ax, 'get_zlim') else {'loc': 'center left',
+                              'bbox_to_anchor': (1.02, 0.5)}
+    ax.legend(handles, labels, fontsize='small', frameon=False, **place)
+
+
+# -- files ---------------------------------------------------------------
+
+def checked_suffix(save):
+    suffix = None if save is None else Path(save).suffix.lower()
+    if suffix not in (None, '.gif', '.html', '.htm'):
+        raise ValueError(
+            f"`save` ends in {suffix or 'nothing'!r}, which is no animation "
+            "that can be written here. Choose '.gif' or '.html'; for others "
+            "call `save` of the result with a writer of matplotlib, for a "
+            "single picture `plot_snapshots`.")
+    return suffix
+
+
+def write(film, figure, path, suffix, fps, count, progress):
+    """Save all frames of an animation."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # without the limit beyond which frames are left out
+    writer = PillowWriter(fps=fps) if suffix == '.gif' else HTMLWriter(
+        fps=fps, embed_frames=True, default_mode='loop',
+        embed_limit=np.inf)
+    bar = Progress(0, count, progress)
+    canvas = figure.canvas
+    # The canvas would draw each frame once more, for nobody.
+    canvas.draw_idle = lambda: None
+    try:
+        film.save(path, writer=writer, dpi=DPI,
+                  progress_callback=lambda k, _: bar.update(k))
+    finally:
+        del canvas.draw_idle
+        bar.close()

@@ -1,0 +1,354 @@
+"""Histories of a trajectory, and paths."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from ..numeric.names import label
+
+__all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
+           'plot_power', 'plot_phase', 'plot_constraint_forces',
+           'plot_multipliers', 'plot_motion']
+
+# Zero has no logarithm: smaller residuals are drawn at this value.
+FLOOR = 1e-17
+# More residuals are summed up by level.
+FEW_ROWS = 4
+
+
+def plot(trajectory):
+    """Overview: states, residuals, energy, constraint forces, multipliers.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    check_trajectory(trajectory)
+    coordinates, speeds = _groups(trajectory)
+    panels = [(plot_states, {'names': names})
+              for names in (coordinates, speeds) if names]
+    if trajectory.residuals.shape[1]:
+        panels.append((plot_residuals, {}))
+    if trajectory.energy is not None:
+        panels.append((plot_energy, {}))
+    power = trajectory.power
+    if power is not None and power.any():
+        panels.append((plot_power, {}))
+    if trajectory.multipliers.shape[1]:
+        panels.append((plot_constraint_forces, {}))
+        panels.append((plot_multipliers, {}))
+    rows = -(-len(panels)//2)
+    figure, axes = plt.subplots(rows, 2, figsize=(13, 2.8*rows), sharex=True,
+                                layout='constrained', squeeze=False)
+    for ax, (draw, options) in zip(axes.flat, panels):
+        draw(trajectory, ax=ax, **options)
+    if len(panels) % 2:
+        axes.flat[-1].set_axis_off()
+    _time_below(axes, len(panels))
+    figure.suptitle(trajectory.message, fontsize='medium')
+    return figure
+
+
+def plot_states(trajectory, names=None, ax=None):
+    """Histories of states.
+
+    Without names and axes, coordinates and speeds get a panel each.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    names : iterable of SymPy objects or str, optional
+        All states by default.
+    ax : matplotlib axes, optional
+
+    """
+    if names is None and ax is None:
+        groups = [group for group in _groups(trajectory) if group]
+        figure, axes = plt.subplots(
+            len(groups), 1, figsize=(7, 2.8*len(groups)), sharex=True,
+            layout='constrained', squeeze=False)
+        for ax, group in zip(axes.flat, groups):
+            plot_states(trajectory, group, ax)
+        _time_below(axes, len(groups))
+        return figure
+    if names is None:
+        names = trajectory.states
+    elif isinstance(names, str) or hasattr(names, 'free_symbols'):
+        names = (names,)
+    names = list(names)
+    labels = [name if isinstance(name, str) else label(name)
+              for name in names]
+    title = 'states'
+    for group, text in zip(_groups(trajectory), ('coordinates', 'speeds')):
+        if set(labels) <= set(map(label, group)):
+            title = text
+    units = [unit_of(trajectory, name) for name in names]
+    return _lines(trajectory, [trajectory[name] for name in names], labels,
+                  title, ax, units)
+
+
+def plot_residuals(trajectory, ax=None):
+    """Absolute residuals of the constraints, on a logarithmic scale.
+
+    Of many constraints, the largest residual at each level.
+    """
+    rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
+    names = trajectory.residual_names
+    if len(rows) > FEW_ROWS:
+        holonomic = sum(f'rate of {name}' in names for name in names)
+        levels = [('position level', rows[:holonomic]),
+                  ('velocity level', rows[holonomic:])]
+        levels = [level for level in levels if len(level[1])]
+        names = [f'largest at {name}' for name, _ in levels]
+        rows = [values.max(axis=0) for _, values in levels]
+    figure = _lines(trajectory, rows, names, 'constraint residuals', ax)
+    ax = ax or figure.axes[0]
+    ax.set_yscale('log')
+    return figure
+
+
+def plot_energy(trajectory, ax=None):
+    """Change of the energy beside the work done since the start.
+
+    Without axes, the power has a second panel, where it is known and is not
+    zero.
+    """
+    if trajectory.energy is None:
+        raise ValueError(
+            "`trajectory` carries no energy: it is not known for the model. "
+            "Build that from bodies and loads, or from a Lagrangian.")
+    power = trajectory.power
+    if ax is None and power is not None and power.any():
+        figure, axes = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
+                                    layout='constrained', squeeze=False)
+        plot_energy(trajectory, axes[0, 0])
+        plot_power(trajectory, axes[1, 0])
+        _time_below(axes, 2)
+        return figure
+    columns = [trajectory.energy - trajectory.energy[:1]]
+    labels, title = ['change of energy'], 'energy balance'
+    if trajectory.work is not None and trajectory.work.any():
+        columns.append(trajectory.work - trajectory.work[:1])
+        labels.append('work')
+    error = trajectory.energy_error
+    if error is not None:
+        title += f', largest error {np.abs(error).max(initial=0.):.1e}'
+    return _lines(trajectory, columns, labels, title, ax,
+                  [unit_of(trajectory, 'energy')]*len(columns))
+
+
+def plot_power(trajectory, ax=None):
+    """Power of known forces without a potential, beside the energy's rate.
+
+    Constraints that move make a difference between the two.
+    """
+    power = trajectory.power
+    if power is None:
+        raise ValueError(
+            "`trajectory` carries no power: it is not known for the model. "
+            "Build that from bodies and loads, or from a Lagrangian.")
+    columns, labels = [power], ['power of forces']
+    if trajectory.energy_rate is not None:
+        columns.append(trajectory.energy_rate)
+        labels.append('rate of energy')
+    return _lines(trajectory, columns, labels, 'power', ax,
+                  [unit_of(trajectory, 'power')]*len(columns))
+
+
+def plot_phase(trajectory, x, v=None, ax=None):
+    """Path in a phase plane, open circle at the start, full at the end.
+
+    Events are crosses.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    x, v : SymPy object or str
+        States or multipliers. By default ``v`` is the rate of ``x``: the
+        state that is its derivative, else that of a cubic spline through the
+        history of ``x``.
+    ax : matplotlib axes, optional
+
+    """
+    places, name = trajectory[x], named(x)
+    rate = f"{name}'"
+    if v is None and rate in map(label, trajectory.states):
+        v = rate
+    if v is not None:
+        speeds, rate = trajectory[v], named(v)
+    elif len(places) < 4:
+        raise ValueError(
+            f"`trajectory` has {len(places)} output times, too few for the "
+            f"rate of {name}. Pass the speed as `v`, or simulate with more, "
+            "such as `t_eval=101`.")
+    else:
+        sign = np.sign(trajectory.t[-1] - trajectory.t[0])
+        speeds = sign*CubicSpline(sign*trajectory.t, places)(
+            sign*trajectory.t, 1)
+    figure, ax = _axes(ax, (5.6, 4.6))
+    line, = ax.plot(places, speeds)
+    color = line.get_color()
+    ax.plot(places[:1], speeds[:1], 'o', mfc='none', color=color)
+    ax.plot(places[-1:], speeds[-1:], 'o', color=color)
+    met = [np.argmin(abs(trajectory.t - event.t))
+           for event in trajectory.events]
+    if met:
+        ax.plot(places[met], speeds[met], 'kx', label='event')
+        ax.legend(fontsize='small')
+    ax.set(xlabel=in_unit(name, unit_of(trajectory, x)),
+           ylabel=in_unit(rate, unit_of(trajectory, rate if v is None else v)),
+           title=f'phase plane of {name}')
+    ax.margins(0.08)
+    ax.grid(alpha=0.3)
+    return figure
+
+
+def plot_constraint_forces(trajectory, ax=None):
+    """Generalized constraint forces, one for each speed."""
+    labels = [f'on {label(u)}' for u in trajectory.speeds]
+    return _lines(trajectory, trajectory.constraint_forces.T, labels,
+                  'generalized constraint forces', ax)
+
+
+def plot_multipliers(trajectory, ax=None):
+    """Multipliers of the constraints."""
+    names = trajectory.multiplier_names
+    return _lines(trajectory, trajectory.multipliers.T,
+                  list(map(label, names)), 'multipliers', ax,
+                  [unit_of(trajectory, name) for name in names])
+
+
+def plot_motion(points, ax=None):
+    """Paths of points in a plane, each with its start and its end.
+
+    Parameters
+    ==========
+
+    points : mapping
+        Name -> pair of arrays, the history of both coordinates.
+    ax : matplotlib axes, optional
+
+    Examples
+    ========
+
+    >>> import numpy as np
+    >>> from sympy_constrained.plotting import plot_motion
+    >>> angle = np.linspace(0, 3)
+    >>> figure = plot_motion({'bob': (np.sin(angle), -np.cos(angle))})
+    >>> figure.axes[0].get_xlabel()
+    'x'
+
+    """
+    if not isinstance(points, Mapping):
+        raise TypeError("`points` must map names to pairs of arrays, not be "
+                        f"a {type(points).__name__}.")
+    figure, ax = _axes(ax, (7, 5))
+    for name, (x, y) in points.items():
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(
+                f"`points[{name!r}]` has arrays of shapes {x.shape} and "
+                f"{y.shape}; two of equal length are needed.")
+        line, = ax.plot(x, y, label=str(name))
+        ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
+        ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
+    ax.set(xlabel='x', ylabel='y',
+           title='paths: open circle at the start, full at the end')
+    ax.set_aspect('equal', adjustable='box')
+    ax.grid(alpha=0.3)
+    _legend(ax, len(points))
+    return figure
+
+
+def check_trajectory(trajectory):
+    """An error that tells what was given in its place."""
+    if not (hasattr(trajectory, 't') and hasattr(trajectory, 'states')):
+        raise TypeError(
+            "`trajectory` must be what `simulate` returns, not a "
+            f"{type(trajectory).__name__}.")
+
+
+def named(key):
+    """Label of a SymPy object or of a name."""
+    return key if isinstance(key, str) else label(key)
+
+
+def unit_of(trajectory, key):
+    """Text of the unit of a quantity, empty where none is given.
+
+    ``trajectory.units`` maps SymPy objects or names to texts; names beside
+    those of states are ``'t'``, ``'energy'``, ``'power'`` and ``'length'``.
+    """
+    units = getattr(trajectory, 'units', None) or {}
+    found = {named(name): text for name, text in units.items()}
+    return str(found.get(named(key)) or '')
+
+
+def in_unit(name, unit):
+    """Text of an axis."""
+    return f'{name} in {unit}' if unit else name
+
+
+def _groups(trajectory):
+    """Coordinates (and other states), then speeds."""
+    speeds = [x for x in trajectory.states if x in trajectory.speeds]
+    return [x for x in trajectory.states if x not in speeds], speeds
+
+
+def _time_below(axes, count):
+    """Numbers and name of the time axis only where no panel is below."""
+    columns = axes.shape[1]
+    for i, ax in enumerate(axes.flat[:count]):
+        last = i + columns >= count
+        ax.tick_params(labelbottom=last)
+        if not last:
+            ax.set_xlabel('')
+
+
+def _axes(ax, size=(7, 3.5)):
+    if ax is not None:
+        return ax.figure, ax
+    return plt.subplots(figsize=size, layout='constrained')
+
+
+def _lines(trajectory, columns, labels, title, ax, units=()):
+    figure, ax = _axes(ax)
+    if len(set(units)) == 1 and units[0]:
+        ax.set_ylabel(f'in {units[0]}')
+    elif any(units):
+        labels = list(map(in_unit, labels, units))
+    styles = [('-', 2.2)] + [('--', 1.3), ('-', 1.3)]*len(columns)
+    for values, text, (style, width) in zip(columns, labels, styles):
+        # the first is wide and every other dashed: equal lines stay visible
+        ax.plot(trajectory.t, values, label=text, linestyle=style,
+                linewidth=width)
+    for marks, color, style, text in (
+            ([event.t for event in trajectory.events], '0.6', ':', 'event'),
+            ([change.t for change in trajectory.rank_changes], '0.4', '--',
+             'change of rank'),
+            (trajectory.passages, '0.8', '-.', 'singular')):
+        for i, mark in enumerate(marks):
+            ax.axvline(mark, color=color, linestyle=style, linewidth=1,
+                       label='_' if i else text)
+    ax.set(xlabel=in_unit('t', unit_of(trajectory, 't')), title=title)
+    ax.grid(alpha=0.3)
+    _legend(ax, len(labels))
+    return figure
+
+
+def _legend(ax, count):
+    if count:
+        ax.legend(fontsize='small', loc='center left', frameon=False,
+                  bbox_to_anchor=(1.0, 0.5), ncols=1 + count//20)

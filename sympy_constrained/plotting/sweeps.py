@@ -1,0 +1,262 @@
+"""Many runs in one picture."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from sympy import Basic
+
+from ..numeric.names import label
+from ..numeric.trajectory import Trajectory
+from .histories import in_unit, named, unit_of
+
+__all__ = ['plot_sweep']
+
+REDUCTIONS = {'final': lambda values: values[-1], 'max': np.max,
+              'min': np.min}
+SHOWN = (*REDUCTIONS, 'histories')
+OTHERS = ('energy', 'work', 'power', 'energy_error', 'condition', 'rank')
+MOST_CURVES = 8
+
+
+def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
+    """A quantity of many runs over the parameter that varies.
+
+    Explanation
+    ===========
+
+    Runs without a result, and those that ended early, are told in the title;
+    the latter are drawn as crosses or dashed. Where a second parameter varies
+    there is a curve for each of its values.
+
+    Examples
+    ========
+
+    Any pairs will do, also of a parameter that is no constant of the model:
+
+    >>> from sympy_constrained.plotting import plot_sweep
+    >>> runs = [({'length': length}, length**0.5) for length in range(1, 9)]
+    >>> figure = plot_sweep(runs)
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_title()
+    ('length', '8 runs')
+
+    Parameters
+    ==========
+
+    result : SweepResult or iterable
+        Objects with ``parameters`` and ``trajectory``, or pairs of these: a
+        mapping from names to numbers, and a Trajectory, a number or None.
+    quantity : SymPy object, str or callable, optional
+        A state or multiplier, ``'energy'``, ``'work'``, ``'power'``, ...,
+        or a function of a Trajectory that returns a history or a number. May
+        be left out if the runs have numbers in the place of trajectories.
+    show : {'final', 'max', 'min', 'histories'} or callable
+        What of the histories: a number, by which function of an array, or
+        all of them, coloured by the parameter.
+    parameter : SymPy object or str, optional
+        The one on the axis or of the colours. Needed if several vary; then
+        the others make the curves.
+    ax : matplotlib axes, optional
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    runs = runs_of(result, quantity)
+    done = [run for run in runs if run.found is not None]
+    if not done:
+        raise ValueError(
+            f"None of the {len(runs)} runs has a result. Look at `error` of "
+            "one of them for the reason.")
+    if not (callable(show) or show in SHOWN):
+        raise ValueError(f"`show` is {show!r}; choose one of "
+                         f"{', '.join(map(repr, SHOWN))}, or a function.")
+    key, others = varying([run.parameters for run in runs], parameter)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 4.2), layout='constrained')
+    text, motion = quantity_name(quantity), done[0].motion
+    name = in_unit(text, unit_of(motion, text))
+    if show == 'histories':
+        _histories(ax, done, key)
+        ax.set(xlabel=in_unit('t', unit_of(motion, 't')), ylabel=name)
+    else:
+        _numbers(ax, done, show, key, others)
+        prefix = '' if np.ndim(done[0].found) == 0 else (
+            show if isinstance(show, str) else getattr(show, '__name__', ''))
+        ax.set(xlabel=in_unit(key, unit_of(motion, key)),
+               ylabel=f'{prefix} {name}'.strip())
+    notes = [f'{len(runs)} runs'] + [
+        f'{count} {words}' for count, words in (
+            (len(runs) - len(done), 'failed'),
+            (sum(not run.success for run in done), 'ended early')) if count]
+    ax.set_title(', '.join(notes), fontsize='medium')
+    ax.grid(alpha=0.3)
+    return ax.figure
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A run as it is drawn.
+
+    Attributes
+    ==========
+
+    parameters : dict
+        Name -> number.
+    motion : Trajectory or None
+    found : ndarray or None
+        The history or the number of the quantity.
+    success : bool
+
+    """
+
+    parameters: dict
+    motion: object
+    found: np.ndarray | None
+    success: bool
+
+
+def runs_of(result, quantity):
+    """What is drawn of each run."""
+    found, runs = [], list(getattr(result, 'runs', result))
+    has_values = any(getattr(run, 'value', None) is not None for run in runs)
+    for run in runs:
+        if hasattr(run, 'parameters'):
+            # A sweep that kept numbers has the motions that failed, too.
+            parameters, motion = run.parameters, (
+                run.value if has_values else run.trajectory)
+        else:
+            try:
+                parameters, motion = run
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"`result` has {run!r}, which is no run. Give a "
+                    "SweepResult, or pairs of a mapping from parameters to "
+                    "numbers and a Trajectory or None.") from None
+        if not isinstance(parameters, Mapping):
+            raise TypeError(
+                f"The parameters of a run are {parameters!r}. Give a mapping "
+                "from names to numbers.")
+        found.append(shown({named(name): float(value) for name, value
+                            in parameters.items()}, motion, quantity))
+    return found
+
+
+def shown(parameters, motion, quantity):
+    """One run as it is drawn."""
+    if not isinstance(motion, Trajectory):
+        value = None if motion is None else np.asarray(motion, dtype=float)
+        return Shown(parameters, None, value, True)
+    if quantity is None:
+        raise ValueError("`quantity` is needed to draw trajectories: a "
+                         "state, its name, or a function of a trajectory.")
+    value = history(motion, quantity) if len(motion) else None
+    return Shown(parameters, motion, value, motion.success)
+
+
+def varying(parameters, wanted):
+    """The parameter on the axis, and the others that vary."""
+    names = list(dict.fromkeys(name for p in parameters for name in p))
+    moving = [name for name in names
+              if len({p.get(name) for p in parameters}) > 1]
+    if wanted is not None:
+        wanted = named(wanted)
+        if wanted not in names:
+            raise ValueError(f"`parameter` {wanted!r} is none of the runs; "
+                             f"they have {', '.join(names) or 'none'}.")
+    elif len(moving) > 1:
+        raise ValueError(
+            f"The parameters {', '.join(moving)} vary. Pass the one for the "
+            f"axis or the colours, `parameter={moving[0]!r}`.")
+    elif not names:
+        raise ValueError(
+            "The runs have no parameters: their starts vary, perhaps. Pass "
+            "pairs of a mapping from a name to a number and a trajectory.")
+    else:
+        wanted = (moving or names)[0]
+    return wanted, [name for name in moving if name != wanted]
+
+
+def quantity_name(quantity):
+    """Text for the axis."""
+    if isinstance(quantity, (str, Basic)):
+        return named(quantity)
+    name = getattr(quantity, '__name__', 'quantity')
+    return 'quantity' if name == '<lambda>' else name
+
+
+def history(motion, quantity):
+    """An array over time, or a number."""
+    if not isinstance(quantity, (str, Basic)):
+        if not callable(quantity):
+            raise TypeError(f"`quantity` is {quantity!r}. Give a state, its "
+                            "name, or a function of a Trajectory.")
+        return np.asarray(quantity(motion), dtype=float)
+    known = map(label, (*motion.states, *motion.multiplier_names))
+    if quantity in OTHERS and quantity not in known:
+        values = getattr(motion, quantity, None)
+        if values is None:
+            raise ValueError(f"The trajectories carry no {quantity}: it is "
+                             "not known for the model.")
+        return values
+    return motion[quantity]
+
+
+def _numbers(ax, done, show, key, others):
+    reduce = show if callable(show) else REDUCTIONS[show]
+    curves: dict = {}
+    for run in done:
+        value = run.found if np.ndim(run.found) == 0 else reduce(run.found)
+        case = tuple(run.parameters.get(name) for name in others)
+        curves.setdefault(case, []).append(
+            (run.parameters[key], float(value), run.success))
+    values = sorted(curves)
+    scale, color = colours([case[0] for case in values if case] or [0.])
+    for case in values:
+        x, y, success = np.array(sorted(curves[case])).T
+        text = ', '.join(f'{name} = {value:.4g}'
+                         for name, value in zip(others, case))
+        ax.plot(x, y, '.-', label=text or None,
+                color=color(case[0]) if len(others) == 1 else None)
+        ax.plot(x[success == 0], y[success == 0], 'x', markersize=8,
+                color='C3')
+    if len(others) == 1 and len(values) > MOST_CURVES:
+        bar(ax, scale, others[0])
+    elif others and len(values) <= 2*MOST_CURVES:
+        ax.legend(fontsize='small', loc='center left', frameon=False,
+                  bbox_to_anchor=(1., 0.5))
+
+
+def _histories(ax, done, key):
+    scale, color = colours([run.parameters[key] for run in done])
+    for run in done:
+        if run.motion is None or np.shape(run.found) != np.shape(
+                run.motion.t):
+            raise ValueError(
+                "A run has no history to draw, but an array of shape "
+                f"{np.shape(run.found)}. Choose another `show`, or a "
+                "`quantity` with one value for each time.")
+        ax.plot(run.motion.t, run.found, color=color(run.parameters[key]),
+                linewidth=1.1, linestyle='-' if run.success else '--')
+    bar(ax, scale, key)
+
+
+def colours(values):
+    """Scale of colours, and the colour of a value."""
+    norm = matplotlib.colors.Normalize(min(values), max(values))
+    # without the end that is too light on white
+    scale = matplotlib.colors.LinearSegmentedColormap.from_list(
+        'sweep', matplotlib.colormaps['viridis'](np.linspace(0, 0.92, 64)))
+    return (norm, scale), lambda value: scale(norm(value))
+
+
+def bar(ax, scale, name):
+    """A colour bar with the name of the parameter."""
+    norm, colors = scale
+    ax.figure.colorbar(matplotlib.cm.ScalarMappable(norm, colors), ax=ax,
+                       label=name)

@@ -1,0 +1,1059 @@
+"""Pictures: what is drawn and how it is labelled."""
+import numpy as np
+import pytest
+
+pytest.importorskip('matplotlib')
+import matplotlib                                           # noqa: E402
+
+matplotlib.use('Agg')
+import matplotlib.pyplot as plt                             # noqa: E402
+from matplotlib.figure import Figure                        # noqa: E402
+
+from mechanisms import x, y                                 # noqa: E402
+from sympy_constrained import UdwadiaKalabaMethod, plotting     # noqa: E402
+from sympy_constrained.errors import (                      # noqa: E402
+    KinematicsError, MissingIngredientError)
+from sympy_constrained.numeric import (                     # noqa: E402
+    Reason, SweepResult, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.names import label           # noqa: E402
+from sympy_constrained.numeric.sweeps.result import SweepRun   # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close('all')
+
+
+@pytest.fixture(scope='module')
+def motion():
+    import mechanisms
+    cranks = mechanisms.parallel_cranks()
+    return simulate(cranks.compiled, 2, cranks.start, t_eval=40,
+                    events=lambda t, x: x[0])
+
+
+def labels(ax):
+    return [line.get_label() for line in ax.get_lines()
+            if not line.get_label().startswith('_')
+            and line.get_label() != 'event']
+
+
+def test_states_in_two_panels(motion):
+    figure = plotting.plot_states(motion)
+    upper, lower = figure.axes
+    assert labels(upper) == ['X', 'Y', 'Phi']
+    assert labels(lower) == ["X'", "Y'", "Phi'"]
+    assert (upper.get_title(), lower.get_title()) == ('coordinates', 'speeds')
+    assert lower.get_xlabel() == 't'
+    np.testing.assert_array_equal(upper.get_lines()[1].get_ydata(),
+                                  motion['Y'])
+
+
+def test_chosen_states_in_given_axes(motion):
+    figure, ax = plt.subplots()
+    assert plotting.plot_states(motion, ['Phi', "X'"], ax) is figure
+    assert labels(ax) == ['Phi', "X'"] and ax.get_title() == 'states'
+    assert labels(plotting.plot_states(motion, 'X').axes[0]) == ['X']
+
+
+def test_residuals_on_a_logarithmic_scale(motion):
+    ax, = plotting.plot_residuals(motion).axes
+    assert ax.get_yscale() == 'log'
+    assert labels(ax) == ['largest at position level',
+                          'largest at velocity level']
+    assert all((line.get_ydata() > 0).all() for line in ax.get_lines()[:2])
+
+
+def test_few_residuals_have_their_names(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    ax, = plotting.plot_residuals(motion).axes
+    assert labels(ax) == ['holonomic row 0', 'rate of holonomic row 0']
+    assert labels(plotting.plot_states(motion, [x, y]).axes[0]) == ['x', 'y']
+
+
+def test_energy_tells_its_error(motion):
+    ax, = plotting.plot_energy(motion).axes
+    assert ax.get_title().startswith('energy balance, largest error ')
+
+
+def test_forces_and_multipliers(motion):
+    ax, = plotting.plot_constraint_forces(motion).axes
+    assert labels(ax) == ["on X'", "on Y'", "on Phi'"]
+    ax, = plotting.plot_multipliers(motion).axes
+    assert labels(ax) == ['lam1', 'lam2', 'lam3']
+    events = [line for line in ax.get_lines() if line.get_linestyle() == ':']
+    assert [line.get_xdata()[0] for line in events] == [
+        event.t for event in motion.events]
+
+
+def test_the_overview_and_paths_are_drawn(motion, tmp_path):
+    figure = plotting.plot(motion)
+    assert [ax.get_title().split(',')[0] for ax in figure.axes
+            if ax.axison] == [
+        'coordinates', 'speeds', 'constraint residuals', 'energy balance',
+        'generalized constraint forces', 'multipliers']
+    figure.savefig(tmp_path/'overview.png')
+    figure = plotting.plot_motion({'joint': (motion['X'], motion['Y'])})
+    assert figure.axes[0].get_aspect() == 1
+    figure.savefig(tmp_path/'paths.png')
+
+
+@pytest.mark.parametrize('draw', [
+    plotting.plot, plotting.plot_snapshots, plotting.animate])
+def test_what_is_no_trajectory(draw, pendulum):
+    with pytest.raises(TypeError, match='what `simulate` returns, not a Udw'):
+        draw(pendulum.method)
+
+
+def test_bad_paths(motion):
+    with pytest.raises(TypeError, match='`points` must map names to pairs'):
+        plotting.plot_motion([motion.t])
+    with pytest.raises(ValueError, match=r"`points\['a'\]` has arrays of"):
+        plotting.plot_motion({'a': ([1, 2], [1])})
+
+
+def test_events_are_in_the_legend_once(motion):
+    ax, = plotting.plot_multipliers(motion).axes
+    assert len(motion.events) > 1
+    assert ax.get_legend().get_texts()[-1].get_text() == 'event'
+    assert len(ax.get_legend().get_texts()) == 4
+
+
+def test_what_is_not_known_has_no_panel(motion):
+    """Of equations without energy, free, or with nothing to show."""
+    unknown = replaced(motion, energy=None, work=None, power=None,
+                       energy_rate=None)
+    free = replaced(motion, multipliers=motion.multipliers[:, :0],
+                    residuals=motion.residuals[:, :0], multiplier_names=(),
+                    residual_names=())
+
+    def titles(trajectory):
+        return {ax.get_title() for ax in plotting.plot(trajectory).axes}
+
+    everything = titles(motion)
+    assert {text.partition(',')[0] for text in everything - titles(
+        unknown)} == {'energy balance'}
+    assert everything - titles(free) == {
+        'constraint residuals', 'generalized constraint forces',
+        'multipliers'}
+    with pytest.raises(ValueError, match='carries no energy.*Build that'):
+        plotting.plot_energy(unknown)
+
+
+def test_an_energy_whose_balance_is_not_known():
+    """A bead on a hoop that is turned: the torque that turns it works."""
+    from mechanisms import g, m
+    from sympy import symbols
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    rate, (q, u) = symbols('Omega'), dynamicsymbols('q u')
+    N, O = ReferenceFrame('N'), Point('O')
+    hoop = N.orientnew('H', 'Axis', (rate*dynamicsymbols._t, N.y))
+    arm = hoop.orientnew('A', 'Axis', (q, hoop.z))
+    O.set_vel(N, 0)
+    P = O.locatenew('P', -arm.y)
+    P.set_vel(N, rate*hoop.y.cross(-arm.y) + u*arm.x)
+    method = UdwadiaKalabaMethod(
+        N, [q], [u], [q.diff() - u], bodies=[Particle('bead', P, m)],
+        forcelist=[(P, -m*g*N.y)])
+    motion = simulate(method, 1, [1, 0], t_eval=11, constants={
+        m: 1.5, g: 9.81, rate: 5})
+    ax, = plotting.plot_energy(motion).axes
+    assert (ax.get_title(), labels(ax)) == ('energy balance', [
+        'change of energy'])
+    q, u = motion.x.T
+    energy = 1.5*(u**2 + 25*np.sin(q)**2)/2
+    assert np.ptp(energy) > 1
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(),
+                               energy - energy[0], atol=1e-12)
+
+
+def test_power_where_the_rate_of_energy_would_call_inputs():
+    """The foot of a spring and damper is moved by a Python function."""
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, foot = dynamicsymbols('u foot')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x)
+    P.set_vel(N, u*N.x)
+    body = Particle('body', P, 2)
+    body.potential_energy = 8*(x - foot)**2/2
+    method = UdwadiaKalabaMethod(
+        N, [x], [u], [x.diff() - u], bodies=[body],
+        forcelist=[(P, (foot.diff() - u)*N.x)], potential_energy='include')
+    motion = simulate(method, 2, [1, 0], t_eval=21, inputs={
+        foot: lambda t, x: np.sin(t), foot.diff(): lambda t, x: np.cos(t)})
+    assert motion.energy_rate is None
+    ax, = plotting.plot_power(motion).axes
+    assert labels(ax) == ['power of forces']
+    place, speed = motion.x.T
+    rate = np.cos(motion.t)
+    np.testing.assert_allclose(
+        ax.get_lines()[0].get_ydata(), (rate - speed)*speed
+        - 8*(place - np.sin(motion.t))*rate, atol=1e-12)
+
+
+def test_a_picture_without_curves_has_no_legend(motion):
+    free = replaced(motion, residuals=motion.residuals[:, :0],
+                    residual_names=())
+    assert plotting.plot_residuals(motion).axes[0].get_legend()
+    assert plotting.plot_residuals(free).axes[0].get_legend() is None
+
+
+def test_all_states_are_drawn_if_none_is_named(motion):
+    upper = plotting.plot_states(motion, ax=plt.subplots()[1]).axes[0]
+    assert labels(upper) == list(map(label, motion.states))
+
+
+def test_units_are_written_to_the_axes(motion):
+    object.__setattr__(motion, 'units', {
+        'X': 'm', 'Y': 'm', 'Phi': 'rad', 't': 's', 'energy': 'J'})
+    try:
+        ax, = plotting.plot_states(motion, ['X', 'Y']).axes
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ('t in s', 'in m')
+        ax, = plotting.plot_states(motion, ['X', 'Phi']).axes
+        assert labels(ax)[:2] == ['X in m', 'Phi in rad']
+        ax = plotting.plot_energy(motion).axes[0]
+        assert ax.get_ylabel() == 'in J'
+        ax, = plotting.plot_phase(motion, 'Phi').axes
+        assert ax.get_xlabel() == 'Phi in rad'
+    finally:
+        object.__setattr__(motion, 'units', {})
+
+
+def test_power_has_a_panel_where_it_is_known(motion):
+    title = plotting.plot_energy(motion).axes[0].get_title()
+    assert title.startswith('energy')
+    driven = replaced(motion, power=np.linspace(0, 1, len(motion)))
+    lower = plotting.plot_energy(driven).axes[1]
+    np.testing.assert_array_equal(lower.get_lines()[0].get_ydata(),
+                                  driven.power)
+    assert 'power' in [ax.get_title() for ax in plotting.plot(driven).axes]
+    with pytest.raises(ValueError, match='carries no power: it is not known'):
+        plotting.plot_power(replaced(motion, power=None))
+
+
+def test_phase_plane(motion):
+    ax, = plotting.plot_phase(motion, 'X').axes
+    line = ax.get_lines()[0]
+    np.testing.assert_array_equal(line.get_xdata(), motion['X'])
+    np.testing.assert_array_equal(line.get_ydata(), motion["X'"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ('X', "X'")
+    ax, = plotting.plot_phase(motion, 'X', 'Y').axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion['Y'])
+
+
+def test_a_rate_that_is_no_state_is_that_of_a_spline(rolling):
+    q1, u1 = rolling.motion.states[0], rolling.motion.states[5]
+    ax, = plotting.plot_phase(rolling.motion, q1).axes
+    assert ax.get_ylabel() == "q1'"
+    speeds = rolling.rate(rolling.motion)
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), speeds,
+                               atol=1e-4*abs(speeds).max())
+    ax, = plotting.plot_phase(rolling.motion, q1, u1).axes
+    assert ax.get_ylabel() == 'u1'
+    short = replaced(rolling.motion, t=rolling.motion.t[:3],
+                     x=rolling.motion.x[:3])
+    with pytest.raises(ValueError, match='too few for the rate of q1. Pass'):
+        plotting.plot_phase(short, q1)
+
+
+# -- sweeps --------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def sweep():
+    """Runs of a pendulum of several lengths; one failed, one ended early."""
+    import mechanisms
+    case, runs = mechanisms.pendulum(), []
+    for length in (1., 2., 3., 4.):
+        with_length = case.compiled.with_values({'l': length})
+        stop = (lambda t, x: t - 0.25) if length == 3 else (lambda t, x: 1)
+        stop.terminal = True
+        found = simulate(with_length, 0.5, [length, 0, 0, 0], t_eval=21,
+                         events=stop)
+        if length == 3:
+            found = replaced(found, reason=Reason.STEP_SIZE)
+        runs.append(({'l': length}, found if length < 4 else None))
+    return runs
+
+
+def test_final_values_over_the_parameter(sweep):
+    ax, = plotting.plot_sweep(sweep, y).axes
+    line, early = ax.get_lines()[:2]
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(line.get_ydata(), [
+        run['y'][-1] for _, run in sweep[:3]])
+    np.testing.assert_array_equal(early.get_xdata(), [3])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ('l', 'final y')
+    assert ax.get_title() == '4 runs, 1 failed, 1 ended early'
+
+
+def test_functions_of_runs_and_of_histories(sweep):
+    from types import SimpleNamespace
+    runs = [SimpleNamespace(parameters=p, trajectory=motion)
+            for p, motion in sweep]
+    fall = [-run['y'].min() for _, run in sweep[:3]]
+
+    def drop(run):
+        return -run['y']
+
+    ax, = plotting.plot_sweep(SimpleNamespace(runs=runs), drop, 'max').axes
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), fall)
+    assert ax.get_ylabel() == 'max drop'
+    ax, = plotting.plot_sweep(runs, lambda run: drop(run).max()).axes
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), fall)
+    ax, = plotting.plot_sweep(runs, drop, show=np.ptp).axes
+    assert ax.get_ylabel() == 'ptp drop'
+
+
+def test_histories_in_the_colour_of_the_parameter(sweep):
+    ax, bar = plotting.plot_sweep(sweep, 'y', 'histories').axes
+    for line, (_, run) in zip(ax.get_lines(), sweep[:3]):
+        np.testing.assert_array_equal(line.get_ydata(), run['y'])
+    assert [line.get_linestyle() for line in ax.get_lines()] == [
+        '-', '-', '--']
+    assert len({line.get_color() for line in ax.get_lines()}) == 3
+    assert bar.get_ylabel() == 'l'
+
+
+def test_histories_of_the_energy(sweep):
+    """All begin at rest at level zero."""
+    ax, _ = plotting.plot_sweep(sweep, 'energy', 'histories').axes
+    for line, (_, run) in zip(ax.get_lines(), sweep[:3], strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), run.energy)
+        assert abs(line.get_ydata()).max() < 1e-5
+    ax, = plotting.plot_sweep(sweep[:2], 'power').axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [0, 0])
+
+
+def test_a_second_parameter_makes_curves():
+    runs = [({'a': a, 'b': b}, a + 10.*b) for a in (3, 1, 2) for b in (0, 1)]
+    with pytest.raises(ValueError, match="a, b vary. Pass the one for"):
+        plotting.plot_sweep(runs)
+    ax, = plotting.plot_sweep(runs, parameter='a').axes
+    lower, upper = ax.get_lines()[::2]
+    np.testing.assert_array_equal(lower.get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(upper.get_ydata(), [11, 12, 13])
+    assert labels(ax) == ['b = 0', 'b = 1']
+    many = [({'a': a, 'b': b}, a*b) for a in (1, 2) for b in range(12)]
+    assert plotting.plot_sweep(many, parameter='a').axes[1].get_ylabel() == 'b'
+
+
+def test_numbers_are_drawn_beside_motions_that_failed(sweep):
+    """Of a run that failed on the way a sweep keeps the motion, no number."""
+    runs = [SweepRun(i, parameters, None, *(
+                (motion, None, 'failed') if i == 2 else (None, 1. + i)))
+            for i, (parameters, motion) in enumerate(sweep)]
+    ax, = plotting.plot_sweep(SweepResult(tuple(runs))).axes
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), [1, 2, 4])
+    assert ax.get_title() == '4 runs, 1 failed'
+
+
+def test_sweeps_that_cannot_be_drawn(sweep):
+    for runs, quantity, options, error, text in (
+            (sweep[3:], y, {}, ValueError, 'None of the 1 runs has a result'),
+            (sweep, None, {}, ValueError, '`quantity` is needed'),
+            (sweep, 3, {}, TypeError, '`quantity` is 3. Give a state'),
+            ([({'l': 1}, replaced(sweep[0][1], power=None))], 'power', {},
+             ValueError, 'carry no power'),
+            (sweep, y, {'show': 'mean'}, ValueError, "`show` is 'mean'"),
+            (sweep, y, {'parameter': 'm'}, ValueError, 'they have l'),
+            (sweep, lambda run: 1, {'show': 'histories'}, ValueError,
+             'no history to draw'),
+            ([({}, 1.)], None, {}, ValueError, 'have no parameters'),
+            ([3], y, {}, TypeError, 'which is no run'),
+            ([(3, None)], y, {}, TypeError, 'Give a mapping')):
+        with pytest.raises(error, match=text):
+            plotting.plot_sweep(runs, quantity, **options)
+
+
+# -- places --------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def rolling():
+    return ready('rolling_disc', 2.)
+
+
+def ready(name, t_end, **options):
+    """A ready model with its motion."""
+    from types import SimpleNamespace
+
+    from sympy_constrained.models import model
+    made = model(name)
+    method = made.form(UdwadiaKalabaMethod)
+    compiled = compile_equations(method, {
+        x: made.parameters[x] for x in method.constants}, dict(made.inputs))
+    start = consistent_state(compiled, made.start, fixed=made.fixed)
+    motion = simulate(compiled, t_end, start, **{'t_eval': 201, **options})
+    return SimpleNamespace(
+        model=made, method=method, motion=motion, compiled=compiled,
+        rate=lambda run: compiled.rhs(run.t, run.x)[:, 0])
+
+
+def curves(ax):
+    """Label -> last line that has it."""
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def space(line):
+    return np.array(line.get_data_3d())
+
+
+def test_bodies_are_where_the_equations_have_them():
+    case = ready('four_bar', 0.3, t_eval=301)
+    film = plotting.animate(case.motion, case.method, speed=1, fps=10)
+    ax = plt.gcf().axes[0]
+    assert film._save_count == 4 and labels(ax) == [
+        'link2', 'link3', 'link4']
+    bodies = {b.name: b for b in case.method.bodies}
+    base = bodies['link1'].masscenter
+    for k in (0, 2, 3):
+        film._func(k)
+        x = case.motion.x[np.argmin(abs(case.motion.t - k/10))]
+        for name in labels(ax):
+            place = case.compiled.expression(bodies[name].masscenter.pos_from(
+                base).to_matrix(case.method.frame))(0, x)
+            np.testing.assert_allclose(
+                np.ravel(curves(ax)[name].get_data()), place[:2, 0],
+                atol=1e-9)
+        assert ax.get_title() == f't = {k/10:.1f}'
+    finish(film)
+
+
+def test_frames_turn_with_the_bodies(rolling):
+    film = plotting.animate(rolling.motion, rolling.model, speed=1, fps=2)
+    film._func(3)
+    ax, body = plt.gcf().axes[0], rolling.method.bodies[0]
+    turned = rolling.compiled.expression(body.frame.dcm(
+        rolling.method.frame).T)(0, rolling.motion.x[150])
+    arms = [np.diff(space(line), axis=1)[:, 0]
+            for line in ax.get_lines()[-3:]]
+    lengths = np.linalg.norm(arms, axis=1)
+    np.testing.assert_allclose(lengths, lengths[0])
+    np.testing.assert_allclose(np.array(arms).T/lengths, turned, atol=1e-7)
+    assert [line.get_color() for line in ax.get_lines()[-3:]] == [
+        'C3', 'C2', 'C0']
+    finish(film)
+
+
+def test_a_velocity_is_integrated_where_no_point_stays_at_rest(rolling):
+    """The contact point at rest is another one at every time."""
+    minimal = ready('rolling_disc_minimal', 2.)
+    paths = []
+    for case in rolling, minimal:
+        figure = plotting.plot_snapshots(case.motion, case.method, times=[2.])
+        trail, = [line for line in figure.axes[0].get_lines()
+                  if len(space(line)[0]) > 100]
+        paths.append(space(trail))
+    away = [path - path[:, :1] for path in paths]
+    assert np.ptp(away[0], axis=1).max() > 1
+    np.testing.assert_allclose(*away, atol=1e-6)
+    film = plotting.animate(minimal.motion, minimal.method, fps=5,
+                            origin=minimal.method.bodies[0].masscenter)
+    assert not np.ptp(space(curves(plt.gcf().axes[0])['disc']))
+    finish(film)
+
+
+def test_a_method_that_replaces_the_speeds_shows_the_same():
+    from sympy_constrained import LinearMappingMethod, RouthMethod
+    from sympy_constrained.models import model
+    sleigh, paths = model('chaplygin_sleigh'), []
+    case = ready('chaplygin_sleigh', 1.)
+    x, rates = case.motion.x[0], case.compiled.rhs(0, case.motion.x[0])
+    known = {**{f"{label(q)}'": v for q, v in zip(sleigh.coordinates, rates)},
+             **dict(zip(map(label, case.motion.states), x))}
+    for kind in UdwadiaKalabaMethod, RouthMethod:
+        method = sleigh.form(kind)
+        compiled = compile_equations(method, {
+            x: sleigh.parameters[x] for x in method.constants})
+        motion = simulate(compiled, 1, [
+            known[label(x)] for x in compiled.states], t_eval=101)
+        ax = plotting.plot_snapshots(motion, method, times=[1.]).axes[0]
+        paths.append([line.get_data() for line in ax.get_lines()])
+    for first, second in zip(*paths, strict=True):
+        np.testing.assert_allclose(first, second, atol=1e-6)
+    bicycle = model('bicycle')
+    mapped = bicycle.form(LinearMappingMethod)
+    compiled = compile_equations(mapped, {
+        x: bicycle.parameters[x] for x in mapped.constants})
+    motion = simulate(compiled, 0.1, consistent_state(compiled, {
+        x: bicycle.start.get(x, 0) for x in compiled.states}), t_eval=11)
+    with pytest.raises(MissingIngredientError,
+                       match='Pass `origin=rear_contact` to look'):
+        plotting.plot_snapshots(motion, mapped)
+
+
+def test_points_lines_and_expressions(pendulum):
+    from sympy import symbols
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=301)
+    side = symbols('side')
+    film = plotting.animate(
+        motion, pendulum.method, {'bob': (x, y), 'shade': (x, -side, 0)},
+        {'rod': [(0, 0), (x, y)]}, constants={side: 2.5}, fps=10)
+    ax = plt.gcf().axes[0]
+    assert labels(ax) == ['rod', 'bob', 'shade']
+    film._func(20)
+    at = motion.x[200]
+    np.testing.assert_allclose(curves(ax)['rod'].get_data(),
+                               [[0, at[0]], [0, at[1]]], atol=1e-7)
+    np.testing.assert_allclose(np.ravel(curves(ax)['shade'].get_data()),
+                               [at[0], -2.5], atol=1e-7)
+    paths = [line for line in ax.get_lines() if len(line.get_xdata()) > 99]
+    np.testing.assert_allclose(np.hypot(*paths[0].get_data()), 2, atol=1e-4)
+    finish(film)
+    with pytest.raises(MissingIngredientError,
+                       match='No value is known for side: .* Pass `const'):
+        plotting.animate(motion, pendulum.method, {'a': (side, x)})
+
+
+def test_places_by_their_names(pendulum):
+    """Of states and constants, also where a trajectory has names only."""
+    run = simulate(pendulum.compiled, 1, pendulum.start, t_eval=101)
+    loaded = replaced(
+        run, states=tuple(map(label, run.states)), speeds=(),
+        constants={str(k): v for k, v in run.constants.items()})
+    for motion in (run, loaded):
+        ax = plotting.plot_snapshots(
+            motion, points={'bob': ('x', 'y'), 'wall': ('l', 0)},
+            lines={'rod': [(0, 0), 'bob'], 'level': ['bob', (x, 0)]},
+            times=[0, 1], trails=False).axes[0]
+        drawn = {name: np.transpose(line.get_data())
+                 for name, line in curves(ax).items()}
+        here = motion.x[-1, :2]
+        np.testing.assert_allclose(drawn['rod'], [[0, 0], here], atol=1e-9)
+        np.testing.assert_allclose(drawn['level'], [here, [here[0], 0]],
+                                   atol=1e-9)
+        np.testing.assert_allclose(drawn['wall'], [[2, 0]])
+
+
+def test_bodies_and_points_by_their_names():
+    case = ready('four_bar', 0.1, t_eval=3)
+    bodies = {b.name: b.masscenter for b in case.method.bodies}
+    by_name, by_point = (
+        plotting.plot_snapshots(case.motion, case.method, points=points,
+                                lines={'rod': rod}).axes[0].get_lines()
+        for points, rod in (
+            ({'P': 'link3'}, ['link2', bodies['link4'].name]),
+            ({'P': bodies['link3']}, [bodies['link2'], bodies['link4']])))
+    for one, other in zip(by_name, by_point, strict=True):
+        np.testing.assert_array_equal(one.get_data(), other.get_data())
+
+
+def test_limits_contain_the_whole_motion_and_scales_are_equal():
+    case = ready('heavy_top', 1.)
+    film = plotting.animate(case.motion, case.method, fps=5)
+    ax = plt.gcf().axes[0]
+    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    for k in range(film._save_count):
+        film._func(k)
+        for line in ax.get_lines():
+            assert (space(line).T >= limits[:, 0]).all()
+            assert (space(line).T <= limits[:, 1]).all()
+    box = ax.get_box_aspect() if callable(getattr(
+        ax, 'get_box_aspect', None)) else None
+    scale = np.asarray(ax._box_aspect if box is None else box)/np.ptp(
+        limits, axis=1)
+    np.testing.assert_allclose(scale, scale[0])
+    finish(film)
+
+
+def test_planes_are_chosen_by_the_motion():
+    plane = {'four_bar': 'xy', 'atwood_machine': 'yz'}
+    for name, axes in plane.items():
+        case = ready(name, 0.2)
+        ax = plotting.plot_snapshots(case.motion, case.method).axes[0]
+        assert ax.get_xlabel() + ax.get_ylabel() == axes
+        assert ax.get_aspect() == 1
+    ax = plotting.plot_snapshots(case.motion, case.method, view='3d').axes[0]
+    assert hasattr(ax, 'get_zlim')
+    # an upright disc stays in a plane, but turns out of it
+    case = ready('upright_disc', 1.)
+    assert hasattr(plotting.plot_snapshots(case.motion, case.method).axes[0],
+                   'get_zlim')
+
+
+def test_points_of_a_body_are_joined_to_it():
+    case = ready('four_bar', 0.3)
+    ax = plotting.plot_snapshots(case.motion, case.method, times=[0.3]).axes[0]
+    bones = [np.transpose(line.get_data()) for line in ax.get_lines()
+             if line.get_color() == '0.45']
+    ends = np.round(np.concatenate(bones), 6)
+    sizes = case.model.parameters
+    total = sum(np.linalg.norm(np.diff(bone, axis=0)) for bone in bones)
+    assert abs(total - sum(sizes[l] for l in sizes
+                           if str(l).startswith('l'))) < 1e-6
+    assert len(np.unique(ends, axis=0)) == 8    # four joints, four centres
+
+
+def test_a_film_of_a_trajectory_that_knows_names_only(rolling):
+    """As one that was read from a file."""
+    motion = replaced(
+        rolling.motion, states=tuple(map(label, rolling.motion.states)),
+        speeds=tuple(map(label, rolling.motion.speeds)),
+        constants={str(k): v for k, v in rolling.motion.constants.items()})
+    lines = [plotting.plot_snapshots(run, rolling.method).axes[0].get_lines()
+             for run in (rolling.motion, motion)]
+    for first, second in zip(*lines, strict=True):
+        np.testing.assert_array_equal(space(first), space(second))
+
+
+def test_a_run_back_in_time(pendulum):
+    motion = simulate(pendulum.compiled, (3, 0), pendulum.start, t_eval=101)
+    film = plotting.animate(motion, points={'bob': (x, y)}, fps=5)
+    film._func(film._save_count - 1)
+    ax = plt.gcf().axes[0]
+    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
+                               motion.x[-1, :2], atol=1e-9)
+    assert ax.get_title() == 't = 0.0'
+    finish(film)
+
+
+def test_snapshots_back_in_time(pendulum):
+    motion = simulate(pendulum.compiled, (1, 0), pendulum.start, t_eval=101)
+    ax = plotting.plot_snapshots(motion, points={'bob': (x, y)},
+                                 times=2).axes[0]
+    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
+                               motion.x[-1, :2], atol=1e-7)
+
+
+def test_places_by_vectors(rolling):
+    """From the origin, in the axes of any frame."""
+    body = rolling.method.bodies[0]
+    film = plotting.animate(rolling.motion, rolling.method, {
+        'P': body.masscenter, 'tip': 2*body.frame.z}, fps=2)
+    film._func(2)
+    ax = plt.gcf().axes[0]
+    turned = rolling.compiled.expression(
+        (2*body.frame.z).to_matrix(rolling.method.frame))
+    at = np.argmin(abs(rolling.motion.t - 1))
+    np.testing.assert_allclose(
+        space(curves(ax)['tip'])[:, 0],
+        turned(1., rolling.motion.x[at])[:, 0], atol=1e-6)
+    finish(film)
+
+
+def test_places_need_a_frame(pendulum):
+    from sympy.physics.mechanics import ReferenceFrame
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    A = ReferenceFrame('A')
+    with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
+        plotting.animate(motion, pendulum.method, {'tip': A.x})
+
+
+def test_places_that_depend_on_inputs(pendulum):
+    from mechanisms import l, t
+    from sympy import sin
+    from sympy.physics.mechanics import dynamicsymbols
+    f, g = dynamicsymbols('f g')
+    motion = simulate(pendulum.compiled, 2, pendulum.start, t_eval=101)
+    points = {'pushed': (x + f, g), 'rate': (f.diff(), 0)}
+    inputs = {f: l*sin(3*t), 'g': lambda t, x: t*x[1], 'unused': 1}
+    ax = plotting.plot_snapshots(motion, pendulum.method, points, times=[1.],
+                                 inputs=inputs).axes[0]
+    at = motion.x[50]
+    for name, place in (('pushed', [at[0] + 2*np.sin(3), at[1]]),
+                        ('rate', [6*np.cos(3), 0])):
+        np.testing.assert_allclose(np.ravel(curves(ax)[name].get_data()),
+                                   place, atol=1e-6)
+    with pytest.raises(MissingIngredientError, match='has no value. Pass'):
+        plotting.plot_snapshots(motion, pendulum.method, points)
+
+
+# -- contacts ------------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def ball():
+    return ball_on_table()
+
+
+def ball_on_table():
+    """A ball that rolls on a table, spinning."""
+    from types import SimpleNamespace
+
+    from sympy.physics.mechanics import (
+        Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+
+    from sympy_constrained import PlaneSurface, PointContact, SphereSurface
+    q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
+    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
+                  Point('C'))
+    O.set_vel(N, 0)
+    C.set_pos(O, sum((c*e for c, e in zip(q, N)), 0*N.x))
+    C.set_vel(N, sum((s*e for s, e in zip(u, N)), 0*N.x))
+    B.orient_body_fixed(N, q[3:], 'zxy')
+    turning = B.ang_vel_in(N)
+    B.set_ang_vel(N, sum((s*e for s, e in zip(u[3:], N)), 0*N.x))
+    body = RigidBody('ball', C, B, 2, (inertia(B, *3*[0.8*0.3**2]), C))
+    contact = PointContact('c', RigidBody('table', O, N), body,
+                           PlaneSurface(N, O, N.z), SphereSurface(B, C, 0.3))
+    method = UdwadiaKalabaMethod(
+        N, q, u, [c.diff() - s for c, s in zip(q[:3], u)] + [
+            (turning - B.ang_vel_in(N)).dot(e) for e in N], bodies=[body],
+        forcelist=[(C, -9.81*2*N.z)],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.velocity_constraints)
+    compiled = compile_equations(method)
+    start = consistent_state(compiled, {q[2]: 0.3, u[3]: 1, u[4]: 2,
+                                        u[5]: 0.5}, fill=0,
+                             fixed=(q[0], q[1], *q[3:], *u[3:]))
+    return SimpleNamespace(
+        method=method, contact=contact, compiled=compiled, start=start,
+        motion=simulate(compiled, 3, start, t_eval=301))
+
+
+def test_traces_of_a_contact_on_both_bodies(ball):
+    film = plotting.animate(ball.motion, ball.method, contacts=ball.contact,
+                            fps=10)
+    film._func(20)
+    ax, at = plt.gcf().axes[0], ball.motion.x[200]
+    names = curves(ax)
+    assert {'trace on ball', 'trace on table', 'ball'} <= set(names)
+    own, road = (space(names[f'trace on {name}'])
+                 for name in ('ball', 'table'))
+    # both end where the bodies touch, the one on the ball is on the ball
+    touch = [at[0], at[1], 0]
+    np.testing.assert_allclose(own[:, -1], touch, atol=1e-7)
+    np.testing.assert_allclose(road[:, -1], touch, atol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(
+        own - at[:3, None], axis=0), 0.3, atol=1e-7)
+    lengths = [np.linalg.norm(np.diff(path), axis=0).sum()
+               for path in (own, road)]
+    np.testing.assert_allclose(*lengths, rtol=1e-3)
+    first = np.linalg.norm(ball.motion.x[0, :2])
+    np.testing.assert_allclose(np.linalg.norm(road[:, 0]), first, atol=1e-7)
+    finish(film)
+
+
+def test_surfaces_are_drawn_on_their_bodies(ball):
+    ax = plotting.plot_snapshots(ball.motion, ball.method, times=[3.],
+                                 contacts=[ball.contact]).axes[0]
+    end = ball.motion.x[-1, :3]
+    circles = [space(line) for line in ax.get_lines()
+               if line.get_color() == '0.45']
+    table = [space(line) for line in ax.get_lines()
+             if line.get_color() == '0.75']
+    assert len(circles) == 3 and len(table) == 18
+    for circle in circles:
+        np.testing.assert_allclose(np.linalg.norm(
+            circle - end[:, None], axis=0), 0.3, atol=1e-9)
+    for line in table:
+        np.testing.assert_allclose(line[2], 0, atol=1e-12)
+    corners = np.concatenate(table, axis=1)[:2]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    path = ball.motion.x[:, :2]
+    assert (path > low).all() and (path < high).all()
+
+
+@pytest.mark.parametrize('kind', [
+    'torus', 'ellipsoid', 'rim', 'cylinder', 'cone', 'bowl', 'curve'])
+def test_outlines_lie_on_their_surface(kind, rng):
+    from sympy import symbols
+    from sympy.physics.mechanics import Point, ReferenceFrame
+
+    from sympy_constrained import (
+        CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
+        ParametricCurve, SphereSurface, TorusSurface)
+    from sympy_constrained.plotting.outlines import outline
+    N, O, (R, r, s) = ReferenceFrame('N'), Point('O'), symbols('R r s')
+    size = {R: 2., r: 0.5}
+    made, law = {
+        'torus': (TorusSurface(N, O, R, r, N.y), lambda p: (
+            np.hypot(np.hypot(p[0], p[2]) - 2, p[1]) - 0.5)),
+        'ellipsoid': (EllipsoidSurface(N, O, (R, r, 1)), lambda p: (
+            p[0]**2/4 + p[1]**2/0.25 + p[2]**2 - 1)),
+        'rim': (CircularRim(N, O, R, N.y), lambda p: np.hypot(
+            np.hypot(p[0], p[2]) - 2*(np.linalg.norm(p, axis=0) > 1e-9),
+            p[1])),
+        'cylinder': (CylinderSurface(N, O, r, N.z), lambda p: (
+            np.hypot(p[0], p[1]) - 0.5)),
+        'cone': (ConeSurface(N, O, r, -N.z), lambda p: (
+            np.hypot(p[0], p[1]) + p[2]*np.tan(0.5))),
+        'bowl': (SphereSurface(N, O, R, interior=True), lambda p: (
+            np.linalg.norm(p, axis=0) - 2)),
+        'curve': (ParametricCurve(N, O, s*N.x, s), None)}[kind]
+    touched = np.array([[0.3, 0.4, -1.9], [0.1, -0.2, -1.5]])
+    lines = outline(made, size, touched, touched)
+    assert bool(lines) == (kind != 'curve')
+    for line in lines:
+        np.testing.assert_allclose(law(line.T), 0, atol=1e-9)
+    if kind == 'cylinder':
+        heights = np.concatenate(lines)[:, 2]
+        assert heights.min() < -1.9 and heights.max() > -1.5
+    if kind == 'torus':
+        with pytest.raises(MissingIngredientError, match='known for r: <To'):
+            outline(made, {R: 2.}, touched, touched)
+
+
+# -- files and errors ----------------------------------------------------
+
+def finish(film):
+    """Matplotlib warns of an animation that was never drawn."""
+    film._draw_was_started = True
+
+
+def replaced(motion, **fields):
+    """A copy with other fields, also ones that it does not know."""
+    import copy
+    made = copy.copy(motion)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    made.__dict__.pop('_names', None)
+    return made
+
+
+@pytest.mark.parametrize('suffix', ['.gif', '.html'])
+def test_each_frame_of_a_film_is_drawn_once(pendulum, tmp_path, monkeypatch,
+                                            suffix):
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=31)
+    drawn, draw = [], Figure.draw
+
+    def counted(self, renderer):
+        drawn.append(self)
+        return draw(self, renderer)
+
+    monkeypatch.setattr(Figure, 'draw', counted)
+    film = plotting.animate(motion, points={'bob': (x, y)}, fps=4,
+                            save=tmp_path/f'film{suffix}')
+    frames = len(list(film.new_frame_seq()))
+    assert frames == 13 and 13 <= len(drawn) <= 16
+    before = len(drawn)
+    drawn[0].canvas.draw_idle()                 # as it was, for a window
+    assert len(drawn) > before
+
+
+def test_a_gif_has_its_frames_and_moves(pendulum, tmp_path):
+    image = pytest.importorskip('PIL.Image')
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=101)
+    path = tmp_path/'new'/'bob.gif'
+    plotting.animate(motion, points={'bob': (x, y)}, fps=4, save=path)
+    with image.open(path) as film:
+        assert film.n_frames == 13 and film.info['duration'] == 250
+        frames = []
+        for k in range(13):
+            film.seek(k)
+            frames.append(np.asarray(film.convert('L'), dtype=float))
+    assert all(abs(a - b).max() > 50 for a, b in zip(frames, frames[1:]))
+
+
+def test_a_page_has_its_frames(pendulum, tmp_path):
+    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=101)
+    plotting.animate(motion, points={'bob': (x, y)}, fps=6, speed=1,
+                     save=tmp_path/'bob.html')
+    text = (tmp_path/'bob.html').read_text()
+    assert text.count('data:image/png;base64') == 7
+
+
+def test_speed_is_chosen_for_watching(pendulum):
+    from sympy_constrained.plotting.animation import frame_times
+    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=51)
+    for t_end, speed, count in ((3, 1, 31), (0.03, 0.005, 61), (60, 10, 61),
+                                (1e-6, 1e-7, 101)):
+        times, found = frame_times(replaced(motion, t=np.linspace(
+            0, t_end, 51)), None, 10)
+        assert found == pytest.approx(speed) and len(times) == count
+        assert (times[0], times[-1]) == (0, t_end)
+    times, _ = frame_times(motion, 0.5, 10)
+    np.testing.assert_allclose(np.diff(times), 0.05)
+
+
+def test_films_that_cannot_be_made(pendulum, ball):
+    from sympy.physics.mechanics import Point
+    motion, lost = ball.motion, Point('lost')
+    single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
+    strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
+    for run, options, error, text in (
+            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no"),
+            (motion, {'save': 'film'}, ValueError, "ends in 'nothing'"),
+            (single, {}, ValueError, 'has 1 output times, and a picture'),
+            (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
+            (motion, {'fps': 0}, ValueError, '`fps` is 0; it must be pos'),
+            (motion, {'points': lost}, KinematicsError,
+             'lost has no position relative to O, the origin'),
+            (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
+            (motion, {'points': [(1, 2)]}, TypeError, '`points` must be Po'),
+            (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
+            (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
+            (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
+            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
+            (motion, {'view': 'xx'}, ValueError, "`view` is 'xx'; it must"),
+            (motion, {'contacts': lost}, TypeError, '`contacts` has lost'),
+            (motion, {'surfaces': [3]}, TypeError, '`surfaces` has 3')):
+        with pytest.raises(error, match=text):
+            plotting.animate(run, ball.method, **options)
+    with pytest.raises(ValueError, match='it is of another model. Pass'):
+        plotting.animate(motion, pendulum.method)
+    with pytest.raises(ValueError, match="wrong number of dimensions"):
+        plotting.animate(motion, ball.method, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match='`times` is 0; give a number of'):
+        plotting.plot_snapshots(motion, ball.method, times=0)
+    with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
+        plotting.plot_snapshots(motion, ball.method, times=[4])
+    with pytest.raises(TypeError, match="plot_snapshots.* 'bodies'"):
+        plotting.plot_snapshots(motion, bodies=[])
+
+
+def test_nothing_to_draw_says_why(pendulum):
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    with pytest.raises(MissingIngredientError, match='nothing to draw: no b'):
+        plotting.animate(motion, pendulum.method)
+    case = ready('double_pendulum_lagrange', 0.5)
+    with pytest.raises(MissingIngredientError,
+                       match='bob1, bob2 .the model has no inertial frame'):
+        plotting.animate(case.motion, case.model)
+
+
+def test_bodies_that_hang_on_nothing_are_told():
+    """One is located from a point at rest, the other has a velocity only."""
+    from sympy.physics.mechanics import (
+        Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, v = dynamicsymbols('u v')
+    N, O, lone = ReferenceFrame('N'), Point('O'), Point('lone')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x + N.z)
+    lone.set_vel(N, v*N.y)
+    method = UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+        bodies=[Particle('a', P, 1), Particle('b', lone, 1)], forcelist=[])
+    motion = simulate(method, 1, [0, 0, 1, 1], t_eval=11)
+    with pytest.warns(UserWarning, match='Not all bodies are drawn: .* of b '
+                                         '.it is not connected to O; loc'):
+        film = plotting.animate(motion, method, fps=5)
+    assert labels(plt.gcf().axes[0]) == ['a']
+    finish(film)
+
+
+def places_in(ax):
+    return {name: tuple(np.ravel(curves(ax)[name].get_data()).round(6))
+            for name in labels(ax)}
+
+
+def test_a_flying_rod_beside_a_body_on_a_guide():
+    """A point at rest is looked from; the rod is not connected to it."""
+    from sympy.physics.mechanics import (
+        KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
+    u, v = dynamicsymbols('u v')
+    N, O, A = ReferenceFrame('N'), Point('O'), Point('A')
+    O.set_vel(N, 0)
+    B, C = A.locatenew('B', 2*N.y), O.locatenew('C', y*N.z)
+    for point, velocity in ((A, u*N.x), (B, u*N.x), (C, v*N.z)):
+        point.set_vel(N, velocity)
+    ends = [Particle('a', A, 1), Particle('b', B, 1)]
+    rod = UdwadiaKalabaMethod(N, [x], [u], [x.diff() - u], bodies=ends,
+                              forcelist=[])
+    ax, = plotting.plot_snapshots(simulate(rod, 1, [3, 2], t_eval=11), rod,
+                                  times=[1.]).axes
+    assert places_in(ax) == {'a': (2, 0), 'b': (2, 2)}
+    both = KanesMethod(N, [x, y], [u, v], [x.diff() - u, y.diff() - v],
+                       bodies=[*ends, Particle('c', C, 1)], forcelist=[])
+    both.kanes_equations()
+    motion = simulate(both, 1, [3, 0, 2, 1], t_eval=11)
+    for model in both, UdwadiaKalabaMethod.from_method(both):
+        with pytest.warns(UserWarning, match='known of a, b .it is not conn'):
+            ax, = plotting.plot_snapshots(motion, model, times=[1.]).axes
+        assert places_in(ax) == {'c': (0, 1)}
+
+
+def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
+    """Those of a Lagrangian need none."""
+    from sympy.physics.mechanics import (
+        LagrangesMethod, Particle, Point, ReferenceFrame)
+    N, O = ReferenceFrame('N'), Point('O')
+    P = O.locatenew('P', x*N.x + y*N.y)
+    bodies = [Particle('p', P, 1),
+              Particle('q', P.locatenew('Q', N.y), 1)]
+    L = x.diff()**2 + y.diff()**2
+    method = UdwadiaKalabaMethod(L, [x, y], frame=N, bodies=bodies)
+    plain = LagrangesMethod(L, [x, y], frame=N, bodies=bodies)
+    motion = simulate(method, 1, [0, 0, 1, 2], t_eval=11)
+    for model in method, plain:
+        with pytest.raises(MissingIngredientError,
+                           match='of p, q .no point is at rest; pass `ori'):
+            plotting.plot_snapshots(motion, model)
+        with pytest.raises(KinematicsError, match='P has no position: no po'):
+            plotting.plot_snapshots(motion, model, {'P': P})
+        ax, = plotting.plot_snapshots(motion, model, times=[1.],
+                                      origin=O).axes
+        assert places_in(ax) == {'p': (1, 2), 'q': (1, 3)}
+    O.set_vel(N, 0)
+    alone = UdwadiaKalabaMethod(L, [x, y], frame=N)
+    ax, = plotting.plot_snapshots(motion, alone, {'P': P}, times=[1.]).axes
+    assert places_in(ax) == {'P': (1, 2)}
+
+
+def test_a_film_in_given_axes_with_many_names(pendulum):
+    """The layout is left as it is, and no legend covers the picture."""
+    motion = simulate(pendulum.compiled, 1, pendulum.start)
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    before = axes[0].get_position(True).bounds
+    points = {f'P{k}': (k*x/10, k*y/10) for k in range(1, 11)}
+    films = [plotting.animate(motion, pendulum.method, some, ax=ax, fps=5,
+                              speed=1) for ax, some in zip(axes, (
+                                points, dict(list(points.items())[:9])))]
+    assert axes[0].get_position(True).bounds == before
+    assert [ax.get_legend() is None for ax in axes] == [True, False]
+    films[0]._func(5)
+    np.testing.assert_allclose(
+        [np.ravel(curves(axes[0])[f'P{k}'].get_data())
+         for k in range(1, 11)],
+        np.outer(np.arange(1, 11)/10, motion.x[-1, :2]), atol=1e-9)
+    for film in films:
+        finish(film)
+
+
+@pytest.mark.slow
+def test_every_ready_model_is_drawn():
+    from sympy_constrained.models import MODELS
+    without = {'disc_on_incline', 'double_pendulum_lagrange',
+               'quaternion_top_lagrange'}
+    for name in MODELS:
+        case = ready(name, 0.05, throw=False)
+        plotting.plot(case.motion).canvas.draw()
+        if name not in without:
+            film = plotting.animate(case.motion, case.method, fps=2,
+                                    inputs=dict(case.model.inputs))
+            plt.gcf().canvas.draw()
+            finish(film)
+        plt.close('all')
+
+
+def test_a_scene_of_symmeplot(rolling):
+    pytest.importorskip('symmeplot')
+    body = rolling.method.bodies[0]
+    made = plotting.scene(rolling.motion, rolling.method, [body.masscenter],
+                          {'spoke': [body.masscenter.name, body.name]})
+    with pytest.raises(TypeError, match='symmeplot takes only these'):
+        plotting.scene(rolling.motion, rolling.method, {'P': (1, 2)})
+    p = list(rolling.motion.constants.values())
+    film = made.animate(
+        lambda k: (rolling.motion.t[k], rolling.motion.x[k], p), [0, 150])
+    film._func(150)
+    place = rolling.compiled.expression(body.masscenter.pos_from(
+        made.zero_point).to_matrix(made.inertial_frame))(
+            0, rolling.motion.x[150])
+    drawn = made.get_plot_object(body).plot_masscenter.point_coords
+    np.testing.assert_allclose(drawn, place[:, 0], atol=1e-12)
+    low, high = np.transpose([made.axes.get_xlim(), made.axes.get_ylim(),
+                              made.axes.get_zlim()])
+    assert (drawn > low).all() and (drawn < high).all()
+    finish(film)
+
+
+def test_a_scene_needs_a_point_that_stays_at_rest():
+    """The point of a disc that touches the ground is another one soon."""
+    pytest.importorskip('symmeplot')
+    case = ready('rolling_disc_minimal', 0.1)
+    with pytest.raises(MissingIngredientError,
+                       match='has no origin: .* for a moment only. Pass the'):
+        plotting.scene(case.motion, case.method)
+    body = case.method.bodies[0]
+    made = plotting.scene(case.motion, case.method, origin=body.masscenter)
+    assert made.zero_point == body.masscenter
+
+
+def test_a_scene_without_symmeplot_says_so(rolling, monkeypatch):
+    import sys
+    monkeypatch.setitem(sys.modules, 'symmeplot.matplotlib', None)
+    with pytest.raises(MissingIngredientError, match='needs symmeplot, wh'):
+        plotting.scene(rolling.motion, rolling.method)
