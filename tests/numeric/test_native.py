@@ -1098,12 +1098,12 @@ SCRIPT = '''
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations
-from sympy_constrained.numeric import c_code
+from sympy_constrained.numeric.codegen import c_code
 four = model('four_bar').form(UdwadiaKalabaMethod)
 made = compile_equations(four, backend=%r).native_function()._program
 print(c_code.scalar_text(made), c_code.batch_text(made))
 if %r == 'llvm':
-    from sympy_constrained.numeric import llvm_code
+    from sympy_constrained.numeric.codegen import llvm_code
     print(llvm_code.scalar_text(made)[0], llvm_code.batch_text(made)[0])
 '''
 

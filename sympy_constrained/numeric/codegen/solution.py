@@ -6,7 +6,7 @@ the pivots that are good at a random point. Whether the result can be trusted
 is checked with every call: pivots must not be small beside the entries they
 come from, nor beside the usual size of their row and column, and residuals,
 those of all constraint rows among them, must be small compared with their
-terms. What fails the check is solved by :mod:`.linear` instead.
+terms. What fails the check is solved by the linear solver instead.
 """
 from __future__ import annotations
 
