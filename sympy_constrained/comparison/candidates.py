@@ -31,6 +31,8 @@ __all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'recipes', 'remade']
 # An LU solution of SymPy's equations with a larger condition is worth none.
 SINGULAR = 1e13
 FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
+BUILT_IN = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, VaccoMethod,
+            LinearMappingMethod, GibbsAppellMethod)
 # Least relative singular value of the rows of dependent velocities.
 POOR = 1e-6
 
@@ -131,6 +133,10 @@ def recipes(case, forms=False, upstream=True):
                 made(case, UdwadiaKalabaMethod)), from_method),
             *(recipe for recipe in found if not recipe.name.startswith(
                 ('UdwadiaKalabaMethod', type(case.method).__name__)))]
+    own = case.model.method
+    if own is not None and type(own) not in BUILT_IN:
+        found.insert(0, Recipe(type(own).__name__, lambda case: formed(own),
+                               from_method))
     if forms:
         shared: dict = {}
         found += [form_recipe(form, shared) for form in FORMS]
@@ -434,7 +440,7 @@ def form_recipe(form, shared):
         if 'method' not in shared:
             shared['method'] = made(case, GibbsAppellMethod)
         method = shared['method']
-        return method, Graph.of({'form': method.equations(form)},
+        return method, Graph.of({'form': method.classical_equations(form)},
                                 method.system.t)
 
     return Recipe(f'GibbsAppell, {FORM_NAMES.get(form, form.title())}',

@@ -10,8 +10,10 @@ from .builder import GraphBuilder
 from .calculus import (
     Derivation, gradient, jacobian, substitute, time_derivative, without)
 from .graph import Graph
+from .matrix import GraphMatrix, block_matrix, stack
 from .reading import derivative, is_function_of, read, real_derivative
 
-__all__ = ['Graph', 'GraphBuilder', 'Derivation', 'derivative', 'gradient',
-           'is_function_of', 'jacobian', 'read', 'real_derivative',
-           'substitute', 'time_derivative', 'without']
+__all__ = ['Graph', 'GraphBuilder', 'GraphMatrix', 'Derivation',
+           'block_matrix', 'derivative', 'gradient', 'is_function_of',
+           'jacobian', 'read', 'real_derivative', 'stack', 'substitute',
+           'time_derivative', 'without']

@@ -74,9 +74,9 @@ class GraphBuilder:
     ==========
 
     at_states : callable or None
-        Takes a :class:`.Graph` and the name of an output, and returns its
-        values in floats, a list of rows for each of the states at which
-        eliminations should have no zero pivots; see
+        ``(graph, name, at_rest=False)``: values of an output in floats, a
+        list of rows for each of the states at which eliminations should have
+        no zero pivots, or where all coordinates are zero; see
         :func:`.graph.linalg.lu_solve`.
 
     """

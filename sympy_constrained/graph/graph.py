@@ -53,16 +53,26 @@ class Graph:
         The SymPy objects that the graph reads, in order of declaration.
     outputs : mapping
         Name -> shape ``(rows, columns)``.
+    at_states : callable or None
+        See :class:`.GraphBuilder`. Builders that load the graph, and graphs
+        made of them, have it, too.
 
     """
 
-    def __init__(self, time, inputs, dynamic, nodes, templates, refs):
+    def __init__(self, time, inputs, dynamic, nodes, templates, refs,
+                 at_states=None):
         self.time = time
         self.inputs = inputs
         self.dynamic = dynamic
         self.nodes = nodes
         self.templates = templates
         self._refs = refs
+        self.at_states = at_states
+
+    def with_states(self, at_states):
+        """The same graph with other states for the choice of pivots."""
+        return Graph(self.time, self.inputs, self.dynamic, self.nodes,
+                     self.templates, self._refs, at_states)
 
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
@@ -132,7 +142,8 @@ class Graph:
         dynamic = tuple(bool(builder.dynamic >> p & 1) for p in read)
         return cls(builder.time, tuple(builder.inputs[p] for p in read),
                    dynamic, tuple(nodes),
-                   tuple(builder.templates[p] for p in used), refs)
+                   tuple(builder.templates[p] for p in used), refs,
+                   builder.at_states)
 
     def compacted(self, names=None):
         """The same graph with fewer operations.
@@ -154,7 +165,7 @@ class Graph:
                        columns)
                 for name, (rows, columns) in self._refs.items()}
         return Graph(self.time, self.inputs, self.dynamic, tuple(nodes),
-                     self.templates, refs)
+                     self.templates, refs, self.at_states)
 
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.
@@ -169,6 +180,7 @@ class Graph:
         """
         if builder is None:
             builder = GraphBuilder(self.time)
+        builder.at_states = builder.at_states or self.at_states
         refs = self._selected(names)
         order, _ = used_nodes(self.nodes, [
             r for rows, _ in refs.values() for row in rows for r in row])

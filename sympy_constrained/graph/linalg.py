@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import cache
 
 from .builder import CONST
-from .graph import Graph
+from .graph import Graph, signed
 
-__all__ = ['solve', 'lu_solve', 'ldl_order', 'ldl_factor', 'less',
-           'ldl_forward', 'ldl_backward', 'ldl_solve',
+__all__ = ['solve', 'lu_solve', 'pivot_columns', 'ldl_order', 'ldl_factor',
+           'less', 'ldl_forward', 'ldl_backward', 'ldl_solve',
            'FullRankFactorization']
 
 # Larger blocks are solved by elimination. Without good pivots what is left is
@@ -276,12 +276,46 @@ class Pivots:
                         x[k][c] -= factor*x[i][c]
 
 
-def numbers_of(builder, matrix):
+def numbers_of(builder, matrix, **options):
     """A matrix in floats, at each of the builder's states."""
-    if builder.at_states is None:
+    if builder.at_states is None or not matrix:
         return []
     return builder.at_states(Graph.freeze(
-        builder, {'matrix': (matrix, len(matrix))}), 'matrix')
+        builder, {'matrix': (matrix, len(matrix[0]))}), 'matrix', **options)
+
+
+def pivot_columns(builder, matrix):
+    """Columns, one for each of some independent rows, to solve for.
+
+    The columns are good at all of the builder's states, see ``GOOD``, if
+    possible; then constant; then good where all coordinates are zero.
+    """
+    states = list(map(scaled, numbers_of(builder, matrix))) or [
+        [[signed(builder.shadows, x) for x in row] for row in matrix]]
+    rest = list(map(scaled, numbers_of(builder, matrix, at_rest=True)))
+    rows, columns = list(range(len(matrix))), []
+
+    def share(numbers, i, j):
+        return min((abs(x[i][j])/(max(map(abs, x[i])) or 1)
+                    for x in numbers), default=1)
+
+    def quality(place):
+        i, j = place
+        least = share(states, i, j)
+        return (min(least, GOOD), bool(matrix[i][j]) and is_constant(
+            builder, matrix[i][j]), min(share(rest, i, j), GOOD), least, -j)
+
+    while rows:
+        i, j = max(((i, j) for i in rows for j in range(len(matrix[0]))
+                    if j not in columns), key=quality)
+        rows.remove(i)
+        columns.append(j)
+        rest = [x for x in rest if x[i][j]]
+        for x in states + rest:
+            for k in rows if x[i][j] else ():
+                factor = x[k][j]/x[i][j]
+                x[k] = [a - factor*b for a, b in zip(x[k], x[i])]
+    return sorted(columns)
 
 
 def scaled(matrix):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from typing import overload
@@ -24,6 +25,8 @@ from ..errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError, raise_problems)
 from ..graph import Graph
+from ..graph.linalg import (
+    FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from ..model.build import (
     applied_forces, build_system, potential_of, symbols_in_use)
 from ..model.call_signatures import (
@@ -55,7 +58,6 @@ class ConstrainedMethod(_compat.MethodBase):
     in_velocities = False
     #: whether velocity rows that repeat holonomic ones are dropped
     drops_repetitions = False
-    _sample = None
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -72,12 +74,14 @@ class ConstrainedMethod(_compat.MethodBase):
                  nonhol_coneqs=None, *, acceleration_constraints=None,
                  **options) -> None: ...
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, sample=None, **kwargs):
+        self._sample = sample
         self._options = {name: kwargs.pop(name) for name in self.options
                          if name in kwargs}
-        own = [name for name, parameter in signature(
-            type(self).__init__).parameters.items()
-            if parameter.kind == parameter.KEYWORD_ONLY]
+        own = ['sample', *(
+            name for name, parameter in signature(
+                type(self).__init__).parameters.items()
+            if parameter.kind == parameter.KEYWORD_ONLY and name != 'sample')]
         if hasattr(self, '_named'):     # see the classes that have it
             own.append('q_dependent')
         self._shape, self._arguments = bind_arguments(
@@ -89,6 +93,7 @@ class ConstrainedMethod(_compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self.in_velocities)
+        self._choose_pivots_at_states()
         if self.in_velocities and isinstance(self._sample, Mapping):
             # Speeds of the user's have become velocities.
             speeds = {*(self._arguments.get('u_ind') or ()),
@@ -107,6 +112,11 @@ class ConstrainedMethod(_compat.MethodBase):
                 self._sample = {x: value for x, value in self._sample.items()
                                 if x not in dropped}
         self._forget()
+
+    def _choose_pivots_at_states(self):
+        """Let eliminations take pivots that are good on the constraints."""
+        self._system = replace(self._system, graph=(
+            self._system.graph.with_states(self._at_states)))
 
     def _forget(self):
         """Forget what was computed."""
@@ -175,10 +185,24 @@ class ConstrainedMethod(_compat.MethodBase):
                 "loads)` first.")
         return self._system
 
-    @property
     @abstractmethod
+    def equations(self, system):
+        """Return the :class:`.EquationsOfMotion` of a system.
+
+        This is what a method is. Everything else follows from it; a method
+        may state more, or state it better.
+
+        Parameters
+        ==========
+
+        system : ConstrainedSystem
+
+        """
+
+    @cached_property
     def equations_of_motion(self):
-        """The :class:`.EquationsOfMotion` ``W z = r``."""
+        """The :class:`.EquationsOfMotion` ``W z = r`` of the model."""
+        return self.equations(self.system)
 
     @cached_property
     def closed_form(self):
@@ -191,9 +215,30 @@ class ConstrainedMethod(_compat.MethodBase):
         """
         return self._solve()
 
-    @abstractmethod
     def _solve(self):
-        """Return a graph with ``acceleration``, ``M`` and ``forcing``."""
+        """Closed forms from ``W z = r``; ``Q_c`` is ``M*u' - Q``."""
+        equations, rows = self.equations_of_motion, self.independent_rows
+        g, out = self.system.graph.load(None, ('M', 'Q', 'A'))
+        _, block = equations.graph.load(g, ('W', 'r'))
+        z = lu_solve(g, block['W'], [x for x, in block['r']])
+        if z is None:
+            raise RedundantConstraintsError(
+                f"The equations of {type(self).__name__} have no closed form "
+                "here, because their matrix is singular for all states. "
+                "Usually rows are redundant: leave them out.", rows=())
+        rates = z[:len(self.u)]
+        inertia = [g.dot(row, rates) for row in out['M']]
+        forces = [g.sub(x, y) for x, (y,) in zip(inertia, out['Q'])]
+        lam = [0]*len(out['A'])
+        if rows:                        # A^T*lam = Q_c, of least norm
+            F = [out['A'][k] for k in rows]
+            gram = [[g.dot(x, y) for y in F] for x in F]
+            lam = FullRankFactorization(g, out['A'], F).spread(ldl_solve(
+                g, ldl_factor(g, gram), [g.dot(x, forces) for x in F]))
+        return Graph.freeze(g, {'M': (out['M'], len(rates)), **{
+            name: ([[x] for x in refs], 1) for name, refs in (
+                ('acceleration', rates), ('multipliers', lam),
+                ('constraint_forces', forces), ('forcing', inertia))}})
 
     # -- what the constraints are ----------------------------------------
 
@@ -236,9 +281,15 @@ class ConstrainedMethod(_compat.MethodBase):
             return columns_at(self._system, self._report.points,
                               self._report.independent_rows)
 
-    def _at_states(self, graph, name):
-        """An output at the states of the report, in floats, for pivots."""
-        return floats_at(self.system, graph, name, self._report.points)
+    def _at_states(self, graph, name, at_rest=False):
+        """An output in floats at states on the constraints, for pivots.
+
+        With ``at_rest`` at the state where all coordinates are zero.
+        """
+        states = self._report.points
+        if at_rest:
+            states = [{**states[0], **dict.fromkeys(self._system.q, 0)}]
+        return floats_at(self.system, graph, name, states)
 
     def _check_velocity_level(self, what):
         """Raise if there are constraints at acceleration level."""

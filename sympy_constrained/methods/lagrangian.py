@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from sympy import Expr, ImmutableDenseMatrix, diag, eye, sympify
 
-from ..graph import Graph, gradient, jacobian, read, time_derivative
-from ..graph.linalg import solve
+from ..graph import (
+    Graph, GraphMatrix, gradient, jacobian, read, time_derivative)
 from ..model.call_signatures import as_expressions
 from .base import ConstrainedMethod
-from .null_space import elimination, null_space_solve
+from .null_space import elimination, null_basis, null_space_solve
 
 __all__ = ['LagrangianMethod', 'Quantity']
 
@@ -52,8 +52,7 @@ class LagrangianMethod(ConstrainedMethod):
     drops_repetitions = True
     multiplier_name = 'lam'
 
-    def __init__(self, *args, multipliers=None, sample=None, **kwargs):
-        self._sample = sample
+    def __init__(self, *args, multipliers=None, **kwargs):
         self._multipliers = multipliers
         super().__init__(*args, **kwargs)
         self._check_velocity_level('takes')
@@ -194,21 +193,8 @@ class LagrangianMethod(ConstrainedMethod):
         """Outputs in a builder, and columns ``B`` with ``A*B = 0``."""
         rows = self.independent_rows
         g, out = graph.load(None, {*names, 'A'})
-        g.at_states = self._at_states
-        n, one = len(self._system.q), list(self._pivots)
-        A = [out['A'][k] for k in rows]
-        columns = []
-        for j in range(n):
-            if j in one:
-                continue
-            lean = solve(g, [[row[i] for i in one] for row in A],
-                            [-row[j] for row in A])
-            found = [0]*n
-            found[j] = 1
-            for i, x in zip(one, lean):
-                found[i] = x
-            columns.append(found)
-        return g, out, columns
+        A = GraphMatrix(g, [out['A'][k] for k in rows], len(self._system.q))
+        return g, out, null_basis(A, self._pivots).T.rows
 
     @cached_property
     def free_directions(self):

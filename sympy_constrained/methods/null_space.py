@@ -1,12 +1,13 @@
 """Equations in fewer speeds, with the multipliers recovered."""
 from __future__ import annotations
 
-from ..errors import MissingIngredientError
-from ..graph import Graph
-from ..graph.linalg import ldl_factor, ldl_solve, lu_solve, solve
+from ..errors import MissingIngredientError, RedundantConstraintsError
+from ..graph import Graph, GraphMatrix
+from ..graph.linalg import (
+    ldl_factor, ldl_solve, lu_solve, pivot_columns, solve)
 from ..model.equations import EquationsOfMotion
 
-__all__ = ['reduced_equations', 'accelerations', 'no_mass',
+__all__ = ['reduced_equations', 'accelerations', 'no_mass', 'null_basis',
            'null_space_solve', 'elimination']
 
 
@@ -71,6 +72,44 @@ def no_mass():
     return MissingIngredientError(
         "The mass matrix is singular: a direction that the constraints leave "
         "free has no mass. Give it mass, or remove its coordinate.")
+
+
+def null_basis(A, pivots=None):
+    """Columns that span the null space of independent rows.
+
+    The identity in the columns that are left free. The others are solved
+    for; they are chosen where the constraints hold.
+
+    Parameters
+    ==========
+
+    A : GraphMatrix, shape (m, o)
+    pivots : sequence of int, optional
+        The ``m`` columns to solve for.
+
+    Returns
+    =======
+
+    GraphMatrix, shape (o, o - m)
+        ``S`` with ``A*S = 0``.
+
+    """
+    g, size = A.builder, A.shape[1]
+    pivots = list(pivot_columns(g, A.rows) if pivots is None else pivots)
+    free = [j for j in range(size) if j not in pivots]
+    left, columns = A[:, pivots].rows, []
+    for j in free:
+        solution = solve(g, left, [-row[j] for row in A.rows])
+        if solution is None:
+            raise RedundantConstraintsError(
+                "The rows of the matrix depend on each other, so they have "
+                "no null-space basis in these columns. Select the "
+                "`independent_rows`.", rows=())
+        column = [int(i == j) for i in range(size)]
+        for i, x in zip(pivots, solution):
+            column[i] = x
+        columns.append(column)
+    return GraphMatrix(g, columns, size).T
 
 
 def null_space_solve(g, W, A, one, right, b):

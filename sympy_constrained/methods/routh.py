@@ -6,7 +6,7 @@ from functools import cached_property
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import MissingIngredientError
-from ..graph import Graph
+from ..graph import Graph, block_matrix, stack
 from ..graph.linalg import FullRankFactorization
 from ..model.equations import EquationsOfMotion
 from .base import column
@@ -100,24 +100,12 @@ class RouthMethod(LagrangianMethod):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
         return self._multiplier_symbols
 
-    @cached_property
-    def equations_of_motion(self):
-        """``[[M, -A^T], [A, 0]]*[u'; lam] = [F; b]`` with ``q'`` above."""
-        system = self.system
-        n, o, m = system.counts
-        g, out = system.graph.load()
-        W = [row + [-a[j] for a in out['A']] for j, row in enumerate(out['M'])]
-        W += [row + [0]*m for row in out['A']]
-        shapes = system.graph.outputs
-        graph = Graph.freeze(g, {
-            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
-            'W': (W, o + m), 'r': (out['Q'] + out['b'], 1)})
-        lam = tuple(self.lam_vec)
-        return EquationsOfMotion(
-            graph, system.q, system.u, system.q + system.u,
-            tuple(x.diff(system.t) for x in system.u) + lam, lam,
-            system.constraint_names,
-            is_stabilized=system.stabilization is not None)
+    def equations(self, system):
+        """``[[M, -A^T], [A, 0]]*[u'; lam] = [F; b]``."""
+        M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
+        return EquationsOfMotion.from_speeds(
+            system, block_matrix([[M, -A.T], [A, None]]), stack(Q, b),
+            self.lam_vec)
 
     def form_rouths_equations(self):
         """Return ``eom``, ``E(L) - Q - A^T*lam``, shape (n, 1)."""
@@ -130,7 +118,6 @@ class RouthMethod(LagrangianMethod):
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
-        g.at_states = self._at_states
         M, F, n = out['M'], [out['A'][k] for k in rows], len(out['M'])
         u, lam = self._block_solve(g, M, M, F, [x for x, in out['Q']],
                                    [out['b'][i][0] for i in rows])

@@ -9,7 +9,7 @@ from ..analysis.constraint_rank import constraint_report, rank_at
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
-from ..graph import Graph, read
+from ..graph import Graph, GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from ..model.call_signatures import as_matrix
@@ -145,7 +145,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     options = ConstrainedMethod.options + ('nonideal_forces',)
 
-    def __init__(self, *args, weight=None, solver='auto', sample=None,
+    def __init__(self, *args, weight=None, solver='auto',
                  inconsistent='error', **kwargs):
         if solver not in SOLVERS:
             raise ValueError(
@@ -155,7 +155,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 f"`inconsistent` is {inconsistent!r}. Choose 'error' or "
                 "'least-squares'.")
         self._solver = solver
-        self._sample = sample
         self._inconsistent = inconsistent
         self._weight = weight
         super().__init__(*args, **kwargs)
@@ -219,33 +218,19 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         """``[Q + C; b]`` of (U4), shape (o + m, 1)."""
         return self.equations_of_motion.r
 
-    @cached_property
-    def equations_of_motion(self):
-        """The :class:`.EquationsOfMotion`: (U4) with ``q'`` above.
+    def equations(self, system):
+        """The block system (U4).
 
         With non-ideal forces the multipliers are those of the motion,
         ``M*u' = Q + C + A^T*lam``. With a weight the transposed block is
         ``(M*W)^-1*A^T``, so that its product with them is the control force.
         """
-        system = self.system
-        n, o, m = system.counts
-        names = list(system.graph.outputs)
-        builder, out = system.graph.load()
-        acting = [[builder.add(x, c)] for [x], [c] in zip(out['Q'], out['C'])]
-        action = self._action(builder, out)
-        W = [row + [-x for x in forces]
-             for row, forces in zip(out['M'], action)]
-        W += [row + [0]*m for row in out['A']]
-        lam = tuple(self.lam_vec)
-        columns = {name: system.graph.outputs[name][1] for name in names}
-        graph = Graph.freeze(builder, {
-            **{name: (out[name], columns[name]) for name in names},
-            'W': (W, o + m), 'r': (acting + out['b'], 1)})
-        return EquationsOfMotion(
-            graph, system.q, system.u, system.q + system.u,
-            tuple(x.diff(system.t) for x in system.u) + lam, lam,
-            system.constraint_names, self._inconsistent,
-            is_stabilized=system.stabilization is not None)
+        M, Q, C, A, b = system.blocks('M', 'Q', 'C', 'A', 'b')
+        action = GraphMatrix(M.builder, self._action(
+            M.builder, {'M': M.rows, 'A': A.rows}), len(A.rows))
+        return EquationsOfMotion.from_speeds(
+            system, block_matrix([[M, -action], [A, None]]), stack(Q + C, b),
+            self.lam_vec, inconsistent=self._inconsistent)
 
     def _action(self, builder, out):
         """Rows (o, m): the forces of unit multipliers."""
@@ -316,7 +301,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         m = system.counts[2]
         builder, out = system.graph.load(
             None, ('M', 'Q', 'C', 'A', 'b', 'rates'))
-        builder.at_states = self._at_states
         M, F = out['M'], [out['A'][k] for k in rows]
         Q = [x for x, in out['Q']]
         C = [x for x, in out['C']]

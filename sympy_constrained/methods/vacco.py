@@ -152,10 +152,9 @@ class VaccoMethod(LagrangianMethod):
         """``L' = L + mu^T*g``, (11) and (23)."""
         return self._varied.sympy('lagrangian')[0]
 
-    @cached_property
-    def equations_of_motion(self):
-        """(V) with ``q'`` above; the states are ``q, u, mu``."""
-        system, mu = self.system, tuple(self.mu_vec)
+    def equations(self, system):
+        """(V); the states are ``q, u, mu``."""
+        mu = tuple(self.mu_vec)
         n, o, m = system.counts
         g, out = self._varied.load(None, ('W', 'right'))
         _, old = system.graph.load(g)
@@ -187,7 +186,7 @@ class VaccoMethod(LagrangianMethod):
     def _solve(self):
         """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
-        g.at_states, n = self._at_states, len(out['M'])
+        n = len(out['M'])
         u, mu = self._block_solve(
             g, out['W'], out['M'], out['A'],
             [x for x, in out['right']], [x for x, in out['b']])

@@ -13,6 +13,10 @@ from ..locks import cached_property
 __all__ = ['EquationsOfMotion']
 
 
+OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
+           'velocity_jacobian', 'M', 'Q', 'A', 'b', 'energy', 'power')
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EquationsOfMotion:
     r"""What every method makes and the numeric layer integrates.
@@ -96,6 +100,54 @@ class EquationsOfMotion:
     upper_names: tuple = ()
     is_stabilized: bool = False
     warning: str = ''
+
+    def __post_init__(self):
+        missing = [name for name in OUTPUTS if name not in self.graph.outputs]
+        if missing:
+            raise TypeError(
+                f"The graph of the equations has no {', '.join(missing)}. "
+                "EquationsOfMotion needs these outputs; make them with "
+                "`from_speeds`, or add them to the graph.")
+        size = len(self.unknowns)
+        for name, shape in ('W', (size, size)), ('r', (size, 1)):
+            if self.graph.outputs[name] != shape:
+                raise TypeError(
+                    f"`{name}` has shape {self.graph.outputs[name]} for "
+                    f"{size} unknowns, and needs {shape}. Give one equation "
+                    "for each rate and multiplier; rows that may be "
+                    "redundant need a multiplier each, or leave them out by "
+                    "`independent_rows`.")
+        # Pivots of the numeric layer are chosen and checked at each state.
+        object.__setattr__(self, 'graph', self.graph.with_states(None))
+
+    @classmethod
+    def from_speeds(cls, system, W, r, multipliers=(), **fields):
+        """Return ``W*[u'; multipliers] = r`` for the speeds of a system.
+
+        Parameters
+        ==========
+
+        system : ConstrainedSystem
+            Its outputs become those of the graph.
+        W : GraphMatrix, shape (s, s)
+        r : GraphMatrix, shape (s, 1)
+        multipliers : iterable of symbols
+            Unknowns beyond ``u'``, s - o of them.
+        **fields
+            Other attributes of the class.
+
+        """
+        builder, lam = W.builder, tuple(multipliers)
+        shapes = system.graph.outputs
+        _, out = system.graph.load(builder)
+        graph = Graph.freeze(builder, {
+            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
+            'W': (W.rows, W.shape[1]), 'r': (r.rows, 1)})
+        return cls(
+            graph, system.q, system.u, system.q + system.u,
+            tuple(x.diff(system.t) for x in system.u) + lam, lam,
+            system.constraint_names,
+            is_stabilized=system.stabilization is not None, **fields)
 
     @property
     def t(self):

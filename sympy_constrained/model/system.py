@@ -8,7 +8,8 @@ from typing import Any
 from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
-from ..graph import Graph, GraphBuilder, is_function_of, read
+from ..graph import (
+    Graph, GraphBuilder, GraphMatrix, is_function_of, read)
 from .call_signatures import as_residuals
 from .constraints import constraint_blocks
 from .kinematics import Kinematics
@@ -165,6 +166,19 @@ class ConstrainedSystem:
         return (" The Lagrangian has no velocity: write it in derivatives of "
                 f"the coordinates, such as {velocities[0]}.")
 
+    def blocks(self, *names):
+        """Outputs as matrices on one new builder, for a method.
+
+        Returns
+        =======
+
+        list of :class:`.GraphMatrix`
+
+        """
+        builder, out = self.graph.load(None, names)
+        return [GraphMatrix(builder, out[name], self.graph.outputs[name][1])
+                for name in names]
+
     def __repr__(self):
         n, o, m = self.counts
         return (f'<ConstrainedSystem: {n} coordinates, {o} speeds, '
@@ -229,6 +243,7 @@ class ConstrainedSystem:
         for x in (*self.q, *self.u):
             builder.input(x, dynamic=True)
         _, outputs = self.graph.load(builder, kept)
+        builder.at_states = None        # they satisfy the old constraints
         kinematics = Kinematics(builder, self.frame, self.q, self.u,
                                 [rate for rate, in outputs['rates']])
         refs = {level: [read(builder, e) for e in expressions]

@@ -940,4 +940,4 @@ def test_12_forms(form, mass):
         exact = Exact(values)
         wanted = exact(plain.residual)
         assert exact(method.eom) == wanted
-        assert exact(method.equations(form)) == -wanted
+        assert exact(method.classical_equations(form)) == -wanted

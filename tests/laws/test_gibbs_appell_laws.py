@@ -387,9 +387,9 @@ def test_forms(name, form):
     if form in model.without:
         with pytest.raises(UnsupportedFeatureError,
                            match=model.without[form]):
-            method.equations(form)
+            method.classical_equations(form)
         return
-    found = method.equations(form)
+    found = method.classical_equations(form)
     assert found.shape == method.eom.shape
     for seed in SEEDS:
         exact = Exact(model.anywhere(seed))
@@ -628,7 +628,8 @@ def test_kinematics_with_coefficients_of_the_speeds():
     exact = Exact(values)
     for form in FORMS:
         if form != 'chaplygin':
-            assert exact(method.equations(form)) == -exact(method.eom)
+            wanted = -exact(method.eom)
+            assert exact(method.classical_equations(form)) == wanted
 
 
 def test_baumgartes_gains():
@@ -884,7 +885,7 @@ def test_forms_of_a_lagrangian(form):
         'Lagrangian'), 'chaplygin': 'without'}
     if form in refused:
         with pytest.raises(UnsupportedFeatureError, match=refused[form]):
-            method.equations(form)
+            method.classical_equations(form)
         return
     random = Random(form)
     values = {e: fraction(random) for e in (
@@ -892,7 +893,7 @@ def test_forms_of_a_lagrangian(form):
             x, y, z) for i in range(3)))}
     exact = Exact(values)
     wanted = exact(method.eom)
-    assert any(wanted) and exact(method.equations(form)) == -wanted
+    assert any(wanted) and exact(method.classical_equations(form)) == -wanted
     # eom = B^T E with E = Q - d/dt dL/dq' + dL/dq
     E = Matrix([y, x*dot(z), 1]) - Matrix([
         L.diff(dot(e)).diff(t) - L.diff(e) for e in (x, y, z)])
@@ -911,9 +912,9 @@ def test_mass_of_speeds_that_the_velocities_do_not_determine():
         if form in IN_VELOCITIES:
             with pytest.raises(UnsupportedFeatureError,
                                match="that the q' do not determine"):
-                model.method.equations(form)
+                model.method.classical_equations(form)
         else:
-            assert exact(model.method.equations(form)) == -exact(
+            assert exact(model.method.classical_equations(form)) == -exact(
                 model.plain.residual)
 
 
@@ -934,7 +935,7 @@ def test_potential_and_generalized_forces():
     wanted = B.T*exact(model.plain.residual + force)
     assert exact(method.eom) == wanted
     for form in FORMS:
-        assert exact(method.equations(form)) == -wanted
+        assert exact(method.classical_equations(form)) == -wanted
 
 
 def turning(rate, velocity):
@@ -959,7 +960,7 @@ def test_velocities_in_speeds_that_are_no_rates(form):
     exact = Exact(model.anywhere(1) | {m: 3, g: 10, k: 2})
     wanted = exact(model.plain.residual)
     assert exact(model.method.eom) == wanted
-    assert exact(model.method.equations(form)) == -wanted
+    assert exact(model.method.classical_equations(form)) == -wanted
 
 
 @pytest.mark.parametrize('form', IN_VELOCITIES)
@@ -969,7 +970,7 @@ def test_velocities_of_no_position_are_told(form, rate, factor):
         k*y*B.y + N.z))
     with pytest.raises(UnsupportedFeatureError, match=(
             'velocity of plate was set, and is not the derivative')):
-        model.method.equations(form)
+        model.method.classical_equations(form)
 
 
 def rolling_by_hand(mass):
@@ -996,11 +997,11 @@ def test_rolling_put_in_by_hand(mass, form):
     model = rolling_by_hand(mass)
     if form in (*IN_VELOCITIES, 'chaplygin'):
         with pytest.raises(UnsupportedFeatureError, match='was set'):
-            model.method.equations(form)
+            model.method.classical_equations(form)
         return
     exact = Exact(model.anywhere(1) | {m0: 2, m: 3, g: 10, r: 1})
     wanted = exact(model.method.eom)
-    assert exact(model.method.equations(form)) == -wanted
+    assert exact(model.method.classical_equations(form)) == -wanted
 
 
 def test_reactive_terms():
@@ -1161,7 +1162,7 @@ def test_ready_models(name):
     eom, found = at(method.eom, values), []
     for form in FORMS:
         try:
-            rows = method.equations(form)
+            rows = method.classical_equations(form)
         except UnsupportedFeatureError:
             continue
         found.append(form)

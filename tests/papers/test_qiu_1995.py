@@ -492,7 +492,7 @@ def test_macmillan(c):
     left, turning = macmillan(d)
     right = d.QF + d.QR + turning + d.P
     assert same(left - right, -d.basic, states)
-    assert same(found.equations('macmillan'), left - right, states)
+    assert same(found.classical_equations('macmillan'), left - right, states)
     printed = dotted(d.tm, d.tv, d.base)
     assert differ(left - right + d.P - printed, -d.basic, states)
     lost = dotted(d.tm, d.tv, [     # base vectors without their dots
@@ -517,9 +517,10 @@ def test_terms_of_macmillan_that_cancel(c):
     d, found, states = letters(c), method(c), everywhere(c)
     left = rate(d, gradient(d.tT, d.free[1])) - dotted(
         d.tm, d.tv, [rate(d, b) for b in d.base]) - d.P
-    assert same(found.equations('volterra'), left - d.QF - d.QR,
+    assert same(found.classical_equations('volterra'), left - d.QF - d.QR,
                 everywhere(c))
-    assert same(found.equations('macmillan'), left - d.QF - d.QR, states)
+    assert same(found.classical_equations('macmillan'), left - d.QF - d.QR,
+                states)
 
 
 @cites(9)
@@ -585,7 +586,7 @@ def test_nielsen(c):
     left, turning = nielsen(d)
     right = d.QF + d.QR + turning + d.P
     assert same(left - right, -d.basic, states)
-    assert same(found.equations('nielsen-10'), left - right, states)
+    assert same(found.classical_equations('nielsen-10'), left - right, states)
     lost = dotted(d.tm, d.tv, [
         b - 2*v.jacobian(d.free[0]) for b, v in zip(d.base, d.tv)])
     assert differ(left - right + turning - lost, -d.basic, states)
@@ -604,7 +605,7 @@ def test_masses_that_depend_on_the_state():
         printed = left - right - d.QF - d.QR - d.P
         assert differ(printed, -d.basic, states)
         assert same(printed - extra, -d.basic, states)
-        assert same(found.equations(form), -d.basic, states)
+        assert same(found.classical_equations(form), -d.basic, states)
 
 
 @cites(11)
@@ -679,7 +680,7 @@ def test_other_form_of_nielsen(c):
     left, right = other_nielsen(d)
     right += d.QF + d.QR + d.P
     assert same(left - right, -d.basic, states)
-    assert same(found.equations('nielsen'), left - right, states)
+    assert same(found.classical_equations('nielsen'), left - right, states)
     lost = left + 2*d.T_q - 2*gradient(d.tT, d.free[1])
     assert differ(lost - right, -d.basic, states)
     lost = right + (d.slope - d.bend).T*d.p_bound
@@ -699,7 +700,8 @@ def test_appell(c, mass):
                 for m, a in zip(d.tm, d.ta)), zeros(2, 1))
     assert same(gradient(tilde(d, S), d.free[2]), left, states)
     assert same(left - d.QF - d.QR, -d.basic, states)
-    assert same(found.equations('appell'), left - d.QF - d.QR, states)
+    assert same(found.classical_equations('appell'), left - d.QF - d.QR,
+                states)
     assert same(left, dotted(d.tm, d.ta, d.base), states)
     assert same(found.hypersurface_basis.T*gradient(
         found.gibbs_function, [x.diff(t) for x in u_class[:d.n]]), left,
@@ -731,17 +733,17 @@ def test_equations_that_are_only_named(c, mass, kind):
     assert same(voronets, -d.basic, states)
     away = [moved(d, x, v=[1, 2, 3, 4], a=[2, 3, 1, 4]) for x in states]
     for form in 'kane', 'maggi', 'boltzmann-hamel', 'voronets', 'volterra':
-        assert same(found.equations(form), -d.basic, states)
-        assert same(found.equations(form), -found.eom, away)
+        assert same(found.classical_equations(form), -d.basic, states)
+        assert same(found.classical_equations(form), -found.eom, away)
     chaplygin = voronets + d.slope.T*gradient(d.tT, d.bound[0]) - (
         by_bound*d.slope).T*d.p_bound
     assert bool(kind) is not (d.T.has(*d.bound[0]) or d.phi.has(*d.bound[0]))
     if kind:
-        assert same(found.equations('chaplygin'), chaplygin, states)
+        assert same(found.classical_equations('chaplygin'), chaplygin, states)
     else:
         assert differ(chaplygin, -d.basic, states)
         with pytest.raises(UnsupportedFeatureError):
-            found.equations('chaplygin')
+            found.classical_equations('chaplygin')
 
 
 # Any order: (15) to (21)
@@ -1000,7 +1002,7 @@ def test_quasi_velocities(c, mass):
         F + R - m*v for F, R, m, v in zip(d.F, d.R, d.m, d.dr)], base)
     assert differ(found.eom, lost, states)
     for form in ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'volterra'):
-        assert same(found.equations(form), -printed, states)
+        assert same(found.classical_equations(form), -printed, states)
 
 
 @cites(21)

@@ -77,9 +77,10 @@ def test_forms_whose_speeds_do_not_follow_from_the_velocities(form):
         N, [x, y], [u, v], [dot(x) - u - v, dot(y) - u - v],
         bodies=[Particle('P', P, m0)])
     if form in ('kane', 'appell', 'volterra', 'macmillan', 'nielsen-10'):
-        assert method.equations(form) == Matrix([m0*dot(u), m0*dot(v)])
+        assert method.classical_equations(form) == Matrix(
+            [m0*dot(u), m0*dot(v)])
         return
-    told(UnsupportedFeatureError, lambda: method.equations(form),
+    told(UnsupportedFeatureError, lambda: method.classical_equations(form),
          'Point P has no position relative to a point at rest',
          "in speeds that the q' do not determine", 'give the position')
 
@@ -326,7 +327,7 @@ def test_no_state_satisfies_the_rows_of_higher_order():
 
 def test_an_unknown_form():
     for form in ('hamel', None, 'Kane'):
-        error = told(ValueError, lambda: made(u - v).equations(form),
+        error = told(ValueError, lambda: made(u - v).classical_equations(form),
                      repr(form), *map(repr, FORMS))
         assert 'Choose one of' in str(error)
 
@@ -335,16 +336,17 @@ def test_an_unknown_form():
     'voronets', 'chaplygin', 'macmillan', 'nielsen', 'nielsen-10'])
 def test_forms_that_eliminate_speeds(form):
     told(UnsupportedFeatureError, lambda: made(
-        dot(u)*v - w).equations(form), 'eliminates dependent speeds',
+        dot(u)*v - w).classical_equations(form), 'eliminates dependent speeds',
         'constraints on accelerations', "'appell'")
     told(UnsupportedFeatureError, lambda: made(
-        u*v - w, reaction_matrix=[1, 0, 0]).equations(form),
+        u*v - w, reaction_matrix=[1, 0, 0]).classical_equations(form),
         '`reaction_matrix`', "'appell'")
 
 
 def test_chaplygins_form_with_a_dependent_coordinate():
     told(UnsupportedFeatureError, lambda: made(
-        w - z*u, u_dependent=[w], u_ind=[u, v]).equations('chaplygin'),
+        w - z*u, u_dependent=[w], u_ind=[u, v]
+    ).classical_equations('chaplygin'),
         'z(t)', "'voronets'")
 
 
@@ -353,7 +355,7 @@ def test_chaplygins_form_with_a_dependent_coordinate():
 def test_forms_that_a_lagrangian_does_not_tell(form):
     L = m0*(dot(x)**2 + dot(y)**2)/2
     method = GibbsAppellMethod(L, [x, y], nonhol_coneqs=[dot(x) - y*dot(y)])
-    told(UnsupportedFeatureError, lambda: method.equations(form),
+    told(UnsupportedFeatureError, lambda: method.classical_equations(form),
          'velocities of bodies', 'Lagrangian', 'Give bodies', "'maggi'")
 
 
@@ -373,10 +375,10 @@ def test_velocities_that_are_not_those_of_positions():
         N, [x, y], [u, v], [dot(x) - u*cos(y), dot(y) - v],
         bodies=[Particle('one', P, m0)])
     for form in ('maggi', 'boltzmann-hamel', 'voronets', 'nielsen'):
-        told(UnsupportedFeatureError, lambda: method.equations(form),
+        told(UnsupportedFeatureError, lambda: method.classical_equations(form),
              'velocity of one was set', 'not the derivative', "'kane'")
     for form in ('kane', 'appell', 'volterra'):
-        assert method.equations(form).shape == (2, 1)
+        assert method.classical_equations(form).shape == (2, 1)
 
 
 # Directions of reactions

@@ -187,7 +187,7 @@ class VelocityForms:
         graph = Graph.freeze(self.builder, {'x': (rows, len(rows[0]))})
         return [self.at(graph, values) for values in points or self.points]
 
-    def _at_states(self, graph, name):
+    def _at_states(self, graph, name, at_rest=False):
         """An output at the points, in floats, for pivots."""
         return floats_at(self.system, graph, name, self.points)
 

@@ -62,8 +62,6 @@ class Model:
         Positions of the dependent speeds, one for each of these rows.
     projection : Graph
         ``A`` (independent rows), ``basis`` ``B`` and ``projector`` ``Z``.
-    at_states : callable
-        See :class:`.GraphBuilder`.
 
     """
 
@@ -74,7 +72,6 @@ class Model:
     rows: tuple
     dependent: tuple
     projection: Graph
-    at_states: Any
 
 
 class ClassicalForms:
@@ -90,7 +87,6 @@ class ClassicalForms:
         self.kinematics = kinematics_of(system, model.anchors, False)
         self.kinematics.declare_accelerations(system.u)
         self.g = g = self.kinematics.builder
-        g.at_states = model.at_states
         self.along = self.kinematics.total_derivative
         self.accelerations = list(map(self.along, self.kinematics.u))
         _, out = model.projection.load(g)

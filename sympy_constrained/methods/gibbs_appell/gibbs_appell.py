@@ -15,7 +15,7 @@ from ...analysis.zero_tests import values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     RedundantConstraintsError, UnsupportedFeatureError)
-from ...graph import Graph, gradient, read
+from ...graph import Graph, GraphMatrix, gradient, read
 from ...graph.linalg import solve
 from ...graph.writing import nested
 from ...model.build import build_system, potential_of
@@ -25,6 +25,7 @@ from ...model.equations import EquationsOfMotion
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod, column
+from ..null_space import null_basis
 from .classical_forms import FORMS, ClassicalForms, Model
 from .higher_order import check_gradients, higher_equations, higher_orders
 
@@ -164,12 +165,11 @@ class GibbsAppellMethod(ConstrainedMethod):
     """
 
     def __init__(self, *args, reaction_matrix=None, anchors=None,
-                 mass_rates=None, sample=None, **kwargs):
+                 mass_rates=None, **kwargs):
         self._exchange = MassExchange(
             as_dictionary(anchors, 'anchors'),
             as_dictionary(mass_rates, 'mass_rates'))
         self._reaction = reaction_matrix
-        self._sample = sample
         super().__init__(*args, **kwargs)
         if reaction_matrix is not None:
             self._reaction = self._checked_reaction(reaction_matrix)
@@ -179,6 +179,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             exchange=self._exchange)
+        self._choose_pivots_at_states()
         self._forget()
         if self._is_higher and self._options.get('stabilization') is not None:
             raise UnsupportedFeatureError(
@@ -384,15 +385,14 @@ class GibbsAppellMethod(ConstrainedMethod):
         ``projector`` ``Z``."""
         rows = self.independent_rows
         g, out = self._rows.load()
-        g.at_states = self._at_states
         A = [out['A'][k] for k in rows]
-        B = null_columns(g, A, self._pivots, len(self.u))
-        Z = B
+        p = len(self.u)
+        B = Z = null_basis(GraphMatrix(g, A, p), self._pivots).T.rows
         if self._reaction is not None and rows:
             W = [[row[k] for row in out['W']] for k in rows]
-            Z = null_columns(g, W, self._independent('W', rows, ()),
-                             len(self.u))
-        free = len(self.u) - len(rows)
+            Z = null_basis(GraphMatrix(g, W, p),
+                           self._independent('W', rows, ())).T.rows
+        free = p - len(rows)
         return Graph.freeze(g, {
             'A': (A, len(self.u)), 'basis': (transposed(B, self.u), free),
             'projector': (transposed(Z, self.u), free)})
@@ -440,7 +440,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     def eom(self):
         """``B^T*E``, zero along the motion, shape (p - m, 1).
 
-        The negative of what :meth:`equations` returns.
+        The negative of what :meth:`classical_equations` returns.
         """
         return self._projected.sympy('eom')
 
@@ -489,9 +489,8 @@ class GibbsAppellMethod(ConstrainedMethod):
                                       higher_orders(self._system))
             if order == 2))
 
-    @cached_property
-    def equations_of_motion(self):
-        r"""The :class:`.EquationsOfMotion`.
+    def equations(self, system):
+        r"""Equations with multipliers, whatever the order of the rows.
 
         Explanation
         ===========
@@ -524,9 +523,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._is_higher:
             self._check_rows()
             return higher_equations(
-                self.system, self._rows, self.constraint_orders,
+                system, self._rows, self.constraint_orders,
                 self.constraint_names, tuple(self.lam_vec))
-        system = self.system
         n, p, m = system.counts
         g, out = system.graph.load()
         _, rows = self._rows.load(g, ('W',))
@@ -562,7 +560,6 @@ class GibbsAppellMethod(ConstrainedMethod):
             return self._solve_higher()
         system, rows = self.system, self.independent_rows
         g, out = system.graph.load(None, ('M', 'Q', 'b'))
-        g.at_states = self._at_states
         _, found = self._projection.load(g)
         _, all_rows = self._rows.load(g, ('W',))
         p, one = len(system.u), self._pivots
@@ -621,7 +618,6 @@ class GibbsAppellMethod(ConstrainedMethod):
         if not self._is_higher:
             return self.multipliers
         g, out = self.system.graph.load(None, ('M', 'Q'))
-        g.at_states = self._at_states
         _, rows = self._rows.load(g, ('W',))
         u = [g.input(x, dynamic=True) for x in self._udot]
         lam = self._multipliers(g, rows['W'], [
@@ -632,8 +628,8 @@ class GibbsAppellMethod(ConstrainedMethod):
     def _solve_higher(self):
         """The highest derivatives, and reactions in terms of states."""
         equations = self.equations_of_motion
-        g, out = equations.graph.load(None, ('W', 'r', 'M'))
-        g.at_states = self._at_states
+        g, rows = self._rows.load(None, ('W',))
+        _, out = equations.graph.load(g, ('W', 'r', 'M'))
         found = solve(g, out['W'], [x for x, in out['r']])
         if found is None:
             raise MissingIngredientError(
@@ -641,7 +637,6 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "all states: the constraints do not determine a motion with "
                 "such reactions. Read `equations_of_motion`.")
         p = len(self.u)
-        _, rows = self._rows.load(g, ('W',))
         lam = [g.input(x, dynamic=True) for x in self.lam_vec]
         forces = [g.dot(row, lam) for row in rows['W']]
         accelerations = [g.input(x, dynamic=True) for x in self._udot]
@@ -723,10 +718,9 @@ class GibbsAppellMethod(ConstrainedMethod):
         return ClassicalForms(Model(
             self.system, self._exchange.points(), potential,
             as_residuals(forces, 'generalized_forces'),
-            tuple(self.independent_rows), self._pivots, self._projection,
-            self._at_states))
+            tuple(self.independent_rows), self._pivots, self._projection))
 
-    def equations(self, form):
+    def classical_equations(self, form):
         r"""Return the equations of motion in a classical form, (p - m, 1).
 
         Explanation
@@ -811,21 +805,6 @@ def in_frame(g, numbers, frame):
     """SymPy vector of measure numbers on the graph."""
     return sum((x*axis for x, axis in zip(nested(g, list(numbers)), frame)),
                Vector(0))
-
-
-def null_columns(g, A, pivots, size):
-    """Columns that span the null space of ``A``, the identity beside the
-    pivots."""
-    left = [[row[i] for i in pivots] for row in A]
-    columns = []
-    for j in range(size):
-        if j in pivots:
-            continue
-        found = [int(i == j) for i in range(size)]
-        for i, x in zip(pivots, solve(g, left, [-row[j] for row in A])):
-            found[i] = x
-        columns.append(found)
-    return columns
 
 
 def transposed(columns, rows):

@@ -20,7 +20,7 @@ from ...graph.linalg import solve
 __all__ = ['embed']
 
 
-def embed(system, dependent, project_loads=False, at_states=None):
+def embed(system, dependent, project_loads=False):
     r"""Return the graph of an embedding.
 
     Explanation
@@ -60,8 +60,6 @@ def embed(system, dependent, project_loads=False, at_states=None):
         determine.
     project_loads : bool
         Embed ``Q2 - B^T*Q1`` instead of ``Q2``.
-    at_states : callable, optional
-        See :class:`.GraphBuilder`.
 
     Raises
     ======
@@ -71,7 +69,7 @@ def embed(system, dependent, project_loads=False, at_states=None):
         It has the attribute ``reason``, ``'nonlinear'``.
 
     """
-    work = Embedding(system, dependent, project_loads, at_states)
+    work = Embedding(system, dependent, project_loads)
     return Graph.freeze(work.g, {
         **work.state(), **work.hamel(), **work.faults(), **work.projected(),
         **work.linear_parts()})
@@ -84,10 +82,9 @@ class Embedding:
     columns of ``dg/du``, and ``at`` puts the star to references.
     """
 
-    def __init__(self, system, dependent, project_loads, at_states):
+    def __init__(self, system, dependent, project_loads):
         names = [x for x in system.graph.outputs if x not in ('C', 'rates')]
         self.g, self.out = g, out = system.graph.load(None, names)
-        g.at_states = at_states
         self.one = one = list(dependent)
         self.two = two = [i for i in range(len(system.q)) if i not in one]
         self.q, self.v = ([g.input(x, dynamic=True) for x in xs]

@@ -170,12 +170,11 @@ class HamelEmbedding(ConstrainedMethod):
     in_velocities = True
     drops_repetitions = True
 
-    def __init__(self, *args, project_loads=False, sample=None, **kwargs):
+    def __init__(self, *args, project_loads=False, **kwargs):
         self._named = None
         if shape_of(args, kwargs) == 'lagrange':
             self._named = kwargs.pop('q_dependent', None)
         self._project_loads = bool(project_loads)
-        self._sample = sample
         super().__init__(*args, **kwargs)
         self._dependent                 # complains at once
 
@@ -333,8 +332,7 @@ class HamelEmbedding(ConstrainedMethod):
     def _embedding(self):
         if self._dependent:
             self._check_regular()
-        return embed(self.system, self._dependent, self._project_loads,
-                     self._at_states)
+        return embed(self.system, self._dependent, self._project_loads)
 
     def _only_linear(self, what):
         """Raise if constraints are nonlinear in the velocities."""
@@ -418,9 +416,8 @@ class HamelEmbedding(ConstrainedMethod):
     def _active_forces(self):
         return self.embedded_forces
 
-    @cached_property
-    def equations_of_motion(self):
-        """Hamel's equations as :class:`.EquationsOfMotion`, right or not.
+    def equations(self, system):
+        """Hamel's equations, valid or not.
 
         If a state was found where they are wrong, they carry a warning.
         """
@@ -487,7 +484,6 @@ class HamelEmbedding(ConstrainedMethod):
         """Both accelerations, and the reactions of the right one."""
         g, out = self._embedding.load(None, (
             'Psi', 'G', 'Psi_true', 'H', 'A1', 'X', 'y', 'X2', 'y2'))
-        g.at_states = self._at_states
         hamel = (accelerations(g, out['Psi'], out['G'])
                  if 'omega' in self._embedding.outputs      # never indefinite
                  else solve(g, out['Psi'], [x for x, in out['G']]))
@@ -783,7 +779,6 @@ class HamelEmbedding(ConstrainedMethod):
                 f"{list(equations.q)}, not {list(self._system.q)}. Compare "
                 "methods of the same model.")
         g, out = equations.graph.load(None, ('rates', 'W', 'r'))
-        g.at_states = self._at_states
         _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
         speeds = [g.input(x, dynamic=True) for x in equations.u]
         rates = dict(zip(equations.q, (x for x, in out['rates'])))

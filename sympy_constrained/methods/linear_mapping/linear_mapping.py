@@ -154,7 +154,7 @@ class LinearMappingMethod(ConstrainedMethod):
     drops_repetitions = True
 
     def __init__(self, *args, us=None, mapping=None, inverse_mapping=None,
-                 completion='given', sample=None, **kwargs):
+                 completion='given', **kwargs):
         q_dependent = None
         if shape_of(args, kwargs) == 'lagrange':
             q_dependent = kwargs.pop('q_dependent', None)
@@ -171,7 +171,6 @@ class LinearMappingMethod(ConstrainedMethod):
                 "defines the quasi-velocities; give one of them.")
         self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
         self._named, self._completion = q_dependent, completion
-        self._sample = sample
         super().__init__(*args, **kwargs)
         self._check_velocity_level('maps')
         self._speeds
@@ -297,8 +296,7 @@ class LinearMappingMethod(ConstrainedMethod):
         if system.counts[2]:
             self._check_independent(
                 'a mapping has one row for each constraint')
-        graph = map_velocities(system, self._free, tuple(self._speeds),
-                               self._at_states)
+        graph = map_velocities(system, self._free, tuple(self._speeds))
         self._check_regular(graph)
         return graph
 
@@ -392,8 +390,7 @@ class LinearMappingMethod(ConstrainedMethod):
     def _udep(self):
         return column(())
 
-    @cached_property
-    def equations_of_motion(self):
+    def equations(self, system):
         """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``.
 
         The states are ``q`` and the free quasi-velocities.
@@ -455,8 +452,7 @@ class LinearMappingMethod(ConstrainedMethod):
         """The :class:`.MappedSpace`: metric, connection, torsion, ..."""
         parent = build_system(self._shape, self._arguments,
                               in_velocities=True, **self._options)
-        return MappedSpace(parent, self._mapped, self._count,
-                           self._at_states)
+        return MappedSpace(parent, self._mapped, self._count)
 
     @property
     def metric(self):

@@ -45,7 +45,7 @@ class FreeRows:
     orthogonal: bool = False
 
 
-def map_velocities(system, free, us, at_states=None):
+def map_velocities(system, free, us):
     """Return the graph of the projected equations.
 
     Explanation
@@ -73,12 +73,9 @@ def map_velocities(system, free, us, at_states=None):
     free : FreeRows
     us : sequence of dynamicsymbols
         The free quasi-velocities.
-    at_states : callable, optional
-        See :class:`.GraphBuilder`.
 
     """
     g, out = system.graph.load()
-    g.at_states = at_states
     w = [g.input(x, dynamic=True) for x in system.u]
     q = [g.input(x, dynamic=True) for x in system.q]
     known = dict.fromkeys(w, 0)

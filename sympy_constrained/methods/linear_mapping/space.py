@@ -60,12 +60,11 @@ class MappedSpace:
 
     """
 
-    def __init__(self, system, mapping, free, at_states=None):
+    def __init__(self, system, mapping, free):
         self._system = system
         self.size, self.free = len(system.q), free
-        g, out = system.graph.load(None, ('lagrangian', 'speeds'))
-        g.at_states = at_states
-        _, rows = mapping.load(g, ('a', 'a0'))
+        g, rows = mapping.load(None, ('a', 'a0'))
+        _, out = system.graph.load(g, ('lagrangian', 'speeds'))
         self._g = g
         q = [g.input(x, dynamic=True) for x in system.q]
         v = [g.input(x, dynamic=True) for x in system.u]

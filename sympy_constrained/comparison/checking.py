@@ -1,0 +1,250 @@
+"""Check a method class against the laws of mechanics on ready models."""
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from inspect import signature
+
+import numpy as np
+from scipy.linalg import null_space
+
+from ..errors import ConstrainedDynamicsError
+from ..methods import UdwadiaKalabaMethod
+from ..models import MODELS, Model, model as ready_model
+from ..numeric import (
+    Reason, compile_equations, consistent_state, simulate)
+from ..numeric.codegen.native import works
+from .comparing import random_states
+
+__all__ = ['MethodCheck', 'ModelCheck', 'check_method']
+
+STATES = 3
+TOLERANCE = 1e-7                # relative, of accelerations and forces
+DURATION = 0.1                  # of the simulation of a model
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """Result for one model.
+
+    Attributes
+    ==========
+
+    model : str
+    errors : dict
+        Law -> largest relative error over states and backends.
+    reason : str
+        Why the model was refused, or what was raised; else empty.
+    refused : bool
+        The class raised a :class:`.ConstrainedDynamicsError`, or does not
+        take an option of the model.
+
+    """
+
+    model: str
+    errors: dict = field(default_factory=dict)
+    reason: str = ''
+    refused: bool = False
+
+    @property
+    def passed(self):
+        """Whether the model was refused, or all laws hold."""
+        return self.refused or not self.reason and all(
+            error < TOLERANCE for error in self.errors.values())
+
+    def __str__(self):
+        verdict = ('refused' if self.refused else
+                   'passed' if self.passed else 'FAILED')
+        errors = ', '.join(f'{law} {error:.0e}' for law, error
+                           in self.errors.items())
+        return f'{self.model:24} {verdict:8} {errors or self.reason}'
+
+
+@dataclass(frozen=True)
+class MethodCheck:
+    """Result of :func:`check_method`; ``print`` it for a table.
+
+    Attributes
+    ==========
+
+    models : tuple of ModelCheck
+
+    """
+
+    models: tuple
+
+    @property
+    def passed(self):
+        """Whether no model failed, and one was not refused."""
+        return all(check.passed for check in self.models) and not all(
+            check.refused for check in self.models)
+
+    @property
+    def failures(self):
+        """The checks that failed."""
+        return tuple(x for x in self.models if not x.passed)
+
+    def __str__(self):
+        return '\n'.join(map(str, self.models))
+
+
+def check_method(cls, models=None, *, backends=None, seed=0):
+    r"""Check the laws of mechanics for a method class on models.
+
+    Explanation
+    ===========
+
+    Each model is formed, by ``System.form_eoms`` if it is a ``System``, and
+    compiled with each backend. At random states on the constraints,
+
+    ===============  ====================================================
+    law              relative error of
+    ===============  ====================================================
+    constraints      :math:`A\dot u = b`
+    d'Alembert       :math:`S^T(M\dot u - Q - C) = 0` with :math:`AS = 0`
+    forces           ``constraint_forces`` as :math:`M\dot u - Q`
+    multipliers      ``multipliers`` in :math:`Q_c = C + A^T\lambda`
+    simulation       :math:`q` after a short motion, beside
+                     UdwadiaKalabaMethod
+    ===============  ====================================================
+
+    These laws determine the motion. They are those of d'Alembert's principle:
+    vakonomic motion breaks them, and so do Hamel's equations where they are
+    not valid. Methods whose speeds are not those of the model count as
+    refused. A simulation that ends at a singular configuration, where
+    the velocities that a method eliminates are no longer determined, does
+    not count.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained import RouthMethod
+    >>> from sympy_constrained.comparison import check_method
+    >>> found = check_method(RouthMethod, ['cartesian_pendulum'])
+    >>> found.passed
+    True
+
+    Parameters
+    ==========
+
+    cls : type
+        A subclass of :class:`.ConstrainedMethod`.
+    models : iterable of str or Model, optional
+        All ready models by default, which takes some minutes.
+    backends : iterable of str, optional
+        See :func:`.compile_equations`; NumPy and LLVM, if it is installed,
+        by default.
+    seed : int
+        Of the random states.
+
+    Returns
+    =======
+
+    MethodCheck
+
+    """
+    if backends is None:
+        backends = ['numpy', *(['llvm'] if works('llvm') else [])]
+    return MethodCheck(tuple(
+        check_model(cls, ready_model(x) if isinstance(x, str) else x,
+                    list(backends), seed)
+        for x in (models or MODELS)))
+
+
+def check_model(cls, model: Model, backends, seed):
+    """The :class:`ModelCheck` of one model."""
+    known = {*cls.options, *signature(cls.__init__).parameters, 'sample'}
+    strange = [name for name in model.extra if name not in known
+               and name != 'acceleration_constraints']
+    if strange:
+        return ModelCheck(model.name, reason=(
+            f'no option {", ".join(strange)}'), refused=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            method = model.form(cls)
+            equations = method.equations_of_motion
+        except ConstrainedDynamicsError as error:
+            return ModelCheck(model.name, reason=described(error),
+                              refused=True)
+        except Exception as error:
+            return ModelCheck(model.name, reason=described(error))
+        try:
+            errors = law_errors(method, equations, model, backends, seed)
+        except Exception as error:
+            return ModelCheck(model.name, reason=described(error))
+    if not errors:
+        return ModelCheck(model.name, refused=True, reason=(
+            'The speeds are not those of the model, so no law was checked.'))
+    return ModelCheck(model.name, errors)
+
+
+def described(error):
+    """An error in one line."""
+    return f'{type(error).__name__}: {" ".join(str(error).split())}'
+
+
+def law_errors(method, equations, model, backends, seed):
+    """Law -> largest relative error."""
+    reference = compile_equations(
+        model.form(UdwadiaKalabaMethod), model.parameters,
+        model.inputs or None, 'numpy')
+    errors: dict = {}
+
+    def record(law, error):
+        errors[law] = max(errors.get(law, 0.), float(error))
+
+    states = random_states(model, reference, seed)[:STATES]
+    for backend in backends:
+        compiled = compile_equations(
+            method, model.parameters, model.inputs or None, backend)
+        if tuple(equations.u) == tuple(method.system.u):
+            for t, x in states:
+                for law, error in at_state(compiled, method, reference, t, x):
+                    record(law, error)
+        if tuple(equations.states) == tuple(reference.states):
+            t, x = states[0]
+            start = consistent_state(reference, x, t=t)
+            motions = [simulate(form, (t, t + DURATION), start, t_eval=2,
+                                throw=False)
+                       for form in (compiled, reference)]
+            if Reason.SINGULAR not in [motion.reason for motion in motions]:
+                own, wanted = (motion.x[-1] for motion in motions)
+                record('simulation', relative(own - wanted, wanted)/10)
+    return errors
+
+
+def at_state(compiled, method, reference, t, x):
+    """Pairs of a law and its relative error at one state."""
+    known = dict(zip(reference.states, x))
+    for y, rate in zip(reference.states, reference.rhs(t, x)):
+        known.setdefault(y.diff(reference.equations.t), rate)
+    own = np.array([known[y] for y in compiled.states])
+    rates = compiled.accelerations(t, own)
+    M, Q, C, A, b = (compiled.output(method.system.graph, name)(t, own)
+                     for name in ('M', 'Q', 'C', 'A', 'b'))
+    Q, C, b = Q[:, 0], C[:, 0], b[:, 0]
+    inertia = M@rates
+    forces = inertia - Q
+    basis = null_space(A, rcond=1e-10) if len(b) else np.eye(len(rates))
+    if len(b):
+        yield 'constraints', relative(A@rates - b, A*rates, b)
+    yield "d'Alembert", relative(
+        basis.T@(forces - C),
+        M*rates, Q, C)
+    names = [name for name in ('constraint_forces', 'multipliers')
+             if name in method.closed_form.outputs]
+    closed = {name: compiled.output(method.closed_form, name)(t, own)[..., 0]
+              for name in names}
+    if 'constraint_forces' in closed:
+        yield 'forces', relative(
+            closed['constraint_forces'] - forces, M*rates, Q)
+    if 'multipliers' in closed and len(b):
+        yield 'multipliers', relative(
+            A.T@closed['multipliers'] + C - forces, M*rates, Q, C)
+
+
+def relative(error, *terms):
+    """Largest error relative to the largest term, at least 1e-6."""
+    size = max((np.abs(x).max(initial=0.) for x in terms), default=0.)
+    return np.abs(error).max(initial=0.)/max(size, 1e-6)

@@ -1,0 +1,124 @@
+"""Matrices of references, written as on paper."""
+from __future__ import annotations
+
+from .reading import read
+
+__all__ = ['GraphMatrix', 'block_matrix', 'stack']
+
+
+class GraphMatrix:
+    """A matrix on the graph with ``@``, ``.T``, ``+``, ``-`` and ``*``.
+
+    ``M[rows]`` and ``M[:, columns]`` select by a list of indices or a slice.
+    Factors of ``*`` are SymPy expressions or numbers.
+
+    Examples
+    ========
+
+    >>> from sympy.abc import x
+    >>> from sympy_constrained.graph import Graph, GraphBuilder, GraphMatrix
+    >>> g = GraphBuilder()
+    >>> r = g.input(x)
+    >>> A = GraphMatrix(g, [[1, r], [0, 1]])
+    >>> product = 2*(A.T @ A) - A
+    >>> Graph.freeze(g, {'B': (product.rows, 2)}).sympy('B')
+    Matrix([
+    [  1,         x],
+    [2*x, 2*x**2 + 1]])
+
+    Parameters
+    ==========
+
+    builder : GraphBuilder
+    rows : list of lists of references
+    columns : int, optional
+        Number of columns; needed for a matrix without rows.
+
+    """
+
+    def __init__(self, builder, rows, columns=None):
+        self.builder = builder
+        self.rows = [list(row) for row in rows]
+        if columns is None:
+            columns = len(self.rows[0]) if self.rows else 0
+        self.shape = len(self.rows), columns
+
+    def _with(self, rows, columns):
+        return GraphMatrix(self.builder, rows, columns)
+
+    def __getitem__(self, where):
+        rows, columns = where if isinstance(where, tuple) else (
+            where, slice(None))
+        rows, columns = (
+            range(size)[chosen] if isinstance(chosen, slice) else chosen
+            for chosen, size in zip((rows, columns), self.shape))
+        return self._with([[self.rows[i][j] for j in columns] for i in rows],
+                          len(columns))
+
+    @property
+    def T(self):
+        """The transpose."""
+        rows, columns = self.shape
+        return self._with([[row[j] for row in self.rows]
+                           for j in range(columns)], rows)
+
+    def __matmul__(self, other):
+        check(self, other, self.shape[1] == other.shape[0], '@')
+        columns = other.T.rows
+        return self._with([[self.builder.dot(row, column)
+                            for column in columns] for row in self.rows],
+                          other.shape[1])
+
+    def __add__(self, other):
+        check(self, other, self.shape == other.shape, '+')
+        return self._with([[*map(self.builder.add, *rows)]
+                           for rows in zip(self.rows, other.rows)],
+                          self.shape[1])
+
+    def __neg__(self):
+        return self._with([[-x for x in row] for row in self.rows],
+                          self.shape[1])
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __mul__(self, factor):
+        factor = read(self.builder, factor)
+        return self._with([[self.builder.mul(factor, x) for x in row]
+                           for row in self.rows], self.shape[1])
+
+    __rmul__ = __mul__
+
+
+def check(left, right, fits, operation):
+    if not fits:
+        raise ValueError(
+            f"The shapes {left.shape} and {right.shape} do not fit for "
+            f"`{operation}`. Transpose or select rows first.")
+
+
+def stack(*blocks):
+    """One matrix of blocks with equal columns, one below the other."""
+    return block_matrix([[block] for block in blocks])
+
+
+def block_matrix(blocks):
+    """One matrix of rows of blocks; None is a block of zeros.
+
+    A row and a column of blocks need a matrix each, which gives the size.
+    """
+    heights = [next(x.shape[0] for x in row if x) for row in blocks]
+    widths = [next(x.shape[1] for x in column if x)
+              for column in zip(*blocks)]
+    rows = []
+    for height, row in zip(heights, blocks):
+        for block, width in zip(row, widths):
+            if block and block.shape != (height, width):
+                raise ValueError(
+                    f"A block has shape {block.shape}, and its neighbours "
+                    f"need {height, width}. Transpose it, or select rows.")
+        rows += [sum((block.rows[i] if block else [0]*width
+                      for block, width in zip(row, widths)), [])
+                 for i in range(height)]
+    builder = next(x.builder for row in blocks for x in row if x)
+    return GraphMatrix(builder, rows, sum(widths))

@@ -1,0 +1,147 @@
+"""``check_method``, and methods that a user writes."""
+import numpy as np
+import pytest
+from sympy.physics.mechanics import KanesMethod
+
+from sympy_constrained import (
+    EquationsOfMotion, GibbsAppellMethod, HamelEmbedding, RouthMethod,
+    UdwadiaKalabaMethod)
+from sympy_constrained.comparison import check_method, compare
+from sympy_constrained.graph import Graph, stack
+from sympy_constrained.methods import ConstrainedMethod, null_basis
+from sympy_constrained.models import MODELS, model
+from sympy_constrained.numeric import compile_equations, consistent_state
+
+FEW = ['four_bar', 'rolling_disc', 'heavy_top_quaternion', 'appell_hamel',
+       'acceleration_level', 'duplicated_rows', 'massless_coordinate']
+
+
+@KanesMethod.register
+class MaggiMethod(ConstrainedMethod):
+    def equations(self, system):
+        M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
+        A, b = A[self.independent_rows], b[self.independent_rows]
+        S = null_basis(A)
+        return EquationsOfMotion.from_speeds(
+            system, stack(S.T @ M, A), stack(S.T @ Q, b))
+
+
+@KanesMethod.register
+class PenaltyMethod(ConstrainedMethod):
+    def equations(self, system):
+        M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
+        return EquationsOfMotion.from_speeds(
+            system, M + 1000*(A.T @ A), Q + 1000*(A.T @ b))
+
+
+@pytest.mark.parametrize('cls', [
+    MaggiMethod, UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod])
+def test_methods_that_obey_the_laws(cls):
+    found = check_method(cls, FEW)
+    assert found.passed and not found.failures, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', MODELS)
+@pytest.mark.parametrize('cls', [
+    MaggiMethod, UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod])
+def test_every_ready_model(cls, name):
+    found, = check_method(cls, [name]).models
+    assert found.passed, found
+
+
+def wrong(change):
+    """Maggi's method with a change of its blocks."""
+    class WrongMethod(MaggiMethod):
+        def equations(self, system):
+            blocks = dict(zip('MQAb', system.blocks('M', 'Q', 'A', 'b')))
+            rows = self.independent_rows
+            blocks.update(A=blocks['A'][rows], b=blocks['b'][rows])
+            S = null_basis(blocks['A'])
+            blocks |= change(blocks)
+            M, Q, A, b = (blocks[name] for name in 'MQAb')
+            return EquationsOfMotion.from_speeds(
+                system, stack(S.T @ M, A), stack(S.T @ Q, b))
+    return KanesMethod.register(WrongMethod)
+
+
+@pytest.mark.parametrize('law, change', [
+    ("d'Alembert", lambda x: {'Q': -x['Q']}),
+    ("d'Alembert", lambda x: {'M': x['M'] + x['A'].T @ x['A']
+                              + x['M'][:, [0]] @ x['M'][[0]]}),
+    ('constraints', lambda x: {'b': 2*x['b']})])
+def test_faults_are_found(law, change):
+    found, = check_method(wrong(change), ['four_bar']).models
+    assert not found.passed and found.errors[law] > 1e-3
+
+
+def test_a_wrong_closed_form_is_found():
+    class WrongForces(MaggiMethod):
+        def _solve(self):
+            g, out = super()._solve().load()
+            return Graph.freeze(g, {name: (
+                [[-x for x in row] for row in rows]
+                if name == 'constraint_forces' else rows, len(rows[0]))
+                for name, rows in out.items()})
+
+    found, = check_method(KanesMethod.register(WrongForces),
+                          ['four_bar']).models
+    assert not found.passed and found.errors['forces'] > 1e-3
+
+
+def test_other_principles_and_errors_do_not_pass():
+    assert not check_method(PenaltyMethod, ['four_bar']).passed
+
+    class Broken(MaggiMethod):
+        def equations(self, system):
+            raise RuntimeError('no equations')
+
+    found = check_method(KanesMethod.register(Broken), ['four_bar'])
+    assert 'RuntimeError: no equations' in str(found)
+    refused = check_method(HamelEmbedding, ['four_bar'])
+    assert not refused.passed and not refused.failures
+
+
+# -- defects of the earlier contract -----------------------------------------
+
+@pytest.mark.parametrize('cls', [MaggiMethod, PenaltyMethod])
+def test_form_eoms_and_eom(cls):
+    """Both raised ``KeyError: no output 'M'``."""
+    method = model('four_bar').form(cls)
+    assert method.eom.shape == method.u.shape
+    system = model('four_bar').system
+    assert system.form_eoms(eom_method=cls).shape == method.u.shape
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'llvm'])
+def test_pivots_hold_on_the_constraints(backend):
+    """Accelerations were wrong without a warning."""
+    if backend == 'llvm':
+        pytest.importorskip('llvmlite')
+    ready = model('four_bar')
+    own, reference = (
+        compile_equations(ready.form(cls), ready.parameters, backend=backend)
+        for cls in (MaggiMethod, UdwadiaKalabaMethod))
+    x = consistent_state(reference, ready.start)
+    np.testing.assert_allclose(own.accelerations(0, x),
+                               reference.accelerations(0, x), rtol=1e-9)
+
+
+def test_a_comparison_includes_the_method():
+    found = compare(model('four_bar').form(MaggiMethod),
+                    constants=model('four_bar').parameters, upstream=False)
+    assert found.agrees
+    assert found['MaggiMethod'].verdict.value == 'agrees'
+
+
+def test_what_is_missing_is_named():
+    class NotSquare(MaggiMethod):
+        def equations(self, system):
+            A, b = system.blocks('A', 'b')
+            return EquationsOfMotion.from_speeds(system, A, b)
+
+    with pytest.raises(TypeError, match=r'`W` has shape \(2, 3\) for 3'):
+        model('four_bar').form(KanesMethod.register(NotSquare)).rhs()
+    graph = model('four_bar').form(MaggiMethod).system.graph
+    with pytest.raises(TypeError, match='has no W, r'):
+        EquationsOfMotion(graph, (), (), (), (), (), ())
