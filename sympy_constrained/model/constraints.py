@@ -17,7 +17,7 @@ from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
 
 from ..errors import ConstraintError, raise_problems
-from ..graph import gradient, read, substitute
+from ..graph import gradient, read, substitute, without
 
 __all__ = ['constraint_blocks', 'stabilization_gains']
 
@@ -83,6 +83,7 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
     count = len(holonomic) + len(velocity) + len(acceleration)
     gains = [tuple(read(g, x) for x in pair)
              for pair in stabilization_gains(stabilization, count)]
+    holonomic = [without_speeds(kinematics, h) for h in holonomic]
     rates = [kinematics.bias(h) for h in holonomic]
     residuals = rates + list(velocity)
     problems = level_problems(kinematics, holonomic, velocity)
@@ -129,6 +130,19 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
         'velocity_jacobian': A[:len(residuals)],
         'A': A, 'b': b,
     }
+
+
+def without_speeds(kinematics, h):
+    """A position residual, rebuilt if it is written with speeds that cancel.
+
+    The graph shares an expression with an earlier one of the same value, for
+    example of a velocity.
+    """
+    g = kinematics.builder
+    if not g.depends_on(h, *kinematics.u):
+        return h
+    found, = without(g, [h], kinematics.u)
+    return h if found is None else found
 
 
 def level_problems(kinematics, holonomic, velocity):

@@ -238,3 +238,18 @@ def test_user_functions_in_constraints():
         for name, e in (('A', x.A), ('b', x.b)):
             gap = at(meant(graph.sympy(name)), values) - at(e, values)
             assert mp.mnorm(gap, mp.inf) < mp.mpf(10)**-33
+
+
+def test_a_position_row_that_is_written_with_speeds_that_cancel():
+    """An earlier expression of the same value may contain the speeds."""
+    q, u = dynamicsymbols('q u')
+    g = GraphBuilder(dynamicsymbols._t)
+    x, v = (g.input(y, dynamic=True) for y in (q, u))
+    third, s = g.inv(g.constant(3)), read(g, sin(dynamicsymbols._t))
+    g.sub(g.mul(third, g.add(s, v)), g.mul(third, v))       # sin(t)/3
+    row = read(g, q - sin(dynamicsymbols._t)/3)
+    assert g.depends_on(row, v)
+    blocks = constraint_blocks(
+        Kinematics(g, None, (q,), (u,), [v]), [row], [], [], (u,))
+    (h,), = blocks['holonomic']
+    assert g.same_value(h, row) and not g.depends_on(h, v)
