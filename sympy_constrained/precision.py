@@ -6,15 +6,14 @@ another one loses. Whoever needs it waits here for the others.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from threading import RLock
 
 from mpmath import mp
-
-from .locks import lock
 
 __all__ = ['precise', 'DIGITS']
 
 DIGITS = 30
-_LOCK = lock()
+_LOCK = RLock()
 
 
 @contextmanager

@@ -14,12 +14,11 @@ PACKAGE = Path(__file__).resolve().parents[1] / 'sympy_constrained'
 NAME = PACKAGE.name
 FILES = sorted(PACKAGE.rglob('*.py'))
 
-BASE = {'errors', 'locks', 'precision', '_compat'}
+BASE = {'errors', 'precision', '_compat'}
 MODEL = BASE | {'graph', 'model'}
 LAYERS = {
     'errors': set(),
-    'locks': set(),
-    'precision': {'locks'},
+    'precision': set(),
     '_compat': {'errors'},
     'graph': {'errors'},
     'model': BASE | {'graph'},

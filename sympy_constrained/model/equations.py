@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import Graph, GraphBuilder, is_function_of, read
-from ..locks import cached_property
 
 __all__ = ['EquationsOfMotion']
 

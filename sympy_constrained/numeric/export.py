@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
@@ -15,7 +16,6 @@ from sympy import Derivative, Symbol
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph.linalg import ldl_factor
-from ..locks import cached_property
 from ..model.equations import EquationsOfMotion
 from .codegen.instructions import program
 from .codegen.native import slots, with_given

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebinterpolate, chebval
 from scipy.interpolate import (
     CubicSpline, PchipInterpolator, PPoly, make_interp_spline)
 
-from ..locks import cached_property
 from .names import label
 
 __all__ = ['Table']

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 from sympy.core.function import AppliedUndef
 
-from ..locks import cached_property
 from .integrate.dense_output import DenseOutput, hermite
 from .names import Names, array, label, sentence
 from .storage import load_trajectory, save_trajectory, table_of

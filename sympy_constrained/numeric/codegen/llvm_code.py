@@ -3,18 +3,14 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from contextlib import nullcontext
 from functools import lru_cache
 from itertools import chain
 
 import llvmlite.binding as llvm
 
-from ...locks import held_at_forks
 from .sincos import LIMIT, combined, operands, sine_and_cosine
 
 __all__ = ['compiled', 'engine_of', 'LANES']
-
-held_at_forks(getattr(llvm.ffi.lib, '_lock', nullcontext()))
 
 COMPARED = {'lt': 'olt', 'le': 'ole', 'gt': 'ogt', 'ge': 'oge', 'eq': 'oeq',
             'ne': 'une'}

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from functools import cached_property
 from importlib import import_module
 
 import numpy as np
 
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
 from ...graph import Graph, GraphBuilder, read
-from ...locks import cached_property, lock
-from .builtin import builtin
 from .instructions import program
 from .interpreter import CALLS, Interpreted
 from .python_code import Generated
@@ -31,7 +30,8 @@ SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
 BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
-WRITING = lock()        # one thread compiles, or imports what it needs
+# One thread at a time compiles, or imports what it needs for that.
+WRITING = threading.RLock()
 OLDEST_LLVM = 20,               # of llvmlite 0.45
 SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
@@ -306,11 +306,6 @@ class NativeFunction:
         """
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)
-        if called is None:
-            with WRITING:
-                direct = builtin(function, *shape, p, self.size, count)
-            if direct is not None:
-                return direct
         nothing = np.empty(1)
         p_at, nowhere = p.ctypes.data, nothing.ctypes.data
         keep = p, nothing

@@ -15,6 +15,7 @@ on with ``nan`` and leaves unused branches alone.
 from __future__ import annotations
 
 import dis
+from functools import cached_property
 from math import isfinite
 
 import numpy as np
@@ -26,7 +27,6 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from ...errors import NotFiniteError, UnsupportedFeatureError
 from ...graph.functions import own_functions
-from ...locks import cached_property
 
 __all__ = ['Generated']
 

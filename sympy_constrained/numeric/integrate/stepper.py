@@ -13,7 +13,7 @@ from ...errors import (
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
-from ..sweeps.interrupt import Interruption
+from .interrupt import Interruption
 from ..trajectory import Reason, Trajectory
 from .balance import Balance
 from .dense_output import DenseOutput, Piece

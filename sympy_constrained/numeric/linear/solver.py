@@ -45,6 +45,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr
@@ -53,7 +54,6 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
-from ...locks import cached_property
 
 __all__ = ['LinearSolver', 'Solution']
 

@@ -107,8 +107,8 @@ def pack(job, dumps):
         raise TypeError(
             f"The sweep cannot be sent to other processes: {error}. "
             "Functions given as `run`, `quantity`, `states` or `inputs` must "
-            "be defined at the top of a module, lambdas are not. Define them "
-            "there, or use executor=None.") from error
+            "be defined at the top of a module for this executor. Define them "
+            "there, or pass a number of processes.") from error
 
 
 _jobs: dict[str, Job] = {}

@@ -73,9 +73,9 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     sent to each process once, as data, and compiled there.
 
     An interruption by the keyboard returns what is done. If a process dies,
-    the run that it was making is recorded as lost, and another process goes
-    on with the others. An executor of the user's that breaks loses all that
-    has not arrived.
+    its run is recorded as lost, and the runs that had not arrived are
+    repeated. An executor that is passed and breaks loses all runs that have
+    not arrived.
 
     Examples
     ========
@@ -113,8 +113,8 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
         The start of all runs, or one for each; values of a mapping may be
         arrays. A function of the compiled equations of a run is asked there.
     executor : int, concurrent.futures.Executor or dask.distributed.Client
-        So many processes; or what runs functions elsewhere. By default runs
-        are made here, one after the other.
+        Number of processes, which needs loky; or what runs functions
+        elsewhere. By default runs are made here, one after the other.
     t_span : float or pair of float
         As for :func:`~sympy_constrained.numeric.simulate`.
     run : callable

@@ -1,36 +1,50 @@
-"""Runs of a sweep, here, in processes of its own or by an executor.
+"""Where the runs of a sweep are made: here, in processes, or by an executor.
 
 What all runs have in common, a :class:`.Job`, travels as bytes, which a
 process unpacks once. Runs travel in chunks. An executor is anything with the
-``submit`` of ``concurrent.futures``; a Dask client has one to give.
+``submit`` of ``concurrent.futures``; a Dask client provides one. Processes are
+those of loky.
 """
 from __future__ import annotations
 
 import pickle
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import (
     BrokenExecutor, Future, ThreadPoolExecutor, as_completed, wait)
+from functools import partial
 from numbers import Integral
 from os import cpu_count
 
 from ..trajectory import Reason
-from .crew import GRACE, Crew
-from .jobs import Outcome, pack, unpacked
+from .jobs import Outcome, failure, pack, unpacked
 
 __all__ = ['outcomes']
 
 # Chunks for each worker, so that all end together, and their largest size.
 CHUNKS, LARGEST = 8, 32
+# Seconds for interrupted runs to return what they have.
+GRACE = 2.
+# So many runs for each process are in work, or about to be.
+IN_WORK = 2
+# Seconds after which an idle process ends, also if the user's has died.
+IDLE = 5
 
 
 def run_chunk(packed, tasks):
-    """Outcomes of some runs, in a process that may know the job."""
-    return list(here(unpacked(packed), tasks))
+    """Outcomes of some runs as bytes, in a process that may know the job."""
+    return list(map(sent, here(unpacked(packed), tasks)))
+
+
+def sent(outcome):
+    """An outcome as bytes, or that its value cannot be sent."""
+    try:
+        return pickle.dumps(outcome)
+    except Exception as error:
+        return pickle.dumps(Outcome(outcome.index, **failure(error)))
 
 
 def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
-    """An outcome for each task, as they come.
+    """Yield an outcome for each task, as they arrive.
 
     An interruption by the keyboard ends it; some tasks then have none.
     """
@@ -41,60 +55,96 @@ def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
     if executor is None:
         yield from here(job, tasks)
         return
-    if not (isinstance(executor, int) or hasattr(executor, 'submit')):
+    is_count = isinstance(executor, int)
+    if not (is_count or hasattr(executor, 'submit')):
         raise TypeError(
             "`executor` must be a number of processes, an executor of "
             "`concurrent.futures` or a client of Dask, not "
             f"{type(executor).__name__}.")
-    if isinstance(executor, bool) or isinstance(executor, int) and (
-            executor < 1):
+    if isinstance(executor, bool) or is_count and executor < 1:
         raise ValueError(
             f"`executor` is {executor!r}; a number of processes must be "
             "positive.")
     size = chunk or min(LARGEST, -(-len(tasks)//(CHUNKS*(
-        executor if isinstance(executor, int) else cpu_count() or 1))))
+        executor if is_count else cpu_count() or 1))))
     chunks = [tasks[i:i + size] for i in range(0, len(tasks), size)]
     if isinstance(executor, ThreadPoolExecutor):
         yield from elsewhere(executor, chunks, lambda tasks: [
-            job.outcome(task) for task in tasks])
-        return
-    if hasattr(executor, 'get_executor'):       # a Dask client
-        from cloudpickle import dumps  # it needs this, too
-        executor = executor.get_executor(pure=False)
+            sent(job.outcome(task)) for task in tasks])
+    elif is_count:
+        pool = process_pool()
+        from cloudpickle import dumps
+        yield from in_processes(pool, executor, chunks, pack(job, dumps))
+    elif hasattr(executor, 'get_executor'):     # a Dask client
+        from cloudpickle import dumps
+        yield from elsewhere(executor.get_executor(pure=False), chunks,
+                             run_chunk, pack(job, dumps))
     else:
-        dumps = pickle.dumps
-    packed = pack(job, dumps)
-    if isinstance(executor, int):
-        yield from Crew(executor, packed, chunks).outcomes()
-        return
-    yield from elsewhere(executor, chunks, run_chunk, packed)
+        yield from elsewhere(executor, chunks, run_chunk,
+                             pack(job, pickle.dumps))
 
 
 def here(job, tasks):
     """One after the other."""
     for task in tasks:
-        found = job.outcome(task)
-        yield found
-        if found.reason == Reason.INTERRUPTED.name:
+        outcome = job.outcome(task)
+        yield outcome
+        if outcome.reason == Reason.INTERRUPTED.name:
             break
 
 
-def elsewhere(executor, chunks, function, *arguments):
-    """By an executor."""
-    waiting, found = {}, deque()
+def process_pool():
+    try:
+        from loky import ProcessPoolExecutor
+    except ImportError as error:
+        raise ImportError(
+            "A number of processes as `executor` needs loky, which is not "
+            "installed. Install it (`pip install loky`), or pass an executor "
+            "of `concurrent.futures`.") from error
+    return partial(ProcessPoolExecutor, timeout=IDLE)
+
+
+def in_processes(pool, count, chunks, packed):
+    """In processes. If one dies, its run is lost and the others are repeated.
+
+    A pool breaks as a whole when a process dies, and does not say which run
+    that was. So the runs that may have been in work are repeated one by one.
+    """
+    while chunks:
+        left: list = []
+        yield from in_pool(
+            pool(min(count, len(chunks))), chunks, packed, left)
+        suspects, rest = left[:IN_WORK*count], left[IN_WORK*count:]
+        for task, _ in suspects:
+            lost: list = []
+            yield from in_pool(pool(1), [[task]], packed, lost)
+            for task, error in lost:
+                yield Outcome(task.index, error=error, reason='LOST')
+        chunks = [[task] for task, _ in rest]
+
+
+def in_pool(executor, chunks, packed, left):
+    """By a pool, which ends with the last run."""
+    try:
+        yield from elsewhere(executor, chunks, run_chunk, packed, left=left)
+    finally:
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def elsewhere(executor, chunks, function, *arguments, left=None):
+    """By an executor; ``left`` takes pairs of a task and an error if it
+    breaks."""
+    waiting: dict[Future, list] = {}
     try:
         for tasks in chunks:
             waiting[submitted(executor, function, *arguments, tasks)] = tasks
         for future in as_completed(list(waiting)):
-            found += arrived(future, waiting.pop(future))
-            while found:
-                yield found[0]
-                found.popleft()
+            yield from arrived(future, waiting[future], left)
+            del waiting[future]
     except KeyboardInterrupt:
         running = [future for future in waiting if not future.cancel()]
         for future in wait(running, GRACE).done:
-            found += arrived(future, waiting[future])
-        yield from found
+            yield from arrived(future, waiting[future], left)
     finally:
         for future in waiting:
             future.cancel()
@@ -110,14 +160,20 @@ def submitted(executor, function, *arguments):
         return future
 
 
-def arrived(future, tasks):
-    """The outcomes of a chunk; those that did not come are lost."""
+def arrived(future, tasks, left=None):
+    """The outcomes of a chunk; those that did not arrive are lost."""
     try:
-        return future.result()
+        found = future.result()
     except Exception as error:
-        text = f'{type(error).__name__}: {error}'
-        if isinstance(error, BrokenExecutor):
-            text += (' Give a number of processes as `executor`: then one '
-                     'that dies takes one run along, and the others go on.')
-        return [Outcome(task.index, error=text, reason='LOST')
-                for task in tasks]
+        text = ' '.join(f'{type(error).__name__}: {error}'.split())
+        if isinstance(error, BrokenExecutor) and left is not None:
+            left += [(task, text) for task in tasks]
+            return
+        for task in tasks:
+            yield Outcome(task.index, error=text, reason='LOST')
+        return
+    for task, data in zip(tasks, found):
+        try:
+            yield pickle.loads(data)
+        except Exception as error:
+            yield Outcome(task.index, **failure(error))
