@@ -2,7 +2,7 @@ r"""Equations with constraints nonlinear in ``u'``, or of an order above 2.
 
 The multiplier equations :math:`E + A^T\lambda = 0` and the constraints are
 differentiated until they are linear in the highest derivatives; see
-:attr:`.GibbsAppellMethod.equations_of_motion`.
+:meth:`.GibbsAppellMethod.equations`.
 """
 from __future__ import annotations
 
