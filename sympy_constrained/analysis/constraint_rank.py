@@ -2,7 +2,8 @@
 
 Redundant rows of closed loops are often dependent only where the constraints
 hold, so a symbolic rank, or one at a generic point, is never asked for. The
-rows are examined at states that satisfy the constraints (:func:`.admissible_values`).
+rows are examined at states that satisfy the constraints
+(:func:`.admissible_values`).
 """
 from __future__ import annotations
 
