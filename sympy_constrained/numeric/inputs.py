@@ -158,6 +158,7 @@ def _lacking(items, found, time):
     for item in items:
         by_function.setdefault(_function(item), []).append(item)
     for function, missing in by_function.items():
+        missing.sort(key=lambda item: getattr(item, 'derivative_count', 0))
         names, text = label(function), ', '.join(map(str, missing))
         if function in found:
             yield (f"`inputs` gives {names} as a Python function, but the "
