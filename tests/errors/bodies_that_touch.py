@@ -506,7 +506,7 @@ MASS = (
          lambda: UdwadiaKalabaMethod.from_method(driven(
              mass_rates={M: -1})),
          UnsupportedFeatureError, 'The model has mass_rates, variable masses,',
-         'and UdwadiaKalabaMethod would take it for',
+         'which UdwadiaKalabaMethod does not support or',
          'Make the method from the model itself, with'),
     Case('non-ideal forces beside variable mass',
          lambda: driven(nonideal_forces=[u, 0]),
