@@ -54,8 +54,8 @@ REPEATS = {'nonminimal_pendulum', 'bicycle_whole'}
 # Where upstream has no answer at any state, or none in every release.
 UNSOLVED = REDUNDANT | NONLINEAR | {'quaternion_top_lagrange'}
 TAKEN = [name for name in MODELS if name not in REFUSED]
-LAGRANGE = [name for name in TAKEN if MODELS[name]().shape == 'lagrange']
-KANE = [name for name in TAKEN if MODELS[name]().shape == 'kane']
+LAGRANGE = [name for name in TAKEN if name in ready.LAGRANGE]
+KANE = [name for name in TAKEN if name not in ready.LAGRANGE]
 
 
 # Calls of ``LagrangesMethod`` that the ready models do not have
