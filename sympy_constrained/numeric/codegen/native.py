@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib import import_module
 
 import numpy as np
+from sympy import Symbol
 
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
 from ...graph import Graph, GraphBuilder, read
@@ -166,6 +167,15 @@ class Native(Generated):
         buffer, _ = run_batch(self._batch_entry, size, t, x, p, r, self.size)
         self._check(buffer)
         return self._named(buffer)
+
+
+def arguments_of(time, states, constants, inputs):
+    """SymPy input -> its symbol in generated code, in order."""
+    arguments = {time: Symbol('t')}
+    for letter, items in (('x', states), ('p', constants), ('r', inputs)):
+        for i, item in enumerate(items):
+            arguments[item] = Symbol(f'{letter}{i}')
+    return arguments
 
 
 def slots(arguments):
