@@ -3,11 +3,10 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 
 import numpy as np
-from sympy import Derivative, Symbol
+from sympy import Derivative
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -16,7 +15,8 @@ from ..graph import GraphBuilder
 from ..graph.linalg import ldl_factor
 from ..model.equations import EquationsOfMotion
 from ..numeric.codegen.instructions import program
-from ..numeric.codegen.native import slots, with_given
+from ..numeric.codegen.native import (
+    arguments_of, slots, with_given)
 from ..numeric.codegen.solution import blocks
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
@@ -143,17 +143,6 @@ class Exported:
         return ([[W[i][j] for j in self.use] for i in self.use],
                 [r[i][0] for i in self.use])
 
-    @cached_property
-    def arguments(self):
-        """SymPy input -> letter and position."""
-        arguments = {self.equations.t: Symbol('t')}
-        for letter, items in (('x', self.equations.states),
-                              ('p', self.equations.constants),
-                              ('r', self.free)):
-            for i, item in enumerate(items):
-                arguments[item] = Symbol(f'{letter}{i}')
-        return slots(arguments)
-
     def outputs(self, name):
         """A function ``(table, inputs)`` to output name -> list of values.
 
@@ -172,7 +161,9 @@ class Exported:
                 "'residual', or one of the outputs "
                 f"{', '.join(self.equations.graph.outputs)}.")
         graph = with_given(self.equations.graph, names, self.given)
-        code = program(graph, names, self.arguments)
+        code = program(graph, names, slots(arguments_of(
+            self.equations.t, self.equations.states, self.equations.constants,
+            self.free)))
         shapes = {key: graph.outputs[key] for key in names}
 
         def outputs(table, inputs):
