@@ -84,7 +84,7 @@ CASES = (
     Case('a file in a folder that is not there',
          lambda: MOTION.save('no_such_folder/motion.csv'),
          FileNotFoundError, "'no_such_folder/motion.csv' cannot be written",
-         "there is no folder 'no_such_folder'",
+         "the folder 'no_such_folder' does not exist",
          'Make it, or choose another `path`'),
     Case('a file with a name that is too long',
          lambda: MOTION.save(f'{"x"*300}.csv'),
