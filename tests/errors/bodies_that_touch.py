@@ -70,8 +70,8 @@ CONTACTS = (
          'Give a Vector'),
     Case('a normal that is zero', lambda: PlaneSurface(N, O, 0*N.z),
          ValueError, '`normal` is the zero vector',
-         'it has no direction',
-         'Give another one'),
+         'without a direction',
+         'Give another vector'),
     Case('a normal in a frame of another tree',
          lambda: PlaneSurface(N, O, ALIEN.z),
          ConstraintError, '`normal` is alien.z, in a frame that has no',
@@ -282,7 +282,7 @@ CONTACTS = (
          lambda: PointContact(TABLE, TABLE, BALL, PLANE, SPHERE),
          TypeError, "`name` is RigidBody('table', masscenter=O,",
          'frame=N, mass=table_mass,',
-         "Give a text, with which the contact's own symbols"),
+         'Give a text with which the symbols of the contact'),
 )
 
 

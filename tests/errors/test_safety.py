@@ -383,11 +383,11 @@ PERMITTED = {
         'what the processes of a sweep have sent',
     ('numeric/sweeps/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
-    ('plotting/outlines.py', 'lambdify'): 'a chart in parameters of our own',
+    ('plotting/wireframes.py', 'lambdify'): 'a chart in parameters of our own',
 }
 #: files in which numbers of the user's pass through a sympify that is not
 #: strict: text among them would be evaluated
-LEFT = {'plotting/outlines.py'}
+LEFT = {'plotting/wireframes.py'}
 RISKY = {'eval', 'exec', 'compile', '__import__', 'import_module', 'run_path',
          'run_module', 'parse_expr', 'lambdify', 'load', 'loads', 'system',
          'popen', 'Popen', 'getoutput', 'autowrap', 'ufuncify', 'parse_latex'}
