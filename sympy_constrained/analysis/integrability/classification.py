@@ -20,7 +20,7 @@ from ...model.call_signatures import arguments_of, bind_arguments
 from ...model.system import ConstrainedSystem
 from ...precision import precise
 from ..consistent_points import norm, orthonormal_rows, project_out
-from ..constraint_rank import relation
+from ..examined_states import relation
 from ..zero_tests import proved
 from .distribution import Distribution
 from .first_integrals import vanishes
@@ -169,24 +169,28 @@ class Classifier:
         """Everything, as a value."""
         space, flags, count = self.space, self.flags, len(self.forms)
         rows = self._rows()
-        last = [Form('', None, refs) for refs, _ in flags.last]
-        hidden = self._rank(last) - len(self.base)
+        hidden = self._rank([
+            Form('', None, refs) for refs, _ in flags.last]) - len(self.base)
         pairs = self.search.combinations(
             rows, flags.last, hidden if flags.is_complete else 0)
         there, state, complete = self._growth_at(at)
         first = len(space.x) - count - (not space.has_time)
-        is_open = flags.is_integrable and (
-            space.nonlinear or self.system.acceleration_rows
-            or self.system.higher_rows)
+        whole, frozen = flags.is_integrable, flags.at_fixed_time
+        if whole and self._has_other_rows():
+            whole = frozen = None
         return ConstraintClassification(
-            rows, None if is_open else flags.is_integrable,
-            None if is_open else flags.at_fixed_time,
-            tuple(count - r for r in flags.derived),
+            rows, whole, frozen, tuple(count - r for r in flags.derived),
             tuple(first + r for r in flags.growth), space.has_time,
-            len(last) - hidden, hidden if flags.is_complete else None, pairs,
-            flags.evidence, there, state, flags.is_complete and complete,
+            len(flags.last) - hidden, hidden if flags.is_complete else None,
+            pairs, flags.evidence, there, state,
+            flags.is_complete and complete,
             (*redundancy_advice(rows), *combination_advice(rows, pairs)),
             tuple(self.points), len(space.x) - 1)
+
+    def _has_other_rows(self):
+        """Whether rows are nonlinear or at a level above velocities."""
+        return bool(self.space.nonlinear or self.system.acceleration_rows
+                    or self.system.higher_rows)
 
     def _rank(self, forms):
         """Rank of forms together with the base."""
