@@ -333,7 +333,9 @@ class Graph:
     def _evaluated(self, values, names, context, functions):
         """Value of every node in use."""
         order, _ = used_nodes(self.nodes, self._flat(names))
-        missing = [str(x) for x in self.symbols(names) if x not in values]
+        used = [self.inputs[self.nodes[k][1]] for k in order
+                if self.nodes[k][0] == INPUT]
+        missing = [str(x) for x in used if x not in values]
         if missing:
             raise MissingIngredientError(
                 f"No value was given for {', '.join(missing)}. The "
