@@ -41,10 +41,7 @@ CONSTANTS = {m: Rational(7, 5), R: Rational(4, 5), I: Rational(3, 10),
              g: Rational(981, 100), f: Rational(-5, 7), C: 3}
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # A model, and the embedding in plain SymPy

@@ -22,7 +22,7 @@ from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
     RigidBody, System, dynamicsymbols, inertia)
 
-from kkt import WORK, Reference, at, close, norm, number, t
+from kkt import Reference, at, close, norm, number, t
 from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
@@ -195,10 +195,7 @@ def same(found, wanted, values):
     return close(found, wanted, scale=1)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def simulated(method, T, start, constants=None, t_eval=2, **options):

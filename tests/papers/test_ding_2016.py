@@ -54,10 +54,7 @@ each_holonomic, each_linear = each('holonomic'), each('linear')
 each_nonholonomic = each('linear', 'nonlinear')
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # Polynomials in time and a parameter eps.  A curve is a dict from coordinates

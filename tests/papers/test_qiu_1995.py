@@ -51,10 +51,7 @@ each_case = pytest.mark.parametrize(
 each_order = pytest.mark.parametrize('order', [0, 1, 2, 3])
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # The models.  Coordinates and their derivatives are plain symbols; the class

@@ -50,10 +50,7 @@ def each(*kinds):
 each_model = each(*KINDS)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def flat(array):

@@ -40,10 +40,7 @@ def cites(*numbers):
     return lambda function: function
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # The general model
