@@ -32,7 +32,7 @@ from sympy_constrained import GibbsAppellMethod, reactive_terms, thrust
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.numeric import consistent_state
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 CITED = set()
 N = ReferenceFrame('N')
 
@@ -1082,7 +1082,7 @@ def test_differential_variational_principle(c, mass):
     """(25) is (4) times changes of the free velocities."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     both = []
-    for seed in SEEDS:
+    for seed in (1, 2):
         change = change_of(d.free[1], seed)
         both.append([*change.values()])
         printed = sum(varied(d, v, change).dot(tilde(d, f))

@@ -28,7 +28,6 @@ from sympy_constrained.models import MODELS, Model, model
 from sympy_constrained.models._model import system_arguments
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
-TOLERANCE = 1e-10
 EXACT = mp.mpf(10)**-45
 SEEDS = (1, 2)
 t = dynamicsymbols._t
