@@ -158,11 +158,6 @@ def function_of(motion, method, expression, constants, **options):
     return compiled.expression(expression)(motion.t, motion.x)
 
 
-def minus(found):
-    with mp.workdps(WORK):      # mpmath rounds to the current precision
-        return -found
-
-
 def is_zero(found, scale=1):
     return bool(norm(found) <= mp.mpf(10)**-45*scale)
 
@@ -253,7 +248,6 @@ def moving_mixed():
 EVERY = {f.__name__: f for f in (
     pendulum, rod, heisenberg, skate, drifting_ice, braked_skate, disc,
     constant_speed, mixed, moving_mixed)}
-HOLONOMIC = ('pendulum', 'rod')
 SKATE = {m: 1.2, J: 0.7, gamma: 2}
 SKATE_START = {x: 0, y: 0, phi: 0.3, vx: 0.8*np.cos(0.3),
                vy: 0.8*np.sin(0.3), turn: 1.1}
@@ -1162,8 +1156,6 @@ def test_first_variation_of_heisenbergs_action():
 
 
 # Variable mass
-
-LOST = {'m0': Rational(2), 'k': Rational(1, 3)}
 
 
 @pytest.mark.parametrize('row', ['rod', 'speed', 'affine'])

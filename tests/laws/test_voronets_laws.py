@@ -12,7 +12,7 @@ from mpmath import mp
 from sympy import Matrix, Rational, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from kkt import at, close, norm, number, t
+from kkt import at, close, norm, t
 from laws import models as catalogue
 from laws.mechanism import NUMBERS, Mechanism
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
@@ -116,10 +116,7 @@ def state_of(model, seed):
         catalogue.rates(one.q), at(kinematics(model)[0], values)))}
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # What is measured
@@ -160,16 +157,6 @@ def same_motion(model, one, other, values):
     assert close(on(q, one, a), on(q, other, b), EXACT, scale=1)
     assert close(on(q, one, f), on(q, other, k), EXACT, scale=1)
     return lam, new
-
-
-def in_speeds(model, values, second):
-    """``u'`` of the model's speeds from ``q''`` in its order."""
-    one = made(model).one
-    _, slopes, derivative = kinematics(model)
-    still = {**{v.diff(t): number(0) for v in catalogue.rates(one.q)},
-             **{u.diff(t): number(0) for u in one.u}, **values}
-    J, bias = at(slopes, values), at(derivative, still)
-    return mp.lu_solve(J, second - bias)
 
 
 # The laws

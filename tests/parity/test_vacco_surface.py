@@ -6,17 +6,13 @@ written for SymPy's classes, tried on a skate in a bowl: a holonomic row and
 another one, in both call shapes.
 """
 import functools
-import inspect
 import pickle
-from random import Random
 
 import numpy as np
 import pytest
 from mpmath import mp
 from sympy import (
-    Derivative, Expr, Integer, Matrix, Rational, Symbol, cos, sin, sqrt,
-    symbols)
-from sympy.core.function import AppliedUndef
+    Expr, Integer, Matrix, Rational, Symbol, cos, sin, sqrt, symbols)
 from sympy.physics.mechanics import (
     Force, KanesMethod, Lagrangian, LagrangesMethod, LinearPathway,
     LinearSpring, PinJoint, Point, PrismaticJoint, ReferenceFrame, RigidBody,
@@ -24,14 +20,14 @@ from sympy.physics.mechanics import (
 from sympy.physics.mechanics.system import SymbolicSystem
 
 import ready
-from kkt import Reference, at, close, min_norm, norm, number, t
+from kkt import (
+    Reference, anywhere, at, close, equal, min_norm, norm, number, t)
 from sympy_constrained import (
     EquationsOfMotion, Quantity, RouthMethod, UdwadiaKalabaMethod,
     VaccoMethod)
-from sympy_constrained.errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
 from sympy_constrained.graph import Graph
-from sympy_constrained.models import MODELS, model
+from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
@@ -121,23 +117,6 @@ def moving(method, values):
     return {**values, **known}
 
 
-def everything(expressions, seed):
-    """Random numbers for all that occurs."""
-    random = Random(seed)
-    names = set()
-    for expression in expressions:
-        names |= Matrix(expression).atoms(Symbol, AppliedUndef, Derivative)
-    return {s: Rational(random.randint(300, 1500), 997)
-            for s in sorted(names, key=str)}
-
-
-def equal(one, other, seed=1):
-    """Whether two matrices are the same functions of their symbols."""
-    assert one.shape == other.shape
-    values = everything([one, other], seed)
-    return close(at(one, values), at(other, values), EXACT)
-
-
 def formed(name):
     """Upstream's object after its equations were formed."""
     method = SHAPES[name](UPSTREAM[name])
@@ -153,10 +132,7 @@ def once(key, shape):
     return SHAPES[shape](METHODS[key])
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 both = pytest.mark.parametrize('key', METHODS)
@@ -168,35 +144,6 @@ def public(thing):
 
 
 # Names
-
-
-@both
-@shapes
-def test_constructor_takes_the_arguments_of_upstream(key, shape):
-    """By position and by keyword, in the order of upstream."""
-    collected = {}
-
-    def record(*args, **kwargs):
-        names = list(inspect.signature(UPSTREAM[shape]).parameters)
-        collected.update(zip(names, args), **kwargs)
-
-    SHAPES[shape](record)
-    by_keyword = METHODS[key](**collected)
-    by_position = once(key, shape)
-    assert by_keyword.mass_matrix_full == by_position.mass_matrix_full
-    assert by_keyword.forcing_full == by_position.forcing_full
-    with pytest.raises(TypeError, match='nonideal_forces'):
-        METHODS[key](**collected, nonideal_forces=[0]*4)
-    with pytest.raises(TypeError, match='stabilization'):
-        METHODS[key](**collected, stabilization=(1, 1))
-
-
-@both
-def test_an_upstream_call_in_the_other_order_is_told(key):
-    with pytest.raises(TypeError, match='No model'):
-        METHODS[key]()
-    with pytest.raises(TypeError, match='first argument'):
-        METHODS[key]([x, y], 3)
 
 
 # Order of reading, shapes
@@ -295,24 +242,6 @@ def test_shapes_of_the_matrices(key, shape):
 
 
 @both
-@shapes
-def test_matrices_of_a_system_without_constraints(key, shape):
-    method = SHAPES[shape](METHODS[key], constrained=False)
-    check_shapes(method, key, 4, 0, 0, 0)
-    assert method.independent_rows == []
-    assert method.free_directions.is_Identity
-    assert method.constraint_forces == Matrix([0]*4)
-    assert method.constraint_term == Matrix([0]*4)
-    assert method.modified_mass_matrix == method.mass_matrix
-    assert method.regularity_matrix == method.mass_matrix
-    with pytest.raises(ConstraintError, match='no constraints'):
-        method.solve_multipliers()
-    if key == 'vacco':
-        assert method.always_coincides is True
-        assert method.coincidence_matrix.shape == (4, 0)
-
-
-@both
 def test_rows_that_leave_nothing_free(key):
     """As many rows as coordinates: a point that is carried about."""
     method = METHODS[key](m*(V[0]**2 + V[1]**2)/2 - m*g*y, [x, y],
@@ -357,80 +286,7 @@ def test_the_full_form_is_the_right_hand_side(key, shape):
             assert norm(at(equations, known)) < small
 
 
-@both
-@shapes
-def test_constraint_forces_and_applied_forces(key, shape):
-    """``M*u' = F + Q_c`` with the loads among ``F``."""
-    method = once(key, shape)
-    order = [Q.index(q) for q in method.q]
-    values = moving(method, state(2, method))
-    M, F, A, _ = REFERENCE.matrices(values)
-    rates = mp.matrix([values[v.diff(t)] for v in V])
-    gap = M*rates - F
-    force = at(method.constraint_forces, values)
-    assert close(force, [gap[i] for i in order], EXACT, scale=1)
-    assert close(at(method.constraint_term, values), -force, EXACT, scale=1)
-    loads = at(method.applied_forces, values)
-    assert close(loads, [F[i] for i in order], EXACT)
-    if key == 'routh':
-        assert close(gap, A.T*at(method.multipliers, values), EXACT)
-
-
 # Kane's calling sequence
-
-
-@both
-def test_kanes_equations_without_constraints_are_upstreams(key):
-    ours = kane(METHODS[key], constrained=False)
-    theirs = kane(KanesMethod, constrained=False)
-    for one, other in zip(ours.kanes_equations(), theirs.kanes_equations()):
-        assert equal(Matrix(one), Matrix(other))
-
-
-@both
-def test_kanes_equations_of_the_other_shape_are_told(key):
-    with pytest.raises(UnsupportedFeatureError, match='from a Lagrangian'):
-        once(key, 'lagrange').kanes_equations()
-    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
-        once(key, 'kane').auxiliary_eqs
-
-
-def with_spring(method, **options):
-    """The skate in the bowl on a spring that is a potential energy."""
-    N, bodies, loads = parts(U)
-    k = symbols('k', positive=True)
-    bodies[0].potential_energy = k*(x**2 + 3*y**2)/2 + m*c*z
-    force = -k*(x*N.x + 3*y*N.y) - m*c*N.z
-    speeds = dict(zip(V, U))
-    rows = [BOWL.diff(t).xreplace(speeds), blade(U)]
-    arguments = dict(
-        frame=N, q_ind=[x, y, phi], u_ind=[U[0], U[2]],
-        kd_eqs=[a - b for a, b in zip(V, U)], q_dependent=[z],
-        configuration_constraints=[BOWL], u_dependent=[U[1], U[3]],
-        velocity_constraints=rows, bodies=bodies, forcelist=loads)
-    if options.pop('as_load', False):
-        arguments['forcelist'] = loads + [(bodies[0].masscenter, force)]
-    return method(**arguments, **options), k
-
-
-@both
-def test_potential_energy_in_kanes_shape(key):
-    """Included it is a force, ignored it is none, silence warns."""
-    method = METHODS[key]
-    included, k = with_spring(method, potential_energy='include')
-    ignored, _ = with_spring(method, potential_energy='ignore')
-    as_load, _ = with_spring(method, potential_energy='ignore', as_load=True)
-    values = {**state(1, included), k: number(3)}
-    wanted = at(as_load.rhs(), values)
-    assert close(at(included.rhs(), values), wanted, EXACT)
-    assert not close(at(ignored.rhs(), values), wanted, mp.mpf('1e-3'))
-    assert included.energy.has(k) and not ignored.energy.has(k)
-    with pytest.warns(UserWarning, match='potential energy of skate'):
-        silent, _ = with_spring(method)
-    assert silent.forcing == ignored.forcing
-    fr, frstar = included.kanes_equations()
-    known = moving(included, values)
-    assert norm(at(fr + frstar, known)) < EXACT*100
 
 
 # Names of multipliers
@@ -517,12 +373,6 @@ def test_routh_of_a_vakonomic_method_keeps_everything():
     assert other.rhs() == same.rhs()
 
 
-@both
-def test_from_something_else_is_told(key):
-    with pytest.raises(UnsupportedFeatureError, match='cannot be read'):
-        METHODS[key].from_method(3)
-
-
 # System
 
 def crane(speeds='own', potential=False):
@@ -602,18 +452,6 @@ def test_a_system_with_joints_forms_our_equations(key, speeds):
 
 
 @both
-def test_from_system(key):
-    system, numbers = crane()
-    method = METHODS[key].from_system(system)
-    system.form_eoms(eom_method=METHODS[key])
-    assert method.rhs() == system.rhs()
-    assert METHODS[key].from_method(system).rhs() == system.rhs()
-    assert method.loads == list(system.loads) + [
-        load for actuator in system.actuators
-        for load in actuator.to_loads()]
-
-
-@both
 def test_a_system_with_potential_energy(key):
     """``System`` passes the bodies, and the choice as an option."""
     weight, numbers = crane('derivatives')
@@ -628,26 +466,6 @@ def test_a_system_with_potential_energy(key):
     again = METHODS[key].from_system(system, **options)
     assert list(again.lam_vec if key == 'routh' else again.mu_vec) == [
         dynamicsymbols('nu')]
-
-
-@both
-@pytest.mark.parametrize('name', sorted(
-    ready.SYSTEMS - {'parallel_cranks'}))
-def test_ready_systems_form_our_equations(key, name):
-    ready_model = MODELS[name]()
-    system = ready_model.system
-    system.form_eoms(eom_method=METHODS[key], potential_energy='include')
-    method = system.eom_method
-    m = len(method.lam_vec)
-    n = len(method.q)
-    assert type(method) is METHODS[key]
-    assert system.mass_matrix.shape == (n, n + m)
-    assert system.forcing.shape == (n, 1)
-    assert system.mass_matrix_full == method.mass_matrix_full
-    assert system.forcing_full == method.forcing_full
-    again = METHODS[key].from_system(system, potential_energy='include')
-    assert again.mass_matrix == method.mass_matrix
-    assert again.forcing == method.forcing
 
 
 # Multipliers at a point
@@ -730,7 +548,7 @@ def test_linearization_of_lagranges_method():
     assert made.linearize(A_and_B=True, simplify=True, op_point={
         **rest, ours.lam_vec[0]: lam})[0] == found[0]
     assert at(ours.multipliers, {
-        **everything([ours.multipliers, Matrix([l])], 1), x: 0, V[0]: 0,
+        **anywhere([ours.multipliers, Matrix([l])], 1), x: 0, V[0]: 0,
         V[1]: 0, y: -2, l: 2, m: 3, g: 5})[0] == Rational(-15, 4)
 
 
@@ -756,30 +574,6 @@ def sleigh():
     rates = ready.rows(ready_model).rates
     values |= dict(zip(rates, at(Matrix(list(rates.values())), values)))
     return method, values
-
-
-def test_linearization_with_a_partition_of_the_velocities():
-    """It is the slope of the equations along the row."""
-    method, values = sleigh()
-    vx, vy, w = method.u
-    found = at(method.rhs(), values)
-    known = {**values, **dict(zip(method._udot, found[3:6, 0]))}
-    point = {s: known[s] for s in (*method.q, *method.u, *method._udot)}
-    point |= {q.diff(t): values[u] for q, u in zip(method.q, method.u)}
-    point[method.lam_vec[0]] = found[6]
-    A, B, _ = method.linearize(
-        q_ind=list(method.q), qd_ind=[vx, w], q_dep=[], qd_dep=[vy],
-        A_and_B=True, op_point=point)
-    row, = method.velocity_constraints
-    slope = -row.diff(vx)/row.diff(vy)*vx
-    assert close(at(slope, values), [values[vy]], EXACT)
-    right = Matrix([vx, slope, w, *(
-        method.acceleration[k].xreplace({vy: slope}) for k in (0, 2))])
-    wanted = numeric(right.jacobian([*method.q, vx, w]), values)
-    found = numeric(A, {s: v for s, v in values.items()
-                        if isinstance(s, Symbol)})
-    assert found.shape == (5, 5) and not B
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_linearization_without_a_partition_of_the_velocities():
@@ -998,7 +792,7 @@ def test_an_input_in_the_lagrangian_and_in_a_velocity_row(key):
         nonhol_coneqs=[V[1] - x*f])
     assert set(method.specifieds) == {f, f.diff(t)}
     assert method.momentum_rates[0].has(f)
-    values = everything([method.rhs(), Matrix([f.diff(t)])], 3)
+    values = anywhere([method.rhs(), Matrix([f.diff(t)])], 3)
     found = at(method.acceleration, values)[1]
     wanted = at(V[0]*f + x*f.diff(t), values)
     assert close([found], wanted, EXACT)
@@ -1019,7 +813,7 @@ def test_terms_linear_in_the_velocities():
         assert not charge.modified_mass_matrix.has(b)
         assert charge.momenta[0].has(b)
         assert set(charge.conserved_quantities()) == {'energy'}
-        values = everything([charge.rhs(), Matrix([charge.energy])], 5)
+        values = anywhere([charge.rhs(), Matrix([charge.energy])], 5)
         energy = at(m*(V[0]**2 + V[1]**2 + V[3]**2)/2 + m*g*z, values)
         assert close(at(charge.energy, values), energy, EXACT)
         ax, ay, az = at(charge.acceleration, values)
@@ -1108,32 +902,7 @@ def test_rays_of_light_are_vakonomic():
     assert close(found[4:, 0], [rate], EXACT)
 
 
-@both
-def test_a_lagrangian_of_degree_one_has_no_motion(key):
-    """``W`` vanishes in a free direction, whatever the states."""
-    method = METHODS[key](x*V[1] - y*V[0] + m*V[2]**2, [x, y, phi],
-                          nonhol_coneqs=[V[2] - x*V[0]])
-    with pytest.raises(MissingIngredientError, match='determine'):
-        method.rhs()
-
-
 # What is refused
-
-@both
-def test_constraints_that_cannot_be_used_are_told(key):
-    method = METHODS[key]
-    L = m*(V[0]**2 + V[1]**2)/2
-    with pytest.raises(ConstraintError):
-        method(L, [x, y], nonhol_coneqs=[x + y]).rhs()
-    with pytest.raises(ConstraintError):
-        method(L, [x, y], nonhol_coneqs=[V[0].diff(t) - y]).rhs()
-    with pytest.raises(UnsupportedFeatureError,
-                       match=f'acceleration level, and {method.__name__}'):
-        method(L, [x, y], acceleration_constraints=[V[0].diff(t) - y])
-    with pytest.raises(UnsupportedFeatureError, match='speeds'):
-        method(ReferenceFrame('N'), [x], U[:2], [V[0] - U[0]], bodies=[])
-    with pytest.raises(ValueError, match='generalized_forces'):
-        method(L, [x, y], generalized_forces=[1])
 
 
 @both

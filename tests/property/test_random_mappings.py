@@ -26,7 +26,7 @@ from sympy.diffgeom import (
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
-from kkt import WORK, Reference, at, close, norm, number, t
+from kkt import Reference, at, close, norm, number, t
 from sympy_constrained import LinearMappingMethod
 
 COORDINATES = dynamicsymbols('x1:6')
@@ -48,10 +48,7 @@ every = pytest.mark.parametrize('seed', SEEDS)
 each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def fraction(random):
