@@ -9,10 +9,10 @@ kinematics, nonlinear in the heading, satisfy it.
 constants           ratio ``k`` = 0.7, gravity ``g`` = 9.81 m/s², along -z,
                     rate of burning ``beta`` = 0.3 1/s, speed of the exhaust
                     ``c`` = 5 m/s, its angle ``delta``; the initial mass
-                    ``m0`` = 1 kg is of no influence on the motion
+                    ``m0`` = 1 kg does not affect the motion
 coordinates         ``x``, ``y``, ``z``, in m
 speeds              ``v`` horizontal, in m/s, ``theta`` its heading, from x
-                    to y, in rad; beside it x', y', z'
+                    to y, in rad; also x', y', z'
 inputs              mass :math:`m = m_0 e^{-\\beta t}`
 start               at the origin, ``v`` = 6 m/s, ``theta`` = 0.3
 ==================  ====================================================

@@ -12,15 +12,15 @@ that computes each part once, their operations grow with the square of the
 number of bars.
 
 ==================  ====================================================
-constants           n = 8 bars, in all of the length ``L`` = 1 m and the
-                    mass 1 kg, so ``l`` = 1/8 m and ``m`` = 1/8 kg; span
+constants           n = 8 bars of total length ``L`` = 1 m and mass
+                    1 kg, so ``l`` = 1/8 m and ``m`` = 1/8 kg; span
                     ``d`` = 0.7 m; friction ``c`` = 0.02 N m s in the pins;
                     ``g`` = 9.81 m/s² along -y
 coordinates         ``q1`` of the first bar to the horizontal; ``q2`` to
                     ``q8``, each bar to the one before, in rad
 speeds              ``u1`` to ``u8``, their derivatives
 inputs              none
-start               at rest, drawn aside into a triangle
+start               at rest, pulled aside into a triangle
 ==================  ====================================================
 
 At rest the horizontal tension H is the same in all pins, and the vertical
