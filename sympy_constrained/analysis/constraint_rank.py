@@ -417,25 +417,38 @@ def is_definite(M):
 
 
 def dependencies(rows, basis, extended):
-    """Redundant row -> {independent row: coefficient}, and what is left of
-    it as a part of the row.
-    """
-    relations, far = {}, {}
-    kept = [k for k, _ in extended]
+    """Redundant row -> ``{independent row: coefficient}``, and redundant row
+    -> relative size of its independent part."""
+    relations, left = {}, {}
+    kept = {k for k, _ in extended}
     for k, row in enumerate(rows):
-        if k in kept:
-            continue
-        rest, left = project_out(row, basis)
-        far[k] = norm(rest)/(norm(row) or 1)
-        coefficients = {}
-        for i in reversed(range(len(extended))):        # back substitution
-            number, used = extended[i]
-            c = left[i]/used[-1]
-            left = [x - c*y for x, y in zip(left, used)]
-            if abs(c) > DEPENDENT:
-                coefficients[number] = c
-        relations[k] = dict(sorted(coefficients.items()))
-    return relations, far
+        if k not in kept:
+            rest, parts = project_out(row, basis)
+            left[k] = norm(rest)/(norm(row) or 1)
+            relations[k] = relation(parts, extended, DEPENDENT)
+    return relations, left
+
+
+def relation(parts, extended, small):
+    """Independent row -> coefficient, of a row with given components.
+
+    Parameters
+    ==========
+
+    parts : list
+        Components along the basis of :func:`.orthonormal_rows`.
+    extended : list of (row number, components)
+    small : mpf
+        Smaller coefficients are zero.
+
+    """
+    found = {}
+    for number, used in reversed(extended):     # back substitution
+        c = parts[len(used) - 1]/used[-1]
+        parts = [x - c*y for x, y in zip(parts, used)]
+        if abs(c) > small:
+            found[number] = c
+    return dict(sorted(found.items()))
 
 
 def check_gradients(system, points):

@@ -100,9 +100,14 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         found = model.with_values(constants, inputs)
         return found if backend in ('auto', found.backend) else (
             CompiledEquations(found._evaluator.with_backend(backend)))
-    equations = model if isinstance(model, EquationsOfMotion) else (
+    return CompiledEquations(Evaluator(
+        equations_of(model), constants, inputs, backend))
+
+
+def equations_of(model) -> EquationsOfMotion:
+    """The equations of a method, or ``model`` itself."""
+    return model if isinstance(model, EquationsOfMotion) else (
         EquationsOfMotion.from_method(model))
-    return CompiledEquations(Evaluator(equations, constants, inputs, backend))
 
 
 class CompiledEquations:

@@ -376,7 +376,8 @@ PERMITTED = {
         'names of our own backends',
     ('numeric/integrate/dae.py', 'import_module'):
         'names of known integrators',
-    ('numeric/export.py', 'import_module'): 'names of known libraries',
+    ('interop/exported.py', 'import_module'): 'names of known libraries',
+    ('interop/jax.py', 'import_module'): 'names of known libraries',
     ('numeric/codegen/c_code.py', 'run'): 'the compiler, without a shell',
     ('numeric/sweeps/workers.py', 'loads'):
         'what the processes of a sweep have sent',

@@ -321,8 +321,8 @@ def test_residual_is_that_of_positions_and_rotations(name):
     model = MODELS[name]()
     for seed in SEEDS:
         values = model.anywhere(seed)
-        assert close(at(model.method.unrestricted_residual, values),
-                     at(model.plain.residual, values))
+        E = model.method.ingredients.unrestricted_residual
+        assert close(at(E, values), at(model.plain.residual, values))
 
 
 @models
@@ -519,7 +519,7 @@ def test_a_system_of_speeds_alone():
     assert exact(method.mass_matrix_full)*found == exact(method.forcing_full)
     assert len(method.states) == method.mass_matrix_full.rows == 3
     assert '0 coordinates, 3 speeds, 1 constraint' in repr(method)
-    partial, = method.partial_velocities.values()
+    partial, = method.ingredients.partial_velocities.values()
     assert [v.to_matrix(N) for v, _ in partial] == [
         Matrix([0, 0, 1]), zeros(3, 1), Matrix([1, 0, 0])]
     assert [w.to_matrix(B) for _, w in partial] == [
@@ -623,7 +623,7 @@ def test_kinematics_with_coefficients_of_the_speeds():
         u1*dot(x) - u2**2, dot(y)*(1 + u2**2) - u1 + y*u2,
         u1*(dot(z) - dot(x)) - t - u1*u2 + u2**2])
     values = model.anywhere(1)
-    assert close(at(method.unrestricted_residual, values),
+    assert close(at(method.ingredients.unrestricted_residual, values),
                  at(model.plain.residual, values))
     exact = Exact(values)
     for form in FORMS:
@@ -1459,7 +1459,7 @@ def test_higher_order_has_no_matrix_of_second_order():
     A = at(method.constraints_jacobian, values)
     assert B.cols == 2 and norm(A*B) < mp.mpf(10)**-50
     assert norm(at(method.eom, values)) < mp.mpf(10)**-40
-    assert method.higher_constraints.rows == 1
+    assert len(method.system.higher_rows) == 1
 
 
 @HIGHER

@@ -22,7 +22,7 @@ from sympy.physics.mechanics import (
 from sympy.solvers.solveset import NonlinearError
 
 import ready
-from kkt import Reference, at, close, min_norm, norm, number, t
+from kkt import at, close, min_norm, norm, number, t
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import (
     RedundantConstraintsError, UnsupportedFeatureError)
@@ -54,8 +54,8 @@ REPEATS = {'nonminimal_pendulum', 'bicycle_whole'}
 # Where upstream has no answer at any state, or none in every release.
 UNSOLVED = REDUNDANT | NONLINEAR | {'quaternion_top_lagrange'}
 TAKEN = [name for name in MODELS if name not in REFUSED]
-LAGRANGE = [name for name in TAKEN if MODELS[name]().shape == 'lagrange']
-KANE = [name for name in TAKEN if MODELS[name]().shape == 'kane']
+LAGRANGE = [name for name in TAKEN if name in ready.LAGRANGE]
+KANE = [name for name in TAKEN if name not in ready.LAGRANGE]
 
 
 # Calls of ``LagrangesMethod`` that the ready models do not have
@@ -341,39 +341,6 @@ def test_rhs_solves_the_full_system_of_lagranges_method(name):
         assert close(at(rhs, values), wanted, EXACT)
 
 
-def along(method, values):
-    """Values with the rates of ``rhs()`` under the names of the unknowns."""
-    found = at(method.rhs(), values)
-    n = len(method.q)
-    known = dict(zip(method.equations_of_motion.unknowns, found[n:, 0]))
-    for q, u, a in zip(method.q, method.u, found[n:2*n, 0]):
-        known[u.diff(t)] = known[q.diff(t, 2)] = a
-    known |= dict(zip(method.lam_vec, found[2*n:, 0]))
-    return {**values, **known}
-
-
-def size(method, values):
-    return 1 + norm(at(method.forcing_full, values))
-
-
-@pytest.mark.parametrize('name', EXPLICIT)
-def test_multipliers_satisfy_the_equations_they_belong_to(name):
-    ours, _ = beside(name)
-    values = along(ours, point([
-        ours.rhs(), ours.mass_matrix_full, ours.forcing_full], 3))
-    small = EXACT*size(ours, values)
-    assert norm(at(ours.eom, values)) < small
-    assert norm(at(ours.acceleration_constraints, values)) < small
-    if not len(ours.lam_vec):
-        return
-    found = ours.solve_multipliers(sol_type='Matrix')
-    assert found == Matrix(ours.multipliers)
-    # Other multipliers do not.
-    for lam in ours.lam_vec:
-        wrong = {**values, lam: values[lam] + 1}
-        assert norm(at(ours.eom, wrong)) > 1e-3
-
-
 def test_multipliers_of_upstream_contradict_one_another():
     """``rhs()`` of upstream has the multipliers of ours, and its own
     ``eom`` and ``solve_multipliers`` have minus them."""
@@ -422,51 +389,6 @@ def test_motion_and_reactions_are_those_of_udwadia_kalaba(name):
                           'constraint_forces', 'multipliers')
         for one, other in zip(found, (second, forces, lam)):
             assert close(one, other, EXACT, scale=1)
-
-
-@each([name for name in KANE if name not in UNSOLVED])
-def test_motion_is_that_of_kanes_method(name):
-    case, method = given(name), formed(name, 'routh')
-    theirs = ready.Upstream(upstream(name), case.admissible(1))
-    for seed in SEEDS:
-        values = case.state(seed)
-        found = theirs({x: values[x] for x in theirs.names})
-        wanted = case.accelerations(
-            values, [found[u.diff(t)] for u in case.speeds])
-        assert close(solved(method, values)[:len(case.q), 0], wanted,
-                     TOLERANCE, scale=1)
-
-
-@each([name for name in KANE if name not in SLOW], TOPS)
-def test_motion_is_that_of_newton_and_euler(name):
-    """Also where upstream has no answer."""
-    case, method = given(name), formed(name, 'routh')
-    reference = case.reference
-    for seed in SEEDS:
-        values = case.state(seed)
-        exact = reference.solve(values)
-        wanted = case.accelerations(values, exact.acceleration)
-        found = at(method.acceleration, values)
-        assert close(found, wanted, EXACT, scale=1)
-        J = at(case.slopes, values)
-        assert close(at(method.constraint_forces, values),
-                     mp.lu_solve(J.T, exact.forces), EXACT, scale=1)
-
-
-@pytest.mark.parametrize('name', [
-    name for name in LAGRANGE if name in UNSOLVED])
-def test_motion_where_upstream_has_no_answer(name):
-    case, method = given(name), formed(name, 'routh')
-    reference = case.reference
-    for seed in SEEDS:
-        values = case.state(seed)
-        exact = reference.solve(values)
-        assert close(at(method.acceleration, values), exact.acceleration,
-                     EXACT, scale=1)
-        assert close(at(method.multipliers, values), exact.lam, EXACT,
-                     scale=1)
-        assert close(at(method.constraint_forces, values), exact.forces,
-                     EXACT, scale=1)
 
 
 # Vakonomic: Lagrange's equations of L + mu^T*g
@@ -543,34 +465,6 @@ def test_eom_in_kanes_shape(name):
         g = at(rows, values) if mu else mp.matrix(0, 1)
         assert close(at(method.velocity_constraints, values), g, EXACT,
                      scale=1)
-
-
-@each([name for name in TAKEN if name not in REDUNDANT])
-def test_rates_solve_the_equations(name):
-    """``rhs()`` is a differential equation in ``q, u, mu``, and along it the
-    equations and the differentiated constraints vanish."""
-    method, case = formed(name, 'vacco'), given(name)
-    values = case.state(6)
-    random = Random(6)
-    values |= {x: number(Rational(random.randint(-900, 900), 701))
-               for x in method.mu_vec}
-    z, = evaluated(method.closed_form, method, values, 'acceleration'),
-    z = list(z[0])
-    rates, = evaluated(method.closed_form, method, values,
-                       'multiplier_rates')
-    wanted = solved(method, values)
-    assert close(z + list(rates), wanted, EXACT, scale=1)
-    known = dict(zip(method.equations_of_motion.unknowns, wanted))
-    values |= known
-    for q, u in zip(method.q, method.u):
-        values[q.diff(t, 2)] = values[u.diff(t)]
-    small = EXACT*(1 + norm(at(method.forcing, values)))
-    assert norm(at(method.eom, values)) < small
-    assert norm(at(method.acceleration_constraints, values)) < small
-    wrong = {**values, method.u[0].diff(t): values[method.u[0].diff(t)] + 1}
-    wrong[method.q[0].diff(t, 2)] = wrong[method.u[0].diff(t)]
-    gap = at(method.eom, wrong)
-    assert norm(gap) > 1e-6 or name == 'massless_coordinate'
 
 
 # Holonomic constraints
@@ -698,32 +592,6 @@ def test_free_directions_and_maggis_equations(name):
 
 @pytest.mark.parametrize('name', [
     name for name in TAKEN if name not in REDUNDANT | SLOW])
-def test_matrices_of_the_vakonomic_equations(name):
-    case, method = given(name), formed(name, 'vacco')
-    values = case.state(4)
-    values |= {x: number(Rational(k, 7))
-               for k, x in enumerate(method.mu_vec, 2)}
-    B, R, W = (at(x, values) for x in (
-        method.free_directions, method.regularity_matrix,
-        method.modified_mass_matrix))
-    assert close(R, B.T*W*B, EXACT)
-    if not len(method.mu_vec):
-        return
-    second, _, lam = case.solution(values)
-    known = {**values, **{u.diff(t): a for u, a in zip(method.u, second)}}
-    Gamma = at(method._varied.sympy('Gamma'), known)
-    assert close(at(method.coincidence_matrix, values), B.T*Gamma, EXACT,
-                 scale=1)
-    rates = [number(Rational(k, 3)) for k in range(len(method.mu_vec))]
-    known |= dict(zip(method.lam_vec, rates))
-    A = at(method.constraints_jacobian, values)
-    mu = mp.matrix([values[x] for x in method.mu_vec])
-    assert close(at(method.constraint_term, known),
-                 A.T*mp.matrix(rates) + Gamma*mu, EXACT, scale=1)
-
-
-@pytest.mark.parametrize('name', [
-    name for name in TAKEN if name not in REDUNDANT | SLOW])
 def test_hamiltonian_form(name):
     """Momenta give the velocities and multipliers back, and their rates are
     those of ``L'``."""
@@ -791,13 +659,6 @@ def test_without_constraints_the_motion_is_that_of_kanes_method(name, key):
         assert close(found[n:, 0], wanted, EXACT, scale=1)
         assert close(found[:n, 0], [values[v] for v in case.velocities],
                      EXACT, scale=1)
-
-
-def test_without_constraints_both_are_one():
-    for name in FREE:
-        routh, vacco = (formed(name, key) for key in METHODS)
-        for block in BLOCKS:
-            assert equal(getattr(routh, block), getattr(vacco, block), (1,))
 
 
 # Redundant rows
@@ -882,20 +743,3 @@ def test_both_shapes_give_the_same_blocks(key):
         assert equal(Matrix(getattr(one, block)).xreplace(names),
                      Matrix(getattr(other, block)))
     assert equal(Matrix(one.rhs()).xreplace(names), Matrix(other.rhs()))
-
-
-def test_the_reference_of_this_file_is_another_way():
-    """``kkt.Reference`` for a call with everything in it."""
-    call = CALLS['everything']()
-    ours = RouthMethod(**call)
-    reference = Reference.lagrange(
-        call['Lagrangian'], call['qs'], call['hol_coneqs'],
-        call['nonhol_coneqs'])
-    constants = {s: Rational(7, 5) for s in ours.constants}
-    for seed in SEEDS:
-        values = reference.admissible(constants, seed, {
-            call['qs'][2]: Rational(3, 2)})
-        exact = reference.solve(values)
-        assert close(at(ours.acceleration, values), exact.acceleration)
-        assert close(at(ours.multipliers, values), exact.lam)
-        assert close(at(ours.constraint_forces, values), exact.forces)

@@ -8,18 +8,16 @@ hold.  Speeds that are not ``q'`` are translated by the kinematic equations
 of the model, which share nothing with the embedding.
 """
 import functools
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, MatrixBase, Symbol, cos, sin, symbols
+from sympy import Matrix, Symbol, cos, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, Lagrangian, LagrangesMethod, LinearDamper, LinearPathway,
     LinearSpring, Particle, Point, ReferenceFrame, RigidBody,
     TorqueActuator, dynamicsymbols, inertia)
-from sympy.physics.mechanics import method as upstream_method
 
 import ready
 from kkt import at, close, min_norm, norm, number
@@ -343,9 +341,8 @@ every_case = named(CASES)
 def test_every_ready_model_is_embedded_or_refused():
     assert set(MODELS) == (set(PARTITIONS) | set(REFUSED)) - set(OURS)
     assert not set(PARTITIONS) & set(REFUSED)
-    refused = {name for name in set(PARTITIONS) & set(MODELS)
-               if MODELS[name]().upstream_refuses}
-    assert refused == UPSTREAM_REFUSES | {'knife_edge'}
+    assert set(PARTITIONS) & ready.UPSTREAM_REFUSES == (
+        UPSTREAM_REFUSES | {'knife_edge'})
 
 
 @pytest.mark.parametrize('name', REFUSED)
@@ -382,40 +379,6 @@ def test_accelerations_and_forces_are_those_of_udwadia_kalaba(name, names):
             EXACT, scale=1)
 
 
-@every_case
-def test_the_corrected_equations_vanish_along_the_motion(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(3)
-    second = ordered(h, case.truth(values)[0], case)
-    known = dict(values)
-    for q, u in zip(h.q_independent, h.u):
-        known[u.diff(t)] = known[q.diff(t, 2)] = second[list(h.q).index(q)]
-    residual = at(h.form_voronets_equations(), known)
-    size = norm(at(h.true_forcing, values)) + 1
-    assert norm(residual) < EXACT*size
-    # Another motion does not fulfil them.
-    known[h.u[0].diff(t)] += 1
-    known[h.q_independent[0].diff(t, 2)] += 0 if (
-        h.u[0].diff(t) == h.q_independent[0].diff(t, 2)) else 1
-    wrong = at(h.form_voronets_equations(), known)
-    assert norm(wrong) > 1e-6*norm(at(h.true_mass_matrix, values))
-
-
-@every_case
-def test_the_discrepancy_is_the_difference(name, names):
-    """``G - H = E``, where ``H`` is d'Alembert's and not made from ``E``."""
-    case, h = given(name), embedded(name, names)
-    values = case.state(4)
-    assert close(at(h.mass_matrix, values), at(h.true_mass_matrix, values),
-                 EXACT)
-    G, H, E, row, bend = (at(x, values) for x in (
-        h.forcing, h.true_forcing, h.discrepancy, h.neglected_row,
-        h.curvature_force))
-    size = max(norm(x) for x in (G, H, E, row, bend)) + 1
-    assert close(G - H, E, EXACT, scale=size)
-    assert close(row + bend, E, EXACT, scale=size)
-
-
 # Of the skate upstream refuses one heading only.
 UPSTREAM_REFUSES = {'quaternion_top_lagrange'}
 UPSTREAM_FORMS = [case for case in CASES if case[0] not in UPSTREAM_REFUSES]
@@ -427,29 +390,7 @@ def upstream(name):
     return m.form(UPSTREAM[m.shape])
 
 
-@named(UPSTREAM_FORMS)
-def test_accelerations_are_those_of_upstream(name, names):
-    case, h = given(name), embedded(name, names)
-    states = [case.state(seed) for seed in SEEDS]
-    theirs = ready.Upstream(upstream(name), case.admissible(1))
-    for values in states:
-        found = theirs({x: values[x] for x in theirs.names})
-        wanted = case.accelerations(
-            values, [found[u.diff(t)] for u in case.speeds])
-        _, second, _ = corrected(h, values)
-        assert close(second, ordered(h, wanted, case), TOLERANCE, scale=1)
-
-
 # What ``compare`` says
-
-@every_case
-def test_comparison_with_udwadia_kalaba_is_zero(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(5)
-    gap = at(h.compare(case.method), values)
-    assert gap.rows == len(h.u)
-    size = norm(at(h.true_forcing, values)) + 1
-    assert norm(gap) < EXACT*size
 
 
 @named(UPSTREAM_FORMS)
@@ -585,8 +526,7 @@ def with_velocities(m, values):
         rates, at(Matrix(list(rates.values())), values)))}
 
 
-SYSTEMS = [name for name in PARTITIONS
-           if name in MODELS and MODELS[name]().system is not None]
+SYSTEMS = [name for name in PARTITIONS if name in ready.SYSTEMS]
 
 
 @pytest.mark.parametrize('name', SYSTEMS)
@@ -617,7 +557,7 @@ def test_a_system_forms_our_equations(name):
 
 
 @pytest.mark.parametrize('name', [
-    name for name in SYSTEMS if MODELS[name]().shape == 'kane'])
+    name for name in SYSTEMS if name not in ready.LAGRANGE])
 def test_a_system_is_valid_for_our_class(name):
     MODELS[name]().system.validate_system(HamelEmbedding)
 
@@ -644,70 +584,11 @@ def test_a_partition_in_kanes_shape():
 
 # The public surface
 
-METHOD_BASE = getattr(upstream_method, 'MethodBase',
-                      getattr(upstream_method, '_Methods', None))
-# Public names of both classes in SymPy 1.13, 1.14 and development.
-KANES = {
-    'acceleration_constraints', 'auxiliary_eqs', 'bodies', 'bodylist',
-    'constraints_jacobian', 'explicit_kinematics', 'forcelist', 'forcing',
-    'forcing_full', 'forcing_kin', 'frame', 'holonomic_constraints',
-    'kanes_equations', 'kindiffdict', 'linearize', 'loads', 'mass_matrix',
-    'mass_matrix_full', 'mass_matrix_kin', 'nonholonomic_constraints', 'q',
-    'rhs', 'to_linearizer', 'u', 'velocity_constraints'}
-LAGRANGES = {
-    'coneqs', 'eom', 'form_lagranges_equations', 'inertial', 'lam_coeffs',
-    'lam_vec', 'solve_multipliers', 'bodies', 'forcelist', 'forcing',
-    'forcing_full', 'linearize', 'loads', 'mass_matrix', 'mass_matrix_full',
-    'q', 'rhs', 'to_linearizer', 'u'}
-# Names that are not provided, each with the reason.
-LEFT_OUT = {}
-RAISES = {'auxiliary_eqs'}
-
-
-def public(thing):
-    return {name for name in dir(thing) if not name.startswith('_')}
-
-
-def test_every_public_name_of_upstream_is_there():
-    ours = public(HamelEmbedding)
-    theirs = KANES | LAGRANGES | public(KanesMethod) | public(METHOD_BASE)
-    for name in ('four_bar', 'upright_disc'):
-        theirs |= public(upstream(name))
-    assert theirs - ours == set(LEFT_OUT)
-    assert all(LEFT_OUT.values())
-    assert not HamelEmbedding.__abstractmethods__
-    assert issubclass(HamelEmbedding, METHOD_BASE)
-    assert issubclass(HamelEmbedding, KanesMethod)
-    # also whatever the other method of this package has for all methods
-    base, = [c for c in HamelEmbedding.__mro__
-             if c.__name__ == 'ConstrainedMethod']
-    assert public(base) <= ours
-
 
 SURFACE = {
     'kane': ('slider_crank', ''), 'lagrange': ('upright_disc', 'y theta'),
     'system': ('rolling_disc', 'q3 q5'), 'free': ('furuta_pendulum', '')}
 shapes = pytest.mark.parametrize('shape', SURFACE)
-PROPERTIES = sorted(
-    name for name in public(HamelEmbedding) - RAISES - {'options'}
-    if not inspect.isroutine(inspect.getattr_static(HamelEmbedding, name)))
-
-
-def again(shape):
-    """The same embedding, with nothing computed yet."""
-    h = embedded(*SURFACE[shape])
-    return h.with_partition(list(h.q_dependent))
-
-
-@shapes
-def test_each_property_may_be_the_first_one_read(shape):
-    read = {name: getattr(again(shape), name) for name in PROPERTIES}
-    h = embedded(*SURFACE[shape])
-    for name in reversed(PROPERTIES):
-        value = getattr(h, name)
-        assert type(value) is type(read[name]), name
-        if isinstance(value, MatrixBase):
-            assert value == read[name], name
 
 
 @shapes
@@ -771,37 +652,6 @@ def test_the_full_form_is_the_right_hand_side(shape):
     along = {**values, **{u.diff(t): a for u, a in zip(
         h.u, rhs[len(h.q):, 0])}}
     assert norm(at(fr + frstar, along)) < EXACT*(1 + norm(right))
-
-
-def test_auxiliary_equations_tell_the_way():
-    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
-        embedded('rolling_disc', '').auxiliary_eqs
-
-
-@pytest.mark.parametrize('name', [
-    'rhs', 'kindiffdict', 'linearize', 'to_linearizer', 'kanes_equations',
-    'form_lagranges_equations', 'solve_multipliers'])
-def test_methods_take_the_arguments_of_upstream(name):
-    ours = inspect.signature(getattr(HamelEmbedding, name)).parameters
-    anything = any(p.kind is p.VAR_KEYWORD for p in ours.values())
-    for upstream_ in (KanesMethod, LagrangesMethod):
-        theirs = getattr(upstream_, name, None)
-        if theirs is None:
-            continue
-        for argument in inspect.signature(theirs).parameters.values():
-            assert (argument.name in ours or anything
-                    or argument.kind is argument.VAR_KEYWORD)
-
-
-def test_bodies_and_loads_may_come_later():
-    m = model('slider_crank')
-    early = {key: value for key, value in m.arguments.items()
-             if key not in ('bodies', 'forcelist')}
-    h = HamelEmbedding(**early)
-    h.kanes_equations(m.arguments['bodies'], m.arguments['forcelist'])
-    whole = HamelEmbedding(**m.arguments)
-    assert h.mass_matrix == whole.mass_matrix and h.forcing == whole.forcing
-    assert h.bodies == whole.bodies and h.loads == whole.loads
 
 
 def test_the_frame_and_the_bodies_stay():

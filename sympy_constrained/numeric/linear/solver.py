@@ -184,7 +184,8 @@ class LinearSolver:
 
         """
         rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes), balance(magnitudes, motion)))
+            matrices, (scales(magnitudes), balance(magnitudes, motion),
+                       equilibrate(magnitudes)))
         ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
         rank = ranks[best]
@@ -483,6 +484,15 @@ def balance(magnitudes, motion):
     more = equilibrium(magnitudes*rows[:, None]*columns)
     return tuple(power_of_two(np.log2(x) + np.log2(y))
                  for x, y in zip((rows, columns), more))
+
+
+def equilibrate(magnitudes):
+    """Factors by which the largest entry of each row and column is about 1.
+
+    For mass matrices with an entry that is only a rounding residue of exact
+    constants, which must not determine a factor.
+    """
+    return tuple(power_of_two(np.log2(x)) for x in equilibrium(magnitudes))
 
 
 def power_of_two(exponents):
