@@ -52,14 +52,7 @@ class Inputs:
         if not complete:
             some = set(map(_function, known))
             specifieds = [f for f in specifieds if _function(f) in some]
-        every = {}
-        for item in specifieds:
-            try:
-                every[item] = (known[item] if item in known else
-                               _derivative(item, known))
-            except ValueError as error:
-                problems.append(f"`inputs`: {error}")
-                every[item] = UNUSABLE
+        every = _with_derivatives(specifieds, known, problems)
         problems += _lacking(
             [item for item in specifieds if every[item] is None], known, time)
         raise_problems(problems, MissingIngredientError)
@@ -104,6 +97,19 @@ def _read(values, names, allowed):
             problems.append(f"`inputs`: {sentence(error.args[:1])}")
             known[item] = UNUSABLE
     return known, problems
+
+
+def _with_derivatives(specifieds, known, problems):
+    """SymPy object -> value or its derivative, None without any."""
+    every = {}
+    for item in specifieds:
+        try:
+            every[item] = (known[item] if item in known else
+                           _derivative(item, known))
+        except ValueError as error:
+            problems.append(f"`inputs`: {error}")
+            every[item] = UNUSABLE
+    return every
 
 
 def _checked(value, allowed, item):
