@@ -1,18 +1,18 @@
-"""What the tests of casadi and of JAX share."""
+"""Functions and models that the tests of backends and exports share."""
 import mpmath
 import numpy as np
 from sympy import (
     Abs, And, Eq, Float, Heaviside, Max, Min, Ne, Not, Or, Piecewise, Pow,
     Rational, Symbol, acos, acosh, asin, asinh, atan, atan2, atanh, cbrt,
-    ceiling, cos, cosh, erf, erfc, exp, floor, log, pi, sign, sin, sinh,
-    sqrt, tan, tanh)
+    ceiling, cos, cosh, cot, csc, erf, erfc, exp, floor, log, pi, sec, sign,
+    sin, sinh, sqrt, tan, tanh)
 from sympy.abc import x, y
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import compile_equations, consistent_state
 
-# Those whose operations take their time to be compiled by XLA.
+# Models that XLA compiles slowly.
 LARGE = {'closed_chain', 'closed_chain_absolute', 'closed_chain_3d',
          'andrews_squeezer', 'bicycle', 'bicycle_whole'}
 SMALL = [name for name in MODELS if name not in LARGE]
@@ -21,19 +21,25 @@ QUICK = ['four_bar', 'rolling_disc', 'parallel_cranks', 'knife_edge',
 
 # Every operation and every function of a program.
 FUNCTIONS = [
-    sin(x), cos(x), tan(x), exp(-x), log(x), pi*x, asin(x/4), acos(x/4),
-    atan(x), atan2(y, x), atan2(-y, -x), sinh(x), cosh(x), tanh(x), asinh(x),
-    acosh(x + 1), atanh(x/4), erf(x), erfc(x), floor(5*x), ceiling(-5*x),
-    Abs(x - y), sign(x - y), Max(x, y, 1, x*y), Min(x, y, 1, x*y),
-    Heaviside(x - y), Heaviside(x - y, 1), sqrt(x), cbrt(x),
-    x**Rational(5, 3), x**y, 2**x, x**-3, Pow(x, Float('0.3')), x*y - y/x,
+    sin(x), cos(x), tan(x), cot(x), sec(x), csc(x), exp(-x), log(x), pi*x,
+    asin(x/4), acos(x/4), atan(x), atan2(y, x), atan2(-y, -x), sinh(x),
+    cosh(x), tanh(x), asinh(x), acosh(x + 1), atanh(x/4), erf(x), erfc(x),
+    floor(5*x), ceiling(-5*x), Abs(x - y), sign(x - y), sign(-y),
+    Max(x, y), Max(x, y, 1, x*y), Min(x, y), Min(x, y, 1, x*y), Max(x, 0),
+    Heaviside(x - y), Heaviside(x - y, 1), Heaviside(-x, 0),
+    sqrt(x), cbrt(x), x**Rational(5, 3), x**Rational(-3, 2), x**y, 2**x,
+    x**-3, x**5, Pow(x, Float('0.3')), sqrt(x)**3, x*y - y/x,
+    Piecewise((x, x < y), (y**2, x < 2*y), (0, True)),
     Piecewise((x, And(x > y, y > .5)), (y, Or(x <= .5, y >= 1)), (-1, True)),
     Piecewise((1/(x - y), Ne(x, y)), (5, True)),
-    Piecewise((1, Eq(x, y)), (x, x > 1e9), (2, x >= y), (3, True)),
     Piecewise((log(x - y), x > y), (sqrt(y - x), True)),
     Piecewise((1, Not(And(x > 1, y > 1))), (x, x <= 1), (2, True)),
+    Piecewise((1, Eq(x, y)), (x, x > 1e9), (2, x >= y), (3, True)),
+    Piecewise((1, sqrt(x) > x**2), (2, True)),
+    Piecewise((Max(x, y), x*y > 1), (Piecewise((x, y > 1), (2, True)), True)),
     Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7)]
-POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.)])
+POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.),
+                   (1., 1.), (3., 3.), (.5, .25), (2., 1.)])
 
 
 def ready(name, cls=UdwadiaKalabaMethod):

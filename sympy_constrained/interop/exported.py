@@ -17,7 +17,7 @@ from ..model.equations import EquationsOfMotion
 from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import (
     arguments_of, slots, with_given)
-from ..numeric.codegen.solution import blocks
+from ..numeric.codegen.solution import blocks, select
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.inputs import Inputs
@@ -40,23 +40,10 @@ OPERATORS = {
 class Exported:
     """Equations with known inputs and chosen rows.
 
-    Attributes
-    ==========
-
-    equations : EquationsOfMotion
-    given : dict
-        Specified function -> expression.
-    free : tuple
-        The other specified functions.
-    p : ndarray or None
-        Default values of the constants.
-    use : list of int
-        Independent rows of ``W``, which are also the columns.
-    scales : pair of arrays or None
-        Factors of these rows and columns, powers of two.
-    mass_is_definite : bool or None
-        Whether the block ``M`` is positive definite, None if unknown.
-
+    ``given`` maps specified functions to expressions, ``free`` are the others,
+    ``p`` default values of the constants or None, ``use`` the independent rows
+    of ``W``, which are also the columns, and ``scales`` factors of these rows
+    and columns, powers of two. ``mass_is_definite`` is None if unknown.
     """
 
     equations: EquationsOfMotion
@@ -138,11 +125,6 @@ class Exported:
         """Multipliers of the rows in use."""
         return tuple(self.equations.multipliers[k] for k in self.rows)
 
-    def chosen(self, W, r):
-        """``W``, a list of rows, and ``r``, a column, of the rows in use."""
-        return ([[W[i][j] for j in self.use] for i in self.use],
-                [r[i][0] for i in self.use])
-
     def outputs(self, name):
         """A function ``(table, inputs)`` to output name -> list of values.
 
@@ -182,7 +164,7 @@ class Exported:
         if not self.mass_is_definite:
             return False
         g, out = self.equations.graph.load(None, ('W', 'r'))
-        parts = blocks(self.chosen(out['W'], out['r'])[0], self.motion)
+        parts = blocks(select(out, self.use)[0], self.motion)
         return parts is not None and ldl_factor(g, parts[0]) is not None
 
 
@@ -199,18 +181,10 @@ def is_positive(matrix):
 
 
 def walk(operations, table, inputs):
-    """Values of all operations, with the functions of a library.
+    """Values of all operations of a program, with the functions of a library.
 
-    Parameters
-    ==========
-
-    operations : list of tuple
-        See :class:`~.instructions.Program`.
-    table : dict
-        Name of an operation or of a function -> Python function.
-    inputs : dict
-        Letter -> sequence of values; ``'t'`` has one.
-
+    ``table`` maps operations and functions to Python functions, ``inputs``
+    letters to sequences of values; ``'t'`` has one.
     """
     values = []
     for name, *operands in operations:

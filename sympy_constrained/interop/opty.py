@@ -7,6 +7,7 @@ from sympy import ImmutableDenseMatrix
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
+from ..numeric.codegen.solution import select
 from .exported import Exported, loaded, renamed
 
 __all__ = ['FirstOrder', 'to_opty']
@@ -119,11 +120,11 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
     lam = exported.multipliers
     z = rates[len(rates) - n:] + [g.input(s, dynamic=True) for s in lam]
     rows = [g.sub(rate, f) for rate, (f,) in zip(rates, out['rates'])]
-    rows += [g.sub(g.dot(row, z), right) for row, right in zip(
-        *exported.chosen(out['W'], out['r']))]
-    given = {'acceleration': [], 'velocity': out['velocity'],
-             'position': [*out['holonomic'],
-                          *out['velocity'][len(out['holonomic']):]]}[level]
+    rows += [g.sub(g.dot(row, z), right)
+             for row, right in zip(*select(out, exported.use))]
+    higher = out['holonomic'] if level == 'position' else []
+    given = [] if level == 'acceleration' else [
+        *higher, *out['velocity'][len(higher):]]
     for k, i in enumerate(exported.rows, len(rows) - len(lam)):
         if i < len(given):
             rows[k], = given[i]

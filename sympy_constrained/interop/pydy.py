@@ -6,7 +6,7 @@ from sympy import Matrix, diag, eye
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
 from ..graph.linalg import ldl_factor, ldl_solve
-from ..numeric.codegen.solution import blocks
+from ..numeric.codegen.solution import blocks, select
 from ..numeric.names import label
 from .exported import (
     Exported, free_name, library, loaded, names_in, renamed)
@@ -102,15 +102,8 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
 class OrdinaryEquations:
     """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
 
-    ``q`` are the states whose rates are explicit, ``u`` the others.
-
-    Parameters
-    ==========
-
-    exported : Exported
-    impulses : bool
-        Whether the impulses of multipliers are states.
-
+    ``q`` are the states whose rates are explicit, ``u`` the others, with the
+    impulses of the multipliers if these are states.
     """
 
     def __init__(self, exported, impulses):
@@ -121,7 +114,7 @@ class OrdinaryEquations:
         self.clock = free_name('clock', taken)
         self.names = new = {**renamed(equations), equations.t: self.clock}
         g, out = loaded(equations, new, ('rates', 'W', 'r'))
-        M, F = exported.chosen(out['W'], out['r'])
+        M, F = select(out, exported.use)
         if impulses:
             u += tuple(free_name(f'{label(lam)}_impulse', taken)
                        for lam in exported.multipliers)

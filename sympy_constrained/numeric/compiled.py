@@ -394,13 +394,14 @@ class CompiledEquations:
     def _rates_of_batch(self, t, x, p, solver):
         """Rates of many states; those that fail a check are solved singly."""
         chosen, t = solver, times_of(t, x)
-        if np.ndim(p) < 2:
+        several = np.ndim(p) > 1        # constants for each state
+        if not several:
             p = self.parameters(p)
             if solver is None and len(x):
                 chosen = self._kept_solver(t[0], x[0], p)
         native = chosen and self._native_rates(chosen, solver is not None)
-        if native is None or self.called or np.ndim(p) > 1 or (
-                x.shape[1] != len(self.states)):
+        if (native is None or several or self.called
+                or x.shape[1] != len(self.states)):
             return self._solved_rates(t, x, p, solver)
         rates, bad = native.batch(
             t, x, np.concatenate([p, sizes(chosen)]), len(self.states))

@@ -44,28 +44,10 @@ def times_of(t, x):
 class Evaluator:
     """Values of graph outputs and of expressions as functions of (t, x, p).
 
-    Explanation
-    ===========
-
-    Functions are compiled at their first call and cached by group of outputs.
-    Pickles do not contain them.
-
-    Parameters
-    ==========
-
-    equations : EquationsOfMotion
-    constants : mapping, sequence or None
-    inputs : mapping or None
-    backend : str
-
-    Attributes
-    ==========
-
-    states, constants : Names
-    p : ndarray or None
-        Default values of the constants.
-    inputs : Inputs
-
+    Functions are compiled at their first call and cached by group of outputs;
+    pickles do not contain them. ``states`` and ``constants`` are
+    :class:`.Names`, ``p`` the default values of the constants or None, and
+    ``inputs`` the :class:`.Inputs`.
     """
 
     def __init__(self, equations, constants, inputs, backend):

@@ -22,15 +22,9 @@ UNUSABLE = object()
 class Inputs:
     """What the specified functions of the equations are.
 
-    Attributes
-    ==========
-
-    given : dict
-        SymPy object -> expression in time and constants, computed inside the
-        generated code.
-    called : dict
-        SymPy object -> Python function of ``(t, x)``, which may be a table.
-
+    ``given`` maps SymPy objects to expressions in time and constants, which
+    generated code computes; ``called`` to Python functions of ``(t, x)``,
+    which may be tables.
     """
 
     given: dict
@@ -41,27 +35,11 @@ class Inputs:
               complete=True) -> Inputs:
         """Find each of the ``specifieds`` in the user's ``inputs``.
 
-        Parameters
-        ==========
-
-        specifieds : iterable
-            Functions of time and derivatives of them.
-        values : mapping or None
-            From these, or their names, to an expression in time and the
-            constants, a number, a Python function of ``(t, x)``, or a table.
-            Derivatives of expressions, numbers and tables are computed; those
-            of a Python function need their own key.
-        time : Symbol
-        constants : iterable of Symbol
-        complete : bool
-            Whether every function must have a value.
-
-        Raises
-        ======
-
-        MissingIngredientError
-            With all problems of ``values``.
-
+        ``values`` maps functions of time, their derivatives, or names to an
+        expression in ``time`` and the ``constants``, a number, a Python
+        function of ``(t, x)``, or a table. Derivatives are computed, except
+        those of a Python function. A MissingIngredientError has all problems;
+        functions without any value are one if ``complete``.
         """
         if values is not None and not isinstance(values, Mapping):
             raise TypeError(
@@ -70,26 +48,11 @@ class Inputs:
                 f"{type(values).__name__}.")
         names = Names(dict.fromkeys((
             *specifieds, *map(_function, specifieds))), 'specified function')
-        known, problems = {}, []
-        for key, value in (values or {}).items():
-            item = None
-            try:
-                item = names.objects[names.index(key)]
-                known[item] = _checked(value, {time, *constants}, item)
-            except (KeyError, TypeError, ValueError) as error:
-                problems.append(f"`inputs`: {sentence(error.args[:1])}")
-                known[item] = UNUSABLE
+        known, problems = _read(values or {}, names, {time, *constants})
         if not complete:
             some = set(map(_function, known))
             specifieds = [f for f in specifieds if _function(f) in some]
-        every = {}
-        for item in specifieds:
-            try:
-                every[item] = (known[item] if item in known else
-                               _derivative(item, known))
-            except ValueError as error:
-                problems.append(f"`inputs`: {error}")
-                every[item] = UNUSABLE
+        every = _with_derivatives(specifieds, known, problems)
         problems += _lacking(
             [item for item in specifieds if every[item] is None], known, time)
         raise_problems(problems, MissingIngredientError)
@@ -120,6 +83,33 @@ class Inputs:
 
 def _function(item):
     return item.expr if isinstance(item, Derivative) else item
+
+
+def _read(values, names, allowed):
+    """SymPy object -> checked value, and the problems."""
+    known, problems = {}, []
+    for key, value in values.items():
+        item = None
+        try:
+            item = names.objects[names.index(key)]
+            known[item] = _checked(value, allowed, item)
+        except (KeyError, TypeError, ValueError) as error:
+            problems.append(f"`inputs`: {sentence(error.args[:1])}")
+            known[item] = UNUSABLE
+    return known, problems
+
+
+def _with_derivatives(specifieds, known, problems):
+    """SymPy object -> value or its derivative, None without any."""
+    every = {}
+    for item in specifieds:
+        try:
+            every[item] = (known[item] if item in known else
+                           _derivative(item, known))
+        except ValueError as error:
+            problems.append(f"`inputs`: {error}")
+            every[item] = UNUSABLE
+    return every
 
 
 def _checked(value, allowed, item):

@@ -98,27 +98,14 @@ def sentence(problems) -> str:
 class Names:
     """A tuple of SymPy objects that is also searched by name.
 
-    Examples
-    ========
+    ``kind`` is a singular noun for messages, such as ``'state'``, and ``hint``
+    the remedy in messages about missing values.
 
     >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained.numeric.names import Names
     >>> q1, u1 = dynamicsymbols('q1 u1')
-    >>> states = Names((q1, u1), 'state')
-    >>> states.index(u1), states.index('u1')
-    (1, 1)
-    >>> states.vector({'q1': 2, u1: 0.5}, 'start')
+    >>> Names((q1, u1), 'state').vector({'q1': 2, u1: 0.5}, 'start')
     array([2. , 0.5])
-
-    Parameters
-    ==========
-
-    objects : iterable of SymPy objects
-    kind : str
-        Singular noun for messages, such as ``'state'``.
-    hint : str
-        Remedy in messages about missing values.
-
     """
 
     def __init__(self, objects, kind: str, hint: str = ''):
@@ -139,15 +126,7 @@ class Names:
         return f"Names({', '.join(self.labels)})"
 
     def index(self, key) -> int:
-        """Position of a SymPy object or of a name.
-
-        Raises
-        ======
-
-        KeyError
-            If there is no such object, or several have this name.
-
-        """
+        """Position of a SymPy object or a name; KeyError if not unique."""
         position = self._positions.get(key)
         if position is not None:
             return position
@@ -196,24 +175,10 @@ class Names:
     def vector(self, values, argument: str, default=None) -> np.ndarray:
         """One float for each object.
 
-        Parameters
-        ==========
-
-        values : mapping or sequence
-            A mapping from SymPy objects or names to numbers, or all the
-            numbers in order.
-        argument : str
-            Name of the user's argument, for messages.
-        default : sequence of float, optional
-            Values of objects that a mapping omits, which is an error
-            otherwise.
-
-        Raises
-        ======
-
-        ValueError
-            With all problems of ``values``.
-
+        ``values`` maps SymPy objects or names to numbers, or is all the
+        numbers in order. ``default`` has the values of objects that a mapping
+        omits; without it they are an error. A ValueError has all problems, and
+        the name of the user's ``argument``.
         """
         size, values = len(self), by_label(values)
         if not isinstance(values, Mapping):

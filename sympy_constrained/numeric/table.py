@@ -94,14 +94,7 @@ class Table:
         return value
 
     def derivative(self, order=1) -> Table:
-        """The table of a derivative.
-
-        Raises
-        ======
-
-        ValueError
-            If it is infinite somewhere.
-
+        """The table of a derivative; ValueError if it is infinite somewhere.
         """
         order = int(order)
         if self.order + order > SMOOTH[self.kind]:

@@ -39,13 +39,7 @@ def function(name, operands):
 class Interpreted:
     """A program as a function of its inputs.
 
-    Parameters
-    ==========
-
-    program : Program
-    places : dict
-        Letter -> position of its first input among the values.
-
+    ``places`` maps a letter to the position of its first input.
     """
 
     def __init__(self, program, places):

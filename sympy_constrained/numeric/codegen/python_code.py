@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dis
 from functools import cached_property
+from itertools import chain
 from math import isfinite
 
 import numpy as np
@@ -82,22 +83,10 @@ def real(value):
 class Generated:
     """Some outputs of a graph as functions of positional arguments.
 
+    ``arguments`` maps SymPy inputs to symbols of the generated code in the
+    order of the arguments, ``given`` others to expressions that replace them.
     All entries go to one flat buffer per state, whose constant entries are
-    filled beforehand; the outputs are views of it. Printing and compiling
-    happen at the first call.
-
-    Parameters
-    ==========
-
-    graph : Graph
-    names : iterable of str
-        The outputs to compute.
-    arguments : dict
-        SymPy input -> Symbol of the generated code, in the order of the
-        arguments.
-    given : dict
-        SymPy input -> Expr in the arguments that replaces it.
-
+    filled beforehand; the outputs are views of it.
     """
 
     def __init__(self, graph, names, arguments, given):
@@ -193,7 +182,7 @@ class Generated:
             names[symbol] = Symbol(f'a{i}')
         code += [(names[symbol], expr.xreplace(names))
                  for symbol, expr in shared]
-        flat = [entry for name in self.names for entry in outputs[name].flat()]
+        flat = list(chain(*(outputs[name].flat() for name in self.names)))
         template = np.array([float(entry) if entry.is_Number else 0.
                              for entry in flat])
         index = [i for i, entry in enumerate(flat) if not entry.is_Number]

@@ -17,7 +17,7 @@ from ...graph.linalg import (
     lu_solve)
 from ...graph.reading import SLOTS
 
-__all__ = ['blocks', 'solved_graph']
+__all__ = ['blocks', 'select', 'solved_graph']
 
 # Above this many operations a dense solver is quicker.
 MOST = 30000
@@ -34,50 +34,35 @@ CONTRADICTION, BACKWARD = 1e-7, 1e-10
 def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     """Return the rates of all states and the multipliers, or None.
 
-    Parameters
-    ==========
+    The graph has the outputs ``out`` (ns + m, 1) and ``checks`` (k, 2): the
+    solution is good if the absolute value of the first is at most the second.
+    None if there is no quick solution.
 
-    equations : EquationsOfMotion
-    kept : sequence of int, optional
-        The independent constraint rows, if not all are; multipliers of the
-        others are zero.
-    sizes : pair of sequences, optional
-        Of each row and of each column of ``W``, symbols or numbers whose
-        products are the usual size of the entries. Without them a row that
-        vanishes at a state is noticed only if it vanishes exactly.
-    agree : bool
-        Whether the rows that are not kept are checked, too; needs ``sizes``.
-    work : sequence of str
-        The outputs from which the power that changes the energy is computed,
-        see the class ``Work``; it stands between rates and multipliers.
-
-    Returns
-    =======
-
-    Graph
-        ``out`` (ns + m, 1), one row more with ``work``, and ``checks``
-        (k, 2): the solution is good if the absolute value of the first is at
-        most the second. None if there is no quick solution.
-
+    ``kept`` are the independent constraint rows, if not all are; multipliers
+    of the others are zero. ``sizes`` of the rows and of the columns of ``W``
+    are symbols or numbers whose products are the usual size of the entries;
+    without them a row that vanishes at a state is noticed only if it vanishes
+    exactly. With ``agree``, rows that are not kept are checked, too; this
+    needs ``sizes``. From the outputs ``work`` the power that changes the
+    energy is computed, see the class ``Work``; it stands between rates and
+    multipliers.
     """
     count = len(equations.unknowns)
     motion = count - len(equations.multipliers)
     use = [*range(motion), *(range(motion, count) if kept is None else
                              [motion + k for k in kept])]
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
-    W = [[out['W'][i][j] for j in use] for i in use]
-    r = [out['r'][i][0] for i in use]
+    W, r = select(out, use)
     share = PIVOT if kept is None else CHOSEN_PIVOT
     solution = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
     if solution is None:
         return None
     z, checks, pivots = solution
     if sizes is not None:
-        sizes = [[read(g, sympify(x, strict=True)) for x in side]
-                 for side in sizes]
+        rows, columns = (references(g, side) for side in sizes)
         checked = range(motion, count) if agree else use[motion:]
-        checks += pivot_checks(g, use, pivots, *sizes)
-        checks += row_checks(g, out, use, z, checked, *sizes)
+        checks += pivot_checks(g, use, pivots, rows, columns)
+        checks += row_checks(g, out, use, z, checked, rows, columns)
     full = dict(zip(use, z))
     z = [[full.get(i, 0)] for i in range(count)]
     rates = out['rates'] + z[:motion]
@@ -86,6 +71,10 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     graph = Graph.freeze(g, {'out': (rates + z[motion:], 1),
                              'checks': (checks, 2)})
     return graph if graph.operation_count() <= MOST else None
+
+
+def references(g, numbers):
+    return [read(g, sympify(x, strict=True)) for x in numbers]
 
 
 def pivot_checks(g, use, pivots, rows, columns):
@@ -132,6 +121,12 @@ def sizes_of(g, terms):
     return g.sum(size(g, x) for x in terms)
 
 
+def select(out, use):
+    """``W`` and ``r``, flat, of the rows in use."""
+    return ([[out['W'][i][j] for j in use] for i in use],
+            [out['r'][i][0] for i in use])
+
+
 def transposed(matrix):
     return list(map(list, zip(*matrix)))
 
@@ -159,9 +154,8 @@ def block_solution(g, W, r, motion, share):
         return None
     order = ldl_order(*parts)
     M, A = ([[row[j] for j in order] for row in part] for part in parts)
-    M = [M[i] for i in order]
-    known = [r[i] for i in order]
-    solution = schur_solution(g, M, A, known, r[motion:])
+    solution = schur_solution(g, [M[i] for i in order], A,
+                              [r[i] for i in order], r[motion:])
     if solution is None:
         return None
     u, lam, diagonal, pivots = solution
@@ -186,9 +180,7 @@ def schur_solution(g, M, A, known, right):
     if mass is None:
         return None
     a = ldl_forward(g, mass, known)
-    Y = [ldl_forward(g, mass, row) for row in A]
-    Z = [list(map(g.mul, row, mass[1])) for row in Y]
-    S = [[g.dot(row, z) for z in Z] for row in Y]
+    S, Z = complement(g, mass, A)
     schur = ldl_factor(g, S)
     if schur is None:
         return None
@@ -199,6 +191,13 @@ def schur_solution(g, M, A, known, right):
     diagonal = [row[i] for matrix in (M, S) for i, row in enumerate(matrix)]
     return (ldl_backward(g, mass, u), lam, diagonal,
             [g.inv(inverse) for inverse in mass[1] + schur[1]])
+
+
+def complement(g, mass, A):
+    """The Schur complement, and :math:`D^{-1} Y`."""
+    Y = [ldl_forward(g, mass, row) for row in A]
+    Z = [list(map(g.mul, row, mass[1])) for row in Y]
+    return [[g.dot(row, z) for z in Z] for row in Y], Z
 
 
 def eliminated(g, W, r):

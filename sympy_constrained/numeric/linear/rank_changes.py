@@ -25,14 +25,7 @@ EXACT = 1e-8
 class CarriedRank:
     """The solver in use, and the changes of rank up to now.
 
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    t : float
-    x : ndarray
-        A consistent state at the start.
-
+    The motion starts at ``t`` and the consistent state ``x``.
     """
 
     def __init__(self, compiled, t, x):
@@ -45,31 +38,11 @@ class CarriedRank:
     def watch(self, t, x, drift=None, begin=None, path=None):
         """Check an accepted state, and decide again in case of doubt.
 
-        Parameters
-        ==========
-
-        t : float
-        x : ndarray
-        drift : float, optional
-            Relative distance from the constraint set, where it is known.
-        begin : float, optional
-            Time of the last accepted state.
-        path : callable, optional
-            ``t -> x`` since ``begin``.
-
-        Returns
-        =======
-
-        float
-            The time up to which the earlier rank holds: ``t``, or earlier
-            after a rise on the path.
-
-        Raises
-        ======
-
-        SingularEquationsError
-        InconsistentConstraintsError
-
+        ``drift`` is the relative distance from the constraint set, if known;
+        ``begin`` the time of the last accepted state, and ``path(t)`` the
+        states since then. Returns the time up to which the earlier rank holds:
+        ``t``, or earlier after a rise on the path. Raises
+        SingularEquationsError or InconsistentConstraintsError.
         """
         solver = self.solver
         W, r = self.compiled.matrices(t, x)

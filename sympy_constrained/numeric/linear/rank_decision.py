@@ -42,15 +42,9 @@ ON_SET = 1e-10
 def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     """The solver of ``W z = r`` with the rank on the constraint set near x.
 
-    If the set cannot be reached from ``x``, the rank at ``x`` itself.
-
-    Raises
-    ======
-
-    SingularEquationsError
-        If no other state can be reached on the set: then the state cannot be
-        distinguished from a singular one.
-
+    If the set cannot be reached from ``x``, the rank at ``x`` itself. If no
+    other state on the set can be reached, this one cannot be distinguished
+    from a singular one: SingularEquationsError.
     """
     start = project(compiled, t, x, p)
     is_on_set = start.is_within(ON_SET)

@@ -89,16 +89,9 @@ PASSES = 12
 class Solution:
     """``z`` with multipliers of least norm, and the state of the rank.
 
-    Attributes
-    ==========
-
-    z : ndarray, shape (s,)
-    rank : int
-        Rank of ``W`` at this state; above the nominal rank after a rise.
-    condition : float
-        Reciprocal condition number of the scaled ``W``, restricted to the
-        nominal rank.
-
+    ``rank`` is that of ``W`` at this state, above the nominal rank after a
+    rise; ``condition`` the reciprocal condition number of the scaled ``W`` at
+    the nominal rank.
     """
 
     z: np.ndarray
@@ -109,9 +102,6 @@ class Solution:
 @dataclass(frozen=True, eq=False)
 class LinearSolver:
     """Solver of ``W z = r`` with a rank decided beforehand.
-
-    Explanation
-    ===========
 
     Made by :meth:`decide`. With full rank it uses LU with LAPACK's estimate of
     the condition. With redundant rows, :meth:`solve` factorises the
@@ -133,10 +123,8 @@ class LinearSolver:
         Of the scaled ``W`` at the state of the decision.
     equations, unknowns : tuple of str
         Labels for messages.
-    contradiction : str
-        Treatment of redundant rows with different right sides: ``'error'`` or
-        ``'least-squares'``.
-
+    contradiction : {'error', 'least-squares'}
+        Treatment of redundant rows with different right sides.
     """
 
     motion: int
@@ -154,28 +142,13 @@ class LinearSolver:
                contradiction='error'):
         """Decide the rank from ``W`` at consistent states.
 
-        Parameters
-        ==========
+        ``matrices`` are ``W`` at the state in question, then at others on the
+        constraint set; the rank is the largest. ``magnitudes`` (s, s) is the
+        usual size of the entries, 0 where they vanish identically.
 
-        matrices : list of ndarray, shape (s, s)
-            ``W`` at the state in question, then at others on the constraint
-            set; the rank is the largest.
-        magnitudes : ndarray, shape (s, s)
-            Typical size of the entries, 0 where they vanish identically.
-        motion : int
-        equations, unknowns : sequence of str
-        contradiction : str
-
-        Raises
-        ======
-
-        SingularEquationsError
-            If the rank is lower at the first state than at others.
-        ConstraintError
-            If there is no gap in the singular values.
-        ConstrainedDynamicsError
-            If the accelerations are not determined.
-
+        Raises SingularEquationsError if the rank is lower at the first state,
+        ConstraintError if the singular values have no gap, and
+        ConstrainedDynamicsError if the accelerations are not determined.
         """
         rows, columns, scaled, spectra = best_scaling(
             matrices, (scales(magnitudes), balance(magnitudes, motion),
@@ -229,13 +202,8 @@ class LinearSolver:
         """``z`` and the reciprocal condition, for the accelerations.
 
         For the inner stages of an integrator: multipliers of redundant rows
-        are 0, and redundant rows are not compared.
-
-        Raises
-        ======
-
-        SingularEquationsError
-
+        are 0, and redundant rows are not compared. Raises
+        SingularEquationsError.
         """
         self = self.fitting(matrix)
         scaled = matrix*self.scale
@@ -261,23 +229,10 @@ class LinearSolver:
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.
 
-        Parameters
-        ==========
-
-        matrix : ndarray, shape (s, s)
-        right : ndarray, shape (s,)
-        drift : float
-            Relative distance of the state from the constraint set, up to
-            which redundant rows may differ.
-        rounding : callable, optional
-            Returns the rounding errors of ``right``.
-
-        Raises
-        ======
-
-        SingularEquationsError
-        InconsistentConstraintsError
-
+        ``drift`` is the relative distance of the state from the constraint
+        set, up to which redundant rows may differ; ``rounding()`` the rounding
+        errors of ``right``. Raises SingularEquationsError or
+        InconsistentConstraintsError.
         """
         if self.kept is None:
             z, condition = self.solve(matrix, right)
