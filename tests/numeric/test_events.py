@@ -319,11 +319,3 @@ def test_an_interruption_that_a_destructor_drops():
         motion = driven(force, 30)
     assert motion.reason is Reason.INTERRUPTED and motion.t[-1] < 5
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_integrator_that_stands_still_is_stopped():
-    explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
-    motion = simulate(explosive, 100, [1, 1], constants={m: 1},
-                      method='LSODA', rtol=1e-6, throw=False)
-    assert motion.reason is Reason.STEP_SIZE
-    assert motion.t[-1] == pytest.approx(0.7531, abs=1e-3)
