@@ -36,13 +36,19 @@ NAMES = ['four_bar', 'closed_chain', 'rolling_disc', 'parallel_cranks',
 # -- the residual ----------------------------------------------------------
 
 @pytest.mark.parametrize('name', NAMES)
-def test_the_start_is_consistent(name):
+def test_the_start_is_consistent_and_the_index_one(name):
+    """After one differentiation of the constraints y' is determined."""
     compiled, start = ready(name)
     form = dae_form(compiled, start)
     size = np.abs(form.yp0).max()
     assert np.abs(form.residual(0, form.y0, form.yp0)).max() < 1e-11*size
     assert len(form.names) == len(form.y0) == len(form.algebraic)
     assert not form.multiplier[:len(start)].any()
+    assert repr(form).startswith(f'<DAEForm: {len(form.names)} equations')
+    by_y, by_yp = form.jacobian(0, form.y0, form.yp0)
+    once = np.where(form.algebraic[:, None], by_y, by_yp)
+    norms = np.linalg.norm(once, axis=1)
+    assert np.linalg.svd(once/norms[:, None])[1].min() > 1e-6
 
 
 @pytest.mark.parametrize('name', NAMES)
@@ -76,17 +82,6 @@ def test_equal_rows_are_one_constraint_of_each_level():
     assert np.abs(form.residual(0, np.append(
         moving, np.zeros(len(form.names) - 4)), form.yp0)[
             form.algebraic]).max() > 0.1
-
-
-@pytest.mark.parametrize('name', NAMES)
-def test_the_index_is_one(name):
-    """After one differentiation of the constraints y' is determined."""
-    compiled, start = ready(name)
-    form = dae_form(compiled, start)
-    by_y, by_yp = form.jacobian(0, form.y0, form.yp0)
-    once = np.where(form.algebraic[:, None], by_y, by_yp)
-    norms = np.linalg.norm(once, axis=1)
-    assert np.linalg.svd(once/norms[:, None])[1].min() > 1e-6
 
 
 def test_equations_without_constraint_rows_get_corrections():
@@ -201,8 +196,3 @@ def test_a_function_that_fails_ends_the_run(method):
                           inputs={f: force}, method=method)
     assert 0 <= motion.t[-1] <= 1
     assert motion.reason is Reason.INTERRUPTED
-
-
-def test_a_form_tells_its_size():
-    form = dae_form(*ready('four_bar'))
-    assert repr(form).startswith(f'<DAEForm: {len(form.names)} equations')

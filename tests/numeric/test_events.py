@@ -2,6 +2,7 @@
 import os
 import signal
 import threading
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def driven(force, end=3, **options):
 
 # -- short events ----------------------------------------------------------
 
-@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'Radau', 'LSODA'])
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'LSODA'])
 @pytest.mark.parametrize('end', [5, -5])
 def test_a_function_that_changes_sign_twice_in_a_step(method, end):
     """A free particle takes long steps; x is in a gap for a short time."""
@@ -45,13 +46,12 @@ def test_a_function_that_changes_sign_twice_in_a_step(method, end):
 
 def test_an_eighth_of_a_step_is_seen():
     free = compile_equations(particle(), {m: 1, 'g': 0})
-    for centre in np.linspace(3.1, 3.9, 17):
-        def gap(t, x):
-            return abs(t - centre) - 0.0626
-
-        motion = simulate(free, 10, [0, 0, 1, 0], events=gap, max_step=1.)
-        assert np.diff(motion.t).max() == pytest.approx(1)
-        assert len(motion.events) == 2
+    gaps = [lambda t, x, centre=centre: abs(t - centre) - 0.0626
+            for centre in np.linspace(3.1, 3.9, 17)]
+    motion = simulate(free, 10, [0, 0, 1, 0], events=gaps, max_step=1.)
+    assert np.diff(motion.t).max() == pytest.approx(1)
+    assert sorted(event.index for event in motion.events) == sorted(
+        2*list(range(17)))
 
 
 @pytest.mark.parametrize('end', [3, -3])
@@ -91,27 +91,22 @@ def test_events_of_several_functions_are_in_order():
 
 # -- singular configurations -----------------------------------------------
 
-def crossing(threshold, **options):
+
+def test_a_singular_configuration_is_announced():
     """On x*y = 0 two lines cross at the origin."""
     cross = compile_equations(UdwadiaKalabaMethod(
         m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
-    return simulate(cross, 2, [1, 0, -1, 0],
-                    events=singular_event(cross, threshold), **options)
-
-
-def test_a_singular_configuration_is_announced():
-    far, near = crossing(0.1), crossing(1e-3)
+    far, near = (simulate(cross, 2, [1, 0, -1, 0],
+                          events=singular_event(cross, threshold))
+                 for threshold in (0.1, 1e-3))
     assert far.reason is near.reason is Reason.EVENT
     assert 0.8 < far.t[-1] < near.t[-1] < 1
     assert near.condition[-1] == pytest.approx(1e-3, rel=1e-3)
-
-
-def test_a_start_near_a_singular_configuration_is_refused():
-    cross = compile_equations(UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
     event = singular_event(cross, 0.5)
     with pytest.raises(ConstraintError, match='nearer to a singular'):
         simulate(cross, 1, [0.01, 0, 1, 0], events=event)
+    assert event(0., np.array([1., 0., -1., 0.])) > 0
+    assert event(0., np.zeros(4)) == -1
     with pytest.raises(ValueError, match='`threshold` is 0;'):
         singular_event(cross, 0)
 
@@ -127,9 +122,9 @@ def test_events_at_any_scale_of_time(end):
 
 # -- functions that fail ---------------------------------------------------
 
-@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
-@pytest.mark.parametrize('error', [RuntimeError, ValueError, ZeroDivisionError,
-                                   KeyError])
+@pytest.mark.parametrize('method, error', [
+    ('DOP853', RuntimeError), ('Radau', ValueError), ('Radau', KeyError),
+    ('BDF', ValueError), ('LSODA', ZeroDivisionError)])
 def test_an_error_of_an_input_loses_nothing(method, error):
     mine = error('the sensor is gone')
 
@@ -171,23 +166,24 @@ def late(t, x):
     return 1. if not np.any(x) else broken(t, x)
 
 
-def guided(force=np.sin, **options):
+def guided(force=np.sin, span=1, backend='auto', **options):
     """A point on a parabola, with a force and a constraint that needs it."""
     method = UdwadiaKalabaMethod(
         m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[y - x**2],
         generalized_forces=[f, 0])
-    return simulate(method, 1, [0]*4, constants={m: 1}, inputs={f: force},
-                    **options)
+    return simulate(compile_equations(method, {m: 1}, {f: force}, backend),
+                    span, [0]*4, **options)
 
 
-@pytest.mark.parametrize('options', [
-    {}, {'stabilization': None}, {'stabilization': 'baumgarte'},
-    {'stabilization': 'braun-goldfarb'}, {'method': 'Radau'},
-    {'initial': 'project'}])
-@pytest.mark.parametrize('functions', [
-    {'force': broken}, {'force': late}, {'events': broken},
-    {'force': lambda t, x: np.nan}, {'events': lambda t, x: 'a'}])
-def test_an_error_at_the_start_is_one_of_the_simulation(functions, options):
+@pytest.mark.parametrize('functions, options', [
+    ({'force': broken}, {}), ({'force': late}, {'method': 'Radau'}),
+    ({'force': late}, {'stabilization': 'baumgarte'}),
+    ({'force': broken}, {'stabilization': 'braun-goldfarb'}),
+    ({'force': lambda t, x: np.nan}, {'initial': 'project'}),
+    ({'events': broken}, {'stabilization': None}),
+    ({'events': lambda t, x: 'a'}, {'stabilization': 'braun-goldfarb'})])
+def test_an_error_at_the_start_is_one_of_the_simulation(functions, options,
+                                                        tmp_path):
     """Of a function at the start, and at states around it."""
     functions = {'force': lambda t, x: 1., **functions}
     with pytest.raises(SimulationError, match=(
@@ -197,19 +193,14 @@ def test_an_error_at_the_start_is_one_of_the_simulation(functions, options):
     assert isinstance(error.__cause__, (RuntimeError, TypeError, ValueError))
     assert error.reason is Reason.ERROR and error.time == 0
     assert len(error.trajectory) <= 1
-    quiet = guided(**functions, **options, throw=False)
+    guided(**functions, **options, throw=False).save(tmp_path/'run.npz')
+    quiet = Trajectory.load(tmp_path/'run.npz')
     assert quiet.reason is Reason.ERROR and len(quiet) <= 1
     assert quiet.x.shape[1] == 4 and quiet.largest_residual == 0
 
 
-def test_an_empty_trajectory_is_saved(tmp_path):
-    guided(broken, throw=False).save(tmp_path/'run.npz')
-    again = Trajectory.load(tmp_path/'run.npz')
-    assert again.reason is Reason.ERROR and 'no sensor' in again.message
-
-
 @pytest.mark.parametrize('backend', available())
-@pytest.mark.parametrize('span', [(0, 10), (10, 0)])
+@pytest.mark.parametrize('span', [(0, 3), (3, 0)])
 def test_inputs_are_not_called_ahead_of_the_run(backend, span):
     """Until the first step only at the start; then nowhere beyond it."""
     times = []
@@ -218,11 +209,7 @@ def test_inputs_are_not_called_ahead_of_the_run(backend, span):
         times.append(t)
         return np.sin(t)
 
-    method = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[y - x**2],
-        generalized_forces=[f, 0])
-    compiled = compile_equations(method, {m: 1}, {f: force}, backend)
-    simulate(compiled, span, [0]*4, max_step=0.1)
+    guided(force, span, max_step=0.1, backend=backend)
     ahead = abs(np.array(times) - span[0])
     assert (ahead <= np.maximum.accumulate(
         np.append(0, ahead[:-1])) + 0.1 + 1e-12).all()
@@ -270,42 +257,41 @@ def test_an_input_may_be_interrupted(method):
             raise KeyboardInterrupt
         return np.sin(t)
 
+    options = dict(method=method, stabilization=None)
     with pytest.warns(UserWarning, match='What was computed is returned'):
-        motion = driven(force, method=method, stabilization=None)
+        motion = driven(force, **options)
     assert motion.reason is Reason.INTERRUPTED
     np.testing.assert_allclose(motion[x], motion.t - np.sin(motion.t),
                                atol=1e-5)
-
-
-@pytest.mark.filterwarnings('error')
-def test_an_interruption_loses_nothing_where_warnings_are_errors():
-    def force(t, x):
-        if t > 1:
-            raise KeyboardInterrupt
-        return np.sin(t)
-
-    with pytest.raises(SimulationError, match='The run was interr') as found:
-        driven(force)
+    with catch_warnings():
+        simplefilter('error')
+        with pytest.raises(SimulationError, match='The run was i') as found:
+            driven(force, **options)
+        assert driven(force, **options,
+                      throw=False).reason is Reason.INTERRUPTED
     assert found.value.reason is Reason.INTERRUPTED
     assert isinstance(found.value.__cause__, UserWarning)
     assert len(found.value.trajectory) > 1
-    assert driven(force, throw=False).reason is Reason.INTERRUPTED
 
 
 @pytest.mark.parametrize('stabilization', [
     'projection', 'baumgarte', 'braun-goldfarb', None])
 def test_a_signal_at_any_moment_ends_the_run(pendulum, stabilization):
     """As the keyboard sends it, wherever the run happens to be."""
-    pendulum.compiled.rhs(0, pendulum.start)
-    simulate(pendulum.compiled, 0.1, pendulum.start,
-             stabilization=stabilization)
-    for delay in (0.11, 0.17, 0.23):
+    compiled, start = pendulum.compiled, pendulum.start
+    simulate(compiled, 0.1, start, stabilization=stabilization)
+    for delay in (0.01, 0.07, 0.13):
         timer = threading.Timer(
             delay, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+
+        def begun(t, x):                # the run is under way
+            if t > 0 and timer.ident is None:
+                timer.start()
+            return 1.
+
         try:
             with pytest.warns(UserWarning, match='interrupted'):
-                motion = simulate(pendulum.compiled, 1e6, pendulum.start,
+                motion = simulate(compiled, 1e6, start, events=begun,
                                   stabilization=stabilization)
         finally:
             timer.cancel()
@@ -333,19 +319,3 @@ def test_an_interruption_that_a_destructor_drops():
         motion = driven(force, 30)
     assert motion.reason is Reason.INTERRUPTED and motion.t[-1] < 5
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_integrator_that_stands_still_is_stopped():
-    explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
-    motion = simulate(explosive, 100, [1, 1], constants={m: 1},
-                      method='LSODA', rtol=1e-6, throw=False)
-    assert motion.reason is Reason.STEP_SIZE
-    assert motion.t[-1] == pytest.approx(0.7531, abs=1e-3)
-
-
-def test_the_event_of_a_singular_state_is_below_every_threshold():
-    cross = compile_equations(UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1})
-    event = singular_event(cross, 0.01)
-    assert event(0., np.array([1., 0., -1., 0.])) > 0
-    assert event(0., np.zeros(4)) == -1

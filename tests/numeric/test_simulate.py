@@ -1,10 +1,8 @@
 """Simulation: constraints kept, rank watched, ends explained."""
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 from sympy import Max, sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -127,16 +125,6 @@ def test_speed_of_constant_size():
     assert np.abs(motion.energy_error).max() < 1e-9
 
 
-def test_moving_constraints_do_work():
-    w = symbols('w')
-    motion = simulate(
-        particle([x**2 + (y - sin(w*t))**2 - l**2]), 3, [1, 0, 0, 2],
-        constants={m: 1, g: 9.81, l: 1, w: 2}, initial='project')
-    assert np.abs(motion.work).max() > 1
-    assert np.abs(motion.energy_error).max() < 1e-5
-    assert motion.largest_residual < 1e-13
-
-
 @pytest.mark.parametrize('start', [[2, 5e-324, 0, 0], [2, 1e-9, 0, 1e-30]])
 def test_a_start_that_is_nearly_zero_is_no_other_problem(pendulum, start):
     exact = simulate(pendulum.compiled, 3, pendulum.start)
@@ -177,17 +165,7 @@ def test_a_loss_of_rank_ends_the_run():
     assert not error.value.trajectory.success
 
 
-def test_a_run_that_leaves_the_domain():
-    method = UdwadiaKalabaMethod(
-        m*x.diff()**2/2 - m*g*(1 - x)**symbols('k'), [x])
-    motion = simulate(method, 10, [0, 1], throw=False,
-                      constants={m: 1, g: -0.01, 'k': 1.5})
-    assert motion.reason is Reason.NOT_FINITE
-    assert motion.x[-1, 0] == pytest.approx(1, abs=1e-3)
-    assert np.isfinite(motion.energy).all()
-
-
-@pytest.mark.parametrize('method', ['RK45', 'DOP853', 'Radau', 'BDF'])
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
 def test_a_solution_that_grows_without_bound(method):
     explosive = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
     with pytest.raises(SimulationError, match='smaller steps than numbers '
@@ -260,10 +238,10 @@ def test_a_rank_that_cannot_be_decided_ends_the_run():
     np.testing.assert_allclose(motion['x'], motion.t, atol=1e-12)
 
 
-@pytest.mark.parametrize('method', ['Radau', 'BDF'])
-@pytest.mark.parametrize('power', [1.5, 0.5])
-def test_an_implicit_method_leaves_the_domain(method, power):
-    """Energy tells the speed at the edge."""
+@pytest.mark.parametrize('method, power', [
+    ('DOP853', 1.5), ('Radau', 1.5), ('Radau', 0.5), ('BDF', 0.5)])
+def test_a_run_that_leaves_the_domain(method, power):
+    """Energy determines the speed at the edge."""
     weight = -0.01 if power > 1 else 1.
     model = UdwadiaKalabaMethod(m*x.diff()**2/2 - m*g*(1 - x)**l, [x])
     motion = simulate(model, 10, [0, 1], method=method, throw=False,
@@ -271,7 +249,7 @@ def test_an_implicit_method_leaves_the_domain(method, power):
     assert motion.reason is Reason.NOT_FINITE
     assert 'leaves the domain' in motion.message
     place, speed = motion.x[-1]
-    assert 0.99 < place <= 1
+    assert 0.99 < place <= 1 and np.isfinite(motion.energy).all()
     assert speed**2/2 + weight*(1 - place)**power == pytest.approx(
         1/2 + weight, abs=1e-4)
 
@@ -356,13 +334,6 @@ def test_output_times(pendulum):
     assert steps.constants == {m: 1.5, g: 1.62, l: 2}
 
 
-def test_time_may_run_backwards(pendulum):
-    forth = simulate(pendulum.compiled, 2, pendulum.start)
-    back = simulate(pendulum.compiled, (2, 0), forth.x[-1], t_eval=5)
-    np.testing.assert_allclose(back.t, [2, 1.5, 1, .5, 0])
-    np.testing.assert_allclose(back.x[-1], pendulum.start, atol=1e-5)
-
-
 def ground(t, x):
     return x[1] + 1.5
 
@@ -399,10 +370,6 @@ def test_an_event_at_the_start_is_none(pendulum):
     motion = simulate(pendulum.compiled, 10, pendulum.start, events=resting)
     assert motion.t[-1] > 0.5       # at the lowest point
     assert [event.t for event in motion.events] == [motion.t[-1]]
-    scipy = solve_ivp(pendulum.compiled.rhs, (0, 10), pendulum.start,
-                      events=resting)
-    assert scipy.t_events[0].tolist() == [0]
-    assert 'A zero at the start is no event' in simulate.__doc__
 
 
 @pytest.mark.parametrize('error', [KeyboardInterrupt, ZeroDivisionError])
@@ -521,22 +488,6 @@ def test_a_trajectory_is_indexed_by_object_and_name(pendulum):
         motion['w']
     assert repr(motion) == ('<Trajectory of 4 states, 5 times from 0 to 1: '
                             'The end of the time span was reached.>')
-
-
-def test_a_trajectory_does_not_change(pendulum):
-    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=5)
-    with pytest.raises(ValueError, match='read-only'):
-        motion.x[0, 0] = 1
-    with pytest.raises(AttributeError):
-        motion.t = None
-    copy = pickle.loads(pickle.dumps(motion))
-    np.testing.assert_array_equal(copy.x, motion.x)
-    assert copy.reason is Reason.END
-
-
-def test_reasons_are_sentences():
-    for reason in Reason:
-        assert reason.value[0].isupper() and reason.value.endswith('.')
 
 
 @pytest.mark.parametrize('name', [

@@ -90,15 +90,15 @@ TILTED_START = {**DISC_START, z: 0, vx: DISC_START[vx]/np.sqrt(1.25),
 SPEED_START = {x: 0, z: 0, vx: 3*np.cos(0.6), vz: 3*np.sin(0.6)}
 
 MOTIONS = {
-    'skate': (skate, (), {**SKATE_START, 'mu1': 0.45}, SKATE, 20),
-    'drifting ice': (skate, (sin(t),), ON_DRIFT, SKATE, 20),
-    'disc': (disc, (), {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC, 40),
+    'skate': (skate, (), {**SKATE_START, 'mu1': 0.45}, SKATE, 5),
+    'drifting ice': (skate, (sin(t),), ON_DRIFT, SKATE, 5),
+    'disc': (disc, (), {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC, 10),
     'tilted disc': (tilted_disc, (), {
-        **TILTED_START, 'mu1': 3, 'mu2': 0.3, 'mu3': -0.2}, TILTED, 40),
+        **TILTED_START, 'mu1': 3, 'mu2': 0.3, 'mu3': -0.2}, TILTED, 10),
     'constant speed': (constant_speed, (), {**SPEED_START, 'mu1': -1.9},
                        SPEED, 3),
-    'rod': (rod, (), {x: 1, y: 0, vx: 0, vy: 0, 'mu1': 7}, ROD, 20),
-    'heisenberg': (heisenberg, (), [0, 0, 0, 1, 0, 0, 3], {}, 20)}
+    'rod': (rod, (), {x: 1, y: 0, vx: 0, vy: 0, 'mu1': 7}, ROD, 5),
+    'heisenberg': (heisenberg, (), [0, 0, 0, 1, 0, 0, 3], {}, 5)}
 
 
 # Simulation
@@ -130,32 +130,24 @@ def test_constraints_and_energy_are_kept(name):
         rtol=1e-8, atol=1e-8)
 
 
-def test_without_projection_constraints_drift():
-    motion = simulate(skate(), 20, {**SKATE_START, 'mu1': 0.45},
-                      constants=SKATE, stabilization=None, rtol=1e-6,
-                      atol=1e-8)
-    assert 1e-10 < motion.largest_residual < 1e-2
-
-
 def test_histories_are_found_by_name():
     method = skate()
     mu, = method.mu_vec
-    motion = simulate(method, 1, {**SKATE_START, mu: 0.45}, constants=SKATE)
+
+    def grown(t, state):
+        return state[6] - 2
+
+    grown.terminal = True
+    motion = simulate(method, 2, {**SKATE_START, mu: 0.45}, constants=SKATE,
+                      events=grown)
+    assert motion.reason is Reason.EVENT
+    assert motion['mu1'][-1] == pytest.approx(2, abs=1e-8)
     np.testing.assert_array_equal(motion['mu1'], motion.x[:, 6])
     np.testing.assert_array_equal(motion[mu], motion['mu1'])
     np.testing.assert_array_equal(motion["x'"], motion[vx])
     routh = simulate(method.routh(), 1, SKATE_START, constants=SKATE)
     assert routh.multipliers.shape == (len(routh), 1)
     np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
-
-
-def test_time_may_run_backwards():
-    start = {**SKATE_START, 'mu1': 0.45}
-    there = simulate(skate(), 2, start, constants=SKATE, rtol=1e-11,
-                     atol=1e-12)
-    back = simulate(skate(), (2, 0), there.x[-1], constants=SKATE,
-                    rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(back.x[-1], there.x[0], atol=1e-8)
 
 
 def test_events_see_the_multipliers():
@@ -176,62 +168,39 @@ def test_multipliers_must_be_given():
                 '(?s)mu1.*initial values are data of the problem'
                 '.*matching_multipliers')):
             simulate(skate(), 1, start, constants=SKATE)
-    with pytest.raises(ValueError, match='no value for mu1'):
-        consistent_state(compile_equations(skate(), SKATE), SKATE_START)
     with pytest.raises(ValueError, match="no value for mu2"):
         simulate(disc(), 1, {**DISC_START, 'mu1': 0}, constants=DISC)
-
-
-def test_multipliers_are_no_states_of_routh():
     with pytest.raises(ValueError, match="'mu1' is no state"):
         simulate(skate().routh(), 1, {**SKATE_START, 'mu1': 0.45},
                  constants=SKATE)
 
 
-def test_an_inconsistent_start():
-    off = {**SKATE_START, vy: 0.5, 'mu1': 0.45}
-    with pytest.raises(ConstraintError, match='velocity-level row 0') as found:
-        simulate(skate(), 1, off, constants=SKATE)
-    assert found.value.rows == ('velocity-level row 0',)
-    motion = simulate(skate(), 1, off, constants=SKATE, initial='project')
+@pytest.mark.parametrize('make, off, row, constants', [
+    (skate, {**SKATE_START, vy: 0.5, 'mu1': 0.45}, 'velocity-level row 0',
+     SKATE),
+    (rod, {x: 1.1, y: 0.1, vx: 0.3, vy: -0.4, 'mu1': 7}, 'holonomic row 0',
+     ROD)])
+def test_an_inconsistent_start(make, off, row, constants):
+    """Projection does not change the multipliers."""
+    with pytest.raises(ConstraintError, match=row) as found:
+        simulate(make(), 1, off, constants=constants)
+    assert found.value.rows[0] == row
+    motion = simulate(make(), 1, off, constants=constants, initial='project')
     assert motion.largest_residual < 1e-12
-    first = motion.x[0]
-    assert first[6] == pytest.approx(0.45)      # constraints do not move mu
-    np.testing.assert_allclose(first[:3], [0, 0, 0.3], atol=1e-15)
-    assert first[4] != 0.5 and first[5] == pytest.approx(1.1)
-    state = consistent_state(compile_equations(skate(), SKATE), off)
-    np.testing.assert_allclose(state, first, atol=1e-12)
-
-
-def test_projection_of_holonomic_rows_keeps_the_multiplier():
-    off = {x: 1.1, y: 0.1, vx: 0.3, vy: -0.4, 'mu1': 7}
-    with pytest.raises(ConstraintError, match='holonomic row 0'):
-        simulate(rod(), 1, off, constants=ROD)
-    motion = simulate(rod(), 1, off, constants=ROD, initial='project')
-    assert motion['mu1'][0] == pytest.approx(7)
-    assert np.hypot(motion[x][0], motion[y][0]) == pytest.approx(1)
-    assert motion.largest_residual < 1e-12
+    assert motion['mu1'][0] == pytest.approx(off['mu1'])
+    state = consistent_state(compile_equations(make(), constants), off)
+    np.testing.assert_allclose(state, motion.x[0], atol=1e-12)
 
 
 # Where the multiplier cancels the mass
 
-def test_a_singular_start():
-    start = {**SPEED_START, 'mu1': -0.65}
-    with pytest.raises(SingularEquationsError, match=(
-            r'(?s)B\^T\*W\*B.*multiplier has cancelled the mass')):
-        simulate(constant_speed(), 1, start, constants=SPEED)
-    compiled = compile_equations(constant_speed(), SPEED)
-    with pytest.raises(SingularEquationsError):
-        compiled.rhs(0, [0, 0, 3, 0, -0.65])
-
 
 @pytest.mark.parametrize('options', [
-    {}, {'method': 'RK45'}, {'method': 'Radau'}, {'max_step': 0.01},
-    {'stabilization': None}])
-@pytest.mark.parametrize('mu', [0.5, 1])
-def test_a_singular_state_on_the_way(mu, options):
-    """Straight up: P = (m + 2 mu) r' passes zero, where nothing says how it
-    goes on."""
+    {}, {'method': 'Radau'}, {'max_step': 0.01}, {'stabilization': None}])
+def test_a_singular_state_on_the_way(options):
+    """Straight up, P = (m + 2 mu) r' passes zero; the motion after it is not
+    determined."""
+    mu = 0.5
     end = 3*(1.3 + 2*mu)/(1.3*9.81)
     start = {x: 0, z: 0, vx: 0, vz: 3, 'mu1': mu}
     with pytest.raises(SimulationError, match=(
@@ -248,12 +217,12 @@ def test_a_singular_state_on_the_way(mu, options):
     np.testing.assert_allclose(
         1.3 + 2*motion['mu1'], 1.3 + 2*mu - 1.3*9.81/3*motion.t, atol=1e-6)
     assert (motion['mu1'] > -0.65 - 1e-9).all()
-    again = simulate(constant_speed(), 2, start, constants=SPEED,
-                     throw=False, **options)
-    assert again.reason is Reason.SINGULAR and not again.success
-    before = simulate(constant_speed(), 0.9*end, start, constants=SPEED,
-                      **options)
-    assert before.success
+    assert simulate(constant_speed(), 0.9*end, start, constants=SPEED,
+                    **options).success
+    with pytest.raises(SingularEquationsError, match=(
+            r'(?s)B\^T\*W\*B.*multiplier has cancelled the mass')):
+        simulate(constant_speed(), 1, {**SPEED_START, 'mu1': -0.65},
+                 constants=SPEED)
 
 
 # Compiled functions
@@ -298,12 +267,12 @@ def test_compiled_functions_are_those_of_the_method():
 
 
 def test_inputs_move_the_ice():
-    """The drift of case 8 as a specified function, in three ways."""
+    """The drift of case 8 as a specified function, in two ways."""
     ice = skate(w)
     wanted = simulate(skate(0.9*sin(t)), 2, ON_DRIFT, constants=SKATE,
                       t_eval=5)
     for inputs in (
-            {w: 0.9*sin(t)}, {'w': 0.9*sin(t)},
+            {'w': 0.9*sin(t)},
             {w: lambda t, x: 0.9*np.sin(t),
              w.diff(t): lambda t, x: 0.9*np.cos(t)}):
         motion = simulate(ice, 2, ON_DRIFT, constants=SKATE, inputs=inputs,
@@ -313,8 +282,6 @@ def test_inputs_move_the_ice():
                                      inputs=inputs)
         assert not found.coincides
     for inputs in (None, {w: lambda t, x: 0.9*np.sin(t)}):
-        with pytest.raises(MissingIngredientError, match='w'):
-            simulate(ice, 2, ON_DRIFT, constants=SKATE, inputs=inputs)
         with pytest.raises(MissingIngredientError, match='w'):
             matching_multipliers(ice, SKATE_START, 2, constants=SKATE,
                                  inputs=inputs)
@@ -372,13 +339,18 @@ def test_verdicts(name):
                                atol=2e-8)
 
 
-def test_the_multipliers_of_the_disc():
-    found = matching_multipliers(disc(), DISC_START, 4, constants=DISC)
-    np.testing.assert_allclose(
-        found.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-8)
-    tilted = matching_multipliers(tilted_disc(), TILTED_START, 4,
-                                  constants=TILTED)
-    np.testing.assert_allclose(tilted.mu0, [0, *found.mu0], atol=1e-7)
+@pytest.mark.parametrize('make, constants, start, options, tolerance', [
+    (disc, DISC, DISC_START, {}, 1e-8), (tilted_disc, TILTED, TILTED_START,
+                                         {}, 1e-7),
+    (disc, DISC, DISC_START, {'samples': 5, 'rtol': 1e-6}, 1e-4)])
+def test_the_multipliers_of_the_disc(make, constants, start, options,
+                                     tolerance):
+    found = matching_multipliers(make(), start, 4, constants=constants,
+                                 **options)
+    wanted = [0]*(len(found.mu0) - 2) + [
+        -1.5*DISC_START[vx], -1.5*DISC_START[vy]]
+    np.testing.assert_allclose(found.mu0, wanted, rtol=tolerance,
+                               atol=tolerance)
 
 
 def test_what_is_free_and_what_is_not():
@@ -395,62 +367,46 @@ def test_what_is_free_and_what_is_not():
         assert (off < 1e-7) if same else (off > 0.1)
 
 
-def test_integrable_rows_match_for_all_multipliers():
-    method = VaccoMethod((vx**2 + vy**2)/2 - x, [x, y],
-                         nonhol_coneqs=[vx - vy*cos(y)])
-    found = matching_multipliers(method, [0, 0.3, np.cos(0.3), 1], 2)
-    assert found.residual == 0 and found.free == 1
-    assert str(found) == ('this motion of Routh is vakonomic for all initial '
-                          'multipliers')
-
-
 def test_the_interval_is_that_of_the_user():
     """A time in the constraints begins where the interval does."""
-    late = skate(sin(t + 1))
-    first = matching_multipliers(late, {
-        **SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}, 2, constants=SKATE)
-    second = matching_multipliers(skate(sin(t)), {
-        **SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}, (1, 3),
-        constants=SKATE)
+    start = {**SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}
+    first = matching_multipliers(skate(sin(t + 1)), start, 2,
+                                 constants=SKATE)
+    second = matching_multipliers(skate(sin(t)), start, (1, 3),
+                                  constants=SKATE)
     assert second.residual == pytest.approx(first.residual, rel=1e-8)
     np.testing.assert_allclose(second.mu0, first.mu0, rtol=1e-7)
     with pytest.raises(ConstraintError, match='velocity-level row 0'):
         matching_multipliers(skate(sin(t)), SKATE_START, (1, 3),
                              constants=SKATE)
-    moved = matching_multipliers(disc(), DISC_START, (7, 11), constants=DISC)
-    still = matching_multipliers(disc(), DISC_START, 4, constants=DISC)
-    np.testing.assert_allclose(moved.mu0, still.mu0, rtol=1e-9)
-    back = matching_multipliers(disc(), DISC_START, -4, constants=DISC)
-    np.testing.assert_allclose(back.mu0, still.mu0, rtol=1e-7)
+    still, moved, back = (
+        matching_multipliers(disc(), DISC_START, span, constants=DISC).mu0
+        for span in (4, (7, 11), -4))
+    np.testing.assert_allclose(moved, still, rtol=1e-9)
+    np.testing.assert_allclose(back, still, rtol=1e-7)
 
 
-def test_samples_and_tolerance():
-    coarse = matching_multipliers(disc(), DISC_START, 4, constants=DISC,
-                                  samples=5, rtol=1e-6)
-    assert coarse.residual < 1e-4
-    np.testing.assert_allclose(
-        coarse.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-4)
-
-
-@pytest.mark.parametrize('factor', [1e-20, 1e-14, 1e-8, 1e8, 1e20])
+@pytest.mark.parametrize('factor', [1e-20, 1e-8, 1e20])
 def test_verdicts_do_not_depend_on_the_unit_of_mass(factor):
-    light = {key: value*factor if key in (m, I, J) else value
-             for key, value in {**SKATE, **DISC}.items()}
-    found = matching_multipliers(skate(), SKATE_START, 2, constants={
-        key: light[key] for key in SKATE} | {m: 1.2*factor, J: 0.7*factor})
-    usual = matching_multipliers(skate(), SKATE_START, 2, constants=SKATE)
+    def scaled(constants):
+        return {key: value*factor if key in (m, I, J) else value
+                for key, value in constants.items()}
+
+    found, usual = (matching_multipliers(
+        skate(), SKATE_START, 2, constants=constants)
+        for constants in (scaled(SKATE), SKATE))
     assert not found.coincides
     assert found.residual == pytest.approx(usual.residual, rel=1e-3)
     np.testing.assert_allclose(found.mu0, factor*usual.mu0, rtol=1e-3)
-    rolling = matching_multipliers(disc(), DISC_START, 4, constants={
-        key: light[key] for key in DISC})
+    rolling = matching_multipliers(disc(), DISC_START, 4,
+                                   constants=scaled(DISC))
     assert rolling.coincides and rolling.free == 0
     np.testing.assert_allclose(
         rolling.mu0/factor, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]],
         rtol=1e-6)
 
 
-@pytest.mark.parametrize('factor', [1e-9, 1e-6, 1e-3, 1e6])
+@pytest.mark.parametrize('factor', [1e-9, 1e6])
 def test_verdicts_do_not_depend_on_a_factor_of_the_rows(factor):
     found = matching_multipliers(disc(factor), DISC_START, 4, constants=DISC)
     assert found.coincides and found.free == 0
@@ -465,7 +421,7 @@ def test_verdicts_do_not_depend_on_a_factor_of_the_rows(factor):
     assert not circle.coincides
 
 
-@pytest.mark.parametrize('slow', [1e-5, 1e-2, 1e3])
+@pytest.mark.parametrize('slow', [1e-5, 1e3])
 def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
     start = {key: value*slow if key in (vx, vy, turn) else value
              for key, value in SKATE_START.items()}
@@ -489,53 +445,37 @@ def test_a_motion_of_routh_that_grows_without_bound():
 def test_steps_of_matching_are_counted(monkeypatch):
     """``x' = x^2/sqrt(2)`` at large ``x`` makes ever shorter steps."""
     monkeypatch.setattr(
-        'sympy_constrained.numeric.integrate.stepper.PACE', 100)
+        'sympy_constrained.numeric.integrate.ends.PACE', 100)
     fast = VaccoMethod((vx**2 + vy**2)/2 + x**4, [x, y],
                        nonhol_coneqs=[vy - x*vx])
     with pytest.raises(SimulationError, match=(
             '(?s)Routh.*given up at t = .*so the end needs .* more, and '
-            '`max_steps` is 1000.*larger `max_steps`')) as found:
-        matching_multipliers(fast, [1, 0, 1, 1], 100, max_steps=1000)
-    assert found.value.reason is Reason.STEPS
-    motion = simulate(fast.routh(), 100, [1, 0, 1, 1], rtol=1e-10,
-                      atol=1e-12, max_steps=1000, throw=False)
-    assert motion.reason is Reason.STEPS
-    assert 1 < found.value.time < 8 and 1 < motion.t[-1] < 8
-
-    def matching(steps):
-        return matching_multipliers(disc(), DISC_START, 4, constants=DISC,
-                                    max_steps=steps)
-
-    assert matching(np.inf).coincides
-    needed = next(n for n in range(1, 100) if has_enough(matching, n))
-    assert needed > 10
+            '`max_steps` is 300.*larger `max_steps`')) as found:
+        matching_multipliers(fast, [1, 0, 1, 1], 100, max_steps=300)
+    assert found.value.reason is Reason.STEPS and 1 < found.value.time < 8
+    with pytest.raises(SimulationError, match='the last 10 steps'):
+        matching_multipliers(disc(), DISC_START, 4, constants=DISC,
+                             max_steps=10)
+    assert matching_multipliers(disc(), DISC_START, 4, constants=DISC,
+                                max_steps=np.inf).coincides
 
 
-def has_enough(run, steps):
-    try:
-        run(steps)
-    except SimulationError as error:
-        assert error.reason is Reason.STEPS
-        assert f'the last {steps} steps' in str(error)
-        return False
-    return True
+@pytest.mark.parametrize('make, start, span, constants, error, text', [
+    (skate, {**SKATE_START, 'mu1': 1}, 2, SKATE, ValueError,
+     "'mu1' is no state"),
+    (skate, {x: 0}, 2, SKATE, ValueError, 'no value for y, phi'),
+    (skate, {**SKATE_START, vy: 1}, 2, SKATE, ConstraintError,
+     'velocity-level row 0'),
+    (rod, [1.1, 0, 0, 0], 2, ROD, ConstraintError, 'holonomic row 0'),
+    (skate, SKATE_START, 2, None, MissingIngredientError, 'J, m, gamma'),
+    (skate, SKATE_START, 'two', SKATE, ValueError, 't_span')])
+def test_wrong_arguments_of_matching(make, start, span, constants, error,
+                                     text):
+    with pytest.raises(error, match=text):
+        matching_multipliers(make(), start, span, constants=constants)
 
 
-def test_wrong_arguments_of_matching():
-    with pytest.raises(ValueError, match="'mu1' is no state"):
-        matching_multipliers(skate(), {**SKATE_START, 'mu1': 1}, 2,
-                             constants=SKATE)
-    with pytest.raises(ValueError, match="no value for y, phi"):
-        matching_multipliers(skate(), {x: 0}, 2, constants=SKATE)
-    with pytest.raises(ConstraintError, match='velocity-level row 0'):
-        matching_multipliers(skate(), {**SKATE_START, vy: 1}, 2,
-                             constants=SKATE)
-    with pytest.raises(ConstraintError, match='holonomic row 0'):
-        matching_multipliers(rod(), [1.1, 0, 0, 0], 2, constants=ROD)
-    with pytest.raises(MissingIngredientError, match='J, m, gamma'):
-        matching_multipliers(skate(), SKATE_START, 2)
-    with pytest.raises(ValueError, match='t_span'):
-        matching_multipliers(skate(), SKATE_START, 'two', constants=SKATE)
+def test_matching_needs_independent_rows():
     twice = VaccoMethod(m*(vx**2 + vy**2)/2, [x, y], nonhol_coneqs=[
         vx - y*vy, 2*vx - 2*y*vy])
     with pytest.raises(RedundantConstraintsError) as found:
@@ -545,23 +485,20 @@ def test_wrong_arguments_of_matching():
 
 # Boundary values
 
-def test_the_shortest_curve_around_an_area():
+@pytest.mark.parametrize('height', [0.3, 7])
+def test_the_shortest_curve_around_an_area(height):
     """Action 2 pi Z from 0 to (0, 0, Z) in unit time, for circles."""
-    for height in (0.3, 1, 7):
-        motion = boundary_value(
-            heisenberg(), {x: 0, y: 0, z: 0}, [0, 0, height], 1,
-            {vx: 3, vy: 1, vz: 0, 'mu1': 5}, t_eval=101)
-        np.testing.assert_allclose(motion.energy, 2*np.pi*height, rtol=1e-7)
-        np.testing.assert_allclose(motion.x[-1, :3], [0, 0, height],
-                                   atol=1e-6*max(1, height))
-        np.testing.assert_allclose(motion['mu1'], 2*np.pi, rtol=1e-6)
-        radius = np.sqrt(height/np.pi)
-        middle = motion[x].min() + radius
-        centre = motion.x[:-1, :2].mean(axis=0)
-        assert centre[0] == pytest.approx(middle, abs=1e-2*radius)
-        np.testing.assert_allclose(np.hypot(*(
-            motion.x[:, :2] - centre).T), radius, rtol=1e-5)
-        assert motion.largest_residual < 1e-10
+    motion = boundary_value(
+        heisenberg(), {x: 0, y: 0, z: 0}, [0, 0, height], 1,
+        {vx: 3, vy: 1, vz: 0, 'mu1': 5}, t_eval=101)
+    np.testing.assert_allclose(motion.energy, 2*np.pi*height, rtol=1e-7)
+    np.testing.assert_allclose(motion.x[-1, :3], [0, 0, height],
+                               atol=1e-6*max(1, height))
+    np.testing.assert_allclose(motion['mu1'], 2*np.pi, rtol=1e-6)
+    centre = motion.x[:-1, :2].mean(axis=0)
+    np.testing.assert_allclose(np.hypot(*(motion.x[:, :2] - centre).T),
+                               np.sqrt(height/np.pi), rtol=1e-5)
+    assert motion.largest_residual < 1e-10
 
 
 def test_two_guesses_and_two_motions():
@@ -573,31 +510,6 @@ def test_two_guesses_and_two_motions():
         np.testing.assert_allclose(motion.x[-1, :3], [0, 0, 1], atol=1e-6)
         assert motion.energy[0] == pytest.approx(2*np.pi*k, rel=1e-7)
         assert motion['mu1'][0] == pytest.approx(2*np.pi*k, rel=1e-6)
-
-
-@cache
-def parked(*guess):
-    """From (0, 0) sideways to (0, 1) in unit time, same heading."""
-    return boundary_value(
-        skate(0, 0), {x: 0, y: 0, phi: 0}, {x: 0, y: 1, phi: 0}, 1,
-        dict(zip((vx, vy, turn, 'mu1'), guess)), constants={m: 1, J: 1})
-
-
-def test_parking():
-    motions = [parked(1, 0, -1, 1), parked(3, 0, 6, 5)]
-    actions = [motion.energy[0] for motion in motions]
-    assert abs(actions[1] - actions[0]) > 0.1       # two stationary ones
-    for motion, action in zip(motions, actions):
-        np.testing.assert_allclose(motion.x[0, :3], 0, atol=1e-15)
-        np.testing.assert_allclose(motion.x[-1, :3], [0, 1, 0], atol=1e-6)
-        np.testing.assert_allclose(motion.energy, action, rtol=1e-6)
-        assert motion.largest_residual < 1e-10
-        # better than to turn, to go and to turn back at constant speed
-        assert action < (1 + np.pi)**2/2
-        # and it is the motion that starts there
-        again = simulate(skate(0, 0), 1, motion.x[0], rtol=1e-10, atol=1e-12,
-                         constants={m: 1, J: 1}, t_eval=motion.t)
-        np.testing.assert_allclose(again.x, motion.x, atol=1e-6)
 
 
 def test_boundary_values_of_other_shapes():
@@ -657,21 +569,24 @@ def test_steps_of_a_guess_are_counted():
     assert found.value.reason is Reason.STEP_SIZE
 
 
-def test_wrong_arguments_of_boundary_values():
-    problem = heisenberg()
-    with pytest.raises(ValueError, match="`guess`.*no value for y', z', mu1"):
-        boundary_value(problem, [0, 0, 0], [0, 0, 1], 1, {vx: 3})
-    with pytest.raises(ValueError, match='`guess` has 3 values for 4'):
-        boundary_value(problem, [0, 0, 0], [0, 0, 1], 1, [3, 1, 0])
-    with pytest.raises(ValueError, match='`q_start`.*is no coordinate'):
-        boundary_value(problem, {x: 0, y: 0, z: 0, vx: 1}, [0, 0, 1], 1,
-                       [3, 1, 0, 5])
-    with pytest.raises(ValueError, match='`q_end` has 4 values for 3'):
-        boundary_value(problem, [0, 0, 0], [0, 0, 1, 0], 1, [3, 1, 0, 5])
-    with pytest.raises(ValueError, match='t_span'):
-        boundary_value(problem, [0, 0, 0], [0, 0, 1], 'one', [3, 1, 0, 5])
-    with pytest.raises(MissingIngredientError, match='constants'):
-        boundary_value(skate(), [0, 0, 0], [1, 1, 1], 1, [1, 0, 0, 1])
-    with pytest.raises(SingularEquationsError, match='cancelled the mass'):
-        boundary_value(constant_speed(), [0, 0], [1, 1], 1, [3, 0, -0.65],
-                       constants=SPEED)
+@pytest.mark.parametrize('make, first, last, span, guess, error, text', [
+    (heisenberg, [0, 0, 0], [0, 0, 1], 1, {vx: 3}, ValueError,
+     "`guess`.*no value for y', z', mu1"),
+    (heisenberg, [0, 0, 0], [0, 0, 1], 1, [3, 1, 0], ValueError,
+     '`guess` has 3 values for 4'),
+    (heisenberg, {x: 0, y: 0, z: 0, vx: 1}, [0, 0, 1], 1, [3, 1, 0, 5],
+     ValueError, '`q_start`.*is no coordinate'),
+    (heisenberg, [0, 0, 0], [0, 0, 1, 0], 1, [3, 1, 0, 5], ValueError,
+     '`q_end` has 4 values for 3'),
+    (heisenberg, [0, 0, 0], [0, 0, 1], 'one', [3, 1, 0, 5], ValueError,
+     't_span'),
+    (skate, [0, 0, 0], [1, 1, 1], 1, [1, 0, 0, 1], MissingIngredientError,
+     'constants'),
+    (constant_speed, [0, 0], [1, 1], 1, [3, 0, -0.65],
+     SingularEquationsError, 'cancelled the mass')])
+def test_wrong_arguments_of_boundary_values(make, first, last, span, guess,
+                                            error, text):
+    with pytest.raises(error, match=text):
+        boundary_value(
+            make(), first, last, span, guess,
+            constants=SPEED if make is constant_speed else None)

@@ -1,7 +1,10 @@
 """Why runs end early."""
 from __future__ import annotations
 
-__all__ = ['Stop', 'Pace', 'USUALLY', 'SLOW']
+from ...errors import SingularEquationsError
+from ..trajectory import Reason
+
+__all__ = ['Stop', 'Pace', 'SLOW', 'cause_of']
 
 # The pace is checked after this many steps.
 PACE = 10_000
@@ -57,3 +60,17 @@ class Pace:
         if abs(t - t_old) > HARDLY*size:
             self.stalled = 0
         return self.stalled > STALLED
+
+
+def cause_of(trouble, when_singular):
+    """Reason and text for an integrator that gave up."""
+    if isinstance(trouble, SingularEquationsError):
+        return Reason.SINGULAR, (
+            "the equations became singular (reciprocal condition "
+            f"{trouble.condition:.0e}). {when_singular or USUALLY}")
+    if trouble is not None:
+        return Reason.NOT_FINITE, str(trouble)
+    return Reason.STEP_SIZE, (
+        "the integrator needs smaller steps than numbers allow. This usually "
+        "means (a) a solution that grows without bound, (b) forces that jump, "
+        "or (c) a stiff model, for which `method='Radau'` is made.")

@@ -8,17 +8,17 @@ import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
 
 from ...errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError,
-    SingularEquationsError)
+    ConstrainedDynamicsError, InconsistentConstraintsError)
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..trajectory import Reason, Trajectory
 from .balance import Balance
 from .dense_output import DenseOutput, Piece
-from .ends import SLOW, USUALLY, Pace, Stop
+from .ends import SLOW, Pace, Stop, cause_of
 from .events import Events
 from .interrupt import Interruption
+from .kinks import Kinks
 from .passage import Approach, PassageFinder
 from .rates import TROUBLE, Rates
 from .records import assembled
@@ -31,9 +31,6 @@ OFF = 1e-8
 # it moves a state nearer than NEAR by more than this multiple, the state is
 # close to a singular configuration and remains as the integrator left it.
 JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
-# An integrator starts this many roundings of the largest time after a kink of
-# a table.
-BEHIND = 4
 
 
 class Run:
@@ -51,7 +48,7 @@ class Run:
         self.compiled, self.span, self.times = compiled, span, times
         self.t, self.stop, self.size = *span, len(x)
         self.forward = 1 if span[1] > span[0] else -1
-        self.tables = compiled.tables.values()
+        self.kinks = Kinks(compiled.tables.values(), span)
         self.on_set, self.moves, self.feedback = on_set, moves, feedback
         self.rank = CarriedRank(compiled, self.t, x)
         self.projector = Projector(compiled) if on_set else None
@@ -59,7 +56,7 @@ class Run:
             compiled) if moves and PassageFinder.applies_to(compiled) else None
         self.ahead: Approach | None = None
         self.passed: list[float] = []
-        self.kink = None                # of a table, where a solver ends
+        self.kink = None                # at which the solver ends
         self.rates = Rates(compiled, span, x, self.rank, feedback)
         self.balance = Balance(compiled)
         self.residuals = [name for name, _ in compiled.levels]
@@ -151,11 +148,7 @@ class Run:
                 raise self.stopped(Reason.STEPS, slow + SLOW)
 
     def new_solver(self, method, options):
-        """An integrator from here to the next kink of a table.
-
-        The steps of an integrator could pass over what follows a kink. It
-        starts after the time of a kink, and ends before the next one.
-        """
+        """An integrator from here to the next kink of a table."""
         y = self.rates.begin if self.last is None else self.last
         begin, end = self.t, self.span[1]
         if self.passages is not None:
@@ -168,26 +161,13 @@ class Run:
         self.stop = end
         if method in (Radau, BDF):
             options = {**options, 'jac': self.rates.jacobian}
-        if not self.tables:
-            return method(self.rates, begin, y, self.stop, **options)
-        clear = self.forward*BEHIND*np.spacing(max(map(abs, self.span)))
-        while True:                     # kinks may be close to each other
-            begin += clear
-            self.kink = self.stop = self.next_kink(
-                begin, end, options['rtol'])
-            if abs(end - self.stop) < 5*abs(clear):
-                self.stop = end
-            if self.stop == end or abs(self.stop - begin) > 2*abs(clear):
-                break
-            begin = self.stop
+        if not self.kinks:
+            return method(self.rates, begin, y, end, **options)
+        begin, self.kink, self.stop = self.kinks.interval(
+            begin, end, options['rtol'])
         self.checked_rates(begin, y)
-        return method(self.rates, begin, y, self.stop - clear, **options)
-
-    def next_kink(self, t, end, tolerance):
-        """Time of the next kink of a table, or the end."""
-        return min((table.course(t, end, tolerance)
-                    for table in self.tables), key=lambda end: abs(end - t),
-                   default=end)
+        return method(self.rates, begin, y, self.stop - self.kinks.clear,
+                      **options)
 
     def step(self, solver):
         """One step: integrate, project, watch, look for events, record.
@@ -337,7 +317,7 @@ class Run:
     def pass_through(self, rtol, atol, **_):
         """Pass a singular configuration, or approach it more closely."""
         ahead, self.ahead = self.ahead, None
-        limit = self.next_kink(self.t, self.span[1], rtol)
+        limit = self.kinks.next(self.t, self.span[1], rtol)
         with self.stopping():
             passage = self.passages.passage(ahead, self.checked_rates, limit)
         if passage is None:             # the constraints keep their rank
@@ -400,19 +380,8 @@ class Run:
 
     def failure(self):
         """The reason why the integrator gave up."""
-        trouble = self.rates.trouble
-        if isinstance(trouble, SingularEquationsError):
-            return self.stopped(
-                Reason.SINGULAR, "the equations became singular (reciprocal "
-                f"condition {trouble.condition:.0e}). "
-                f"{self.compiled.equations.when_singular or USUALLY}")
-        if trouble is not None:
-            return self.stopped(Reason.NOT_FINITE, str(trouble))
-        return self.stopped(
-            Reason.STEP_SIZE, "the integrator needs smaller steps than "
-            "numbers allow. This usually means (a) a solution that grows "
-            "without bound, (b) forces that jump, or (c) a stiff model, for "
-            "which `method='Radau'` is made.")
+        return self.stopped(*cause_of(
+            self.rates.trouble, self.compiled.equations.when_singular))
 
     def stopped(self, reason, text):
         return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
