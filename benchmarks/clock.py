@@ -1,4 +1,4 @@
-"""Time and memory of this process, and jobs in processes of their own."""
+"""Time and memory of this process, and jobs in separate processes."""
 import gc
 import json
 import os
@@ -11,24 +11,20 @@ import time
 from pathlib import Path
 from statistics import median
 
+from sympy_constrained.timing import processor_time
+
 HERE = Path(__file__).resolve().parent
 RUNS = 5
 STARTING = 20                   # seconds for imports and warming up
 OVER = 75                       # exit status of a job that takes too long
 
 
-def now():
-    """Processor time of this process and of the children it waited for."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
-
-
 def timed(function, *arguments):
     """Processor time of one call, and its result."""
     gc.collect()
-    began = now()
+    began = processor_time()
     result = function(*arguments)
-    return now() - began, result
+    return processor_time() - began, result
 
 
 def repeated(prepare, function, patience, runs=RUNS):
@@ -41,25 +37,6 @@ def repeated(prepare, function, patience, runs=RUNS):
             len(spent) < runs and sum(spent) + max(spent) < patience):
         spent.append(timed(function, prepare())[0])
     return median(spent)
-
-
-def per_call(function, least=0.15, rounds=5):
-    """Processor time of one call of something short: the median of rounds.
-    """
-    calls, spent = 1, 0.
-    while spent < least:
-        calls *= 2
-        began = time.process_time()
-        for _ in range(calls):
-            function()
-        spent = time.process_time() - began
-    found = [spent/calls]
-    for _ in range(rounds - 1):
-        began = time.process_time()
-        for _ in range(calls):
-            function()
-        found.append((time.process_time() - began)/calls)
-    return median(found)
 
 
 def peak_memory():
@@ -105,7 +82,7 @@ def watch(patience):
     A limit of the operating system would make its clock coarse.
     """
     def wait():
-        while now() < patience + STARTING:
+        while processor_time() < patience + STARTING:
             time.sleep(0.5)
         os._exit(OVER)
 

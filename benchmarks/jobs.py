@@ -1,5 +1,5 @@
-"""What is measured. Each job runs in a process of its own (``clock.isolated``)
-and returns a dictionary of numbers; all times are processor time in seconds.
+"""The jobs. Each runs in a separate process (``clock.isolated``) and returns a
+dictionary of numbers; all times are processor time in seconds.
 """
 import importlib.metadata
 import json
@@ -7,8 +7,11 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import clock
+
+from sympy_constrained.timing import per_call
 
 PATIENCE = float(os.environ.get('BENCH_PATIENCE', 60))
 BLOCKS = ('M', 'Q', 'A', 'b')
@@ -70,35 +73,15 @@ def upstream_derive(spec, method, runs=3):
                                       runs)}
 
 
-def methods(spec):
-    """Every class of the package: equations on the graph, operations."""
-    import sympy_constrained as package
-    from sympy_constrained import UdwadiaKalabaMethod
-
-    def derived(cls, options, given):
-        if options:
-            method = UdwadiaKalabaMethod(**given.arguments)
-            return cls.from_method(method, **options).equations_of_motion
-        return cls(**given.arguments).equations_of_motion
-
-    derived(UdwadiaKalabaMethod, {}, fresh('four_bar'))
-    found = {}
-    for name in ('UdwadiaKalabaMethod', 'RouthMethod', 'VaccoMethod',
-                 'LinearMappingMethod', 'GibbsAppellMethod',
-                 'HamelEmbedding'):
-        cls, spent = getattr(package, name), []
-        for _ in range(3):
-            given, options = fresh(spec), {}
-            if name == 'HamelEmbedding':
-                pivots = package.RouthMethod(**given.arguments)
-                options = {'q_dependent': [
-                    pivots.q[i] for i in pivots._pivots]}
-            spent.append(clock.timed(derived, cls, options, given))
-        found[name] = {
-            'seconds': sorted(seconds for seconds, _ in spent)[1],
-            'operations': spent[-1][1].graph.operation_count(
-                ('rates', 'W', 'r'))}
-    return found
+def methods(spec, runs=3):
+    """Every formulation of the package, as ``compare`` derives it."""
+    from sympy_constrained.comparison import compare
+    compare(fresh('four_bar'), 0, upstream=False)
+    found = [compare(fresh(spec), 0, upstream=False) for _ in range(runs)]
+    return {f.name: {
+        'seconds': median(run[f.name].seconds for run in found),
+        'operations': f.operations}
+        for f in found[0].formulations if f.seconds and f.operations}
 
 
 def memory(spec):
@@ -186,13 +169,13 @@ def function(spec, backend):
     equations, state = compiled.equations, compiled.states(x[0])
     result |= {
         'backend': equations.backend,
-        'call': clock.per_call(lambda: equations.rhs(0., state)),
+        'call': per_call(lambda: equations.rhs(0., state)),
         'error': states.error(partial(compiled.accelerate, equations.rhs),
                               known)}
     solver = equations.linear_solver(0., state)
     quick = getattr(equations, 'quick_rates', lambda solver: None)(solver)
     if quick is not None:
-        result['bound'] = clock.per_call(lambda: quick(0., state))
+        result['bound'] = per_call(lambda: quick(0., state))
         result['bound_error'] = states.error(
             partial(compiled.accelerate, quick), known)
     if backend == 'numpy':
@@ -233,7 +216,7 @@ def cython(spec):
     order = [names.index(s) for s in (*method.q, *method.u)]
     back = [list((*method.q, *method.u)).index(s) for s in given.speeds]
     state = np.ascontiguousarray(x[0][order])
-    return {'make': seconds, 'call': clock.per_call(
+    return {'make': seconds, 'call': per_call(
                 lambda: rhs(state, 0., p)),
             'error': states.error(lambda q, u: rhs(
                 np.array([*q, *u])[order], 0., p)[back], known)}
@@ -268,8 +251,8 @@ def program(spec, name):
     given = fresh(spec)
     made = programs.PROGRAMS[name](
         programs.Chain.of(given), known[0]['q'], known[0]['u'])
-    call = clock.per_call(made.evaluate)
-    idle = clock.per_call(made.idle) if made.idle else 0.
+    call = per_call(made.evaluate)
+    idle = per_call(made.idle) if made.idle else 0.
     return {'call': call, 'idle': idle, 'does': made.does,
             'version': made.version,
             'error': states.error(made.accelerate, known)}
@@ -285,7 +268,7 @@ def batch(spec, by):
     many = x[0] + 1e-3*near.standard_normal((COUNT, x.shape[1]))
     if by == 'lambdify':
         accelerate = upstream.batch_function(fresh(spec))
-        best = min(clock.per_call(partial(chunked, accelerate, many, size))
+        best = min(per_call(partial(chunked, accelerate, many, size))
                    for size in (512, COUNT))
         return {'state': best/COUNT, 'error': states.error(
             lambda q, u: accelerate(np.array([[*q, *u]]))[0], known)}
@@ -293,7 +276,7 @@ def batch(spec, by):
     rhs, own = compiled.equations.rhs, compiled.states(many)
     rhs(0., compiled.states(x[0]))
     rhs(0., own[:2])
-    return {'state': clock.per_call(lambda: rhs(0., own))/COUNT,
+    return {'state': per_call(lambda: rhs(0., own))/COUNT,
             'backend': compiled.equations.backend, 'error': states.error(
                 lambda q, u: rhs(0., compiled.states([[*q, *u]]*2))[
                     0, compiled.speeds], known)}

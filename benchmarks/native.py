@@ -50,7 +50,7 @@ double loop_casadi(casadi f, const double *x, long width, long states,
 
 
 class MissingCompiler(ImportError):
-    """There is no C compiler."""
+    """No C compiler was found."""
 
     name = 'gcc'
 

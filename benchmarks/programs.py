@@ -42,7 +42,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Program:
-    """What is timed, and whether it is right."""
+    """A program on the chain: calls to time and accelerations to check."""
 
     version: str
     does: str

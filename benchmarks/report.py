@@ -25,7 +25,7 @@ def named(spec):
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its unit, or why there is none."""
+    """A number with its unit, or the reason why it is missing."""
 
     number: float | None = None
     unit: str = ''
@@ -54,7 +54,7 @@ def seconds(number):
 
 
 class Results:
-    """What was measured, by job."""
+    """Results by job."""
 
     def __init__(self, record):
         self.record = record
@@ -331,38 +331,46 @@ def growth(record):
 FIGURE_HEAD = ('work', 'peer', 'asked', 'measured', 'met')
 
 
+LARGE = ('closed_chain:8', 'bicycle', 'bicycle_whole')
+
+
 def figures(record):
     """Rows: work, peer, asked, measured, met."""
     found = Results(record)
+    for part in (derived_figures, called_figures, counted_figures,
+                 long_figures):
+        yield from part(found)
 
-    def derived(spec, key, *methods):
-        ours = found.value(f'derive {spec}', key)
-        peers = [found.value(f'upstream_derive {spec} {method}')
-                 for method in methods]
-        known = [peer for peer in peers if peer.number is not None]
-        if not known:
-            return Value(text='not measured')
-        return ratio(min(known, key=lambda peer: peer.number), ours)
 
-    def against(ours, key, theirs, their_key=None):
-        return ratio(found.value(theirs, their_key or key),
-                     found.value(ours, key))
+def derived(found, spec, key, *methods):
+    """The fastest of SymPy's methods by ours."""
+    ours = found.value(f'derive {spec}', key)
+    peers = [found.value(f'upstream_derive {spec} {method}')
+             for method in methods]
+    known = [peer for peer in peers if peer.number is not None]
+    if not known:
+        return Value(text='not measured')
+    return ratio(min(known, key=lambda peer: peer.number), ours)
 
-    def best(spec, key, theirs, form=''):
-        ratios = [against(f'function {spec} {backend}', key,
-                          f'{theirs} {spec} {form}'.strip())
-                  for backend in ('llvm', 'c')]
-        known = [x for x in ratios if x.number is not None]
-        return max(known, key=lambda x: x.number, default=Value(
-            text='not measured'))
 
-    def fraction(spec):
-        return ratio(found.value(f'derive {spec}', 'operations', ''),
-                     found.value(f'size {spec}', 'operations', ''))
+def against(found, ours, key, theirs):
+    return ratio(found.value(theirs, key), found.value(ours, key))
 
+
+def best(found, spec, key, theirs, form=''):
+    """The better of our two compiled backends."""
+    ratios = [against(found, f'function {spec} {backend}', key,
+                      f'{theirs} {spec} {form}'.strip())
+              for backend in ('llvm', 'c')]
+    known = [x for x in ratios if x.number is not None]
+    return max(known, key=lambda x: x.number, default=Value(
+        text='not measured'))
+
+
+def derived_figures(found):
     yield at_least('M, Q, A, b of chain 8 on the graph',
                    'faster of Kane, Lagrange', 300, {
-                       '': derived('closed_chain:8', 'graph', 'kane',
+                       '': derived(found, 'closed_chain:8', 'graph', 'kane',
                                    'lagrange', 'kane development',
                                    'lagrange development')})
     for name, limit in (('closed_chain', 2.2),
@@ -371,26 +379,28 @@ def figures(record):
         sizes = f'{points[0][0]} to {points[-1][0]}' if points else ''
         yield at_most(f'growth of our time, {NAMES[name]}, n = {sizes}', '',
                       limit, {'': Value(exponent(points))})
-    yield at_least('3-D closed 6', 'Kane', 100, {
-        '': derived('closed_chain_3d:6', 'graph', 'kane')})
-    for name in ('bicycle', 'bicycle_whole'):
-        yield at_least(f'{NAMES[name]} to the graph', 'Kane', 100, {
-            '': derived(name, 'graph', 'kane')})
-        yield at_least(f'{NAMES[name]} to SymPy matrices', 'Kane', 15, {
-            '': derived(name, 'matrices', 'kane')})
-    yield at_least('chain 8 to SymPy matrices', 'Kane', 50, {
-        '': derived('closed_chain:8', 'matrices', 'kane')})
+    for work, spec, key, asked in (
+            ('3-D closed 6', 'closed_chain_3d:6', 'graph', 100),
+            ('bicycle 4 to the graph', 'bicycle', 'graph', 100),
+            ('bicycle 4 to SymPy matrices', 'bicycle', 'matrices', 15),
+            ('bicycle 8 to the graph', 'bicycle_whole', 'graph', 100),
+            ('bicycle 8 to SymPy matrices', 'bicycle_whole', 'matrices', 15),
+            ('chain 8 to SymPy matrices', 'closed_chain:8', 'matrices', 50)):
+        yield at_least(work, 'Kane', asked, {
+            '': derived(found, spec, key, 'kane')})
+
+
+def called_figures(found):
     yield at_least('model to compiled right-hand side', 'Kane and PyDy '
-                   'Cython', 50, {named(spec): best(spec, 'make', 'cython')
-                                  for spec in ('bicycle', 'bicycle_whole')})
+                   'Cython', 50, {named(spec): best(
+                       found, spec, 'make', 'cython') for spec in LARGE[1:]})
     yield at_least('one call from Python', 'PyDy Cython', 8, {
-        named(spec): best(spec, 'call', 'cython') for spec in (
-            'closed_chain:8', 'bicycle', 'bicycle_whole',
-            'andrews_squeezer')})
+        named(spec): best(found, spec, 'call', 'cython')
+        for spec in (*LARGE, 'andrews_squeezer')})
     for form, label in CASADI.items():
         yield at_least('one native call', label, 2, {
-            named(spec): best(spec, 'native', 'casadi', form) for spec in (
-                'closed_chain:8', 'bicycle', 'bicycle_whole')})
+            named(spec): best(found, spec, 'native', 'casadi', form)
+            for spec in LARGE})
     for spec in found.specs('program'):
         yield at_least(
             f'one native call, {named(spec)}', 'programs for mechanisms', 1,
@@ -400,23 +410,34 @@ def figures(record):
              for name in PROGRAMS})
     yield at_least('batch of 10 000 states, for each', 'lambdify on arrays',
                    20, {named(spec): against(
-                       f'batch {spec} auto', 'state',
+                       found, f'batch {spec} auto', 'state',
                        f'batch {spec} lambdify')
                        for spec in found.specs('batch')})
-    large = ('closed_chain:4', 'closed_chain:8', 'closed_chain_absolute:16',
-             'closed_chain_3d:6', 'bicycle', 'bicycle_whole')
-    yield at_most('operations of M, Q, A, b', 'cse of Kane\'s blocks', 0.6,
-                  {named(spec): fraction(spec) for spec in large})
-    yield at_most('operations, small models', 'cse of Kane\'s blocks', 1., {
-        named(spec): fraction(spec) for spec in (
-            'rolling_disc', 'rolling_disc_minimal', 'four_bar',
-            'andrews_squeezer')})
+
+
+def counted_figures(found):
+    for work, limit, specs in (
+            ('operations of M, Q, A, b', 0.6, (
+                'closed_chain:4', 'closed_chain:8',
+                'closed_chain_absolute:16', 'closed_chain_3d:6', 'bicycle',
+                'bicycle_whole')),
+            ('operations, small models', 1., (
+                'rolling_disc', 'rolling_disc_minimal', 'four_bar',
+                'andrews_squeezer'))):
+        yield at_most(work, 'cse of Kane\'s blocks', limit, {
+            named(spec): ratio(
+                found.value(f'derive {spec}', 'operations', ''),
+                found.value(f'size {spec}', 'operations', ''))
+            for spec in specs})
+
+
+def long_figures(found):
     long = 'long_run closed_chain:8'
     for by, peer, least in (('ours', 'lambdified', 4),
                             ('pointer', 'lambdified', 15),
                             ('pointer', 'pinocchio_compiled', 1)):
         yield at_least(f'60 s of chain 8, {LONG[by]}', LONG_PEERS[peer],
-                       least, {'': against(f'{long} {by}', 'seconds',
+                       least, {'': against(found, f'{long} {by}', 'seconds',
                                            f'{long} {peer}')})
     for key, most in (('residual', 1e-10), ('drift', 1e-7)):
         yield at_most(f'60 s of chain 8, projected, {WORDS[key]}', '', most,
@@ -474,7 +495,7 @@ def methods(record):
 
 
 def versions(record):
-    """Who took part."""
+    """Versions of everything that was measured."""
     return ', '.join(f'{name} {version}' for name, version
                      in record['versions'].items()) + '.'
 

@@ -1,8 +1,8 @@
 """The benchmarks: one run, one table.
 
-Every job is done in a process of its own, ours and that of each peer, one
-after the other; times are processor time, children included, medians. Peers
-that are not installed are named. ``make bench`` runs all of it; a part of it
+Every job runs in a separate process, one after the other, ours and those of
+each peer; times are medians of processor time, children included. Missing
+peers are named. ``make bench`` runs all of it; a part of it
 goes to the screen, or replaces its lines in a folder with an earlier run::
 
     python benchmarks/run.py --only derivation size
@@ -163,7 +163,7 @@ def measured(jobs, patience, development=None):
 
 
 def sized(arguments):
-    """What jobs that differ in the size of the model share, and the size."""
+    """A key shared by jobs that differ in the size only, and the size."""
     name, _, size = arguments[0].partition(':')
     return (name, *arguments[1:]), int(size or 0)
 
@@ -194,11 +194,11 @@ def versions():
 
 def compiler():
     try:
-        told = subprocess.run(['gcc', '--version'], capture_output=True,
-                              text=True, check=True).stdout
+        output = subprocess.run(['gcc', '--version'], capture_output=True,
+                                text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return 'missing'
-    return f'gcc {told.splitlines()[0].split()[-1]}'
+    return f'gcc {output.splitlines()[0].split()[-1]}'
 
 
 def processor():

@@ -18,18 +18,18 @@ from .methods.base import ConstrainedMethod
 from .models import MODELS, Model, model
 
 DESCRIPTION = """\
-Derive a model with every formulation that applies and compare them, say what
-SymPy's own methods do with it, simulate it, and write pictures; or report on
-its constraints.
+Derive a model with every formulation that applies, SymPy's own included,
+compare them, simulate the model and write pictures; or report on its
+constraints.
 
 MODEL is the name of a ready model (see 'list'), or a Python file that makes a
 SymPy System, KanesMethod or LagrangesMethod object, or a method of this
-package. Such a file also names
+package. Such a file also defines
 
   parameters = {symbol: number, ...}   every constant of the model
   start = {coordinate or speed: number, ...}   for a simulation
-  fixed = (...)                        optional: states kept as they are when
-                                       the start is moved onto the constraints
+  fixed = (...)                        optional: states that keep their value
+                                       when the start is made consistent
   t_end = 10.0                         optional: length of the simulation; 0
                                        compares at random states instead
   inputs = {function: expression}      optional: specified functions of time
@@ -37,8 +37,11 @@ package. Such a file also names
                                        'ignore' it
 
 FILE.py:NAME picks one object of several. The status is 0 if all formulations
-agree that have to, 1 if not, or if a model cannot be read.
+agree that must, 1 if not, or if a model cannot be read.
 """
+# Further names that a file may define.
+FIELDS = {'parameters': Mapping, 'start': Mapping, 'inputs': Mapping,
+          'fixed': (tuple, list), 't_end': (int, float)}
 
 
 def main(arguments=None):
@@ -53,7 +56,7 @@ def main(arguments=None):
 
 
 def parser():
-    """What the command line understands."""
+    """The parser of the command line."""
     result = argparse.ArgumentParser(
         prog='python -m sympy_constrained', description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -113,11 +116,10 @@ def compare_models(given):
             agreed = False
             continue
         print(result.to_markdown() if given.markdown else result)
-        agreed = agreed and result.agrees
-        if given.save:
-            for path in result.save(given.save):
-                print(f'  wrote {path}')
+        for path in result.save(given.save) if given.save else ():
+            print(f'  wrote {path}')
         print()
+        agreed &= result.agrees
         if result.interrupted:
             break
     return 0 if agreed else 1
@@ -150,7 +152,7 @@ def report_models(given):
 
 
 def find_model(name):
-    """A ready model, or the one that a file of the user's makes."""
+    """A ready model, or the model of a file."""
     path, _, wanted = name.partition('.py')
     if not wanted and not name.endswith('.py'):
         return model(name)
@@ -164,47 +166,49 @@ def find_model(name):
 
 def model_of_file(file, names, wanted=''):
     """The model among the names that a file defines."""
-    kinds = (Model, System, KanesMethod, LagrangesMethod, ConstrainedMethod)
-    found = {name: value for name, value in names.items()
-             if isinstance(value, kinds)}
+    value = chosen(file, {
+        name: value for name, value in names.items() if isinstance(value, (
+            Model, System, KanesMethod, LagrangesMethod, ConstrainedMethod))
+    }, wanted)
+    if isinstance(value, Model):
+        return value
+    given = {name: names[name] for name in FIELDS
+             if names.get(name) is not None}
+    for name, found in given.items():
+        if not isinstance(found, FIELDS[name]):
+            raise MissingIngredientError(
+                f"`{name}` in {file} is {found!r}. See `python -m "
+                "sympy_constrained compare --help` for what it must be.")
+    given['parameters'] = {k: v for k, v in given.get(
+        'parameters', {}).items() if isinstance(k, Symbol)}
+    given.setdefault('t_end', 10. if given.get('start') else 0.)
+    # SymPy has a function of this name, which a star import brings in.
+    option = names.get('potential_energy')
+    return Model.of(
+        value, name=file.stem, title=f'the model of {file.name}',
+        reference=str(file), extra={
+            'potential_energy': option} if isinstance(option, str) else {},
+        **given)
+
+
+def chosen(file, found, wanted):
+    """The object of a name, or the only one, or the only System."""
     if wanted:
         if wanted not in found:
             raise ValueError(
                 f"{file} has no model object `{wanted}`; it has "
                 f"{', '.join(found) or 'none'}.")
-        found = {wanted: found[wanted]}
-    systems = {k: v for k, v in found.items() if isinstance(v, System)}
+        return found[wanted]
+    systems = [x for x in found.values() if isinstance(x, System)]
     if len(systems) == 1:
-        found = systems
+        return systems[0]
     if len(found) != 1:
         raise MissingIngredientError(
             f"{file} makes {len(found)} model objects"
             f"{': ' + ', '.join(found) if found else ''}. It must make one "
             "System, KanesMethod or LagrangesMethod object, or you name one: "
             f"{file}:NAME.")
-    value, = found.values()
-    if isinstance(value, Model):
-        return value
-    given = {}
-    for name, kind, default in (
-            ('parameters', Mapping, {}), ('start', Mapping, {}),
-            ('inputs', Mapping, {}), ('fixed', (tuple, list), ()),
-            ('t_end', (int, float), None)):
-        given[name] = names.get(name, default)
-        if given[name] is not default and not isinstance(given[name], kind):
-            raise MissingIngredientError(
-                f"`{name}` in {file} is {given[name]!r}. See `python -m "
-                "sympy_constrained compare --help` for what it must be.")
-    given['parameters'] = {k: v for k, v in given['parameters'].items()
-                           if isinstance(k, Symbol)}
-    if given['t_end'] is None:
-        given['t_end'] = 10. if given['start'] else 0.
-    return Model.of(
-        value, name=file.stem, title=f'the model of {file.name}',
-        reference=str(file),
-        # SymPy has a function of this name, which a star import brings in
-        extra={name: names[name] for name in ('potential_energy',)
-               if isinstance(names.get(name), str)}, **given)
+    return next(iter(found.values()))
 
 
 if __name__ == '__main__':

@@ -1,9 +1,8 @@
 """The only file that knows SymPy versions and SymPy's private attributes.
 
 The attributes read here are the same in SymPy 1.13, 1.14 and the development
-version. Objects of the user are read and never written to: the public
-``Point.vel`` stores what it finds, ``ang_vel_in`` and ``dcm`` enumerate
-paths, and that is slow on large models.
+version. The public ``Point.vel`` writes to the user's objects, and
+``ang_vel_in`` and ``dcm`` enumerate paths, which is slow on large models.
 """
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ __all__ = ['MethodBase', 'Linearizer', 'time_symbol', 'orientations',
 
 
 def time_symbol():
-    """The symbol of time that ``dynamicsymbols`` uses now."""
+    """The current symbol of time of ``dynamicsymbols``."""
     return dynamicsymbols._t
 
 
@@ -100,9 +99,8 @@ def lagrange_parts(method):
 class Linearizer(_linearize.Linearizer):
     """SymPy's ``Linearizer`` for any order of the dependent variables.
 
-    Upstream forms the inverse of the permutation that it means. The two are
-    the same only where the order is reached by exchanging pairs; otherwise
-    what it linearizes is singular, or wrong.
+    Upstream forms the inverse of the permutation. The two are equal only for
+    exchanges of pairs; otherwise its result is singular or wrong.
     """
 
     def _form_permutation_matrices(self):
@@ -134,8 +132,8 @@ def _reduce(function):      # pragma: no cover - for SymPy 1.13
     return undefined_function, (function.__name__, function._kwargs)
 
 
-# Every state is a function of time, and whatever holds one must pickle. SymPy
-# 1.14 registers how; 1.13 does not.
+# Objects with states, which are functions of time, must pickle. SymPy 1.14
+# registers undefined functions for that; 1.13 does not.
 if UndefinedFunction not in (       # pragma: no cover - for SymPy 1.13
         copyreg.dispatch_table):
     copyreg.pickle(UndefinedFunction, _reduce)

@@ -1,8 +1,7 @@
 """Every exception that the package raises on purpose.
 
-Messages state the fact, its cause and the remedy. What a program may want to
-know (row numbers, times, the partial trajectory) is an attribute of the
-exception, so that nobody has to parse the text.
+Messages state the fact, its cause and the remedy. Row numbers, times and the
+partial trajectory are attributes of the exception.
 """
 from __future__ import annotations
 
@@ -52,11 +51,11 @@ class KinematicsError(ConstrainedDynamicsError, ValueError):
 
 
 class MissingIngredientError(ConstrainedDynamicsError, ValueError):
-    """Something the method needs was not given, e.g. the bodies."""
+    """A required input is missing, e.g. the bodies."""
 
 
 class UnsupportedFeatureError(ConstrainedDynamicsError, NotImplementedError):
-    """The model uses something that this method does not treat."""
+    """The model has a feature that this method does not support."""
 
 
 class SimulationError(ConstrainedDynamicsError, RuntimeError):
@@ -69,15 +68,12 @@ class SingularEquationsError(ConstrainedDynamicsError, ArithmeticError):
 
 
 class NotFiniteError(ConstrainedDynamicsError, ArithmeticError):
-    """The equations gave a value that is no finite real number."""
+    """The equations returned a value that is not a finite real number."""
 
 
 @contextmanager
 def located(place):
-    """Put the place in the model before the message of an error of ours.
-
-    The first place wins, so that the innermost one is told.
-    """
+    """Put a place in the model before the message; keep the innermost."""
     try:
         yield
     except ConstrainedDynamicsError as error:

@@ -19,6 +19,7 @@ MODEL = BASE | {'graph', 'model'}
 LAYERS = {
     'errors': set(),
     'precision': set(),
+    'timing': set(),
     '_compat': {'errors'},
     'graph': {'errors'},
     'model': BASE | {'graph'},
@@ -30,7 +31,7 @@ LAYERS = {
     'plotting': MODEL | {'contact', 'numeric'},
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
-                           'models'},
+                           'models', 'timing'},
 }
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 

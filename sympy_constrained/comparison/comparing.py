@@ -15,13 +15,13 @@ from ..methods import UdwadiaKalabaMethod
 from ..models import Model, model as ready_model
 from ..numeric import Reason, compile_equations, consistent_state, simulate
 from ..numeric.names import Names, label, sentence
+from ..timing import per_call, processor_time, time_limit
 from .comparison import Comparison
 from .recipes import (
     Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
 from .reference_states import ReferenceStates
 from .result import AGREE, Formulation, Verdict
 from .sympy_methods import sympy_recipes
-from .timing import per_call, processor_time, time_limit
 
 __all__ = ['compare', 'random_states']
 
@@ -157,7 +157,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
 
 def numbered(model, t_end=None, constants=None, start=None, inputs=None,
              fixed=None):
-    """A :class:`.Model` of whatever was given."""
+    """The given model as a :class:`.Model`, with changed numbers."""
     if isinstance(model, PathLike) or (
             isinstance(model, str) and model.endswith('.py')):
         raise ValueError(
@@ -218,7 +218,7 @@ def by_symbol(numbers, symbols, kind):
 
 
 def check_numbers(model, equations):
-    """Raise unless there is a number for every constant."""
+    """Raise unless every constant has a number."""
     missing = [str(x) for x in equations.constants
                if x not in model.parameters]
     if model.t_end:
@@ -320,7 +320,7 @@ def attempt(case, recipe, limit):
     except TimeoutError:
         return replace(result, verdict=Verdict.STOPPED,
                        reason=f'after {limit:g} s')
-    except Exception as error:          # whatever it is, it is the result
+    except Exception as error:          # any error is a result
         return failed(error, result)
 
 
@@ -365,7 +365,7 @@ def judged(case, derived, result):
 
 
 def gap(values, expected, size):
-    """Largest relative difference; an error if there is no number."""
+    """Largest relative difference; an error for nan."""
     if not np.isfinite(values).all():
         raise ArithmeticError('It returns nan.')
     return float(np.abs(values - expected).max(initial=0)/size)

@@ -117,7 +117,7 @@ def draw_errors(ax, found, rows):
 
 
 def draw_bars(ax, found, rows, name, form):
-    """Bars with their values beside them."""
+    """Bars with their values."""
     values = [getattr(f, name) for f in found]
     largest = max((x for x in values if x is not None), default=1.)
     for row, value, f in zip(rows, values, found):

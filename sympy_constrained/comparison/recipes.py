@@ -190,7 +190,7 @@ def operations_of(equations):
 
 
 def from_method(case, made, explain=None, more=None, with_forces=True):
-    """A method of ours: accelerations, and forces of its multipliers."""
+    """Accelerations, and forces of the multipliers."""
     method, equations = made
     compiled, states, values = evaluated(case, equations, more)
     return Derived(

@@ -1,4 +1,4 @@
-"""Two bodies with their geometries: whether they fit, how they move."""
+"""Checks of two bodies with their geometries, and their velocities."""
 from __future__ import annotations
 
 from sympy.physics.mechanics import RigidBody, dynamicsymbols
@@ -37,7 +37,7 @@ def check_attached(side, body, geometry):
 
 
 def check_pair(parent, child):
-    """Raise for pairs that have no contact at a point."""
+    """Raise for pairs that do not touch at a point."""
     dimensions = parent.dimension, child.dimension
     if parent.dimension == 2 or dimensions == (1, 1):
         return
@@ -67,10 +67,9 @@ def check_connected(parent, child):
 def centre_velocity(body, frame):
     """Velocity of the mass centre, stored there as ``Point.vel`` does.
 
-    A velocity that was set counts. Else the position from a point at rest is
-    differentiated. ``Point.vel`` alone might start from the other body. A
-    body whose frame is the inertial one is not taken for the ground: it may
-    be a cart.
+    Without a velocity the position from a point at rest is differentiated;
+    ``Point.vel`` might start from the other body. A body in the inertial
+    frame need not be the ground: it may be a cart.
     """
     centre = body.masscenter
     velocity = _compat.velocity(centre, frame)

@@ -1,4 +1,4 @@
-"""Contact in numbers: where bodies touch, and whether it is at a point."""
+"""Closest points by Newton's method, and checks for point contact."""
 from __future__ import annotations
 
 from random import Random
@@ -39,13 +39,13 @@ class RowSpaces(NamedTuple):
         return self.virtual == self.constraints == self.together
 
 
-# -- whether there is a point contact at all -----------------------------
+# -- point contact, or a line or face ------------------------------------
 
 def check_regular(parent, child):
-    """Raise if the contact is a line or a face wherever it is.
+    """Raise if the contact is a line or a face everywhere.
 
-    The relative curvature is tried at random places of both geometries, with
-    random dimensions and a random angle between them.
+    The relative curvature is evaluated at random places of both geometries
+    with random dimensions.
     """
     if child.dimension == 0 or parent.dimension == 1:
         return
@@ -118,8 +118,7 @@ class ContactFinder:
     parameters : tuple
         The contact coordinates.
     free : tuple
-        The coordinate of the bodies that is to be found, or nothing: then
-        the gap is.
+        The coordinate of the bodies to be found; if empty, the gap is found.
 
     """
 
@@ -159,7 +158,7 @@ class ContactFinder:
                     for x, v in zip(self.unknowns, found)}
 
     def at(self, name, known, x):
-        """An output at numbers of the unknowns; None where there is none."""
+        """An output at numbers of the unknowns, or None."""
         try:
             rows = self.graph.evaluate(
                 {**known, **dict(zip(self.unknowns, x))}, (name,), mp)[name]
@@ -170,8 +169,7 @@ class ContactFinder:
         return rows if finite else None
 
     def near(self, known, guess):
-        """The first nearest points on the right side, from around a guess.
-        """
+        """The first nearest points on the right side, near a guess."""
         random = Random('contact')
         cause = "the equations C1 and C2 have no solution near the guess"
         for attempt in range(ATTEMPTS):
@@ -190,7 +188,7 @@ class ContactFinder:
             "from poles of their parameters.")
 
     def fault(self, known, x):
-        """Why places that satisfy the equations do not touch, or None."""
+        """Why a solution of the equations is no contact, or None."""
         (side,), = self.at('side', known, x)
         if abs(side + 1) > OPPOSITE:
             return ("the bodies are on the wrong side, n1.n2 = 1, as if one "
@@ -211,7 +209,7 @@ class ContactFinder:
         return None
 
     def settled(self, known, x):
-        """Newton steps that reduce the residual, until it is zero."""
+        """Damped Newton iteration; None if it does not converge."""
         f = self.at('f', known, x)
         for _ in range(STEPS):
             if f is None:

@@ -1,4 +1,4 @@
-"""What surfaces, curves and vertices of a body have in common."""
+"""The base class of surfaces, curves and vertices, and its helpers."""
 from __future__ import annotations
 
 from abc import ABC
@@ -41,7 +41,7 @@ class ContactGeometryBase(ABC):
     frame : ReferenceFrame
     point : Point
     parameters : tuple
-        Of the chart; as many as there are dimensions.
+        Of the chart, one for each dimension.
     dimension : int
         2 for a surface, 1 for a curve, 0 for a vertex.
 
@@ -222,7 +222,7 @@ def measure(frame, position, name) -> ImmutableDenseMatrix:
 
 @lru_cache(maxsize=256)
 def derivative(matrix, x) -> ImmutableDenseMatrix:
-    """By one parameter, kept: forms and curvatures ask for it many times."""
+    """Derivative by one parameter, cached for forms and curvatures."""
     return matrix.applyfunc(lambda entry: entry.diff(x))
 
 
@@ -292,7 +292,7 @@ def random_numbers(expressions, seed=0) -> dict:
 
 
 def samples(expression, count=3) -> list:
-    """Values at random numbers, nan where there is none."""
+    """Values at random numbers, or nan."""
     if sympify(expression, strict=True).has(S.NaN, S.ComplexInfinity):
         return [mp.nan]*count
     result = []

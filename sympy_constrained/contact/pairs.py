@@ -319,7 +319,7 @@ def eliminated_pair(parent, child):
     ======
 
     UnsupportedFeatureError
-        If there is none.
+        If no closed form is known.
 
     """
     if parent.dimension == 2 and child.ball_radius is not None and (

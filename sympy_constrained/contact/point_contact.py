@@ -310,7 +310,7 @@ class PointContact(ContactKinematics, ContactReactions):
         values : dict
             Numbers for coordinates and constants, at a closed contact.
         speeds : dict, optional
-            The user's speeds in terms of the ``q'``, if there are any.
+            The user's speeds in terms of the ``q'``, if any.
 
         Returns
         =======

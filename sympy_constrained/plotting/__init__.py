@@ -1,12 +1,11 @@
 """Pictures of a motion with matplotlib, one call each.
 
-Each ``plot_...`` draws one picture, into axes that are given or into a figure
-of its own, and returns the figure. :func:`animate` moves the bodies,
-:func:`plot_snapshots` shows them at some times in one picture,
-:func:`plot_sweep` draws many runs, and :func:`scene` hands a model to
-symmeplot. Dotted vertical lines are events, dashed ones changes of rank. Where
-a trajectory has ``units``, a mapping from names to texts, they are written to
-the axes.
+Each ``plot_...`` draws one picture, into given axes or a new figure, and
+returns the figure. :func:`animate` moves the bodies, :func:`plot_snapshots`
+shows them at some times, :func:`plot_sweep` draws many runs, and :func:`scene`
+passes a model to symmeplot. Dotted vertical lines are events, dashed ones
+changes of rank. ``units`` of a trajectory, a mapping from names to texts, are
+written to the axes.
 """
 from .animation import animate, plot_snapshots
 from .histories import (

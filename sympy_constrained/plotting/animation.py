@@ -204,7 +204,7 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
 # -- times ---------------------------------------------------------------
 
 def ends(trajectory):
-    """First and last time, if there are two."""
+    """First and last time."""
     check_trajectory(trajectory)
     if len(trajectory.t) < 2:
         raise ValueError(

@@ -13,10 +13,8 @@ __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
            'plot_multipliers', 'plot_motion']
 
-# Zero has no logarithm: smaller residuals are drawn at this value.
-FLOOR = 1e-17
-# More residuals are summed up by level.
-FEW_ROWS = 4
+FLOOR = 1e-17           # smaller residuals are drawn here
+FEW_ROWS = 4            # of more, the largest at each level is drawn
 
 
 def plot(trajectory):
@@ -75,9 +73,7 @@ def plot_states(trajectory, names=None, ax=None):
     """
     if names is None and ax is None:
         groups = [group for group in _groups(trajectory) if group]
-        figure, axes = plt.subplots(
-            len(groups), 1, figsize=(7, 2.8*len(groups)), sharex=True,
-            layout='constrained', squeeze=False)
+        figure, axes = _column(len(groups))
         for ax, group in zip(axes.flat, groups):
             plot_states(trajectory, group, ax)
         _time_below(axes, len(groups))
@@ -86,16 +82,12 @@ def plot_states(trajectory, names=None, ax=None):
         names = trajectory.states
     elif isinstance(names, str) or hasattr(names, 'free_symbols'):
         names = (names,)
-    names = list(names)
-    labels = [name if isinstance(name, str) else label(name)
-              for name in names]
-    title = 'states'
-    for group, text in zip(_groups(trajectory), ('coordinates', 'speeds')):
-        if set(labels) <= set(map(label, group)):
-            title = text
-    units = [unit_of(trajectory, name) for name in names]
+    labels = [named(name) for name in names]
+    title = next((text for text, group in zip(
+        ('coordinates', 'speeds'), _groups(trajectory))
+        if set(labels) <= set(map(label, group))), 'states')
     return _lines(trajectory, [trajectory[name] for name in names], labels,
-                  title, ax, units)
+                  title, ax, [unit_of(trajectory, name) for name in names])
 
 
 def plot_residuals(trajectory, ax=None):
@@ -119,19 +111,17 @@ def plot_residuals(trajectory, ax=None):
 
 
 def plot_energy(trajectory, ax=None):
-    """Change of the energy beside the work done since the start.
+    """Change of the energy, and the work done since the start.
 
-    Without axes, the power has a second panel, where it is known and is not
-    zero.
+    Without axes, nonzero power has a second panel.
     """
     if trajectory.energy is None:
         raise ValueError(
-            "`trajectory` carries no energy: it is not known for the model. "
-            "Build that from bodies and loads, or from a Lagrangian.")
+            "`trajectory` has no energy: it is unknown for the model. Build "
+            "that from bodies and loads, or from a Lagrangian.")
     power = trajectory.power
     if ax is None and power is not None and power.any():
-        figure, axes = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
-                                    layout='constrained', squeeze=False)
+        figure, axes = _column(2)
         plot_energy(trajectory, axes[0, 0])
         plot_power(trajectory, axes[1, 0])
         _time_below(axes, 2)
@@ -149,15 +139,15 @@ def plot_energy(trajectory, ax=None):
 
 
 def plot_power(trajectory, ax=None):
-    """Power of known forces without a potential, beside the energy's rate.
+    """Power of known forces without a potential, and the energy's rate.
 
-    Constraints that move make a difference between the two.
+    Moving constraints make the two differ.
     """
     power = trajectory.power
     if power is None:
         raise ValueError(
-            "`trajectory` carries no power: it is not known for the model. "
-            "Build that from bodies and loads, or from a Lagrangian.")
+            "`trajectory` has no power: it is unknown for the model. Build "
+            "that from bodies and loads, or from a Lagrangian.")
     columns, labels = [power], ['power of forces']
     if trajectory.energy_rate is not None:
         columns.append(trajectory.energy_rate)
@@ -176,9 +166,8 @@ def plot_phase(trajectory, x, v=None, ax=None):
 
     trajectory : Trajectory
     x, v : SymPy object or str
-        States or multipliers. By default ``v`` is the rate of ``x``: the
-        state that is its derivative, else that of a cubic spline through the
-        history of ``x``.
+        States or multipliers. By default ``v`` is the rate of ``x``: a
+        state, or the derivative of a cubic spline through ``x``.
     ax : matplotlib axes, optional
 
     """
@@ -273,7 +262,7 @@ def plot_motion(points, ax=None):
 
 
 def check_trajectory(trajectory):
-    """An error that tells what was given in its place."""
+    """Raise unless it is a trajectory."""
     if not (hasattr(trajectory, 't') and hasattr(trajectory, 'states')):
         raise TypeError(
             "`trajectory` must be what `simulate` returns, not a "
@@ -286,10 +275,10 @@ def named(key):
 
 
 def unit_of(trajectory, key):
-    """Text of the unit of a quantity, empty where none is given.
+    """Text of the unit of a quantity, or an empty one.
 
-    ``trajectory.units`` maps SymPy objects or names to texts; names beside
-    those of states are ``'t'``, ``'energy'``, ``'power'`` and ``'length'``.
+    ``trajectory.units`` maps states, or ``'t'``, ``'energy'``, ``'power'`` and
+    ``'length'``, to texts.
     """
     units = getattr(trajectory, 'units', None) or {}
     found = {named(name): text for name, text in units.items()}
@@ -307,8 +296,14 @@ def _groups(trajectory):
     return [x for x in trajectory.states if x not in speeds], speeds
 
 
+def _column(count):
+    """A figure with panels below each other."""
+    return plt.subplots(count, 1, figsize=(7, 2.8*count), sharex=True,
+                        layout='constrained', squeeze=False)
+
+
 def _time_below(axes, count):
-    """Numbers and name of the time axis only where no panel is below."""
+    """Label the time axis of the lowest panels only."""
     columns = axes.shape[1]
     for i, ax in enumerate(axes.flat[:count]):
         last = i + columns >= count

@@ -17,7 +17,7 @@ from ..model.call_signatures import as_list
 from .positions import Positions
 from .wireframes import wireframe
 
-__all__ = ['SceneItems', 'named_lines', 'named_places']
+__all__ = ['SceneItems', 'named_lines', 'named_places', 'seeds']
 
 AXES = 'xyz'
 TRIAD = ('C3', 'C2', 'C0')
@@ -87,18 +87,12 @@ class SceneItems:
                  contacts=(), surfaces=(), view=None, origin=None, frame=None,
                  constants=None, inputs=None, trails=True):
         points, lines = named_places(points), named_lines(lines)
-        contacts = checked(contacts, 'contacts', PointContact,
-                           'contacts of two bodies, PointContact')
-        sides = [tuple(getattr(contact, side + part) for part in (
-            '_point', '_geometry', '')) for contact in contacts
-            for side in ('child', 'parent')]
-        surfaces = checked(surfaces, 'surfaces', ContactGeometryBase,
-                           'surfaces, rims or edges of this package')
-        surfaces = [*surfaces, *(geometry for _, geometry, _ in sides)]
-        located = [*points.values(), *(p for _, line in lines for p in line),
-                   *(surface.point for surface in surfaces)]
-        find = Positions(trajectory, model,
-                         [p for p in located if isinstance(p, Point)],
+        sides = contact_sides(contacts)
+        surfaces = [*checked(
+            surfaces, 'surfaces', ContactGeometryBase,
+            'surfaces, rims or edges of this package'),
+            *(geometry for _, geometry, _ in sides)]
+        find = Positions(trajectory, model, seeds(points, lines, surfaces),
                          origin, frame, constants, inputs, points)
         bodies, lost = located_bodies(find)
         bones = [] if lines else skeletons(find)
@@ -117,15 +111,8 @@ class SceneItems:
                       *point_items(points, colors, trails)]
         self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
                                        [item.values for item in self.items])
-        if not self.items:
-            raise MissingIngredientError(
-                f"The picture is empty: {lost or 'no body moves'}, and no "
-                "`points`, `lines` or `surfaces` were given. Give some, for "
-                "example `points={'bob': (x, y)}` with expressions in the "
-                "states.")
-        if lost and not (points or lines):
-            warn(f"Not all bodies are drawn: {lost}.", stacklevel=3)
-        self.shown = self._view(view, [axes for _, _, axes in bodies if axes])
+        check_drawn(self.items, lost, bool(points or lines))
+        self._choose_view(view, [axes for _, _, axes in bodies if axes])
         self._add_triads(bodies)
         low, high = self._corners()
         size = (high - low)[list(self.shown)].max() or 1.
@@ -150,8 +137,8 @@ class SceneItems:
         return np.array([np.min([x.min(axis=0) for x in points], axis=0),
                          np.max([x.max(axis=0) for x in points], axis=0)])
 
-    def _view(self, view, rotations):
-        """The axes that are seen: a plane that contains the motion, or all."""
+    def _choose_view(self, view, rotations):
+        """Show a plane that contains the motion, or space."""
         if view not in (None, '3d') and not (
                 len(view) == len(set(view)) == 2 and set(view) <= set(AXES)):
             raise ValueError(
@@ -163,7 +150,8 @@ class SceneItems:
             view = next((v for v, k in (('xy', 2), ('xz', 1), ('yz', 0))
                          if flat[k] and all(is_constant(R.values[:, k])
                                             for R in rotations)), '3d')
-        return (0, 1, 2) if view == '3d' else tuple(map(AXES.index, view))
+        self.shown = (0, 1, 2) if view == '3d' else tuple(
+            map(AXES.index, view))
 
     # -- matplotlib ------------------------------------------------------
 
@@ -301,6 +289,34 @@ def at_rest(place, axes):
 
 
 # -- arguments -----------------------------------------------------------
+
+def contact_sides(contacts):
+    """Contact point, geometry and body of child and parent."""
+    contacts = checked(contacts, 'contacts', PointContact,
+                       'contacts of two bodies, PointContact')
+    return [tuple(getattr(contact, side + part) for part in (
+        '_point', '_geometry', '')) for contact in contacts
+        for side in ('child', 'parent')]
+
+
+def seeds(points, lines, surfaces):
+    """Points that must have a position."""
+    located = [*points.values(), *(p for _, line in lines for p in line),
+               *(surface.point for surface in surfaces)]
+    return [p for p in located if isinstance(p, Point)]
+
+
+def check_drawn(items, lost, others):
+    """Raise for an empty picture, warn of bodies that are not drawn."""
+    if not items:
+        raise MissingIngredientError(
+            f"The picture is empty: {lost or 'no body moves'}, and no "
+            "`points`, `lines` or `surfaces` were given. Give some, for "
+            "example `points={'bob': (x, y)}` with expressions in the "
+            "states.")
+    if lost and not others:
+        warn(f"Not all bodies are drawn: {lost}.", stacklevel=4)
+
 
 def checked(items, argument, kind, text):
     """A list of objects of a kind."""

@@ -28,14 +28,14 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     Explanation
     ===========
 
-    Runs without a result, and those that ended early, are told in the title;
-    the latter are drawn as crosses or dashed. Where a second parameter varies
-    there is a curve for each of its values.
+    The title counts runs without a result and runs that ended early; the
+    latter are drawn as crosses or dashed. If a second parameter varies, each
+    of its values has a curve.
 
     Examples
     ========
 
-    Any pairs will do, also of a parameter that is no constant of the model:
+    From pairs, whose parameter need not be a constant of the model:
 
     >>> from sympy_constrained.plotting import plot_sweep
     >>> runs = [({'length': length}, length**0.5) for length in range(1, 9)]
@@ -51,14 +51,14 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
         mapping from names to numbers, and a Trajectory, a number or None.
     quantity : SymPy object, str or callable, optional
         A state or multiplier, ``'energy'``, ``'work'``, ``'power'``, ...,
-        or a function of a Trajectory that returns a history or a number. May
-        be left out if the runs have numbers in the place of trajectories.
+        or a function of a Trajectory that returns a history or a number.
+        Optional if the runs have numbers instead of trajectories.
     show : {'final', 'max', 'min', 'histories'} or callable
-        What of the histories: a number, by which function of an array, or
-        all of them, coloured by the parameter.
+        The number to draw of each history, or the histories themselves,
+        coloured by the parameter.
     parameter : SymPy object or str, optional
-        The one on the axis or of the colours. Needed if several vary; then
-        the others make the curves.
+        The one on the axis or of the colours. Needed if several vary; the
+        others then distinguish the curves.
     ax : matplotlib axes, optional
 
     Returns
@@ -68,7 +68,7 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
 
     """
     runs = runs_of(result, quantity)
-    done = [run for run in runs if run.found is not None]
+    done = [run for run in runs if run.value is not None]
     if not done:
         raise ValueError(
             f"None of the {len(runs)} runs has a result. Look at `error` of "
@@ -79,17 +79,11 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     key, others = varying([run.parameters for run in runs], parameter)
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.2), layout='constrained')
-    text, motion = quantity_name(quantity), done[0].motion
-    name = in_unit(text, unit_of(motion, text))
     if show == 'histories':
         _histories(ax, done, key)
-        ax.set(xlabel=in_unit('t', unit_of(motion, 't')), ylabel=name)
     else:
         _numbers(ax, done, show, key, others)
-        prefix = '' if np.ndim(done[0].found) == 0 else (
-            show if isinstance(show, str) else getattr(show, '__name__', ''))
-        ax.set(xlabel=in_unit(key, unit_of(motion, key)),
-               ylabel=f'{prefix} {name}'.strip())
+    _labels(ax, done[0], quantity, show, key)
     notes = [f'{len(runs)} runs'] + [
         f'{count} {words}' for count, words in (
             (len(runs) - len(done), 'failed'),
@@ -100,86 +94,89 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """A run as it is drawn.
-
-    Attributes
-    ==========
-
-    parameters : dict
-        Name -> number.
-    motion : Trajectory or None
-    found : ndarray or None
-        The history or the number of the quantity.
-    success : bool
-
-    """
+class Run:
+    """Parameters, trajectory or None, history or number, and success."""
 
     parameters: dict
     motion: object
-    found: np.ndarray | None
+    value: np.ndarray | None
     success: bool
 
 
 def runs_of(result, quantity):
-    """What is drawn of each run."""
-    found, runs = [], list(getattr(result, 'runs', result))
+    """The runs of a sweep, or of pairs."""
+    runs = list(getattr(result, 'runs', result))
     has_values = any(getattr(run, 'value', None) is not None for run in runs)
-    for run in runs:
-        if hasattr(run, 'parameters'):
-            # A sweep that kept numbers has the motions that failed, too.
-            parameters, motion = run.parameters, (
-                run.value if has_values else run.trajectory)
-        else:
-            try:
-                parameters, motion = run
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"`result` has {run!r}, which is no run. Give a "
-                    "SweepResult, or pairs of a mapping from parameters to "
-                    "numbers and a Trajectory or None.") from None
-        if not isinstance(parameters, Mapping):
+    return [evaluated(*parts(run, has_values), quantity) for run in runs]
+
+
+def parts(run, has_values):
+    """Parameters by name, and a trajectory, a number or None."""
+    if hasattr(run, 'parameters'):
+        # A sweep of numbers keeps the trajectories of failed runs, too.
+        parameters, motion = run.parameters, (
+            run.value if has_values else run.trajectory)
+    else:
+        try:
+            parameters, motion = run
+        except (TypeError, ValueError):
             raise TypeError(
-                f"The parameters of a run are {parameters!r}. Give a mapping "
-                "from names to numbers.")
-        found.append(shown({named(name): float(value) for name, value
-                            in parameters.items()}, motion, quantity))
-    return found
+                f"`result` has {run!r}, which is no run. Give a SweepResult, "
+                "or pairs of a mapping from parameters to numbers and a "
+                "Trajectory or None.") from None
+    if not isinstance(parameters, Mapping):
+        raise TypeError(
+            f"The parameters of a run are {parameters!r}. Give a mapping "
+            "from names to numbers.")
+    return {named(k): float(x) for k, x in parameters.items()}, motion
 
 
-def shown(parameters, motion, quantity):
-    """One run as it is drawn."""
+def evaluated(parameters, motion, quantity):
+    """One run with the quantity."""
     if not isinstance(motion, Trajectory):
         value = None if motion is None else np.asarray(motion, dtype=float)
-        return Shown(parameters, None, value, True)
+        return Run(parameters, None, value, True)
     if quantity is None:
         raise ValueError("`quantity` is needed to draw trajectories: a "
                          "state, its name, or a function of a trajectory.")
     value = history(motion, quantity) if len(motion) else None
-    return Shown(parameters, motion, value, motion.success)
+    return Run(parameters, motion, value, motion.success)
 
 
 def varying(parameters, wanted):
     """The parameter on the axis, and the others that vary."""
-    names = list(dict.fromkeys(name for p in parameters for name in p))
-    moving = [name for name in names
-              if len({p.get(name) for p in parameters}) > 1]
+    values: dict = {}
+    for name in dict.fromkeys(name for p in parameters for name in p):
+        values[name] = {p.get(name) for p in parameters}
+    moving = [name for name, found in values.items() if len(found) > 1]
     if wanted is not None:
         wanted = named(wanted)
-        if wanted not in names:
+        if wanted not in values:
             raise ValueError(f"`parameter` {wanted!r} is none of the runs; "
-                             f"they have {', '.join(names) or 'none'}.")
+                             f"they have {', '.join(values) or 'none'}.")
     elif len(moving) > 1:
         raise ValueError(
             f"The parameters {', '.join(moving)} vary. Pass the one for the "
             f"axis or the colours, `parameter={moving[0]!r}`.")
-    elif not names:
+    elif not values:
         raise ValueError(
-            "The runs have no parameters: their starts vary, perhaps. Pass "
+            "The runs have no parameters; perhaps their starts vary. Pass "
             "pairs of a mapping from a name to a number and a trajectory.")
     else:
-        wanted = (moving or names)[0]
+        wanted = (moving or list(values))[0]
     return wanted, [name for name in moving if name != wanted]
+
+
+def _labels(ax, run, quantity, show, key):
+    text, motion = quantity_name(quantity), run.motion
+    name = in_unit(text, unit_of(motion, text))
+    if show == 'histories':
+        ax.set(xlabel=in_unit('t', unit_of(motion, 't')), ylabel=name)
+        return
+    prefix = '' if np.ndim(run.value) == 0 else (
+        show if isinstance(show, str) else getattr(show, '__name__', ''))
+    ax.set(xlabel=in_unit(key, unit_of(motion, key)),
+           ylabel=f'{prefix} {name}'.strip())
 
 
 def quantity_name(quantity):
@@ -202,22 +199,22 @@ def history(motion, quantity):
         values = getattr(motion, quantity, None)
         if values is None:
             raise ValueError(f"The trajectories carry no {quantity}: it is "
-                             "not known for the model.")
+                             "unknown for the model.")
         return values
     return motion[quantity]
 
 
 def _numbers(ax, done, show, key, others):
+    """A curve of numbers for each case of the other parameters."""
     reduce = show if callable(show) else REDUCTIONS[show]
     curves: dict = {}
     for run in done:
-        value = run.found if np.ndim(run.found) == 0 else reduce(run.found)
+        value = run.value if np.ndim(run.value) == 0 else reduce(run.value)
         case = tuple(run.parameters.get(name) for name in others)
         curves.setdefault(case, []).append(
             (run.parameters[key], float(value), run.success))
-    values = sorted(curves)
-    scale, color = colours([case[0] for case in values if case] or [0.])
-    for case in values:
+    scale, color = colours([case[0] for case in curves if case] or [0.])
+    for case in sorted(curves):
         x, y, success = np.array(sorted(curves[case])).T
         text = ', '.join(f'{name} = {value:.4g}'
                          for name, value in zip(others, case))
@@ -225,9 +222,14 @@ def _numbers(ax, done, show, key, others):
                 color=color(case[0]) if len(others) == 1 else None)
         ax.plot(x[success == 0], y[success == 0], 'x', markersize=8,
                 color='C3')
-    if len(others) == 1 and len(values) > MOST_CURVES:
+    _key_to_curves(ax, scale, others, len(curves))
+
+
+def _key_to_curves(ax, scale, others, count):
+    """A colour bar for many curves, else a legend."""
+    if len(others) == 1 and count > MOST_CURVES:
         bar(ax, scale, others[0])
-    elif others and len(values) <= 2*MOST_CURVES:
+    elif others and count <= 2*MOST_CURVES:
         ax.legend(fontsize='small', loc='center left', frameon=False,
                   bbox_to_anchor=(1., 0.5))
 
@@ -235,13 +237,13 @@ def _numbers(ax, done, show, key, others):
 def _histories(ax, done, key):
     scale, color = colours([run.parameters[key] for run in done])
     for run in done:
-        if run.motion is None or np.shape(run.found) != np.shape(
+        if run.motion is None or np.shape(run.value) != np.shape(
                 run.motion.t):
             raise ValueError(
                 "A run has no history to draw, but an array of shape "
-                f"{np.shape(run.found)}. Choose another `show`, or a "
+                f"{np.shape(run.value)}. Choose another `show`, or a "
                 "`quantity` with one value for each time.")
-        ax.plot(run.motion.t, run.found, color=color(run.parameters[key]),
+        ax.plot(run.motion.t, run.value, color=color(run.parameters[key]),
                 linewidth=1.1, linestyle='-' if run.success else '--')
     bar(ax, scale, key)
 

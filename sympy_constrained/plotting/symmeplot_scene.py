@@ -8,7 +8,7 @@ from .._compat import time_symbol
 from ..errors import MissingIngredientError
 from .animation import set_space
 from .positions import Positions
-from .scene_items import named_lines, named_places
+from .scene_items import named_lines, named_places, seeds
 
 __all__ = ['scene']
 
@@ -70,38 +70,30 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     """
     Scene3D = scene_class()
     points, lines = named_places(points), named_lines(lines)
-    used = [*points.values(), *(p for _, line in lines for p in line)]
-    find = Positions(trajectory, model,
-                     [p for p in used if isinstance(p, Point)], origin,
+    find = Positions(trajectory, model, seeds(points, lines, ()), origin,
                      constants=constants, named=points)
-    used = [find.place(p) for p in used]
-    for place in used:
-        if not isinstance(place, (Point, Vector)):
-            raise TypeError(f"The place {place!r} is no Point and no Vector, "
-                            "and symmeplot takes only these.")
+    points = {name: checked(find.place(p)) for name, p in points.items()}
+    lines = [(name, [checked(find.place(p)) for p in line])
+             for name, line in lines]
     if find.origin is None or find.drifts:
         raise MissingIngredientError(
             "The scene has no origin: no point of the model stays at rest. "
             "Pass the point to look from as `origin`, or use `animate`, which "
             "integrates its velocity.")
     bodies = [b for b in find.bodies if find.has(b.masscenter)]
-    found = [find.position(p) for p in (
-        *used, *(b.masscenter for b in bodies))]
+    paths = [find.position(p) for p in points.values()]
+    others = [find.position(p) for p in (
+        *(p for _, line in lines for p in line),
+        *(b.masscenter for b in bodies))]
     find.evaluate(trajectory.t)
-    corners = np.concatenate([np.zeros((1, 3)), *(x.values for x in found)])
+    corners = np.concatenate([
+        np.zeros((1, 3)), *(x.values for x in (*paths, *others))])
     size = np.ptp(corners, axis=0).max() or 1.
     properties.setdefault('scale', SCALE*size)
     made = Scene3D(find.frame, find.origin, ax=ax, **properties)
-    for path in found[:len(points)]:
+    for path in paths:
         made.axes.plot(*path.values.T, color='C1', linewidth=1)
-    for body in bodies:
-        made.add_body(body, plot_frame_properties={
-            'scale': properties['scale']})
-    for name, point in points.items():
-        made.add_point(find.place(point), name=name, color='C1')
-    for i, (name, line) in enumerate(lines):
-        made.add_line([find.place(p) for p in line], name or f'line {i}',
-                      color='0.25')
+    add_items(made, bodies, points, lines, properties['scale'])
     made.lambdify_system((time_symbol(), tuple(trajectory.states),
                           tuple(find.numbers)))
     made.evaluate_system(trajectory.t[0], trajectory.x[0],
@@ -111,6 +103,22 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     set_space(made.axes, corners.min(axis=0) - room,
               corners.max(axis=0) + room, camera)
     return made
+
+
+def checked(place):
+    if not isinstance(place, (Point, Vector)):
+        raise TypeError(f"The place {place!r} is no Point and no Vector, "
+                        "and symmeplot takes only these.")
+    return place
+
+
+def add_items(made, bodies, points, lines, scale):
+    for body in bodies:
+        made.add_body(body, plot_frame_properties={'scale': scale})
+    for name, point in points.items():
+        made.add_point(point, name=name, color='C1')
+    for i, (name, line) in enumerate(lines):
+        made.add_line(line, name or f'line {i}', color='0.25')
 
 
 def scene_class():

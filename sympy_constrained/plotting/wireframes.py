@@ -77,7 +77,7 @@ def plane(place, points):
 
 
 def along(place, points, is_cone):
-    """Ends of the part of a cylinder or of a cone beside points."""
+    """Ends of a cylinder or cone near points."""
     start, end = place(0, np.array([0., 1.]))
     if is_cone:                         # distances from the apex
         v = np.linalg.norm(points, axis=1)

@@ -30,6 +30,22 @@ from sympy_constrained.numeric import compile_equations, simulate
 each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
 
 
+def closed(contact, scene, place, height, *guess):
+    """Height of the body and contact coordinates that close a contact."""
+    values = {**dict(zip(scene.q, place)), t: 0}
+    del values[scene.q[2]]
+    return contact.solve_contact(values, {
+        scene.q[2]: height, **dict(zip(contact.coordinates, guess))})
+
+
+def rolling_rates(values, *contacts):
+    """Set the speeds of the contact coordinates, where there are any."""
+    for contact in contacts:
+        rates = contact.contact_kinematics()
+        values.update((u, number(rates[x.diff(t)], values)) for x, u in zip(
+            contact.coordinates, contact.speeds))
+
+
 # -- structure -----------------------------------------------------------
 
 def sloping(scene, formulation, mode='rolling'):
@@ -112,10 +128,7 @@ def test_explicit_and_augmented_quantities_agree(make, rng):
         values[scene.u[2]] = 0.
         lift = number(contact.normal_velocity, values)
         values[scene.u[2]] = -lift
-        if contact.speeds:
-            rates = contact.contact_kinematics()
-            values.update((u, number(rates[x.diff(t)], values)) for x, u in
-                          zip(contact.coordinates, contact.speeds))
+        rolling_rates(values, contact)
         numbers = [number(x, values) for x in (
             *contact.slip_velocity, contact.pivot_speed,
             *contact.trace_speeds(), *contact.relative_curvature())]
@@ -434,9 +447,7 @@ def test_ball_in_a_groove(formulation):
             values.update(contact.solve_contact(
                 values, dict(zip(contact.coordinates, guess))))
             assert abs(values.pop('gap')) < 1e-15
-        rates = contact.contact_kinematics()
-        values.update((u, number(rates[x.diff(t)], values)) for x, u in zip(
-            contact.coordinates, contact.speeds))
+        rolling_rates(values, contact)
     values = {x: float(v) for x, v in values.items()}
     found = accelerations(scene, values)
     assert np.allclose(found[:3], [pull/m/(1 + 2*k), 0, 0], atol=1e-10)
@@ -462,9 +473,7 @@ def test_axle_with_two_wheels(formulation):
             values.update(contact.solve_contact(values, dict(zip(
                 contact.coordinates, (math.pi - 0.4, 0.2, side)))))
             assert abs(values.pop('gap')) < 1e-15
-        rates = contact.contact_kinematics()
-        values.update((u, number(rates[x.diff(t)], values)) for x, u in zip(
-            contact.coordinates, contact.speeds))
+        rolling_rates(values, contact)
     values = {x: float(v) for x, v in values.items()}
     found = accelerations(scene, values)
     forward = pull/(m + axial/R**2)
@@ -622,58 +631,37 @@ def test_touch_down(formulation):
                         rel_tol=1e-9)
 
 
-def test_distance_of_separated_bodies():
-    scene = ball()
-    contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface,
-                          formulation='augmented')
-    values = dict(zip(scene.q, (3, 4, 0, 0.3, 0.7, 0.5)))
-    found = contact.solve_contact(values, dict(zip(
-        contact.coordinates, (1, 1, 1, 1))))
-    assert math.isclose(found['gap'], 5 - 2.3)
-
-
-def test_wrong_side_is_not_accepted():
-    """(8) also holds at the opposite pole of the ball."""
-    scene = ball()
-    contact = scene.touch(scene.plane(), scene.surface,
-                          formulation='augmented')
-    values = dict(zip(scene.q, (0, 0, 0, 0.3, 0.7, 0.5)))
-    right = (-1.9545867865, 0.9699337139)
-    wrong = right[0] + math.pi, math.pi - right[1]
-    z = scene.q[2]
-    del values[z]
-    found = contact.solve_contact(values, {
-        z: -0.3, **dict(zip(contact.coordinates, (*wrong, 0, 0)))})
-    assert math.isclose(found[z], 0.3)
-
-
-def test_far_sides_are_not_the_nearest_points():
-    """Opposite normals and the distance of the far sides, negative."""
+def test_nearest_points_of_separated_bodies():
+    """From the far sides, whose distance is negative, they are found, too."""
     scene = ball()
     contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface,
                           formulation='augmented')
     values = dict(zip(scene.q, (3, 4, 0, 0.3, 0.7, 0.5)))
     near = contact.solve_contact(values, dict.fromkeys(
         contact.coordinates, 1))
-    near.pop('gap')
+    assert math.isclose(near.pop('gap'), 5 - 2.3)
     u1, v1, u2, v2 = map(float, near.values())
     far = contact.solve_contact(values, dict(zip(contact.coordinates, (
         u1 + math.pi, math.pi - v1, u2 + math.pi, math.pi - v2))))
     assert math.isclose(far['gap'], 2.7)
 
 
-def test_top_of_a_rim_does_not_touch():
-    """An edge has no normal; it must bend away from the parent."""
+def test_the_right_side_is_found_from_the_wrong_one():
+    """(8) also holds at the opposite pole of the ball, and at the top of a
+    rim, which must bend away from the parent."""
+    scene = ball()
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    right = (-1.9545867865, 0.9699337139)
+    found = closed(contact, scene, (0, 0, 0, 0.3, 0.7, 0.5), -0.3,
+                   right[0] + math.pi, math.pi - right[1], 0, 0)
+    assert math.isclose(found[scene.q[2]], 0.3)
     scene = disc()
     contact = scene.touch(scene.plane(), scene.surface,
                           formulation='augmented')
-    values = dict(zip(scene.q, (0, 0, 0, *ANGLES)))
-    z = scene.q[2]
-    del values[z]
     for angle in 0, math.pi:
-        found = contact.solve_contact(values, {
-            z: -0.3, **dict(zip(contact.coordinates, (angle, 0, 0)))})
-        assert math.isclose(found[z], STATES[disc]['height'][0])
+        found = closed(contact, scene, (0, 0, 0, *ANGLES), -0.3, angle, 0, 0)
+        assert math.isclose(found[scene.q[2]], STATES[disc]['height'][0])
 
 
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
@@ -681,12 +669,9 @@ def test_beyond_the_apex_there_is_no_cone(formulation):
     scene = ball()
     contact = scene.touch(ConeSurface(scene.P, scene.O, 0.6, -scene.N.z),
                           scene.surface, formulation=formulation)
-    values = dict(zip(scene.q, (0.1, 0.1, 0, *ANGLES)))
-    z = scene.q[2]
-    del values[z]
     with pytest.raises(ConstraintError, match='beyond|penetrate|wrong side'):
-        contact.solve_contact(values, {
-            z: 0.3, **dict(zip(contact.coordinates, (3, 0.1, 2.4, -0.7)))})
+        closed(contact, scene, (0.1, 0.1, 0, *ANGLES), 0.3,
+               3, 0.1, 2.4, -0.7)
 
 
 @pytest.mark.parametrize('start', [0.1, -1])
@@ -701,35 +686,12 @@ def test_beyond_its_edge_a_chart_has_no_place(start):
         'c', RigidBody('roof', scene.O, scene.N), scene.body, roof,
         SphereSurface(scene.B, scene.C, Rational(1, 10), pole=scene.B.x),
         formulation='augmented')
-    values = {**dict.fromkeys(scene.q, 0), scene.q[0]: 1}
-    z = scene.q[2]
-    del values[z]
-    found = contact.solve_contact(values, {
-        z: 1.2, **dict(zip(contact.coordinates, (0, pi/2, start, 0)))})
+    found = closed(contact, scene, (1, 0, 0, 0, 0, 0), 1.2,
+                   0, pi/2, start, 0)
     place = found[contact.coordinates[2]]
-    across, above = 1 - place, found[z] - place**0.5
+    across, above = 1 - place, found[scene.q[2]] - place**0.5
     assert abs(across**2 + above**2 - 0.01) < 1e-15 and above > 0
     assert abs(across + above/(2*place**0.5)) < 1e-15       # the normal
-
-
-def test_bodies_that_penetrate_do_not_touch():
-    """An ellipsoid that is flatter than the bowl it stands in."""
-    scene = ellipsoid((3, 2.9, 0.5))
-    contact = sloping(scene, 'augmented')
-    values = dict(zip(scene.q, (0.3, 0, 0, 0.1, 0.05, 0.2)))
-    z = scene.q[2]
-    del values[z]
-    with pytest.raises(ConstraintError, match='penetrate|wrong side'):
-        contact.solve_contact({**values, t: 0}, {
-            z: -1.5, **dict(zip(contact.coordinates, (1.5, 3, 1.5, 1.5)))})
-
-
-def test_numbers_of_a_contact_may_be_expressions():
-    scene = ball()
-    contact = scene.touch(scene.plane(), scene.surface)
-    z = scene.q[2]
-    found = contact.solve_contact({scene.q[3]: pi/3}, {z: pi})
-    assert math.isclose(found[z], 0.3)
 
 
 # -- what is refused -----------------------------------------------------
@@ -741,14 +703,23 @@ def refused(parent, child, error=ConstraintError, **options):
     return str(caught.value)
 
 
+CURVE = (lambda s: ParametricCurve(s.P, s.O, Symbol('s')*s.P.x, Symbol('s')))
+VERTEX = (lambda s: VertexPoint(s.B, s.C))
+
+
+def skew_chart(scene):
+    s, u = symbols('s u')
+    return ParametricSurface(scene.B, scene.C, (s + u)*scene.B.x + (
+        s + u)**2*scene.B.y, (s, u))
+
+
 @pytest.mark.parametrize('parent, child', [
-    (lambda s: s.plane(),
-     lambda s: CylinderSurface(s.B, s.C, Symbol('a'), s.B.y)),
-    (lambda s: s.plane(), lambda s: ConeSurface(s.B, s.C, 0.3, s.B.y)),
-    (lambda s: s.plane(), lambda s: PlaneSurface(s.B, s.C, s.B.y)),
+    (Scene.plane, lambda s: CylinderSurface(s.B, s.C, Symbol('a'), s.B.y)),
+    (Scene.plane, lambda s: ConeSurface(s.B, s.C, 0.3, s.B.y)),
+    (Scene.plane, lambda s: PlaneSurface(s.B, s.C, s.B.y)),
     (lambda s: SphereSurface(s.P, s.O, Symbol('R'), True),
      lambda s: SphereSurface(s.B, s.C, Symbol('R'))),
-    (lambda s: s.plane(), lambda s: ParametricCurve(
+    (Scene.plane, lambda s: ParametricCurve(
         s.B, s.C, Symbol('s')*s.B.x, Symbol('s')))])
 @each_formulation
 def test_lines_and_faces_are_refused(parent, child, formulation):
@@ -756,15 +727,86 @@ def test_lines_and_faces_are_refused(parent, child, formulation):
                                             formulation=formulation)
 
 
-def test_parallel_cylinders_are_refused_at_the_start():
+@pytest.mark.parametrize('text, parent, child, error, options', [
+    ('Exchange parent and child', CURVE, lambda s: s.surface,
+     ConstraintError, {}),
+    ('bead on a wire', CURVE, VERTEX, ConstraintError, {}),
+    ('bead on a wire', lambda s: VertexPoint(s.P, s.O), VERTEX,
+     ConstraintError, {}),
+    ('`radius` is -1', Scene.plane, lambda s: SphereSurface(s.B, s.C, -1),
+     ValueError, {}),
+    ('no closed form', lambda s: SphereSurface(s.P, s.O, 2),
+     lambda s: EllipsoidSurface(s.B, s.C, (1, 2, 3)),
+     UnsupportedFeatureError, {'formulation': 'explicit'}),
+    ('`mode`', Scene.plane, lambda s: s.surface, ValueError,
+     {'mode': 'skating'}),
+    ('this contact needs 0', Scene.plane, lambda s: s.surface, ValueError,
+     {'contact_coordinates': [dynamicsymbols('s')]}),
+    ('normal of ParametricSurface vanishes', Scene.plane, skew_chart,
+     ConstraintError, {}),
+    ('moves relative to body', Scene.plane, lambda s: CircularRim(
+        s.N, s.C, 0.3, s.N.y), ConstraintError, {}),
+    ('rigid shape', Scene.plane, lambda s: SphereSurface(
+        s.B, s.C, dynamicsymbols('r')), ConstraintError, {})])
+def test_pairs_that_are_refused(text, parent, child, error, options):
+    assert text in refused(parent, child, error, **options)
+
+
+def test_a_body_needs_a_frame():
+    scene = ball()
+    with pytest.raises(ConstraintError, match='no body frame'):
+        PointContact('c', scene.parent, Particle('p', scene.C, 1),
+                     scene.plane(), scene.surface)
+
+
+@pytest.mark.parametrize('parent, child, place, height, guess, text', [
+    (lambda s: CylinderSurface(s.P, s.O, 2, s.N.y),
+     lambda s: CylinderSurface(s.B, s.C, 0.3, s.B.y), (0,)*6, None,
+     (math.pi, 0, 0, 0), 'K1 . K2 is singular|No cont'),
+    (Scene.plane, lambda s: SphereSurface(s.B, s.C, 0.3, pole=s.B.z), (0,)*6,
+     None, (0, math.pi, 0, 0), 'normal of SphereSurface'),
+    (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.z), lambda s: s.surface,
+     (0, 0, 0, *ANGLES), 2, (), 'at a pole'),
+    # an ellipsoid that is flatter than the bowl below it
+    (lambda s: SphereSurface(s.P, s.O.locatenew('S', 0.3*s.P.x), 2,
+                             interior=True, pole=s.P.y),
+     lambda s: EllipsoidSurface(s.B, s.C, (3, 2.9, 0.5)),
+     (0.3, 0, 0, 0.1, 0.05, 0.2), -1.5, (1.5, 3, 1.5, 1.5),
+     'penetrate|wrong side')])
+def test_starts_that_are_refused(parent, child, place, height, guess, text):
     scene = ball()
     contact = scene.touch(
-        CylinderSurface(scene.P, scene.O, 2, scene.N.y),
-        CylinderSurface(scene.B, scene.C, 0.3, scene.B.y))
-    values = dict(zip(scene.q, (0, 0, 2.3, 0, 0, 0)))
-    with pytest.raises(ConstraintError, match='K1 . K2 is singular|No cont'):
-        contact.solve_contact(values, dict(zip(
-            contact.coordinates, (math.pi, 0, 0, 0))))
+        parent(scene), child(scene),
+        formulation='augmented' if guess else 'explicit')
+    with pytest.raises(ConstraintError, match=text):
+        if height is None:
+            values = dict(zip(scene.q, place))
+            values[scene.q[2]] = 2.3 if 'K1' in text else 0.3
+            contact.solve_contact(values, dict(zip(
+                contact.coordinates, guess)))
+        else:
+            closed(contact, scene, place, height, *guess)
+
+
+def test_numbers_and_guesses_of_a_contact():
+    scene = ball()
+    explicit = scene.touch(scene.plane(), scene.surface)
+    z = scene.q[2]
+    found = explicit.solve_contact({scene.q[3]: pi/3}, {z: pi})
+    assert math.isclose(found[z], 0.3)
+    contact = scene.touch(scene.plane(), scene.surface,
+                          formulation='augmented')
+    guess = dict.fromkeys(contact.coordinates, 0)
+    for values, start, error, text in (
+            ({}, {}, MissingIngredientError, 'c_xi1'),
+            ({}, {**guess, Symbol('a'): 1, Symbol('b'): 2}, ValueError,
+             'has 2 coordinates in addition to .* contact: .*One closes'),
+            ({Symbol('r'): True}, guess, TypeError,
+             'is none. Give .symbol: number')):
+        with pytest.raises(error, match=text):
+            contact.solve_contact(values, start)
+    with pytest.raises(ValueError, match='3 values were given for the 2 par'):
+        scene.surface.with_parameters(1, 2, 3)
 
 
 def test_a_ball_that_osculates_its_bowl_is_refused():
@@ -779,87 +821,15 @@ def test_a_ball_that_osculates_its_bowl_is_refused():
             'c', RigidBody('bowl', scene.O, scene.N), scene.body, bowl,
             SphereSurface(scene.B, scene.C, 1, pole=scene.B.x),
             formulation='augmented')
-        values = dict.fromkeys(scene.q, 0)
-        z = scene.q[2]
-        del values[z]
-        guess = {**dict(zip(contact.coordinates, (0, pi/2, 0, 0))), z: 1}
+        start = contact, scene, (0,)*6, 1, 0, pi/2, 0, 0
         if bend == 1:
             with pytest.raises(ConstraintError, match=(
                     'K1 . K2 is singular at this contact: .*osculate')):
-                contact.solve_contact(values, guess)
+                closed(*start)
         else:
-            found = contact.solve_contact(values, guess)
-            assert abs(found[z] - 1) < 1e-20
+            found = closed(*start)
+            assert abs(found[scene.q[2]] - 1) < 1e-20
             assert abs(found[contact.coordinates[2]]) < 1e-20
-
-
-def test_pole_at_the_start_is_refused():
-    scene = ball()
-    contact = scene.touch(
-        scene.plane(), SphereSurface(scene.B, scene.C, 0.3, pole=scene.B.z),
-        formulation='augmented')
-    values = dict(zip(scene.q, (0, 0, 0.3, 0, 0, 0)))
-    with pytest.raises(ConstraintError, match='normal of SphereSurface'):
-        contact.solve_contact(values, dict(zip(
-            contact.coordinates, (0, math.pi, 0, 0))))
-
-
-def test_ball_on_the_pole_of_a_sphere_is_told():
-    scene = ball()
-    contact = scene.touch(SphereSurface(scene.P, scene.O, 2, pole=scene.N.z),
-                          scene.surface)
-    values = dict(zip(scene.q, (0, 0, 0, *ANGLES)))
-    z = scene.q[2]
-    del values[z]
-    with pytest.raises(ConstraintError, match='at a pole'):
-        contact.solve_contact(values, {z: 2})
-
-
-def test_a_chart_without_normal_is_refused():
-    s, u = symbols('s u')
-    assert 'normal of ParametricSurface vanishes' in refused(
-        lambda x: x.plane(), lambda x: ParametricSurface(
-            x.B, x.C, (s + u)*x.B.x + (s + u)**2*x.B.y, (s, u)))
-
-
-def test_bodies_without_frame_are_refused():
-    scene = ball()
-    with pytest.raises(ConstraintError, match='no body frame'):
-        PointContact('c', scene.parent, Particle('p', scene.C, 1),
-                     scene.plane(), scene.surface)
-
-
-def test_geometry_that_moves_in_its_body_is_refused():
-    scene = ball()
-    lean = ReferenceFrame('L')
-    lean.orient_axis(scene.N, scene.q[3], scene.N.z)
-    rim = CircularRim(lean, scene.C, 0.3, lean.y)
-    with pytest.raises(ConstraintError, match='moves relative to body'):
-        scene.touch(scene.plane(), rim)
-    with pytest.raises(ConstraintError, match='rigid shape'):
-        SphereSurface(scene.B, scene.C, dynamicsymbols('r'))
-
-
-def test_other_refusals():
-    curve = (lambda s: ParametricCurve(
-        s.P, s.O, Symbol('s')*s.P.x, Symbol('s')))
-    assert 'Exchange parent and child' in refused(
-        curve, lambda s: s.surface)
-    for edge in curve, lambda s: VertexPoint(s.P, s.O):
-        assert 'bead on a wire' in refused(
-            edge, lambda s: VertexPoint(s.B, s.C))
-    assert '`radius` is -1' in refused(
-        lambda s: s.plane(), lambda s: SphereSurface(s.B, s.C, -1),
-        ValueError)
-    assert 'no closed form' in refused(
-        lambda s: SphereSurface(s.P, s.O, 2),
-        lambda s: EllipsoidSurface(s.B, s.C, (1, 2, 3)),
-        UnsupportedFeatureError, formulation='explicit')
-    assert '`mode`' in refused(lambda s: s.plane(), lambda s: s.surface,
-                               ValueError, mode='skating')
-    assert 'this contact needs 0' in refused(
-        lambda s: s.plane(), lambda s: s.surface, ValueError,
-        contact_coordinates=[dynamicsymbols('s')])
 
 
 def test_bead_on_a_wire_is_located_by_its_coordinate():
@@ -911,28 +881,6 @@ def test_unknown_motion_is_told():
     assert contact.gap == dynamicsymbols('z') - 1
     with pytest.raises(KinematicsError):
         contact.slip_velocity
-
-
-def test_guess_without_contact_coordinates_is_told():
-    scene = ball()
-    contact = scene.touch(scene.plane(), scene.surface,
-                          formulation='augmented')
-    with pytest.raises(MissingIngredientError, match='c_xi1'):
-        contact.solve_contact({}, {})
-
-
-def test_numbers_of_a_contact_that_are_none():
-    scene = ball()
-    contact = scene.touch(scene.plane(), scene.surface,
-                          formulation='augmented')
-    guess = dict.fromkeys(contact.coordinates, 0)
-    with pytest.raises(ValueError, match=(
-            'has 2 coordinates in addition to .* contact: .*One closes')):
-        contact.solve_contact({}, {**guess, Symbol('a'): 1, Symbol('b'): 2})
-    with pytest.raises(TypeError, match='is none. Give .symbol: number'):
-        contact.solve_contact({Symbol('r'): True}, guess)
-    with pytest.raises(ValueError, match='3 values were given for the 2 par'):
-        scene.surface.with_parameters(1, 2, 3)
 
 
 def test_a_frame_that_is_not_turned_from_the_inertial_one_is_told():

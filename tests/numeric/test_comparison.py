@@ -17,16 +17,16 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
+    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod, timing)
 from sympy_constrained.__main__ import find_model, main
 from sympy_constrained.comparison import (
-    Formulation, Verdict, compare, comparing, recipes, sympy_methods, timing)
+    Formulation, Verdict, compare, comparing, recipes, sympy_methods)
 from sympy_constrained.comparison.figure import color_of
 from sympy_constrained.comparison.recipes import Derived, Recipe
-from sympy_constrained.comparison.timing import time_limit
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, SimulationError)
 from sympy_constrained.models import MODELS, Model, model
+from sympy_constrained.timing import time_limit
 
 AGREES, REFUSES = Verdict.AGREES, Verdict.REFUSES
 MUST_DIFFER, DIFFERS = Verdict.MUST_DIFFER, Verdict.DIFFERS
@@ -312,6 +312,10 @@ def only(monkeypatch, *chosen):
     monkeypatch.setattr(comparing, 'sympy_recipes', lambda: [])
 
 
+def only_upstream(monkeypatch):
+    monkeypatch.setattr(comparing, 'recipes', lambda *args: [])
+
+
 def forever(case):
     while True:
         pass
@@ -359,15 +363,6 @@ def test_an_interrupt_returns_what_is_done(monkeypatch):
     assert found.interrupted and not found.agrees
 
 
-def test_a_limit_raises_and_is_taken_back():
-    with pytest.raises(TimeoutError), time_limit(0.05):
-        forever(None)
-    with time_limit(0.01):
-        pass
-    for _ in range(100_000):            # nothing rings afterwards
-        pass
-
-
 # -- what does not apply -------------------------------------------------
 
 def test_redundant_rows_are_refused_by_name():
@@ -388,26 +383,31 @@ def test_redundant_rows_are_refused_by_name():
     assert 'holonomic row 1 is redundant' in str(found)
 
 
-@pytest.mark.parametrize('name, reason', [
-    ('acceleration_level', 'acceleration_constraints'),
-    ('bead_on_circle', 'nonideal_forces')])
-def test_what_upstream_does_not_take_is_not_tried(name, reason):
-    found = compare(name, 0)
-    assert found.agrees
-    assert found["SymPy's LagrangesMethod"].verdict is Verdict.NOT_TRIED
-    assert found["SymPy's LagrangesMethod"].reason == (
-        f'it does not take {reason}')
-
-
-def test_what_upstream_raises_is_its_result():
-    found = compare(particle(UdwadiaKalabaMethod), constants=NUMBERS)
-    theirs = found["SymPy's KanesMethod"]
-    assert theirs.verdict is Verdict.RAISES and found.agrees
-    assert theirs.reason.startswith(
-        'ValueError: There must be an equal number of dependent speeds')
-    assert theirs.reason.endswith(
-        'the model has 0 and 1, so name one in `u_dependent` for each row, '
-        'and leave out redundant rows')
+@pytest.mark.parametrize('name, given, numbers, verdict, reason', [
+    ('LagrangesMethod', 'acceleration_level', {}, Verdict.NOT_TRIED,
+     '^it does not take acceleration_constraints$'),
+    ('LagrangesMethod', 'bead_on_circle', {}, Verdict.NOT_TRIED,
+     '^it does not take nonideal_forces$'),
+    ('KanesMethod', lambda: particle(UdwadiaKalabaMethod),
+     {'constants': NUMBERS}, Verdict.RAISES,
+     '^ValueError: There must be an equal number of dependent speeds.*the '
+     'model has 0 and 1, so name one in `u_dependent` for each row, and leave '
+     'out redundant rows$'),
+    ('KanesMethod', 'parallel_cranks', {}, Verdict.RAISES,
+     'so name one in `q_dependent` for each row'),
+    ('LagrangesMethod', lambda: pendulum(
+        UdwadiaKalabaMethod, acceleration_constraints=[
+            x.diff(dynamicsymbols._t, 2) - g]), {
+                'constants': NUMBERS, 'start': {
+                    x: 0.6, y: 0.8, x.diff(): 0.4, y.diff(): -0.3}},
+     Verdict.NOT_TRIED, '^it does not take acceleration_constraints$')])
+def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
+                                        verdict, reason):
+    only_upstream(monkeypatch)
+    found = compare(given() if callable(given) else given, 0, **numbers)
+    theirs = found[f"SymPy's {name}"]
+    assert found.agrees and theirs.verdict is verdict
+    assert re.search(reason, theirs.reason)
 
 
 def test_accelerations_that_upstream_leaves_in_its_equations():
@@ -429,18 +429,6 @@ def test_accelerations_that_upstream_leaves_in_its_equations():
     assert found.agrees
 
 
-def test_rows_of_accelerations_given_to_a_method_are_not_tried():
-    time = dynamicsymbols._t
-    found = compare(pendulum(UdwadiaKalabaMethod, acceleration_constraints=[
-        x.diff(time, 2) - g]), constants=NUMBERS, start={
-            x: 0.6, y: 0.8, x.diff(): 0.4, y.diff(): -0.3})
-    theirs = found["SymPy's LagrangesMethod"]
-    assert theirs.verdict is Verdict.NOT_TRIED
-    assert theirs.reason == 'it does not take acceleration_constraints'
-    np.testing.assert_allclose(found.formulations[0].accelerations[:, 0],
-                               9.81)
-
-
 class Unlucky:
     arguments: dict = {}
 
@@ -453,12 +441,6 @@ def test_other_errors_of_upstream_stay_as_they_are(monkeypatch):
     with pytest.raises(ShapeError, match='size[.]$'):
         sympy_methods.deriver(KanesMethod)(
             SimpleNamespace(model=Unlucky()))
-
-
-def test_the_row_that_has_no_dependent_coordinate_is_told():
-    found = compare('parallel_cranks', 0)["SymPy's KanesMethod"]
-    assert found.verdict is Verdict.RAISES
-    assert 'so name one in `q_dependent` for each row' in found.reason
 
 
 def test_what_only_one_class_takes_is_refused_by_the_others():
@@ -494,13 +476,6 @@ def test_rows_that_contradict_each_other_are_taken_by_one_class():
     assert theirs.reason == 'it does not take inconsistent'
     assert "inconsistent='least-squares', which only Udwadia" in found[
         'RouthMethod'].reason
-
-
-def test_a_model_that_cannot_be_derived_says_why():
-    """Where there is no method of ours to fall back on."""
-    broken = LagrangesMethod(m*x.diff()**2/2, [x], hol_coneqs=[l - 1])
-    with pytest.raises(ConstraintError, match='not depend on any coord'):
-        compare(broken, constants=NUMBERS)
 
 
 def test_a_model_of_gibbs_and_appell_only_is_its_own_reference():
@@ -602,7 +577,8 @@ def model_numbers(name, method):
 @pytest.mark.parametrize('cls', [
     RouthMethod, VaccoMethod, LinearMappingMethod, GibbsAppellMethod,
     UdwadiaKalabaMethod, LagrangesMethod])
-def test_method_objects(cls):
+def test_method_objects(cls, monkeypatch):
+    only_upstream(monkeypatch)
     found = compare(pendulum(cls), constants={'m': 2, 'g': 9.81, 'l': 1})
     assert found.agrees and found.trajectory is None
     assert found.formulations[0].name == 'UdwadiaKalabaMethod'
@@ -621,7 +597,8 @@ def test_random_states_are_seeded(four_bar):
     assert (first[0][1] != other[0][1]).any()
 
 
-def test_system_and_kane_objects():
+def test_system_and_kane_objects(monkeypatch):
+    only(monkeypatch, Recipe('good', lambda case: None, recipes.fifty_digits))
     four = model('four_bar')
     for given in (four.system, four.form(KanesMethod)):
         found = compare(given, constants=four.parameters, start=four.start,
@@ -632,7 +609,8 @@ def test_system_and_kane_objects():
                    for _, state in found.states)
 
 
-def test_a_system_without_kinematic_equations_is_one_of_lagrange():
+def test_a_system_without_kinematic_equations_is_one_of_lagrange(monkeypatch):
+    only_upstream(monkeypatch)
     cart = model('cart_pendulum')
     found = compare(cart.system, constants=cart.parameters,
                     inputs=cart.inputs)
@@ -660,19 +638,17 @@ def test_what_is_missing_or_wrong(options, error, message):
         compare(pendulum(), **options)
 
 
-def test_models_that_are_none():
-    with pytest.raises(ValueError, match='no ready model.*four_bar'):
-        compare('fourbar')
-    with pytest.raises(UnsupportedFeatureError, match='from int'):
-        compare(42)
-
-
-def test_no_state_satisfies_the_constraints():
-    nowhere = LagrangesMethod(
-        m*(x.diff()**2 + y.diff()**2)/2, [x, y],
-        hol_coneqs=[x**2 + y**2 + l**2])
-    with pytest.raises(ConstraintError, match='No random state.*start='):
-        compare(nowhere, constants={m: 1, l: 1})
+@pytest.mark.parametrize('given, numbers, error, message', [
+    ('fourbar', {}, ValueError, 'no ready model.*four_bar'),
+    (42, {}, UnsupportedFeatureError, 'from int'),
+    (LagrangesMethod(m*(x.diff()**2 + y.diff()**2)/2, [x, y],
+                     hol_coneqs=[x**2 + y**2 + l**2]), {m: 1, l: 1},
+     ConstraintError, 'No random state.*start='),
+    (LagrangesMethod(m*x.diff()**2/2, [x], hol_coneqs=[l - 1]), NUMBERS,
+     ConstraintError, 'not depend on any coord')])
+def test_models_that_cannot_be_compared(given, numbers, error, message):
+    with pytest.raises(error, match=message):
+        compare(given, constants=numbers)
 
 
 def test_a_model_from_an_object_keeps_what_is_said_of_it():
@@ -707,13 +683,18 @@ def test_markdown(disc):
         disc.table('html')
 
 
-def test_rows_for_a_table_of_ones_own(four_bar):
+def test_rows_and_sentences(four_bar):
     rows = four_bar.as_rows()
     assert rows[0]['formulation'] == 'UdwadiaKalabaMethod'
     assert [row['verdict'] for row in rows[:2]] == ['reference', 'agrees']
     assert rows[-1]['error'] is None
     with pytest.raises(KeyError, match='RouthMethod'):
         four_bar['Routh']
+    good = Formulation('a', AGREES)
+    assert len({color_of(replace(good, verdict=verdict)) for verdict in (
+        AGREES, DIFFERS, REFUSES)}) == 3
+    assert str(good) == 'a agrees'
+    assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
 
 
 def test_pictures(four_bar, tmp_path):
@@ -770,15 +751,6 @@ def test_the_picture_of_a_comparison(disc):
     plt.close(figure)
 
 
-def test_colours_of_what_is_wrong():
-    good = Formulation('a', AGREES)
-    colours = [color_of(replace(good, verdict=verdict)) for verdict in (
-        AGREES, DIFFERS, REFUSES)]
-    assert len(set(colours)) == 3
-    assert str(good) == 'a agrees'
-    assert str(replace(good, reason='by luck')) == 'a agrees: by luck'
-
-
 def test_slow_functions_are_called_less_often(monkeypatch):
     calls, clock = [], [0.]
 
@@ -797,15 +769,12 @@ def test_slow_functions_are_called_less_often(monkeypatch):
     assert calls == states*(1 + comparing.REPEATS)
 
 
-def test_nothing_is_limited_where_there_are_no_timers(monkeypatch):
-    monkeypatch.delattr('signal.setitimer', raising=False)
-    with time_limit(1e-9):
-        done = sum(range(10**5))
-    assert done == 4999950000
-
-
-def test_a_time_limit_needs_the_main_thread():
-    """Elsewhere there are no signals, and nothing is limited."""
+def test_a_limit_raises_and_is_taken_back(monkeypatch):
+    """Where the platform has no timers, and beside the main thread, not."""
+    with pytest.raises(TimeoutError), time_limit(0.05):
+        forever(None)
+    with time_limit(0.01):
+        pass
     done = []
 
     def work():
@@ -815,7 +784,9 @@ def test_a_time_limit_needs_the_main_thread():
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert done == [4999950000]
+    monkeypatch.delattr('signal.setitimer', raising=False)
+    work()                              # and nothing rings afterwards
+    assert done == [4999950000]*2
 
 
 def test_limits_and_states_that_are_kept():
@@ -829,7 +800,16 @@ def test_limits_and_states_that_are_kept():
 
 # -- from the shell ------------------------------------------------------
 
-def test_a_file_with_a_system(write, capsys):
+TWO = SPRING + '\n    other = System.from_newtonian(wall)'
+STAR = 'from sympy.physics.mechanics import *\n' + textwrap.dedent(SPRING)
+READY = '''
+    from sympy_constrained.models import model
+    mine = model('knife_edge')
+'''
+
+
+def test_a_file_with_a_system(write, monkeypatch, capsys):
+    only_upstream(monkeypatch)
     path = write(SPRING, more="potential_energy = 'include'")
     assert main(['compare', str(path)]) == 0
     text = capsys.readouterr().out
@@ -838,45 +818,41 @@ def test_a_file_with_a_system(write, capsys):
     assert 'it does not take potential_energy' in text
 
 
-def test_potential_energy_of_a_file_is_not_dropped_in_silence(write):
+@pytest.mark.parametrize('text', [SPRING, STAR])
+def test_potential_energy_of_a_file_is_not_dropped_in_silence(
+        write, monkeypatch, text):
+    """A star import brings a function of SymPy's of this name."""
+    only_upstream(monkeypatch)
     with pytest.warns(UserWarning, match='potential energy of bob'):
-        compare(find_model(str(write(SPRING))))
+        compare(find_model(str(write(text))))
 
 
-def test_a_file_with_a_method(write):
-    path = write(ROD, x=1)
-    found = compare(find_model(str(path)))
+def test_a_file_with_a_method(write, monkeypatch, capsys):
+    only_upstream(monkeypatch)
+    found = compare(find_model(str(write(ROD, x=2))))
     assert found["SymPy's LagrangesMethod"].verdict is AGREES
     assert found.trajectory.t[-1] == 0.1
-
-
-def test_a_file_without_a_start_is_compared_at_random_states(write, capsys):
-    path = write(ROD.partition('start')[0])
-    assert main(['compare', str(path)]) == 0
+    assert 'start moved onto the constraints: x by -1' in str(found)
+    assert main(['compare', str(write(ROD.partition('start')[0]))]) == 0
     assert '8 random states' in capsys.readouterr().out
+    assert find_model(str(write(READY))).name == 'knife_edge'
+    assert find_model(f'{write(TWO)}:system').name == 'spring'
 
 
-@pytest.mark.parametrize('text, message', [
-    ('x = 1', 'makes 0 model objects.*System, KanesMethod'),
-    (SPRING + '\n    other = System.from_newtonian(wall)',
-     'makes 2 model objects: system, other')])
-def test_a_file_must_make_one_model(write, text, message):
-    with pytest.raises(MissingIngredientError, match=message):
-        find_model(str(write(text)))
-
-
-def test_one_of_several_models_is_named(write):
-    path = write(SPRING + '\n    other = System.from_newtonian(wall)')
-    assert find_model(f'{path}:system').name == 'spring'
-    with pytest.raises(ValueError, match='no model object `nothing`'):
-        find_model(f'{path}:nothing')
-
-
-def test_numbers_that_are_missing_are_named(write):
-    path = write(SPRING, more="parameters = {m: 2.}; start = {q: 1.}")
-    with pytest.warns(UserWarning), pytest.raises(
-            MissingIngredientError, match=r'for u\. '):
-        compare(find_model(str(path)))
+@pytest.mark.filterwarnings('ignore:.*potential energy:UserWarning')
+@pytest.mark.parametrize('text, more, name, error, message', [
+    ('x = 1', '', '', MissingIngredientError,
+     'makes 0 model objects.*System, KanesMethod'),
+    (TWO, '', '', MissingIngredientError,
+     'makes 2 model objects: system, other'),
+    (TWO, '', ':nothing', ValueError, 'no model object `nothing`'),
+    (SPRING, 'start = [1, 0]', '', MissingIngredientError,
+     '`start` in .*--help'),
+    (SPRING, 'parameters = {m: 2.}; start = {q: 1.}', '',
+     MissingIngredientError, r'for u\. ')])
+def test_files_that_cannot_be_used(write, text, more, name, error, message):
+    with pytest.raises(error, match=message):
+        compare(find_model(f'{write(text, more=more)}{name}'))
 
 
 @pytest.mark.parametrize('command', ['compare', 'report'])
@@ -887,39 +863,43 @@ def test_unknown_models(command, name, message, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_the_ready_models_are_listed(capsys):
+def test_lists_and_reports(monkeypatch, capsys):
+    names = 'coupler_on_cranks', 'massless_coordinate', 'parallel_cranks'
+    monkeypatch.setattr('sympy_constrained.__main__.MODELS', names)
     assert main(['list']) == 0
     assert 'parallel_cranks' in capsys.readouterr().out
-
-
-def test_the_constraints_are_reported(capsys):
-    assert main(['report', 'coupler_on_cranks', 'massless_coordinate']) == 0
+    assert main(['report', *names[:2]]) == 0
     text = capsys.readouterr().out
     assert '3 constraint rows of rank 2, 1 degree of freedom' in text
     assert 'holonomic row 2 is redundant' in text
     assert 'mass matrix is singular' in text
-
-
-def test_a_model_that_cannot_be_read_does_not_keep_others(capsys):
     assert main(['report', 'fourbar', 'heavy_top']) == 1
     assert '0 constraint rows' in capsys.readouterr().out
 
 
-def test_an_interrupt_in_the_shell(monkeypatch, capsys):
-    def interrupted(name):
+def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
+    good = Recipe('good', lambda case: None, recipes.fifty_digits)
+    bad = Recipe('bad', lambda case: None, lambda case, made: Derived(
+        0, lambda k: np.full(2, 1e3)))
+    call = ['compare', str(write(ROD, x=1)), '--t-end', '0']
+    only(monkeypatch, good)
+    assert main(call) == 0
+    only(monkeypatch, good, bad)
+    assert main([*call, '--markdown']) == 1
+    assert '| bad |' in capsys.readouterr().out
+
+
+def test_interrupts_in_the_shell(monkeypatch, capsys):
+    def interrupted(case):
         raise KeyboardInterrupt
 
+    only(monkeypatch, Recipe('interrupted', interrupted, None))
+    assert main(['compare', 'knife_edge', 'four_bar', '--t-end', '0']) == 1
+    text = capsys.readouterr().out
+    assert 'interrupted' in text and 'four_bar' not in text
     monkeypatch.setattr('sympy_constrained.__main__.model', interrupted)
     assert main(['compare', 'four_bar']) == 1
     assert 'interrupted' in capsys.readouterr().err
-
-
-def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
-    path = str(write(ROD, x=1))
-    assert main(['compare', path, '--t-end', '0']) == 0
-    inject(monkeypatch, RouthMethod)
-    assert main(['compare', path, '--t-end', '0', '--markdown']) == 1
-    assert '| RouthMethod |' in capsys.readouterr().out
 
 
 def test_the_command_in_a_shell():
@@ -931,63 +911,22 @@ def test_the_command_in_a_shell():
     assert 'reference' in done.stdout and 'Appell, Maggi' in done.stdout
 
 
-def test_pictures_that_cannot_be_made(monkeypatch, tmp_path, capsys):
-    (tmp_path/'file').write_text('')
-    assert main(['compare', 'four_bar', '--save',
-                 str(tmp_path/'file'/'folder')]) == 2
-    assert re.search('file.folder cannot be written.*Choose another',
-                     capsys.readouterr().err)
-    monkeypatch.setitem(sys.modules, 'matplotlib', None)
-    assert main(['compare', 'four_bar', '--save', str(tmp_path)]) == 2
-    assert "pip install 'sympy_constrained[" in capsys.readouterr().err
-
-
-def test_an_interrupt_ends_the_models_behind(monkeypatch, capsys):
-    def interrupted(case):
-        raise KeyboardInterrupt
-
-    only(monkeypatch, Recipe('interrupted', interrupted, None))
-    assert main(['compare', 'knife_edge', 'four_bar', '--t-end', '0']) == 1
-    text = capsys.readouterr().out
-    assert 'interrupted' in text and 'four_bar' not in text
-
-
-def test_a_file_with_a_ready_model(write):
-    path = write('''
-        from sympy_constrained.models import model
-        mine = model('knife_edge')
-    ''')
-    assert find_model(str(path)).name == 'knife_edge'
-
-
-def test_pictures_from_the_shell(write, tmp_path, capsys):
+def test_pictures_from_the_shell(write, tmp_path, monkeypatch, capsys):
     pytest.importorskip('matplotlib')
+    only_upstream(monkeypatch)
     folder = tmp_path/'pictures'
-    assert main(['compare', str(write(ROD, x=1)), '--t-end', '0', '--save',
-                 str(folder)]) == 0
+    call = ['compare', str(write(ROD, x=1)), '--t-end', '0', '--save']
+    assert main([*call, str(folder)]) == 0
     assert 'wrote' in capsys.readouterr().out
     assert [path.name for path in folder.iterdir()] == [
         'spring_comparison.png']
-
-
-def test_a_star_import_brings_no_option(write):
-    """`potential_energy` is also a function of SymPy's."""
-    path = write('from sympy.physics.mechanics import *\n' + textwrap.dedent(
-        SPRING))
-    with pytest.warns(UserWarning, match='potential energy of bob'):
-        compare(find_model(str(path)))
-
-
-def test_a_start_that_was_moved_is_told(write):
-    path = write(ROD, x=2)
-    assert 'start moved onto the constraints: x by -1' in str(
-        compare(find_model(str(path))))
-
-
-def test_what_a_file_says_must_have_the_right_type(write):
-    path = write(SPRING, more='start = [1, 0]')
-    with pytest.raises(MissingIngredientError, match='`start` in .*--help'):
-        find_model(str(path))
+    (tmp_path/'file').write_text('')
+    assert main([*call, str(tmp_path/'file'/'folder')]) == 2
+    assert re.search('file.folder cannot be written.*Choose another',
+                     capsys.readouterr().err)
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    assert main([*call, str(tmp_path)]) == 2
+    assert "pip install 'sympy_constrained[" in capsys.readouterr().err
 
 
 # -- all of them ---------------------------------------------------------

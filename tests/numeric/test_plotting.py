@@ -50,31 +50,27 @@ def test_states_in_two_panels(motion):
                                   motion['Y'])
 
 
-def test_chosen_states_in_given_axes(motion):
+def test_chosen_states(motion):
     figure, ax = plt.subplots()
     assert plotting.plot_states(motion, ['Phi', "X'"], ax) is figure
     assert labels(ax) == ['Phi', "X'"] and ax.get_title() == 'states'
     assert labels(plotting.plot_states(motion, 'X').axes[0]) == ['X']
+    ax = plotting.plot_states(motion, ax=plt.subplots()[1]).axes[0]
+    assert labels(ax) == list(map(label, motion.states))
 
 
-def test_residuals_on_a_logarithmic_scale(motion):
+def test_residuals_on_a_logarithmic_scale(motion, pendulum):
     ax, = plotting.plot_residuals(motion).axes
-    assert ax.get_yscale() == 'log'
+    assert ax.get_yscale() == 'log' and ax.get_legend()
     assert labels(ax) == ['largest at position level',
                           'largest at velocity level']
     assert all((line.get_ydata() > 0).all() for line in ax.get_lines()[:2])
-
-
-def test_few_residuals_have_their_names(pendulum):
-    motion = simulate(pendulum.compiled, 1, pendulum.start)
-    ax, = plotting.plot_residuals(motion).axes
+    few = simulate(pendulum.compiled, 1, pendulum.start)
+    ax, = plotting.plot_residuals(few).axes
     assert labels(ax) == ['holonomic row 0', 'rate of holonomic row 0']
-    assert labels(plotting.plot_states(motion, [x, y]).axes[0]) == ['x', 'y']
-
-
-def test_energy_tells_its_error(motion):
-    ax, = plotting.plot_energy(motion).axes
-    assert ax.get_title().startswith('energy balance, largest error ')
+    none = replaced(motion, residuals=motion.residuals[:, :0],
+                    residual_names=())
+    assert plotting.plot_residuals(none).axes[0].get_legend() is None
 
 
 def test_forces_and_multipliers(motion):
@@ -85,6 +81,9 @@ def test_forces_and_multipliers(motion):
     events = [line for line in ax.get_lines() if line.get_linestyle() == ':']
     assert [line.get_xdata()[0] for line in events] == [
         event.t for event in motion.events]
+    assert len(motion.events) > 1       # once in the legend
+    assert [x.get_text() for x in ax.get_legend().get_texts()] == [
+        'lam1', 'lam2', 'lam3', 'event']
 
 
 def test_the_overview_and_paths_are_drawn(motion, tmp_path):
@@ -99,25 +98,14 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     figure.savefig(tmp_path/'paths.png')
 
 
-@pytest.mark.parametrize('draw', [
-    plotting.plot, plotting.plot_snapshots, plotting.animate])
-def test_what_is_no_trajectory(draw, pendulum):
-    with pytest.raises(TypeError, match='what `simulate` returns, not a Udw'):
-        draw(pendulum.method)
-
-
-def test_bad_paths(motion):
+def test_what_cannot_be_drawn(motion, pendulum):
+    for draw in plotting.plot, plotting.plot_snapshots, plotting.animate:
+        with pytest.raises(TypeError, match='`simulate` returns, not a Udw'):
+            draw(pendulum.method)
     with pytest.raises(TypeError, match='`points` must map names to pairs'):
         plotting.plot_motion([motion.t])
     with pytest.raises(ValueError, match=r"`points\['a'\]` has arrays of"):
         plotting.plot_motion({'a': ([1, 2], [1])})
-
-
-def test_events_are_in_the_legend_once(motion):
-    ax, = plotting.plot_multipliers(motion).axes
-    assert len(motion.events) > 1
-    assert ax.get_legend().get_texts()[-1].get_text() == 'event'
-    assert len(ax.get_legend().get_texts()) == 4
 
 
 def test_what_is_not_known_has_no_panel(motion):
@@ -137,7 +125,7 @@ def test_what_is_not_known_has_no_panel(motion):
     assert everything - titles(free) == {
         'constraint residuals', 'generalized constraint forces',
         'multipliers'}
-    with pytest.raises(ValueError, match='carries no energy.*Build that'):
+    with pytest.raises(ValueError, match='has no energy.*Build that'):
         plotting.plot_energy(unknown)
 
 
@@ -195,18 +183,6 @@ def test_power_where_the_rate_of_energy_would_call_inputs():
         - 8*(place - np.sin(motion.t))*rate, atol=1e-12)
 
 
-def test_a_picture_without_curves_has_no_legend(motion):
-    free = replaced(motion, residuals=motion.residuals[:, :0],
-                    residual_names=())
-    assert plotting.plot_residuals(motion).axes[0].get_legend()
-    assert plotting.plot_residuals(free).axes[0].get_legend() is None
-
-
-def test_all_states_are_drawn_if_none_is_named(motion):
-    upper = plotting.plot_states(motion, ax=plt.subplots()[1]).axes[0]
-    assert labels(upper) == list(map(label, motion.states))
-
-
 def test_units_are_written_to_the_axes(motion):
     object.__setattr__(motion, 'units', {
         'X': 'm', 'Y': 'm', 'Phi': 'rad', 't': 's', 'energy': 'J'})
@@ -225,13 +201,13 @@ def test_units_are_written_to_the_axes(motion):
 
 def test_power_has_a_panel_where_it_is_known(motion):
     title = plotting.plot_energy(motion).axes[0].get_title()
-    assert title.startswith('energy')
+    assert title.startswith('energy balance, largest error ')
     driven = replaced(motion, power=np.linspace(0, 1, len(motion)))
     lower = plotting.plot_energy(driven).axes[1]
     np.testing.assert_array_equal(lower.get_lines()[0].get_ydata(),
                                   driven.power)
     assert 'power' in [ax.get_title() for ax in plotting.plot(driven).axes]
-    with pytest.raises(ValueError, match='carries no power: it is not known'):
+    with pytest.raises(ValueError, match='has no power: it is unknown'):
         plotting.plot_power(replaced(motion, power=None))
 
 
@@ -603,19 +579,13 @@ def test_a_run_back_in_time(pendulum):
     motion = simulate(pendulum.compiled, (3, 0), pendulum.start, t_eval=101)
     film = plotting.animate(motion, points={'bob': (x, y)}, fps=5)
     film._func(film._save_count - 1)
-    ax = plt.gcf().axes[0]
-    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
-                               motion.x[-1, :2], atol=1e-9)
-    assert ax.get_title() == 't = 0.0'
+    pictures = [plt.gcf().axes[0], plotting.plot_snapshots(
+        motion, points={'bob': (x, y)}, times=2).axes[0]]
+    for ax in pictures:
+        np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
+                                   motion.x[-1, :2], atol=1e-7)
+    assert pictures[0].get_title() == 't = 0.0'
     finish(film)
-
-
-def test_snapshots_back_in_time(pendulum):
-    motion = simulate(pendulum.compiled, (1, 0), pendulum.start, t_eval=101)
-    ax = plotting.plot_snapshots(motion, points={'bob': (x, y)},
-                                 times=2).axes[0]
-    np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
-                               motion.x[-1, :2], atol=1e-7)
 
 
 def test_places_by_vectors(rolling):
@@ -632,14 +602,6 @@ def test_places_by_vectors(rolling):
         space(curves(ax)['tip'])[:, 0],
         turned(1., rolling.motion.x[at])[:, 0], atol=1e-6)
     finish(film)
-
-
-def test_places_need_a_frame(pendulum):
-    from sympy.physics.mechanics import ReferenceFrame
-    motion = simulate(pendulum.compiled, 1, pendulum.start)
-    A = ReferenceFrame('A')
-    with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
-        plotting.animate(motion, pendulum.method, {'tip': A.x})
 
 
 def test_places_that_depend_on_inputs(pendulum):
@@ -804,8 +766,8 @@ def replaced(motion, **fields):
 
 
 @pytest.mark.parametrize('suffix', ['.gif', '.html'])
-def test_each_frame_of_a_film_is_drawn_once(pendulum, tmp_path, monkeypatch,
-                                            suffix):
+def test_a_file_has_each_frame_and_draws_it_once(pendulum, tmp_path,
+                                                 monkeypatch, suffix):
     motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=31)
     drawn, draw = [], Figure.draw
 
@@ -814,35 +776,23 @@ def test_each_frame_of_a_film_is_drawn_once(pendulum, tmp_path, monkeypatch,
         return draw(self, renderer)
 
     monkeypatch.setattr(Figure, 'draw', counted)
-    film = plotting.animate(motion, points={'bob': (x, y)}, fps=4,
-                            save=tmp_path/f'film{suffix}')
+    path = tmp_path/'new'/f'film{suffix}'
+    film = plotting.animate(motion, points={'bob': (x, y)}, fps=4, save=path)
     frames = len(list(film.new_frame_seq()))
     assert frames == 13 and 13 <= len(drawn) <= 16
     before = len(drawn)
     drawn[0].canvas.draw_idle()                 # as it was, for a window
     assert len(drawn) > before
-
-
-def test_a_gif_has_its_frames_and_moves(pendulum, tmp_path):
-    image = pytest.importorskip('PIL.Image')
-    motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=101)
-    path = tmp_path/'new'/'bob.gif'
-    plotting.animate(motion, points={'bob': (x, y)}, fps=4, save=path)
-    with image.open(path) as film:
-        assert film.n_frames == 13 and film.info['duration'] == 250
-        frames = []
-        for k in range(13):
-            film.seek(k)
-            frames.append(np.asarray(film.convert('L'), dtype=float))
-    assert all(abs(a - b).max() > 50 for a, b in zip(frames, frames[1:]))
-
-
-def test_a_page_has_its_frames(pendulum, tmp_path):
-    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=101)
-    plotting.animate(motion, points={'bob': (x, y)}, fps=6, speed=1,
-                     save=tmp_path/'bob.html')
-    text = (tmp_path/'bob.html').read_text()
-    assert text.count('data:image/png;base64') == 7
+    if suffix == '.html':
+        assert path.read_text().count('data:image/png;base64') == frames
+        return
+    with pytest.importorskip('PIL.Image').open(path) as file:
+        assert file.n_frames == frames and file.info['duration'] == 250
+        images = []
+        for k in range(frames):
+            file.seek(k)
+            images.append(np.asarray(file.convert('L'), dtype=float))
+    assert all(abs(a - b).max() > 50 for a, b in zip(images, images[1:]))
 
 
 def test_speed_is_chosen_for_watching(pendulum):
@@ -864,7 +814,7 @@ def test_films_that_cannot_be_made(pendulum, ball):
     single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
     strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
     for run, options, error, text in (
-            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no supp"),
+            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no su"),
             (motion, {'save': 'film'}, ValueError, "ends in 'nothing'"),
             (single, {}, ValueError, 'has 1 output times, and a picture'),
             (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
@@ -895,7 +845,11 @@ def test_films_that_cannot_be_made(pendulum, ball):
 
 
 def test_nothing_to_draw_says_why(pendulum):
+    from sympy.physics.mechanics import ReferenceFrame
     motion = simulate(pendulum.compiled, 1, pendulum.start)
+    with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
+        plotting.animate(motion, pendulum.method,
+                         {'tip': ReferenceFrame('A').x})
     with pytest.raises(MissingIngredientError, match='picture is empty: no b'):
         plotting.animate(motion, pendulum.method)
     case = ready('double_pendulum_lagrange', 0.5)
@@ -1040,8 +994,9 @@ def test_a_scene_of_symmeplot(rolling):
     finish(film)
 
 
-def test_a_scene_needs_a_point_that_stays_at_rest():
+def test_scenes_that_cannot_be_made(rolling, monkeypatch):
     """The point of a disc that touches the ground is another one soon."""
+    import sys
     pytest.importorskip('symmeplot')
     case = ready('rolling_disc_minimal', 0.1)
     with pytest.raises(MissingIngredientError,
@@ -1050,10 +1005,6 @@ def test_a_scene_needs_a_point_that_stays_at_rest():
     body = case.method.bodies[0]
     made = plotting.scene(case.motion, case.method, origin=body.masscenter)
     assert made.zero_point == body.masscenter
-
-
-def test_a_scene_without_symmeplot_says_so(rolling, monkeypatch):
-    import sys
     monkeypatch.setitem(sys.modules, 'symmeplot.matplotlib', None)
     with pytest.raises(MissingIngredientError, match='needs symmeplot, wh'):
         plotting.scene(rolling.motion, rolling.method)
