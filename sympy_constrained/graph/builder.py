@@ -1,14 +1,17 @@
-"""The mutable half of the expression graph: nodes with value numbering.
+"""Expressions under construction: nodes with value numbering.
 
 A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
-``k`` and ``-k`` its negation. Every node carries its value at one random
-point of a prime field; an operation whose value is already known returns the
-old node. A second value at a random real point (the shadow) guards merges.
+``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. It carries
+its value at one random point of a prime field; an operation whose value is
+already known returns the old node. A second value at a random real point (the
+shadow) guards merges. The rules for sums and products belong to this class,
+which makes the file long.
 """
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import reduce
 from hashlib import blake2b
 
 from sympy import Float, Symbol
@@ -31,9 +34,11 @@ SHADOW_FUNCTIONS = {
 SHADOW_FUNCTIONS['Abs'] = abs
 
 
-def power_of_radicand(root, exponent):
-    """Value of a floating-point root, ``nan`` where it is not real."""
-    return root**(1/exponent) if root >= 0 else math.nan
+def sympy_float(value, *operands):
+    """A SymPy Float if one of the constant nodes is written as float."""
+    if any(text is not None for _, _, text in operands):
+        return Float(value.numerator)/Float(value.denominator)
+    return None
 
 
 class GraphBuilder:
@@ -42,14 +47,13 @@ class GraphBuilder:
     Explanation
     ===========
 
-    Operands precede their node, so node order is a topological order.
-    Constants are exact rationals and fold at once. Two nodes are one node
-    when their values agree at a random point of the field of
-    ``2**127 - 1`` elements: for rational functions of degree ``d`` the risk
-    of a false merge is ``d / 2**127``. Sines and cosines lie on the circle of
-    that field, so that ``sin(x)**2 + cos(x)**2`` is found to be one; roots
-    and other functions are taken as independent. An identity that is missed
-    costs operations, never correctness.
+    Operands precede their node. Constants are exact rationals and fold at
+    once. Nodes whose values agree at a random point of the field of
+    ``2**127 - 1`` elements are merged: for rational functions of degree ``d``
+    the risk of a false merge is ``d / 2**127``. Sines and cosines lie on the
+    circle of that field, so ``sin(x)**2 + cos(x)**2`` becomes one; roots and
+    other functions are taken as independent. A missed identity costs
+    operations, never correctness.
 
     Examples
     ========
@@ -66,7 +70,7 @@ class GraphBuilder:
     ==========
 
     time : Symbol
-        What functions of time are functions of.
+        The argument of functions of time.
     seed : int
         Chooses the random points. The same seed gives the same graph.
 
@@ -74,9 +78,9 @@ class GraphBuilder:
     ==========
 
     at_states : callable or None
-        ``(graph, name, at_rest=False)``: values of an output in floats, a
-        list of rows for each of the states at which eliminations should have
-        no zero pivots, or where all coordinates are zero; see
+        ``(graph, name, at_rest=False)`` returns an output in floats, a list
+        of rows for each state at which eliminations should have no zero
+        pivots, or where all coordinates are zero; see
         :func:`.graph.linalg.lu_solve`.
 
     """
@@ -110,7 +114,7 @@ class GraphBuilder:
         return int.from_bytes(blake2b(text, digest_size=16).digest(), 'big')
 
     def input(self, symbol, dynamic=False):
-        """Reference of an input, declared when met for the first time."""
+        """Reference of an input, which is declared by the first call."""
         ref = self.bound.get(symbol)
         if ref is None:
             position = len(self.inputs)
@@ -145,45 +149,40 @@ class GraphBuilder:
 
     def add(self, a, b):
         """Reference of ``a + b``."""
-        if not a:
-            return b
-        if not b:
-            return a
+        if not a or not b:
+            return a or b
         if a == -b:
             return 0
-        if a < 0:
-            if b < 0:
-                return -self.add(-a, -b)
-            a, b = b, a
-        elif 0 < b < a:
+        if a < 0 and b < 0:
+            return -self.add(-a, -b)
+        if a < 0 or 0 < b < a:
             a, b = b, a
         key = (ADD, a, b)
         ref = self._memo.get(key)
+        if ref is None:
+            ref = self._memo[key] = self._sum(a, b)
+        return ref
+
+    def _sum(self, a, b):
+        """A sum that is not in the memo, of ``a > 0`` and ``b``."""
+        one, other = self.nodes[a], self.nodes[abs(b)]
+        if one[0] == other[0] == CONST:
+            total = one[1] + (other[1] if b > 0 else -other[1])
+            return self.constant(total, sympy_float(total, one, other))
+        has_product = one[0] == MUL or other[0] == MUL
+        ref = None
+        if a == b:
+            ref = self._double(a)
+        elif b > 0 and has_product:
+            ref = self._circle(a, b)
+        value = self.values[abs(b)]
+        value = (self.values[a] + (value if b > 0 else -value)) % PRIME
+        if ref is None and has_product and value not in self._known:
+            ref = self._collected(a, b)
         if ref is not None:
             return ref
-        nodes, values = self.nodes, self.values
-        if nodes[a][0] == CONST and nodes[abs(b)][0] == CONST:
-            return self._folded(nodes[a], nodes[abs(b)], b)
-        if b > 0:
-            if a == b:
-                ref = self._double(a)
-            elif nodes[a][0] == MUL or nodes[b][0] == MUL:
-                ref = self._circle(a, b)
-            if ref is not None:
-                self._memo[key] = ref
-                return ref
-        s, t = self.shadows[a], self.shadows[abs(b)]
-        if b > 0:
-            value, shadow = (values[a] + values[b]) % PRIME, s + t
-        else:
-            value, shadow = (values[a] - values[-b]) % PRIME, s - t
-        if value not in self._known and (
-                nodes[a][0] == MUL or nodes[abs(b)][0] == MUL):
-            ref = self._collected(a, b)
-            if ref is not None:
-                self._memo[key] = ref
-                return ref
-        return self._new(key, value, shadow, max(abs(s), abs(t)),
+        s, t = self.shadows[a], self.shadow(b)
+        return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)),
                          self.depends[a] | self.depends[abs(b)])
 
     def _collected(self, a, b):
@@ -202,9 +201,10 @@ class GraphBuilder:
         return None
 
     def _scales(self, k):
-        """What is left of a product without its constant -> the constant.
+        """Remaining factor of a product -> its constant factor.
 
-        Constants are numbers; beside what moves, all that does not.
+        Constants are numbers or, in a product that moves, anything that
+        does not move.
         """
         kind, x, y = self.nodes[k]
         if kind != MUL:
@@ -217,77 +217,57 @@ class GraphBuilder:
         return {x: y} if moves else {y: x}
 
     def _double(self, a):
-        """``2*a`` where 1/2 is near the top of the product ``a``, else None.
-        """
-        nodes = self.nodes
+        """``2*a`` if 1/2 is a factor near the top of ``a``, else None."""
+        nodes, half = self.nodes, (CONST, HALF, None)
         kind, x, y = nodes[a]
-        if kind != MUL:
-            return None
-        for half, other in ((x, y), (y, x)):
-            if nodes[half] == (CONST, HALF, None):
+        for part, other in ((x, y), (y, x)) if kind == MUL else ():
+            if nodes[part] == half:
                 return other
-            if nodes[half][0] == MUL and (
-                    nodes[nodes[half][1]] == (CONST, HALF, None)):
-                return self.mul(nodes[half][2], other)
+            if nodes[part][0] == MUL and nodes[nodes[part][1]] == half:
+                return self.mul(nodes[part][2], other)
         return None
 
     def _circle(self, a, b):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None.
 
-        Also where one of the two is the last term of a sum.
+        One of the two may be the last term of a sum.
         """
         for p, q in ((a, b), (b, a)):
-            if self.nodes[q][0] != MUL:
-                continue
             squares = self._squares(q)
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]
             if kind == MUL:
-                found = self._square_sum(self._squares(p), squares)
-                return None if found is None else self._product(found)
-            if kind == ADD:
-                for term, other in ((last, rest), (rest, last)):
-                    if term > 0 and self.nodes[term][0] == MUL:
-                        found = self._square_sum(
-                            self._squares(term), squares)
-                        if found is not None:
-                            return self.add(other, self._product(found))
+                return self._square_sum(p, squares)
+            for term, other in ((last, rest), (rest, last)):
+                if kind == ADD and term > 0:
+                    found = self._square_sum(term, squares)
+                    if found is not None:
+                        return self.add(other, found)
         return None
 
-    def _square_sum(self, first, second):
-        """The factors beside ``sin(y)**2`` in one and ``cos`` in the other.
-        """
-        for s, rest in first.items():
+    def _square_sum(self, k, squares):
+        """Sum of the product ``k`` and one with these squares, else None."""
+        for s, rest in self._squares(k).items():
             kind, y, _ = self.nodes[s]
             partner = self._memo.get((COS if kind == SIN else SIN, y, None))
-            if second.get(partner) == rest:
-                return rest
+            if squares.get(partner) == rest:
+                return self.product(rest)
         return None
 
-    def _product(self, factors):
-        result = 1
-        for k in factors:
-            result = self.mul(result, k)
-        return result
-
     def _squares(self, k):
-        """Sine or cosine that a product has twice -> the other factors."""
+        """Squared sine or cosine in a product -> the other factors."""
         found = self._square_memo.get(k)
         if found is None:
             factors = self._factors(k)
-            found = {}
-            for i, x in enumerate(factors[1:]):
-                if x == factors[i] and self.nodes[x][0] in (SIN, COS):
-                    found[x] = factors[:i] + factors[i + 2:]
-            self._square_memo[k] = found
+            found = self._square_memo[k] = {
+                x: factors[:i] + factors[i + 2:]
+                for i, x in enumerate(factors[1:])
+                if x == factors[i] and self.nodes[x][0] in (SIN, COS)}
         return found
 
     def _factors(self, k):
-        """The factors of a product, sorted; long ones are left alone.
-
-        Without those that occur with their inverse.
-        """
+        """Sorted factors of a product, reduced; a long one is one factor."""
         found = self._factor_memo.get(k)
         if found is None:
             kind, x, y = self.nodes[k]
@@ -303,17 +283,6 @@ class GraphBuilder:
             self._factor_memo[k] = found
         return found
 
-    def _folded(self, x, y, sign):
-        total = x[1] + (y[1] if sign > 0 else -y[1])
-        return self.constant(total, self._text(total, x, y))
-
-    @staticmethod
-    def _text(value, *operands):
-        """A SymPy Float if a float took part in an exact folding."""
-        if any(operand[2] is not None for operand in operands):
-            return Float(value.numerator)/Float(value.denominator)
-        return None
-
     def sub(self, a, b):
         """Reference of ``a - b``."""
         return self.add(a, -b)
@@ -326,53 +295,59 @@ class GraphBuilder:
             return self.mul(-a, -b) if b < 0 else -self.mul(-a, b)
         if b < 0:
             return -self.mul(a, -b)
-        if a == 1:
-            return b
-        if b == 1:
-            return a
         if b < a:
             a, b = b, a
+        if a == 1:
+            return b
         key = (MUL, a, b)
         ref = self._memo.get(key)
-        if ref is not None:
-            return ref
+        if ref is None:
+            ref = self._memo[key] = self._product(a, b)
+        return ref
+
+    def _product(self, a, b):
+        """A product that is not in the memo, of ``1 < a <= b``."""
         x, y = self.nodes[a], self.nodes[b]
         if y[0] == CONST:
             if x[0] == CONST:
                 value = x[1]*y[1]
-                return self.constant(value, self._text(value, x, y))
+                return self.constant(value, sympy_float(value, x, y))
             a, b, x, y = b, a, y, x
         if x[0] == CONST and y[0] == MUL and self.nodes[y[1]][0] == CONST:
             return self.mul(self.mul(a, y[1]), y[2])
-        if a == b and x[0] == ROOT and x[2] == 2:
-            return x[1]
-        for root, product in ((a, y), (b, x)):
-            node = self.nodes[root]
-            if (node[0] == ROOT and node[2] == 2 and product[0] == MUL
-                    and root in product[1:]):
-                rest = product[2] if product[1] == root else product[1]
-                return self.mul(node[1], rest)
+        ref = None
+        if x[0] == ROOT or y[0] == ROOT:
+            ref = self._square_of_root(a, b) or self._square_of_root(b, a)
         value = self.values[a]*self.values[b] % PRIME
-        moves = self.depends[a] & self.dynamic
-        if (x[0] == MUL or y[0] == MUL) and not (
-                moves and self.depends[b] & self.dynamic) and (
-                    value not in self._known):
-            ref = self._constants_first(a, b, moves)
-            if ref is not None:
-                self._memo[key] = ref
-                return ref
+        if ref is None and value not in self._known and (
+                x[0] == MUL or y[0] == MUL):
+            ref = self._constants_first(a, b)
+        if ref is not None:
+            return ref
         shadow = self.shadows[a]*self.shadows[b]
-        ref = self._memo[key] = self._new(
-            (MUL, a, b), value, shadow, abs(shadow),
-            self.depends[a] | self.depends[b])
-        return ref
+        return self._new((MUL, a, b), value, shadow, abs(shadow),
+                         self.depends[a] | self.depends[b])
 
-    def _constants_first(self, a, b, moves):
+    def _square_of_root(self, root, k):
+        """``root*k`` if ``k`` has the same square root as factor, or None."""
+        kind, x, degree = self.nodes[root]
+        if kind != ROOT or degree != 2:
+            return None
+        if root == k:
+            return x
+        kind, y, z = self.nodes[k]
+        if kind != MUL or root not in (y, z):
+            return None
+        return self.mul(x, z if y == root else y)
+
+    def _constants_first(self, a, b):
         """A product with its constants together, None if they are.
 
-        Not both factors move; ``moves`` tells whether the first does.
+        Nothing is done if both factors move.
         """
-        if moves:
+        if self.depends[a] & self.dynamic:
+            if self.depends[b] & self.dynamic:
+                return None
             a, b = b, a
         (x, c), = self._scales(b).items()
         if self.depends[b] & self.dynamic:
@@ -400,7 +375,7 @@ class GraphBuilder:
         node = self.nodes[a]
         if node[0] == CONST:
             value = 1/node[1]
-            return self.constant(value, self._text(value, node))
+            return self.constant(value, sympy_float(value, node))
         shadow = self.shadows[a]
         shadow = 1/shadow if shadow else math.nan
         return self._new(key, pow(self.values[a], -1, PRIME), shadow,
@@ -431,12 +406,10 @@ class GraphBuilder:
         ref = self._memo.get(key)
         if ref is not None:
             return ref
-        k = abs(a)
-        signed = self.values[k] if a > 0 else PRIME - self.values[k]
-        shadow = math.copysign(1, a)*self.shadows[k]
-        return self._new(
-            key, self._digest('root', signed, degree) % PRIME,
-            power_of_radicand(shadow, degree), 1.0, self.depends[k])
+        shadow = self.shadow(a)
+        shadow = shadow**(1/degree) if shadow >= 0 else math.nan
+        value = self._digest('root', self.fingerprint(a), degree) % PRIME
+        return self._new(key, value, shadow, 1.0, self.depends[abs(a)])
 
     def sincos(self, a):
         """References of the sine and the cosine of ``a``."""
@@ -467,29 +440,24 @@ class GraphBuilder:
         ref = self._memo.get(key)
         if ref is not None:
             return ref
-        depends, arguments, shadows = 0, [], []
-        for operand in operands:
-            k = abs(operand)
-            depends |= self.depends[k]
-            negative = operand < 0
-            arguments.append(PRIME - self.values[k] if negative
-                             else self.values[k])
-            shadows.append(-self.shadows[k] if negative else self.shadows[k])
+        arguments = map(self.fingerprint, operands)
         try:
-            shadow = float(SHADOW_FUNCTIONS[type(template).__name__](*shadows))
+            shadow = float(SHADOW_FUNCTIONS[type(template).__name__](
+                *map(self.shadow, operands)))
         except (KeyError, TypeError, ValueError, OverflowError):
             shadow = math.nan
         return self._new(key, self._digest('call', index, *arguments) % PRIME,
-                         shadow, 1.0, depends)
+                         shadow, 1.0, self.mask(operands))
 
     # -- linear combinations ---------------------------------------------
 
     def sum(self, refs):
         """Reference of a sum."""
-        total = 0
-        for ref in refs:
-            total = self.add(total, ref)
-        return total
+        return reduce(self.add, refs, 0)
+
+    def product(self, refs):
+        """Reference of a product."""
+        return reduce(self.mul, refs, 1)
 
     def dot(self, x, y):
         """Reference of ``x . y`` for two sequences of references."""
@@ -531,8 +499,7 @@ class GraphBuilder:
         if ref is None:
             ref = self._append(key, value, shadow, depends)
         else:
-            old = self.shadows[abs(ref)]
-            old = old if ref >= 0 else -old
+            old = self.shadow(ref)
             if abs(shadow - old) > SHADOW_TOLERANCE*max(scale, abs(old)):
                 # a false merge, or another branch: keep the two apart
                 ref = self._append(key, value, shadow, depends, known=False)
@@ -549,19 +516,16 @@ class GraphBuilder:
 
     def shadow(self, ref):
         """Value of a reference at the random real point; may be nan."""
-        value = self.shadows[abs(ref)]
-        return value if ref >= 0 else -value
+        return self.shadows[ref] if ref >= 0 else -self.shadows[-ref]
 
     def avoid(self, inputs):
         """Do not merge new nodes with old ones that depend on these inputs.
 
-        An expression may be written with inputs that cancel, and have the
-        value of one that does without. Where inputs are to be eliminated,
-        the two must be kept apart.
+        Inputs may cancel in an expression, so that it has the value of one
+        without them. Where inputs are to be eliminated, the two must be kept
+        apart.
         """
-        mask = 0
-        for k in inputs:
-            mask |= self.depends[k]
+        mask = self.mask(inputs)
         if mask & ~self.unwanted:
             self.unwanted |= mask
             self._memo = {
@@ -572,24 +536,26 @@ class GraphBuilder:
     def same_value(self, a, b):
         """Whether two references agree, at least at the random real point.
 
-        For judging, not for merging: it also sees identities that the
-        fingerprints miss, such as those of sines of sums.
+        This also sees identities that the fingerprints miss, such as those
+        of sines of sums, but it is not exact enough for merging.
         """
         if a == b:
             return True
         s, t = self.shadow(a), self.shadow(b)
         return abs(s - t) <= SHADOW_TOLERANCE*max(abs(s), abs(t), 1)
 
+    def mask(self, refs):
+        """Bits of the inputs on which any of the references depend."""
+        bits = 0
+        for ref in refs:
+            bits |= self.depends[abs(ref)]
+        return bits
+
     def depends_on(self, ref, *inputs):
         """Whether a reference depends on any of these input references."""
-        mask = 0
-        for i in inputs:
-            mask |= self.depends[abs(i)]
-        return bool(self.depends[abs(ref)] & mask)
+        return bool(self.depends[abs(ref)] & self.mask(inputs))
 
     def symbols_of(self, *refs):
         """The inputs on which any of the references depend."""
-        mask = 0
-        for ref in refs:
-            mask |= self.depends[abs(ref)]
+        mask = self.mask(refs)
         return tuple(s for i, s in enumerate(self.inputs) if mask >> i & 1)

@@ -47,8 +47,8 @@ class Derivation:
     Explanation
     ===========
 
-    Derivatives are remembered, so that one object serves all expressions
-    that are differentiated along the same direction.
+    Derivatives are kept, so one object serves all expressions that are
+    differentiated along the same direction.
 
     Examples
     ========
@@ -73,10 +73,8 @@ class Derivation:
 
     def __init__(self, builder, seeds):
         self.builder = builder
-        self.memo = {k: seed for k, seed in seeds.items()}
-        self.mask = 0
-        for k in seeds:
-            self.mask |= builder.depends[k]
+        self.memo = dict(seeds)
+        self.mask = builder.mask(seeds)
 
     def __call__(self, ref):
         memo, builder = self.memo, self.builder
@@ -93,32 +91,50 @@ class Derivation:
         """Hook: supply seeds of inputs that were declared meanwhile."""
 
     def _of(self, ref):
-        k = abs(ref)
-        value = self.memo.get(k, 0)
+        value = self.memo.get(abs(ref), 0)
         return value if ref > 0 else -value
 
     def _rule(self, k):
         g, of = self.builder, self._of
-        kind, x, y = g.nodes[k]
-        if kind == ADD:
-            return g.add(of(x), of(y))
-        if kind == MUL:
-            return g.add(g.mul(of(x), y), g.mul(x, of(y)))
-        if kind == INV:
-            return -g.mul(g.mul(k, k), of(x))
-        if kind == ROOT:
-            return g.mul(root_slope(g, k), of(x))
-        if kind == SIN:
-            return g.mul(g.sincos(x)[1], of(x))
-        if kind == COS:
-            return -g.mul(g.sincos(x)[0], of(x))
-        pieces = chosen(g.templates[x])
-        if pieces:                  # not a sum: the others may not exist
-            slopes = [of(z) if i in pieces else z for i, z in enumerate(y)]
-            return g.call(g.templates[x], slopes) if any(
-                slopes[i] for i in pieces) else 0
-        return g.sum(g.mul(partial(g, k, i), of(z))
-                     for i, z in enumerate(y) if of(z))
+        kind, index, operands = g.nodes[k]
+        pieces = chosen(g.templates[index]) if kind == CALL else ()
+        if pieces:
+            rates = [of(x) if i in pieces else x
+                     for i, x in enumerate(operands)]
+            return g.call(g.templates[index], rates) if any(
+                rates[i] for i in pieces) else 0
+        total = 0
+        for x, slope in slopes(g, k, self.mask):
+            rate = of(x)
+            if rate:
+                total = g.add(total, g.mul(slope, rate))
+        return total
+
+
+def slopes(builder, k, mask):
+    """Operands of a node, each with the partial derivative by it.
+
+    Those that do not depend on the inputs in ``mask`` may be missing.
+    """
+    g, (kind, x, y) = builder, builder.nodes[k]
+    if kind == ADD:
+        yield x, 1
+        yield y, 1
+    elif kind == MUL:
+        yield x, y
+        yield y, x
+    elif kind == INV:
+        yield x, -g.mul(k, k)
+    elif kind == ROOT:
+        yield x, root_slope(g, k)
+    elif kind == SIN:
+        yield x, g.sincos(x)[1]
+    elif kind == COS:
+        yield x, -g.sincos(x)[0]
+    elif kind == CALL:
+        for i, z in enumerate(y):
+            if g.depends[abs(z)] & mask:
+                yield z, partial(g, k, i)
 
 
 def root_slope(builder, k):
@@ -166,49 +182,27 @@ def gradient(builder, ref, inputs):
     """References of the partial derivatives of one output.
 
     A reverse pass: all the partial derivatives together cost a small
-    multiple of the operations of the output. The pass ends at choices
-    (``Piecewise``), which are differentiated by each of the inputs: what is
-    not chosen may have no slope, and no factor makes that zero.
+    multiple of the operations of the output. Choices (``Piecewise``) are
+    differentiated forwards by each input, because the pieces that are not
+    chosen may have no finite slope.
     """
-    mask = 0
-    for i in inputs:
-        mask |= builder.depends[i]
+    depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1}
     along = [Derivation(builder, {i: 1}) for i in inputs]
-
-    def collect(z, value):
-        if not value or not builder.depends[abs(z)] & mask:
-            return
-        if z < 0:
-            z, value = -z, -value
-        adjoint[z] = builder.add(adjoint.get(z, 0), value)
-
     for k in reversed(reachable(builder, (ref,), mask)):
         bar = adjoint.get(k, 0)
         if not bar:
             continue
-        kind, x, y = builder.nodes[k]
-        if kind == ADD:
-            collect(x, bar)
-            collect(y, bar)
-        elif kind == MUL:
-            collect(x, builder.mul(bar, y))
-            collect(y, builder.mul(bar, x))
-        elif kind == INV:
-            collect(x, -builder.mul(bar, builder.mul(k, k)))
-        elif kind == ROOT:
-            collect(x, builder.mul(bar, root_slope(builder, k)))
-        elif kind == SIN:
-            collect(x, builder.mul(bar, builder.sincos(x)[1]))
-        elif kind == COS:
-            collect(x, -builder.mul(bar, builder.sincos(x)[0]))
-        elif kind == CALL and chosen(builder.templates[x]):
-            for i, slope in zip(inputs, along):
-                collect(i, builder.mul(bar, slope(k)))
-        elif kind == CALL:
-            for i, z in enumerate(y):
-                if builder.depends[abs(z)] & mask:
-                    collect(z, builder.mul(bar, partial(builder, k, i)))
+        kind, index, _ = builder.nodes[k]
+        parts = slopes(builder, k, mask)
+        if kind == CALL and chosen(builder.templates[index]):
+            parts = ((i, by_input(k)) for i, by_input in zip(inputs, along))
+        for x, slope in parts:
+            i = x if x > 0 else -x
+            if depends[i] & mask:
+                value = builder.mul(bar, slope)
+                adjoint[i] = builder.add(
+                    adjoint.get(i, 0), value if x > 0 else -value)
     return [adjoint.get(i, 0) for i in inputs] if ref else [0]*len(inputs)
 
 
@@ -223,14 +217,10 @@ def substitute(builder, refs, replacements):
     See :meth:`GraphBuilder.avoid` where these inputs must not come back.
     """
     refs = list(refs)
-    mask = 0
-    for k in replacements:
-        mask |= builder.depends[k]
-    memo = dict(replacements)
+    mask, memo = builder.mask(replacements), dict(replacements)
 
     def of(ref):
-        k = abs(ref)
-        value = memo.get(k, k)
+        value = memo.get(abs(ref), abs(ref))
         return value if ref > 0 else -value
 
     for k in reachable(builder, refs, mask, memo):
@@ -239,10 +229,10 @@ def substitute(builder, refs, replacements):
 
 
 def without(builder, refs, inputs):
-    """References of the same values that do not depend on some inputs.
+    """References of the same values, written without some inputs.
 
-    None in the place of one whose value does. An expression may be written
-    with inputs that cancel; it is rebuilt with numbers in their place.
+    An expression in which the inputs cancel is rebuilt with numbers in their
+    place. None for one whose value depends on them.
     """
     inputs = list(inputs)
     builder.avoid(inputs)

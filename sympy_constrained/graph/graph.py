@@ -1,9 +1,10 @@
-"""The immutable half of the expression graph: named outputs of inputs."""
+"""The frozen expression graph: named outputs of inputs."""
 from __future__ import annotations
 
 from functools import lru_cache
 from types import MappingProxyType
 
+from mpmath import fp
 from sympy import ImmutableDenseMatrix, Symbol, lambdify
 from sympy.core.function import AppliedUndef
 from sympy.matrices import MatrixBase
@@ -27,8 +28,8 @@ class Graph:
     Explanation
     ===========
 
-    A graph is made by :meth:`freeze` from a builder, and never changes. What
-    needs more equations loads it into a new builder and freezes that.
+    :meth:`freeze` makes a graph from a builder, and it never changes. To add
+    equations, :meth:`load` it into a new builder and freeze that.
 
     Examples
     ========
@@ -54,8 +55,7 @@ class Graph:
     outputs : mapping
         Name -> shape ``(rows, columns)``.
     at_states : callable or None
-        See :class:`.GraphBuilder`. Builders that load the graph, and graphs
-        made of them, have it, too.
+        See :class:`.GraphBuilder`. Builders that load the graph inherit it.
 
     """
 
@@ -70,7 +70,7 @@ class Graph:
         self.at_states = at_states
 
     def with_states(self, at_states):
-        """The same graph with other states for the choice of pivots."""
+        """Return the graph with other states for the choice of pivots."""
         return Graph(self.time, self.inputs, self.dynamic, self.nodes,
                      self.templates, self._refs, at_states)
 
@@ -84,14 +84,14 @@ class Graph:
         matrices : dict
             Name -> Matrix.
         time : Symbol
-            What functions of time are functions of.
+            The argument of functions of time.
 
         """
         for name, matrix in matrices.items():
             if not isinstance(matrix, MatrixBase):
                 raise TypeError(
-                    f"`matrices` has {matrix!r} for {name!r}, which is no "
-                    "Matrix. Give a Matrix of one entry for an expression.")
+                    f"`matrices` has {matrix!r} for {name!r}, which is not a "
+                    "Matrix. Give an expression as a Matrix of one entry.")
         builder = GraphBuilder(time)
         return cls.freeze(builder, {
             name: ([[read(builder, e) for e in matrix[i, :]]
@@ -111,16 +111,14 @@ class Graph:
             the number of columns (needed where there are no rows).
 
         """
-        flat = [r for rows, _ in outputs.values() for row in rows for r in row]
-        order, _ = used_nodes(builder.nodes, flat)
+        order, _ = used_nodes(builder.nodes, flat(outputs))
         order = [0, 1] + [k for k in order if k > 1]
         index = {k: i for i, k in enumerate(order)}
-        read = sorted({builder.nodes[k][1] for k in order
-                       if builder.nodes[k][0] == INPUT})
-        position = {p: i for i, p in enumerate(read)}
-        used = sorted({builder.nodes[k][1] for k in order
-                       if builder.nodes[k][0] == CALL})
-        template = {p: i for i, p in enumerate(used)}
+        inputs, templates = (sorted({
+            builder.nodes[k][1] for k in order
+            if builder.nodes[k][0] == kind}) for kind in (INPUT, CALL))
+        position = {p: i for i, p in enumerate(inputs)}
+        template = {p: i for i, p in enumerate(templates)}
 
         def moved(ref):
             return index[ref] if ref >= 0 else -index[-ref]
@@ -128,44 +126,40 @@ class Graph:
         nodes = []
         for k in order:
             kind, x, y = builder.nodes[k]
-            if kind == INPUT:
+            if kind in (ADD, MUL):
+                x, y = moved(x), moved(y)
+            elif kind == INPUT:
                 x = position[x]
             elif kind == CALL:
                 x, y = template[x], tuple(map(moved, y))
-            elif kind in (ADD, MUL):
-                x, y = moved(x), moved(y)
             elif kind != CONST:
                 x = moved(x)
             nodes.append((kind, x, y))
-        refs = {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
-                for name, (rows, columns) in outputs.items()}
-        dynamic = tuple(bool(builder.dynamic >> p & 1) for p in read)
-        return cls(builder.time, tuple(builder.inputs[p] for p in read),
-                   dynamic, tuple(nodes),
-                   tuple(builder.templates[p] for p in used), refs,
-                   builder.at_states)
+        return cls(
+            builder.time, tuple(builder.inputs[p] for p in inputs),
+            tuple(bool(builder.dynamic >> p & 1) for p in inputs),
+            tuple(nodes), tuple(builder.templates[p] for p in templates),
+            mapped(outputs, moved), builder.at_states)
 
     def compacted(self, names=None):
         """The same graph with fewer operations.
 
         Common factors are taken out of sums, and parts that several sums or
-        products have in common are shared. Values agree up to rounding.
+        products share are computed once. Values agree up to rounding.
 
         Parameters
         ==========
 
         names : iterable of str, optional
-            The outputs whose operations are to be few; all by default.
+            The outputs whose operations are reduced; all by default.
 
         """
         nodes, moved = compacted(
             self.nodes, *used_nodes(self.nodes, self._flat(names)),
             self._flat(None))
-        refs = {name: (tuple(tuple(map(moved.get, row)) for row in rows),
-                       columns)
-                for name, (rows, columns) in self._refs.items()}
         return Graph(self.time, self.inputs, self.dynamic, tuple(nodes),
-                     self.templates, refs, self.at_states)
+                     self.templates, mapped(self._refs, moved.get),
+                     self.at_states)
 
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.
@@ -181,25 +175,23 @@ class Graph:
         if builder is None:
             builder = GraphBuilder(self.time)
         builder.at_states = builder.at_states or self.at_states
-        refs = self._selected(names)
-        order, _ = used_nodes(self.nodes, [
-            r for rows, _ in refs.values() for row in rows for r in row])
+        selected = self._selected(names)
+        order, _ = used_nodes(self.nodes, flat(selected))
         memo = {0: 0, 1: 1}
 
         def of(ref):
             return memo[ref] if ref >= 0 else -memo[-ref]
 
         for k in order:
-            node = self.nodes[k]
-            if node[0] == CONST:
-                memo[k] = builder.constant(node[1], node[2])
-            elif node[0] == INPUT:
-                memo[k] = builder.input(self.inputs[node[1]],
-                                        self.dynamic[node[1]])
+            kind, x, y = node = self.nodes[k]
+            if kind == CONST:
+                memo[k] = builder.constant(x, y)
+            elif kind == INPUT:
+                memo[k] = builder.input(self.inputs[x], self.dynamic[x])
             else:
                 memo[k] = rebuilt(builder, node, of, self.templates)
         return builder, {name: [list(map(of, row)) for row in rows]
-                         for name, (rows, _) in refs.items()}
+                         for name, (rows, _) in selected.items()}
 
     # -- what is in it ---------------------------------------------------
 
@@ -225,12 +217,11 @@ class Graph:
         return {name: self._refs[name] for name in names}
 
     def _flat(self, names):
-        return [r for rows, _ in self._selected(names).values()
-                for row in rows for r in row]
+        return flat(self._selected(names))
 
     @property
     def has_floats(self):
-        """Whether a constant was given as a float."""
+        """Whether a constant of the model is a float."""
         return any(node[0] == CONST and node[2] is not None
                    for node in self.nodes)
 
@@ -256,11 +247,11 @@ class Graph:
     def sympy(self, name):
         """An output as an immutable matrix of ordinary SymPy expressions."""
         rows, columns = self._refs[name]
-        flat = nested(self, [r for row in rows for r in row])
-        return ImmutableDenseMatrix(len(rows), columns, flat)
+        return ImmutableDenseMatrix(
+            len(rows), columns, nested(self, self._flat(name)))
 
     def assignments(self, names=None, symbols=None):
-        """Outputs in terms of assignments that keep all sharing.
+        """Outputs in terms of assignments of the shared parts.
 
         Parameters
         ==========
@@ -278,15 +269,13 @@ class Graph:
             Name -> ImmutableDenseMatrix.
 
         """
-        selected = self._selected(names)
-        shared, flat = assignments(self, self._flat(names), symbols)
-        result, start = {}, 0
-        for name, (rows, columns) in selected.items():
-            size = len(rows)*columns
-            result[name] = ImmutableDenseMatrix(
-                len(rows), columns, flat[start:start + size])
-            start += size
-        return shared, result
+        shared, entries = assignments(self, self._flat(names), symbols)
+        entries = iter(entries)
+        return shared, {
+            name: ImmutableDenseMatrix(
+                len(rows), columns, [next(entries) for row in rows
+                                     for _ in row])
+            for name, (rows, columns) in self._selected(names).items()}
 
     def evaluate(self, values, names=None, context=None, functions=None):
         """Evaluate outputs at numbers.
@@ -316,76 +305,74 @@ class Graph:
 
         MissingIngredientError
             If an input has no number.
+        ZeroDivisionError
+            If an output has no finite value.
 
         """
-        selected = self._selected(names)
-        memo, _ = self._evaluated(values, names, context, functions)
-        found = {name: [[signed(memo, ref) for ref in row] for row in rows]
-                 for name, (rows, _) in selected.items()}
-        for name, rows in found.items():
+        memo = self._evaluated(values, names, context, functions)
+        result = {name: [[signed(memo, ref) for ref in row] for row in rows]
+                  for name, (rows, _) in self._selected(names).items()}
+        for name, rows in result.items():
             if any(x - x != 0 for row in rows for x in row):
                 raise ZeroDivisionError(
                     f"Output {name!r} has no finite value here: it divides "
                     "by zero, is too large, or is outside of the domain of a "
-                    "function. The values are at a singular configuration, "
-                    "or a constant is zero that must not be. Take others.")
-        return found
+                    "function. The configuration is singular, or a constant "
+                    "is zero that must not be. Give other values.")
+        return result
 
     def largest(self, values, names=None, context=None, functions=None):
-        """The largest absolute value on the way to outputs.
+        """The largest absolute value of all nodes that outputs use.
 
-        Rounding errors of the outputs are a part of it. The arguments are
+        Rounding errors of the outputs are relative to it. The arguments are
         those of :meth:`evaluate`.
         """
-        memo, _ = self._evaluated(values, names, context, functions)
+        memo = self._evaluated(values, names, context, functions)
         return max(abs(x) for x in memo.values() if x == x)
 
     def _evaluated(self, values, names, context, functions):
-        """Value of every node in use, and the context."""
+        """Value of every node in use."""
         order, _ = used_nodes(self.nodes, self._flat(names))
-        missing = [str(self.inputs[self.nodes[k][1]]) for k in order
-                   if self.nodes[k][0] == INPUT and
-                   self.inputs[self.nodes[k][1]] not in values]
+        used = [self.inputs[self.nodes[k][1]] for k in order
+                if self.nodes[k][0] == INPUT]
+        missing = [str(x) for x in used if x not in values]
         if missing:
             raise MissingIngredientError(
                 f"No value was given for {', '.join(missing)}. The "
                 "expressions depend on them; add them to the values.",
                 symbols=tuple(missing))
-        with_floats = context is None
-        if with_floats:
-            from mpmath import fp as context
-        convert = float if with_floats else context.convert
+        convert = float if context is None else context.convert
+        context = context or fp
         memo = {0: convert(0), 1: convert(1)}
 
         def of(ref):
-            return signed(memo, ref)
+            return memo[ref] if ref >= 0 else -memo[-ref]
 
+        def input_value(x, _):
+            value = values[self.inputs[x]]
+            if hasattr(value, '_to_mpmath'):        # a SymPy number
+                value = value._to_mpmath(context.prec)
+            return convert(value)
+
+        def inverse(x, _):      # a branch not taken may divide by zero
+            return 1/of(x) if of(x) else context.nan
+
+        def root(x, degree):
+            return context.sqrt(of(x)) if degree == 2 else context.root(
+                of(x), degree)
+
+        compute = {
+            CONST: lambda x, _: convert(x.numerator)/convert(x.denominator),
+            INPUT: input_value, INV: inverse, ROOT: root,
+            ADD: lambda x, y: of(x) + of(y), MUL: lambda x, y: of(x)*of(y),
+            SIN: lambda x, _: context.sin(of(x)),
+            COS: lambda x, _: context.cos(of(x)),
+            CALL: lambda x, y: self._call(
+                context, x, list(map(of, y)), functions)}
         for k in order:
             kind, x, y = self.nodes[k]
-            if kind == CONST:
-                memo[k] = convert(x.numerator)/convert(x.denominator)
-            elif kind == INPUT:
-                value = values[self.inputs[x]]
-                if hasattr(value, '_to_mpmath'):        # a SymPy number
-                    value = value._to_mpmath(context.prec)
-                memo[k] = convert(value)
-            elif kind == ADD:
-                memo[k] = of(x) + of(y)
-            elif kind == MUL:
-                memo[k] = of(x)*of(y)
-            elif kind == INV:           # a branch not taken may divide by 0
-                value = of(x)
-                memo[k] = 1/value if value else context.nan
-            elif kind == ROOT:
-                memo[k] = (context.sqrt(of(x)) if y == 2
-                           else context.root(of(x), y))
-            elif kind == SIN:
-                memo[k] = context.sin(of(x))
-            elif kind == COS:
-                memo[k] = context.cos(of(x))
-            else:
-                memo[k] = self._call(context, x, list(map(of, y)), functions)
-        return memo, context
+            memo[k] = compute[kind](x, y)
+        return memo
 
     def _call(self, context, index, arguments, functions):
         template = self.templates[index]
@@ -404,13 +391,24 @@ class Graph:
             raise MissingIngredientError(
                 f"The function `{', '.join(names) or template.func}` has no "
                 "numeric meaning. Replace it by a SymPy function before "
-                "numbers are asked for.", functions=tuple(names)) from error
-        if value is None:               # none of the pieces holds
+                "evaluation.", functions=tuple(names)) from error
+        if value is None:               # no piece applies
             return context.nan
         value = context.convert(value)
         if abs(value.imag) <= 64*context.eps*abs(value):
             return value.real           # rounding of a series
         return value
+
+
+def flat(outputs):
+    """All references of outputs."""
+    return [r for rows, _ in outputs.values() for row in rows for r in row]
+
+
+def mapped(outputs, moved):
+    """Outputs with other references."""
+    return {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
+            for name, (rows, columns) in outputs.items()}
 
 
 def signed(memo, ref):

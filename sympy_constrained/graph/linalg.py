@@ -1,26 +1,26 @@
 """Linear systems on the graph, with pivots tested by value.
 
-An entry is zero here only if it vanishes identically, as far as the value
-numbering sees. What vanishes on the constraints is no pivot either, if the
-builder knows states at which to look, see :class:`.GraphBuilder`. That a pivot
-does not vanish at some other state is for the numeric layer to check.
+An entry is zero if it vanishes identically, as far as the value numbering
+sees. Entries that vanish on the constraints are not pivots either, if the
+builder knows states of the constraint set, see :class:`.GraphBuilder`. The
+numeric layer checks the pivots at every other state.
 """
 from __future__ import annotations
 
 from functools import cache
 
 from .builder import CONST
-from .graph import Graph, signed
+from .graph import Graph
 
 __all__ = ['solve', 'lu_solve', 'pivot_columns', 'ldl_order', 'ldl_factor',
            'less', 'ldl_forward', 'ldl_backward', 'ldl_solve',
            'FullRankFactorization']
 
-# Larger blocks are solved by elimination. Without good pivots what is left is
-# solved by cofactors up to another size.
+# The largest block solved by cofactors at once, and the largest remainder
+# solved by cofactors where no pivot is good.
 COFACTORS, MOST_COFACTORS = 4, 6
-# A good pivot is at no state smaller than this beside the largest entry of
-# its row, or of its column.
+# A good pivot is never smaller than this share of the largest entry of its
+# row, or of its column.
 GOOD = 1e-3
 # A row or a column with less than this is dependent: the state is singular.
 SINGULAR = 1e-10
@@ -29,11 +29,10 @@ SINGULAR = 1e-10
 def solve(builder, matrix, right):
     """Solution of a square system, or None if it is singular.
 
-    Constant pivots are eliminated first. What is left is split into the
-    connected blocks of its pattern, and small blocks are solved by cofactors:
-    the only divisor is the determinant, so that the solution has numbers
-    wherever the block is regular. Larger ones are solved by
-    :func:`lu_solve`.
+    Constant pivots are eliminated first. The rest is split into the connected
+    blocks of its pattern. Small blocks are solved by cofactors: the only
+    divisor is the determinant, so the solution has numbers wherever the block
+    is regular. Larger ones are solved by :func:`lu_solve`.
 
     Examples
     ========
@@ -47,47 +46,73 @@ def solve(builder, matrix, right):
     True
 
     """
-    size = len(right)
-    matrix, right = [list(row) for row in matrix], list(right)
-    rows, columns, pivots = set(range(size)), set(range(size)), []
-    while True:                         # constants can always be pivots
-        pivot = next(((i, j) for i in sorted(rows) for j in sorted(columns)
-                      if matrix[i][j] and is_constant(builder, matrix[i][j])
-                      ), None)
-        if pivot is None:
-            break
-        i, j = pivot
-        rows.remove(i)
-        columns.remove(j)
-        pivots.append(pivot)
-        over = builder.inv(matrix[i][j])
-        for k in rows:
-            if not matrix[k][j]:
-                continue
-            factor = builder.mul(matrix[k][j], over)
-            for c in columns:
-                matrix[k][c] = builder.sub(
-                    matrix[k][c], builder.mul(factor, matrix[i][c]))
-            right[k] = builder.sub(right[k], builder.mul(factor, right[i]))
-    solution = {}
+    work, solved = Elimination(builder, matrix, right), {}
+    while (pivot := work.constant_pivot()) is not None:
+        work.eliminate(*pivot)
+    rows, columns = set(work.rows), set(work.columns)
     while rows:
-        some, block = connected(matrix, min(rows), rows, columns)
+        some, block = connected(work.entries, min(rows), rows, columns)
         rows -= some
         columns -= block
         if len(some) != len(block):
             return None
         some, block = sorted(some), sorted(block)
-        part = [[matrix[i][j] for j in block] for i in some]
         find = by_cofactors if len(block) <= COFACTORS else lu_solve
-        found = find(builder, part, [right[i] for i in some])
-        if found is None:
+        x = find(builder, *work.part(some, block))
+        if x is None:
             return None
-        solution.update(zip(block, found))
-    for i, j in reversed(pivots):
-        known = builder.sum(builder.mul(matrix[i][c], x)
-                            for c, x in solution.items())
-        solution[j] = builder.div(builder.sub(right[i], known), matrix[i][j])
-    return [solution[j] for j in range(size)]
+        solved.update(zip(block, x))
+    return work.solution(solved)
+
+
+class Elimination:
+    """Rows ``[A, b]`` under elimination; ``rows`` and ``columns`` are left.
+    """
+
+    def __init__(self, builder, matrix, right):
+        self.builder = builder
+        self.size = len(right)
+        self.entries = [[*row, value] for row, value in zip(matrix, right)]
+        self.rows, self.columns = list(range(self.size)), list(
+            range(self.size))
+        self.pivots = []
+
+    def constant_pivot(self):
+        """Row and column of the first number, None if there is none."""
+        for i in self.rows:
+            for j in self.columns:
+                if self.entries[i][j] and is_constant(
+                        self.builder, self.entries[i][j]):
+                    return i, j
+        return None
+
+    def eliminate(self, i, j):
+        """Solve row ``i`` for the unknown ``j``."""
+        g, pivot_row = self.builder, self.entries[i]
+        self.rows.remove(i)
+        self.columns.remove(j)
+        self.pivots.append((i, j))
+        over = g.inv(pivot_row[j])
+        for k in self.rows:
+            row = self.entries[k]
+            if row[j]:
+                factor = g.mul(row[j], over)
+                for c in (*self.columns, self.size):
+                    row[c] = g.sub(row[c], g.mul(factor, pivot_row[c]))
+
+    def part(self, rows, columns):
+        """Matrix and right side of some rows and columns."""
+        return ([[self.entries[i][j] for j in columns] for i in rows],
+                [self.entries[i][self.size] for i in rows])
+
+    def solution(self, solved):
+        """All unknowns from the ``solved`` ones, those without a pivot."""
+        g = self.builder
+        for i, j in reversed(self.pivots):
+            row = self.entries[i]
+            known = g.sum(g.mul(row[c], x) for c, x in solved.items())
+            solved[j] = g.div(g.sub(row[self.size], known), row[j])
+        return [solved[j] for j in range(self.size)]
 
 
 def is_constant(builder, ref):
@@ -139,11 +164,11 @@ def by_cofactors(builder, matrix, right):
 def lu_solve(builder, matrix, right, chosen=None):
     """Solution of a square system, or None if it is singular.
 
-    Pivots: one first, then numbers, then what does not move, then the entry
-    with the fewest nonzeros in its row and column, of those that are not
-    small at any of the builder's states; see :class:`Pivots`. If there is none
-    the rest is solved by cofactors, unless it is large. The list ``chosen``
-    takes row, column and value of each pivot.
+    Pivots in the order of preference: one, numbers, entries that do not move,
+    entries with the fewest nonzeros in their row and column, all of them not
+    small at any of the builder's states; see :class:`Pivots`. Without such a
+    pivot the rest is solved by cofactors, unless it is large. The list
+    ``chosen`` receives row, column and value of each pivot.
 
     Examples
     ========
@@ -156,54 +181,33 @@ def lu_solve(builder, matrix, right, chosen=None):
     [1, 1]
 
     """
-    size = len(right)
-    rows = [list(row) + [value] for row, value in zip(matrix, right)]
-    left_rows, left_columns = list(range(size)), list(range(size))
+    work, solved = Elimination(builder, matrix, right), {}
     key = tuple(map(tuple, matrix))
     order = builder.pivots.get(key)
     look = Pivots(builder, matrix) if order is None else None
-    pivots, solved = [], {}
-    while left_rows:
-        pivot = (look.next(rows, left_rows, left_columns) if look
-                 else order[len(pivots)])
+    while work.rows:
+        pivot = look.next(work) if look else order[len(work.pivots)]
         if pivot is None:
-            part = [[rows[i][j] for j in left_columns] for i in left_rows]
-            found = by_cofactors(builder, part,
-                                 [rows[i][size] for i in left_rows])
-            if found is None:
+            x = by_cofactors(builder, *work.part(work.rows, work.columns))
+            if x is None:
                 return None
-            solved.update(zip(left_columns, found))
+            solved.update(zip(work.columns, x))
             break
-        i, j = pivot
-        left_rows.remove(i)
-        left_columns.remove(j)
-        pivots.append((i, j))
         if chosen is not None:
-            chosen.append((i, j, rows[i][j]))
-        over = builder.inv(rows[i][j])
-        for k in left_rows:
-            if not rows[k][j]:
-                continue
-            factor = builder.mul(rows[k][j], over)
-            for c in [*left_columns, size]:
-                rows[k][c] = builder.sub(
-                    rows[k][c], builder.mul(factor, rows[i][c]))
-    builder.pivots[key] = [*pivots, None]
-    for i, j in reversed(pivots):
-        known = builder.sum(builder.mul(rows[i][c], x)
-                            for c, x in solved.items())
-        solved[j] = builder.div(builder.sub(rows[i][size], known), rows[i][j])
-    return [solved[j] for j in range(size)]
+            chosen.append((*pivot, work.entries[pivot[0]][pivot[1]]))
+        work.eliminate(*pivot)
+    builder.pivots[key] = [*work.pivots, None]
+    return work.solution(solved)
 
 
 class Pivots:
     """Chooses the pivots of an elimination by their values at states.
 
-    The matrix is eliminated in floats beside the references, at each of the
-    builder's states. A pivot that is not constant has to be good at all of
-    them, see ``GOOD``; states at which the matrix turns out to be singular
-    have no say. A symmetric matrix that is definite there has its pivots on
-    the diagonal: they are positive wherever it is.
+    The matrix is eliminated in floats, too, at each of the builder's states.
+    A pivot that is not constant has to be good at all of them, see ``GOOD``;
+    states at which the matrix turns out to be singular are ignored. A
+    symmetric matrix that is definite there has its pivots on the diagonal:
+    they are positive wherever it is.
     """
 
     def __init__(self, builder, matrix):
@@ -216,37 +220,40 @@ class Pivots:
                     for i in range(len(matrix)) for j in range(i)))
         self.numbers = list(map(scaled, numbers))
 
-    def next(self, rows, left_rows, left_columns):
+    def next(self, work):
         """Row and column of a pivot; None if cofactors are to be used.
 
-        They are if there is no pivot, or none that is good. If too many rows
-        are left for that, the pivot is taken whose smallest size is largest.
+        That is if no pivot is good. If too many rows are left for cofactors,
+        the pivot whose smallest size is largest is taken.
         """
-        self._leave_singular_states(left_rows, left_columns)
-        counts = {j: sum(bool(rows[k][j]) for k in left_rows)
-                  for j in left_columns}
-        g, best = self.builder, None
-        for i in left_rows:
-            filled = sum(bool(rows[i][j]) for j in left_columns)
-            for j in [i] if self.on_diagonal else left_columns:
-                entry = rows[i][j]
-                if not entry:
-                    continue
-                constant = is_constant(g, entry)
-                poor = 0 if constant else self._smallness(i, j)
-                rank = (poor, abs(entry) != 1, not constant,
-                        bool(g.depends[abs(entry)] & g.dynamic),
-                        (filled - 1)*(counts[j] - 1), i, j)
-                if best is None or rank < best:
-                    best = rank
-        if best is None or best[0] and len(left_rows) <= MOST_COFACTORS:
+        self._leave_singular_states(work.rows, work.columns)
+        in_row = {i: sum(bool(work.entries[i][j]) for j in work.columns)
+                  for i in work.rows}
+        in_column = {j: sum(bool(work.entries[k][j]) for k in work.rows)
+                     for j in work.columns}
+        best = min((
+            (*self._rank(work.entries[i][j], i, j),
+             (in_row[i] - 1)*(in_column[j] - 1), i, j)
+            for i in work.rows
+            for j in ([i] if self.on_diagonal else work.columns)
+            if work.entries[i][j]), default=None)
+        if best is None or best[0] and len(work.rows) <= MOST_COFACTORS:
             return None
         i, j = best[-2:]
-        self._eliminate(i, j, left_rows, left_columns)
+        self.numbers = [x for x in self.numbers if x[i][j]]
+        for x in self.numbers:
+            eliminate_number(x, i, j, work.rows)
         return i, j
 
+    def _rank(self, entry, i, j):
+        """What is preferred in a pivot, the lowest first."""
+        g = self.builder
+        constant = is_constant(g, entry)
+        return (0 if constant else self._smallness(i, j), abs(entry) != 1,
+                not constant, bool(g.depends[abs(entry)] & g.dynamic))
+
     def _leave_singular_states(self, left_rows, left_columns):
-        """Largest entries of rows and columns of the other ones."""
+        """Drop them, and find the largest entries at the others."""
         found = []
         for x in self.numbers:
             rows = {i: max(abs(x[i][j]) for j in left_columns)
@@ -266,15 +273,6 @@ class Pivots:
                      for x, rows, columns in self.largest), default=1)
         return 0 if share >= GOOD else 1 - share
 
-    def _eliminate(self, i, j, left_rows, left_columns):
-        self.numbers = [x for x in self.numbers if x[i][j]]
-        for x in self.numbers:
-            for k in left_rows:
-                factor = x[k][j]/x[i][j]
-                if k != i and factor:
-                    for c in left_columns:
-                        x[k][c] -= factor*x[i][c]
-
 
 def numbers_of(builder, matrix, **options):
     """A matrix in floats, at each of the builder's states."""
@@ -287,17 +285,13 @@ def numbers_of(builder, matrix, **options):
 def pivot_columns(builder, matrix):
     """Columns, one for each of some independent rows, to solve for.
 
-    The columns are good at all of the builder's states, see ``GOOD``, if
-    possible; then constant; then good where all coordinates are zero.
+    The preference is: good at all of the builder's states, see ``GOOD``; then
+    constant; then good where all coordinates are zero.
     """
     states = list(map(scaled, numbers_of(builder, matrix))) or [
-        [[signed(builder.shadows, x) for x in row] for row in matrix]]
+        [list(map(builder.shadow, row)) for row in matrix]]
     rest = list(map(scaled, numbers_of(builder, matrix, at_rest=True)))
     rows, columns = list(range(len(matrix))), []
-
-    def share(numbers, i, j):
-        return min((abs(x[i][j])/(max(map(abs, x[i])) or 1)
-                    for x in numbers), default=1)
 
     def quality(place):
         i, j = place
@@ -312,10 +306,23 @@ def pivot_columns(builder, matrix):
         columns.append(j)
         rest = [x for x in rest if x[i][j]]
         for x in states + rest:
-            for k in rows if x[i][j] else ():
-                factor = x[k][j]/x[i][j]
-                x[k] = [a - factor*b for a, b in zip(x[k], x[i])]
+            if x[i][j]:
+                eliminate_number(x, i, j, rows)
     return sorted(columns)
+
+
+def share(matrices, i, j):
+    """The least size of an entry relative to the largest one of its row."""
+    return min((abs(x[i][j])/(max(map(abs, x[i])) or 1)
+                for x in matrices), default=1)
+
+
+def eliminate_number(x, i, j, rows):
+    """Subtract multiples of row ``i`` so that others are zero at ``j``."""
+    for k in rows:
+        factor = x[k][j]/x[i][j]
+        if k != i and factor:
+            x[k] = [a - factor*b for a, b in zip(x[k], x[i])]
 
 
 def scaled(matrix):
@@ -339,18 +346,15 @@ def lowest_pivot(matrix):
         lowest = min(lowest, row[k])
         if lowest < SINGULAR:
             break
-        for other in x[k + 1:]:
-            factor = other[k]/row[k]
-            for c in range(k, len(x)):
-                other[c] -= factor*row[c]
+        eliminate_number(x, k, k, range(k + 1, len(x)))
     return lowest
 
 
 def ldl_order(matrix, rows=()):
     """An order of elimination of a symmetric matrix that keeps zeros.
 
-    Next comes what has the fewest neighbours, those in ``rows`` beside the
-    matrix counted, and the first of these.
+    The next index is the first one with the fewest neighbours, among them
+    those in further ``rows``.
 
     Examples
     ========
@@ -396,7 +400,7 @@ def ldl_factor(builder, matrix):
 
 
 def less(builder, x, a, b):
-    """``x - a*b``, term by term: each is one operation of a processor."""
+    """``x - a*b``, term by term: each is one fused operation."""
     for left, right in zip(a, b):
         x = builder.sub(x, builder.mul(left, right))
     return x
@@ -440,10 +444,9 @@ class FullRankFactorization:
         factor = ldl_factor(builder, gram) if F else ([], [])
         self.C = [ldl_solve(builder, factor, [builder.dot(row, y) for y in F])
                   for row in A]
-        columns = list(zip(*self.C)) if F else []
-        self.columns = columns
+        self.columns = list(zip(*self.C)) if F else []
         self.factor = ldl_factor(builder, [
-            [builder.dot(x, y) for y in columns] for x in columns])
+            [builder.dot(x, y) for y in self.columns] for x in self.columns])
 
     def reduced(self, b):
         """``C^+*b``, one entry per independent row."""

@@ -105,20 +105,26 @@ def stack(*blocks):
 def block_matrix(blocks):
     """One matrix of rows of blocks; None is a block of zeros.
 
-    A row and a column of blocks need a matrix each, which gives the size.
+    Every row and every column of blocks needs a matrix, which gives the size.
     """
     heights = [next(x.shape[0] for x in row if x) for row in blocks]
     widths = [next(x.shape[1] for x in column if x)
               for column in zip(*blocks)]
+    builder = next(x.builder for row in blocks for x in row if x)
     rows = []
     for height, row in zip(heights, blocks):
-        for block, width in zip(row, widths):
-            if block and block.shape != (height, width):
-                raise ValueError(
-                    f"A block has shape {block.shape}, and its neighbours "
-                    f"need {height, width}. Transpose it, or select rows.")
-        rows += [sum((block.rows[i] if block else [0]*width
-                      for block, width in zip(row, widths)), [])
-                 for i in range(height)]
-    builder = next(x.builder for row in blocks for x in row if x)
+        filled = [sized(block, builder, (height, width))
+                  for block, width in zip(row, widths)]
+        rows += [sum(parts, []) for parts in zip(*(x.rows for x in filled))]
     return GraphMatrix(builder, rows, sum(widths))
+
+
+def sized(block, builder, shape):
+    """A block that has this shape; zeros for None."""
+    if block is None:
+        return GraphMatrix(builder, [[0]*shape[1]]*shape[0], shape[1])
+    if block.shape != shape:
+        raise ValueError(
+            f"A block has shape {block.shape}, and its neighbours need "
+            f"{shape}. Transpose it, or select rows.")
+    return block

@@ -1,18 +1,17 @@
 """The graph back into SymPy expressions, nested or as assignments.
 
-Nested expressions share their parts. Up to a size that a person reads, SymPy
-evaluates them, so that sums and products are flat and sorted as usual. Beyond
-it they are left as they are, and made past SymPy's cache: sorting them, or
-finding an equal one in the cache, compares trees, and the tree of a large
-model may have millions of operations where the graph has a thousand. For the
-same reason, never walk the nested form of a large model.
+Nested expressions share their parts. SymPy evaluates them up to a readable
+size, so that sums and products are flat and sorted as usual. Larger ones are
+built unevaluated and bypass SymPy's cache, because sorting and cache look-ups
+compare trees: a graph of a thousand operations may be a tree of millions. For
+the same reason, never walk the nested form of a large model.
 """
 from __future__ import annotations
 
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
-from .builder import ADD, CONST, COS, INPUT, INV, MUL, ROOT, SIN
+from .builder import ADD, CALL, CONST, COS, INPUT, INV, MUL, ROOT, SIN
 from .calculus import operands
 from .reading import SLOTS
 
@@ -22,7 +21,7 @@ READABLE = 300                  # operations
 
 
 def used_nodes(nodes, refs):
-    """Indices that ``refs`` are made of in node order, with use counts."""
+    """Indices of the nodes in ``refs``, in node order, and use counts."""
     uses = [0]*(max(map(abs, refs), default=0) + 1)
     for ref in refs:
         uses[abs(ref)] += 1
@@ -70,7 +69,7 @@ def terms(nodes, k, absorbed):
 
 
 def plain_power(base, exponent):
-    """An unevaluated power, made without a look into SymPy's cache."""
+    """An unevaluated power, without a look-up in SymPy's cache."""
     make = getattr(Pow.__new__, '__wrapped__', Pow.__new__)
     return make(Pow, base, exponent, evaluate=False)
 
@@ -85,49 +84,41 @@ def plain_product(*args):
     return Mul._from_args(args, True)
 
 
+EVALUATED = Add, Mul, Pow
+UNEVALUATED = plain_sum, plain_product, plain_power
+
+
 def write(graph, refs, named):
     """Expressions of the references; ``named`` maps nodes to symbols."""
     nodes = graph.nodes
     order, uses = used_nodes(nodes, refs)
-    add, mul, power = Add, Mul, Pow
-    if not named and len(order) > READABLE:
-        add, mul, power = plain_sum, plain_product, plain_power
-    memo = {0: S.Zero}
-    pending = []
-    absorbed = set()                    # by the sum or product that uses it
-    for k in order:
-        kind, x, y = nodes[k]
-        if kind in (ADD, MUL):
-            absorbed.update(
-                j for j in (abs(x), abs(y)) if nodes[j][0] == kind and
-                uses[j] == 1 and j not in named)
+    add, mul, power = (UNEVALUATED if not named and len(order) > READABLE
+                       else EVALUATED)
+    absorbed = {                        # by the sum or product that uses it
+        j for k in order if nodes[k][0] in (ADD, MUL)
+        for j in map(abs, nodes[k][1:])
+        if nodes[j][0] == nodes[k][0] and uses[j] == 1 and j not in named}
+    memo, pending = {0: S.Zero}, []
 
     def of(ref):
         value = memo[abs(ref)]
         return value if ref >= 0 else mul(S.NegativeOne, value)
 
+    write_kind = {
+        CONST: lambda k, x, y: number(nodes[k]),
+        INPUT: lambda k, x, y: graph.inputs[x],
+        ADD: lambda k, x, y: add(*map(of, terms(nodes, k, absorbed))),
+        MUL: lambda k, x, y: mul(*map(of, terms(nodes, k, absorbed))),
+        INV: lambda k, x, y: power(of(x), S.NegativeOne),
+        ROOT: lambda k, x, y: power(of(x), Rational(1, y)),
+        SIN: lambda k, x, y: sin(of(x)),
+        COS: lambda k, x, y: cos(of(x)),
+        CALL: lambda k, x, y: filled(graph.templates[x], map(of, y))}
     for k in order:
         if k in absorbed:
             continue
         kind, x, y = nodes[k]
-        if kind == CONST:
-            value = number(nodes[k])
-        elif kind == INPUT:
-            value = graph.inputs[x]
-        elif kind == ADD:
-            value = add(*map(of, terms(nodes, k, absorbed)))
-        elif kind == MUL:
-            value = mul(*map(of, terms(nodes, k, absorbed)))
-        elif kind == INV:
-            value = power(of(x), S.NegativeOne)
-        elif kind == ROOT:
-            value = power(of(x), Rational(1, y))
-        elif kind == SIN:
-            value = sin(of(x))
-        elif kind == COS:
-            value = cos(of(x))
-        else:
-            value = filled(graph.templates[x], list(map(of, y)))
+        value = write_kind[kind](k, x, y)
         if k in named:
             pending.append((named[k], value))
             value = named[k]

@@ -32,7 +32,7 @@ from sympy_constrained import GibbsAppellMethod, reactive_terms, thrust
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.numeric import consistent_state
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 CITED = set()
 N = ReferenceFrame('N')
 
@@ -51,10 +51,7 @@ each_case = pytest.mark.parametrize(
 each_order = pytest.mark.parametrize('order', [0, 1, 2, 3])
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # The models.  Coordinates and their derivatives are plain symbols; the class
@@ -1089,7 +1086,7 @@ def test_differential_variational_principle(c, mass):
     """(25) is (4) times changes of the free velocities."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     both = []
-    for seed in SEEDS:
+    for seed in (1, 2):
         change = change_of(d.free[1], seed)
         both.append([*change.values()])
         printed = sum(varied(d, v, change).dot(tilde(d, f))
