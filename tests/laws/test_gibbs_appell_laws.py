@@ -161,7 +161,7 @@ def place():
 
 @listed
 def cubic():
-    """One more coordinate than speeds, cubic kinematics, m(q, u, t)."""
+    """Theory 9.12: cubic kinematics with p < n, m(q, u, t)."""
     N, O = place()
     mass = m0 + x**2 + u1*y + u1**2*t
     P = particle(N, O, 'P', x*N.x + y*N.y + z*N.z, mass)

@@ -292,56 +292,22 @@ def run(examples):
             HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
-@run(10)
-@given(seeds)
-def test_motion(seed):
-    check_motion(seed)
+CHECKS = {'motion': (check_motion, 10, 120), 'forms': (check_forms, 16, 60),
+          'redundant rows': (check_redundant, 5, 40),
+          'higher order': (check_higher, 4, 40)}
 
 
-@run(16)
-@given(seeds)
-def test_forms(seed):
-    check_forms(seed)
-
-
-@run(5)
-@given(seeds)
-def test_redundant_rows(seed):
-    check_redundant(seed)
-
-
-@run(4)
-@given(seeds)
-def test_higher_order(seed):
-    check_higher(seed)
+@pytest.mark.parametrize('name', CHECKS)
+def test_some(name):
+    check, examples, _ = CHECKS[name]
+    run(examples)(given(seeds)(check))()
 
 
 @pytest.mark.slow
-@run(120)
-@given(seeds)
-def test_many_motions(seed):
-    check_motion(seed)
-
-
-@pytest.mark.slow
-@run(60)
-@given(seeds)
-def test_many_forms(seed):
-    check_forms(seed)
-
-
-@pytest.mark.slow
-@run(40)
-@given(seeds)
-def test_many_redundant_rows(seed):
-    check_redundant(seed)
-
-
-@pytest.mark.slow
-@run(40)
-@given(seeds)
-def test_many_of_higher_order(seed):
-    check_higher(seed)
+@pytest.mark.parametrize('name', CHECKS)
+def test_many(name):
+    check, _, examples = CHECKS[name]
+    run(examples)(given(seeds)(check))()
 
 
 def test_the_models_are_what_they_are_said_to_be():
