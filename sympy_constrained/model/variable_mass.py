@@ -21,7 +21,7 @@ from .. import _compat
 from ..errors import ConstrainedDynamicsError, KinematicsError
 from ..graph import Derivation, GraphBuilder, read
 from ..graph.writing import nested
-from .build import agree
+from .build_kane import agree
 from .call_signatures import (
     as_dictionary, as_expression, as_list, check_bodies, check_coordinates,
     check_frame)
