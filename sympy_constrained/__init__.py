@@ -8,8 +8,8 @@ turns that into :class:`.EquationsOfMotion` (``W z = r``), and
 package loads neither NumPy nor SciPy.
 """
 from .analysis.constraint_rank import ConstraintReport, constraint_report
-from .analysis.integrability.classification import (
-    ConstraintClassification, classify_constraints)
+from .analysis.integrability.classification import classify_constraints
+from .analysis.integrability.verdicts import ConstraintClassification
 from .contact import (
     CircularRim, ConeSurface, ContactGeometryBase, CylinderSurface,
     EllipsoidSurface, ParametricCurve, ParametricSurface, PlaneSurface,

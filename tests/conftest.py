@@ -2,6 +2,7 @@
 from random import Random
 
 import hypothesis
+import kkt
 import last_bit
 import mpmath
 import pytest
@@ -27,4 +28,11 @@ def rng():
 def restored_precision():
     """Give mpmath's working precision back after each test."""
     with mpmath.workprec(mpmath.mp.prec):
+        yield
+
+
+@pytest.fixture
+def digits():
+    """Digits for the algebra of a test: `usefixtures('digits')`."""
+    with mpmath.workdps(kkt.WORK):
         yield

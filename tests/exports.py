@@ -31,7 +31,7 @@ FUNCTIONS = [
     Piecewise((1/(x - y), Ne(x, y)), (5, True)),
     Piecewise((1, Eq(x, y)), (x, x > 1e9), (2, x >= y), (3, True)),
     Piecewise((log(x - y), x > y), (sqrt(y - x), True)),
-    Piecewise((1, Not(And(x > 1, y > 1))), (2, True)),
+    Piecewise((1, Not(And(x > 1, y > 1))), (x, x <= 1), (2, True)),
     Float('0.1')*x + Rational(1, 3), 0, 3, Rational(-1, 7)]
 POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.)])
 

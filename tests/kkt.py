@@ -87,6 +87,26 @@ def close(x, y, rtol=mpmath.mpf(10)**-DIGITS, scale=0):
         return bool(norm(x - y) <= number(rtol)*size)
 
 
+def anywhere(expressions, seed, known=None):
+    """Random exact numbers for all that occurs and is not known."""
+    random = Random(seed)
+    names = set()
+    for expression in expressions:
+        names |= Matrix(expression).atoms(Symbol, AppliedUndef, Derivative)
+    values = {x: Rational(random.randint(-900, 900), 701)
+              if isinstance(x, (AppliedUndef, Derivative)) else
+              Rational(random.randint(500, 1500), 997)
+              for x in sorted(names, key=str)}
+    return {**values, **(known or {})}
+
+
+def equal(one, other, seeds=(1, 2), rtol=mpmath.mpf(10)**-45):
+    """Whether two matrices are the same functions of their symbols."""
+    assert one.shape == other.shape
+    points = [anywhere([one, other], seed) for seed in seeds]
+    return all(close(at(one, x), at(other, x), rtol) for x in points)
+
+
 def singular(matrix):
     """The compact singular value decomposition with a clear rank."""
     with mp.workdps(WORK):

@@ -8,9 +8,35 @@ from mpmath import mp
 from sympy import Derivative, Dummy, Matrix, lambdify, sympify
 from sympy.core.function import AppliedUndef
 
-from kkt import WORK, Reference, at, number, t
+from kkt import WORK, Reference, at, min_norm, number, t
+from sympy_constrained import UdwadiaKalabaMethod
 
 TIME = 0.7
+# Properties of the ready models that select tests; building all models for
+# that takes seconds.  tests/models checks them.
+LAGRANGE = {
+    'coupler_on_cranks', 'rolling_disc_lagrange', 'disc_on_incline',
+    'upright_disc', 'snakeboard', 'cartesian_pendulum', 'driven_pendulum',
+    'cart_pendulum', 'spring_mass_damper', 'duffing_pendulum',
+    'double_pendulum_lagrange', 'muscle_on_sphere', 'quaternion_top_lagrange',
+    'bead_on_circle', 'appell_hamel', 'acceleration_level',
+    'massless_coordinate'}
+UPSTREAM_REFUSES = {
+    'parallel_cranks', 'coupler_on_cranks', 'knife_edge',
+    'quaternion_top_lagrange', 'bead_on_circle', 'constant_speed_particle',
+    'appell_hamel', 'acceleration_level', 'duplicated_rows'}
+SYSTEMS = {
+    'four_bar', 'slider_crank', 'parallel_cranks', 'rolling_disc',
+    'atwood_machine', 'multidof_holonomic', 'cart_pendulum', 'cart_bead',
+    'spring_mass_damper', 'furuta_pendulum'}
+WITHOUT_ANSWERS = {
+    'four_bar', 'slider_crank', 'closed_chain', 'closed_chain_absolute',
+    'closed_chain_3d', 'andrews_squeezer', 'rolling_disc_contact',
+    'rolling_disc_dependent', 'rolling_disc_lagrange', 'bicycle',
+    'bicycle_whole', 'n_link_pendulum_on_cart', 'multidof_holonomic',
+    'duffing_pendulum', 'double_pendulum_lagrange', 'damped_double_pendulum',
+    'furuta_pendulum', 'muscle_on_sphere', 'heavy_top_quaternion',
+    'quaternion_top_lagrange', 'pinned_top'}
 
 
 def reference(model):
@@ -239,3 +265,56 @@ def known(model, values):
     """The accelerations a model knows in closed form, as floats."""
     return {x: float(at(expression, values)[0])
             for x, expression in model.accelerations.items()}
+
+
+def outputs(equations, method, values, *names):
+    """Outputs of a graph or of equations as mpmath matrices."""
+    if hasattr(equations, 'graph'):
+        eom, graph = equations, equations.graph
+    else:
+        eom, graph = method.equations_of_motion, equations
+    state = named(eom, method, values)
+    known = {x: number(state[x]) for x in graph.inputs if x in state}
+    out = graph.evaluate(known, names, context=mp)
+    return [mp.matrix(out[name]) if out[name] else
+            mp.matrix(*graph.outputs[name]) for name in names]
+
+
+class InVelocities:
+    """A model, its motion by Udwadia and Kalaba, and numbers under the names
+    of the speeds and of the velocities."""
+
+    def __init__(self, model):
+        self.model = model
+        self.method = model.form(UdwadiaKalabaMethod)
+        written = self.rows = rows(model)
+        self.admissible = Admissible(model, written)
+        self.q, self.speeds = written.q, written.u
+        self.velocities = [q.diff(t) for q in written.q]
+        self.rates = Matrix([
+            written.rates.get(v, v) for v in self.velocities])
+        self.second = self.rates.diff(t)
+        self.slopes = self.rates.jacobian(written.u)
+
+    def state(self, seed):
+        """Numbers for everything up to ``q'``, under both names."""
+        values = self.admissible(seed)
+        return {**values, **dict(zip(
+            self.velocities, at(self.rates, values)))}
+
+    def accelerations(self, values, rates_of_speeds):
+        """``q''`` from ``u'``."""
+        known = {u.diff(t): a for u, a in zip(self.speeds, rates_of_speeds)}
+        return at(self.second, {**values, **known})
+
+    def solution(self, values):
+        """``q''``, forces for ``q'`` and multipliers."""
+        W, r, A = outputs(self.method.equations_of_motion, self.method,
+                          values, 'W', 'r', 'A')
+        z = min_norm(W, r)              # rows may repeat one another
+        o = len(self.speeds)
+        lam = z[o:, 0]
+        forces = A.T*lam if A.rows else mp.matrix(o, 1)
+        J = at(self.slopes, values)
+        return (self.accelerations(values, z[:o, 0]),
+                mp.lu_solve(J.T, forces), lam)

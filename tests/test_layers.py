@@ -26,6 +26,7 @@ LAYERS = {
     'contact': MODEL,
     'methods': MODEL | {'analysis'},
     'numeric': MODEL,
+    'interop': MODEL | {'numeric'},
     'plotting': MODEL | {'contact', 'numeric'},
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
@@ -34,7 +35,7 @@ LAYERS = {
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
-USES_ARRAYS = {'numeric', 'plotting', 'comparison', '__main__'}
+USES_ARRAYS = {'numeric', 'interop', 'plotting', 'comparison', '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck.
 FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',

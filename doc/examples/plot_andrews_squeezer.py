@@ -1,10 +1,10 @@
 """Andrews' squeezing mechanism.
 
-Seven bodies in a plane, on ten pins, with one degree of freedom: three loops
-take six of seven angles away. A motor turns the crank against a stiff spring;
-in 30 ms it makes two turns and a half. For decades this has been the common
-test of programs for constrained motion, because not only its equations were
-handed on, but also the last digits of its motion.
+Seven bodies in a plane, on ten pins, have one degree of freedom: three loops
+determine six of the seven angles. A motor turns the crank against a stiff
+spring; in 30 ms it makes two and a half turns. The mechanism is a standard
+benchmark for programs for constrained motion, because its solution is
+published to many digits.
 
 ==================  ====================================================
 constants           lengths, masses and moments of inertia as published,
@@ -19,12 +19,12 @@ start               at rest, ``beta`` = -0.0617 rad
 ==================  ====================================================
 
 The model is ``andrews_squeezer`` of :mod:`sympy_constrained.models`: frames,
-points, bodies, two loads, and the loops as positions. The accelerations at the
-start and the angles at 0.03 s are those of the *Test Set for Initial Value
-Problem Solvers* (F. Mazzia and C. Magherini, University of Bari, problem
-Andrews' squeezing mechanism; E. Hairer and G. Wanner, *Solving Ordinary
-Differential Equations II*, section VII.7): the crank starts with
-14222.44391995411 rad/s² and reaches 15.81077119629904 rad.
+points, bodies, two loads, and the loops as positions. The reference values are
+those of the *Test Set for Initial Value Problem Solvers* (F. Mazzia and C.
+Magherini, University of Bari, problem Andrews' squeezing mechanism; E. Hairer
+and G. Wanner, *Solving Ordinary Differential Equations II*, section VII.7):
+the crank starts with 14222.44391995411 rad/s² and reaches 15.81077119629904
+rad at 0.03 s.
 
 """
 import sys

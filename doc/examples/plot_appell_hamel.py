@@ -1,9 +1,9 @@
 """The particle of Appell and Hamel.
 
-A constraint that is nonlinear in the velocities: a heavy particle whose
-horizontal speed is always ``k`` times its vertical speed. Appell proposed a
-mechanism of a wheel and pulleys that does this in the limit of a vanishing
-distance; Hamel made the idealised particle an example.
+The constraint is nonlinear in the velocities: the horizontal speed of a heavy
+particle is always ``k`` times its vertical speed. Appell proposed a mechanism
+of a wheel and pulleys that approaches this in the limit of a vanishing
+distance; Hamel used the idealized particle as an example.
 
 ==================  ====================================================
 constants           mass ``m`` = 1 kg, ratio ``k`` = 0.75,
@@ -15,11 +15,10 @@ start               x' = 0.45, y' = 0.6, z' = -1
 ==================  ====================================================
 
 The constraint is :math:`\\dot x^2 + \\dot y^2 = k^2\\dot z^2`. With the ideal
-force of Appell and Chetaev, along the gradient
-:math:`(\\dot x, \\dot y, -k^2\\dot z)`, the particle falls with
-:math:`\\ddot z = -g/(1 + k^2)` on a straight line, as if it slid on a smooth
-inclined plane (P. Appell, Rend. Circ. Mat. Palermo 32 (1911) 48-50; G. Hamel,
-*Theoretische Mechanik*, Springer 1949).
+force of Appell and Chetaev, along the gradient :math:`(\\dot x, \\dot y,
+-k^2\\dot z)`, the particle falls with :math:`\\ddot z = -g/(1 + k^2)` on a
+straight line, like on a smooth inclined plane (P. Appell, Rend. Circ. Mat.
+Palermo 32 (1911) 48-50; G. Hamel, *Theoretische Mechanik*, Springer 1949).
 
 """
 import sys

@@ -1,26 +1,26 @@
 """The machine of Appell and Hamel as a rocket.
 
-A heavy particle climbs at a rate that is always ``k`` times its horizontal
-speed, and burns fuel. The constraint is not linear in the velocities, and the
-mass changes. In the horizontal speed and its heading the constraint needs no
-equation at all; it is in the kinematics, which are not linear in the heading.
+A heavy particle climbs at ``k`` times its horizontal speed, and burns fuel.
+The constraint is nonlinear in the velocities, and the mass changes. In the
+horizontal speed and its heading no constraint equation remains: the
+kinematics, nonlinear in the heading, satisfy it.
 
 ==================  ====================================================
 constants           ratio ``k`` = 0.7, gravity ``g`` = 9.81 m/s², along -z,
                     rate of burning ``beta`` = 0.3 1/s, speed of the exhaust
                     ``c`` = 5 m/s, its angle ``delta``; the initial mass
-                    ``m0`` = 1 kg is of no influence on the motion
+                    ``m0`` = 1 kg does not affect the motion
 coordinates         ``x``, ``y``, ``z``, in m
 speeds              ``v`` horizontal, in m/s, ``theta`` its heading, from x
-                    to y, in rad; beside it x', y', z'
+                    to y, in rad; also x', y', z'
 inputs              mass :math:`m = m_0 e^{-\\beta t}`
 start               at the origin, ``v`` = 6 m/s, ``theta`` = 0.3
 ==================  ====================================================
 
 The constraint is :math:`\\dot z = k\\sqrt{\\dot x^2 + \\dot y^2}`. The engine
-pushes with :math:`-\\dot m c` in a direction that is turned by
-:math:`\\delta` from the velocity to its horizontal left. With the ideal
-reaction of Chetaev the equations are
+has the thrust :math:`-\\dot m c` in a direction rotated by :math:`\\delta`
+from the velocity to its horizontal left. With Chetaev's ideal reaction the
+equations are
 
 .. math::
 
@@ -71,7 +71,7 @@ def engine(e, n):
     return thrust(P, m.diff(t), -c*(cos(delta)*e + sin(delta)*n))
 
 
-# In speed and heading.
+# Speed and heading as speeds.
 
 e = (cos(theta)*N.x + sin(theta)*N.y + k*N.z)/sqrt(1 + k**2)
 n = -sin(theta)*N.x + cos(theta)*N.y
@@ -80,7 +80,7 @@ machine = GibbsAppellMethod(
     [x.diff() - v*cos(theta), y.diff() - v*sin(theta), z.diff() - k*v],
     bodies=[body], forcelist=[weight, engine(e, n)])
 
-# The same with a constraint, in its implicit form.
+# The same model with the constraint in implicit form.
 
 ux, uy, uz = dynamicsymbols('u_x u_y u_z')
 e = (ux*N.x + uy*N.y + uz*N.z)/sqrt(ux**2 + uy**2 + uz**2)
@@ -164,8 +164,8 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# The closed form, its digits after 1 s, and the same motion with the
-# constraint as an equation, kept.
+# The closed form, its values after 1 s, and the same motion with the
+# constraint as a row, which is satisfied.
 
 for angle, motion in zip(angles, motions):
     for state, expected in zip((v, theta), closed_form(angle, motion.t)):

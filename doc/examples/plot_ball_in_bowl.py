@@ -1,10 +1,9 @@
-"""A ball rolls in a bowl, filmed.
+"""A ball rolling in a bowl.
 
-A ball rolls without slipping inside a spherical bowl, on an ellipse rather
-than through the middle. :func:`.plot_snapshots` shows it at four times, the
-last one the darkest, with the traces of the contact on the ball and on the
-bowl; :func:`.animate` makes a film of the same, which
-:doc:`../howto/pictures` describes.
+A ball rolls without slipping inside a spherical bowl, on an ellipse.
+:func:`.plot_snapshots` shows it at four times, the last one darkest, with the
+traces of the contact on both bodies. :func:`.animate` makes an animation
+(:doc:`../howto/pictures`).
 
 ==================  ====================================================
 constants           radius of the ball ``r`` = 0.08 m, of the bowl ``R`` =
@@ -19,8 +18,8 @@ start               0.02 m from the middle, pushed along y, no spin about
                     the vertical
 ==================  ====================================================
 
-For small excursions the centre is a pendulum of length :math:`R - r` whose
-inertia is larger by the 2/5 of the mass that the rolling adds,
+For small excursions the centre moves like a pendulum of length :math:`R - r`
+with an inertia increased by 2/5 of the mass through rolling,
 
 .. math::
 
@@ -75,7 +74,7 @@ compiled = compile_equations(method)
 
 
 def rolled(distance, push, t_end):
-    """The motion from a distance, with a push along y."""
+    """Motion from a distance, pushed along y."""
     start = consistent_state(
         compiled, {x: distance, z: -sqrt((R - r)**2 - distance**2),
                    u[1]: push}, fill=0, fixed=(x, y, *q[3:], u[1], u[5]))

@@ -1,9 +1,9 @@
-"""A ball that never falls out of a tube.
+"""A ball in a vertical tube.
 
 A ball rolls without slipping inside a fixed vertical cylinder. Gravity pulls
-it down, yet it comes up again: while it runs around the tube, its angular
-velocity turns relative to the wall, and what it gains by falling becomes spin
-about the radius, which drives it up. Golfers know the effect.
+it down, but it comes up again: while it runs around the tube, its angular
+velocity turns relative to the wall. The energy gained by falling becomes spin
+about the radius, which drives the ball up. Golfers know the effect.
 
 ==================  ====================================================
 constants           mass 0.05 kg, radius ``r`` = 0.1 m, moment of inertia
@@ -28,8 +28,8 @@ I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*, AMS 1972):
    z = -\\frac{g}{k\\Omega^2}\\left(1 - \\cos\\omega t\\right), \\qquad
    \\omega = \\Omega\\sqrt{\\frac{k}{1 + k}} = \\sqrt{\\tfrac27}\\,\\Omega
 
-so that the ball never gets lower than :math:`-5g/\\Omega^2` = -5.45 m, and the
-wall always pushes with :math:`m(a - r)\\Omega^2`.
+The ball never gets lower than :math:`-5g/\\Omega^2` = -5.45 m, and the wall
+always acts with :math:`m(a - r)\\Omega^2`.
 
 """
 import sys

@@ -1,11 +1,10 @@
-"""A bicycle that rights itself.
+"""A self-stable bicycle.
 
-A riderless bicycle, pushed hard enough, does not fall over. The model of
-Whipple explains it with four rigid bodies and knife-edge wheels that roll
-without slipping: no tyres, no friction, no control. Energy is conserved, and
-nevertheless the wobble dies out, since nonholonomic constraints need not
-preserve volume in the space of the states. Where does the energy go? Into the
-forward motion.
+A riderless bicycle that is pushed fast enough does not fall over. Whipple's
+model explains this with four rigid bodies and knife-edge wheels that roll
+without slipping, without tyres, friction and control. Energy is conserved, but
+the wobble decays, because nonholonomic constraints need not preserve volume in
+state space. The energy of the wobble becomes forward motion.
 
 ==================  ====================================================
 constants           the 25 of the benchmark: 94 kg in all, wheel base 1.02 m,
@@ -27,10 +26,10 @@ Upright motion at the speed :math:`v` is disturbed by
 
    M\\ddot q + v C_1\\dot q + (g K_0 + v^2 K_2) q = 0 ,
 
-in roll and steer. So the matrix of the linearized equations is a polynomial of
-degree two in the speed, and three speeds determine it. Here they come from the
-full equations by differences. The bicycle is stable between the weave speed
-4.292382536 and the capsize speed 6.024262015 m/s.
+in roll and steer. The matrix of the linearized equations is therefore a
+polynomial of degree two in the speed, determined by three speeds. Here it is
+computed from the full equations by differences. The bicycle is stable between
+the weave speed 4.292382536 and the capsize speed 6.024262015 m/s.
 
 """
 import sys
@@ -177,8 +176,8 @@ assert np.abs(np.subtract(limits, (4.292382536341, 6.024262015388))
               ).max() < 1e-8
 assert np.abs(linearized(2.5) - A0 - 2.5*A1 - 2.5**2*A2).max() < 1e-6
 
-# The roll is gone, and its energy is in the speed: 80.81722 kg m² is the
-# moment of inertia in roll that the paper gives as M_11.
+# The roll has decayed, and its energy is in the speed: 80.81722 kg m² is the
+# moment of inertia in roll, M_11 of the paper.
 
 assert abs(rear*motion['u3'][-1] - final) < 1e-4
 assert np.abs(motion.energy_error).max() < 1e-5

@@ -1,12 +1,12 @@
-"""Bricard's linkage: a loop that should not move.
+"""Bricard's overconstrained linkage.
 
-Six links in a loop with six hinges have, by the count of Grübler and
-Kutzbach, :math:`6\\cdot5 - 6\\cdot5 = 0` degrees of freedom. Bricard found
-loops that move nevertheless. In this one all links have the same length, and
-the axes at the two ends of each are at right angles; at the start it runs
-along the edges of a cube. Opened at a hinge it is a chain of five links with
-five closing rows. The rows have rank four on the closed loop, rank five beside
-it, and the relation between them changes along the motion.
+By the formula of Grübler and Kutzbach, six links in a loop with six hinges
+have :math:`6\\cdot5 - 6\\cdot5 = 0` degrees of freedom. Bricard found loops
+that still move. In this one all links have the same length, and the axes at
+the ends of each link are at right angles; at the start the loop follows the
+edges of a cube. Opened at a hinge it is a chain of five links with five
+closing rows. The rows have rank four on the closed loop and rank five
+elsewhere, and their relation changes during the motion.
 
 ==================  ====================================================
 constants           five uniform thin rods of 1 kg, length 1 m; ``g`` =
@@ -17,8 +17,8 @@ inputs              none
 start               at rest on a cube, all angles 90°
 ==================  ====================================================
 
-In the motion of three-fold symmetry the angles are in turn :math:`\\theta` and
-:math:`\\varphi`, with
+In the motion with three-fold symmetry the angles alternate between
+:math:`\\theta` and :math:`\\varphi`, with
 
 .. math::
 
@@ -51,8 +51,8 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
 
-# The model: a chain, and its last hinge. The ground is the link from there to
-# the first hinge.
+# The model: a chain and its last hinge. The ground is the link between the
+# last and the first hinge.
 
 q, u = dynamicsymbols('q1:6'), dynamicsymbols('u1:6')
 N, O = ReferenceFrame('N'), Point('O')
@@ -92,8 +92,8 @@ motion = simulate(equations, 8, start, t_eval=401, rtol=1e-10, atol=1e-12,
 half = motion.events[0].t
 theta, phi = motion[q[0]], motion[q[1]]
 
-# The period by itself: places of the hinges, and their rates as derivatives by
-# the angle (complex steps).
+# The period, computed independently: positions of the hinges and their
+# derivatives with respect to the angle (complex steps).
 
 
 def partner(theta):
@@ -101,7 +101,7 @@ def partner(theta):
 
 
 def loop(theta, phi):
-    """Places of the hinges, first hinge first."""
+    """Positions of the hinges, first hinge first."""
     places, axes = [np.zeros(3)], np.eye(3)
     for k in range(5):
         angle = (theta, phi)[k % 2]
@@ -114,7 +114,7 @@ def loop(theta, phi):
 
 
 def slowness(theta):
-    """Time per angle, of a fall from rest at 90 degrees."""
+    """Time per angle in a fall from rest at 90 degrees."""
     places = loop(theta + 1e-30j, partner(theta + 1e-30j))
     a, b = places[:-1].imag/1e-30, places[1:].imag/1e-30
     inertia = (a**2 + a*b + b**2).sum()/3

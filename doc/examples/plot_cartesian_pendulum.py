@@ -1,8 +1,8 @@
 """Period of a pendulum in Cartesian coordinates.
 
-A bob swings on a rod. Its two coordinates are Cartesian, and the rod is a
-constraint. Released from the horizontal, the pendulum swings far beyond small
-angles, and its period is known exactly.
+A bob swings on a rod. Its coordinates are Cartesian, and the rod is a
+constraint. Released from the horizontal, the pendulum has large angles and a
+period that is known exactly.
 
 ==================  ====================================================
 constants           mass ``m`` = 1 kg, length ``l`` = 1 m,
@@ -13,12 +13,12 @@ inputs              none
 start               at rest, rod horizontal (amplitude 90°)
 ==================  ====================================================
 
-With the amplitude :math:`\\theta_0` the period is
-:math:`T = 4\\sqrt{l/g}\\,K(\\sin^2\\frac{\\theta_0}2)`, where :math:`K` is the
-complete elliptic integral of the first kind; its value for 90° is
-:math:`K(\\frac12) = 1.85407\\,46773` (M. Abramowitz and I. A. Stegun,
-*Handbook of Mathematical Functions*, 1964, table 17.1). The greatest pull in
-the rod is three times the weight, at the lowest point, as the energy tells.
+With the amplitude :math:`\\theta_0` the period is :math:`T =
+4\\sqrt{l/g}\\,K(\\sin^2\\frac{\\theta_0}2)`, where :math:`K` is the complete
+elliptic integral of the first kind; its value for 90° is :math:`K(\\frac12) =
+1.85407\\,46773` (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical
+Functions*, 1964, table 17.1). By energy conservation the largest tension in
+the rod is three times the weight, at the lowest point.
 
 """
 import sys
@@ -55,8 +55,8 @@ motion = simulate(
     events=crossing)
 period = motion.events[2].t - motion.events[0].t
 
-# The gradient of the constraint has the length of the rod, so that the
-# multiplier times that length is the force of the rod, here a pull inwards.
+# The gradient of the constraint has the length of the rod, so the rod force
+# is the multiplier times this length, here a pull inwards.
 
 pull = -motion.multipliers[:, 0]*np.hypot(motion[x], motion[y])
 

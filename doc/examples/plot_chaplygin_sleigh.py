@@ -1,13 +1,13 @@
-"""Chaplygin's sleigh turns round.
+"""Chaplygin's sleigh.
 
-A sleigh slides on ice on a blade and two posts without friction. Its mass
-centre is ahead of the blade. Pushed backwards along a straight line it would
-go on for ever, but the smallest turn grows: the sleigh swings round and leaves
-forwards, on a straight line again, as fast as it came. Nothing damps it. The
-energy is constant, and the ice does no work; yet of two steady motions one
-is stable and the other is not. No Hamiltonian system does that, since it would
-keep volumes in the space of states. Neither is any momentum kept: the ice
-pushes sideways, as hard as it must.
+A sleigh slides on ice on a blade and two frictionless posts. Its mass centre
+is ahead of the blade. Pushed backwards it could move on a straight line for
+ever, but the smallest rotation grows: the sleigh turns round and leaves
+forwards, again on a straight line and with the same speed. Nothing damps it.
+The energy is constant, and the ice does no work. Still, of two steady motions
+one is stable and the other is not. This is impossible for Hamiltonian systems,
+which preserve volume in state space. No momentum is conserved either, because
+the ice exerts a side force.
 
 ==================  ====================================================
 constants           mass ``m`` = 1.5 kg, moment of inertia ``I`` = 0.18
@@ -20,17 +20,17 @@ inputs              none
 start               backwards with 1 m/s, ``omega`` = 0.01 rad/s
 ==================  ====================================================
 
-``v`` and ``omega`` are quasi-velocities: no coordinates belong to them both.
-:class:`.LinearMappingMethod` takes them as they are, and two equations remain
-(S. A. Chaplygin, 1911; A. M. Bloch, *Nonholonomic Mechanics and Control*,
-2003, the Chaplygin sleigh):
+``v`` and ``omega`` are quasi-velocities: they are not both velocities of
+coordinates. :class:`.LinearMappingMethod` uses them directly, and two
+equations remain (S. A. Chaplygin, 1911; A. M. Bloch, *Nonholonomic Mechanics
+and Control*, 2003, the Chaplygin sleigh):
 
 .. math::
 
    \\dot v = a\\omega^2, \\qquad
    \\dot\\omega = -\\frac{m a}{I + m a^2}\\,v\\,\\omega .
 
-With the speed :math:`v_\\infty` of the straight motions they are solved by
+With the speed :math:`v_\\infty` of the straight motions the solution is
 
 .. math::
 
@@ -39,17 +39,17 @@ With the speed :math:`v_\\infty` of the straight motions they are solved by
    \\Omega = v_\\infty\\sqrt{\\frac{m}{I + m a^2}}, \\qquad
    \\kappa = \\frac{m a\\,v_\\infty}{I + m a^2},
 
-a half ellipse in the plane of v and :math:`\\omega`. The turn from one
-straight line to the other is their integral,
+a half ellipse in the plane of v and :math:`\\omega`. The total turn from one
+straight line to the other is the integral
 
 .. math::
 
    \\Delta\\theta = \\frac{\\pi\\,\\Omega}{\\kappa}
    = \\pi\\sqrt{1 + \\frac{I}{m a^2}} ,
 
-at any speed (C. Carathéodory, *Der Schlitten*, Z. Angew. Math. Mech. 13
-(1933) 71-76; Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic
-Systems*, 1972). Here it is just once around.
+at any speed (C. Carathéodory, *Der Schlitten*, Z. Angew. Math. Mech. 13 (1933)
+71-76; Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*,
+1972). Here it is exactly one turn.
 
 """
 import sys
@@ -85,7 +85,7 @@ sleigh = LinearMappingMethod(
     u_dependent=[s], velocity_constraints=[s], bodies=[body])
 side_force, = sleigh.multipliers
 
-# The motion from nearly straight to nearly straight.
+# The motion from one nearly straight line to the other.
 
 equations = compile_equations(sleigh, {m: 1.5, I: 0.18, a: 0.2})
 exact = dict(rtol=1e-11, atol=1e-13)
@@ -111,7 +111,7 @@ momenta = equations.expression(1.5*G.vel(N).subs(s, 0).to_matrix(N))(
     t, motion.x)[:, :2, 0]
 push = equations.expression(side_force)(t, motion.x)
 
-# The same for other sleighs: the turn depends on I/(m*a**2) alone.
+# Other sleighs: the turn depends only on I/(m*a**2).
 
 ratios = np.array([0.25, 1, 3, 5.25, 8])
 turns = [np.ptp(turn_round(compile_equations(
@@ -205,8 +205,8 @@ turned = fastest/growth*(gudermannian + 2*atan(tanh(-growth*t[0]/2)))
 assert np.abs(motion[theta] - turned).max() < 1e-7
 assert np.abs(turns - pi*np.sqrt(1 + ratios)).max() < 1e-4
 
-# The energy is kept. The momenta change by the impulse of the side force,
-# which is across the blade: (I/ring)*m*v*omega.
+# The energy is conserved. The momenta change by the impulse of the side
+# force across the blade, (I/ring)*m*v*omega.
 
 assert np.abs(motion.energy_error).max() < 1e-10
 across = np.transpose([-np.sin(motion[theta]), np.cos(motion[theta])])

@@ -1,9 +1,9 @@
-"""An acceleration of constant size.
+"""An acceleration of constant magnitude.
 
-A particle on a spring is driven so that its acceleration always has the size
-``a``. The constraint :math:`|\\ddot r| = a` is of order 2 and not linear in
-the accelerations. Its base vectors contain accelerations, which become states;
-and there are two motions from every position and velocity.
+A particle on a spring is driven so that its acceleration has the constant
+magnitude ``a``. The constraint :math:`|\\ddot r| = a` is of order 2 and
+nonlinear in the accelerations. Its base vectors contain accelerations, which
+become states. Two motions start from every position and velocity.
 
 ==================  ====================================================
 constants           mass ``m`` = 1 kg, stiffness ``K`` = 1 N/m, size of the
@@ -15,22 +15,22 @@ inputs              none
 start               at (1.2, -0.5) with the velocity (0.4, 1.1)
 ==================  ====================================================
 
-The reaction :math:`\\lambda\\,\\ddot r`, Chetaev's rule of order 2, is along
-the acceleration. So the acceleration is along the force of the spring,
+The reaction :math:`\\lambda\\,\\ddot r`, by Chetaev's rule of order 2, acts
+along the acceleration. So the acceleration is parallel to the spring force,
 
 .. math::
 
    \\ddot r = \\pm\\frac{a\\,F}{|F|} = \\mp\\frac{a\\,r}{|r|} ,
 
-and neither mass nor stiffness have an influence on the motion. On the
-attracted branch :math:`\\tfrac12 v^2 + a|r|` is constant, on the repelled one
+and the motion depends neither on mass nor on stiffness. On the attracted
+branch :math:`\\tfrac12 v^2 + a|r|` is constant, on the repelled branch
 :math:`\\tfrac12 v^2 - a|r|`. Gauss's constraint :math:`|\\ddot r - F/m|` is
-least on the attracted branch and greatest on the other one, where the reaction
-has to hold the particle against the spring.
+least on the attracted branch and greatest on the repelled branch, where the
+reaction holds the particle against the spring.
 
-Of the seven states the initial values of four are free.
-:func:`~sympy_constrained.numeric.consistent_state` finds the rest, and the
-guess of the accelerations selects the branch.
+Of the seven initial values four are free.
+:func:`~sympy_constrained.numeric.consistent_state` finds the others; the guess
+of the accelerations selects the branch.
 
 """
 import sys
@@ -46,7 +46,7 @@ from sympy_constrained import GibbsAppellMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
-# The model. The order of the constraint is read off it.
+# The model. The class determines the order of the constraint.
 
 m, K, a = symbols('m K a')
 x, y, ux, uy = dynamicsymbols('x y u_x u_y')
@@ -134,7 +134,7 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# Both closed laws, the multiplier, and the relations that are kept.
+# Both closed forms, the multiplier, and the conserved relations.
 
 assert particle.constraint_orders == (2,)
 for run, sign in (attracted, 1), (repelled, -1):

@@ -1,12 +1,12 @@
-"""A particle under gravity that keeps its speed.
+"""A particle with constant speed under gravity.
 
-The speed of a particle is held at ``c``: the constraint
-:math:`\\frac12(|v|^2 - c^2) = 0` is nonlinear in the velocity. Appell and
-Chetaev's rule lets the ideal reaction act along the gradient by the velocity,
-here along the path, like the thrust of an engine that is throttled to keep the
-speed. The constraint does not move, and yet its reaction does work, just as
-much as gravity takes: for constraints that are nonlinear in the velocities,
-"ideal" means no *virtual* work, and the velocity is no virtual displacement.
+The speed of a particle is held at ``c``: the constraint :math:`\\frac12(|v|^2
+- c^2) = 0` is nonlinear in the velocity. By the rule of Appell and Chetaev the
+ideal reaction acts along the gradient with respect to the velocity, here along
+the path, like an engine that keeps the speed. The constraint contains no time,
+but its reaction does work, as much as gravity takes: for constraints nonlinear
+in the velocities, "ideal" means no *virtual* work, and the velocity is not a
+virtual displacement.
 
 ==================  ====================================================
 constants           mass ``m`` = 0.5 kg, gravity ``g`` = 9.81 m/s² along
@@ -18,11 +18,11 @@ start               at the origin, with an elevation of 80°, 45°, 0° or
                     -45° above the horizontal
 ==================  ====================================================
 
-Across the path only gravity acts, so that the elevation :math:`\\gamma` obeys
+Across the path only gravity acts, so the elevation :math:`\\gamma` obeys
 :math:`c\\,\\dot\\gamma = -g\\cos\\gamma`. With the time :math:`t_0` of the
-highest point and :math:`\\tau = g(t - t_0)/c` the solution is the
-gudermannian (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical
-Functions*, 1964, 4.3.117),
+highest point and :math:`\\tau = g(t - t_0)/c` the solution is the gudermannian
+(M. Abramowitz and I. A. Stegun, *Handbook of Mathematical Functions*, 1964,
+4.3.117),
 
 .. math::
 
@@ -35,9 +35,9 @@ The thrust is :math:`m g\\sin\\gamma = -m g\\tanh\\tau`, and the path is
 
    z = z_0 + a\\ln\\cos\\frac{x - x_0}a, \\qquad a = \\frac{c^2}g,
 
-the catenary of equal strength upside down. It is the same curve for every
-start, only another piece of it; no throw gets further away from its highest
-point than :math:`\\frac{\\pi}2 a`.
+the inverted catenary of equal strength. Every start gives another piece of the
+same curve; the horizontal distance from the highest point stays below
+:math:`\\frac{\\pi}2 a`.
 
 """
 import sys
@@ -78,7 +78,7 @@ motions = [simulate(
 thrusts = [10*motion.multipliers[:, 0] for motion in motions]
 elevations = [np.arctan2(motion[w], motion[u]) for motion in motions]
 
-# The picture. On the right every start is moved along the time.
+# The picture. On the right the starts are shifted in time.
 
 figure = plt.figure(figsize=(9.4, 4.4), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.9, 1.35, 1.1))
@@ -145,7 +145,7 @@ for start, motion, gamma, thrust in zip(starts, motions, elevations, thrusts):
     assert np.abs(motion[z] - a*np.log(np.cos(gamma)/cos(angle))).max() < 1e-8
     assert motion.largest_residual < 1e-10
 
-# The reaction works, against gravity: the kinetic energy stays what it is.
+# The reaction does work against gravity: the kinetic energy is constant.
 
     work = CubicSpline(motion.t, 10*thrust).antiderivative()(motion.t)
     assert np.abs(work - 0.5*9.81*motion[z]).max() < 1e-6

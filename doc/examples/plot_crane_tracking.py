@@ -1,12 +1,12 @@
 """A crane that carries its load along a path.
 
-The load of an overhead crane shall run along a given path, over a wall, and
-stand still at the end. The crane has no hand at its load: it has a motor at
-the trolley and one at the winch. A constraint that prescribes the place of the
-load would push at the load. So the servo constraints prescribe what the motors
-turn, the place of the trolley and the length of the rope; the gradients of
-these rows are the directions in which motors act, and their multipliers are
-the forces of the motors. The swing of the load stays free.
+The load of an overhead crane shall follow a given path, over a wall, and stop
+at the end. The crane has motors at the trolley and at the winch. A constraint
+that prescribes the position of the load would apply a force to the load.
+Therefore the servo constraints prescribe the motor variables: the position of
+the trolley and the length of the rope. The gradients of these rows are the
+directions of the motor forces, and their multipliers are the motor forces. The
+swing of the load stays free.
 
 ==================  ====================================================
 constants           trolley ``M`` = 10 kg, load ``m`` = 20 kg, ``g`` =
@@ -18,9 +18,9 @@ inputs              ``x_d``, ``l_d``: what the motors do, in m
 start               at rest, the rope vertical
 ==================  ====================================================
 
-What must the motors do? The rope pulls along itself, so that place and
-acceleration of the load tell where the trolley is: with the load at the
-distance ``X`` and the depth ``H`` below the rail,
+The rope force acts along the rope, so position and acceleration of the load
+determine the position of the trolley. With the load at the distance ``X`` and
+the depth ``H`` below the rail,
 
 .. math::
 
@@ -30,10 +30,10 @@ distance ``X`` and the depth ``H`` below the rail,
 No equation has to be solved: the crane is *flat* (M. Fliess, J. Lévine, P.
 Martin and P. Rouchon, *Flatness and defect of non-linear systems: introductory
 theory and examples*, Int. J. Control 61 (1995) 1327-1361). The force at the
-trolley is :math:`M\\ddot x_d + m\\ddot X`, the pull of the rope
-:math:`m\\sqrt{\\ddot X^2 + (g - \\ddot H)^2}`. The picture shows beside it a
-crane whose trolley simply runs above the path, and whose winch keeps the depth
-that the rope would have: afterwards, its load swings by 53°.
+trolley is :math:`M\\ddot x_d + m\\ddot X`, the tension of the rope
+:math:`m\\sqrt{\\ddot X^2 + (g - \\ddot H)^2}`. For comparison the picture
+shows a crane whose trolley stays above the path and whose winch keeps the
+depth of a vertical rope: afterwards, its load swings by 53°.
 
 """
 import sys
@@ -79,7 +79,7 @@ rope = sqrt(low**2 + (way - trolley)**2)
 
 
 def run(trolley, rope):
-    """Carry the load, and watch it for another 3 s."""
+    """Carry the load, and follow it for another 3 s."""
     compiled = compile_equations(crane, values, {
         x_d: Piecewise((trolley, t < duration), (4, True)),
         l_d: Piecewise((rope, t < duration), (depth, True))})
@@ -89,7 +89,7 @@ def run(trolley, rope):
 
 flat, plain = run(trolley, rope), run(way, low)
 
-# What is known: places, accelerations and forces along the path.
+# Known positions, accelerations and forces along the path.
 
 known = [np.where(flat.t < duration, f(flat.t), rest) for f, rest in (
     (lambdify(t, expression), rest) for expression, rest in (
@@ -148,8 +148,8 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=66)
 
-# The load is where it should be, also at rest; the forces are the known ones;
-# and from rest to rest at the same height the motors do no work in all.
+# The load is on its path, also at rest; the forces are the known ones; from
+# rest to rest at the same height the total work of the motors is zero.
 
 assert np.abs(flat[x] + flat[l]*np.sin(flat[theta]) - X).max() < 1e-8
 assert np.abs(flat[l]*np.cos(flat[theta]) - H).max() < 1e-8
@@ -159,8 +159,8 @@ assert abs(flat.work[-1]) < 1e-6
 assert np.abs(flat.energy_error).max() < 1e-6
 assert max(flat.largest_residual, plain.largest_residual) < 1e-10
 
-# The other load swings freely afterwards. Its greatest angle tells its energy,
-# the work that its motors have done.
+# The other load swings freely afterwards. Its largest angle gives its energy,
+# the work of its motors.
 
 swing = plain[theta][plain.t > duration]
 energy = 20*9.81*3*(1 - np.cos(np.abs(swing).max()))

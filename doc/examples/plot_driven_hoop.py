@@ -1,10 +1,10 @@
 """A bead on a driven hoop.
 
 A bead slides on a hoop that a motor turns about its vertical diameter. The
-turning is a constraint that contains time, :math:`\\varphi = \\Omega t`, and
-its multiplier is the torque of the motor. At low speed the bead rests at the
-bottom. Beyond :math:`\\Omega_c = \\sqrt{g/R}` the bottom is unstable, and the
-bead comes to rest at one of two angles with
+rotation is a constraint with explicit time, :math:`\\varphi = \\Omega t`, and
+its multiplier is the motor torque. At low speed the bead rests at the bottom.
+Beyond :math:`\\Omega_c = \\sqrt{g/R}` the bottom is unstable, and the bead
+comes to rest at one of two angles with
 
 .. math::
 
@@ -12,8 +12,8 @@ bead comes to rest at one of two angles with
 
 a pitchfork bifurcation (S. H. Strogatz, *Nonlinear Dynamics and Chaos*,
 section 3.5; J. E. Marsden and T. S. Ratiu, *Introduction to Mechanics and
-Symmetry*, section 2.8). The dots in the picture are ends of runs with a little
-friction.
+Symmetry*, section 2.8). Dots in the picture are final states of runs with
+slight friction.
 
 ==================  ====================================================
 constants           mass ``m`` = 0.1 kg, radius ``R`` = 0.2 m, ``g`` =
@@ -26,11 +26,10 @@ start               at rest on the hoop; without friction at 0.4 rad, with
                     :math:`\\Omega = \\frac32\\Omega_c`
 ==================  ====================================================
 
-Without friction the bead swings between two angles, and the energy goes up
-and down with it: the motor works. What remains constant is
-:math:`E - \\Omega L`, with the angular momentum
-:math:`L = m R^2\\Omega\\sin^2\\theta`, so that the work of the motor is
-:math:`\\Omega\\,\\Delta L`. From this follow the turning points
+Without friction the bead swings between two angles, and its energy varies
+because the motor does work. :math:`E - \\Omega L` is conserved, with the
+angular momentum :math:`L = m R^2\\Omega\\sin^2\\theta`, so the work of the
+motor is :math:`\\Omega\\,\\Delta L`. From this follow the turning points
 :math:`\\cos\\theta_1 + \\cos\\theta_2 = 2\\cos\\theta_0` and the period
 
 .. math::
@@ -74,7 +73,7 @@ driven = UdwadiaKalabaMethod(
     Lagrangian(N, bead), [theta, phi], hol_coneqs=[phi - Omega*t],
     forcelist=[(P, -c*R*swing*along)], frame=N)
 
-# One motion without friction, and where friction brings the bead.
+# One motion without friction, and final states with friction.
 
 critical = sqrt(9.81/0.2)
 fast = 1.5*critical
@@ -165,7 +164,7 @@ figure.savefig(path, dpi=75)
 known = np.arccos(np.minimum(1, 1/ratios**2))
 assert np.abs(ends - np.concatenate([known, -known])).max() < 1e-6
 
-# Turning points, period, and a motor that does the work.
+# Turning points, period, and the work of the motor.
 
 c1, c0 = cos(0.4), 1/1.5**2
 c2 = 2*c0 - c1

@@ -1,9 +1,8 @@
 """A particle on an expanding cylinder, in two mappings.
 
-A particle slides on a cylinder whose radius is :math:`t + 1`. Forces pull it
-round and down. Two mappings complete the constraint. One takes the rate of the
-polar angle for its first quasi-velocity, the other the velocity along the
-circle:
+A particle slides on a cylinder of radius :math:`t + 1`. Forces pull it round
+and down. Two mappings complete the constraint. The first quasi-velocity is the
+rate of the polar angle in one, and the velocity along the circle in the other:
 
 .. math::
 
@@ -11,9 +10,9 @@ circle:
    \\text{(b)}\\quad u_1 = \\frac{x_1\\dot x_2 - x_2\\dot x_1}{r}, \\qquad
    r = \\sqrt{x_1^2 + x_2^2} .
 
-The first is the velocity of a coordinate, the second is not. So (a) makes a
-Riemannian space of the model, and (b) one with torsion,
-:math:`T^1{}_{31} = 1/r`. Motion and reaction are the same.
+The first is the velocity of a coordinate, the second is not. So (a) gives a
+Riemannian space and (b) a space with torsion, :math:`T^1{}_{31} = 1/r`. Motion
+and reaction are the same.
 
 ==================  ====================================================
 constants           mass 1 kg; ``g`` = 9.81 m/s²; radius (t + 1) m
@@ -25,16 +24,16 @@ start               at the angle 0.2 - arcsin(0.6), with 0.3 m/s round the
                     axis
 ==================  ====================================================
 
-*What torsion is.* Go from a point along one field and then along another, each
-for a given time, and once more in the other order. The fields
-:math:`b_1, b_3` of (a) are those of coordinates, and both ways end at one
-point. The fields of (b) have unit length. At a greater radius the same arc is
-a smaller angle, so the ways end at two points; for short ways the gap is the
-torsion times their lengths.
+*The meaning of torsion.* From one point, follow one field and then the other,
+each for a given time, and repeat in the other order. The fields :math:`b_1,
+b_3` of (a) belong to coordinates, and both paths end at one point. The fields
+of (b) have unit length. At a larger radius the same arc is a smaller angle, so
+the paths end at two points; for short paths the gap is the torsion times their
+lengths.
 
-It is the second example of Y. Wang, X. Wu and H. Cao, *Linear mapping method
+This is the second example of Y. Wang, X. Wu and H. Cao, *Linear mapping method
 for holonomic rheonomic systems*, J. Dyn. Control (doi
-10.6052/1672-6553-2019-056), with the solution, a sign corrected,
+10.6052/1672-6553-2019-056), with the solution (one sign corrected)
 
 .. math::
 
@@ -42,7 +41,7 @@ for holonomic rheonomic systems*, J. Dyn. Control (doi
    x_2 = (t+1)(-c_1\\cos\\psi + c_2\\sin\\psi), \\qquad
    \\psi = \\frac12 + \\frac{t^2 - 2c_4}{2(t+1)} .
 
-The derivation is in :doc:`../theory/linear_mapping`.
+For the derivation see :doc:`../theory/linear_mapping`.
 
 """
 import sys
@@ -158,7 +157,7 @@ picture = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=80)
 
-# The solution of the paper, its values at 5 s, and the kind of the spaces.
+# The solution of the paper, its values at 5 s, and the kinds of space.
 
 for motion in a, b:
     assert np.abs([motion[x1], motion[x2]] - exact).max() < 1e-8

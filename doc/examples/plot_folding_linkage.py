@@ -1,12 +1,12 @@
 """Two four-bar linkages that fold flat.
 
-Three cranks and two couplers of one length turn through the horizontal, where
-all bars lie in one line. The linkage has one degree of freedom, but three for
-that instant: each window could fold on its own, and the constraint rows lose
-two of their rank. The motion goes on smoothly on the branch that its velocity
-selects, and so does the simulation. The integrator stops shortly before the
-singular configuration, follows a polynomial through its last states, and
-restarts after it. ``motion.passages`` lists the times.
+Three cranks and two couplers of equal length turn through the horizontal,
+where all bars are in one line. At that instant the linkage has three degrees
+of freedom instead of one: each window could fold independently, and the
+constraint rows lose two of their rank. The motion continues smoothly on the
+branch that its velocity selects, and so does the simulation. The integrator
+stops shortly before the singular configuration, follows a polynomial through
+its last states, and restarts behind it. ``motion.passages`` lists the times.
 
 ==================  ====================================================
 constants           bars of length ``l`` = 1 m and mass ``m`` = 1 kg,
@@ -20,9 +20,9 @@ start               upright, 1 m/s at the first knee
 
 This is problem A02 of the IFToMM library of multibody benchmarks (M. González,
 D. Dopico, U. Lugrís and J. Cuadrado, *A benchmarking system for MBS simulation
-software*, Multibody Syst. Dyn. 16 (2006) 179-190). The place of the first knee
-at 10 s is printed in the documentation of J. Gerstmayr's Exudyn, test model
-*fourBarMechanismIftomm*: (0.3284573768, 0.9445187937) m.
+software*, Multibody Syst. Dyn. 16 (2006) 179-190). The documentation of J.
+Gerstmayr's Exudyn, test model *fourBarMechanismIftomm*, gives the position of
+the first knee at 10 s: (0.3284573768, 0.9445187937) m.
 
 """
 import sys
@@ -79,7 +79,7 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# What is known.
+# The published values.
 
 knee = np.cos(motion['q1'][-1]), np.sin(motion['q1'][-1])
 np.testing.assert_allclose(knee, (0.3284573768, 0.9445187937), atol=2e-6)

@@ -1,12 +1,12 @@
 """All reactions of a four-bar linkage.
 
-How large are the forces in the joints of a linkage that a motor turns at a
-constant rate? Take the linkage apart. Three bars float in the plane, nine
-coordinates; four pins are eight rows, the motor is a ninth that depends on
-time. Nothing is left free: the motion is known beforehand, and what the
-equations tell are the nine multipliers. Those of a pin are the two components
-of its force, that of the motor is its torque. In other coordinates the pins
-that are built into them have no multipliers.
+A motor turns a linkage at a constant rate. Which forces act in its joints?
+Take the linkage apart: three free bars have nine coordinates, four pins are
+eight rows, and the motor is a ninth row with explicit time. No freedom is
+left. The motion is known in advance, and the unknowns are the nine
+multipliers. Those of a pin are the two components of its force, that of the
+motor is its torque. In other coordinates, pins built into the coordinates have
+no multipliers.
 
 ==================  ====================================================
 constants           bars of 1.2 kg/m: crank 0.12 m, coupler 0.28 m, rocker
@@ -22,14 +22,14 @@ start               crank at 60°
 The linkage is a crank-rocker by Grashof's rule, as 0.30 + 0.12 < 0.28 + 0.24;
 its angles obey Freudenstein's equation (F. Freudenstein, *Approximate
 synthesis of four-bar linkages*, Trans. ASME 77 (1955) 853-861). Two balances
-hold whatever the joints do: the motor's power is the rate of the energy, and
-the fixed pins carry the weight and the rate of the momentum, which shakes the
-foundation.
+hold independently of the joints: the motor power is the rate of the energy,
+and the fixed pins carry the weight and the rate of the momentum, which shakes
+the foundation.
 
 If crank and rocker are equal and parallel, the reactions have a closed form.
 The coupler, of mass :math:`m_c`, moves on a circle of radius l without
-turning, so both its pins bear the same vertical force, and for a rocker of
-mass m that turns at a constant rate the moments about its pivot vanish:
+turning, so both its pins carry the same vertical force. For a rocker of mass m
+at a constant rate the moments about its pivot vanish:
 
 .. math::
 
@@ -94,7 +94,7 @@ numbers = {base: 0.30, rho: 1.2, g: 9.81, w: 20, first: pi/3,
 
 
 def run(constants, guess, t_end):
-    """The motion, from a guess of the three angles."""
+    """The motion from a guess of the three angles."""
     equations = compile_equations(linkage, constants)
     p1, p2, p3 = guess
     tip = constants[lengths[0]]*np.array([np.cos(p1), np.sin(p1)])
@@ -160,8 +160,8 @@ sizes.set(xlabel='crank angle in degrees', ylim=(0, None),
           title='force of each pin in N', xticks=(60, 180, 300, 420))
 sizes.legend(fontsize='small', ncols=2)
 
-# The linkage as geometry alone: its angles by the law of cosines, and what its
-# periodic motion asks for, by Fourier series.
+# The linkage as geometry: its angles by the law of cosines, and the forces of
+# its periodic motion by Fourier series.
 
 tip = 0.12*np.exp(1j*(pi/3 + 20*motion.t[:-1]))
 reach = np.abs(tip - 0.30)
@@ -174,7 +174,7 @@ order = 20j*np.fft.fftfreq(360, 1/360)
 
 
 def rate(history):
-    """Derivative by time of what is periodic in a turn of the crank."""
+    """Time derivative of a quantity periodic in a turn of the crank."""
     return np.fft.ifft(order*np.fft.fft(history))
 
 

@@ -1,10 +1,10 @@
 """A bead on a rough ring.
 
-A bead slides on a horizontal ring with dry friction. The friction is a force
-of the constraint that does work: the ring is not ideal. It is proportional to
-the normal force, which is a multiplier of the constraint; since the friction
-is tangential and the bead has the same mass in all directions, it does not
-change the normal force, and the equation stays explicit.
+A bead slides on a horizontal ring with dry friction. The friction is a working
+constraint force: the ring is not ideal. It is proportional to the normal
+force, which is a multiplier of the constraint. The friction is tangential and
+the mass is equal in all directions, so friction does not change the normal
+force, and the equation stays explicit.
 
 ==================  ====================================================
 constants           mass ``m`` = 0.1 kg, radius ``r`` = 0.25 m,
@@ -15,12 +15,11 @@ inputs              none
 start               at (r, 0) with the speed v0 = 3 m/s
 ==================  ====================================================
 
-The normal force is :math:`m v^2/r`, so the speed obeys
-:math:`dv/d\\varphi = -\\mu v`: after the angle :math:`\\varphi` it is
-:math:`v_0 e^{-\\mu\\varphi}`. It is the exponential of Euler's law for a rope
-that is wound around a bollard. In time,
-:math:`v = v_0/(1 + \\mu v_0 t/r)`. For the formulation see F. E. Udwadia and
-R. E. Kalaba, J. Appl. Mech. 68 (2001) 462-467.
+The normal force is :math:`m v^2/r`, so the speed obeys :math:`dv/d\\varphi =
+-\\mu v`: after the angle :math:`\\varphi` it is :math:`v_0 e^{-\\mu\\varphi}`,
+as in Euler's law for a rope around a bollard. In time, :math:`v = v_0/(1 +
+\\mu v_0 t/r)`. For the formulation see F. E. Udwadia and R. E. Kalaba, J.
+Appl. Mech. 68 (2001) 462-467.
 
 """
 import sys

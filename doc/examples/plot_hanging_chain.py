@@ -1,32 +1,32 @@
-"""A chain of bars comes to rest.
+"""A hanging chain of bars.
 
-Bars on pins hang between two fixed points. Pulled aside and let go, the chain
-swings until the friction in its pins has brought it to rest, and then it hangs
-in a shape that is known: the tangents of the slopes of its bars grow by equal
-steps. The more bars, the nearer it is to the catenary. The two multipliers of
-the loop are the force of the right support, and tell the tension all along.
+Pinned bars hang between two fixed points. Pulled aside and released, the chain
+swings until friction in its pins brings it to rest in a known shape: the
+tangents of the slopes of its bars increase by equal steps. With more bars it
+approaches the catenary. The two multipliers of the loop are the force of the
+right support and determine the tension everywhere.
 
-Written out, the equations of a chain in relative angles grow without measure:
-every bar depends on all angles before it, and every product is expanded once
-more. Their operations, as a graph that computes each part once, grow with the
-square of the number of bars.
+As expanded expressions, the equations of a chain in relative angles grow
+exponentially, because every bar depends on all angles before it. As a graph
+that computes each part once, their operations grow with the square of the
+number of bars.
 
 ==================  ====================================================
-constants           n = 8 bars, in all of the length ``L`` = 1 m and the
-                    mass 1 kg, so ``l`` = 1/8 m and ``m`` = 1/8 kg; span
+constants           n = 8 bars of total length ``L`` = 1 m and mass
+                    1 kg, so ``l`` = 1/8 m and ``m`` = 1/8 kg; span
                     ``d`` = 0.7 m; friction ``c`` = 0.02 N m s in the pins;
                     ``g`` = 9.81 m/s² along -y
 coordinates         ``q1`` of the first bar to the horizontal; ``q2`` to
                     ``q8``, each bar to the one before, in rad
 speeds              ``u1`` to ``u8``, their derivatives
 inputs              none
-start               at rest, drawn aside into a triangle
+start               at rest, pulled aside into a triangle
 ==================  ====================================================
 
 At rest the horizontal tension H is the same in all pins, and the vertical
-force falls by the weight of a bar, W/n, from each pin to the next. The moments
-of a bar about its middle then say that it lies along the mean of the forces at
-its ends:
+force decreases by the weight of a bar, W/n, from each pin to the next. By the
+moments about its middle, each bar is parallel to the mean of the forces at its
+ends:
 
 .. math::
 
@@ -102,7 +102,7 @@ def numbers(n):
     return {l: 1/n, m: 1/n, d: 0.7, c: 0.02, g: 9.81}
 
 
-# The motion: the third pin of eight bars is drawn aside.
+# The motion: the third pin of eight bars is pulled aside.
 
 n = 8
 arguments, pins = chain(n)

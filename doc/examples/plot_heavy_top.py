@@ -1,11 +1,11 @@
 """The heavy top in quasi-velocities.
 
-Lagrange's top: a symmetric body with its tip at rest. Euler's angles
+Lagrange's top is a symmetric body with its tip at rest. Euler's angles
 :math:`\\varphi, \\theta, \\psi` are good coordinates, but their rates are poor
-velocities. Better are the components of the angular velocity in axes that
-follow the axle without spinning; they are no derivatives of any coordinates.
-The linear mapping takes them for the velocities of the Lagrangian, and the
-equations are as short as Euler's:
+velocities. The components of the angular velocity in axes that follow the axle
+without spinning are better; they are not derivatives of coordinates. The
+linear mapping uses them with the Lagrangian, and the equations are as short as
+Euler's:
 
 .. math::
 
@@ -26,7 +26,7 @@ start               tilt 0.5 rad, :math:`u_3` = 150 rad/s, no nutation; a
                     precession of 0, 4, -6 rad/s, or a steady one
 ==================  ====================================================
 
-The theory is in H. Goldstein, *Classical Mechanics*, section 5.7. The tilt
+For the theory see H. Goldstein, *Classical Mechanics*, section 5.7. The tilt
 swings between two angles, where :math:`z = \\cos\\theta` is a root of
 
 .. math::
@@ -34,8 +34,8 @@ swings between two angles, where :math:`z = \\cos\\theta` is a root of
    f(z) = (1 - z^2)(\\alpha - \\beta z) - (b - a z)^2, \\qquad
    \\dot z^2 = f(z), \\qquad \\beta = \\frac{2 m g l}A,
 
-with :math:`a = J u_3/A`, :math:`b A` the angular momentum about the vertical,
-and :math:`A\\alpha` twice the energy less that of the spin. With the roots
+with :math:`a = J u_3/A`, the angular momentum :math:`b A` about the vertical,
+and :math:`A\\alpha` twice the energy without the spin energy. With the roots
 :math:`z_1 < z_2 < 1 < z_3` the period of the nutation is
 
 .. math::
@@ -43,9 +43,9 @@ and :math:`A\\alpha` twice the energy less that of the spin. With the roots
    T = \\frac{4 K(k)}{\\sqrt{\\beta(z_3 - z_1)}}, \\qquad
    k^2 = \\frac{z_2 - z_1}{z_3 - z_1} .
 
-The path of the axle has cusps, waves or loops. Two precessions are steady,
-a slow and a fast one: the roots of
-:math:`A\\Omega^2\\cos\\theta - J u_3\\Omega + m g l = 0`.
+The path of the axle has cusps, waves or loops. Two precessions are steady, a
+slow and a fast one: the roots of :math:`A\\Omega^2\\cos\\theta - J u_3\\Omega
++ m g l = 0`.
 
 """
 import sys

@@ -1,10 +1,10 @@
 """Geodesics of Heisenberg's geometry.
 
-A particle moves in the plane, and a third coordinate counts the area that its
-radius has swept. To go from one point to another with the least action it has
-to sweep a given area on a short way. That is Dido's problem, and a vakonomic
-one: the constraint restricts the curves among which the action is stationary.
-The start and the end are given, the initial multiplier is found by shooting.
+A particle moves in the plane, and a third coordinate counts the area swept by
+its radius. Which path from one point to another sweeps a given area with the
+least action? This is Dido's problem, and a vakonomic one: the constraint
+restricts the curves among which the action is stationary. Start and end are
+given; shooting finds the initial multiplier.
 
 ==================  ====================================================
 constants           none; the mass is 1 kg, a motion takes 1 s
@@ -14,11 +14,11 @@ multiplier          ``mu``, a state, in kg/s; it is constant here
 inputs              none
 ==================  ====================================================
 
-With :math:`L = \\tfrac12(\\dot x^2 + \\dot y^2)` and
-:math:`g = \\dot z - \\tfrac12(x\\dot y - y\\dot x)` the multiplier acts like a
-magnetic field on a charge. The particle runs on a circle with constant speed v
-(R. Montgomery, *A Tour of Subriemannian Geometries, Their Geodesics and
-Applications*, 2002, chapter 1). From the origin, at the angle a,
+With :math:`L = \\tfrac12(\\dot x^2 + \\dot y^2)` and :math:`g = \\dot z -
+\\tfrac12(x\\dot y - y\\dot x)` the multiplier acts like a magnetic field on a
+charge. The particle moves on a circle with constant speed v (R. Montgomery, *A
+Tour of Subriemannian Geometries, Their Geodesics and Applications*, 2002,
+chapter 1). From the origin, at the angle a,
 
 .. math::
 
@@ -27,15 +27,15 @@ Applications*, 2002, chapter 1). From the origin, at the angle a,
    z = \\frac{v^2}{2\\mu^2}(\\mu t - \\sin\\mu t) .
 
 To :math:`(0, 0, Z)` the least action is :math:`2\\pi Z`, that of a full
-circle. A regular polygon of N sides and the same area costs
-:math:`2N\\tan(\\pi/N)\\,Z`, which is more. Two turns on a smaller circle are
-stationary as well, at :math:`4\\pi Z`: vakonomic motion is not always least.
+circle. A regular polygon of N sides and the same area costs more,
+:math:`2N\\tan(\\pi/N)\\,Z`. Two turns on a smaller circle are also stationary,
+with :math:`4\\pi Z`: vakonomic motion is not always minimal.
 
-Routh's equations for the same model know nothing of this. Their reaction
-vanishes, and the particle goes straight on.
+In Routh's equations for the same model the reaction vanishes, and the particle
+moves straight.
 
-In the picture Z is 0.5 m². On the right, arcs of circles lead to
-:math:`(1, 0)` with a given area between arc and chord.
+In the picture Z is 0.5 m². On the right, circular arcs lead to :math:`(1, 0)`
+with a given area between arc and chord.
 
 """
 import sys
@@ -58,7 +58,7 @@ problem = VaccoMethod((vx**2 + vy**2)/2, [x, y, z],
 mu, = problem.mu_vec
 
 # Back to the origin with area Z in one turn and in two, and to (1, 0) with
-# several areas. The guess chooses among the motions that arrive.
+# several areas. The guess selects one of the stationary motions.
 
 Z, origin = 0.5, [0, 0, 0]
 turns = [boundary_value(problem, origin, [0, 0, Z], 1,
@@ -125,7 +125,7 @@ path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
 # The closed form, and the actions 2 pi Z and 4 pi Z: the circle is better than
-# polygons of 6, 60 and 600 sides, which come near it.
+# polygons of 6, 60 and 600 sides, which approach it.
 
 for motion in (*turns, *arcs):
     t, v = motion.t, np.hypot(motion[vx][0], motion[vy][0])

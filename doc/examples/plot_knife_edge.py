@@ -1,13 +1,13 @@
-"""A knife edge that heads across the slope.
+"""A knife edge heading across the slope.
 
 A skate slides on an inclined plane and turns freely. Its blade does not slip
-sideways: ``vx*sin(theta) = vy*cos(theta)``. To embed that constraint one has
-to say which velocity depends on the other, and every choice fails somewhere.
-With ``vy`` as the dependent speed one divides by ``cos(theta)``, and where
-the blade points straight across the slope, ``theta = pi/2``, there is no
-``vx`` to compute it from. ``KanesMethod`` returns ``nan`` there. The blade
-feels nothing of it. Udwadia and Kalaba's equations choose nothing: their rows
-keep their length at all headings. So the skate can start just there.
+sideways: ``vx*sin(theta) = vy*cos(theta)``. To embed this constraint you must
+choose a dependent velocity, and every choice is singular somewhere. With
+``vy`` as the dependent speed, ``cos(theta)`` is a divisor, and ``KanesMethod``
+returns ``nan`` where the blade points straight across the slope, ``theta =
+pi/2``. The motion is regular there. Udwadia and Kalaba's equations need no
+choice: their rows keep their length at all headings. So the skate can start at
+this heading.
 
 ==================  ====================================================
 constants           mass ``m`` = 1.2 kg, moment of inertia ``I`` = 0.05
@@ -20,8 +20,8 @@ start               heading 90°, ``omega`` = 2 rad/s, and a speed ``v0`` of
                     0, 1 or 2 m/s along the blade
 ==================  ====================================================
 
-Along the blade :math:`\\dot v = g\\sin\\alpha\\cos\\theta`, and nothing turns
-the skate, so with :math:`c = v_0 - g\\sin\\alpha/\\omega`
+Along the blade :math:`\\dot v = g\\sin\\alpha\\cos\\theta`, and no moment
+turns the skate, so with :math:`c = v_0 - g\\sin\\alpha/\\omega`
 
 .. math::
 
@@ -29,14 +29,13 @@ the skate, so with :math:`c = v_0 - g\\sin\\alpha/\\omega`
    \\theta = \\frac{\\pi}{2} + \\omega t, \\qquad
    \\lambda = -m(\\omega v + g\\sin\\alpha\\sin\\theta) .
 
-A circle of radius :math:`c/\\omega` and a cycloid make up the path (the
+The path combines a circle of radius :math:`c/\\omega` and a cycloid (the
 cycloid: Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*,
 1972; A. M. Bloch, *Nonholonomic Mechanics and Control*, 2003, the knife edge
-on an inclined plane). Whatever the starting speed, the skate goes sideways at
-the mean velocity :math:`g\\sin\\alpha/2\\omega`, and never down. The
-multiplier is the side force on the blade. Divided by the weight on the ice it
-is the coefficient of friction that a wheel in the place of the blade would
-need.
+on an inclined plane). At any initial speed the skate drifts sideways with the
+mean velocity :math:`g\\sin\\alpha/2\\omega`, and never down. The multiplier is
+the side force on the blade. Divided by the normal force it is the coefficient
+of friction that a wheel instead of the blade would need.
 
 """
 import sys
@@ -53,7 +52,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
 
-# The model, as KanesMethod wants it: vy is the dependent speed.
+# The model in the form of KanesMethod: vy is the dependent speed.
 
 m, I, g, alpha = symbols('m I g alpha')
 x, y, theta, vx, vy, omega = dynamicsymbols('x y theta v_x v_y omega')

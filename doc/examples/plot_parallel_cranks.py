@@ -1,10 +1,10 @@
 """A coupler on three parallel cranks.
 
 Three equal cranks swing about fixed pivots and carry one rigid coupler. Two
-cranks would do: the third repeats what the others already demand. One of the
-four loop equations is redundant, but only where the loops are closed, so no
-algebra finds it. ``KanesMethod`` refuses the model. Here nothing has to be
-left out.
+cranks would suffice: the third repeats their constraints. One of the four loop
+equations is redundant, but only where the loops are closed, so algebra alone
+does not find it. ``KanesMethod`` refuses the model; ``UdwadiaKalabaMethod``
+accepts it unchanged.
 
 ==================  ====================================================
 constants           crank length ``l`` = 0.5 m, distance of the pivots
@@ -17,13 +17,13 @@ inputs              none
 start               at rest, cranks 60° from the hanging position
 ==================  ====================================================
 
-The mechanism is the one of the *N-four-bar* benchmark with N = 2 (M. González,
-D. Dopico, U. Lugrís and J. Cuadrado, *A benchmarking system for MBS simulation
-software*, Multibody Syst. Dyn. 16 (2006) 179-190). All cranks turn alike and
-the coupler translates, so the exact motion is that of a simple pendulum of
-length :math:`\\ell' = l\\,(m + m_c)/(\\frac32 m + m_c)`. Its period with an
-amplitude of 60° is :math:`4\\sqrt{\\ell'/g}\\,K(\\frac14)`, where
-:math:`K(\\frac14) = 1.68575\\,03548` (Abramowitz and Stegun, table 17.1).
+The mechanism is the *N-four-bar* benchmark with N = 2 (M. González, D. Dopico,
+U. Lugrís and J. Cuadrado, *A benchmarking system for MBS simulation software*,
+Multibody Syst. Dyn. 16 (2006) 179-190). All cranks turn equally and the
+coupler translates, so the exact motion is that of a simple pendulum of length
+:math:`\\ell' = l\\,(m + m_c)/(\\frac32 m + m_c)`. Its period with an amplitude
+of 60° is :math:`4\\sqrt{\\ell'/g}\\,K(\\frac14)`, where :math:`K(\\frac14) =
+1.68575\\,03548` (Abramowitz and Stegun, table 17.1).
 
 """
 import sys
@@ -74,7 +74,7 @@ system.apply_uniform_gravity(-g*ground.y)
 system.q_ind, system.q_dep = [q1], [q2, q3, q4]
 system.u_ind, system.u_dep = [u1], [u2, u3, u4]
 
-# SymPy's own method wants as many dependent speeds as constraints.
+# SymPy's method needs as many dependent speeds as constraints.
 
 try:
     system.form_eoms(eom_method=KanesMethod)
@@ -82,7 +82,7 @@ try:
 except ValueError:
     refused = True
 
-# One changed name.
+# Change the name.
 
 system.form_eoms(eom_method=UdwadiaKalabaMethod)
 method = system.eom_method
@@ -143,7 +143,7 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# What is known.
+# The exact motion.
 
 assert refused
 assert (report.rank, len(report.redundant_rows)) == (3, 1)

@@ -1,8 +1,8 @@
 """Parking a car sideways.
 
-Two rows forbid a car to go sideways, one for each axle. It gets into a gap all
-the same, by manoeuvres. What these achieve is the brackets of the admissible
-directions: *steer* and *drive*,
+Two rows, one for each axle, prevent a car from moving sideways. Manoeuvres
+still bring it into a gap. These manoeuvres realise Lie brackets of the
+admissible directions *steer* and *drive*,
 
 .. math::
 
@@ -21,8 +21,8 @@ E. Nelson (*Tensor Analysis*, Princeton 1967) calls :math:`W = [S, D]`
 
 Steer by :math:`\\varepsilon`, drive by :math:`\\varepsilon`, undo the first,
 undo the second: the car has turned by
-:math:`\\varepsilon\\tan\\varepsilon/b\\approx\\varepsilon^2/b`. Put that
-wriggle for *steer*: the car has moved sideways by about
+:math:`\\varepsilon\\tan\\varepsilon/b\\approx\\varepsilon^2/b`. Use this
+wriggle instead of *steer*: the car has moved sideways by about
 :math:`\\varepsilon^3/b`.
 
 ==================  ====================================================
@@ -35,14 +35,15 @@ start               at the origin, wheels straight
 ==================  ====================================================
 
 The growth vector is (2, 3, 4): one bracket for the heading, one of length
-three for the place (R. M. Murray, Z. Li and S. S. Sastry, *A Mathematical
+three for the position (R. M. Murray, Z. Li and S. S. Sastry, *A Mathematical
 Introduction to Robotic Manipulation*, 1994).
 
-For comparison a pair of wheels on an axle (dotted) makes the loop of *its* two
-wheel angles: turn one by :math:`\\varepsilon`, then the other, then back. The
-heading is a function of these angles that the rows hide, and comes back.
+For comparison, a pair of wheels on an axle (dotted) makes the loop of *its*
+two wheel angles: turn one by :math:`\\varepsilon`, then the other, then turn
+both back. The rows imply that the heading is a function of these angles, so it
+returns.
 
-The derivation is in :doc:`../theory/classification`.
+For the derivation see :doc:`../theory/classification`.
 
 """
 import sys
@@ -57,7 +58,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, classify_constraints
 
-# What the rows are.
+# Classification of the rows.
 
 x, y, theta, phi, psi = dynamicsymbols('x y theta phi psi')
 vx, vy, turn, wheel, other = (q.diff() for q in (x, y, theta, phi, psi))
@@ -132,7 +133,7 @@ turned = np.array([after(wriggle(e))[2] for e in sizes])
 aside = np.array([after(slide(e))[1] for e in sizes])
 back = np.array([loop_of_wheels(e) for e in sizes])
 
-# The picture: a slide repeated, and how little a small one achieves.
+# The picture: repeated slides, and the displacement by a small one.
 
 figure, (path, orders) = plt.subplots(
     1, 2, figsize=(8, 3.8), layout='constrained')

@@ -1,9 +1,9 @@
-"""How long a pendulum takes, by its amplitude.
+"""Period of a pendulum versus amplitude.
 
-Many runs in one picture: :func:`.plot_sweep` draws whole histories coloured by
-the parameter, or a number of each run over it, and :func:`.plot_phase` the
-phase plane. The pendulum is a particle in Cartesian coordinates on a rod, so
-every run is integrated with a constraint.
+:func:`.plot_sweep` draws many runs: whole histories coloured by the parameter,
+or one number of each run over it. :func:`.plot_phase` draws the phase plane.
+The pendulum is a particle in Cartesian coordinates on a rod, so every run is
+integrated with a constraint.
 
 ==================  ====================================================
 constants           length ``l`` = 1 m, mass ``m`` = 1 kg, ``g`` = 9.81

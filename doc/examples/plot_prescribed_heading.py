@@ -1,17 +1,17 @@
-"""A skate whose heading is prescribed.
+"""A skate with prescribed heading.
 
-A skate on a slope is turned by a motor at a constant rate, so its heading
-:math:`\\psi = \\Omega t` is a function of time and no coordinate. One row is
-left, it contains time, and it is homogeneous in the velocities:
+A motor turns a skate on a slope at a constant rate, so its heading
+:math:`\\psi = \\Omega t` is a function of time and not a coordinate. One row
+remains. It contains time and is homogeneous in the velocities:
 
 .. math::
 
    -\\dot x\\sin\\psi + \\dot y\\cos\\psi = 0, \\qquad
    u = \\dot x\\cos\\psi + \\dot y\\sin\\psi .
 
-At every instant both fields are constant in the plane. So all of the torsion
-that has space indices is zero, and one might take the row for a holonomic
-constraint. It is not one. With time as index 0 there is
+At every instant both fields are constant in the plane. So all torsion with
+space indices is zero, and the row may look holonomic. It is not. With time as
+index 0
 
 .. math::
 
@@ -38,14 +38,14 @@ The path drifts across the slope,
    + \\frac{s}{2\\Omega^2}\\left(\\psi - \\tfrac12\\sin 2\\psi\\right),
 
 with the reaction :math:`\\lambda = m(\\dot\\psi u + s\\sin\\psi)`, whose first
-term is that of the torsion. (If the skate turns freely and :math:`u_0 = 0`,
+term comes from the torsion. (If the skate turns freely and :math:`u_0 = 0`,
 this is the skate of Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic
-Systems*, 1972, drawn in :doc:`plot_skate_on_incline`.)
+Systems*, 1972, shown in :doc:`plot_skate_on_incline`.)
 
-*Why the row cannot be holonomic.* A constraint :math:`f(x, y, t) = 0` would
-leave a curve of places at every time. Here the ends of motions with different
-:math:`u_0` and :math:`s`, all from one place with one heading, fill an area.
-The derivation is in :doc:`../theory/linear_mapping`.
+*Why the row is not holonomic.* A constraint :math:`f(x, y, t) = 0` would leave
+a curve of positions at every time. Here the ends of motions with different
+:math:`u_0` and :math:`s`, all from one position with one heading, fill an
+area. For the derivation see :doc:`../theory/linear_mapping`.
 
 """
 import sys
@@ -147,7 +147,7 @@ picture = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 picture.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(picture, dpi=80)
 
-# The closed forms, a value at 1.25 turns, and what kind of constraint it is.
+# The closed forms, a value at 1.25 turns, and the kind of the constraint.
 
 angle = 2*motion.t
 assert np.abs(np.subtract([motion[x], motion[y]],

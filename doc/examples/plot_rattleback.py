@@ -1,10 +1,10 @@
 """A rattleback that reverses its spin.
 
-A half ellipsoid whose principal axes of inertia are a little askew to those of
-its surface. Spun one way it goes on; spun the other way it begins to rattle,
-stops, and turns back. Rolling without slipping is enough to explain it: the
-constraint is nonholonomic and does not conserve volume in the space of the
-states, so that one direction can damp what the other excites.
+The principal axes of inertia of a half ellipsoid are slightly rotated from the
+axes of its surface. Spun one way it continues; spun the other way it begins to
+rattle, stops, and turns back. Rolling without slipping explains this: the
+constraint is nonholonomic and does not preserve volume in state space, so one
+direction of spin can damp what the other excites.
 
 ==================  ====================================================
 constants           semi-axes 0.2, 0.03, 0.02 m; mass 1 kg, mass centre
@@ -23,8 +23,8 @@ The contact of the :class:`.EllipsoidSurface` with the plane comes from its
 support function. The mechanism, and the growth rates of the two tilting
 motions about a steady spin, are those of A. Garcia and M. Hubbard, *Spin
 reversal of the rattleback*, Proc. R. Soc. Lond. A 418 (1988) 165-197. For this
-body, spin means over the first, second and fifth second were computed
-independently from Newton and Euler's equations: -4.20, -1.92 and +2.82 rad/s.
+body the mean spins in the first, second and fifth second were computed
+independently from the Newton-Euler equations: -4.20, -1.92 and +2.82 rad/s.
 
 """
 import sys
@@ -106,7 +106,7 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=56)
 
-# The means, and no error in the energy.
+# The mean values, and the energy balance.
 
 for begin, mean in (0, -4.20), (1, -1.92), (4, 2.82):
     assert abs(spins[100*begin:100*begin + 100].mean() - mean) < 0.006

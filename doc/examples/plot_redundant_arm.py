@@ -1,20 +1,19 @@
-"""What a redundant arm does with its freedom.
+"""Torque distribution in a redundant arm.
 
-A planar arm of three links draws a circle. The tip needs two of the three
-joints, so that many torques do the same work at the tip, and a controller has
-to choose. Udwadia's answer is a weight: of all torques :math:`f` that satisfy
-the servo constraint :math:`A\\ddot q = b`, take the one with the least
-:math:`f^T W f`,
+The tip of a planar arm with three links draws a circle. The tip needs two of
+the three joints, so many torques have the same effect, and a controller must
+choose. Udwadia uses a weight: among all torques :math:`f` that satisfy the
+servo constraint :math:`A\\ddot q = b`, take the one with the least :math:`f^T
+W f`,
 
 .. math::
 
    f = W^{-1}M^{-1}A^T\\,(A M^{-1} W^{-1} M^{-1} A^T)^{-1}\\,
    (b - A M^{-1} Q) .
 
-Without a weight, which means :math:`W = M^{-1}`, the torques are those of an
-ideal constraint, as Gauss's principle has them; in robotics that is Khatib's
-operational space control. The unit matrix asks for the least torques at every
-instant, and gets them.
+Without a weight, equivalent to :math:`W = M^{-1}`, the torques are those of an
+ideal constraint by Gauss's principle; in robotics this is Khatib's operational
+space control. The unit matrix gives the least torques at every instant.
 
 ==================  ====================================================
 constants           links 0.4, 0.35, 0.3 m long, uniform, of 3, 2, 1 kg, in
@@ -26,14 +25,13 @@ inputs              none; the circle, of radius 0.1 m, is in the
 start               at rest
 ==================  ====================================================
 
-The tip turns by :math:`\\omega t - \\sin\\omega t`, so that it pauses after
-each turn of 2 s. The kinetic energy in the pauses is then that of a motion of
-the joints at which the tip is at rest. That the least torque is
-short-sighted is known since J. M. Hollerbach and K. C. Suh, *Redundancy
-resolution of manipulators through torque optimization*, IEEE J. Robotics
-Autom. 3 (1987) 308-316. The family of controllers is that of J. Peters, M.
-Mistry, F. Udwadia, J. Nakanishi and S. Schaal, *A unifying framework for robot
-control with redundant DOFs*, Auton. Robots 24 (2008) 1-12.
+The tip turns by :math:`\\omega t - \\sin\\omega t`, so it pauses after each
+turn of 2 s. During the pauses the joints may still move with the tip at rest.
+J. M. Hollerbach and K. C. Suh, *Redundancy resolution of manipulators through
+torque optimization*, IEEE J. Robotics Autom. 3 (1987) 308-316, showed that the
+least torque is short-sighted. The family of controllers is that of J. Peters,
+M. Mistry, F. Udwadia, J. Nakanishi and S. Schaal, *A unifying framework for
+robot control with redundant DOFs*, Auton. Robots 24 (2008) 1-12.
 
 """
 import sys

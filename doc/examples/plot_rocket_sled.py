@@ -1,9 +1,9 @@
-"""A rocket sled, and what becomes of the mass that it burns.
+"""A rocket sled that burns fuel.
 
-A sled stands on one blade, which lets it run ahead and turn but not slip
-sideways. Its rocket burns fuel at the mass centre and blows it out backwards;
-a motor turns the sled with a constant torque. Mass and moment of inertia
-become less in the same proportion.
+A sled on one blade runs ahead and turns, but does not slip sideways. Its
+rocket burns fuel at the mass centre and expels it backwards; a motor turns the
+sled with a constant torque. Mass and moment of inertia decrease in the same
+proportion.
 
 ==================  ====================================================
 constants           initial mass ``m0`` = 80 kg and moment of inertia
@@ -19,9 +19,9 @@ inputs              :math:`m = m_0 e^{-\\beta t}`,
 start               at the origin with ``v`` = 1, ``phi`` = 0, ``w`` = -0.3
 ==================  ====================================================
 
-Mass that leaves takes along the velocity and the rotation that it has, and in
-Meshchersky's equations, :math:`m\\dot v = -\\dot m c` and
-:math:`I\\dot\\omega = \\tau`, there is no rate of momentum. So
+Leaving mass carries away its velocity and rotation. Meshchersky's equations,
+:math:`m\\dot v = -\\dot m c` and :math:`I\\dot\\omega = \\tau`, contain no
+rate of momentum. So
 
 .. math::
 
@@ -29,11 +29,11 @@ Meshchersky's equations, :math:`m\\dot v = -\\dot m c` and
    \\omega = \\omega_0
    + \\frac{\\tau}{I_0\\beta}\\left(e^{\\beta t} - 1\\right)
 
-(K. E. Tsiolkovsky's formula), and the snow pushes the blade sideways with
-:math:`\\lambda = m v\\omega`. ``KanesMethod`` takes the rates of momentum
-:math:`(m v)^\\cdot` and of :math:`I\\omega`. That describes mass which is at
-rest, and does not turn, when it has left: a sled that keeps all its momentum
-and becomes much too fast. :func:`.momentum_loads` makes it agree.
+(K. E. Tsiolkovsky's formula), and the snow acts on the blade with the side
+force :math:`\\lambda = m v\\omega`. ``KanesMethod`` uses the rates of momentum
+:math:`(m v)^\\cdot` and of :math:`I\\omega`, as if the lost mass were at rest
+and not rotating: the sled keeps all its momentum and becomes much too fast.
+:func:`.momentum_loads` corrects this.
 
 """
 import sys
@@ -68,7 +68,7 @@ model = dict(frame=N, q_ind=[x, y, phi], u_ind=[v, w], u_dependent=[s],
                      y.diff() - v*sin(phi) - s*cos(phi), phi.diff() - w],
              velocity_constraints=[s])
 
-# One name changed; and SymPy's own class, without and with the loads.
+# The changed name, and SymPy's class without and with the loads.
 
 method = GibbsAppellMethod(**model, bodies=[sled], forcelist=loads)
 plain, corrected = KanesMethod(**model), KanesMethod(**model)

@@ -2,11 +2,10 @@
 
 A spinning coin that rolls on a slope does not run down. It drifts sideways,
 like the skate of :doc:`plot_knife_edge`: half of the time its heading points
-uphill, and what it gains on the way down it loses on the way up. Textbooks
-keep the coin perpendicular to the slope. A real one tilts, and one may hope
-that a fast one nearly stays upright. It does, within ten degrees, and yet it
-drifts eight times as fast: small tilts that swing in step with the heading
-add up.
+uphill, and it loses on the way up what it gains on the way down. Textbooks
+keep the coin perpendicular to the slope. A real coin tilts. A fast coin stays
+upright within ten degrees, but drifts eight times as fast, because small tilts
+in phase with the heading add up.
 
 ==================  ====================================================
 constants           mass ``m`` = 7.5 g, radius ``r`` = 11.6 mm, ``g`` =
@@ -38,19 +37,18 @@ arXiv:2105.02113):
    - \\frac{w^2}{5}\\beta + \\frac65\\,w\\,w_2, \\qquad
    \\dot w_2 = \\frac{2g}{3r}\\,\\alpha\\cos wt - \\frac23\\,w\\dot\\beta .
 
-Together they make an oscillator of the frequency
-:math:`\\sqrt{w^2 - w_c^2}`, so the coin spins upright above
-:math:`w_c^2 = 4g/5r` only (A. J. and K. T. McDonald, *The rolling motion of a
-disk on a horizontal plane*, arXiv physics/0008227). The slope shakes it with
-the frequency w, to which it answers with :math:`\\beta = -2\\alpha\\sin wt`,
-and this gives the drift
+Together they form an oscillator of the frequency :math:`\\sqrt{w^2 - w_c^2}`,
+so the coin spins upright only above :math:`w_c^2 = 4g/5r` (A. J. and K. T.
+McDonald, *The rolling motion of a disk on a horizontal plane*, arXiv
+physics/0008227). The slope excites it with the frequency w; its response
+:math:`\\beta = -2\\alpha\\sin wt` gives the drift
 
 .. math::
 
    \\frac{g\\,\\alpha}{3 w} + \\frac53\\,r w\\,\\alpha =
    \\frac{g\\,\\alpha}{3 w}\\left(1 + \\frac{4 w^2}{w_c^2}\\right),
 
-the first part as before, and the second without any g in it.
+with the first part as before, and the second independent of g.
 
 """
 import sys
@@ -100,8 +98,8 @@ tilting = UdwadiaKalabaMethod(
     velocity_constraints=[(P, N.x), (P, N.y)], bodies=[body],
     forcelist=[(C, weight)])
 
-# The motions. In `forced` the coin starts with the tilting that the slope
-# drives, and no oscillation of its own.
+# The motions. In `forced` the coin starts with the forced tilting alone,
+# without a free oscillation.
 
 radius, slope, rate = 0.0116, radians(2), 35
 numbers = {m: 0.0075, r: radius, g: 9.81, alpha: slope}

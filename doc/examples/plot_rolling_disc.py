@@ -1,10 +1,9 @@
-"""A disc that rolls in a circle.
+"""A disc rolling in a circle.
 
-A thin disc rolls without slipping on a horizontal plane. It can run on a
-circle for ever, leaning inwards at a constant angle, if lean, radius and speed
-fit together. The rolling conditions are given as two velocity components of
-the point of the disc that touches the ground, so their multipliers are the
-friction force.
+A thin disc rolls without slipping on a horizontal plane. If lean, radius and
+speed match, it runs on a circle for ever, leaning inwards at a constant angle.
+The rolling conditions are two velocity components of the point of the disc
+that touches the ground, so their multipliers are the friction force.
 
 ==================  ====================================================
 constants           radius ``r`` = 0.3 m, mass ``m`` = 2 kg,
@@ -70,7 +69,7 @@ touch.set_vel(N, centre.vel(N) + disc.ang_vel_in(N).cross(-r*lean.z))
 body = RigidBody('disc', centre, disc, m,
                  (m*r**2/4*inertia(lean, 1, 2, 1), centre))
 
-# Rolling, as a point and directions in which it has no velocity.
+# Rolling: a point and the directions in which it has no velocity.
 
 method = UdwadiaKalabaMethod(
     N, q, u, kinematics, velocity_constraints=[(touch, N.x), (touch, N.y)],

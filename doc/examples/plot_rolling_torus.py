@@ -1,9 +1,9 @@
-"""A wheel with a round tyre, and its traces.
+"""A wheel with a round tyre and its traces.
 
-A torus rolls on a plane. It is quick enough to stay upright, and a small push
-makes it weave. The contact point runs around the tyre and over the plane; both
-traces have the same length and are tangent to each other at any time, which is
-what rolling means geometrically (Z. Zhao, C. Liu and J. Lu, Acta Sci. Nat.
+A torus rolls on a plane, fast enough to stay upright; a small disturbance
+makes it weave. The contact point moves around the tyre and over the plane.
+Both traces have the same length and are always tangent to each other, which is
+the geometric meaning of rolling (Z. Zhao, C. Liu and J. Lu, Acta Sci. Nat.
 Univ. Pekin. 52 (2016) 713-716).
 
 ==================  ====================================================
@@ -28,10 +28,10 @@ With :math:`H = R + r`, the axial and diametral moments of inertia ``C`` and
    (A + m H^2)\\,\\ddot\\theta + \\left[\\frac{(C + m H^2)\\,C\\,\\Omega^2}{A}
    - m g R\\right]\\theta = 0
 
-so that :math:`\\Omega^2 > A m g R/(C(C + mH^2))` is stable; a thin disc,
-:math:`r = 0`, needs :math:`g/(3R)` (Ju. I. Neimark and N. A. Fufaev, *Dynamics
-of Nonholonomic Systems*, AMS 1972). The formulation is ``'kinematic'``: the
-parameters follow the equations of contact.
+so :math:`\\Omega^2 > A m g R/(C(C + mH^2))` is stable; a thin disc, :math:`r =
+0`, needs :math:`g/(3R)` (Ju. I. Neimark and N. A. Fufaev, *Dynamics of
+Nonholonomic Systems*, AMS 1972). The formulation is ``'kinematic'``: the
+parameters follow the contact equations.
 
 """
 import sys
@@ -75,7 +75,7 @@ method = UdwadiaKalabaMethod(
     forcelist=[(C, -m*g*N.z)],
     velocity_constraints=contact.velocity_constraints)
 
-# The start: where it touches, and the speeds that roll.
+# The start: the contact, and the speeds that roll.
 
 around, across, first, second = contact.coordinates
 critical = diametral*m*g*R/(axial*(axial + m*H**2))

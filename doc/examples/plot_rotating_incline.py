@@ -1,10 +1,10 @@
 """A particle on a turning plane.
 
-A smooth plane turns about an axis in it, at 1 rad/s; the axis leans from the
-vertical by 0.4 rad, and a particle slides on the plane. The constraint
-contains time, and the plane does work. The velocities along the plane,
-:math:`u_1` away from the axis and :math:`u_2` along it, are taken for
-quasi-velocities. Projected on them, the equations have no multiplier:
+A smooth plane turns at 1 rad/s about an axis in the plane; the axis is tilted
+from the vertical by 0.4 rad, and a particle slides on the plane. The
+constraint contains time, and the plane does work. The quasi-velocities are the
+velocities along the plane, :math:`u_1` away from the axis and :math:`u_2`
+along it. The projected equations contain no multiplier:
 
 .. math::
 
@@ -12,7 +12,7 @@ quasi-velocities. Projected on them, the equations have no multiplier:
    s = g\\sin\\theta,
 
 where :math:`q_1` is the distance from the axis. They do not contain
-:math:`u_2`, so the picture looks along the axis.
+:math:`u_2`, so the picture is a view along the axis.
 
 ==================  ====================================================
 constants           mass 1 kg; ``g`` = 9.81 m/s²; ``theta`` = 0.4 rad
@@ -25,9 +25,9 @@ start               at rest in the plane, 4 mm from a circle on which it
                     could stay
 ==================  ====================================================
 
-The example is the first one of Y. Wang, X. Wu and H. Cao, *Linear mapping
-method for holonomic rheonomic systems*, J. Dyn. Control (doi
-10.6052/1672-6553-2019-056), with its solution
+This is the first example of Y. Wang, X. Wu and H. Cao, *Linear mapping method
+for holonomic rheonomic systems*, J. Dyn. Control (doi
+10.6052/1672-6553-2019-056), with the solution
 
 .. math::
 
@@ -35,8 +35,8 @@ method for holonomic rheonomic systems*, J. Dyn. Control (doi
    P = 2 q_1 u_1 + s\\,q_1\\sin t .
 
 For :math:`c_1 = c_2 = 0` the particle runs on a circle of diameter :math:`s/2`
-through the axis, with constant speed: what gravity takes, the plane gives. A
-deviation grows as :math:`e^t`. The derivation is in
+through the axis with constant speed: the plane supplies what gravity takes. A
+deviation grows as :math:`e^t`. For the derivation see
 :doc:`../theory/linear_mapping`.
 
 """

@@ -1,10 +1,10 @@
-"""A skate on an inclined plane, by two principles.
+"""A skate on an inclined plane: two principles.
 
-A skate slides on a slope. It turns freely about the vertical of the slope and
-moves only along its blade. Which motion follows depends on what is meant by
-that. For Routh the ice pushes the blade sideways, as ice does. Vakonomic
-motion makes the action stationary among all motions along the blade, and there
-is one for every initial value of the multiplier. None of them is Routh's.
+A skate slides on a slope. It turns freely about the normal of the slope and
+moves only along its blade. Two principles give different motions. In Routh's
+motion the ice acts on the blade sideways, as real ice does. Vakonomic motion
+makes the action stationary among all motions along the blade, with one motion
+for every initial value of the multiplier. None of them is Routh's.
 
 ==================  ====================================================
 constants           mass ``m`` = 1 kg, moment of inertia ``J`` = 0.1 kg m²,
@@ -20,10 +20,10 @@ start               at rest, heading down the slope, turning with
                     ``w`` = 2 rad/s
 ==================  ====================================================
 
-*Routh.* The rate of turning stays, and the skate runs on a cycloid across the
-slope (Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*,
-1972; V. I. Arnold, V. V. Kozlov and A. I. Neishtadt, *Mathematical Aspects of
-Classical and Celestial Mechanics*, 2006, chapter 1):
+*Routh.* The rate of turning is constant, and the skate runs on a cycloid
+across the slope (Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic
+Systems*, 1972; V. I. Arnold, V. V. Kozlov and A. I. Neishtadt, *Mathematical
+Aspects of Classical and Celestial Mechanics*, 2006, chapter 1):
 
 .. math::
 
@@ -31,7 +31,7 @@ Classical and Celestial Mechanics*, 2006, chapter 1):
    y = \\frac{a}{2w^2}\\left(wt - \\tfrac12\\sin 2wt\\right), \\qquad
    \\lambda = -2ma\\sin wt .
 
-It never gets lower than :math:`a/2w^2`, although its weight pulls it down.
+It never gets lower than :math:`a/2w^2`.
 
 *Vakonomic.* The momenta of :math:`L' = L + \\mu g` are
 :math:`p_x = m\\dot x + \\mu\\sin\\phi = mat` and
@@ -44,8 +44,8 @@ It never gets lower than :math:`a/2w^2`, although its weight pulls it down.
    J\\ddot\\phi = \\frac{P^2}{2m}\\sin 2(\\phi - \\beta) .
 
 So the blade swings about the directions across :math:`P`, faster and faster as
-:math:`P` grows, and with them the skate zigzags down the slope. A bar in the
-picture is the blade at the end of a run.
+:math:`P` grows, and the skate zigzags down the slope. A bar in the picture is
+the blade at the end of a run.
 
 """
 import sys
@@ -61,7 +61,7 @@ from sympy_constrained import VaccoMethod
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
 
-# One model; `routh()` is the same with the other principle.
+# One model; `routh()` returns the same model with the other principle.
 
 m, J, a = symbols('m J a')
 x, y, phi = dynamicsymbols('x y phi')
@@ -107,7 +107,7 @@ paths.set_aspect('equal')
 paths.text(0.8, 0.32, 'Routh', ha='center')
 paths.legend(loc='lower right', title='vakonomic,\n$\\mu(0)$ in N s')
 
-# The wedge is steeper than it is: along is down the slope, far is across.
+# The wedge is drawn too steep: along is down the slope, far is across.
 
 sketch = figure.add_subplot(grid[0, 1])
 along, far = np.array([1.9, -0.62]), np.array([0.75, 0.55])
@@ -164,8 +164,8 @@ assert np.abs(routh[phi] - w*t).max() < 1e-9
 assert np.abs(routh.multipliers[:, 0] + 4*np.sin(w*t)).max() < 1e-8
 assert not matching.coincides and matching.residual > 0.1
 
-# The vakonomic motions keep their momenta and their energy, and Pontryagin's
-# equations, made from another set of formulas, end at the same place.
+# The vakonomic motions conserve momenta and energy, and Pontryagin's
+# equations, derived independently, end at the same state.
 
 pontryagin = skate.hamiltonian_equations()
 names = dict(zip(pontryagin.u, ('p1', 'p2', 'p3')))

@@ -1,13 +1,13 @@
 """Forces in a slider-crank at constant speed.
 
 A crank turns at 3000 revolutions per minute and drives a piston through a
-connecting rod. Textbooks keep two harmonics of the acceleration of the piston,
-:math:`-r\\omega^2(\\cos\\theta + \\kappa\\cos2\\theta)` with
-:math:`\\kappa = r/l`, which is exact at the dead centres only. Here the
-mechanism is built from joints, the loop is closed by two constraints, and a
-third one, :math:`q_1 = \\omega t`, turns the crank. Nothing is left to move
-freely; what remains to be found are the forces: the multipliers of the loop
-are those in the gudgeon pin, and the multiplier of the drive is its torque.
+connecting rod. Textbooks keep two harmonics of the piston acceleration,
+:math:`-r\\omega^2(\\cos\\theta + \\kappa\\cos2\\theta)` with :math:`\\kappa =
+r/l`, which is exact only at the dead centres. Here the mechanism is built from
+joints, two constraints close the loop, and a third one, :math:`q_1 = \\omega
+t`, turns the crank. No freedom is left. The unknowns are the forces: the
+multipliers of the loop are the forces in the gudgeon pin, and the multiplier
+of the drive is its torque.
 
 ==================  ====================================================
 constants           crank radius ``r`` = 0.05 m, rod ``l`` = 0.15 m; masses
@@ -29,11 +29,10 @@ With :math:`\\sin\\beta = \\kappa\\sin\\theta` the exact acceleration is
 
 It vanishes, and the piston is fastest, where :math:`\\sigma = \\sin^2\\theta`
 is a root of :math:`\\kappa^4\\sigma^3 - \\kappa^2\\sigma^2 - \\sigma + 1 = 0`;
-for :math:`\\kappa = \\frac13` that is at 73.1753°. Crank and rod are not at
-right angles there, as one might guess. The power of the drive is the rate of
-the kinetic energy, and the force across the cylinder follows from the moments
-on the rod. The two harmonics are those of J. P. Den Hartog, *Mechanical
-Vibrations*, chapter 5.
+for :math:`\\kappa = \\frac13` this is at 73.1753°, where crank and rod are not
+at right angles. The power of the drive is the rate of the kinetic energy, and
+the force across the cylinder follows from the moments on the rod. For the two
+harmonics see J. P. Den Hartog, *Mechanical Vibrations*, chapter 5.
 
 """
 import sys
@@ -103,8 +102,8 @@ theta = speed*motion.t
 acceleration = equations.accelerations(motion.t, motion.x)[:, 2]
 axial, side, torque = motion.multipliers.T
 
-# What is known: the acceleration, the moments on the rod about the big end,
-# and the rate of the kinetic energy, as functions of the angle.
+# Known functions of the angle: the acceleration, the moments on the rod about
+# the big end, and the rate of the kinetic energy.
 
 k, unit = 1/3, 0.05*speed**2
 sine, cosine = np.sin(theta), np.cos(theta)

@@ -1,12 +1,12 @@
 """Gaits of the snakeboard.
 
-A board on two pairs of wheels that steer oppositely. The rider never touches
-the ground: he swings his body (the rotor) and steers, both periodically, and
-the board drives off. The wheels may not slip sideways, two nonholonomic rows;
-what the rider does is prescribed, two rows that contain time, and their
-multipliers are the torques that he needs. Between the rows one degree of
-freedom is left, a drift with a speed ``s``: the board moves along its heading
-with :math:`l\\,s\\cos\\phi` and turns with :math:`s\\sin\\phi`.
+A board has two pairs of wheels that steer in opposite directions. Without
+touching the ground, the rider swings his body (the rotor) and steers, both
+periodically, and the board moves. Two nonholonomic rows prevent sideways slip
+of the wheels. Two rows with explicit time prescribe the rider's motion; their
+multipliers are the torques he needs. One degree of freedom remains, a drift
+with a speed ``s``: the board moves along its heading with
+:math:`l\\,s\\cos\\phi` and turns with :math:`s\\sin\\phi`.
 
 ==================  ====================================================
 constants           board 3 kg, 0.05 kg m²; rotor 2 kg, ``J0`` = 0.147
@@ -20,21 +20,21 @@ inputs              ``psi_d``, ``phi_d``: what the rider does, in rad
 start               straight ahead; the board does not drift
 ==================  ====================================================
 
-With masses such that the moment of inertia of the whole is :math:`m l^2`
-(as here, with :math:`m` = 6 kg), the momentum along the drift,
-:math:`p = m l^2 s + J_0\\dot\\psi\\sin\\phi`, obeys the momentum equation
+If the total moment of inertia is :math:`m l^2` (as here, with :math:`m` = 6
+kg), the momentum along the drift, :math:`p = m l^2 s +
+J_0\\dot\\psi\\sin\\phi`, obeys the momentum equation
 
 .. math::
 
    \\dot p = J_0\\,\\dot\\psi\\,\\dot\\phi\\cos\\phi ,
 
-whatever the rider does (A. M. Bloch, P. S. Krishnaprasad, J. E. Marsden and
-R. M. Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99). The gaits are those
-of J. Ostrowski, A. Lewis, R. Murray and J. Burdick, *Nonholonomic mechanics
-and locomotion: the snakeboard example*, IEEE ICRA (1994) 2391-2397: rotor and
-wheels swing as :math:`a\\sin it` and :math:`b\\sin jt` with :math:`i:j` = 1:1
-(drive), 2:1 (rotate) or 3:2 (park sideways). The equation tells which of them
-go on gaining speed: only odd :math:`i/j` can, and 1:1 gains with every period
+for any motion of the rider (A. M. Bloch, P. S. Krishnaprasad, J. E. Marsden
+and R. M. Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99). The gaits are
+those of J. Ostrowski, A. Lewis, R. Murray and J. Burdick, *Nonholonomic
+mechanics and locomotion: the snakeboard example*, IEEE ICRA (1994) 2391-2397:
+rotor and wheels swing as :math:`a\\sin it` and :math:`b\\sin jt` with
+:math:`i:j` = 1:1 (drive), 2:1 (rotate) or 3:2 (park sideways). By the equation
+only odd :math:`i/j` can keep gaining speed, and 1:1 gains in every period
 
 .. math::
 
@@ -57,7 +57,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
 
-# The model: four bodies, their wheels, and what the rider does.
+# The model: four bodies, their wheels, and the rider's motion.
 
 t = dynamicsymbols._t
 l, J0 = symbols('l J0')

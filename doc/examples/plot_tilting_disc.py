@@ -1,12 +1,11 @@
-"""A disc that stays up, and one that runs down.
+"""A rolling disc, upright and running down.
 
-A thin disc rolls on a table. Fast, it goes straight; slow, it tips over into a
-curve, comes up again, and tips once more. The speed between the two is known
-exactly. At the other end of its life the disc lies almost flat and shudders
-round and round, faster and faster the less energy is left, until it stops all
-of a sudden. With any loss that grows with the rate of its precession this
-comes in finite time: Euler's disc. Both ends belong to one set of equations in
-three quasi-velocities.
+A thin disc rolls on a table. A fast disc goes straight. A slow one tips into a
+curve, comes up again, and tips once more; the critical speed is known exactly.
+At the end the disc is almost flat and precesses faster and faster as it loses
+energy, until it stops suddenly. With any loss that grows with the rate of
+precession this happens in finite time: Euler's disc. One set of equations in
+three quasi-velocities describes both phases.
 
 ==================  ====================================================
 constants           mass ``m`` = 0.4 kg, radius ``r`` = 37.5 mm (the toy),
@@ -21,9 +20,9 @@ start               rolling ahead with ``w2`` = n, tilted by 0.1°; and
                     spinning with its centre at rest, 8° above the table
 ==================  ====================================================
 
-*Straight on.* The tilt obeys :math:`\\dot\\beta = w_1`,
-:math:`\\dot w_1 = \\frac{4g}{5r}\\beta + \\frac65 n w_3`,
-:math:`\\dot w_3 = -2 n w_1`, which grow as :math:`e^{\\sigma t}` with
+*Straight rolling.* The tilt obeys :math:`\\dot\\beta = w_1`, :math:`\\dot w_1
+= \\frac{4g}{5r}\\beta + \\frac65 n w_3`, :math:`\\dot w_3 = -2 n w_1`, which
+grow as :math:`e^{\\sigma t}` with
 
 .. math::
 
@@ -33,18 +32,18 @@ start               rolling ahead with ``w2`` = n, tilted by 0.1°; and
 (E. J. Routh, *Advanced Dynamics of a System of Rigid Bodies*, 1905; Ju. I.
 Neimark and N. A. Fufaev, *Dynamics of Nonholonomic Systems*, 1972).
 
-*Running down.* A disc at the angle a to the table, its centre at rest,
-precesses with :math:`\\Omega` and has the energy E above that of the lying
-disc (H. K. Moffatt, *Euler's disk and its finite-time singularity*, Nature
-404 (2000) 833-834):
+*Running down.* A disc at the angle a to the table, with its centre at rest,
+precesses with :math:`\\Omega`; its energy above that of the flat disc is E (H.
+K. Moffatt, *Euler's disk and its finite-time singularity*, Nature 404 (2000)
+833-834):
 
 .. math::
 
    \\Omega^2\\sin a = \\frac{4g}{r}, \\qquad E = \\frac32\\,m g r\\sin a .
 
-What takes the energy away has been debated. Experiment speaks for a power
+The cause of the energy loss is debated. Experiments suggest a power
 :math:`k\\Omega^2` (A. J. and K. T. McDonald, *The rolling motion of a disk on
-a horizontal plane*, arXiv physics/0008227). With that
+a horizontal plane*, arXiv physics/0008227). Then
 
 .. math::
 
@@ -92,7 +91,7 @@ method = LinearMappingMethod(
     bodies=[body], forcelist=[
         (C, -m*g*N.z), (disc, -k*w3/Cos(beta)**2*tilt.z)])
 
-# Straight on: the matrix of small deviations, and motions at three speeds.
+# Straight rolling: the matrix of small deviations, motions at three speeds.
 
 n = Symbol('n')
 A = method.linearize(A_and_B=True, op_point={

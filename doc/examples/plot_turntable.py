@@ -1,9 +1,8 @@
 """A ball on a turntable.
 
 A ball rolls on a table that turns at a constant rate. It does not fly off: its
-centre runs on a circle about *some* point, more slowly than the table. On a
-tilted table it does not roll down either but drifts sideways, across the
-slope.
+centre moves on a circle about *some* point, more slowly than the table. On a
+tilted table it does not roll down but drifts sideways, across the slope.
 
 ==================  ====================================================
 constants           mass 0.2 kg, radius ``r`` = 0.05 m, homogeneous
@@ -17,18 +16,18 @@ start               at x = 0.3 m with 0.2 m/s along y, rolling; on the
                     tilted table at rest there
 ==================  ====================================================
 
-The parent of the contact is the table, whose frame turns; velocities are taken
-in the inertial frame, ``frame=N``. With the upward unit vector :math:`z`
+The parent of the contact is the table, whose frame turns; velocities refer to
+the inertial frame, ``frame=N``. With the upward unit vector :math:`z`
 
 .. math::
 
    \\dot v = \\frac{k}{1 + k}\\,\\Omega\\, z \\times v
 
-a circle with the rate :math:`2\\Omega/7`: the ball needs 7/2 turns of the
-table for one of its own. With the in-plane gravity :math:`g_t` the mean
-velocity is :math:`z \\times g_t/(k\\Omega)`, of the size
-:math:`5 g \\sin\\alpha/(2\\Omega)`, across the slope (Ju. I. Neimark and N.
-A. Fufaev, *Dynamics of Nonholonomic Systems*, AMS 1972).
+a circle with the rate :math:`2\\Omega/7`: one circle of the ball takes 7/2
+turns of the table. With the in-plane gravity :math:`g_t` the mean velocity is
+:math:`z \\times g_t/(k\\Omega)`, of magnitude :math:`5 g
+\\sin\\alpha/(2\\Omega)`, across the slope (Ju. I. Neimark and N. A. Fufaev,
+*Dynamics of Nonholonomic Systems*, AMS 1972).
 
 """
 import sys

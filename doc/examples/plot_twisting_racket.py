@@ -1,18 +1,18 @@
 """A racket that twists: quaternions and a singular mass matrix.
 
-Toss a tennis racket so that it turns about its middle principal axis, and it
-comes back with its faces exchanged. A free body is described by a unit
-quaternion, and the Lagrangian is that of Euler's angular velocity,
+Toss a tennis racket so that it turns about its middle principal axis: it comes
+back with its faces exchanged. A unit quaternion describes the free body, and
+the Lagrangian uses Euler's angular velocity,
 
 .. math::
 
    L = \\tfrac12\\,\\omega^T I\\,\\omega, \\qquad
    \\omega = 2\\,E(e)\\,\\dot e,
 
-where :math:`E` has three rows for four rates: nothing resists a change of the
-norm, and the :math:`4\\times4` mass matrix has rank three. It cannot be
-inverted. The row :math:`|e|^2 = 1` determines what the mass matrix leaves
-open, and Udwadia and Kalaba's equations only need both together to be regular
+where :math:`E` has three rows for four rates: a change of the norm has no
+inertia, and the :math:`4\\times4` mass matrix has rank three. It cannot be
+inverted. The row :math:`|e|^2 = 1` determines the remaining direction. Udwadia
+and Kalaba's equations only need mass matrix and rows together to be regular
 (F. E. Udwadia and A. D. Schutte, J. Appl. Mech. 77 (2010) 044505).
 
 ==================  ====================================================
@@ -25,9 +25,9 @@ start               10 rad/s about the second axis, 0.1 rad/s about the
                     first one
 ==================  ====================================================
 
-The angular velocity is known in Jacobi's elliptic functions (L. D. Landau and
-E. M. Lifshitz, *Mechanics*, section 37). With twice the energy :math:`2T` and
-the angular momentum :math:`M`, if :math:`M^2 < 2T I_2`,
+Jacobi's elliptic functions describe the angular velocity (L. D. Landau and E.
+M. Lifshitz, *Mechanics*, section 37). With twice the energy :math:`2T` and the
+angular momentum :math:`M`, if :math:`M^2 < 2T I_2`,
 
 .. math::
 
@@ -80,7 +80,7 @@ start = dict(zip((*e, *rates), (1, 0, 0, 0, 0, *np.divide(spin, 2))))
 motion = simulate(equations, 4, start, t_eval=801, rtol=1e-11, atol=1e-13)
 w = equations.expression(omega)(motion.t, motion.x)[:, :, 0]
 
-# What is known.
+# The known solution.
 
 twice = sum(inertia*rate**2 for inertia, rate in zip(I, spin))
 square = sum((inertia*rate)**2 for inertia, rate in zip(I, spin))
@@ -93,7 +93,7 @@ known = np.transpose([
     sqrt(below/(I[2]*(I[2] - I[0])))*cn])
 half = 2*ellipk(k2)/pace
 
-# The picture: a racket of which one side is blue and the other one orange.
+# The picture: a racket with a blue and an orange side.
 
 r0, r1, r2, r3 = motion.x[:, :4].T
 B = np.array([
@@ -112,7 +112,7 @@ handle = np.array([[-0.55, 0.05], [0, 0], [0, 0]])
 
 
 def draw(panel, right, up, towards, place):
-    """The racket with its axes as rows of these, seen by a camera."""
+    """Draw the racket with the rows as its axes, seen by a camera."""
     color = 'C0' if towards[2] > 0 else 'C1'
     sight = np.array([right, up])
     panel.fill(*((sight @ face).T + place).T, color=color, alpha=0.35)
@@ -153,8 +153,8 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=72)
 
-# The mass matrix is singular, and the motion is the one of the elliptic
-# functions; in space the angular momentum stays where it is.
+# The mass matrix is singular, and the elliptic functions describe the motion;
+# the angular momentum is constant in space.
 
 M = equations.expression(racket.mass_matrix)(0, motion.x[100])
 assert M.shape == (4, 4) and np.linalg.matrix_rank(M) == 3

@@ -1,12 +1,11 @@
-"""A rolling disc, embedded in two ways.
+"""A rolling disc with two embeddings.
 
 A disc in a frame that keeps it upright rolls without slipping on a horizontal
 plane. The two rolling conditions are nonholonomic. Hamel's embedding solves
-them for two velocities :math:`\\dot q_1`, puts these into the kinetic energy,
-and writes Lagrange's equations for the other coordinates. Whether that is
-right depends on the choice: with :math:`q_1 = (x, y)` it is, with
-:math:`q_1 = (y, \\theta)` it is not. Voronets' equations have the missing
-terms and are right for both.
+them for two velocities :math:`\\dot q_1`, substitutes these into the kinetic
+energy, and writes Lagrange's equations for the other coordinates. With
+:math:`q_1 = (x, y)` this is right, with :math:`q_1 = (y, \\theta)` it is
+wrong. Voronets' equations contain the missing terms and are right for both.
 
 ==================  ====================================================
 constants           radius ``R`` = 0.1 m, mass ``m`` = 2 kg, moments of
@@ -23,8 +22,8 @@ start               at the origin, heading -45°, with 4 rad/s about the
 
 Both rates are constant, so the disc runs on a circle of radius
 :math:`R\\,\\dot\\theta/\\dot\\phi` (A. M. Bloch, *Nonholonomic Mechanics and
-Control*, Springer 2003, the vertical rolling disk). With
-:math:`q_1 = (y, \\theta)` Hamel's equations are off by
+Control*, Springer 2003, the vertical rolling disk). With :math:`q_1 = (y,
+\\theta)` Hamel's equations differ from the right ones by
 
 .. math::
 
@@ -33,10 +32,10 @@ Control*, Springer 2003, the vertical rolling disk). With
        \\begin{bmatrix} -\\dot\\phi \\\\ \\dot x \\end{bmatrix}
 
 in the equations of x and :math:`\\phi`. This false force does no work, since
-:math:`[\\dot x\\ \\ \\dot\\phi]\\,E = 0`: the wrong motion keeps its energy,
-and an energy check does not find it. The derivation of E is in
-:doc:`../theory/hamel_embedding`. A bar in the picture is the disc seen from
-above, at the end of a run.
+:math:`[\\dot x\\ \\ \\dot\\phi]\\,E = 0`: the wrong motion conserves its
+energy, and an energy check does not detect it.
+:doc:`../theory/hamel_embedding` derives E. A bar in the picture is the disc
+seen from above, at the end of a run.
 
 """
 import sys
@@ -63,7 +62,7 @@ rolling = [vx - R*roll*Cos(phi), vy - R*roll*Sin(phi)]
 good = HamelEmbedding(T, q, nonhol_coneqs=rolling, q_dependent=[x, y])
 bad = good.with_partition([y, theta])
 
-# The motions. The second partition is of use up to phi = 90 degrees, where the
+# The motions. The second partition is valid up to phi = 90 degrees, where the
 # conditions cannot be solved for y' and theta'.
 
 start = {x: 0, y: 0, theta: 0, phi: -pi/4,
@@ -79,10 +78,10 @@ def run(equations, t_end):
 
 circle = run(good.equations_of_motion, pi)[1]
 voronets = run(good.voronets_equations_of_motion, pi)[1]
-with warnings.catch_warnings(record=True) as told:      # that they are wrong
+with warnings.catch_warnings(record=True) as caught:    # wrong equations
     warnings.simplefilter('always')
     equations, wrong = run(bad.equations_of_motion, 1.1)
-assert 'wrong for this choice' in str(told[0].message)
+assert 'wrong for this choice' in str(caught[0].message)
 corrected = run(bad.voronets_equations_of_motion, 1.1)[1]
 E = np.transpose([equations.expression(row)(wrong.t, wrong.x)
                   for row in bad.discrepancy])
@@ -163,8 +162,8 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# The circle, of radius 0.2 m about a centre on the left of the start, by all
-# equations but the wrong ones; E as above; and no error in any energy.
+# All equations except the wrong ones give the circle of radius 0.2 m about a
+# centre on the left of the start; E as above; all energies are conserved.
 
 centre = 0.2*sin(pi/4), 0.2*cos(pi/4)
 for motion in circle, voronets, corrected:

@@ -1,11 +1,10 @@
 """A rolling disc that loses mass.
 
 A thin disc rolls without slipping on a horizontal plane and loses a fifth of
-its mass while it does so, evenly over its body. What drops off keeps the
-velocity that it had, and then the motion is that of a disc which loses
-nothing: all of the equations are proportional to the mass. Only where the
-mass is thrown off, by an engine that stays horizontal and pushes along the
-heading, does it matter.
+its mass, uniformly over its body. Mass that drops off keeps its velocity; the
+motion is then that of a disc with constant mass, because all equations are
+proportional to the mass. The motion changes only if an engine, horizontal and
+along the heading, expels the mass.
 
 ==================  ====================================================
 constants           radius ``r`` = 0.5 m, initial mass ``m0`` = 2 kg,
@@ -21,12 +20,12 @@ start               yaw 0.2, lean 0.25, at the origin, with the rates 0.4,
                     -0.3 and 5
 ==================  ====================================================
 
-The equations are Meshchersky's: the present mass and inertia, and no rate of
-them. ``KanesMethod`` has the rates of momentum. Its disc is pushed along, as
-if the mass that it loses came to rest in space; after :func:`.momentum_loads`
-the two classes agree. Numbers are compared with the equations of Newton and
-Euler, with the reaction at the contact among the unknowns, integrated apart
-from this package.
+The equations are Meshchersky's: they contain the present mass and inertia, but
+not their rates. ``KanesMethod`` uses the rates of momentum. Its disc
+accelerates as if the lost mass came to rest in space; with
+:func:`.momentum_loads` both classes agree. The reference numbers come from an
+independent integration of the Newton-Euler equations with the contact reaction
+among the unknowns.
 
 """
 import sys
@@ -142,7 +141,7 @@ path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
 path.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(path, dpi=80)
 
-# The digits of Newton and Euler's equations after 2 s, and what agrees.
+# The values of the Newton-Euler equations after 2 s.
 
 expected = {
     without: (-1.496076780, .398530204, 11.057599338, 3.518047932,

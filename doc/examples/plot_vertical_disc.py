@@ -1,12 +1,11 @@
-"""An upright disc, by Routh and by Vacco.
+"""An upright disc: Routh and vakonomic motion.
 
-A disc rolls upright on a horizontal plane. For Routh its rolling conditions
-are reactions: both rates stay constant, and the disc runs on a circle. In
-vakonomic motion the multipliers ``mu`` are states, and their initial values
-belong to the data as a velocity does. Nearly all of them give motions that no
-disc makes. But one pair of values gives Routh's circle. This system is one of
-those in which every motion of the first kind is also one of the second; for
-a skate on a slope (:doc:`plot_skate_on_incline`) none is.
+A disc rolls upright on a horizontal plane. In Routh's motion the multipliers
+of the rolling conditions are reactions: both rates stay constant, and the disc
+runs on a circle. In vakonomic motion the multipliers ``mu`` are states with
+free initial values. Nearly all of them give motions that no real disc makes,
+but one pair gives Routh's circle. For this system every Routh motion is also
+vakonomic; for a skate on a slope (:doc:`plot_skate_on_incline`) none is.
 
 ==================  ====================================================
 constants           mass ``m`` = 1.5 kg, radius ``R`` = 0.5 m, moments of
@@ -22,9 +21,9 @@ start               at the origin, heading 0.2 rad, with 3 rad/s about the
 ==================  ====================================================
 
 *Routh.* :math:`\\dot\\theta` and :math:`\\dot\\phi` are constant. The radius
-of the circle is :math:`R\\dot\\theta/\\dot\\phi` and the friction its
-centripetal force, :math:`m R\\dot\\theta\\dot\\phi` (A. M. Bloch,
-*Nonholonomic Mechanics and Control*, 2003, the vertical rolling disk).
+of the circle is :math:`R\\dot\\theta/\\dot\\phi`, and the friction is the
+centripetal force :math:`m R\\dot\\theta\\dot\\phi` (A. M. Bloch, *Nonholonomic
+Mechanics and Control*, 2003, the vertical rolling disk).
 
 *Vakonomic.* With :math:`L' = L + \\mu\\cdot g` the momenta
 :math:`m\\dot x + \\mu_1 = P\\cos\\beta` and
@@ -35,11 +34,10 @@ centripetal force, :math:`m R\\dot\\theta\\dot\\phi` (A. M. Bloch,
    (I + mR^2)\\,\\dot\\theta - R P\\cos(\\phi - \\beta), \\qquad\\text{while}
    \\qquad J\\ddot\\phi = R P\\,\\dot\\theta\\,\\sin(\\phi - \\beta).
 
-So the heading moves as a kind of pendulum about the direction
-:math:`\\beta + 180°` of :math:`-P`, or turns over it.
-Without :math:`P` it turns at a constant rate. This is the pair
-:math:`\\mu = -m(\\dot x, \\dot y)`, for which the motions coincide (O. E.
-Fernandez and A. M. Bloch, J. Phys. A 41 (2008) 344005;
+So the heading moves like a pendulum about the direction :math:`\\beta + 180°`
+of :math:`-P`, or rotates past it. For :math:`P = 0` it turns at a constant
+rate: the pair :math:`\\mu = -m(\\dot x, \\dot y)`, for which the motions
+coincide (O. E. Fernandez and A. M. Bloch, J. Phys. A 41 (2008) 344005;
 :doc:`../theory/routh_and_vacco`). A bar in the picture is the disc seen from
 above at the end of a run.
 
@@ -166,7 +164,7 @@ for coordinate in q:
     assert np.abs(vakonomic[0][coordinate] - routh[coordinate]).max() < 1e-7
 
 # The integrals of vakonomic motion, and the pendulum. Pontryagin's equations,
-# made from another set of formulas, end at the same place.
+# derived independently, end at the same state.
 
 pontryagin = vacco.hamiltonian_equations()
 for (one, two), motion in zip(pairs, vakonomic):

@@ -1,8 +1,7 @@
-"""Equations whose label is a name, such as ``U4``, are numbered by it.
+"""Number equations by their label if it is a name such as ``U4``.
 
-The docstrings speak of (U4); so the theory pages show (U4) beside the
-equation, and ``:eq:`U4``` is written so, whatever comes before it. Labels of
-another form are counted from 1 on every page.
+Docstrings refer to (U4), so the theory pages show this number at the equation
+and for ``:eq:`U4```. Labels of another form are counted from 1 on every page.
 """
 import re
 from itertools import count

@@ -1,8 +1,7 @@
 """The page of all messages, from the catalogue of ``tests/errors``.
 
-Every case of the catalogue is given to the package, and what it answers is
-printed. The page is written only when it changes; it is made here and belongs
-to no commit.
+The page shows the message of every case in the catalogue. It is generated and
+not under version control; it is written only if it changes.
 """
 import re
 import sys
@@ -20,10 +19,9 @@ PAGE = """\
 Catalogue of messages
 =====================
 
-What the package answers to {count} kinds of bad input, one list for each part
-of the public interface: what was given, and the message as it is printed.
-:doc:`errors` tells what the classes mean. The tests take the same tables, and
-ask every message for the fact, its cause and the remedy.
+Messages for {count} kinds of bad input, with one list for each part of the
+public interface. For the classes see :doc:`errors`. The tests use the same
+tables and check that every message states the fact, the cause and the remedy.
 
 {areas}
 """
@@ -46,7 +44,7 @@ WIDTH = 76
 
 
 def catalogue(root):
-    """The areas of the catalogue; it needs no pytest."""
+    """Return the areas of the catalogue, without pytest."""
     folder = str(root / 'tests')
     sys.path.insert(0, folder)
     try:
@@ -57,7 +55,7 @@ def catalogue(root):
 
 
 def answer(case):
-    """The message of a case, with the name of the class first."""
+    """Return the message of a case, with the class name first."""
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         try:
@@ -66,12 +64,12 @@ def answer(case):
             text = error.args[0] if isinstance(error, KeyError) else str(error)
             text = re.sub(r' at 0x[0-9a-f]+', '', text)
             return f'{type(error).__name__}: {text}'
-    raise ExtensionError(f'{case.title!r} is accepted, which the catalogue '
-                         'of bad input does not expect.')
+    raise ExtensionError(f'{case.title!r} is accepted, but the catalogue '
+                         'expects an error.')
 
 
 def wrapped(text):
-    """Lines of the message, none broken within a word."""
+    """Yield lines of the message without breaking words."""
     for paragraph in text.split('\n'):
         line = ''
         for word in paragraph.split(' '):

@@ -1,9 +1,9 @@
 """The gallery: run ``examples/plot_*.py`` and write a page for each.
 
-A script saves its picture at the path it is given. It runs again only when
-the picture is missing or older than the script; pages are written only when
-they change. Pictures (``_static/gallery``) and pages (``gallery``) are made
-here and belong to no commit.
+A script saves its picture at the given path. It runs again only if the picture
+is missing or older than the script; pages are written only if they change.
+Pictures (``_static/gallery``) and pages (``gallery``) are not under version
+control.
 """
 import ast
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-LONGEST = 300           # seconds that a script may take
+LONGEST = 300           # time limit of a script in seconds
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +42,8 @@ INDEX = """\
 Gallery
 =======
 
-Worked exercises. Each is a script that runs on its own, takes the path of its
-picture as argument, and ends with a comparison to a published result.
+Worked exercises. Each is a stand-alone script. It takes the path of its
+picture as argument, and compares its result with a published one.
 
 .. toctree::
    :hidden:
@@ -63,7 +63,7 @@ ENTRY = """\
 
 
 def read(script):
-    """Title, text and first line of code of a script."""
+    """Return title, text and first line of code of a script."""
     tree = ast.parse(script.read_text(encoding='utf-8'))
     title, _, text = ast.get_docstring(tree).partition('\n')
     return title.strip().rstrip('.'), text.strip(), tree.body[1].lineno

@@ -7,6 +7,7 @@ decided by Gram-Schmidt, in the user's order of the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 
 from mpmath import mp
@@ -14,6 +15,9 @@ from sympy import SympifyError, sin, sympify
 from sympy.core.function import AppliedUndef
 
 from ..errors import InconsistentConstraintsError, raise_problems
+from ..graph.calculus import gradient
+from ..model.build import kinematics_of
+from ..model.system import freeze
 from ..precision import DIGITS, precise
 
 __all__ = ['admissible_values', 'evaluated', 'has_floats', 'norm',
@@ -56,16 +60,17 @@ def admissible_values(system, sample=None, seed=0):
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
     exact = not has_floats(system, sample)
+    posed = with_rotations(system)
     with precise():
         least, remaining, candidates = mp.inf, [], []
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
             careful = attempt % 2 == 0
-            rows = settle(system, values, 'holonomic', 'holonomic_jacobian',
+            rows = settle(posed, values, 'holonomic', 'holonomic_jacobian',
                           system.q, careful)
             level = 'holonomic'
             if max(rows, default=0) < (SETTLED if exact else INEXACT):
-                rows = settle(system, values, 'velocity',
+                rows = settle(posed, values, 'velocity',
                               'velocity_jacobian', system.u, careful)
                 level = 'velocity'
             residual = max(rows, default=mp.mpf(0))
@@ -77,10 +82,12 @@ def admissible_values(system, sample=None, seed=0):
                 candidates.append(values)
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
-            found, _ = residuals_at(system, values, level,
+            found, _ = residuals_at(posed, values, level,
                                     f'{level}_jacobian')
             if norm(found) < least:
                 least, remaining = norm(found), list(map(abs, found))
+                names = system.constraint_names[
+                    :system.graph.outputs[level][0]]
     if least == mp.inf:
         raise InconsistentConstraintsError(
             f"None of {ATTEMPTS} states that were tried has finite real "
@@ -91,15 +98,44 @@ def admissible_values(system, sample=None, seed=0):
             "has them.")
     worst = {k: x for k, x in enumerate(remaining)
              if x > max(remaining)/10}
-    text = ', '.join(f'{mp.nstr(x, 3)} in {system.constraint_names[k]}'
-                     for k, x in worst.items())
+    text = ', '.join(
+        f'{mp.nstr(x, 3)} in '
+        + (names[k] if k < len(names) else 'the norm of Euler parameters')
+        for k, x in worst.items())
     repeat = 'nearly repeat each other, ' if least < CLOSE else ''
     raise InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {text}. The constraints "
         f"may contradict each other, {repeat}or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
-        "near a state that satisfies them.", rows=tuple(worst))
+        "near a state that satisfies them.",
+        rows=tuple(k for k in worst if k < len(names)))
+
+
+def with_rotations(system):
+    """The constraints of a system, and the norms of its Euler parameters.
+
+    The kinematics preserve these norms, so that a model need not state them.
+    Away from them, matrices of orientation are not rotations.
+    """
+    frames = [body.frame for body in system.bodies
+              if hasattr(body, 'frame')]
+    if not frames:
+        return system
+    kinematics = kinematics_of(system)
+    residuals = kinematics.rotation_residuals(frames)
+    if not residuals:
+        return system
+    g = kinematics.builder
+    _, out = system.graph.load(g, (
+        'holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian'))
+    for level, rows, x in (
+            ('holonomic', residuals, kinematics.q),
+            ('velocity', map(kinematics.bias, residuals), kinematics.u)):
+        rows = [row for row in rows if row]
+        out[level] += [[row] for row in rows]
+        out[f'{level}_jacobian'] += [gradient(g, row, x) for row in rows]
+    return replace(system, graph=freeze(g, out, system.q, system.u))
 
 
 def is_real(system, values):

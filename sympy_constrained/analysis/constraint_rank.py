@@ -1,9 +1,8 @@
-"""What the constraints of a system are: rank, redundancy, consistency.
+"""Rank, redundancy and consistency of the constraints of a system.
 
 Redundant rows of closed loops are often dependent only where the constraints
-hold, so a symbolic rank, or one at a generic point, is never asked for. The
-rows are examined at states that satisfy the constraints
-(:func:`.admissible_values`).
+hold. Therefore rows are examined at states that satisfy the constraints
+(:func:`.admissible_values`), never symbolically or at a generic point.
 """
 from __future__ import annotations
 
@@ -16,24 +15,21 @@ from ..errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
 from ..precision import precise
-from .consistent_points import (
-    DEPENDENT, DEPENDENT_THERE, DIGITS, SETTLED, admissible_values, evaluated,
-    has_floats, norm, orthonormal_rows, project_out, sizes_elsewhere)
+from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
+from .examined_states import examine
 
 __all__ = ['ConstraintReport', 'constraint_report']
 
-# The new part of a row where masses of different size are compared.
-MASSLESS = mp.mpf('1e-18')
 # The new part of a column of A, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
 # Contradictions below this are rounding.
 ROUNDING = mp.mpf('1e-9')
 ALONE = (
-    "The sample satisfies the constraints, but no state was found beside it "
-    "that does, so their rank is that at the sample. If quaternions are among "
-    "the coordinates, give the constraint that their norm is one.")
+    "The sample satisfies the constraints, but no other state near it was "
+    "found, so their rank is that at the sample. If quaternions are among the "
+    "coordinates, give the constraint that their norm is one.")
 POINTS, MOST_POINTS = 3, 12
-# What floats leave of a redundant row, as a part of it.
+# Relative rounding residual of a redundant row.
 LEFT = mp.mpf('1e-10')
 
 
@@ -53,25 +49,23 @@ class ConstraintReport:
         Redundant row -> ``{independent row: coefficient}`` at the first
         point examined.
     mass_is_regular : bool
-        Whether the mass matrix has full rank there. If not, it and ``A``
-        together determine the accelerations all the same.
+        Whether the mass matrix has full rank there. Otherwise it determines
+        the accelerations together with ``A``.
     mass_is_definite : bool
         Whether it is positive definite at all of the points.
     points : tuple of dict
         The values at which the rows were examined.
     unique_multipliers : tuple of int
-        Rows whose multiplier is unique: those in no relation. (The unit
-        vector of such a row is orthogonal to all that ``A^T`` maps to zero.)
+        Rows whose multiplier is unique: those in no relation.
     unique_combinations : dict
-        Independent row ``i`` -> ``{row: coefficient}``: the combination of
-        multipliers that is unique, of those that are not so alone. It is
-        ``lam_i + sum(c_ki*lam_k)`` over the redundant rows ``k`` with their
-        relation ``c_ki``, at the first point examined.
+        Independent row ``i`` -> ``{row: coefficient}``: the unique
+        combinations ``lam_i + sum(c_ki*lam_k)`` of multipliers, over the
+        redundant rows ``k`` with relation ``c_ki``, at the first point.
     names : tuple of str
-        Of the rows.
+        Names of the rows.
 
-    The generalized constraint forces ``A^T*lam`` are unique in any case, if
-    mass matrix and rows determine the accelerations.
+    The generalized constraint forces ``A^T*lam`` are unique whenever mass
+    matrix and rows determine the accelerations.
 
     """
 
@@ -157,17 +151,50 @@ def constraint_report(system, sample=None, inconsistent='error',
         If it is neither a system nor a method of this package.
 
     """
-    name = f'the class {system.__name__}' if isinstance(system, type) else (
-        type(system).__name__)
-    system = getattr(system, 'system', system)
+    system = system_of(system)
+    points, is_alone = examined_points(system, sample)
+    if is_alone:
+        warnings.warn(ALONE, stacklevel=2)
+    best = max(points, key=lambda point: len(point.kept))
+    usual = [point for point in points if len(point.kept) == len(best.kept)]
+    if inconsistent == 'error':
+        with precise(DIGITS):
+            check_gradients(system, points)
+            for point in usual:
+                check_consistency(system, point)
+    for text in doubts(system, points, best):
+        warnings.warn(text, stacklevel=2)
+    if determined and not best.determined:
+        raise MissingIngredientError(
+            "The model does not determine the accelerations: the mass matrix "
+            "and the constraints together have lower rank than there are "
+            f"speeds ({len(system.u)}). Some direction has neither mass nor a "
+            "constraint; give it one of the two, or remove its coordinate."
+            f"{system.without_velocities}")
+    return report_of(system, points, usual, best)
+
+
+def system_of(model):
+    """The :class:`.ConstrainedSystem` of a method, or itself."""
+    system = getattr(model, 'system', model)
     if not hasattr(system, 'counts'):
+        name = (f'the class {model.__name__}' if isinstance(model, type)
+                else type(model).__name__)
         raise UnsupportedFeatureError(
-            f"The constraint rows of {name} are not known "
-            "here. Give a method of this package, such as "
+            f"The constraint rows of {name} are not known here. Give a "
+            "method of this package, such as "
             "`UdwadiaKalabaMethod.from_system(system)` or "
             "`UdwadiaKalabaMethod.from_method(method)`.")
-    n, o, m = system.counts
-    found = []
+    return system
+
+
+def examined_points(system, sample):
+    """The states to judge by, and whether there is only the sample.
+
+    Assemblies that cannot move say nothing about motions, so other states
+    are preferred.
+    """
+    found, mobile = [], []
     with precise(DIGITS):
         for seed in range(MOST_POINTS):
             try:
@@ -175,65 +202,55 @@ def constraint_report(system, sample=None, inconsistent='error',
             except InconsistentConstraintsError:
                 if not (sample and found):
                     raise
-                if len(found) == 1:
-                    warnings.warn(ALONE, stacklevel=2)
                 break
             mobile = [point for point in found if point.mobile]
             if len(mobile) == POINTS:
                 break
-        # Assemblies that cannot move say nothing about motions.
-        points = mobile or found[:POINTS]
-        best = max(points, key=lambda point: len(point.kept))
-        if inconsistent == 'error':
-            check_gradients(system, points)
-            for point in points:
-                if len(point.kept) == len(best.kept):
-                    check_consistency(system, point)
+    return mobile or found[:POINTS], len(found) == 1
+
+
+def doubts(system, points, best):
+    """Warnings about ranks that differ, and about nearly redundant rows."""
     ranks = sorted(len(point.kept) for point in points)
     if len(ranks) > 1 and ranks[-2] < ranks[-1]:
-        warnings.warn(
+        yield (
             f"The constraints have rank {ranks[0]} at some states that "
             f"satisfy them and rank {ranks[-1]} at others: a state is "
             "singular, or the mechanism can be assembled in different ways. "
             "The largest rank is taken; pass `sample={symbol: number, ...}` "
-            "with values near the motion that is meant.", stacklevel=2)
+            "with values near the motion that is meant.")
     near = {k: far for k, far in best.left.items()
             if far > LEFT and k not in best.vanishing}
     if near:
         names = ', '.join(system.constraint_names[k] for k in near)
-        warnings.warn(
+        yield (
             f"Taken for redundant, because constants are floats: {names}, "
             "which the other rows give to "
             f"{mp.nstr(max(near.values()), 1)} only. If the difference is "
-            "meant, give the constants exactly, as `Rational`.",
-            stacklevel=2)
-    if determined and not best.determined:
-        raise MissingIngredientError(
-            "The model does not determine the accelerations: the mass matrix "
-            "and the constraints together have lower rank than there are "
-            f"speeds ({o}). Some direction has neither mass nor a "
-            "constraint; give it one of the two, or remove its coordinate."
-            f"{system.without_velocities}")
+            "meant, give the constants exactly, as `Rational`.")
+
+
+def report_of(system, points, usual, best):
+    """The report from examined points, of which ``usual`` have full rank."""
+    rows = range(system.counts[2])
     relations = {k: {i: float(c) for i, c in used.items()}
                  for k, used in best.relations.items()}
-    involved = in_relations(
-        point for point in points if len(point.kept) == len(best.kept))
+    involved = set().union(*(
+        {k, *used} for point in usual for k, used in point.relations.items()))
     return ConstraintReport(
         len(best.kept), best.kept,
-        tuple(k for k in range(m) if k not in best.kept),
-        relations, best.mass_is_regular,
-        all(point.mass_is_definite for point in points),
+        tuple(k for k in rows if k not in best.kept), relations,
+        best.mass_is_regular, all(point.mass_is_definite for point in points),
         tuple(point.values for point in points),
-        tuple(k for k in range(m) if k not in involved),
-        {i: {i: 1.0, **{k: used[i] for k, used in relations.items()
-                        if i in used}}
-         for i in best.kept if i in involved}, system.constraint_names)
+        tuple(k for k in rows if k not in involved),
+        {i: together(i, relations) for i in best.kept if i in involved},
+        system.constraint_names)
 
 
-def in_relations(points):
-    """Rows that take part in a relation at one of the points."""
-    return {row for point in points for k, used in point.relations.items()
-            for row in (k, *used)}
+def together(row, relations):
+    """Coefficients of the unique combination of multipliers with a row."""
+    return {row: 1.0, **{k: used[row] for k, used in relations.items()
+                         if row in used}}
 
 
 def combination(used, names):
@@ -241,23 +258,6 @@ def combination(used, names):
     return ' + '.join(
         (f'{c:.6g}*' if c != 1 else '') + names[k]
         for k, c in used.items()).replace('+ -', '- ') or '0'
-
-
-@dataclass(frozen=True)
-class Examined:
-    """What was found at one state."""
-
-    values: dict
-    b: list
-    kept: tuple
-    vanishing: tuple
-    relations: dict
-    left: dict
-    determined: bool
-    mass_is_regular: bool
-    mass_is_definite: bool
-    mobile: bool
-    rounding: mp.mpf
 
 
 def rank_at(system, sample):
@@ -269,7 +269,7 @@ def rank_at(system, sample):
 def row_relations(system, sample=None):
     """Redundant row -> {independent row: coefficient}, where rows hold.
 
-    Of the rows alone; the kinetics may be missing yet.
+    Needs no kinetics.
     """
     with precise(DIGITS):
         found = [examine(system, sample, seed) for seed in range(POINTS)]
@@ -277,10 +277,10 @@ def row_relations(system, sample=None):
 
 
 def preferred_columns(system, report):
-    """Columns of ``A`` in the order in which to look for pivots.
+    """Columns of ``A`` that are preferred as pivots.
 
-    Those without anything that moves, then those that are independent where
-    all coordinates are zero, the usual start.
+    Those with constant entries, then those that are independent where all
+    coordinates are zero, the usual start.
     """
     builder, out = system.graph.load(None, ('A',))
     constant = [i for i, column in enumerate(zip(*out['A'])) if not any(
@@ -304,10 +304,10 @@ def columns_at(system, points, rows):
 
 
 def orthonormal_columns(matrices, count):
-    """Columns of the rows of matrices after these were made orthonormal.
+    """Columns of matrices whose rows were made orthonormal.
 
-    So it does not matter how large rows are, and how nearly parallel. A row
-    that is as good as zero in one of the matrices is left out there.
+    Then sizes of rows do not matter, nor whether they are nearly parallel.
+    A row that nearly vanishes in one of the matrices is left out there.
     """
     sizes = [max(map(norm, rows)) for rows in zip(*matrices)]
     return [list(zip(*orthonormal_rows(rows, sizes=sizes)[0])) or [()]*count
@@ -317,9 +317,9 @@ def orthonormal_columns(matrices, count):
 def independent_columns(columns, preferred=()):
     """Positions of columns of ``A`` that are independent at some points.
 
-    As many as there are independent rows: the preferred ones as far as they
-    go, then the first others. At all points at which there are so many, or if
-    that cannot be, at the first of these, with a warning.
+    As many as independent rows: first the preferred ones, then the first
+    others. They are independent at all points with so many independent
+    columns; if that is impossible, at the first of these, with a warning.
 
     Parameters
     ==========
@@ -330,42 +330,52 @@ def independent_columns(columns, preferred=()):
 
     """
     with precise(DIGITS):
-        own = [independent_at(here, preferred) for here in columns]
-        best = max(own, key=len, default=())
-        there = [(here, kept) for here, kept in zip(columns, own)
-                 if len(kept) == len(best)]
-        if all(set(kept) == set(best) for _, kept in there):
-            return tuple(sorted(best))
-        there = [here for here, _ in there]
-        order = in_order(there[0], preferred)
-        for k in range(len(order)):
-            common = ()
-            for i in order[k:] + order[:k]:
-                some = (*common, i)
-                if all(len(independent_at(here, some, some)) == len(some)
-                       for here in there):
-                    common = some
-            if len(common) == len(best):
-                return tuple(sorted(common))
-    warn_of_branches()
+        kept = [independent_at(here, preferred) for here in columns]
+        best = max(kept, key=len, default=())
+        usual = [(here, found) for here, found in zip(columns, kept)
+                 if len(found) == len(best)]
+        if any(set(found) != set(best) for _, found in usual):
+            best = common_columns([here for here, _ in usual], preferred,
+                                  len(best))
+    if best is None:
+        warn_of_branches()
+        best = max(kept, key=len)
     return tuple(sorted(best))
 
 
+def common_columns(matrices, preferred, count):
+    """Columns that are independent in all matrices, or None."""
+    order = in_order(matrices[0], preferred)
+    for k in range(len(order)):
+        common = ()
+        for i in order[k:] + order[:k]:
+            some = (*common, i)
+            if all(len(independent_among(here, some)) == len(some)
+                   for here in matrices):
+                common = some
+        if len(common) == count:
+            return common
+    return None
+
+
 def warn_of_branches():
-    """Dependent speeds serve at some states, and at others they do not."""
     warnings.warn(
         "The constraints determine other speeds at some states that satisfy "
         "them than at others: the mechanism can be assembled in different "
-        "ways. What is solved for dependent speeds holds for one of them, and "
-        "elsewhere it may be wrong without an error. Pass `sample={symbol: "
-        "number, ...}` with values near the motion that is meant.",
+        "ways. The choice of dependent speeds suits one of them; elsewhere "
+        "results may be wrong without an error. Pass `sample={symbol: "
+        "number, ...}` with values near the intended motion.",
         stacklevel=3)
 
 
-def independent_at(columns, preferred=(), among=None):
-    """Positions of independent columns at one point; all may be taken, or
-    those ``among`` some."""
-    order = in_order(columns, preferred) if among is None else among
+def independent_at(columns, preferred=()):
+    """Positions of independent columns at one point, preferred ones first.
+    """
+    return independent_among(columns, in_order(columns, preferred))
+
+
+def independent_among(columns, order):
+    """Positions of independent columns, tried in an order."""
     _, kept = orthonormal_rows([columns[i] for i in order], INDEPENDENT,
                                [max(map(norm, columns))]*len(order))
     return tuple(order[k] for k, _ in kept)
@@ -377,78 +387,17 @@ def in_order(columns, preferred):
                           if i not in preferred)]
 
 
-def examine(system, sample, seed):
-    """Independent rows and relations at one admissible state."""
-    o = len(system.u)
-    values = admissible_values(system, sample, seed)
-    out = evaluated(system, values, ('A', 'b', 'M', 'holonomic', 'velocity'))
-    largest = max([mp.mpf(1), *(abs(values[x]) for x in system.q)])
-    met = all(abs(x) < SETTLED*largest**2
-              for name in ('holonomic', 'velocity') for x, in out[name])
-    exact = met and not has_floats(system, sample)
-    tolerance = DEPENDENT if exact else DEPENDENT_THERE
-    sizes = list(map(norm, out['A']))
-    elsewhere = sizes_elsewhere(system, values, sizes)
-    basis, extended = orthonormal_rows(out['A'], tolerance, elsewhere)
-    kept = tuple(k for k, _ in extended)
-    vanishing = tuple(k for k, (x, y) in enumerate(zip(sizes, elsewhere))
-                      if x < tolerance*y)
-    relations, left = dependencies(out['A'], basis, extended)
-    scale = [1/mp.sqrt(abs(out['M'][j][j])) if out['M'][j][j] else mp.mpf(1)
-             for j in range(o)]
-    M = [[x*scale[i]*scale[j] for j, x in enumerate(row)]
-         for i, row in enumerate(out['M'])]
-    A = [[x*scale[j] for j, x in enumerate(out['A'][k])] for k in kept]
-    regular = len(orthonormal_rows(M, MASSLESS)[0]) == o
-    return Examined(
-        values, [x for x, in out['b']], kept, vanishing, relations, left,
-        len(orthonormal_rows(A + M, MASSLESS)[0]) == o,
-        regular, regular and is_definite(M), len(kept) < o,
-        mp.mpf('1e-18') if exact else mp.mpf('1e-6'))
-
-
-def is_definite(M):
-    """Whether a regular symmetric matrix is positive definite."""
-    try:
-        mp.cholesky(mp.matrix(M))
-    except ValueError:
-        return False
-    return True
-
-
-def dependencies(rows, basis, extended):
-    """Redundant row -> {independent row: coefficient}, and what is left of
-    it as a part of the row.
-    """
-    relations, far = {}, {}
-    kept = [k for k, _ in extended]
-    for k, row in enumerate(rows):
-        if k in kept:
-            continue
-        rest, left = project_out(row, basis)
-        far[k] = norm(rest)/(norm(row) or 1)
-        coefficients = {}
-        for i in reversed(range(len(extended))):        # back substitution
-            number, used = extended[i]
-            c = left[i]/used[-1]
-            left = [x - c*y for x, y in zip(left, used)]
-            if abs(c) > DEPENDENT:
-                coefficients[number] = c
-        relations[k] = dict(sorted(coefficients.items()))
-    return relations, far
-
-
 def check_gradients(system, points):
     """Raise if a row vanishes at all states that satisfy the constraints."""
     rows = sorted(set.intersection(*(set(p.vanishing) for p in points)))
     if rows:
         raise ConstraintError(
-            "There is no gradient, where the constraints hold, of "
-            f"{', '.join(system.constraint_names[k] for k in rows)}, so it "
-            "does not act on the accelerations. It may be a square, or a "
-            "product with another constraint: give the factor that has to "
-            "vanish. Or the mechanism moves with special dimensions only: "
-            "pass them as `sample={symbol: number, ...}`.",
+            f"{', '.join(system.constraint_names[k] for k in rows)} has no "
+            "gradient where the constraints hold, so it does not act on the "
+            "accelerations. It may be a square, or a product with another "
+            "constraint: give the factor that has to vanish. Or the "
+            "mechanism moves with special dimensions only: pass them as "
+            "`sample={symbol: number, ...}`.",
             rows=tuple(rows))
 
 

@@ -1,11 +1,12 @@
 """Whether expressions vanish where the constraints hold.
 
-Asked in this order: are they zero on the graph, that is, identically? Do they
+Three tests in order: are they zero on the graph, that is, identically? Do they
 differ from zero at states that satisfy the constraints? Can they be proved to
-vanish by the constraints? If nothing answers, the answer is None.
+vanish by the constraints? Otherwise the answer is None.
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb, prod
 from random import Random
 
@@ -25,15 +26,16 @@ ROUNDING, INEXACT = mp.mpf('1e-15'), mp.mpf('1e-8')
 OPERATIONS, SYMBOLS, TERMS = 400, 24, 20_000
 
 
+@dataclass(frozen=True)
 class Vanishing:
     """An answer: ``holds`` is True, False or None.
 
-    If it is False, ``state`` is where it fails and ``values`` are what the
-    expressions are there.
+    If it is False, ``values`` are those of the expressions at ``state``.
     """
 
-    def __init__(self, holds, state=None, values=None):
-        self.holds, self.state, self.values = holds, state, values
+    holds: bool | None
+    state: dict | None = None
+    values: list | None = None
 
 
 def vanishing(system, graph, name, sample, states,
@@ -51,9 +53,9 @@ def vanishing(system, graph, name, sample, states,
     sample : dict or None
         See :func:`.admissible_values`.
     states : sequence of dict
-        Some that satisfy the constraints, at high precision.
+        States that satisfy the constraints, at high precision.
     relations : sequence of str
-        The constraints by which a proof may reduce, tried one by one more.
+        The constraints by which a proof may reduce, added one by one.
 
     Returns
     =======
@@ -72,9 +74,9 @@ def vanishing(system, graph, name, sample, states,
 
 
 def counterexample(system, graph, name, sample, states):
-    """Where an output is not zero, as :class:`Vanishing`, or None.
+    """A state where an output is not zero, as :class:`Vanishing`, or None.
 
-    The arguments are those of :func:`vanishing`; nothing is proved.
+    The arguments are those of :func:`vanishing`.
     """
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states):
@@ -86,9 +88,9 @@ def counterexample(system, graph, name, sample, states):
 
 
 def values_at(system, graph, values, names, seed=0, largest=False):
-    """Outputs of a graph at a state; what the state lacks is random.
+    """Outputs of a graph at a state, with random values for other inputs.
 
-    Or the largest value on the way to them.
+    With ``largest`` the largest intermediate value.
     """
     values = {**others(system, graph, seed), **values}
     with precise():
@@ -127,50 +129,73 @@ def proved(system, graph, name, relations):
     """
     if graph.operation_count((name,)) > OPERATIONS:
         return False
-    rows = [x for level in relations for x in system.graph.sympy(level)]
-    expressions = [x for x in graph.sympy(name) if x != 0]
-    names, circles = {}, []
-
-    def plain(x):
-        """``x`` with dummies for all that is no rational operation."""
-        if x.is_Rational:
-            return x
-        if x.is_Add or x.is_Mul or (x.is_Pow and x.exp.is_Integer):
-            return x.func(*map(plain, x.args))
-        if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
-            root = x.base**Rational(1, 2)
-            if root not in names:
-                names[root] = Dummy('r')
-                circles.append(
-                    names[root]**2 - plain(x.base))
-            return names[root]**x.exp.p
-        if isinstance(x, (sin, cos)) and x not in names:
-            s, c = names[sin(x.args[0])], names[cos(x.args[0])] = (
-                Dummy('s'), Dummy('c'))
-            circles.append(s**2 + c**2 - 1)
-        return names.setdefault(x, Dummy('x'))
-
+    rational = RationalForm()
     try:
-        expressions = [together(plain(x)).as_numer_denom()[0]
-                       for x in expressions]
-        relations = [together(plain(x)).as_numer_denom()[0]
-                     for x in rows] + [
-                         together(x).as_numer_denom()[0] for x in circles]
-        if len(names) > SYMBOLS or max(map(
-                terms, [*expressions, *relations]), default=0) > TERMS:
+        expressions = [rational.numerator(x) for x in graph.sympy(name)
+                       if x != 0]
+        ideal = [rational.numerator(x) for level in relations
+                 for x in system.graph.sympy(level)]
+        ideal += [numerator(x) for x in rational.relations]
+        if len(rational.names) > SYMBOLS or max(
+                map(terms, [*expressions, *ideal]), default=0) > TERMS:
             return False
-        if not relations:
+        if not ideal:
             return all(x.expand() == 0 for x in expressions)
-        gens = sorted(names.values(), key=lambda x: x.dummy_index)
-        relations = [Poly(x, *gens) for x in relations]
-        return all(reduced(Poly(x, *gens), relations)[1] == 0
+        gens = sorted(rational.names.values(), key=lambda x: x.dummy_index)
+        ideal = [Poly(x, *gens) for x in ideal]
+        return all(reduced(Poly(x, *gens), ideal)[1] == 0
                    for x in expressions)
     except PolynomialError:
         return False
 
 
+def numerator(x):
+    return together(x).as_numer_denom()[0]
+
+
+class RationalForm:
+    """Rewrites expressions as rational functions of dummies.
+
+    Attributes
+    ==========
+
+    names : dict
+        Expression -> dummy.
+    relations : list
+        Polynomials of the dummies that vanish.
+
+    """
+
+    def __init__(self):
+        self.names, self.relations = {}, []
+
+    def numerator(self, x):
+        return numerator(self.of(x))
+
+    def of(self, x):
+        """``x`` with dummies for all but rational operations."""
+        if x.is_Rational:
+            return x
+        if x.is_Add or x.is_Mul or (x.is_Pow and x.exp.is_Integer):
+            return x.func(*map(self.of, x.args))
+        if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
+            return self._root(x.base)**x.exp.p
+        if isinstance(x, (sin, cos)) and x not in self.names:
+            s, c = Dummy('s'), Dummy('c')
+            self.names |= {sin(x.args[0]): s, cos(x.args[0]): c}
+            self.relations.append(s**2 + c**2 - 1)
+        return self.names.setdefault(x, Dummy('x'))
+
+    def _root(self, base):
+        root = base**Rational(1, 2)
+        if root not in self.names:
+            self.names[root] = r = Dummy('r')
+            self.relations.append(r**2 - self.of(base))
+        return self.names[root]
+
+
 def terms(x):
-    """How many terms an expression has at most when it is expanded."""
+    """Upper bound of the number of terms after expansion."""
     if x.is_Add:
         return sum(map(terms, x.args))
     if x.is_Mul:

@@ -1,12 +1,13 @@
 """One model, every formulation that applies, side by side.
 
 :func:`compare` derives a model with the methods of this package and with
-SymPy's, and gives a :class:`Comparison`: a table, a picture, and a simulation.
-:func:`check_method` checks the laws of mechanics for a class.
+SymPy's, and returns a :class:`Comparison`: a table, a picture, and a
+simulation. :func:`check_method` checks the laws of mechanics for a class.
 """
-from .checking import MethodCheck, ModelCheck, check_method
-from .comparing import Comparison, compare
-from .formulation import Formulation, Verdict
+from .comparing import compare
+from .comparison import Comparison
+from .method_check import MethodCheck, ModelCheck, check_method
+from .result import Formulation, Verdict
 
 __all__ = ['Comparison', 'Formulation', 'MethodCheck', 'ModelCheck',
            'Verdict', 'check_method', 'compare']

@@ -1,194 +1,34 @@
 """Derive, evaluate and judge every formulation of a model."""
 from __future__ import annotations
 
-import time
 import warnings
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
-from ..analysis.constraint_rank import (
-    ConstraintReport, constraint_report, described)
+from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     SimulationError)
 from ..methods import UdwadiaKalabaMethod
-from ..methods.base import ConstrainedMethod
 from ..models import Model, model as ready_model
-from ..numeric import (
-    CompiledEquations, Reason, Trajectory, compile_equations, consistent_state,
-    simulate)
+from ..numeric import Reason, compile_equations, consistent_state, simulate
 from ..numeric.names import Names, label, sentence
-from .candidates import (
+from .comparison import Comparison
+from .recipes import (
     Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
-from .formulation import Formulation, Verdict
-from .ground import Ground
-from .limits import time_limit
-from .table import as_table, wrapped
+from .reference_states import ReferenceStates
+from .result import AGREE, Formulation, Verdict
+from .sympy_methods import sympy_recipes
+from .timing import per_call, processor_time, time_limit
 
-__all__ = ['Comparison', 'compare']
+__all__ = ['compare', 'random_states']
 
-SAMPLES = 8
-AGREE = 1e-8
-MOVED = 1e-6                    # of a start, to be told
-ATTEMPTS = 10                   # at random states, for each that is wanted
-REPEATS, LONG = 7, 0.5          # of a measurement of time, its seconds
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Result of :func:`compare`; ``print`` it for a table.
-
-    Attributes
-    ==========
-
-    model : Model
-    method : ConstrainedMethod
-        The reference.
-    report : ConstraintReport
-    compiled : CompiledEquations
-        Of the reference.
-    formulations : tuple of Formulation
-        The first is the reference.
-    states : list of (t, x)
-        Where they were compared.
-    trajectory : Trajectory or None
-        None if nothing was simulated.
-    moved : dict
-        State -> by how much the start was moved onto the constraints.
-
-    """
-
-    model: Model
-    method: ConstrainedMethod
-    report: ConstraintReport
-    compiled: CompiledEquations
-    formulations: tuple
-    states: list
-    trajectory: Trajectory | None
-    moved: dict
-
-    @property
-    def agrees(self):
-        """Whether nothing is wrong, so that all agree that have to.
-
-        Formulations that refuse the model, or were stopped at the limit, do
-        not count, nor do errors of SymPy's methods.
-        """
-        return not any(f.is_trouble for f in self.formulations)
-
-    @property
-    def interrupted(self):
-        """Whether the keyboard ended it before all was tried."""
-        return any(f.verdict is Verdict.INTERRUPTED
-                   for f in self.formulations)
-
-    def __getitem__(self, name):
-        """The formulation of a name."""
-        for formulation in self.formulations:
-            if formulation.name == name:
-                return formulation
-        raise KeyError(
-            f"{name!r} was not compared. There are "
-            f"{', '.join(repr(f.name) for f in self.formulations)}.")
-
-    # -- in words --------------------------------------------------------
-
-    def __str__(self):
-        return '\n'.join([
-            *wrapped(self.headline()), '', as_table(self.formulations), '',
-            *wrapped(self.motion())])
-
-    def table(self, format='text'):
-        """The table alone, as ``'text'`` or ``'markdown'``."""
-        return as_table(self.formulations, format)
-
-    def to_markdown(self):
-        """All that ``print`` shows, in Markdown."""
-        title, *lines = self.headline()
-        return '\n\n'.join([
-            f'## {title}', '\n'.join(f'- {x.strip()}' for x in lines),
-            self.table('markdown'),
-            '\n'.join(f'- {x.strip()}' for x in self.motion())])
-
-    def as_rows(self):
-        """A dictionary for each formulation, for a table of your own."""
-        return [f.as_row() for f in self.formulations]
-
-    def headline(self):
-        """Lines on what the model is."""
-        graph = self.method.system.graph
-        return [
-            f'{self.model.name}: {self.model.title}',
-            *(f'  {line}' for line in described(
-                self.method.system, self.report)),
-            '  M, Q, A, b have '
-            f'{graph.operation_count(("M", "Q", "A", "b"))} operations']
-
-    def motion(self):
-        """Lines on the simulation, or on where it was compared instead."""
-        lines = []
-        if self.moved:
-            lines.append('  start moved onto the constraints: ' + ', '.join(
-                f'{label(x)} by {by:.3g}' for x, by in self.moved.items()))
-        found = self.trajectory
-        if found is None:
-            lines.append(f'  compared at {len(self.states)} random states '
-                         'on the constraints')
-            return lines
-        lines.append(f'  simulated to t = {found.t[-1]:g}: '
-                     f'{found.reason.value}')
-        if found.residuals.size:
-            lines.append('  largest constraint residual '
-                         f'{found.largest_residual:.1e}')
-        error = found.energy_error
-        if error is not None:
-            lines.append(
-                f'  energy balance holds to {np.abs(error).max():.1e}, the '
-                f'energy changes by {np.ptp(found.energy):.3g} and the work '
-                f'by {np.ptp(found.work):.3g}')
-        forces = np.abs(found.constraint_forces)
-        return [*lines, '  largest generalized constraint force '
-                f'{forces.max():.4g}']
-
-    # -- in pictures -----------------------------------------------------
-
-    def figure(self):
-        """One picture of the table; see :func:`.plot_comparison`."""
-        from .figure import plot_comparison
-        return plot_comparison(self)
-
-    def save(self, folder):
-        """Write all pictures; return their paths.
-
-        Of the comparison, and of the motion if one was simulated.
-        """
-        import matplotlib.pyplot as plt
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name, figure in self._figures().items():
-            written.append(folder/f'{self.model.name}_{name}.png')
-            figure.savefig(written[-1], dpi=110)
-            plt.close(figure)
-        return written
-
-    def _figures(self):
-        """Name -> figure."""
-        from ..plotting import plot, plot_multipliers, plot_snapshots
-        figures = {'comparison': self.figure()}
-        if self.trajectory is None:
-            return figures
-        figures['overview'] = plot(self.trajectory)
-        if self.trajectory.multipliers.shape[1]:
-            figures['multipliers'] = plot_multipliers(self.trajectory)
-        with suppress(ValueError, ConstrainedDynamicsError):
-            # where the bodies are may not be known
-            figures['motion'] = plot_snapshots(self.trajectory, self.model)
-        return figures
+SAMPLES = 8                     # states to compare at
+MOVED = 1e-6                    # least reported displacement of a start
+ATTEMPTS = 10                   # for each random state
+REPEATS, LONG = 7, 0.5          # rounds of a time measurement, its seconds
 
 
 def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
@@ -199,26 +39,23 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     Explanation
     ===========
 
-    The reference is the block system of :class:`.UdwadiaKalabaMethod`,
-    solved numerically with a rank-revealing solver. Beside it stand a
-    solution of the same blocks at 50 digits, the other methods of this
-    package, and SymPy's own. All are evaluated at states along the simulated
-    motion, or at random states that satisfy the constraints if nothing is
-    simulated, and their accelerations and generalized constraint forces are
-    compared as rates of, and forces on, the speeds of the reference.
+    The reference is the block system of :class:`.UdwadiaKalabaMethod`, solved
+    numerically by a rank-revealing solver. It is compared with a solution of
+    the same blocks at 50 digits, the other methods of this package, and
+    SymPy's own. All are evaluated at states along the simulated motion, or at
+    random admissible states if nothing is simulated; accelerations and
+    generalized constraint forces are compared as rates of, and forces on, the
+    speeds of the reference.
 
-    A formulation that does not take the model says so, and nothing that goes
-    wrong with one keeps the others from being compared. Two formulations are
-    of other principles, and what they give is judged by their own tests:
-    Hamel's equations are right for some partitions only
-    (:attr:`.HamelEmbedding.validity`), and vakonomic motion is another one
-    unless the constraints are integrable
-    (:attr:`.VaccoMethod.always_coincides`). Multipliers of vakonomic motion
-    are states; they are given the size of the reactions, so that the
-    difference shows.
+    Failures of one formulation do not affect the others. Two formulations
+    follow other principles and are judged by their own tests: Hamel's
+    equations are right for some partitions only
+    (:attr:`.HamelEmbedding.validity`), and vakonomic motion differs unless
+    the constraints are integrable (:attr:`.VaccoMethod.always_coincides`).
+    Vakonomic multipliers are states; they get the size of the reactions, so
+    that the difference shows.
 
-    An interrupt from the keyboard ends the formulation that is worked on, and
-    the comparison with it; what was done is returned.
+    After an interrupt from the keyboard the finished part is returned.
 
     Examples
     ========
@@ -241,19 +78,16 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     ==========
 
     model : Model, str, System or a method object
-        A ready model or its name, or what has the equations of one: SymPy's
-        ``System``, ``KanesMethod`` or ``LagrangesMethod``, or a method of
-        this package.
+        A ready model or its name, SymPy's ``System``, ``KanesMethod`` or
+        ``LagrangesMethod``, or a method of this package.
     t_end : float, optional
         Length of the simulation; that of a ready model by default. If it is
-        0, or not known, nothing is simulated.
+        0 or unknown, nothing is simulated.
     constants, start, inputs : mapping, optional
-        Numbers, beside or instead of those of a ready model: of the
-        constants, of the states at the start, and expressions in time of
-        specified functions.
+        Values of constants, of states at the start, and expressions in time
+        for specified functions; they override those of a ready model.
     fixed : iterable of states, optional
-        Those that keep their value when the start is moved onto the
-        constraints.
+        States that keep their value when the start is made consistent.
     limit : float
         Seconds that each formulation may take.
     forms : bool
@@ -276,15 +110,15 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     MissingIngredientError
         If a constant has no number, or a simulation no start.
     ConstraintError
-        If no state was found that satisfies the constraints.
+        If no admissible state was found.
     SimulationError
-        If there is no motion from the start.
+        If no motion exists from the start.
 
     """
     model = numbered(model, t_end, constants, start, inputs, fixed)
     if not limit > 0:
         raise ValueError(f"`limit` is {limit!r}; it must be positive.")
-    method, seconds = reference(model)
+    method, seconds = reference_method(model)
     equations = method.equations_of_motion
     model = replace(
         model, parameters=by_symbol(
@@ -303,17 +137,18 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     report = constraint_report(
         method, sample, getattr(method, '_inconsistent', 'error')) if (
             isinstance(method, UdwadiaKalabaMethod)) else method._report
-    ground = Ground(compiled, dict(model.inputs), states)
+    reference = ReferenceStates(compiled, dict(model.inputs), states)
     # other methods may have other speeds
-    case = Case(model, method, report, ground, {
+    case = Case(model, method, report, reference, {
         x: value for x, value in sample.items()
         if x in equations.constants or x in equations.q})
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,
         operations=operations_of(equations), **counted(sizes_of(equations)),
-        microseconds=per_call(compiled.rhs, states),
-        accelerations=ground.reference)
-    found = attempts(case, recipes(case, forms, upstream), limit)
+        microseconds=microseconds(compiled.rhs, states),
+        accelerations=reference.accelerations)
+    found = attempts(case, recipes(case, forms) + (
+        sympy_recipes() if upstream else []), limit)
     return Comparison(model, method, report, compiled, (first, *found),
                       states, trajectory, moved)
 
@@ -345,9 +180,9 @@ def numbered(model, t_end=None, constants=None, start=None, inputs=None,
     return replace(model, **changes)
 
 
-def reference(model):
-    """The method that the others are compared with, and its time."""
-    began = time.process_time()
+def reference_method(model):
+    """The reference, and the time of its derivation."""
+    began = processor_time()
     given = model.method
     try:
         if isinstance(given, UdwadiaKalabaMethod):
@@ -359,13 +194,13 @@ def reference(model):
     except ConstrainedDynamicsError:
         if given is None:
             raise
-        method = remade(given)          # of what only its class takes
+        method = remade(given)          # with an option of its class only
     method.equations_of_motion
-    return method, time.process_time() - began
+    return method, processor_time() - began
 
 
 def by_symbol(numbers, symbols, kind):
-    """Numbers by symbol where they were given by name; the last one counts.
+    """Numbers by symbol where they were given by name.
 
     Constants may drop out of the equations, so other symbols are kept.
     """
@@ -398,8 +233,7 @@ def check_numbers(model, equations):
 
 
 def states_of(model, compiled, seed, progress):
-    """The simulation, how far its start was moved, and states to compare.
-    """
+    """The simulation, the displacement of its start, states to compare."""
     if not model.t_end:
         return None, {}, random_states(model, compiled, seed)
     x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
@@ -423,8 +257,7 @@ def states_of(model, compiled, seed, progress):
 
 
 def random_states(model, compiled, seed):
-    """States that satisfy the constraints, near the start if there is one.
-    """
+    """Admissible states, near the start if one is given."""
     rng = np.random.default_rng(seed)
     size = len(compiled.states)
     centre = compiled.names.vector(model.start, 'start', np.zeros(size))
@@ -470,58 +303,65 @@ def attempts(case, found, limit):
 
 
 def attempt(case, recipe, limit):
-    """What becomes of one recipe."""
-    began = time.process_time()
+    """The :class:`Formulation` of one recipe."""
+    began = processor_time()
     result = Formulation(recipe.name, Verdict.REFUSES,
                          is_ours=recipe.is_ours)
-
-    def ended(verdict, reason, **more):
-        return replace(result, verdict=verdict, reason=reason, **more)
-
     try:
         with time_limit(limit), warnings.catch_warnings():
             warnings.simplefilter('ignore')     # the reference has warned
             made = recipe.derive(case)
             if made is not None:
-                result = replace(result,
-                                 seconds=time.process_time() - began)
+                result = replace(result, seconds=processor_time() - began)
             return judged(case, recipe.finish(case, made), result)
     except NotTried as reason:
-        return ended(Verdict.NOT_TRIED, str(reason), seconds=None)
+        return replace(result, verdict=Verdict.NOT_TRIED, reason=str(reason),
+                       seconds=None)
     except TimeoutError:
-        return ended(Verdict.STOPPED, f'after {limit:g} s')
+        return replace(result, verdict=Verdict.STOPPED,
+                       reason=f'after {limit:g} s')
     except Exception as error:          # whatever it is, it is the result
-        if recipe.is_ours and isinstance(error, MissingIngredientError) or (
-                result.seconds is None and recipe.is_ours and isinstance(
-                    error, ConstrainedDynamicsError)):
-            return ended(Verdict.REFUSES, first_sentence(error))
-        if result.seconds is not None and isinstance(error, (
-                ArithmeticError, np.linalg.LinAlgError,
-                ConstrainedDynamicsError)):
-            return ended(Verdict.NO_VALUE, first_sentence(error))
-        return ended(Verdict.RAISES, f'{type(error).__name__}: '
-                     f'{first_sentence(error)}')
+        return failed(error, result)
+
+
+def failed(error, result):
+    """The result of a formulation that raises an error.
+
+    Our classes refuse a model while they derive it, or for want of an
+    ingredient; what was derived may have no value at a state.
+    """
+    derived, text = result.seconds is not None, first_sentence(error)
+    if result.is_ours and (
+            isinstance(error, MissingIngredientError)
+            or not derived and isinstance(error, ConstrainedDynamicsError)):
+        return replace(result, verdict=Verdict.REFUSES, reason=text)
+    if derived and isinstance(error, (
+            ArithmeticError, np.linalg.LinAlgError,
+            ConstrainedDynamicsError)):
+        return replace(result, verdict=Verdict.NO_VALUE, reason=text)
+    return replace(result, verdict=Verdict.RAISES,
+                   reason=f'{type(error).__name__}: {text}')
 
 
 def judged(case, derived, result):
     """A formulation with its values and its verdict."""
-    ground = case.ground
-    count = range(len(ground.states))
-    result = replace(result, operations=derived.operations,
-                     **counted(derived.sizes))
+    reference = case.reference
+    count = range(len(reference.states))
     values = np.array([derived.values(k) for k in count])
-    error = gap(values, ground.reference, ground.acceleration_size)
+    error = gap(values, reference.accelerations, reference.acceleration_size)
     force = None if derived.forces is None else gap(
-        np.array([derived.forces(k) for k in count]), ground.forces,
-        ground.force_size)
+        np.array([derived.forces(k) for k in count]), reference.forces,
+        reference.force_size)
     agrees = max(error, force or 0.) < AGREE
     reason, must = derived.explain(agrees) if derived.explain else ('', False)
     verdict = Verdict.AGREES if agrees else (
         Verdict.MUST_DIFFER if must else Verdict.DIFFERS)
     return replace(
         result, verdict=verdict, reason=reason, accelerations=values,
-        error=error, force_error=force, microseconds=None if (
-            derived.call is None) else per_call(derived.call, derived.states))
+        error=error, force_error=force, operations=derived.operations,
+        microseconds=derived.call and microseconds(
+            derived.call, [(state.t, state.x) for state in derived.states]),
+        **counted(derived.sizes))
 
 
 def gap(values, expected, size):
@@ -536,17 +376,13 @@ def counted(sizes):
     return dict(zip(('states', 'accelerations_count', 'multipliers'), sizes))
 
 
-def per_call(function, states):
-    """Microseconds of one call, the median of some repetitions."""
-    seconds = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
+def microseconds(function, states):
+    """Median processor time of one call at the states."""
+    def calls():
         for t, x in states:
             function(t, x)
-        seconds.append((time.perf_counter() - began)/len(states))
-        if sum(seconds)*len(states) > LONG:
-            break
-    return 1e6*float(np.median(seconds))
+
+    return 1e6*per_call(calls, 0, REPEATS, LONG)/len(states)
 
 
 def first_sentence(error):

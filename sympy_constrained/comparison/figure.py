@@ -6,12 +6,12 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .formulation import Verdict
-from .table import brief, notes_of, numbered_brief
+from .report import brief, notes_of, numbered_brief
+from .result import AGREE, Verdict
 
 __all__ = ['plot_comparison']
 
-# No difference at all has no logarithm and is drawn here.
+# Zero has no logarithm and is drawn here.
 FLOOR = 1e-17
 ROW, NOTE, MARGINS = 0.28, 0.19, 1.25       # inches
 WIDTH, CHARACTERS = 12., 150
@@ -23,15 +23,15 @@ COLORS = {Verdict.REFERENCE: '0.35', Verdict.AGREES: 'tab:blue',
 def plot_comparison(comparison, notes=True):
     """Agreement, derivation time, evaluation time and verdict of each.
 
-    Differences are on a logarithmic axis, with a line at what counts as
-    agreement; no difference at all is drawn at the left end.
+    Differences are on a logarithmic axis, with a line at the tolerance of
+    agreement; zero is drawn at the left end.
 
     Parameters
     ==========
 
     comparison : Comparison
     notes : bool
-        Whether the notes of the table stand below.
+        Whether to write the notes of the table below.
 
     Returns
     =======
@@ -47,26 +47,8 @@ def plot_comparison(comparison, notes=True):
     height = MARGINS + ROW*len(found)
     total = height + NOTE*len(below) + (0.1 if below else 0.)
     figure = plt.figure(figsize=(WIDTH, total))
-    bottom, top = (total - height + 0.55)/total, 1 - 0.7/total
-    grid = figure.add_gridspec(
-        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.13,
-        bottom=bottom, top=top)
-    axes = [figure.add_subplot(grid[0, 0])]
-    axes += [figure.add_subplot(grid[0, k], sharey=axes[0]) for k in (1, 2)]
-    rows = np.arange(len(found))
-    draw_errors(axes[0], found, rows)
-    draw_bars(axes[1], found, rows, 'seconds', '{:.3f}')
-    draw_bars(axes[2], found, rows, 'microseconds', '{:.1f}')
-    axes[0].set_yticks(rows, [f.name for f in found])
-    axes[0].set_ylim(len(found) - 0.5, -0.5)
-    for ax, title in zip(axes, (
-            'relative difference; left of the line it agrees',
-            'derivation, CPU s', 'one evaluation, µs')):
-        ax.set_title(title, fontsize='medium')
-        ax.tick_params(axis='y', length=0, labelleft=ax is axes[0])
-        for row in rows[1::2]:
-            ax.axhspan(row - 0.5, row + 0.5, color='0.96', zorder=0)
-    for row, f in zip(rows, found):
+    axes = panels(figure, found, total, height)
+    for row, f in enumerate(found):
         axes[2].annotate(
             numbered_brief(f, texts) if notes else brief(f), (1.04, row),
             xycoords=('axes fraction', 'data'), va='center',
@@ -80,6 +62,30 @@ def plot_comparison(comparison, notes=True):
     return figure
 
 
+def panels(figure, found, total, height):
+    """The three panels, with a row for each formulation."""
+    grid = figure.add_gridspec(
+        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.13,
+        bottom=(total - height + 0.55)/total, top=1 - 0.7/total)
+    first = figure.add_subplot(grid[0, 0])
+    axes = [first, *(figure.add_subplot(grid[0, k], sharey=first)
+                     for k in (1, 2))]
+    rows = np.arange(len(found))
+    draw_errors(first, found, rows)
+    draw_bars(axes[1], found, rows, 'seconds', '{:.3f}')
+    draw_bars(axes[2], found, rows, 'microseconds', '{:.1f}')
+    first.set_yticks(rows, [f.name for f in found])
+    first.set_ylim(len(found) - 0.5, -0.5)
+    for ax, title in zip(axes, (
+            'relative difference; left of the line it agrees',
+            'derivation, CPU s', 'one evaluation, µs')):
+        ax.set_title(title, fontsize='medium')
+        ax.tick_params(axis='y', length=0, labelleft=ax is first)
+        for row in rows[1::2]:
+            ax.axhspan(row - 0.5, row + 0.5, color='0.96', zorder=0)
+    return axes
+
+
 def color_of(formulation):
     if formulation.is_trouble or formulation.verdict is Verdict.DIFFERS:
         return 'tab:red'
@@ -88,7 +94,6 @@ def color_of(formulation):
 
 def draw_errors(ax, found, rows):
     """Points for accelerations and for forces."""
-    from .comparing import AGREE
     for name, marker, size, label in (
             ('error', 'o', 7, 'accelerations'),
             ('force_error', 's', 4, 'constraint forces')):

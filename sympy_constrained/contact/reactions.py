@@ -1,27 +1,179 @@
-"""The rows of a contact in a method, and what their multipliers tell."""
+"""Forces of a contact from multipliers, and events that depend on them."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sympy.physics.mechanics import LagrangesMethod
+from sympy import Expr, sympify
+from sympy.physics.mechanics import Force, LagrangesMethod, dynamicsymbols
 
 from .. import _compat
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..graph import GraphBuilder, read
 
-__all__ = ['ContactEvent', 'find_row', 'multipliers_of', 'pressed', 'rows_of']
+__all__ = ['ContactEvent', 'ContactReactions']
 
 
 class ContactEvent(NamedTuple):
-    """A function of ``(t, x)`` with what ``simulate`` asks of an event."""
+    """A function of ``(t, x)`` with the attributes of an event."""
 
     function: object
     direction: int
     terminal: bool | int
-    passed: str                 # what is wrong if it has happened before
+    passed: str                 # the error if the event lies in the past
 
     def __call__(self, t, x):
         return float(self.function(t, x))
+
+
+class ContactReactions:
+    """Reactions and events, for a class with the rows of a contact."""
+
+    def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
+        """Forces of the contact on child and parent.
+
+        Parameters
+        ==========
+
+        normal, first, second : Expr
+            Components along the normal and the two tangents of the force on
+            the child.
+
+        """
+        force = normal*self.normal + first*self.tangents[0] + (
+            second*self.tangents[1])
+        return [Force(self.child_point, force),
+                Force(self.parent_point, -force)]
+
+    def normal_reaction(self, method) -> Expr:
+        """Normal force on the child, positive while the bodies press.
+
+        Parameters
+        ==========
+
+        method : a method of this package, or LagrangesMethod
+            With the rows of this contact. For ``LagrangesMethod`` the result
+            is in its ``lam_vec`` with the sign of ``rhs()``; its ``eom`` and
+            ``solve_multipliers()`` have the opposite sign.
+
+        Raises
+        ======
+
+        ConstraintError
+            If the method does not have the rows of this contact.
+        UnsupportedFeatureError
+            If its multipliers are no reactions: ``KanesMethod`` has none,
+            those of ``VaccoMethod`` are impulses.
+
+        """
+        multipliers = multipliers_of(method)
+        return sum(weight*multipliers[k]
+                   for k, weight in self._normal_weights(method))
+
+    def _normal_weights(self, method):
+        """Positions of multipliers in the normal force, with weights."""
+        own, weights = self.holonomic_constraints, [1]
+        if self.formulation == 'augmented':
+            own = own[:3]
+            weights = self.normal.to_matrix(self.parent_geometry.frame)
+        elif self.formulation == 'kinematic':
+            own = [self.normal_velocity]
+        if not own:
+            raise ConstraintError(
+                f"{self.child.name} is located from its contact, so no row "
+                f"of {self.name} holds it there and none has the normal "
+                "force. Give its mass centre a coordinate along the normal.")
+        return list(zip(find_rows(method, own, self.name), weights))
+
+    def _normal_force(self, method, compiled):
+        """The normal force as a function of ``(t, x)``."""
+        if not hasattr(compiled, 'expression'):
+            raise TypeError(
+                f"`compiled` is {compiled!r}. Give what `compile_equations` "
+                "makes of the method.")
+        weights = [(k, compiled.expression(weight) if weight != 1 else None)
+                   for k, weight in self._normal_weights(method)]
+
+        def force(t, x):
+            multipliers = compiled.multipliers(t, x)
+            return sum(multipliers[k]*(1. if weight is None else weight(t, x))
+                       for k, weight in weights)
+
+        return force
+
+    def lift_off_event(self, method, compiled, terminal=True):
+        """Event for ``simulate``: the normal force vanishes.
+
+        Parameters
+        ==========
+
+        method : a method of this package
+        compiled : CompiledEquations
+            Made from it.
+        terminal : bool or int
+
+        """
+        return ContactEvent(
+            self._normal_force(method, compiled), -1, terminal,
+            f"The normal force of {self.name} pulls, so the bodies separate "
+            "at once: simulate without the contact")
+
+    def slip_event(self, method, compiled, friction, terminal=True):
+        """Event for ``simulate``: friction exceeds ``friction*N``."""
+        normal = self._normal_force(method, compiled)
+        rows = find_rows(method, self.nonholonomic_constraints[:2], self.name)
+        if not rows:
+            raise ConstraintError(
+                f"{self.name} slides, so it cannot begin to slip. Choose the "
+                "mode 'rolling'.")
+
+        def excess(t, x):
+            force = compiled.multipliers(t, x)[rows]
+            return (force @ force)**0.5 - friction*normal(t, x)
+
+        return ContactEvent(
+            excess, 1, terminal,
+            f"Rolling of {self.name} needs more friction than available: "
+            "begin with sliding")
+
+    def touch_down_event(self, compiled, guess=None, terminal=True,
+                         constants=None):
+        """Event for ``simulate``: the gap of separated bodies closes.
+
+        Parameters
+        ==========
+
+        compiled : CompiledEquations
+            Of the motion without the contact.
+        guess : dict, optional
+            Contact coordinates of the nearest points at the start, if the
+            contact is not eliminated; they are followed from there.
+        terminal : bool or int
+        constants : dict, optional
+            Numbers for constants of the surfaces that the motion without
+            contact does not have.
+
+        """
+        passed = f"The bodies of {self.name} penetrate, so the gap is negative"
+        own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()
+               if x not in compiled.constants}
+        if self.gap is not None:
+            return ContactEvent(compiled.expression(self.gap.xreplace(own)),
+                                -1, terminal, passed)
+        near = dict(guess or {})
+        constants = {**own, **dict(zip(compiled.constants, map(
+            float, compiled.parameters())))}
+
+        def distance(t, x):
+            values = {**constants, dynamicsymbols._t: t,
+                      **dict(zip(compiled.states, map(float, x)))}
+            for known in near:
+                values.pop(known, None)
+            found = self.solve_contact(values, near)
+            gap = found.pop('gap')
+            near.update(found)
+            return float(gap)
+
+        return ContactEvent(distance, -1, terminal, passed)
 
 
 def rows_of(method):
@@ -44,23 +196,21 @@ def multipliers_of(method):
     return method.multipliers
 
 
-def find_row(rows, row, name):
-    """Position of a row of a contact, which may be written differently."""
-    if row in rows:
-        return rows.index(row)
+def find_rows(method, own, name):
+    """Positions of the rows of a contact among those of a method."""
+    rows = rows_of(method)
     g = GraphBuilder(_compat.time_symbol())
-    wanted = read(g, row)
-    for k, other in enumerate(rows):
-        if g.same_value(read(g, other), wanted):
-            return k
-    raise ConstraintError(
-        f"The rows of {name} are not among those of the method, so its "
-        "reaction is not known. Pass `holonomic_constraints` and "
-        "`nonholonomic_constraints` of the contact as they are.")
 
+    def position(row):
+        if row in rows:
+            return rows.index(row)
+        wanted = read(g, row)
+        for k, other in enumerate(rows):
+            if g.same_value(read(g, other), wanted):
+                return k
+        raise ConstraintError(
+            f"The rows of {name} are not among those of the method, so its "
+            "reaction is not known. Pass `holonomic_constraints` and "
+            "`nonholonomic_constraints` of the contact as they are.")
 
-def pressed(compiled, weights, t, x):
-    """The normal force at a state."""
-    multipliers = compiled.multipliers(t, x)
-    return sum(multipliers[k]*(1. if weight is None else weight(t, x))
-               for k, weight in weights)
+    return [position(row) for row in own]

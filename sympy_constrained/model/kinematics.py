@@ -8,6 +8,7 @@ objects.
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import pairwise
 from operator import mul
 
 from sympy import Derivative, MatrixBase
@@ -209,6 +210,24 @@ class Kinematics:
         return all(
             (sum(map(mul, values[i], values[j])) - (i == j)) % PRIME == 0
             for i in range(3) for j in range(i, 3))
+
+    def rotation_residuals(self, frames):
+        """Entries of ``R*R^T - 1`` that do not vanish identically.
+
+        ``R`` are the matrices by which SymPy orients the frames.
+        """
+        links = dict.fromkeys(
+            link for frame in frames for link in pairwise(self.way_to(frame)))
+        residuals = {}
+        for parent, child in links:
+            R = self._read_matrix(_compat.orientations(parent)[child])
+            for i in range(3):
+                for j in range(i, 3):
+                    entry = self.builder.sub(
+                        self.builder.dot(R[i], R[j]), int(i == j))
+                    if entry:
+                        residuals[abs(entry)] = None
+        return list(residuals)
 
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""

@@ -1,5 +1,4 @@
-"""Ready models with known answers, used by documentation, tests, benchmarks
-and the demo.
+"""Ready models with known answers, for documentation, tests and benchmarks.
 
 A model is a :class:`Model`: the arguments of an upstream call or a SymPy
 ``System``, with numbers and a start. :data:`MODELS` maps names to functions,
@@ -12,37 +11,15 @@ from difflib import get_close_matches
 from inspect import signature
 from types import MappingProxyType
 
-from . import (
-    bicycle as _bicycle, linkages, particles, pendulums, rolling, tops)
-from ._model import Model
+from . import (  # noqa: F401 - they enter their models
+    bicycles, chains, discs, linkages, particles, pendulums, springs, tops,
+    vehicles)
+from ._model import READY, Model
 
 __all__ = ['MODELS', 'Model', 'model']
 
-#: Name -> function that builds the model, in reading order.
-MODELS: Mapping[str, Callable[..., Model]] = MappingProxyType({
-    function.__name__: function for function in (
-        linkages.four_bar, linkages.slider_crank, linkages.closed_chain,
-        linkages.closed_chain_absolute, linkages.closed_chain_3d,
-        linkages.parallel_cranks, linkages.coupler_on_cranks,
-        linkages.andrews_squeezer, linkages.n_four_bar,
-        rolling.rolling_disc, rolling.rolling_disc_minimal,
-        rolling.rolling_disc_contact, rolling.rolling_disc_dependent,
-        rolling.rolling_disc_lagrange, rolling.disc_on_incline,
-        rolling.two_wheeled_cart, rolling.knife_edge,
-        rolling.chaplygin_sleigh, rolling.upright_disc, rolling.snakeboard,
-        _bicycle.bicycle, _bicycle.bicycle_whole,
-        pendulums.cartesian_pendulum, pendulums.nonminimal_pendulum,
-        pendulums.driven_pendulum, pendulums.atwood_machine,
-        pendulums.n_link_pendulum_on_cart, pendulums.multidof_holonomic,
-        pendulums.cart_pendulum, pendulums.cart_bead,
-        pendulums.spring_mass_damper, pendulums.duffing_pendulum,
-        pendulums.double_pendulum_lagrange, pendulums.damped_double_pendulum,
-        pendulums.furuta_pendulum, pendulums.muscle_on_sphere,
-        tops.heavy_top, tops.heavy_top_quaternion,
-        tops.quaternion_top_lagrange, tops.pinned_top,
-        particles.bead_on_circle, particles.constant_speed_particle,
-        particles.appell_hamel, particles.acceleration_level,
-        particles.duplicated_rows, particles.massless_coordinate)})
+#: Name -> function that builds the model.
+MODELS: Mapping[str, Callable[..., Model]] = MappingProxyType(READY)
 
 
 def model(name: str, **options) -> Model:
@@ -74,7 +51,7 @@ def model(name: str, **options) -> Model:
     ======
 
     ValueError
-        If there is no model of this name.
+        If no model has this name.
 
     """
     try:

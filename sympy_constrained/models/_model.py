@@ -1,27 +1,27 @@
-"""What a ready model is: a frozen record of the arguments of an upstream
-call, numbers for its constants, a start, and answers known beforehand.
-"""
+"""The record of a ready model, and how model functions make it."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import wraps
+from inspect import getdoc, signature
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
 from sympy import Basic
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Lagrangian, System, dynamicsymbols)
+    KanesMethod, LagrangesMethod, Lagrangian, Point, ReferenceFrame, System,
+    dynamicsymbols)
 
 from ..model.call_signatures import arguments_of
 
-__all__ = ['Model']
+__all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'inertial',
+           'kane_model', 'kdes', 'lagrange_model', 'ready', 'system_model']
 
-_UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
-
-
-def _empty() -> Mapping:
-    return MappingProxyType({})
+#: Name -> function that builds the model.
+READY: dict[str, Callable[..., Model]] = {}
+UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Model:
     ===========
 
     The symbols in all fields belong together; every call of a model function
-    builds them afresh. Units are SI unless the docstring of the model function
-    says otherwise.
+    builds them afresh. Units are SI unless the model function says otherwise.
 
     Examples
     ========
@@ -51,19 +50,18 @@ class Model:
     ==========
 
     name : str
-        Key of the model in :data:`~sympy_constrained.models.MODELS`.
+        Key in :data:`~sympy_constrained.models.MODELS`.
     title : str
         One sentence.
     reference : str
-        Where the problem is from.
+        Source of the problem.
     shape : str
-        ``'kane'`` or ``'lagrange'``: the upstream call ``arguments`` belongs
-        to.
+        ``'kane'`` or ``'lagrange'``: the upstream call of ``arguments``.
     arguments : Mapping
         Keyword arguments of ``KanesMethod`` or ``LagrangesMethod``, complete
         with bodies and loads.
     parameters : Mapping
-        Symbol -> float, a value for every constant of the equations.
+        Symbol -> float, for every constant of the equations.
     start : Mapping
         State -> float, a guess for every coordinate and speed.
     fixed : tuple
@@ -76,19 +74,17 @@ class Model:
     extra : Mapping
         Keyword arguments that only the classes of this package take.
     upstream_refuses : str
-        One sentence saying what the upstream class of this shape does where
-        it cannot treat the model; empty where it can.
+        One sentence on what the upstream class of this shape does where it
+        cannot treat the model; else empty.
     inputs : Mapping
         Specified function of time -> expression in ``t``.
     accelerations : Mapping
-        Derivative of a speed -> expression, valid on admissible states: the
-        answer where it is known in closed form.
+        Derivative of a speed -> known closed form on admissible states.
     multipliers : tuple
         Known multipliers in the order of the constraint rows, with the sign
-        of ``M u' = Q + A^T lam``; empty where they are not known.
+        of ``M u' = Q + A^T lam``; else empty.
     method : ConstrainedMethod or None
-        The method of this package that the model was read from, where it
-        was.
+        The method of this package that the model was read from, if any.
 
     """
 
@@ -102,10 +98,10 @@ class Model:
     fixed: tuple[Basic, ...]
     t_end: float
     system: System | None = None
-    extra: Mapping[str, Any] = field(default_factory=_empty)
+    extra: Mapping[str, Any] = field(default_factory=dict)
     upstream_refuses: str = ''
-    inputs: Mapping[Basic, Any] = field(default_factory=_empty)
-    accelerations: Mapping[Basic, Basic] = field(default_factory=_empty)
+    inputs: Mapping[Basic, Any] = field(default_factory=dict)
+    accelerations: Mapping[Basic, Basic] = field(default_factory=dict)
     multipliers: tuple[Basic, ...] = ()
     method: Any = None
 
@@ -134,10 +130,10 @@ class Model:
         ==========
 
         given : System, KanesMethod, LagrangesMethod or a method of ours
-            A ``System`` without kinematic equations is one of Lagrange's.
+            A ``System`` without kinematic equations has Lagrange's shape.
         **fields
-            The fields that are known: ``parameters``, ``start``, ...; without
-            ``t_end`` nothing is simulated.
+            Known fields: ``parameters``, ``start``, ...; without ``t_end``
+            nothing is simulated.
 
         """
         shape, arguments = arguments_of(given)
@@ -166,8 +162,7 @@ class Model:
         shape."""
         a = self.arguments
         if self.shape == 'lagrange':
-            t = dynamicsymbols._t
-            return tuple(q.diff(t) for q in a['qs'])
+            return tuple(q.diff(dynamicsymbols._t) for q in a['qs'])
         return (*a['u_ind'], *(a.get('u_dependent') or ()))
 
     def form(self, method, **kwargs):
@@ -177,9 +172,8 @@ class Model:
         ===========
 
         A model written as a ``System`` goes through ``System.form_eoms``, all
-        others through the constructor with ``arguments``. The upstream classes
-        are also told to form their equations, which the classes of this
-        package do on their own when a property is read.
+        others through the constructor with ``arguments``. Upstream classes
+        also form their equations here.
 
         Parameters
         ==========
@@ -206,7 +200,7 @@ class Model:
             raise TypeError(
                 f'`method` is {method!r}. Give a class, such as KanesMethod '
                 'or UdwadiaKalabaMethod.')
-        upstream = next((shape for shape, cls in _UPSTREAM.items()
+        upstream = next((shape for shape, cls in UPSTREAM.items()
                          if cls in method.__mro__), None)
         options = {**self.extra, **kwargs}
         if upstream:        # it counts no potential energy, and needs no state
@@ -219,7 +213,7 @@ class Model:
         if upstream not in (None, self.shape):
             raise ValueError(
                 f'`method` {method.__name__} cannot form {self.name!r}: its '
-                f'arguments are those of {_UPSTREAM[self.shape].__name__}. '
+                f'arguments are those of {UPSTREAM[self.shape].__name__}. '
                 f'Pass that class, or a class of this package, which takes '
                 f'both.')
         formed = method(**self.arguments, **options)
@@ -249,14 +243,78 @@ def system_arguments(system: System, shape: str) -> dict[str, Any]:
         'nonhol_coneqs': system.nonholonomic_constraints, **common}
 
 
+# -- writing a model function -------------------------------------------
+
+def ready(function):
+    """Enter a model function under its name.
+
+    The first paragraph of its docstring is the title, with the values of
+    arguments for their names; what follows ``Source:`` is the reference.
+    """
+    paragraphs = [' '.join(text.split()) for text in
+                  (getdoc(function) or '').split('\n\n')]
+    source = next((text.removeprefix('Source: ') for text in paragraphs
+                   if text.startswith('Source: ')), '')
+
+    @wraps(function)
+    def build(*args, **kwargs):
+        bound = signature(function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        title = paragraphs[0]
+        for name, value in bound.arguments.items():
+            title = title.replace(f'``{name}``', str(value))
+        return replace(function(*args, **kwargs), name=function.__name__,
+                       title=title.rstrip('.'), reference=source.rstrip('.'))
+
+    READY[function.__name__] = build
+    return build
+
+
+def kane_model(N, q, u, kd_eqs, **given) -> Model:
+    """A model in Kane's shape; ``given`` has arguments and fields."""
+    return _model('kane', given, frame=N, q_ind=q, u_ind=u, kd_eqs=kd_eqs)
+
+
+def lagrange_model(lagrangian, qs, **given) -> Model:
+    """A model in Lagrange's shape; ``given`` has arguments and fields."""
+    return _model('lagrange', given, Lagrangian=lagrangian, qs=qs)
+
+
+def bodies_model(N, bodies, qs, **given) -> Model:
+    """A model in Lagrange's shape with the Lagrangian of its bodies."""
+    return lagrange_model(Lagrangian(N, *bodies), qs, bodies=bodies, frame=N,
+                          **given)
+
+
+def _model(shape, given, **arguments):
+    """A model without its name; names of fields are not arguments."""
+    known = {f.name for f in fields(Model)}.intersection(given)
+    arguments |= {k: x for k, x in given.items() if k not in known}
+    arguments = {k: list(x) if isinstance(x, tuple) else x
+                 for k, x in arguments.items()}
+    return Model('', '', '', shape, arguments, **{k: given[k] for k in known})
+
+
+def system_model(system: System, *, shape: str = 'kane', **fields) -> Model:
+    """A model from a complete ``System``."""
+    return Model('', '', '', shape, system_arguments(system, shape),
+                 system=system, **fields)
+
+
+def inertial():
+    """An inertial frame and a point at rest in it."""
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    return N, O
+
+
+def kdes(q, u):
+    """Kinematic differential equations ``q' = u``."""
+    return [x.diff() - v for x, v in zip(q, u)]
+
+
 def check_count(n, least, reason):
     """Raise unless ``n`` is a whole number and large enough."""
     if not isinstance(n, Integral) or n < least:
         raise ValueError(
             f'`n` is {n!r}: {reason}. Pass a whole number, {least} or more.')
-
-
-def from_system(system: System, *, shape: str = 'kane', **fields) -> Model:
-    """A model from a complete ``System``."""
-    return Model(shape=shape, system=system,
-                 arguments=system_arguments(system, shape), **fields)

@@ -5,10 +5,12 @@ import math
 
 from sympy import Integer, Rational, cos, sqrt, symbols
 from sympy.physics.mechanics import (
-    Force, Inertia, Lagrangian, PinJoint, Point, PrismaticJoint,
-    ReferenceFrame, RigidBody, System, Torque, cross, dynamicsymbols, inertia)
+    Force, Inertia, PinJoint, Point, PrismaticJoint, ReferenceFrame, RigidBody,
+    System, Torque, dynamicsymbols, inertia)
 
-from ._model import Model, check_count, from_system
+from ._model import (
+    Model, bodies_model, check_count, inertial, kane_model, kdes, ready,
+    system_model)
 
 _LOOP = 'SymPy documentation, tutorial "A four bar linkage"'
 
@@ -20,23 +22,15 @@ def _bar(name, mass, length):
     return body
 
 
-def _arc(n, span):
-    """The angle at which ``n`` bars of length ``1/n`` hang as an arc with
-    equal bends and cover ``span``."""
-    low, high = 0.0, 3.0
-    while high - low > 1e-12:
-        angle = (low + high)/2
-        width = sum(math.cos(angle*(1 - 2*i/(n - 1))) for i in range(n))/n
-        low, high = (angle, high) if width > span else (low, angle)
-    return low
-
-
+@ready
 def four_bar() -> Model:
-    """A crank-rocker linkage under gravity, closed by two loop rows.
+    """A crank-rocker four-bar linkage under gravity.
 
-    Four uniform bars of lengths ``l1`` (ground), ``l2`` (crank), ``l3``,
-    ``l4`` and line density ``rho``; ``q1`` to ``q3`` are the angles between
-    them.
+    Uniform bars of lengths ``l1`` (ground), ``l2`` (crank), ``l3``, ``l4``
+    and line density ``rho``; ``q1`` to ``q3`` are the angles between them.
+    Two rows close the loop.
+
+    Source: SymPy documentation, tutorial "A four bar linkage".
     """
     q1, q2, q3, u1, u2, u3 = dynamicsymbols('q1:4 u1:4')
     lengths = l1, l2, l3, l4 = symbols('l1:5')
@@ -67,10 +61,8 @@ def four_bar() -> Model:
     system.q_ind, system.q_dep = [q1], [q2, q3]
     system.u_ind, system.u_dep = [u1], [u2, u3]
     system.apply_uniform_gravity(-g*N.y)
-    return from_system(
-        system, name='four_bar',
-        title='A crank-rocker four-bar linkage under gravity',
-        reference=_LOOP,
+    return system_model(
+        system,
         parameters={l1: 0.30, l2: 0.12, l3: 0.28, l4: 0.24, rho: 1.2,
                     g: 9.81},
         start={q1: 1.0, q2: 1.726, q3: 1.516, u1: 10.0, u2: -9.567,
@@ -78,12 +70,15 @@ def four_bar() -> Model:
         fixed=(q1, u1), t_end=2.0)
 
 
+@ready
 def slider_crank() -> Model:
-    """Crank, connecting rod and piston; the piston is a body of its own.
+    """A slider-crank mechanism with pin, pin and prismatic joint.
 
     Crank radius ``r``, rod length ``l``, masses ``m1`` (crank), ``m2`` (rod),
     ``m3`` (piston); the gas force is a linear spring ``k`` about the position
     ``s`` of the piston.
+
+    Source: Textbook; built with the joints of SymPy.
     """
     q1, q2, q3, u1, u2, u3 = dynamicsymbols('q1:4 u1:4')
     r, length, m1, m2, m3, k, s = symbols('r l m1 m2 m3 k s')
@@ -105,10 +100,8 @@ def slider_crank() -> Model:
     system.add_loads(Force(piston, -k*(q3 - s)*ground.x))
     system.q_ind, system.q_dep = [q1], [q2, q3]
     system.u_ind, system.u_dep = [u1], [u2, u3]
-    return from_system(
-        system, name='slider_crank',
-        title='A slider-crank mechanism with pin, pin and prismatic joint',
-        reference='Textbook; built with the joints of SymPy',
+    return system_model(
+        system,
         parameters={r: 0.05, length: 0.15, m1: 0.8, m2: 0.6, m3: 0.5,
                     k: 400.0, s: 0.15},
         start={q1: 0.6, q2: -0.789, q3: 0.1886, u1: 40.0, u2: -51.2,
@@ -116,13 +109,16 @@ def slider_crank() -> Model:
         fixed=(q1, u1), t_end=0.5)
 
 
+@ready
 def parallel_cranks() -> Model:
-    """A coupler carried by three equal parallel cranks.
+    """A coupler on three equal parallel cranks: one loop row too many.
 
-    Cranks of length ``l`` and mass ``m`` at distances ``c``, a coupler of mass
+    Cranks of length ``l`` and mass ``m`` at distances ``c``, coupler of mass
     ``mc`` and length ``2*c``. Four loop rows of rank three: one row is a
     combination of the others wherever the cranks are parallel, and nowhere
     else.
+
+    Source: The N-four-bar mechanism of the multibody benchmarks, N = 2.
     """
     q1, q2, q3, q4, u1, u2, u3, u4 = dynamicsymbols('q1:5 u1:5')
     length, c, m, mc, g = symbols('l c m m_c g')
@@ -153,39 +149,36 @@ def parallel_cranks() -> Model:
     system.u_ind, system.u_dep = [u1], [u2, u3, u4]
     # All cranks turn alike, the coupler translates.
     known = -(Rational(3, 2)*m + mc)*g*cos(q1)/((m + mc)*length)
-    t = dynamicsymbols._t
-    return from_system(
-        system, name='parallel_cranks',
-        title='A coupler on three equal parallel cranks: one loop row too '
-              'many',
-        reference='The N-four-bar mechanism of the multibody benchmarks, '
-                  'N = 2',
+    return system_model(
+        system,
         parameters={length: 0.5, c: 0.6, m: 1.0, mc: 2.0, g: 9.81},
         # Hanging, so that the motion stays clear of the dead points.
         start={q1: -0.8, q2: -0.8, q3: -0.8, q4: 0.8,
                u1: 1.0, u2: 1.0, u3: 1.0, u4: -1.0},
         fixed=(q1, u1), t_end=3.0,
-        accelerations={u1.diff(t): known, u2.diff(t): known,
-                       u3.diff(t): known, u4.diff(t): -known},
+        accelerations={u1.diff(): known, u2.diff(): known,
+                       u3.diff(): known, u4.diff(): -known},
         upstream_refuses='KanesMethod raises ValueError, because four '
                          'constraints meet three dependent coordinates; a '
                          'row has to be left out by hand.')
 
 
+@ready
 def coupler_on_cranks() -> Model:
-    """The coupler alone on three massless equal parallel cranks (U-3).
+    """A coupler held by three parallel massless cranks: rank drops on the
+    constraint set only.
 
-    Coordinates ``X``, ``Y`` of the mass centre and the angle ``phi``; one
-    length row per crank. The three rows have rank three at a general point and
-    rank two where they hold. Crank length ``l``, distances ``c``, mass ``m``.
+    Mass centre ``X``, ``Y`` and angle ``phi``; one length row per crank, of
+    rank three at a general point and rank two where they hold. Crank length
+    ``l``, distances ``c``, mass ``m``.
+
+    Source: A parallelogram with one crank too many; acceptance case U-3.
     """
     X, Y, phi = dynamicsymbols('X Y phi')
     length, c, m, g = symbols('l c m g')
 
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    (N, origin), B = inertial(), ReferenceFrame('B')
     B.orient_axis(N, phi, N.z)
-    origin = Point('O')
-    origin.set_vel(N, 0)
     center = origin.locatenew('C', X*N.x + Y*N.y)
     body = RigidBody('coupler', center, B, m,
                      (inertia(B, 0, 0, m*c**2/3), center))
@@ -194,181 +187,17 @@ def coupler_on_cranks() -> Model:
     for i in range(3):
         arm = (center.pos_from(origin) + (i - 1)*c*B.x - i*c*N.x)
         rows.append((arm.dot(arm) - length**2)/2)
-    t = dynamicsymbols._t
-    return Model(
-        name='coupler_on_cranks',
-        title='A coupler held by three parallel massless cranks: rank drops '
-              'on the constraint set only',
-        reference='A parallelogram with one crank too many; acceptance case '
-                  'U-3',
-        shape='lagrange',
-        arguments={'Lagrangian': Lagrangian(N, body), 'qs': [X, Y, phi],
-                   'bodies': [body], 'frame': N, 'hol_coneqs': rows},
+    return bodies_model(
+        N, [body], [X, Y, phi], hol_coneqs=rows,
         parameters={length: 0.5, c: 0.6, m: 2.0, g: 9.81},
-        start={X: 0.9, Y: -0.4, phi: 0.0, X.diff(t): 0.4, Y.diff(t): 0.3,
-               phi.diff(t): 0.0},
-        fixed=(X, X.diff(t)), t_end=3.0,
-        accelerations={phi.diff(t, 2): Integer(0)},
+        start={X: 0.9, Y: -0.4, phi: 0.0, X.diff(): 0.4, Y.diff(): 0.3,
+               phi.diff(): 0.0},
+        fixed=(X, X.diff()), t_end=3.0,
+        accelerations={phi.diff().diff(): Integer(0)},
         upstream_refuses='LagrangesMethod forms the equations, but their '
                          'matrix is singular on every admissible state: '
                          'exact numbers give nan, floats arbitrary '
                          'multipliers.')
-
-
-def closed_chain(n: int = 4) -> Model:
-    """A planar chain of ``n`` pinned bars between two fixed points.
-
-    Equal bars of length ``l`` and mass ``m``, relative angles ``q1`` to
-    ``qn``, the ends a distance ``d`` apart, gravity ``g``. Only positions are
-    given: all velocities are left for the method to find.
-
-    Parameters
-    ==========
-
-    n : int
-        Number of bars, at least 3.
-
-    """
-    return _planar_chain(n, relative=True)
-
-
-def closed_chain_absolute(n: int = 4) -> Model:
-    """The chain of :func:`closed_chain` in angles to the horizontal.
-
-    Every bar depends on its own angle and on those before it only through the
-    pin, so that the equations grow less with ``n``.
-
-    Parameters
-    ==========
-
-    n : int
-        Number of bars, at least 3.
-
-    """
-    return _planar_chain(n, relative=False)
-
-
-def _enough_bars(n, rows):
-    check_count(n, rows + 1, f'{rows} loop rows leave a closed chain of '
-                'that many bars no motion')
-
-
-def _planar_chain(n: int, relative: bool) -> Model:
-    _enough_bars(n, 2)
-    q = dynamicsymbols(f'q1:{n + 1}')
-    u = dynamicsymbols(f'u1:{n + 1}')
-    length, m, g, d = symbols('l m g d')
-    t = dynamicsymbols._t
-
-    N = ReferenceFrame('N')
-    origin = Point('O')
-    origin.set_vel(N, 0)
-    frame, pin = N, origin
-    bodies, loads = [], []
-    turning, rates = Integer(0), [Integer(0), Integer(0)]
-    for i, angle in enumerate(q, 1):
-        link = ReferenceFrame(f'A{i}')
-        link.orient_axis(frame, angle, frame.z)
-        # Differentiating the loop would walk a tree of size 2**n.
-        turning = u[i - 1] + (turning if relative else 0)
-        rates = [rate + turning*length*link.y.dot(axis)
-                 for rate, axis in zip(rates, (N.x, N.y))]
-        center = pin.locatenew(f'C{i}', length/2*link.x)
-        pin = pin.locatenew(f'P{i}', length*link.x)
-        body = RigidBody(f'link{i}', center, link, m,
-                         (inertia(link, 0, 0, m*length**2/12), center))
-        bodies.append(body)
-        loads.append(Force(center, -m*g*N.y))
-        frame = link if relative else N
-    end = pin.pos_from(origin)
-    loop = [end.dot(N.x) - d, end.dot(N.y)]
-    span = 0.7
-    bend = _arc(n, span)
-    angles = [-bend, *[2*bend/(n - 1)]*(n - 1)] if relative else [
-        bend*(2*i/(n - 1) - 1) for i in range(n)]
-    start = {**dict(zip(q, angles)), u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)}
-    return Model(
-        name='closed_chain' if relative else 'closed_chain_absolute',
-        title=f'A closed planar chain of {n} pinned bars in '
-              f'{"relative" if relative else "absolute"} angles',
-        reference='The growth benchmark of multibody formalisms; the links '
-                  'are those of SymPy\'s four-bar tutorial',
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': list(q[:-2]), 'u_ind': list(u[:-2]),
-            'q_dependent': list(q[-2:]), 'u_dependent': list(u[-2:]),
-            'kd_eqs': [qi.diff(t) - ui for qi, ui in zip(q, u)],
-            'configuration_constraints': loop,
-            'velocity_constraints': rates,
-            'bodies': bodies, 'forcelist': loads},
-        parameters={length: 1.0/n, m: 1.0/n, g: 9.81, d: span},
-        start=start, fixed=(*q[:-2], *u[:-2]), t_end=2.0)
-
-
-def closed_chain_3d(n: int = 4) -> Model:
-    """A chain of ``n`` pinned bars in space, its end on a ball joint.
-
-    Equal bars of length ``l``, mass ``m`` and moments of inertia ``I1`` along
-    and ``I2`` across the bar. Pin axes are across the bars, by turns ``z`` and
-    ``y`` of the bar before; the ball joint is at ``(d1, d2, d3)``. The start
-    is a helix. Only positions are given.
-
-    Parameters
-    ==========
-
-    n : int
-        Number of bars, at least 4.
-
-    """
-    _enough_bars(n, 3)
-    q = dynamicsymbols(f'q1:{n + 1}')
-    u = dynamicsymbols(f'u1:{n + 1}')
-    length, m, g, along, across = symbols('l m g I1 I2')
-    place = symbols('d1:4')
-    t = dynamicsymbols._t
-
-    N = ReferenceFrame('N')
-    origin = Point('O')
-    origin.set_vel(N, 0)
-    frame, pin, turning, velocity = N, origin, 0*N.x, 0*N.x
-    bodies, loads = [], []
-    for i, angle in enumerate(q):
-        link = ReferenceFrame(f'A{i + 1}')
-        axis = frame.y if i % 2 else frame.z
-        link.orient_axis(frame, angle, axis)
-        # Carried from bar to bar, as products of few terms.
-        turning = (turning + u[i]*axis).express(link)
-        velocity += cross(turning, length*link.x)
-        center = pin.locatenew(f'C{i + 1}', length/2*link.x)
-        pin = pin.locatenew(f'P{i + 1}', length*link.x)
-        bodies.append(RigidBody(
-            f'link{i + 1}', center, link, m,
-            (inertia(link, along, across, across), center)))
-        loads.append(Force(center, -m*g*N.y))
-        frame = link
-    end = pin.pos_from(origin)
-    loop = [end.dot(axis) - x for axis, x in zip(N, place)]
-    angles = dict.fromkeys(q, 0.5) | {q[0]: -0.5}
-    size = 1.0/n
-    where = [float((row + x).xreplace({**angles, length: size}))
-             for row, x in zip(loop, place)]
-    return Model(
-        name='closed_chain_3d',
-        title=f'A closed chain of {n} bars in space, on pins and a ball joint',
-        reference='A growth benchmark in space, after that of the planar '
-                  'chain',
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': list(q[:-3]), 'u_ind': list(u[:-3]),
-            'q_dependent': list(q[-3:]), 'u_dependent': list(u[-3:]),
-            'kd_eqs': [qi.diff(t) - ui for qi, ui in zip(q, u)],
-            'configuration_constraints': loop,
-            'velocity_constraints': [velocity.dot(axis) for axis in N],
-            'bodies': bodies, 'forcelist': loads},
-        parameters={length: size, m: size, g: 9.81, along: 1e-3*size**3,
-                    across: size**3/12, **dict(zip(place, where))},
-        start={**angles, u[0]: 0.5, **dict.fromkeys(u[1:], 0.0)},
-        fixed=(*q[:-3], *u[:-3]), t_end=2.0)
 
 
 _SQUEEZER = {
@@ -384,15 +213,20 @@ _SQUEEZER = {
     'fa': 0.01421, 'mom': 0.033, 'c0': 4530.0, 'l0': 0.07785}
 
 
+@ready
 def andrews_squeezer() -> Model:
-    """Andrews' squeezing mechanism: seven bodies, one degree of freedom.
+    """Andrews' squeezing mechanism, seven bodies in three loops.
 
-    A motor torque ``mom`` turns the crank (``beta``) with the connecting rod
-    (``theta``), whose end holds three arms: one about the fixed point ``B``
-    with a spring ``c0`` (``gamma``), and two of two bodies each about ``A``
-    (``phi``, ``delta`` and ``Omega``, ``epsilon``). Angles, letters and
-    numbers are those of the literature. No gravity; the motion of interest
-    ends at 0.03 s.
+    One degree of freedom. A motor torque ``mom`` turns the crank (``beta``)
+    with the connecting rod (``theta``), whose end holds three arms: one about
+    the fixed point ``B`` with a spring ``c0`` (``gamma``), and two of two
+    bodies each about ``A`` (``phi``, ``delta`` and ``Omega``, ``epsilon``).
+    Letters and numbers are those of the literature. No gravity; the motion of
+    interest ends at 0.03 s.
+
+    Source: E. Hairer and G. Wanner, Solving Ordinary Differential Equations
+    II, section VII.7; F. Mazzia and C. Magherini, Test Set for Initial Value
+    Problem Solvers, problem Andrews.
     """
     q = dynamicsymbols('beta theta gamma phi delta Omega epsilon')
     beta, theta, gamma, phi, delta, Omega, epsilon = q
@@ -401,10 +235,8 @@ def andrews_squeezer() -> Model:
     (m1, m2, m3, m4, m5, m6, m7, I1, I2, I3, I4, I5, I6, I7, xa, ya, xb, yb,
      xc, yc, d, da, e, ea, rr, ra, ss, sa, sb, sc, sd, ta, tb, u, ua, ub, zf,
      zt, fa, mom, c0, l0) = constant.values()
-    t = dynamicsymbols._t
 
-    N, origin = ReferenceFrame('N'), Point('O')
-    origin.set_vel(N, 0)
+    N, origin = inertial()
     A = origin.locatenew('A', xa*N.x + ya*N.y)
     B = origin.locatenew('B', xb*N.x + yb*N.y)
     C = origin.locatenew('C', xc*N.x + yc*N.y)
@@ -433,7 +265,7 @@ def andrews_squeezer() -> Model:
     arms = [(B, -ss*K3.y), (knee, -e*K4.y), (elbow, zf*K6.x)]
     gaps = [end.pos_from(pin) - arm for pin, arm in arms]
     loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
-    rates = {qi.diff(t): ui for qi, ui in zip(q, speeds)}
+    rates = {qi.diff(): ui for qi, ui in zip(q, speeds)}
     hook = B.locatenew('D', sd*K3.x - sc*K3.y)
     spring = hook.pos_from(C).express(N)
     pull = -c0*(1 - l0/sqrt(spring.dot(spring)))*spring
@@ -441,55 +273,40 @@ def andrews_squeezer() -> Model:
     start = dict(zip(q, (
         -0.0617138900142764, 0.0, 0.4552798191630704, 0.2226683901658859,
         0.4873649795438425, -0.2226683901658859, 1.2305474445498212)))
-    return Model(
-        name='andrews_squeezer',
-        title='Andrews\' squeezing mechanism, seven bodies in three loops',
-        reference='E. Hairer and G. Wanner, Solving Ordinary Differential '
-                  'Equations II, section VII.7; F. Mazzia and C. Magherini, '
-                  'Test Set for Initial Value Problem Solvers, problem '
-                  'Andrews',
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': [beta], 'u_ind': [speeds[0]],
-            'q_dependent': list(q[1:]), 'u_dependent': list(speeds[1:]),
-            'kd_eqs': [qi.diff(t) - ui for qi, ui in zip(q, speeds)],
-            'configuration_constraints': loops,
-            'velocity_constraints': [row.diff(t).xreplace(rates)
-                                     for row in loops],
-            'bodies': bodies,
-            'forcelist': [Torque(K1, mom*N.z), Force(hook, pull)]},
+    return kane_model(
+        N, [beta], [speeds[0]], kdes(q, speeds), q_dependent=q[1:],
+        u_dependent=speeds[1:], configuration_constraints=loops,
+        velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
+                              for row in loops],
+        bodies=bodies, forcelist=[Torque(K1, mom*N.z), Force(hook, pull)],
         parameters={constant[name]: value
                     for name, value in _SQUEEZER.items()},
         start={**start, **dict.fromkeys(speeds, 0.0)},
         fixed=(beta, speeds[0]), t_end=0.03)
 
 
+@ready
 def n_four_bar(n: int = 2) -> Model:
-    """A row of four-bar linkages that goes through singular configurations.
+    """A row of ``n`` four-bar linkages that folds flat on its way.
 
     ``2*n + 1`` uniform bars of length ``l`` and mass ``m``: cranks ``q1`` to
     ``q(n+1)`` on the ground, a distance ``l`` apart, couplers ``q(n+2)`` to
     ``q(2*n+1)`` from each crank to the next; angles to the horizontal. Where
-    the cranks lie flat, each window could fold on its own: of one degree of
-    freedom there are ``n + 1`` for an instant. The start is upright, with 1
+    the cranks lie flat, each window could fold on its own: for an instant the
+    mechanism has ``n + 1`` degrees of freedom. The start is upright, with 1
     m/s at the first knee; the motion of interest ends at 10 s.
 
-    Parameters
-    ==========
-
-    n : int
-        Number of windows, at least 1.
-
+    Source: M. Gonzalez, D. Dopico, U. Lugris and J. Cuadrado, Multibody
+    System Dynamics 16 (2006) 179-190, problem A02 of the IFToMM library of
+    benchmarks.
     """
     check_count(n, 1, 'a row needs at least one window')
     count = 2*n + 1
     q = dynamicsymbols(f'q1:{count + 1}')
     u = dynamicsymbols(f'u1:{count + 1}')
     length, m, g = symbols('l m g')
-    t = dynamicsymbols._t
 
-    N, origin = ReferenceFrame('N'), Point('O')
-    origin.set_vel(N, 0)
+    N, origin = inertial()
     bodies, tips = [], []
     for i in range(count):
         bar = N.orientnew(f'A{i + 1}', 'Axis', [q[i], N.z])
@@ -502,34 +319,25 @@ def n_four_bar(n: int = 2) -> Model:
             inertia(bar, 0, 0, m*length**2/12), center)))
         for point in (pin, center, tips[-1]):
             point.set_vel(N, point.pos_from(origin).dt(N).xreplace(
-                {x.diff(t): v for x, v in zip(q, u)}))
+                {x.diff(): v for x, v in zip(q, u)}))
     gaps = [tips[n + 1 + i].pos_from(tips[i + 1]) for i in range(n)]
     loops = [gap.dot(axis) for gap in gaps for axis in (N.x, N.y)]
-    rates = {x.diff(t): v for x, v in zip(q, u)}
+    rates = {x.diff(): v for x, v in zip(q, u)}
     # The cranks turn alike, the couplers not at all.
     falling = -Rational(3*(3*n + 1), 2*(4*n + 1))*g*cos(q[0])/length
-    known = {v.diff(t): falling if i <= n else Integer(0)
+    known = {v.diff(): falling if i <= n else Integer(0)
              for i, v in enumerate(u)}
     upright = [math.pi/2]*(n + 1) + [0.0]*n
     other = [Rational(7, 5)]*(n + 1) + [Integer(0)]*n
     turning = [-1.0]*(n + 1) + [0.0]*n
-    return Model(
-        name='n_four_bar',
-        title=f'A row of {n} four-bar linkages that folds flat on its way',
-        reference='M. Gonzalez, D. Dopico, U. Lugris and J. Cuadrado, '
-                  'Multibody System Dynamics 16 (2006) 179-190, problem A02 '
-                  'of the IFToMM library of benchmarks',
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': [q[0]], 'u_ind': [u[0]],
-            'q_dependent': list(q[1:]), 'u_dependent': list(u[1:]),
-            'kd_eqs': [x.diff(t) - v for x, v in zip(q, u)],
-            'configuration_constraints': loops,
-            'velocity_constraints': [row.diff(t).xreplace(rates)
-                                     for row in loops],
-            'bodies': bodies,
-            'forcelist': [Force(body.masscenter, -body.mass*g*N.y)
-                          for body in bodies]},
+    return kane_model(
+        N, [q[0]], [u[0]], kdes(q, u), q_dependent=q[1:],
+        u_dependent=u[1:], configuration_constraints=loops,
+        velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
+                              for row in loops],
+        bodies=bodies,
+        forcelist=[Force(body.masscenter,
+                   -body.mass*g*N.y) for body in bodies],
         parameters={length: 1.0, m: 1.0, g: 9.81},
         start={**dict(zip(q, upright)), **dict(zip(u, turning))},
         # On another branch, with folded windows, other speeds are dependent.

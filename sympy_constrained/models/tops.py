@@ -1,130 +1,127 @@
-"""Rigid bodies that turn in space, in Euler angles and quaternions."""
+"""Tops: rigid bodies in space, in Euler angles and quaternions.
+
+All have mass ``m``, the mass centre at ``l`` on the axis of symmetry, central
+moments of inertia ``I`` (transverse) and ``J`` (axial), and gravity ``g``
+along ``-z``.
+"""
 from __future__ import annotations
 
 from sympy import Integer, Matrix, cos, sin, symbols
 from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
+    ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
 
-from ._model import Model
+from ._model import Model, inertial, kane_model, kdes, lagrange_model, ready
 
-_EULER = 'The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical ' \
-         'Mechanics, section 5.7'
+_NUMBERS = 0.5, 9.81, 0.06, 0.0006, 0.0004      # m, g, l, I, J
 
 
-def _euler_frame(angles, omega):
-    """Inertial and body frame, and the kinematics of 3-1-3 angles."""
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+def _turned(N, angles, omega):
+    """Body frame in 3-1-3 angles, and its kinematic equations."""
+    B = ReferenceFrame('B')
     B.orient_body_fixed(N, angles, 'zxz')
     by_angles = B.ang_vel_in(N)
     B.set_ang_vel(N, sum((w*axis for w, axis in zip(omega, B)), 0*B.x))
-    return N, B, [dot(by_angles - B.ang_vel_in(N), axis) for axis in B]
+    return B, [dot(by_angles - B.ang_vel_in(N), axis) for axis in B]
 
 
-_TOP = {'m': 0.5, 'g': 9.81, 'l': 0.06, 'I': 0.0006, 'J': 0.0004}
+def _top(constants, B, center):
+    m, _, _, i, j = constants
+    return RigidBody('top', center, B, m, (inertia(B, i, i, j), center))
 
 
+def _center(N, B, tip, length):
+    center = tip.locatenew('C', length*B.z)
+    center.v2pt_theory(tip, N, B)
+    return center
+
+
+@ready
 def heavy_top() -> Model:
-    """A heavy symmetric top with a fixed tip, body rates and Euler angles.
+    """A heavy symmetric top in body rates and Euler angles.
 
-    Mass ``m``, mass centre at ``l`` on the axis of symmetry, central moments
-    of inertia ``I`` (transverse) and ``J`` (axial); 3-1-3 angles ``q``, speeds
-    are the components of the angular velocity in the body.
+    The tip is fixed. 3-1-3 angles ``q``; the speeds ``u`` are the components
+    of the angular velocity in the body.
+
+    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
+    Mechanics, section 5.7.
     """
     q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
     m, g, length, i, j = constants = symbols('m g l I J')
-    t = dynamicsymbols._t
-
-    N, B, kinematics = _euler_frame(q, u)
-    tip = Point('O')
-    tip.set_vel(N, 0)
-    center = tip.locatenew('C', length*B.z)
-    center.v2pt_theory(tip, N, B)
-    body = RigidBody('top', center, B, m, (inertia(B, i, i, j), center))
+    N, tip = inertial()
+    B, kinematics = _turned(N, q, u)
+    center = _center(N, B, tip, length)
     k = i + m*length**2
-    return Model(
-        name='heavy_top',
-        title='A heavy symmetric top in body rates and Euler angles',
-        reference=_EULER,
-        shape='kane',
-        arguments={'frame': N, 'q_ind': list(q), 'u_ind': list(u),
-                   'kd_eqs': kinematics, 'bodies': [body],
-                   'forcelist': [(center, -m*g*N.z)]},
-        parameters=dict(zip(constants, _TOP.values())),
+    return kane_model(
+        N, q, u, kinematics, bodies=[_top(constants, B, center)],
+        forcelist=[(center, -m*g*N.z)],
+        parameters=dict(zip(constants, _NUMBERS)),
         start=dict(zip((*q, *u), (0.0, 0.5, 0.3, 0.0, 2.0, 150.0))),
         fixed=(*q, *u), t_end=2.0,
         accelerations={
-            u[0].diff(t): ((k - j)*u[1]*u[2]
-                           + m*g*length*sin(q[1])*cos(q[2]))/k,
-            u[1].diff(t): (-(k - j)*u[0]*u[2]
-                           - m*g*length*sin(q[1])*sin(q[2]))/k,
-            u[2].diff(t): Integer(0)})
+            u[0].diff(): ((k - j)*u[1]*u[2]
+                          + m*g*length*sin(q[1])*cos(q[2]))/k,
+            u[1].diff(): (-(k - j)*u[0]*u[2]
+                          - m*g*length*sin(q[1])*sin(q[2]))/k,
+            u[2].diff(): Integer(0)})
 
 
+@ready
 def heavy_top_quaternion() -> Model:
-    """The same top with unit quaternions: four coordinates, three speeds.
+    """A heavy symmetric top with a unit quaternion.
 
-    The norm of the quaternion is a configuration constraint that the
-    kinematics keep by themselves, so that its row is zero at velocity level.
+    Four coordinates ``e``, three speeds. The norm of the quaternion is a
+    configuration constraint that the kinematics satisfy by themselves: its
+    row at velocity level is zero.
+
+    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
+    Mechanics, section 5.7; quaternion kinematics as in the SymPy test suite,
+    test_kane, test_implicit_kinematics.
     """
     e0, e1, e2, e3 = e = dynamicsymbols('e0:4')
     u1, u2, u3 = u = dynamicsymbols('u1:4')
-    m, g, length, i, j = constants = symbols('m g l I J')
-    t = dynamicsymbols._t
-
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    m, g, length, *_ = constants = symbols('m g l I J')
+    N, tip = inertial()
+    B = ReferenceFrame('B')
     B.orient_quaternion(N, e)
     B.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
-    rates = Matrix([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1],
-                    [-e2, e1, e0]])*Matrix(u)/2
-    tip = Point('O')
-    tip.set_vel(N, 0)
-    center = tip.locatenew('C', length*B.z)
-    center.v2pt_theory(tip, N, B)
-    body = RigidBody('top', center, B, m, (inertia(B, i, i, j), center))
-    return Model(
-        name='heavy_top_quaternion',
-        title='A heavy symmetric top with a unit quaternion',
-        reference=_EULER + '; quaternion kinematics as in the SymPy test '
-                           'suite, test_kane, test_implicit_kinematics',
-        shape='kane',
-        arguments={'frame': N, 'q_ind': [e1, e2, e3], 'u_ind': list(u),
-                   'kd_eqs': [e1.diff(t) - rates[1], e2.diff(t) - rates[2],
-                              e3.diff(t) - rates[3], e0.diff(t) - rates[0]],
-                   'q_dependent': [e0],
-                   'configuration_constraints': [
-                       e0**2 + e1**2 + e2**2 + e3**2 - 1],
-                   'bodies': [body], 'forcelist': [(center, -m*g*N.z)]},
-        parameters=dict(zip(constants, _TOP.values())),
+    turning = Matrix([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1],
+                      [-e2, e1, e0]])*Matrix(u)/2
+    center = _center(N, B, tip, length)
+    return kane_model(
+        N, [e1, e2, e3], u, kdes((e1, e2, e3, e0), (
+            turning[1], turning[2], turning[3], turning[0])),
+        q_dependent=[e0],
+        configuration_constraints=[e0**2 + e1**2 + e2**2 + e3**2 - 1],
+        bodies=[_top(constants, B, center)],
+        forcelist=[(center, -m*g*N.z)],
+        parameters=dict(zip(constants, _NUMBERS)),
         start={e0: 0.969, e1: 0.247, e2: 0.0, e3: 0.0, u1: 0.0, u2: 2.0,
                u3: 150.0},
         fixed=(e1, e2, e3, *u), t_end=2.0)
 
 
+@ready
 def quaternion_top_lagrange() -> Model:
-    """The top from a Lagrangian in a quaternion: a mass matrix of rank three.
+    """A top in four quaternion coordinates with singular mass matrix.
 
     ``T`` does not depend on the rate of the norm, so that one direction of
-    the four coordinates is massless; the norm row determines it.
+    the four coordinates ``e`` is massless; the norm row determines it.
+
+    Source: F. E. Udwadia and A. D. Schutte, J. Appl. Mech. 77 (2010) 044505,
+    quaternions and rigid-body dynamics.
     """
     e0, e1, e2, e3 = e = dynamicsymbols('e0:4')
     m, g, length, i, j = constants = symbols('m g l I J')
-    t = dynamicsymbols._t
-    d0, d1, d2, d3 = (x.diff(t) for x in e)
+    d0, d1, d2, d3 = (x.diff() for x in e)
     u1 = 2*(e0*d1 - e1*d0 + e3*d2 - e2*d3)
     u2 = 2*(e0*d2 - e2*d0 + e1*d3 - e3*d1)
     u3 = 2*(e0*d3 - e3*d0 + e2*d1 - e1*d2)
     k = i + m*length**2
     height = length*(e0**2 - e1**2 - e2**2 + e3**2)
-    energy = (k*u1**2 + k*u2**2 + j*u3**2)/2 - m*g*height
-    return Model(
-        name='quaternion_top_lagrange',
-        title='A top in four quaternion coordinates with singular mass matrix',
-        reference='F. E. Udwadia and A. D. Schutte, J. Appl. Mech. 77 (2010) '
-                  '044505, quaternions and rigid-body dynamics',
-        shape='lagrange',
-        arguments={'Lagrangian': energy, 'qs': list(e),
-                   'hol_coneqs': [(e0**2 + e1**2 + e2**2 + e3**2 - 1)/2]},
-        parameters=dict(zip(constants, _TOP.values())),
+    return lagrange_model(
+        (k*u1**2 + k*u2**2 + j*u3**2)/2 - m*g*height, e,
+        hol_coneqs=[(e0**2 + e1**2 + e2**2 + e3**2 - 1)/2],
+        parameters=dict(zip(constants, _NUMBERS)),
         start={e0: 0.969, e1: 0.247, e2: 0.0, e3: 0.0,
                d0: 0.0, d1: 0.0, d2: -17.556, d3: 72.92},
         fixed=(e1, e2, e3, d1, d2, d3), t_end=2.0,
@@ -133,41 +130,34 @@ def quaternion_top_lagrange() -> Model:
                          'so, and returns wrong numbers without a warning.')
 
 
+@ready
 def pinned_top() -> Model:
-    """A free top whose tip is pinned by three holonomic rows.
+    """A free top pinned at its tip by three holonomic rows.
 
-    Six coordinates (position of the mass centre ``x, y, z`` and 3-1-3 angles),
-    six speeds (velocity in space, angular velocity in the body). The angles
-    have rates that are not speeds, so that the rows need all of the chain
-    rule.
+    Six coordinates (mass centre ``x, y, z`` and 3-1-3 angles ``q``), six
+    speeds (velocity ``v`` in space, angular velocity ``u`` in the body). The
+    rates of the angles are not speeds: the rows need all of the chain rule.
+
+    Source: The symmetric heavy top of Lagrange, e.g. H. Goldstein, Classical
+    Mechanics, section 5.7.
     """
-    x, y, z, q1, q2, q3 = q = dynamicsymbols('x y z q1:4')
-    v1, v2, v3, u1, u2, u3 = u = dynamicsymbols('v1:4 u1:4')
-    m, g, length, i, j = constants = symbols('m g l I J')
-    t = dynamicsymbols._t
-
-    N, B, kinematics = _euler_frame((q1, q2, q3), (u1, u2, u3))
-    origin = Point('O')
-    origin.set_vel(N, 0)
-    center = origin.locatenew('C', x*N.x + y*N.y + z*N.z)
+    x, y, z, *angles = q = dynamicsymbols('x y z q1:4')
+    v1, v2, v3, *turning = u = dynamicsymbols('v1:4 u1:4')
+    m, g, length, *_ = constants = symbols('m g l I J')
+    N, O = inertial()
+    B, kinematics = _turned(N, angles, turning)
+    center = O.locatenew('C', x*N.x + y*N.y + z*N.z)
     center.set_vel(N, v1*N.x + v2*N.y + v3*N.z)
-    body = RigidBody('top', center, B, m, (inertia(B, i, i, j), center))
-    tip = center.pos_from(origin) - length*B.z
+    tip = center.pos_from(O) - length*B.z
     tip_velocity = center.vel(N) + cross(B.ang_vel_in(N), -length*B.z)
-    return Model(
-        name='pinned_top',
-        title='A free top pinned at its tip by three holonomic rows',
-        reference=_EULER,
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': [q1, q2, q3], 'u_ind': [u1, u2, u3],
-            'q_dependent': [x, y, z], 'u_dependent': [v1, v2, v3],
-            'kd_eqs': [*kinematics, x.diff(t) - v1, y.diff(t) - v2,
-                       z.diff(t) - v3],
-            'configuration_constraints': [tip.dot(axis) for axis in N],
-            'velocity_constraints': [tip_velocity.dot(axis) for axis in N],
-            'bodies': [body], 'forcelist': [(center, -m*g*N.z)]},
-        parameters=dict(zip(constants, _TOP.values())),
+    return kane_model(
+        N, angles, turning, [*kinematics, *kdes((x, y, z), (v1, v2, v3))],
+        q_dependent=[x, y, z], u_dependent=[v1, v2, v3],
+        configuration_constraints=[tip.dot(axis) for axis in N],
+        velocity_constraints=[tip_velocity.dot(axis) for axis in N],
+        bodies=[_top(constants, B, center)],
+        forcelist=[(center, -m*g*N.z)],
+        parameters=dict(zip(constants, _NUMBERS)),
         start=dict(zip((*q, *u), (0.0, -0.0288, 0.0527, 0.0, 0.5, 0.3,
                                   0.115, 0.031, 0.017, 0.0, 2.0, 150.0))),
-        fixed=(q1, q2, q3, u1, u2, u3), t_end=2.0)
+        fixed=(*angles, *turning), t_end=2.0)

@@ -2,21 +2,15 @@
 
 :func:`compile_equations` makes functions of ``(t, x, p)``,
 :func:`consistent_state` a start on the constraints, :func:`simulate` a
-:class:`Trajectory`. Inside, ``names`` translates between symbols and arrays,
-``generate`` and ``evaluation`` between expressions and functions, ``program``,
-``native``, ``llvm_code`` and ``c_code`` make machine code of them, with the
-sines and cosines of ``angles``, ``interpreted`` does without for a few calls,
-``solved`` writes the solution into it, ``linear`` and ``sampling`` solve for
-accelerations where that fails or rows may be redundant, and ``projection``
-returns states to the constraints,
-``correction`` quickly and ``stabilizing`` by way of the equations; ``dae`` is
-for solvers that take equations and constraints together. :func:`sweep` makes
-many runs, in the processes of ``workers``. ``export`` and ``first_order`` hand
-the equations to other programs.
+:class:`Trajectory`, :func:`sweep` many of them.
+
+``names`` and ``inputs`` translate between symbols and arrays, ``evaluation``
+between expressions and functions. ``codegen`` writes and compiles code,
+``linear`` decides the rank and solves for accelerations, ``manifold`` returns
+states to the constraints, ``integrate`` computes motions, ``sweeps`` runs them
+in processes.
 """
 from .compiled import CompiledEquations, compile_equations
-from .export import to_casadi, to_jax
-from .first_order import FirstOrder, to_opty, to_pydy
 from .integrate.dae import DAEForm, dae_form
 from .integrate.events import singular_event
 from .integrate.simulate import simulate
@@ -36,5 +30,4 @@ __all__ = [
     'dae_form', 'DAEForm',
     'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
-    'to_casadi', 'to_jax', 'to_pydy', 'to_opty', 'FirstOrder',
 ]

@@ -1,4 +1,8 @@
-"""Equations of motion as plain functions of ``(t, x, p)``."""
+"""Equations of motion as plain functions of ``(t, x, p)``.
+
+The file is long because the functions of one class share the rank decision
+and the compiled solutions.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,13 +29,8 @@ from .table import Table
 __all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
-# Some hundred units in the last place, as of a state from a projection.
+# Some hundred units in the last place, as left by a projection.
 ROUNDINGS = 1e-13
-
-
-def sizes(solver):
-    """The usual size of the rows, then of the columns of ``W``."""
-    return 1/np.concatenate([solver.row_scale, solver.column_scale])
 
 
 def compile_equations(model, constants=None, inputs=None, backend='auto'):
@@ -40,7 +39,7 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
     Explanation
     ===========
 
-    The functions are written and compiled when they are first called.
+    The functions are compiled when they are first called.
 
     Examples
     ========
@@ -64,21 +63,20 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
     ==========
 
     model : a method, EquationsOfMotion, KanesMethod or LagrangesMethod
-        SymPy's own methods must have formed their equations. Compiled
-        equations keep what is not given: constants, inputs, the backend.
+        SymPy's own methods must have formed their equations. For compiled
+        equations, omitted arguments keep their values.
     constants : mapping or sequence, optional
         Value of each constant, by symbol or name, or in the order of
         ``model.constants``. These are the default of ``p``; without them
-        every call must bring ``p``.
+        every call needs ``p``.
     inputs : mapping, optional
-        What each specified function is: an expression in time and the
+        Value of each specified function: an expression in time and the
         constants, a number, a Python function of ``(t, x)``, or a table, as
         a pair of sequences ``(times, values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm', 'c'}
-        What writes the machine code: nothing, llvmlite (extra ``fast``), or
-        the system's C compiler. ``'auto'`` is LLVM where it is installed;
-        ``backend`` of the result says which. A function that cannot be
-        compiled, such as one of the user's, is evaluated by NumPy.
+        Without machine code, by llvmlite (extra ``fast``), or by the system's
+        C compiler. ``'auto'`` is LLVM where it is installed. NumPy evaluates
+        functions that cannot be compiled, such as Python functions.
 
     Returns
     =======
@@ -89,20 +87,25 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
     ======
 
     ValueError
-        If values are missing, unknown, complex or not finite, or for an
-        unknown backend.
+        If values are missing, unknown, complex or not finite, or the backend
+        is unknown.
     MissingIngredientError
-        If a specified function, or a derivative of one, is not given, or
-        what the backend needs is not installed.
+        If a specified function or its derivative has no value, or the
+        requirements of the backend are not installed.
 
     """
     if isinstance(model, CompiledEquations):
-        found = model.with_values(constants, inputs)
-        return found if backend in ('auto', found.backend) else (
-            CompiledEquations(found._evaluator.with_backend(backend)))
-    equations = model if isinstance(model, EquationsOfMotion) else (
+        changed = model.with_values(constants, inputs)
+        return changed if backend in ('auto', changed.backend) else (
+            CompiledEquations(changed._evaluator.with_backend(backend)))
+    return CompiledEquations(Evaluator(
+        equations_of(model), constants, inputs, backend))
+
+
+def equations_of(model) -> EquationsOfMotion:
+    """The equations of a method, or ``model`` itself."""
+    return model if isinstance(model, EquationsOfMotion) else (
         EquationsOfMotion.from_method(model))
-    return CompiledEquations(Evaluator(equations, constants, inputs, backend))
 
 
 class CompiledEquations:
@@ -118,19 +121,18 @@ class CompiledEquations:
     with ``t`` and ``p`` for all or for each state; results then have a leading
     axis of length N.
 
-    Results are always finite: where the equations have no value there is an
-    error, never ``nan``.
+    Results are always finite: where the equations have no value, an error is
+    raised.
 
-    What solves for accelerations needs the rank of the equations, which must
-    be decided on the constraint set
-    (:mod:`~sympy_constrained.numeric.linear.solver` says why). It is decided
-    at the consistent state near the first ``x`` that is met with a ``p``, and
-    then kept. To decide yourself, make a
-    :meth:`linear_solver` and pass it on as ``solver``; then :meth:`rhs` and
-    :meth:`accelerations` do not check that redundant rows agree.
+    Accelerations need the rank of the equations, which must be decided on the
+    constraint set (:mod:`~sympy_constrained.numeric.linear.solver` says why).
+    It is decided at the consistent state near the first ``x`` for each ``p``,
+    and then kept. To decide yourself, pass a :meth:`linear_solver` as
+    ``solver``; then :meth:`rhs` and :meth:`accelerations` do not check whether
+    redundant rows agree.
 
-    The object can be pickled if the inputs can; its functions are written
-    again on the other side.
+    The object can be pickled if the inputs can; its functions are compiled
+    again after loading.
 
     Attributes
     ==========
@@ -139,9 +141,14 @@ class CompiledEquations:
     states, constants, specifieds : tuple of SymPy objects
     unknowns : tuple
         Accelerations, then ``multiplier_names``.
-    residual_names : tuple of str
-    p : ndarray or None
-        Values of the constants given at compilation.
+    motion : int
+        Number of accelerations.
+    names, constant_names : Names
+        The states and the constants, searchable by name.
+    backend : str
+        The backend in use.
+    inputs : Inputs
+        Expressions and functions of the inputs.
     levels : tuple
         Outputs with residuals, and the positions of the states that they
         determine.
@@ -151,13 +158,13 @@ class CompiledEquations:
     def __init__(self, evaluator: Evaluator):
         equations = evaluator.equations
         self._evaluator = evaluator
-        self._solvers: dict = {}
-        self._natives: dict = {}        # independent rows -> function
-        self._quick: dict = {}          # solver, constants -> function
-        self._default = None            # the one of the default constants
-        self._inertia = None
-        self._variants: dict = {}       # function -> changed equations
         self.equations = equations
+        self.states, self.constants = equations.states, equations.constants
+        self.specifieds = equations.specifieds
+        self.unknowns = equations.unknowns
+        self.multiplier_names = equations.multipliers
+        self.names, self.constant_names = evaluator.states, evaluator.constants
+        self.backend, self.inputs = evaluator.backend, evaluator.inputs
         self.q_index, self.u_index, upper = (
             np.array(list(map(self.state_index, xs)), int)
             for xs in (equations.q, equations.u, equations.upper))
@@ -166,15 +173,24 @@ class CompiledEquations:
         if len(upper):
             self.levels += (('upper', upper),)
         self.motion = len(equations.unknowns) - len(equations.multipliers)
+        self.__dict__.update(self._no_functions())
+
+    @staticmethod
+    def _no_functions():
+        """Empty caches."""
+        return {'_solvers': {},         # constants -> rank decision
+                '_natives': {},         # independent rows -> function
+                '_quick': {},           # solver, constants -> function
+                '_default': None,       # the one of the default constants
+                '_inertia': None,
+                '_variants': {}}        # function -> changed equations
 
     def __repr__(self):
         return (f'<CompiledEquations of {len(self.states)} states, '
                 f'{len(self.multiplier_names)} multipliers>')
 
     def __getstate__(self):
-        return {**self.__dict__, '_solvers': {}, '_natives': {},
-                '_quick': {}, '_default': None, '_inertia': None,
-                '_variants': {}}
+        return {**self.__dict__, **self._no_functions()}
 
     def with_values(self, constants=None, inputs=None) -> CompiledEquations:
         """The same equations with other constants or inputs.
@@ -194,67 +210,23 @@ class CompiledEquations:
     def variant(self, change) -> CompiledEquations:
         """Changed equations with the same inputs, kept for the next call.
 
-        Parameters
-        ==========
-
-        change : callable
-            From EquationsOfMotion to others with the same states.
-
+        ``change`` maps EquationsOfMotion to others with the same states.
         """
         if change not in self._variants:
             self._variants[change] = CompiledEquations(
                 self._evaluator.with_equations(change(self.equations)))
         return self._variants[change]
 
-    # -- what there is ---------------------------------------------------
-
-    @property
-    def states(self):
-        return self.equations.states
-
-    @property
-    def constants(self):
-        return self.equations.constants
-
-    @property
-    def specifieds(self):
-        return self.equations.specifieds
-
-    @property
-    def unknowns(self):
-        return self.equations.unknowns
-
-    @property
-    def inputs(self):
-        """What the specified functions are, see ``numeric.inputs``."""
-        return self._evaluator.inputs
-
-    @property
-    def multiplier_names(self):
-        return self.equations.multipliers
-
-    @property
-    def names(self):
-        """The states with search by name."""
-        return self._evaluator.states
-
-    @property
-    def constant_names(self):
-        """The constants with search by name."""
-        return self._evaluator.constants
+    # -- names -----------------------------------------------------------
 
     @property
     def p(self):
+        """Values of the constants given at compilation, or None."""
         return self._evaluator.p
 
     def state_index(self, key) -> int:
         """Position of a state, by SymPy object or name."""
         return self.names.index(key)
-
-    @property
-    def backend(self):
-        """The backend in use."""
-        return self._evaluator.backend
 
     @property
     def residual_names(self):
@@ -273,6 +245,33 @@ class CompiledEquations:
         """Whether an output of the graph has any rows."""
         return self.equations.graph.outputs[output][0] > 0
 
+    # -- inputs ----------------------------------------------------------
+
+    @property
+    def called(self):
+        """Values of the Python inputs at ``(t, x)``, None without any.
+
+        The work may follow the states in ``x``.
+        """
+        return partial(self.inputs.values, count=len(self.states)) if (
+            self.inputs.called) else None
+
+    def calls_for(self, name):
+        """Whether an output depends on Python inputs."""
+        return not self.inputs.called.keys().isdisjoint(
+            self.equations.graph.symbols((name,)))
+
+    @property
+    def tables(self):
+        """SymPy object -> table, for inputs that are tables."""
+        return {item: function for item, function in
+                self.inputs.called.items() if isinstance(function, Table)}
+
+    def check_times(self, *times):
+        """Raise if a table does not cover these times."""
+        for item, table in self.tables.items():
+            table.check(times, item)
+
     # -- functions -------------------------------------------------------
 
     def evaluate(self, names, t, x, p=None) -> dict:
@@ -284,15 +283,6 @@ class CompiledEquations:
         """An output at one state, rounded once, shape ``(rows, columns)``.
         """
         return self._evaluator.precisely(name, t, x, p)
-
-    def inertia(self, t, x, p=None):
-        """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
-        """
-        if self._inertia is None:
-            graph = correction_graph(self.equations)
-            self._inertia = self.group(graph, ('M', 'G'))
-        outputs = self._inertia(t, x, p)
-        return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def expression(self, expr) -> Callable:
         """A SymPy expression or matrix as a function of ``(t, x, p)``.
@@ -307,9 +297,24 @@ class CompiledEquations:
         """
         return self._evaluator.output(graph, name)
 
+    def group(self, graph, names, more=()):
+        """Outputs of a graph of the same model as a function of
+        ``(t, x, p, values)``, with the values of the symbols ``more``.
+        """
+        return self._evaluator.group(graph, names, more)
+
     def parameters(self, p=None):
         """``p`` in any allowed form as an array, shape (np,)."""
         return self._evaluator.parameters(p)
+
+    def inertia(self, t, x, p=None):
+        """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
+        """
+        if self._inertia is None:
+            graph = correction_graph(self.equations)
+            self._inertia = self.group(graph, ('M', 'G'))
+        outputs = self._inertia(t, x, p)
+        return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def matrices(self, t, x, p=None):
         """``W``, shape (s, s), and ``r``, shape (s,)."""
@@ -324,10 +329,7 @@ class CompiledEquations:
                       - self.matrices(t, x, p)[1])
 
     def residuals(self, t, x, p=None):
-        """Holonomic, then velocity-level residuals, shape (mh + mv,).
-
-        Those of higher levels follow, if there are any.
-        """
+        """Holonomic, velocity-level, then higher residuals, flat."""
         names = [name for name, _ in self.levels]
         outputs = self.evaluate(names, t, x, p)
         return np.concatenate([outputs[name] for name in names],
@@ -349,215 +351,66 @@ class CompiledEquations:
                 "package, from bodies or a Lagrangian.")
         return self.evaluate((name,), t, x, p)[name][..., 0, 0]
 
+    # -- rates -----------------------------------------------------------
+
     def rhs(self, t, x, p=None, solver=None):
         """Rates of all states, shape (ns,)."""
         if p is None:
             quick = self._default if solver is None else (
                 self._quick.get((solver, None)))
-            found = None if quick is None else quick(t, x)
-            if found is not None and t - t == 0:        # `t` is finite
-                return found
+            rates = None if quick is None else quick(t, x)
+            if rates is not None and t - t == 0:        # `t` is finite
+                return rates
         x = array(x, 'x')
         finite_time(t)
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
         if x.ndim == 1:
             quick = self._kept_quick_rates(t, x, p, solver)
-            found = None if quick is None else quick(t, x)
-            if found is not None:
-                return found
+            rates = None if quick is None else quick(t, x)
+            if rates is not None:
+                return rates
+        return self._solved_rates(t, x, p, solver)
+
+    def _solved_rates(self, t, x, p, solver):
+        """Rates without machine code for the solution."""
         outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
         z = self._each(self._motion, outputs, t, x, p, solver)
         return np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
 
     def _kept_quick_rates(self, t, x, p, solver):
-        """The quick function kept for ``p``, made here if there is none."""
+        """The quick function kept for ``p``, made at the first call."""
         key = solver, None if p is None else self.parameters(p).tobytes()
         with suppress(KeyError):        # another thread may clear them
             return self._quick[key]
         if len(self._quick) >= KEPT_SOLVERS:
             self._quick.clear()
-        found = self._quick[key] = self.quick_rates(
+        quick = self._quick[key] = self.quick_rates(
             solver or self._kept_solver(t, x, p), p, solver is not None)
         self._default = self._quick.get((None, None))
-        return found
+        return quick
 
     def _rates_of_batch(self, t, x, p, solver):
-        """The same for many states; those that fail a check one by one."""
+        """Rates of many states; those that fail a check are solved singly."""
         chosen, t = solver, times_of(t, x)
         if np.ndim(p) < 2:
             p = self.parameters(p)
             if solver is None and len(x):
                 chosen = self._kept_solver(t[0], x[0], p)
-        native = self._native_rates(chosen, solver is not None)
+        native = chosen and self._native_rates(chosen, solver is not None)
         if native is None or self.called or np.ndim(p) > 1 or (
                 x.shape[1] != len(self.states)):
-            outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
-            z = self._each(self._motion, outputs, t, x, p, solver)
-            return np.concatenate(
-                [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
+            return self._solved_rates(t, x, p, solver)
         rates, bad = native.batch(
             t, x, np.concatenate([p, sizes(chosen)]), len(self.states))
         try:
             for i in np.flatnonzero(bad):
                 rates[i] = self.rhs(t[i], x[i], p, solver)
-        except NotFiniteError:          # say of which state
+        except NotFiniteError:          # raise with the number of the state
             self.evaluate(('rates', 'W', 'r'), t, x, p)
             raise
         return rates
-
-    def quick_rates(self, solver, p=None, carried=True, work=()):
-        """A quick function of ``(t, x)`` for some constants, or None.
-
-        It returns None where its checks fail. The rank is that of the
-        ``solver``, which is for what fails. ``carried`` is whether the
-        solver may be trusted on redundant rows. With the outputs ``work``
-        there is another state, the work.
-        """
-        native = self._native_rates(solver, carried, work)
-        if native is None:
-            return None
-        count = len(self.states) + bool(work)
-        p = np.concatenate([self.parameters(p), sizes(solver)])
-        return native.bound((count,), p, count, self.called)
-
-    @property
-    def called(self):
-        """Values of the Python inputs at ``(t, x)``, None without any.
-
-        The states in ``x`` may be followed by the work.
-        """
-        inputs = self._evaluator.inputs
-        return partial(inputs.values, count=len(self.states)) if (
-            inputs.called) else None
-
-    def calls_for(self, name):
-        """Whether an output depends on Python inputs."""
-        return not self._evaluator.inputs.called.keys().isdisjoint(
-            self.equations.graph.symbols((name,)))
-
-    def _native_rates(self, solver, is_carried, work=()):
-        """The compiled solution, None if there is none.
-
-        Its constants are ``p`` and the sizes of the solver. With a carried
-        solver it is not looked whether redundant rows agree.
-        """
-        if self.backend == 'numpy' or (
-                solver is None or solver.contradiction != 'error'):
-            return None
-        rows = self._rows_in_use(solver)
-        if rows is False:
-            return None
-        key = rows, rows is not None and not is_carried, work
-        if key not in self._natives:
-            names = [Dummy() for _ in sizes(solver)]
-            try:
-                self._natives[key] = self._solution(
-                    rows, names, names, *key[1:])
-            except ConstrainedDynamicsError:
-                self._natives[key] = None
-        return self._natives[key]
-
-    def _rows_in_use(self, solver):
-        """The independent constraint rows, None if all rows are.
-
-        False if redundant rows are not the only ones left out.
-        """
-        if solver.kept is None:
-            return None
-        kept = solver.kept[0]
-        rows = tuple(int(k) - self.motion for k in kept if k >= self.motion)
-        return len(kept) - len(rows) == self.motion and rows
-
-    def group(self, graph, names, more=()):
-        """Outputs of a graph of the same model as a function of
-        ``(t, x, p, values)``, with the values of the symbols ``more``.
-        """
-        return self._evaluator.group(graph, names, more)
-
-    def check_times(self, *times):
-        """Raise if an input is a table that does not reach these times."""
-        for item, table in self.tables.items():
-            table.check(times, item)
-
-    @property
-    def tables(self):
-        """SymPy object -> table, of the inputs that are tables."""
-        called = self._evaluator.inputs.called
-        return {item: function for item, function in called.items()
-                if isinstance(function, Table)}
-
-    def bound(self, graph):
-        """The output ``out`` of a graph as a quick function of ``(t, x)``.
-
-        Flat, for the default constants. None where there is no machine code;
-        the function returns None where the values are not finite.
-        """
-        if self.backend == 'numpy':
-            return None
-        try:
-            native = self._evaluator.native(graph, 'out')
-        except ConstrainedDynamicsError:
-            return None
-        return native.bound((len(self.states),), self.parameters(), None,
-                            self.called)
-
-    def _solution(self, rows, numbers, names=(), agree=False, work=()):
-        """The compiled solution, None if there is none.
-
-        ``numbers`` are the sizes of the rows and columns of ``W``; those that
-        are ``names`` get their values with the constants. ``agree`` is
-        whether redundant rows are looked at.
-        """
-        half = len(numbers)//2
-        graph = solved_graph(self.equations, rows, (
-            numbers[:half], numbers[half:]) if numbers else None, agree, work)
-        return graph and self._evaluator.native(graph, 'out', 'checks', names)
-
-    def native_function(self, name='rhs', t=0., x=None):
-        """Return the :class:`.NativeFunction` for integrators outside Python.
-
-        Parameters
-        ==========
-
-        name : 'rhs' or an output of ``equations.graph``
-            ``'rhs'`` are the rates of all states, then the multipliers.
-        t, x : float, sequence, optional
-            A state near the motion. The rank is decided there, so it is
-            needed where constraint rows may be redundant. It also tells how
-            large the entries usually are: without it a configuration that is
-            almost singular may pass as good.
-
-        Raises
-        ======
-
-        UnsupportedFeatureError
-            If the backend is ``'numpy'``, or if there is no compiled
-            solution for this model.
-
-        """
-        if self.backend == 'numpy':
-            raise UnsupportedFeatureError(
-                "backend='numpy' has no machine code. Compile the equations "
-                "with backend='llvm' (extra `fast`) or 'c'.")
-        if name != 'rhs':
-            return self._evaluator.native(self.equations.graph, name)
-        rows, numbers = None, ()
-        if x is not None:
-            solver = self.linear_solver(t, self.names.vector(x, 'x'))
-            rows, numbers = self._rows_in_use(solver), sizes(solver).tolist()
-        found = None
-        if rows is not False and self.equations.inconsistent == 'error':
-            found = self._solution(rows, numbers)
-        if found is None:
-            raise UnsupportedFeatureError(
-                "There is no compiled solution of these equations: the mass "
-                "matrix or the constraints are singular, the elimination is "
-                "too long, or contradicting rows are met in the sense of "
-                "least squares. Pass a state `x` if constraint rows are "
-                "redundant, or call `rhs`.")
-        return found
 
     def accelerations(self, t, x, p=None, solver=None):
         """Rates of the states that are solved for."""
@@ -578,6 +431,113 @@ class CompiledEquations:
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
         return (outputs['M']@rates[..., self.u_index, None]
                 - outputs['Q'])[..., 0]
+
+    # -- machine code ----------------------------------------------------
+
+    def quick_rates(self, solver, p=None, carried=True, work=()):
+        """A quick function of ``(t, x)`` for some constants, or None.
+
+        It returns None where its checks fail. The rank is that of the
+        ``solver``, which then takes over. ``carried`` is whether the solver
+        may be trusted on redundant rows. With the outputs ``work`` the work is
+        another state.
+        """
+        native = self._native_rates(solver, carried, work)
+        if native is None:
+            return None
+        count = len(self.states) + bool(work)
+        p = np.concatenate([self.parameters(p), sizes(solver)])
+        return native.bound((count,), p, count, self.called)
+
+    def _native_rates(self, solver, is_carried, work=()):
+        """The compiled solution, None if there is none.
+
+        Its constants are ``p`` and the sizes of the solver. With a carried
+        solver, redundant rows are not checked.
+        """
+        if self.backend == 'numpy' or not leaves_out_rows_only(solver):
+            return None
+        rows = rows_in_use(solver)
+        key = rows, rows is not None and not is_carried, work
+        if key not in self._natives:
+            names = [Dummy() for _ in sizes(solver)]
+            try:
+                self._natives[key] = self._solution(
+                    rows, names, names, *key[1:])
+            except ConstrainedDynamicsError:
+                self._natives[key] = None
+        return self._natives[key]
+
+    def _solution(self, rows, numbers, names=(), agree=False, work=()):
+        """The compiled solution, None if there is none.
+
+        ``numbers`` are the sizes of the rows and columns of ``W``; ``names``
+        are those whose values follow the constants. ``agree`` is whether
+        redundant rows are checked.
+        """
+        half = len(numbers)//2
+        graph = solved_graph(self.equations, rows, (
+            numbers[:half], numbers[half:]) if numbers else None, agree, work)
+        return graph and self._evaluator.native(graph, 'out', 'checks', names)
+
+    def bound(self, graph):
+        """The output ``out`` of a graph as a quick function of ``(t, x)``.
+
+        Flat, for the default constants. None without machine code; the
+        function returns None where the values are not finite.
+        """
+        if self.backend == 'numpy':
+            return None
+        try:
+            native = self._evaluator.native(graph, 'out')
+        except ConstrainedDynamicsError:
+            return None
+        return native.bound((len(self.states),), self.parameters(), None,
+                            self.called)
+
+    def native_function(self, name='rhs', t=0., x=None):
+        """Return the :class:`.NativeFunction` for integrators outside Python.
+
+        Parameters
+        ==========
+
+        name : 'rhs' or an output of ``equations.graph``
+            ``'rhs'`` are the rates of all states, then the multipliers.
+        t, x : float, sequence, optional
+            A state near the motion, where the rank is decided: needed if
+            constraint rows may be redundant. It also shows the usual size of
+            the entries: without it an almost singular configuration may pass
+            as good.
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If the backend is ``'numpy'``, or if there is no compiled
+            solution for this model.
+
+        """
+        if self.backend == 'numpy':
+            raise UnsupportedFeatureError(
+                "backend='numpy' has no machine code. Compile the equations "
+                "with backend='llvm' (extra `fast`) or 'c'.")
+        if name != 'rhs':
+            return self._evaluator.native(self.equations.graph, name)
+        rows, numbers = None, ()
+        is_possible = self.equations.inconsistent == 'error'
+        if x is not None:
+            solver = self.linear_solver(t, self.names.vector(x, 'x'))
+            rows, numbers = rows_in_use(solver), sizes(solver).tolist()
+            is_possible = leaves_out_rows_only(solver)
+        native = self._solution(rows, numbers) if is_possible else None
+        if native is None:
+            raise UnsupportedFeatureError(
+                "There is no compiled solution of these equations: the mass "
+                "matrix or the constraints are singular, the elimination is "
+                "too long, or contradicting rows are met in the sense of "
+                "least squares. Pass a state `x` if constraint rows are "
+                "redundant, or call `rhs`.")
+        return native
 
     # -- the linear equations --------------------------------------------
 
@@ -603,22 +563,21 @@ class CompiledEquations:
         return self._least_norm(W, r, t, x, p, None)
 
     def _least_norm(self, W, r, t, x, p, solver):
-        """The solution with the least multipliers, checked."""
+        """The solution with the least multipliers, checked.
+
+        A kept solver that fails is decided again.
+        """
         def solve(chosen):
             drift = 0. if chosen.kept is None else (
                 distances(self, t, x, p).relative)
-            found = chosen.solve_all(W, r, drift, partial(
+            solution = chosen.solve_all(W, r, drift, partial(
                 self.rounding, t, x, p))
-            if found.rank != chosen.rank and solver is None:
+            if solution.rank != chosen.rank and solver is None:
                 raise SingularEquationsError("The rank is higher here.")
-            return found.z
+            return solution.z
 
         if solver is not None:
             return solve(solver)
-        return self._with_kept_solver(solve, t, x, p)
-
-    def _with_kept_solver(self, solve, t, x, p):
-        """Use the solver kept for ``p``, and decide again if it fails."""
         key = self.parameters(p).tobytes()
         kept = self._solvers.get(key)
         if kept is not None:
@@ -629,11 +588,31 @@ class CompiledEquations:
         return solve(self._kept_solver(t, x, p))
 
     def _kept_solver(self, t, x, p):
-        """The solver kept for ``p``, decided here if there is none."""
+        """The solver kept for ``p``, decided here at the first call."""
         key = self.parameters(p).tobytes()
-        kept = self._solvers.get(key)
-        if kept is None:
+        solver = self._solvers.get(key)
+        if solver is None:
             if len(self._solvers) >= KEPT_SOLVERS:
                 self._solvers.clear()
-            kept = self._solvers[key] = self.linear_solver(t, x, p)
-        return kept
+            solver = self._solvers[key] = self.linear_solver(t, x, p)
+        return solver
+
+
+def sizes(solver):
+    """The usual size of the rows, then of the columns of ``W``."""
+    return 1/np.concatenate([solver.row_scale, solver.column_scale])
+
+
+def leaves_out_rows_only(solver):
+    """Whether ``W z = r`` is solved by leaving out constraint rows alone."""
+    motion, kept = solver.motion, solver.kept
+    return solver.contradiction == 'error' and (
+        kept is None or np.count_nonzero(kept[0] < motion) == motion)
+
+
+def rows_in_use(solver):
+    """The independent constraint rows, None if all rows are."""
+    if solver.kept is None:
+        return None
+    return tuple(int(k) - solver.motion for k in solver.kept[0]
+                 if k >= solver.motion)

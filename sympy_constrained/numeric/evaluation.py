@@ -1,7 +1,7 @@
 """Outputs of the equations, and user expressions, at numbers.
 
-This is the road from ``(t, x, p)`` to the positional arguments of generated
-code: shapes, constants and their defaults, inputs, batches.
+From ``(t, x, p)`` to the positional arguments of generated code: shapes,
+constants and their defaults, inputs, batches.
 """
 from __future__ import annotations
 
@@ -9,29 +9,26 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from mpmath import mp
-from sympy import Matrix, MatrixBase, Symbol
+from sympy import Matrix, MatrixBase
 
 from ..errors import MissingIngredientError, NotFiniteError
 from ..graph import Graph
 from ..precision import precise
 from .codegen.native import (
-    NativeFunction, chosen, compiled_outputs, with_given)
+    NativeFunction, arguments_of, chosen, compiled_outputs, with_given)
 from .inputs import Inputs
 from .names import Names, array, by_label, read_only
 
-__all__ = ['Evaluator', 'times_of']
-
-EXCHANGED = (" If time and states are exchanged, mind the order (t, x, p), "
-             "which is that of `solve_ivp`.")
+__all__ = ['Evaluator', 'finite_time', 'times_of']
 
 
 def finite_time(t):
-    """Time or times as an array; equations without time check them, too."""
-    found = array(t, 't')
-    if not np.isfinite(found).all():
+    """Time or times as an array, checked also for equations without time."""
+    times = array(t, 't')
+    if not np.isfinite(times).all():
         raise ValueError(f"`t` is not finite: it is {t!r}. Give finite "
                          "numbers.")
-    return found
+    return times
 
 
 def times_of(t, x):
@@ -50,8 +47,8 @@ class Evaluator:
     Explanation
     ===========
 
-    Functions are written at their first call and kept per group of outputs.
-    They do not survive pickling; they are written again when needed.
+    Functions are compiled at their first call and cached by group of outputs.
+    Pickles do not contain them.
 
     Parameters
     ==========
@@ -79,12 +76,10 @@ class Evaluator:
         self.constants = Names(equations.constants, 'constant')
         self.inputs = Inputs.match(equations.specifieds, inputs, equations.t,
                                    self.constants)
-        self.p = None
         if constants is None and not len(self.constants):
             constants = {}
-        if constants is not None:
-            self.p = read_only(
-                self.constants.vector(constants, 'constants'))
+        self.p = None if constants is None else read_only(
+            self.constants.vector(constants, 'constants'))
         self._functions = {}
 
     def __getstate__(self):
@@ -92,13 +87,17 @@ class Evaluator:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        if self.p is not None:          # pickles do not keep it so
+        if self.p is not None:          # pickles lose the flag
             self.p = read_only(self.p)
+
+    def _copy(self, **changes) -> Evaluator:
+        result = object.__new__(Evaluator)
+        result.__dict__.update(self.__dict__, **changes)
+        return result
 
     def with_values(self, constants=None, inputs=None) -> Evaluator:
         """A copy with other constants (some or all) or inputs (all)."""
-        result = object.__new__(Evaluator)
-        result.__dict__.update(self.__dict__)
+        result = self._copy()
         if constants is not None:
             result.p = read_only(self.constants.vector(
                 constants, 'constants', self.p))
@@ -111,26 +110,19 @@ class Evaluator:
         return result
 
     def with_backend(self, backend) -> Evaluator:
-        """A copy whose functions another backend makes."""
-        result = object.__new__(Evaluator)
-        result.__dict__.update(self.__dict__)
-        result.backend, result._functions = chosen(backend), {}
-        return result
+        """A copy for another backend."""
+        return self._copy(backend=chosen(backend), _functions={})
 
     def with_equations(self, equations) -> Evaluator:
-        """The same for equations that have more constants, without values.
-        """
-        result = object.__new__(Evaluator)
-        result.__dict__.update(self.__dict__)
-        result.equations, result.p = equations, None
-        result.constants = Names(equations.constants, 'constant')
-        result._functions = {}
-        return result
+        """A copy for equations with more constants, without their values."""
+        return self._copy(
+            equations=equations, p=None, _functions={},
+            constants=Names(equations.constants, 'constant'))
 
     def parameters(self, p=None, states=None) -> np.ndarray:
         """The constants as an array ``(np,)``.
 
-        With a number of ``states`` also ``(states, np)`` is let through.
+        For a number of ``states``, ``(states, np)`` is allowed, too.
         """
         if p is None:
             if self.p is None:
@@ -164,7 +156,7 @@ class Evaluator:
     def precisely(self, name, t, x, p=None) -> np.ndarray:
         """An output of the equations at one state, rounded once at the end.
 
-        In floats where functions of the user's allow nothing else.
+        Computed in floats if functions of the user require them.
         """
         x, p = array(x, 'x'), self.parameters(p)
         values = {self.equations.t: float(t),
@@ -189,8 +181,8 @@ class Evaluator:
                 "a SymPy expression or matrix.")
         if np.iterable(expr) and not isinstance(expr, MatrixBase):
             raise TypeError(
-                f"`expr` is a {type(expr).__name__}, and one expression or "
-                "one matrix is evaluated. Give `Matrix(expr)` for several.")
+                f"`expr` is a {type(expr).__name__}; it must be one "
+                "expression or one matrix. Give `Matrix(expr)` for several.")
         is_matrix = isinstance(expr, MatrixBase)
         matrix = Matrix(expr) if is_matrix else Matrix([expr])
         value = self.output(
@@ -229,16 +221,15 @@ class Evaluator:
         return value
 
     def native(self, graph, name, checks=None, more=()):
-        """An output as a :class:`.NativeFunction`; raises if it cannot be.
+        """An output as a :class:`.NativeFunction`, or an error.
 
         Values of the symbols ``more`` follow those of the constants.
         """
-        arguments = self._arguments(more)
-        return NativeFunction(graph, name, arguments, self.inputs.given,
-                              self.backend, checks)
+        return NativeFunction(graph, name, self._arguments(more),
+                              self.inputs.given, self.backend, checks)
 
     def _made(self, graph, names, more=()):
-        """The function of some outputs, which knows if it needs inputs."""
+        """The function of some outputs."""
         function = compiled_outputs(self.backend, graph, names,
                                     self._arguments(more), self.inputs.given)
         function.reads_called = not self.inputs.called.keys().isdisjoint(
@@ -247,13 +238,8 @@ class Evaluator:
 
     def _arguments(self, more=()):
         """SymPy object -> its symbol in generated code, in order."""
-        arguments = {self.equations.t: Symbol('t')}
-        for letter, items in (('x', self.states),
-                              ('p', (*self.constants, *more)),
-                              ('r', self.inputs.called)):
-            for i, item in enumerate(items):
-                arguments[item] = Symbol(f'{letter}{i}')
-        return arguments
+        return arguments_of(self.equations.t, self.states,
+                            (*self.constants, *more), self.inputs.called)
 
     def _call(self, function, t, x, p, more=()):
         try:
@@ -278,23 +264,23 @@ class Evaluator:
                 raise ValueError(
                     f"`t` has shape {t.shape} for one state. Give one time, "
                     f"or a batch of states with the shape (N, {size}).")
-            values = [float(t), *x.tolist(), *self.parameters(p).tolist(),
-                      *more]
-            if self.inputs.called:
-                values += self.inputs.values(values[0], x) if (
-                    function.reads_called) else [0.]*len(self.inputs.called)
-            return function.scalar(*values)
+            t = float(t)
+            inputs = self.inputs.values(t, x) if (
+                function.reads_called) else [0.]*len(self.inputs.called)
+            return function.scalar(t, *x.tolist(),
+                                   *self.parameters(p).tolist(), *more,
+                                   *inputs)
         if x.ndim != 2 or x.shape[1] != size:
+            exchanged = '' if x.ndim else (
+                " If you exchanged time and states: the order is (t, x, p), "
+                "as for `solve_ivp`.")
             raise ValueError(
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.states.labels)}, or (N, {size}) "
-                f"for a batch.{'' if x.ndim else EXCHANGED}")
-        t = times_of(t, x)
-        values = [t, *x.T, *self.parameters(p, len(x)).T, *more]
-        if self.inputs.called and not function.reads_called:
-            values += [0.]*len(self.inputs.called)
-        elif self.inputs.called:
+                f"for a batch.{exchanged}")
+        t, inputs = times_of(t, x), [0.]*len(self.inputs.called)
+        if function.reads_called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
-            values += list(np.reshape(rows, (
-                len(x), len(self.inputs.called))).T)
-        return function.batch(len(x), *values)
+            inputs = np.reshape(rows, (len(x), len(inputs))).T
+        return function.batch(
+            len(x), t, *x.T, *self.parameters(p, len(x)).T, *more, *inputs)

@@ -14,6 +14,9 @@ from .table import Table
 
 __all__ = ['Inputs']
 
+# The value of an input that has been reported as a problem.
+UNUSABLE = object()
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -34,7 +37,8 @@ class Inputs:
     called: dict
 
     @classmethod
-    def match(cls, specifieds, values, time, constants) -> Inputs:
+    def match(cls, specifieds, values, time, constants,
+              complete=True) -> Inputs:
         """Find each of the ``specifieds`` in the user's ``inputs``.
 
         Parameters
@@ -45,16 +49,18 @@ class Inputs:
         values : mapping or None
             From these, or their names, to an expression in time and the
             constants, a number, a Python function of ``(t, x)``, or a table.
-            Needed derivatives of expressions, numbers and tables are found;
-            those of a Python function must be given under their own key.
+            Derivatives of expressions, numbers and tables are computed; those
+            of a Python function need their own key.
         time : Symbol
         constants : iterable of Symbol
+        complete : bool
+            Whether every function must have a value.
 
         Raises
         ======
 
         MissingIngredientError
-            With everything that is wrong with ``values``.
+            With all problems of ``values``.
 
         """
         if values is not None and not isinstance(values, Mapping):
@@ -62,48 +68,44 @@ class Inputs:
                 "`inputs` must be a mapping from specified functions to "
                 "expressions, numbers, Python functions or tables, not "
                 f"{type(values).__name__}.")
-        known = list(specifieds)
-        known += [f for f in dict.fromkeys(map(_function, specifieds))
-                  if f not in known]
-        names = Names(known, 'specified function')
-        found, problems = {}, []
+        names = Names(dict.fromkeys((
+            *specifieds, *map(_function, specifieds))), 'specified function')
+        known, problems = {}, []
         for key, value in (values or {}).items():
             item = None
             try:
                 item = names.objects[names.index(key)]
-                found[item] = _checked(value, {time, *constants}, item)
+                known[item] = _checked(value, {time, *constants}, item)
             except (KeyError, TypeError, ValueError) as error:
                 problems.append(f"`inputs`: {sentence(error.args[:1])}")
-                found[item] = ...           # given, but of no use
-        given, called = {}, {}
+                known[item] = UNUSABLE
+        if not complete:
+            some = set(map(_function, known))
+            specifieds = [f for f in specifieds if _function(f) in some]
+        every = {}
         for item in specifieds:
-            value = found.get(item)
             try:
-                if value is None:
-                    value = _derivative(item, found)
+                every[item] = (known[item] if item in known else
+                               _derivative(item, known))
             except ValueError as error:
                 problems.append(f"`inputs`: {error}")
-                value = ...
-            if isinstance(value, Expr):
-                given[item] = value
-            elif value is not None:
-                called[item] = value
-        lacking = [item for item in specifieds
-                   if item not in given and item not in called]
-        problems += _lacking(lacking, found, time)
+                every[item] = UNUSABLE
+        problems += _lacking(
+            [item for item in specifieds if every[item] is None], known, time)
         raise_problems(problems, MissingIngredientError)
-        return cls(given, called)
+        given = {item: value for item, value in every.items()
+                 if isinstance(value, Expr)}
+        return cls(given, {item: value for item, value in every.items()
+                           if item not in given})
 
     def same_code(self, other) -> bool:
-        """Whether generated code is the same: it has only names of calls."""
+        """Whether generated code is the same; values of calls are arguments.
+        """
         return self.given == other.given and list(self.called) == list(
             other.called)
 
     def values(self, t, x, count=None) -> list:
-        """Numbers of the Python functions at one state.
-
-        They see the first ``count`` entries of ``x``.
-        """
+        """Numbers of the Python functions at the first ``count`` states."""
         result, x = [], read_only(x, count)
         for item, function in self.called.items():
             value = function(t, x)
@@ -133,8 +135,9 @@ def _checked(value, allowed, item):
         if moving:
             raise ValueError(
                 f"{value} contains {', '.join(moving)}, and an input is an "
-                "expression in time and constants alone; write what depends "
-                "on the motion into the model, or give a function of (t, x)")
+                "expression in time and constants alone; add an expression "
+                "that depends on the motion to the model, or give a function "
+                "of (t, x)")
         return value
     if callable(value):
         fault = call_fault(value)
@@ -153,7 +156,7 @@ def _checked(value, allowed, item):
 
 
 def _lacking(items, found, time):
-    """One sentence for each function that misses something."""
+    """One sentence for each function with missing values."""
     by_function = {}
     for item in items:
         by_function.setdefault(_function(item), []).append(item)
@@ -169,12 +172,13 @@ def _lacking(items, found, time):
             verb = 'has' if len(missing) == 1 else 'have'
             yield (f"The specified {text} {verb} no value. Pass "
                    f"`inputs={{{names}: ...}}`, with an expression in "
-                   f"{time}, a number, a function of (t, x) or a table; or "
-                   "name what is a coordinate or a speed in the model.")
+                   f"{time}, a number, a function of (t, x) or a table. If "
+                   f"{names} is a coordinate or a speed, add it to the "
+                   "model.")
 
 
 def _derivative(item, found):
-    """The derivative of what was given as a number or an expression."""
+    """The derivative of an input given as expression, number or table."""
     if not isinstance(item, Derivative):
         return None
     (variable, count), = item.variable_count
@@ -185,6 +189,6 @@ def _derivative(item, found):
             return real_derivative(value, *[variable]*(count - lower))
         if isinstance(value, Table):
             return value.derivative(count - lower)
-        if value is ...:
+        if value is UNUSABLE:
             return value
     return None

@@ -1,8 +1,7 @@
 """SymPy objects in a fixed order, found by themselves or by their name.
 
-The numeric layer works on arrays, users think in symbols. This file is the
-only place where one becomes the other, so that every function of the layer
-accepts the same keys and reports the same mistakes.
+Only this file translates between symbols and arrays, so every function of the
+numeric layer accepts the same keys and reports the same mistakes.
 """
 from __future__ import annotations
 
@@ -20,18 +19,7 @@ __all__ = ['Names', 'array', 'by_label', 'call_fault', 'label', 'number',
 
 
 def label(item) -> str:
-    """Short name of a symbol, of a function of time or of a derivative.
-
-    Examples
-    ========
-
-    >>> from sympy.physics.mechanics import dynamicsymbols
-    >>> from sympy_constrained.numeric.names import label
-    >>> q1 = dynamicsymbols('q1')
-    >>> label(q1), label(q1.diff())
-    ('q1', "q1'")
-
-    """
+    """Short name of a symbol, function of time or derivative: ``q1'``."""
     if isinstance(item, Derivative):
         return label(item.expr) + "'"*item.derivative_count
     if isinstance(item, AppliedUndef):
@@ -70,8 +58,7 @@ def array(values, argument: str) -> np.ndarray:
 
 
 def read_only(values, count=None) -> np.ndarray:
-    """The first ``count`` entries, for functions that must not change them.
-    """
+    """A read-only view of the first ``count`` entries."""
     view = values[:count]
     view.setflags(write=False)
     return view
@@ -80,7 +67,7 @@ def read_only(values, count=None) -> np.ndarray:
 def call_fault(function) -> str:
     """Why a function cannot be called with ``(t, x)``, '' if it can.
 
-    Functions without a signature, such as some of C, pass.
+    Functions without a signature, such as some C functions, pass.
     """
     try:
         signature(function).bind(0., ())
@@ -92,21 +79,18 @@ def call_fault(function) -> str:
 
 
 def by_label(values):
-    """A mapping of what has labels, such as a table of pandas.
-
-    Anything else as it is.
-    """
+    """Labelled values, such as those of pandas, as a mapping."""
     if isinstance(values, Mapping) or not (
             hasattr(values, 'keys') and hasattr(values, '__getitem__')):
         return values
-    found = {key: values[key] for key in values.keys()}
-    if list(found) == list(range(len(found))):      # places, not labels
-        return list(found.values())
-    return found
+    mapping = {key: values[key] for key in values.keys()}
+    if list(mapping) == list(range(len(mapping))):  # places, not labels
+        return list(mapping.values())
+    return mapping
 
 
 def sentence(problems) -> str:
-    """Several problems as one; a question keeps its own mark."""
+    """Several problems as one sentence, which may end in a question."""
     text = '; '.join(problems)
     return text if text.endswith('?') else f'{text}.'
 
@@ -131,9 +115,9 @@ class Names:
 
     objects : iterable of SymPy objects
     kind : str
-        What they are, in the singular, for messages: ``'state'``.
+        Singular noun for messages, such as ``'state'``.
     hint : str
-        What to say beside that values are missing.
+        Remedy in messages about missing values.
 
     """
 
@@ -169,44 +153,45 @@ class Names:
             return position
         text = key.strip() if isinstance(key, str) else str(key)
         if isinstance(key, str):
-            found = [i for i, item in enumerate(self.objects)
-                     if not {key, text}.isdisjoint((self.labels[i],
-                                                    str(item)))]
-            if len(found) == 1:
-                return found[0]
-            if found:
+            places = [i for i, item in enumerate(self.objects)
+                      if {key, text} & {self.labels[i], str(item)}]
+            if len(places) == 1:
+                return places[0]
+            if places:
                 raise KeyError(
-                    f"{text!r} names {len(found)} objects; use the SymPy "
+                    f"{text!r} names {len(places)} objects; use the SymPy "
                     "object itself, or the position where there are names "
                     "only")
+        raise KeyError(f"{text!r} {self._why_not(key, text)}")
+
+    def _why_not(self, key, text):
+        """Why an unknown key is not accepted, and the remedy."""
         if text in map(str, self.objects):
-            raise KeyError(
-                f"{text!r} has the name of a {self.kind} and is another "
-                "symbol (perhaps with other assumptions); use the one of the "
-                "model, or its name as a string")
-        near = get_close_matches(text, self.labels, 2)
+            return (f"has the name of a {self.kind} and is another symbol "
+                    "(perhaps with other assumptions); use the one of the "
+                    "model, or its name as a string")
         if self.kind == 'state' and getattr(key, 'expr', None) in self:
-            raise KeyError(
-                f"{text!r} is no state here, it follows from "
-                f"{', '.join(self.labels)}; leave it out")
+            return (f"is no state here, it follows from "
+                    f"{', '.join(self.labels)}; leave it out")
+        near = get_close_matches(text, self.labels, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else (
             f"known: {', '.join(self.labels)}" if self.labels else
             "the model has none, leave it out")
-        raise KeyError(f"{text!r} is no {self.kind}; {hint}")
+        return f"is no {self.kind}; {hint}"
 
     def indices(self, keys, argument: str) -> list[int]:
         """Positions of several objects or names, all mistakes at once."""
         if isinstance(keys, str) or hasattr(keys, 'free_symbols'):
             keys = (keys,)
-        found, problems = [], []
+        places, problems = [], []
         for key in keys:
             try:
-                found.append(self.index(key))
+                places.append(self.index(key))
             except KeyError as error:
                 problems.append(error.args[0])
         if problems:
             raise ValueError(f"`{argument}`: {sentence(problems)}")
-        return found
+        return places
 
     def vector(self, values, argument: str, default=None) -> np.ndarray:
         """One float for each object.
@@ -216,26 +201,41 @@ class Names:
 
         values : mapping or sequence
             A mapping from SymPy objects or names to numbers, or all the
-            numbers in order. What has ``keys`` is taken by them.
+            numbers in order.
         argument : str
             Name of the user's argument, for messages.
         default : sequence of float, optional
-            Values of what a mapping leaves out. Without it an incomplete
-            mapping is an error.
+            Values of objects that a mapping omits, which is an error
+            otherwise.
 
         Raises
         ======
 
         ValueError
-            With everything that is wrong with ``values``.
+            With all problems of ``values``.
 
         """
         size, values = len(self), by_label(values)
         if not isinstance(values, Mapping):
             return self._sequence(values, argument)
-        problems = []
         result = [None]*size if default is None else list(default)
-        seen = set()
+        problems = self._fill(result, values)
+        missing = [name for name, value in zip(self.labels, result)
+                   if value is None]
+        if missing:
+            problems.append(f"no value for {', '.join(missing)}")
+        if problems:
+            remedy = missing and self.hint or (
+                f"Each {self.kind} takes one finite real number.")
+            raise ValueError(f"`{argument}`: {sentence(problems)} {remedy}")
+        return np.array(result, dtype=float)
+
+    def _fill(self, result, values):
+        """Put the numbers of a mapping in their places; returns problems.
+
+        A place whose value is unusable is no longer None.
+        """
+        problems, seen = [], set()
         for key, value in values.items():
             try:
                 i = self.index(key)
@@ -249,15 +249,8 @@ class Names:
                 result[i] = number(value)
             except ValueError as error:
                 problems.append(f"{self.labels[i]}: {error}")
-        missing = [self.labels[i] for i in range(size)
-                   if result[i] is None and i not in seen]
-        if missing:
-            problems.append(f"no value for {', '.join(missing)}")
-        if problems:
-            remedy = missing and self.hint or (
-                f"Each {self.kind} takes one finite real number.")
-            raise ValueError(f"`{argument}`: {sentence(problems)} {remedy}")
-        return np.array(result, dtype=float)
+                result[i] = np.nan
+        return problems
 
     def _sequence(self, values, argument):
         try:

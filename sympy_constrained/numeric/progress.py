@@ -1,4 +1,4 @@
-"""A one-line progress bar for runs that last."""
+"""A one-line progress bar for long runs."""
 from __future__ import annotations
 
 import sys
@@ -17,44 +17,38 @@ class Progress:
 
     start, end : float
     wanted : bool or None
-        None draws only where somebody can see it, in a terminal.
+        None draws in a terminal only.
     name : str
-        What goes from start to end.
+        The quantity that goes from start to end.
 
     """
 
     def __init__(self, start, end, wanted=None, name='t'):
         self.start, self.end, self.name = start, end, name
-        self.stream = sys.stderr
-        if wanted is None:
-            wanted = bool(getattr(self.stream, 'isatty', bool)())
+        if wanted is None:              # some programs have no stderr
+            wanted = getattr(sys.stderr, 'isatty', bool)()
         self.wanted = wanted
         self.begun = perf_counter()
         self._next = self.begun + PATIENCE
-        self._drawn = False
+        self._line_end = ''
 
     @property
     def seconds(self) -> float:
         return perf_counter() - self.begun
 
     def update(self, t):
-        """Show that the run has come to ``t``."""
-        now = perf_counter()
-        if not self.wanted or now < self._next:
+        """Show that the run has reached ``t``."""
+        spent = self.seconds
+        if not self.wanted or self.begun + spent < self._next:
             return
-        self._next = now + INTERVAL
+        self._next = self.begun + spent + INTERVAL
         part = (t - self.start)/(self.end - self.start)
-        spent = now - self.begun
         left = f'{spent/part - spent:.0f} s left' if part > 0 else ''
-        bar = '#'*round(WIDTH*part)
-        self.stream.write(
-            f'\r[{bar:<{WIDTH}}] {part:4.0%}  {self.name} = {t:.4g}  '
-            f'{spent:.0f} s, {left}   ')
-        self.stream.flush()
-        self._drawn = True
+        print(f'\r[{"#"*round(WIDTH*part):<{WIDTH}}] {part:4.0%}  '
+              f'{self.name} = {t:.4g}  {spent:.0f} s, {left}   ',
+              end='', file=sys.stderr, flush=True)
+        self._line_end = '\n'
 
     def close(self):
         """End the line, if one was begun."""
-        if self._drawn:
-            self.stream.write('\n')
-            self.stream.flush()
+        print(end=self._line_end, file=sys.stderr)

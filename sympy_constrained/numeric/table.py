@@ -13,14 +13,14 @@ from .names import label
 
 __all__ = ['Table']
 
-# A time may be outside by so much of the length of the table.
+# Tolerance for times outside, relative to the length of the table.
 ROUNDING = 1e-12
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
-# How many derivatives are free of impulses.
+# Number of derivatives without impulses.
 SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
-# Integrators take polynomials up to this degree for smooth.
+# Polynomials up to this degree are smooth to an integrator.
 DEGREE = 5
-# What is left of a spline beside its changes, relative to the largest value.
+# Oscillation of a spline away from its changes, relative to the largest value.
 RINGING = 1e-15
 
 
@@ -30,11 +30,10 @@ class Table:
     Explanation
     ===========
 
-    Derivatives that the equations need are those of the interpolant. A cubic
-    spline has two that are continuous, so it may drive a motion. One that
-    would be infinite at times of the table (the first of a function that
-    jumps, the second of a polygon) is an error. There is no value outside the
-    table.
+    Derivatives are those of the interpolant. The first two of a cubic spline
+    are continuous, so it may drive a motion. A derivative that would be
+    infinite at times of the table (the first of a function that jumps, the
+    second of a polygon) is an error, and so is a time outside the table.
 
     Examples
     ========
@@ -55,8 +54,8 @@ class Table:
         As many values as times, which increase.
     kind : {'cubic', 'monotone', 'linear', 'previous'}
         A spline with two continuous derivatives; cubics that do not overshoot,
-        with one; a polygon; the value of the last time before, so that the
-        last of the values is never taken.
+        with one; a polygon; the value of the last time before, so the last
+        value is never used.
 
     """
 
@@ -117,8 +116,8 @@ class Table:
         return result
 
     def course(self, t, end, tolerance):
-        """How far from ``t`` towards ``end`` the table is as good as one
-        polynomial; at least to the next of its times.
+        """The last time towards ``end`` up to which the table is practically
+        one polynomial; at least the next of its times.
 
         The tolerance is relative to the largest value there.
         """
@@ -148,7 +147,7 @@ class Table:
 
     @cached_property
     def _samples(self):
-        """Times, and those in the middle between them, and values there."""
+        """Times, those halfway between them, and the values there."""
         x = self.times
         times = np.append(np.transpose([x[:-1], (x[:-1] + x[1:])/2]), x[-1])
         return times, self._path(times)
@@ -164,9 +163,9 @@ class Table:
             name = f"the input {label(item)}" if item else "an input"
             raise ValueError(
                 f"The table of {name} reaches from {self.times[0]:g} to "
-                f"{self.times[-1]:g}, and its value at t = {outside[0]:g} is "
-                "asked for. A table is not continued beyond its ends; add "
-                "values there, or simulate within it.")
+                f"{self.times[-1]:g}, but its value at t = {outside[0]:g} is "
+                "needed. Tables are not extrapolated; add values there, or "
+                "simulate within it.")
 
 
 def _checked(times, values):

@@ -57,7 +57,7 @@ class Event:
 
 @dataclass(frozen=True)
 class RankChange:
-    """The rank of ``W`` changed on the way.
+    """A change of the rank of ``W`` during a run.
 
     Attributes
     ==========
@@ -73,8 +73,7 @@ class RankChange:
     after: int
 
     def __str__(self):
-        return (f"rank {self.before} became {self.after} at "
-                f"t = {self.t:.6g}")
+        return f"rank {self.before} became {self.after} at t = {self.t:.6g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,9 +85,9 @@ class Trajectory:
 
     ``N = len(trajectory)`` is the number of output times, not of steps. All
     arrays are read-only. ``trajectory[q1]`` or ``trajectory['q1']`` is the
-    history of a state or multiplier, ``trajectory['t']`` that of time. One
-    that comes from a file has names in the place of SymPy objects; objects
-    of these names find their histories all the same.
+    history of a state or multiplier, ``trajectory['t']`` the times. A
+    trajectory from a file contains names instead of SymPy objects, and can
+    be indexed by objects of these names.
 
     Attributes
     ==========
@@ -105,14 +104,14 @@ class Trajectory:
     constraint_forces : ndarray, shape (N, o)
         Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
     energy : ndarray, shape (N,), or None
-        Kinetic plus potential; None where it is not known.
+        Kinetic plus potential energy; None if the equations carry no energy.
     work : ndarray, shape (N,), or None
         Done since the start by known forces without a potential and by
-        constraints that move; None where it is not known.
+        moving constraints.
     power : ndarray, shape (N,), or None
-        Of known forces without a potential; None where it is not known.
+        Of known forces without a potential.
     energy_rate : ndarray, shape (N,), or None
-        Rate of the energy along the motion; None where it is not known.
+        Rate of the energy along the motion.
     rank : ndarray of int, shape (N,)
         Rank of ``W``.
     condition : ndarray, shape (N,)
@@ -129,14 +128,14 @@ class Trajectory:
     rank_changes : tuple of RankChange
     passages : tuple of float
         Times at which the motion passed through a singular configuration.
-        Close to them the rates are those of a polynomial through the states
-        around, and the multipliers have least norm.
+        Near them the rates are those of a polynomial through neighbouring
+        states, and the multipliers have least norm.
     statistics : dict
-        Counts of ``steps``, ``evaluations`` and ``seconds``.
+        Numbers of ``steps``, ``evaluations`` and ``seconds``.
     units : dict
-        Name -> text, as the user gave them.
+        Name -> text, as given to ``simulate``.
     dense : DenseOutput or None
-        The interpolants of the integrator, if they were asked for.
+        The interpolants of the integrator, with ``dense=True``.
 
     """
 
@@ -173,7 +172,7 @@ class Trajectory:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self.__post_init__()            # pickles are of arrays as others
+        self.__post_init__()            # arrays from pickles are writeable
 
     def __len__(self) -> int:
         return len(self.t)
@@ -235,8 +234,8 @@ class Trajectory:
     def power_error(self) -> np.ndarray | None:
         """Rate of the energy less the power of known and constraint forces.
 
-        Zero at every single state if the equations are right, however far
-        the integration has drifted.
+        Zero at every state if the equations are right, independent of the
+        drift of the integration.
         """
         if self.energy_rate is None or self.power is None:
             return None
@@ -255,14 +254,13 @@ class Trajectory:
         Explanation
         ===========
 
-        With ``simulate(..., dense=True)`` by the interpolant of the
-        integrator, whose error is of the size that its tolerances allow.
-        Otherwise by cubics with the states and rates of the two outputs
-        around; their error falls with the fourth power of the distance of
-        the outputs. Steps of ``'DOP853'`` are too long for these: ask for
-        more output times, or for ``dense=True``.
+        ``simulate(..., dense=True)`` keeps the interpolants of the
+        integrator, whose error is within its tolerances. Otherwise the
+        states are cubics between neighbouring outputs, with an error of
+        fourth order in the distance of the outputs. Steps of ``'DOP853'``
+        are too long for cubics: pass more output times or ``dense=True``.
 
-        States are projected at outputs, or at steps, and not between them.
+        States are projected at outputs or steps, not between them.
 
         Parameters
         ==========
@@ -284,8 +282,7 @@ class Trajectory:
                 'it is empty, no time is')
             raise ValueError(
                 f"`times`: {wrong} within the trajectory, which reaches from "
-                f"{low:g} to {high:g}. It is not continued beyond its ends; "
-                "simulate for longer.")
+                f"{low:g} to {high:g}. To extend it, simulate for longer.")
         states = (self.dense or hermite(self.t, self.x, self.rates))(flat)
         return states.reshape(*times.shape, self.x.shape[1])
 
@@ -297,11 +294,10 @@ class Trajectory:
         Explanation
         ===========
 
-        An ``.npz`` file holds all arrays, and names as text; it contains no
-        code, needs no pickle, and :meth:`load` reads it. Interpolants of
-        ``dense=True`` are not in it. A table has one row for each output
-        time. The file appears when it is complete, so a full disk or an
-        interrupt leaves an older file as it was.
+        An ``.npz`` file, which :meth:`load` reads, contains all arrays, and
+        names as text, but no code and no interpolants of ``dense=True``. A
+        table has one row for each output time. An existing file is replaced
+        only when the new one is complete.
 
         Parameters
         ==========
@@ -315,30 +311,31 @@ class Trajectory:
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        return load_trajectory(path, cls.restored)
+        return load_trajectory(path, cls._restored)
 
     @classmethod
-    def restored(cls, data) -> Trajectory:
+    def _restored(cls, tree) -> Trajectory:
         """From fields as they are read from files."""
+        names = ('states', 'speeds', 'multiplier_names', 'residual_names',
+                 'passages')
         return cls(**{
-            **data, 'reason': Reason[data['reason']],
-            'events': tuple(Event(*event) for event in data['events']),
-            'passages': tuple(data['passages']),
-            'rank_changes': tuple(RankChange(*change)
-                                  for change in data['rank_changes'])})
+            **tree, **{name: tuple(tree[name]) for name in names},
+            'reason': Reason[tree['reason']],
+            'events': tuple(Event(**event) for event in tree['events']),
+            'rank_changes': tuple(RankChange(**change)
+                                  for change in tree['rank_changes'])})
 
     def to_table(self) -> dict:
         """Name of a column -> array of shape (N,).
 
-        Time, states, multipliers, constraint forces (``Q_c`` and the name
-        of the speed), residuals, and what is known of energy, work and
-        power.
+        The columns are time, states, multipliers, constraint forces
+        (``Q_c`` and the name of the speed), residuals, and, where known,
+        energy, work and power.
         """
         return table_of(self)
 
     def to_frame(self):
-        """A ``pandas.DataFrame`` of :meth:`to_table`, with time as index.
-        """
+        """The columns of :meth:`to_table` as a ``pandas.DataFrame``."""
         try:
             from pandas import DataFrame
         except ImportError as error:

@@ -13,7 +13,7 @@ from .histories import (
     plot, plot_constraint_forces, plot_energy, plot_motion, plot_multipliers,
     plot_phase, plot_power, plot_residuals, plot_states)
 from .sweeps import plot_sweep
-from .symme import scene
+from .symmeplot_scene import scene
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',

@@ -12,12 +12,12 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.progress import Progress
 from .histories import check_trajectory, in_unit, unit_of
-from .stage import Stage
+from .scene_items import SceneItems
 
 __all__ = ['animate', 'plot_snapshots']
 
-# An animation of a motion that is far from these lengths, in seconds, is
-# slowed down or quickened to the last one.
+# Motions shorter or longer than the first two (seconds) are animated at a
+# speed that takes about the last one.
 SHORTEST, LONGEST, USUAL = 2., 15., 8.
 MOST_LABELS = 9
 DPI = 80                # of files
@@ -35,9 +35,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     ===========
 
     Of the model the mass centres of bodies are drawn with the axes of their
-    frames (red, green, blue), where their places are known. Motions in a
-    plane of the inertial axes are seen from the front, others in space.
-    Axes have equal scales and contain the whole motion.
+    frames (red, green, blue). Motions in a plane of the inertial axes are
+    seen from the front, others in space. Axes have equal scales and contain
+    the whole motion.
 
     Examples
     ========
@@ -60,8 +60,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     trajectory : Trajectory
     model : optional
         What was simulated: a method, a ready model, or a SymPy ``System``,
-        ``KanesMethod`` or ``LagrangesMethod``. Its bodies are drawn. May be
-        left out if places are given as expressions.
+        ``KanesMethod`` or ``LagrangesMethod``. Its bodies are drawn. Optional
+        if places are given as expressions.
     points : Points, or mapping from names to places
         Further points, drawn with their paths. A place is a Point, a Vector
         from the origin, a pair or triple of expressions in the states, or
@@ -77,10 +77,10 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     camera : pair of float
         Elevation and azimuth in degrees, of a view in space.
     origin : Point, optional
-        Where to look from; by default a point at rest. Where none is, or
-        one is at rest for a moment only, the velocity is integrated.
+        Where to look from; by default a point at rest. If no point stays at
+        rest, the velocity is integrated.
     frame : ReferenceFrame, optional
-        The inertial frame, for a model that was built without.
+        The inertial frame, for a model that was built without one.
     constants : mapping, optional
         Numbers for constants that only the picture has.
     inputs : mapping, optional
@@ -98,14 +98,13 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     ax : matplotlib axes, optional
         Made with ``projection='3d'`` for a view in space.
     progress : bool, optional
-        Draw a progress bar while a long animation is saved; by default in a
-        terminal.
+        Draw a progress bar while saving; by default in a terminal.
 
     Returns
     =======
 
     matplotlib.animation.FuncAnimation
-        Keep it in a variable: matplotlib forgets it otherwise.
+        Keep it in a variable; otherwise matplotlib deletes it.
 
     Raises
     ======
@@ -113,8 +112,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     KinematicsError
         If a point has no position relative to the origin.
     MissingIngredientError
-        If the value of a constant or of an input is not known, or if there
-        is nothing to draw.
+        If the value of a constant or of an input is unknown, or if nothing
+        can be drawn.
     ValueError
         If there are too few frames, or for an unknown suffix.
 
@@ -125,13 +124,13 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     suffix = checked_suffix(save)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
-    stage = Stage(trajectory, model, np.interp(
+    items = SceneItems(trajectory, model, np.interp(
         np.arange((len(times) - 1)*step + 1)/step, np.arange(len(times)),
         times), points, lines, contacts, surfaces, view, origin, frame,
         constants, inputs, trails)
     is_own = ax is None
-    figure, ax = prepared(stage, ax, camera, trajectory, layout='none')
-    artists = stage.draw(ax, 0)
+    figure, ax = prepared(items, ax, camera, trajectory, layout='none')
+    artists = items.draw(ax, 0)
     legend(ax)
     digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
     unit = unit_of(trajectory, 't')
@@ -140,13 +139,13 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         f'  (1/{1/speed:g} of real time)')
 
     def update(k):
-        stage.update(artists, k*step)
+        items.update(artists, k*step)
         ax.set_title(f't = {times[k]:.{digits}f}{unit and " " + unit}'
                      f'{factor}', fontsize='medium')
         return artists
 
     update(0)
-    if is_own:                          # once, for it takes its time
+    if is_own:                          # once, because it is slow
         ConstrainedLayoutEngine().execute(figure)
     film = FuncAnimation(figure, update, frames=len(times),
                          interval=1000/fps, repeat_delay=700)
@@ -161,7 +160,7 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
                    trails=True, ax=None):
     """Bodies, points and lines at some times, the last one the darkest.
 
-    The static sister of :func:`animate`, with whole paths.
+    The static counterpart of :func:`animate`, with whole paths.
 
     Parameters
     ==========
@@ -170,9 +169,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     model, points, lines : optional
         What to draw, as for :func:`animate`.
     times : int or sequence of float
-        So many times from start to end, or these.
+        The number of times from start to end, or the times.
     contacts, surfaces, view, camera, origin, frame : optional
-        As for :func:`animate`.
     constants, inputs, trails, ax : optional
         As for :func:`animate`.
 
@@ -182,26 +180,19 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     matplotlib.figure.Figure
 
     """
+    times = snapshot_times(trajectory, times)
     start, end = ends(trajectory)
-    if np.ndim(times) == 0:
-        if times != int(times) or times < 1:
-            raise ValueError(f"`times` is {times!r}; give a number of times "
-                             "from 1, or the times.")
-        times = np.linspace(start, end, int(times)) if times > 1 else [end]
-    times = np.asarray(times, float)
-    if (times < min(start, end)).any() or (times > max(start, end)).any():
-        raise ValueError(f"`times` must lie between {start:g} and {end:g}, "
-                         "the ends of the trajectory.")
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
-    stage = Stage(trajectory, model, all_times, points, lines, contacts,
-                  surfaces, view, origin, frame, constants, inputs, trails)
-    figure, ax = prepared(stage, ax, camera, trajectory)
+    items = SceneItems(trajectory, model, all_times, points, lines, contacts,
+                       surfaces, view, origin, frame, constants, inputs,
+                       trails)
+    figure, ax = prepared(items, ax, camera, trajectory)
     where = [int(np.argmin(abs(all_times - t))) for t in times]
     for i, k in enumerate(where[:-1]):
-        stage.draw(ax, k, 0.15 + 0.45*i/len(where), False, False)
-    stage.draw(ax, where[-1])
+        items.draw(ax, k, 0.15 + 0.45*i/len(where), False, False)
+    items.draw(ax, where[-1])
     legend(ax)
     unit = unit_of(trajectory, 't')
     text = ', '.join(f'{t:.3g}' for t in times[:8])
@@ -221,6 +212,22 @@ def ends(trajectory):
             f"picture of a motion needs two: {trajectory.message} Simulate "
             "with more, such as `t_eval=101`.")
     return float(trajectory.t[0]), float(trajectory.t[-1])
+
+
+def snapshot_times(trajectory, times):
+    """The times of a picture, from their number or as they are given."""
+    start, end = ends(trajectory)
+    if np.ndim(times) == 0:
+        if times != int(times) or times < 1:
+            raise ValueError(f"`times` is {times!r}; give a number of times "
+                             "from 1, or the times.")
+        times = np.linspace(start, end, int(times)) if times > 1 else [end]
+    times = np.asarray(times, float)
+    low, high = sorted((start, end))
+    if (times < low).any() or (times > high).any():
+        raise ValueError(f"`times` must lie between {start:g} and {end:g}, "
+                         "the ends of the trajectory.")
+    return times
 
 
 def frame_times(trajectory, speed, fps):
@@ -252,10 +259,10 @@ def round_number(x):
 
 # -- axes ----------------------------------------------------------------
 
-def prepared(stage, ax, camera, trajectory, layout='constrained'):
+def prepared(items, ax, camera, trajectory, layout='constrained'):
     """Axes with limits, equal scales and names."""
-    shown = list(stage.shown)
-    size = (stage.high - stage.low)[shown]
+    shown = list(items.shown)
+    size = (items.high - items.low)[shown]
     space = len(shown) == 3
     if ax is None:
         height = 4. + 1.8*slender(size) if space else (
@@ -271,7 +278,7 @@ def prepared(stage, ax, camera, trajectory, layout='constrained'):
             f"{'with' if space else 'without'} `projection='3d'`, or pass "
             "`view`.")
     unit = unit_of(trajectory, 'length')
-    low, high = stage.low[shown], stage.high[shown]
+    low, high = items.low[shown], items.high[shown]
     if space:
         set_space(ax, low, high, camera, unit)
     else:
@@ -304,7 +311,7 @@ def slender(size):
 
 
 def legend(ax):
-    """Names beside the picture, unless there are too many."""
+    """A legend next to the picture, unless it has too many entries."""
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:
         return
@@ -320,10 +327,10 @@ def checked_suffix(save):
     suffix = None if save is None else Path(save).suffix.lower()
     if suffix not in (None, '.gif', '.html', '.htm'):
         raise ValueError(
-            f"`save` ends in {suffix or 'nothing'!r}, which is no animation "
-            "that can be written here. Choose '.gif' or '.html'; for others "
-            "call `save` of the result with a writer of matplotlib, for a "
-            "single picture `plot_snapshots`.")
+            f"`save` ends in {suffix or 'nothing'!r}, which is no supported "
+            "format. Choose '.gif' or '.html'; for others call `save` of the "
+            "result with a writer of matplotlib, for a single picture "
+            "`plot_snapshots`.")
     return suffix
 
 
@@ -336,7 +343,7 @@ def write(film, figure, path, suffix, fps, count, progress):
         embed_limit=np.inf)
     bar = Progress(0, count, progress)
     canvas = figure.canvas
-    # The canvas would draw each frame once more, for nobody.
+    # Otherwise the canvas draws each frame a second time.
     canvas.draw_idle = lambda: None
     try:
         film.save(path, writer=writer, dpi=DPI,

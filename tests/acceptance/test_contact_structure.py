@@ -927,7 +927,7 @@ def test_numbers_of_a_contact_that_are_none():
                           formulation='augmented')
     guess = dict.fromkeys(contact.coordinates, 0)
     with pytest.raises(ValueError, match=(
-            'has 2 coordinates beside those of the contact: .*One closes')):
+            'has 2 coordinates in addition to .* contact: .*One closes')):
         contact.solve_contact({}, {**guess, Symbol('a'): 1, Symbol('b'): 2})
     with pytest.raises(TypeError, match='is none. Give .symbol: number'):
         contact.solve_contact({Symbol('r'): True}, guess)

@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    Matrix, Rational, atan, cos, eye, simplify, sin, symbols)
+from sympy import Matrix, Rational, atan, cos, simplify, sin, symbols
 from sympy.physics.mechanics import (
     Lagrangian, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
@@ -19,7 +18,7 @@ from kkt import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import ConstrainedDynamicsError
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 SOLVERS = ('auto', 'schur', 'kkt', 'pinv')
 g = symbols('g', positive=True)
 
@@ -94,28 +93,10 @@ def random_null_vector(A, seed):
     return v - pinv(A)*(A*v)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # The ingredients, and SymPy's face of the result
-
-@every
-def test_ingredients(name):
-    case = CASES[name]()
-    method = case.method()
-    for seed in SEEDS:
-        values = case.point(seed)
-        M, F, A, b = case.reference.matrices(values)
-        assert close(at(method.mass_matrix, values), M)
-        assert close(at(method.unconstrained_forcing, values), F)
-        assert close(at(method.constraint_matrix, values), A)
-        assert close(at(method.constraint_vector, values), b)
-        if name != 'singular':
-            assert close(at(method.unconstrained_acceleration, values),
-                         mp.lu_solve(M, F))
 
 
 @every
@@ -349,26 +330,6 @@ def test_weight_of_a_servo_constraint(name):
         assert cost(found) < cost(ideal.forces)
 
 
-def test_inverse_mass_matrix_as_weight_is_no_weight():
-    x, y, z = q = dynamicsymbols('x y z')
-    v = Matrix([e.diff(t) for e in q])
-    M = Matrix([[2, 1, 0], [1, 3, -1], [0, -1, 4]])
-    L = (v.T*M*v)[0].expand()/2 - sin(x)*z
-    hol, vel = [x + y**2 - z], [v[0]*z - v[1] + t]
-    reference = Reference.lagrange(L, q, hol, vel)
-    kwargs = {'hol_coneqs': hol, 'nonhol_coneqs': vel}
-    plain = UdwadiaKalabaMethod(L, q, **kwargs)
-    weighted = UdwadiaKalabaMethod(L, q, weight=M.inv(), **kwargs)
-    other = UdwadiaKalabaMethod(L, q, weight=eye(3), **kwargs)
-    values = reference.admissible({}, 4)
-    exact = reference.solve(values)
-    for method in (plain, weighted):
-        assert close(at(method.acceleration, values), exact.acceleration)
-        assert close(at(method.constraint_forces, values), exact.forces)
-    assert not close(at(other.constraint_forces, values), exact.forces,
-                     rtol=1e-3)
-
-
 # Gauss
 
 @every
@@ -504,26 +465,6 @@ def test_constraint_loads():
                      at(method.constraint_forces, values))
 
 
-def test_constraint_loads_obey_newton():
-    """Newton and Euler for the plate, from the loads alone."""
-    case, (N, B, P, G), geometric, _ = plate()
-    method = case.method(velocity_constraints=geometric)
-    (_, force), (_, torque) = method.constraint_loads()
-    a, J, m = symbols('a J m', positive=True)
-    u1, u2, u3 = u = method.u
-    du = [e.diff(t) for e in u]
-    rates = {e.diff(t): f for e, f in zip(method.q, u)}
-    needed = m*G.vel(N).dt(N) + m*g*N.y
-    moment = J*du[2]*N.z
-    values = case.point(2)
-    values |= dict(zip(du, case.reference.solve(values).acceleration))
-    gap = (force - needed).to_matrix(N).xreplace(rates)
-    assert norm(at(gap, values)) < 1e-50
-    turn = torque + P.pos_from(G).cross(force) - moment
-    assert norm(at(turn.to_matrix(N).xreplace(rates), values)) < 1e-50
-    assert norm(at(needed.to_matrix(N).xreplace(rates), values)) > 1e-3
-
-
 def test_geometric_rows_in_the_lagrangian_shape():
     x, y, theta = q = dynamicsymbols('x y theta')
     vx, vy, omega = [e.diff(t) for e in q]
@@ -548,23 +489,6 @@ def test_geometric_rows_in_the_lagrangian_shape():
 
 
 # residual, linearize
-
-def test_residual_vanishes_on_the_solution():
-    """F(x', x, lam) for solvers of implicit equations."""
-    for name in ('full', 'singular'):
-        case = CASES[name]()
-        method = case.method()
-        residual = Matrix(method.residual())
-        du = [u.diff(t) for u in method.u]
-        values = case.point(1)
-        exact = case.reference.solve(values)
-        known = {**values, **dict(zip(du, exact.acceleration)),
-                 **dict(zip(method.lam_vec, exact.lam))}
-        dq = [q.diff(t) for q in method.q]
-        known.update({x: values[u] for x, u in zip(dq, method.u)})
-        assert norm(at(residual, known)) < 1e-50
-        known[du[1]] += 1
-        assert norm(at(residual, known)) > 1e-3
 
 
 def nonminimal_pendulum(cls):
@@ -610,11 +534,3 @@ def test_linearize_as_in_sympys_own_test(options):
     for A, B in results.values():
         assert A == expected
         assert B == Matrix([])
-
-
-def test_to_linearizer_is_sympys():
-    method, (q1, q2), point, lam = nonminimal_pendulum(UdwadiaKalabaMethod)
-    linearizer = method.to_linearizer([q2], [q2.diff(t)], [q1], [q1.diff(t)])
-    A, B = linearizer.linearize(op_point={**point, **lam}, A_and_B=True)
-    gravity, length = symbols('g L')
-    assert simplify(A) == Matrix([[0, 1], [-gravity/length, 0]])

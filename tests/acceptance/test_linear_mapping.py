@@ -8,8 +8,6 @@ with the closed form and with what plain SymPy differentiation gives.
 Indices of arrays are written as on paper, ``'1_33'`` for an upper 1; they
 count from 1, and 0 is time.
 """
-import signal
-from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import product
 
@@ -21,17 +19,17 @@ from sympy import (
     Eq, Integral, Matrix, MatrixBase, Rational, acos, atan, atan2, cos, cot,
     diag, exp, eye, lambdify, sin, sqrt, symbols, sympify, tan, zeros)
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
-    RigidBody, System, dynamicsymbols, inertia)
+    KanesMethod, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
 
-from kkt import WORK, Reference, at, close, norm, number, rank, t
+from kkt import Reference, at, close, norm, number, t
 from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
 from sympy_constrained.numeric import compile_equations, simulate
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 seeds = pytest.mark.parametrize('seed', SEEDS)
 m, g, al, R, w, l, a, I, J, m1, m2, I1, I2, I3 = symbols(
     'm g alpha R w l a I J m1 m2 I1 I2 I3', positive=True)
@@ -197,10 +195,7 @@ def same(found, wanted, values):
     return close(found, wanted, scale=1)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def simulated(method, T, start, constants=None, t_eval=2, **options):
@@ -269,42 +264,6 @@ def turned_multiplier(found, chi):
 
 
 @seeds
-def test_1_inclined_plane(seed):
-    found = inclined_plane()
-    values, method = found.state(seed), found.method
-    assert same(method.metric, diag(1, 1, r**2), values)
-    gamma = {'1_33': -r, '3_13': 1/r, '3_31': 1/r}
-    assert_array(method.connection, gamma, values)
-    assert_array(method.torsion_ext, {}, values, 0)
-    assert_array(method.curvature, {}, values)
-    assert same(method.constraint_power, found.lam, values)
-    assert same(method.constraint_forces,
-                found.lam[0]*Matrix([-x2, x1, 0])/r**2, values)
-
-
-def of_rheonomic_frame(gamma):
-    """Symbols with time where ``b_0 = d/dt + b_3`` and ``d/dt b = 0``."""
-    return {
-        f'{key[0]}_{i}{j}': e for key, e in gamma.items()
-        for i in {key[2], key[2].replace('3', '0')}
-        for j in {key[3], key[3].replace('3', '0')}}
-
-
-@seeds
-@pytest.mark.parametrize('name, gamma', [
-    ('inclined_plane', {'1_33': -r, '3_13': 1/r, '3_31': 1/r}),
-    ('cylinder', {'1_13': 1/r, '1_31': 1/r, '3_11': -r}),
-    ('cylinder_orthonormal', {'1_31': 1/r, '3_11': -1/r})])
-def test_slots_of_time(name, gamma, seed):
-    """In convention H the drift is -b_3 in cases 1 to 3."""
-    found = CASES[name]()
-    values = found.state(seed)
-    assert same(found.method.b0, found.method.b[:, 2], values)
-    assert_array(found.method.connection_ext, of_rheonomic_frame(gamma),
-                 values, 0)
-
-
-@seeds
 def test_1_rotated_columns_have_torsion_and_the_same_multiplier(seed):
     found, plain = inclined_plane_rotated(), inclined_plane()
     values = found.state(seed)
@@ -357,21 +316,6 @@ def test_1_digits():
     follows(motion[x3], 0.5 - 0.3*time - G*np.cos(SLOPE)*time**2/2)
 
 
-def test_1_digits_from_regular_rows():
-    """From t = 0, through q1 = 0; this row is q1 times the other."""
-    method = LinearMappingMethod(
-        free_particle((x1, x2, x3)), (x1, x2, x3), us=(u1, u2),
-        mapping=[dot(x1*cos(t) + x2*sin(t)), dot(x3)],
-        hol_coneqs=[x2*cos(t) - x1*sin(t)], generalized_forces=PLANE_FORCE)
-    assert method.is_integrable and method.is_block_diagonal
-    q1, speed, _ = on_plane(0)
-    assert q1 < 0
-    start = {x1: q1, x2: 0, x3: 0, u1: speed, u2: 0}
-    motion = simulated(method, 3, start, PLANE_VALUES, t_eval=31)
-    q1, _, _ = on_plane(motion.t)
-    check_plane(motion, motion['lam1']*q1)
-
-
 # Cases 2 and 3: an expanding cylinder
 
 def expanding(us=(u1, u2), **options):
@@ -417,52 +361,6 @@ def cylinder_skewed():
 
 
 @seeds
-def test_2_cylinder(seed):
-    found = cylinder()
-    values, method = found.state(seed), found.method
-    assert same(method.metric, diag(r**2, 1, 1), values)
-    assert_array(method.connection,
-                 {'1_13': 1/r, '1_31': 1/r, '3_11': -r}, values)
-    assert_array(method.torsion_ext, {}, values, 0)
-    assert_array(method.curvature, {}, values)
-
-
-@seeds
-def test_3_orthonormal_cylinder(seed):
-    found = cylinder_orthonormal()
-    values, method = found.state(seed), found.method
-    assert same(method.metric, eye(3), values)
-    assert_array(method.connection, {'1_31': 1/r, '3_11': -1/r}, values)
-    assert_array(method.torsion, torsion({'1_31': 1/r}), values)
-    assert_array(method.curvature, {}, values)
-    assert_array(method.space.coordinate_curvature, {
-        '1_331': -1/r**2, '1_313': 1/r**2, '3_131': 1/r**2,
-        '3_113': -1/r**2}, values)
-    assert_array(method.space.anholonomity, torsion({'1_31': -1/r}), values)
-
-
-def test_3_order_of_the_indices():
-    """The second lower index is the one of differentiation."""
-    space = cylinder_orthonormal().method.space
-    assert space.table('connection').split('\n')[0].startswith(
-        'Gamma^1_31 = ')
-    assert space.table('torsion').split('\n')[0].startswith('T^1_13 = ')
-
-
-def test_3_free_columns_are_enough():
-    found = cylinder_orthonormal()
-    b = found.options['inverse_mapping']
-    other = found.make(inverse_mapping=b[:, :2])
-    for seed in SEEDS:
-        values = found.state(seed)
-        for name in ('a', 'b', 'metric', 'mass_matrix', 'forcing',
-                     'multipliers'):
-            assert same(getattr(other, name), getattr(found.method, name),
-                        values)
-        assert_array(other.connection, {'1_31': 1/r, '3_11': -1/r}, values)
-
-
-@seeds
 def test_3_rewritten_with_the_constraint(seed):
     """The symbols change, those of time make up for it.
 
@@ -481,19 +379,6 @@ def test_3_rewritten_with_the_constraint(seed):
     for name in ('mass_matrix', 'forcing', 'multipliers'):
         assert same(getattr(method, name), getattr(other.method, name),
                     values)
-
-
-def test_2_motion():
-    """((t + 1)^2 u1)' = t + 1."""
-    start = {x1: 1, x2: 0, x3: 0, u1: 0.8, u2: 0.1}
-    motion = simulated(cylinder().method, 1, start, {g: 9.81}, t_eval=21)
-    time = motion.t
-    speed = (0.8 + time + time**2/2)/(time + 1)**2
-    follows(motion[u1], speed)
-    follows(motion['lam1'], -(time + 1)*speed**2)
-    follows(np.hypot(motion[x1], motion[x2]), time + 1)
-    angle = time/2 + 0.3 - 0.3/(time + 1)
-    follows(np.arctan2(motion[x2], motion[x1]), angle)
 
 
 def test_3_digits():
@@ -609,24 +494,6 @@ def orthonormal_sphere():
         lam=zeros(0, 1))
 
 
-@seeds
-def test_5_sphere(seed):
-    found = sphere()
-    values, method = found.state(seed), found.method
-    sine, cosine = sqrt(x**2 + y**2)/LENGTH, z/LENGTH
-    assert same(method.metric, m*diag(
-        LENGTH**2, 1, LENGTH**2*sine**2), values)
-    one, turn = 1/LENGTH, cosine/sine
-    assert_array(method.connection, {
-        '1_12': one, '1_21': one, '1_33': -sine*cosine,
-        '2_11': -LENGTH, '2_33': -LENGTH*sine**2,
-        '3_23': one, '3_32': one, '3_13': turn, '3_31': turn}, values)
-    assert_array(method.torsion_ext, {}, values, 0)
-    assert_array(method.curvature, {}, values)
-    assert same(method.constraints_drift, Matrix([-dot(radius), -dot(psi)]),
-                values)
-
-
 def test_5_digits():
     inputs = {radius: 1 + Rational(3, 10)*sin(t),
               psi: t + Rational(2, 5)*t**2}
@@ -637,24 +504,6 @@ def test_5_digits():
     angle = function_of(motion, method, POLAR, constants, inputs=inputs)
     printed(angle[-1], 2.1516302575)
     printed(motion[u][-1], 4.0032055041)
-
-
-def test_5_hoop_on_a_sphere_digits():
-    start = {theta: 1, phi: 0, u: 0}
-    motion = simulated(hoop_on_a_sphere().method, 0.5, start,
-                       {m: 1.7, g: 9.81, R: 1, w: 2})
-    printed(motion[theta][-1], 2.2618023215)
-    printed(motion[u][-1], 4.7589750218)
-
-
-@seeds
-def test_5_orthonormal_rows_on_a_curved_parent(seed):
-    found = orthonormal_sphere()
-    values, method = found.state(seed), found.method
-    assert same(method.metric, m*R**2*eye(2), values)
-    assert_array(method.torsion, torsion({'2_12': cot(theta)}), values)
-    assert_array(method.curvature, {
-        '1_212': 1, '1_221': -1, '2_112': -1, '2_121': 1}, values)
 
 
 # Case 6: the Chaplygin sleigh
@@ -687,24 +536,6 @@ def sleigh_completed():
 
 
 @seeds
-def test_6_sleigh(seed):
-    found = sleigh()
-    values, method = found.state(seed), found.method
-    assert same(method.mass_matrix, diag(m, SLEIGH_J), values)
-    assert same(method.forcing, Matrix([m*a*u2**2, -m*a*u1*u2]), values)
-    assert same(method.metric, Matrix([
-        [m, 0, 0], [0, SLEIGH_J, m*a], [0, m*a, m]]), values)
-    gamma = {'1_22': -a, '1_32': -1, '3_12': 1}
-    T = torsion({'3_12': 1, '1_23': 1})
-    for array, listed in ((method.connection, gamma),
-                          (method.connection_ext, gamma),
-                          (method.torsion, T), (method.torsion_ext, T)):
-        first = 0 if array.shape[0] == 4 else 1
-        assert_array(array, listed, values, first)
-    assert_array(method.curvature, {}, values)
-
-
-@seeds
 def test_6_completed_sleigh(seed):
     found = sleigh()
     values = found.state(seed)
@@ -718,18 +549,6 @@ def test_6_completed_sleigh(seed):
     assert same(given.forcing, method.forcing, values)
     assert close(at(column(given.connection), values),
                  at(column(method.connection), values), scale=1)
-
-
-@seeds
-def test_6_naive_raised_equation_is_wrong(seed):
-    """(19) would say u2' = 0."""
-    found = sleigh()
-    values, method = found.moving(found.state(seed)), found.method
-    naive = method.space.autoparallel([u1, u2, 0])[1]
-    assert abs(at(naive, values)[0]) < 1e-50
-    lacking = method.metric_inv[1, 2]*found.lam[0]
-    assert same(dot(u2) - naive, lacking, values)
-    assert abs(at(lacking, values)[0]) > 1e-3
 
 
 def test_6_digits():
@@ -766,31 +585,6 @@ def disc():
                     m*R*(ud1*sin(phi) + u1*u2*cos(phi))]))
 
 
-@seeds
-def test_7_disc(seed):
-    found = disc()
-    values, method = found.state(seed), found.method
-    assert same(method.mass_matrix, diag(DISC_I, J), values)
-    assert same(method.forcing, Matrix([
-        m*g*R*sin(al)*cos(phi), 0]), values)
-    T = torsion({'3_12': -R*sin(phi), '4_12': R*cos(phi)})
-    assert_array(method.torsion, T, values)
-    assert_array(method.torsion_ext, T, values, 0)
-    assert_array(method.curvature, {}, values)
-
-
-def test_7_closed_form():
-    constants = {m: 1.2, g: 9.81, al: 0.4, R: 0.9, I: 0.7, J: 1.6}
-    turn = 1.3
-    start = {X: 0, Y: 0, theta: 0, phi: 0, u1: 0.6, u2: turn}
-    motion = simulated(disc().method, 4, start, constants, t_eval=21)
-    k = 1.2*9.81*0.9*np.sin(0.4)/(0.7 + 1.2*0.81)
-    follows(motion[u1], 0.6 + k/turn*np.sin(turn*motion.t))
-    follows(motion[phi], turn*motion.t)
-    follows(motion[theta], 0.6*motion.t
-            + k/turn**2*(1 - np.cos(turn*motion.t)))
-
-
 # Case 8: time in nonholonomic rows
 
 KNIFE = cos(psi)*dot(X) + sin(psi)*dot(Y)
@@ -803,36 +597,6 @@ def knife_edge():
         vel=[-sin(psi)*dot(X) + cos(psi)*dot(Y)], Q=[m*g*sin(al), 0],
         ud=Matrix([g*sin(al)*cos(psi)]),
         lam=Matrix([m*(dot(psi)*u + g*sin(al)*sin(psi))]))
-
-
-@seeds
-def test_8_knife_edge(seed):
-    """No torsion in space, and not holonomic all the same."""
-    found = knife_edge()
-    values, method = found.state(seed), found.method
-    assert same(method.metric, m*eye(2), values)
-    assert_array(method.connection, {}, values)
-    assert_array(method.torsion, {}, values)
-    gamma = {'2_10': dot(psi), '1_20': -dot(psi)}
-    assert_array(method.connection_ext, gamma, values, 0)
-    assert_array(method.torsion_ext, torsion(gamma), values, 0)
-    assert same(method.constraints_drift, zeros(1, 1), values)
-    assert same(method.constraint_power, 0, values)
-
-
-def test_8_closed_form():
-    rate, slope, start = 1.1, 9.81*np.sin(0.4), 0.7
-    motion = simulated(
-        knife_edge().method, 3, {X: 0, Y: 0, u: start},
-        {m: 1.2, g: 9.81, al: 0.4}, t_eval=16,
-        inputs={psi: Rational(11, 10)*t})
-    angle = rate*motion.t
-    follows(motion[u], start + slope/rate*np.sin(angle))
-    follows(motion[X], start/rate*np.sin(angle)
-            + slope/(2*rate**2)*np.sin(angle)**2)
-    follows(motion[Y], start/rate*(1 - np.cos(angle))
-            + slope/(2*rate**2)*(angle - np.sin(2*angle)/2))
-    follows(motion['lam1'], 1.2*(rate*motion[u] + slope*np.sin(angle)))
 
 
 TABLE_SPEED = Om*(X*cos(phi) + Y*sin(phi))
@@ -898,19 +662,6 @@ def moving_support_without_drift():
     return support(SUPPORT_ROW)
 
 
-@seeds
-def test_9_moving_support(seed):
-    found = moving_support()
-    values, method = found.state(seed), found.method
-    assert same(method.a0[0], Y*dot(s)/FROM_SUPPORT, values)
-    assert same(method.metric, diag(m*l**2, m/l**2), values)
-    assert same(method.constraint_residual, zeros(1, 1), values)
-    assert_array(method.torsion_ext, {}, values, 0)
-    other = moving_support_without_drift().method
-    assert_array(other.torsion, {}, values)         # closed at fixed t
-    assert norm(at(column(other.torsion_ext), values)) > 1e-3
-
-
 # Case 10: a ball on a rotating table
 
 alpha, beta, gamma = ANGLES = dynamicsymbols('alpha beta gamma')
@@ -933,18 +684,6 @@ def ball():
         vel=[dot(X) - R*wy + Om*Y, dot(Y) + R*wx - Om*X],
         ud=Matrix([m*R*one/(I + m*R**2), m*R*two/(I + m*R**2), 0]),
         lam=m*acceleration)
-
-
-@seeds
-def test_10_ball(seed):
-    found = ball()
-    values, method = found.state(seed), found.method
-    rolling = I + m*R**2
-    assert same(method.mass_matrix, diag(rolling, rolling, I), values)
-    T = {'1_23': 1, '2_31': 1, '3_12': 1, '4_31': -R, '5_23': R}
-    assert_array(method.torsion, torsion(T), values)
-    T.update({'4_01': Om*R, '5_02': Om*R, '4_05': -Om, '5_04': Om})
-    assert_array(method.torsion_ext, torsion(T), values, 0)
 
 
 def test_10_first_integral():
@@ -978,21 +717,6 @@ def rigid_body():
         (I1*w1**2 + I2*w2**2 + I3*w3**2)/2, ANGLES, (u1, u2, u3), BODY,
         ud=Matrix([(I2 - I3)*u2*u3/I1, (I3 - I1)*u3*u1/I2,
                    (I1 - I2)*u1*u2/I3]), lam=zeros(0, 1))
-
-
-@seeds
-def test_11_rigid_body(seed):
-    found = rigid_body()
-    values, method = found.state(seed), found.method
-    space = method.space
-    assert same(method.metric, diag(I1, I2, I3), values)
-    assert_array(method.torsion_ext, torsion(
-        {'1_23': -1, '2_31': -1, '3_12': -1}), values, 0)
-    assert_array(space.levi_civita, {}, values)
-    assert close(at(column(space.contortion), values),
-                 at(column(space.connection), values))
-    assert same(space.geodesic([u1, u2, u3]), zeros(3, 1), values)
-    assert same(space.autoparallel([u1, u2, u3]), found.ud, values)
 
 
 # Case 12: autoparallels and geodesics
@@ -1061,11 +785,6 @@ def test_12_polar_frame(curve, end):
     follows(found.y[:2, -1], end)
 
 
-def test_12_polar_frame_moves_along_the_autoparallel():
-    motion = simulated(polar().method, 1, {x: 1, y: 0, u1: 0, u2: 1}, {})
-    follows(motion.x[-1, :2], [1, 1])
-
-
 # Case 13: two particles on a rod whose length is given
 
 DX, DY = xb - xa, yb - ya
@@ -1086,27 +805,12 @@ def dumbbell():
         lam=Matrix([REDUCED*(dot(rod, 2)/rod - u3**2)]))
 
 
-@seeds
-def test_13_metric_of_the_dumbbell(seed):
-    found = dumbbell()
-    values = found.state(seed)
-    assert same(found.method.metric, diag(
-        m1 + m2, m1 + m2, REDUCED*SQUARE, REDUCED/SQUARE), values)
-
-
 # Case 14: not closed, and holonomic all the same
 
 @case(False, True, False)
 def not_closed():
     return Case(free_particle((x, y, z)), (x, y, z), (u1, u2),
                 [dot(x), dot(z)], vel=[exp(z)*(dot(y) - x*dot(x))])
-
-
-@seeds
-def test_14_torsion(seed):
-    found = not_closed()
-    assert_array(found.method.torsion_ext, torsion({'3_23': 1}),
-                 found.state(seed), 0)
 
 
 # Case 17: as many constraints as coordinates
@@ -1132,13 +836,93 @@ def test_17_no_freedom(seed):
     assert method.space.restricted_connection.shape == (0, 1, 1)
 
 
-def test_17_motion():
-    motion = simulated(prescribed().method, 2, [1, 0], {m: 1.2, g: 9.81},
-                       t_eval=11)
-    follows(motion[x], np.cos(motion.t))
-    follows(motion[y], np.sin(motion.t))
-    follows(motion['lam1'], -1.2*np.cos(motion.t))
-    follows(motion['lam2'], 1.2*(9.81 - np.sin(motion.t)))
+# The geometry of the cases, arrays by their components that do not vanish
+
+POLE, RADIUS = sqrt(x**2 + y**2), sqrt(x**2 + y**2 + z**2)
+CONE = {'1_13': 1/r, '1_31': 1/r, '3_11': -r}
+GEOMETRY = {
+    'inclined_plane': {
+        'metric': diag(1, 1, r**2), 'torsion_ext': {}, 'curvature': {},
+        'connection': {'1_33': -r, '3_13': 1/r, '3_31': 1/r}},
+    'cylinder': {
+        'metric': diag(r**2, 1, 1), 'torsion_ext': {}, 'curvature': {},
+        'connection': CONE},
+    'cylinder_orthonormal': {
+        'metric': eye(3), 'curvature': {},
+        'connection': {'1_31': 1/r, '3_11': -1/r},
+        'torsion': torsion({'1_31': 1/r}),
+        'coordinate_curvature': {
+            '1_331': -1/r**2, '1_313': 1/r**2, '3_131': 1/r**2,
+            '3_113': -1/r**2},
+        'anholonomity': torsion({'1_31': -1/r})},
+    'sphere': {
+        'metric': m*diag(RADIUS**2, 1, POLE**2), 'torsion_ext': {},
+        'curvature': {}, 'constraints_drift': [-dot(radius), -dot(psi)],
+        'connection': {
+            '1_12': 1/RADIUS, '1_21': 1/RADIUS, '2_11': -RADIUS,
+            '1_33': -POLE*z/RADIUS**2, '2_33': -POLE**2/RADIUS,
+            '3_23': 1/RADIUS, '3_32': 1/RADIUS, '3_13': z/POLE,
+            '3_31': z/POLE}},
+    'orthonormal_sphere': {
+        'metric': m*R**2*eye(2), 'torsion': torsion({'2_12': cot(theta)}),
+        'curvature': {'1_212': 1, '1_221': -1, '2_112': -1, '2_121': 1}},
+    'sleigh': {
+        'mass_matrix': diag(m, SLEIGH_J),
+        'forcing': [m*a*u2**2, -m*a*u1*u2],
+        'metric': Matrix([[m, 0, 0], [0, SLEIGH_J, m*a], [0, m*a, m]]),
+        'connection': {'1_22': -a, '1_32': -1, '3_12': 1},
+        'connection_ext': {'1_22': -a, '1_32': -1, '3_12': 1},
+        'torsion_ext': torsion({'3_12': 1, '1_23': 1}), 'curvature': {}},
+    'disc': {
+        'mass_matrix': diag(DISC_I, J),
+        'forcing': [m*g*R*sin(al)*cos(phi), 0], 'curvature': {},
+        'torsion_ext': torsion({'3_12': -R*sin(phi), '4_12': R*cos(phi)})},
+    # no torsion in space, and not holonomic all the same
+    'knife_edge': {
+        'metric': m*eye(2), 'connection': {}, 'torsion': {},
+        'connection_ext': {'2_10': dot(psi), '1_20': -dot(psi)},
+        'torsion_ext': torsion({'2_10': dot(psi), '1_20': -dot(psi)}),
+        'constraints_drift': [0]},
+    'moving_support': {
+        'metric': diag(m*l**2, m/l**2), 'torsion_ext': {}},
+    'moving_support_without_drift': {'torsion': {}},    # closed at fixed t
+    'ball': {
+        'mass_matrix': diag(I + m*R**2, I + m*R**2, I),
+        'torsion_ext': torsion({
+            '1_23': 1, '2_31': 1, '3_12': 1, '4_31': -R, '5_23': R,
+            '4_01': Om*R, '5_02': Om*R, '4_05': -Om, '5_04': Om})},
+    'rigid_body': {
+        'metric': diag(I1, I2, I3), 'levi_civita': {},
+        'torsion_ext': torsion({'1_23': -1, '2_31': -1, '3_12': -1})},
+    'dumbbell': {'metric': diag(
+        m1 + m2, m1 + m2, REDUCED*SQUARE, REDUCED/SQUARE)},
+    'not_closed': {'torsion_ext': torsion({'3_23': 1})}}
+
+
+@seeds
+@pytest.mark.parametrize('name', GEOMETRY)
+def test_geometry(name, seed):
+    found = CASES[name]()
+    values, method = found.state(seed), found.method
+    for attribute, wanted in GEOMETRY[name].items():
+        if isinstance(wanted, dict):
+            assert_array(getattr(method.space, attribute), wanted, values,
+                         0 if attribute.endswith('ext') else 1)
+        else:
+            assert same(getattr(method, attribute), Matrix(wanted), values)
+
+
+def test_geodesics_of_a_rigid_body_are_not_its_motion():
+    found = rigid_body()
+    values, space = found.state(1), found.method.space
+    assert same(space.geodesic([u1, u2, u3]), zeros(3, 1), values)
+    assert same(space.autoparallel([u1, u2, u3]), found.ud, values)
+
+
+def test_rows_closed_at_fixed_time_only():
+    method = moving_support_without_drift().method
+    values = moving_support_without_drift().state(1)
+    assert norm(at(column(method.torsion_ext), values)) > 1e-3
 
 
 # Sections 4 and 6, for every case
@@ -1199,7 +983,8 @@ def test_equations(name):
         assert norm(at(method.eom, moving)) < 1e-45
 
 
-@each()
+@pytest.mark.parametrize('name', [
+    'inclined_plane', 'hoop', 'sleigh', 'turntable', 'ball', 'prescribed'])
 def test_states_and_forms(name):
     """eom, rhs, the full matrices and W z = r are one thing."""
     found = CASES[name]()
@@ -1230,254 +1015,13 @@ def test_states_and_forms(name):
                     values)
 
 
-@each()
-def test_mapping_of_section_2(name):
-    """Rows, their drift, the inverse, N and nu, without the class."""
-    found = CASES[name]()
-    method, p = found.method, found.p
-    for seed in SEEDS:
-        values = found.state(seed)
-        rows, drift = at(found.a, values), at(found.a0, values)
-        inverse = rows**-1
-        assert close(at(method.a, values), rows, scale=1)
-        assert close(at(method.a0, values), drift, scale=1)
-        assert close(at(method.b, values), inverse, scale=1)
-        assert close(at(method.b0, values), -(inverse*drift), scale=1)
-        assert close(at(method.nu, values), -(inverse*drift), scale=1)
-        assert method.N.shape == (len(found.q), p)
-        if p:
-            N = at(method.N, values)
-            assert close(N, inverse[:, :p], scale=1)
-            assert small(at(method.constraints_jacobian, values)*N)
-        M = at(found.M, values)
-        assert close(at(method.metric, values), inverse.T*M*inverse)
-        assert close(at(method.metric_inv, values), rows*M**-1*rows.T)
-
-
-@each()
-def test_rows_of_the_covariant_and_the_raised_equation(name):
-    """(13'), (15), (16), (20): with the full connection, time included."""
-    found = CASES[name]()
-    method, p = found.method, found.p
-    n = len(found.q)
-    gravity = covariant_forces(found)
-    speeds = [*found.us, *[0]*(n - p)]
-    autoparallel = method.space.autoparallel(speeds)
-    for seed in SEEDS:
-        values = found.moving(found.state(seed))
-        rate = mp.matrix([*at(Matrix(p, 1, [dot(f) for f in found.us]),
-                              values), *[0]*(n - p)])
-        rate -= at(autoparallel, values)
-        force = at(gravity, values)
-        lam = at(method.multipliers, values)
-        for k, x in enumerate(lam):
-            force[p + k] += x
-        assert close(at(method.metric, values)*rate, force, scale=1)
-        assert close(rate, at(method.metric_inv, values)*force, scale=1)
-        K = n - p
-        if K:                           # (20), for any mapping
-            inverse = at(method.metric_inv, values)
-            known = rate[p:, 0] - inverse[p:, :]*at(gravity, values)
-            assert close(mp.lu_solve(inverse[p:, p:], known), lam, scale=1)
-
-
-@each()
-def test_restricted_equation(name):
-    """u' + Gamma u u are the forces in the reduced metric."""
-    found = CASES[name]()
-    method, p = found.method, found.p
-    gamma = method.space.restricted_connection
-    T = method.space.restricted_torsion
-    assert gamma.shape == T.shape == (p, p + 1, p + 1)
-    F = covariant_forces(found)[:p, :]
-    u_ = [1, *found.us]
-    pairs = list(product(range(p + 1), repeat=2))
-    for seed in SEEDS[:1 if p else 0]:
-        values = found.moving(found.state(seed))
-        rate = at(Matrix([dot(f) + sum(
-            gamma[i, j, k]*u_[j]*u_[k] for j, k in pairs)
-            for i, f in enumerate(found.us)]), values)
-        assert close(at(method.mass_matrix, values)*rate, at(F, values),
-                     scale=1)
-        # T^a_bc + C^a_A T^A_bc, with C from the completed rows
-        full = method.torsion_ext
-        M = at(found.M, values)
-        inverse = at(found.a, values)**-1
-        N, b_A = inverse[:, :p], inverse[:, p:]
-        C = (N.T*M*N)**-1*N.T*M*b_A if b_A.cols else None
-        for j, k in pairs:
-            there = at(Matrix([full[i, j, k] for i in range(
-                1, len(found.q) + 1)]), values)
-            wanted = there[:p, 0]
-            if C is not None:
-                wanted += C*there[p:, 0]
-            assert close(at(Matrix([T[i, j, k] for i in range(p)]), values),
-                         wanted, scale=1)
-
-
 # Section 2: the conventions
-
-@seeds
-@pytest.mark.parametrize('name', ['inclined_plane', 'cylinder_skewed',
-                                  'sphere', 'turntable', 'moving_support'])
-def test_conventions(name, seed):
-    """H, and P, where the constraint rows have no drift and u^A has."""
-    found = CASES[name]()
-    method, p = found.method, found.p
-    values = found.state(seed)
-    rows, A0 = found.a, at(found.a0, values)[p:, 0]
-    still = found.rows[:p, :].col_join((rows*found.v)[p:, :])
-    given = found.make(mapping=list(still))
-    for attribute in ('a', 'a0', 'b', 'b0', 'mass_matrix', 'forcing',
-                      'multipliers', 'constraints_drift', 'metric'):
-        assert same(getattr(given, attribute), getattr(method, attribute),
-                    values)
-    # the same velocities: N u - b_A A_0 - b_alpha a^alpha_0
-    b = at(method.b, values)
-    speeds = at(Matrix(found.us), values)
-    drift = at(found.a0, values)[:p, 0]
-    in_P = b[:, :p]*(speeds - drift) - b[:, p:]*A0
-    assert close(in_P, at(found.v, values))
-    # arrays without time are those of the rows without any drift
-    bare = LinearMappingMethod(
-        found.L, found.q, us=dynamicsymbols(f'c1:{len(found.q) + 1}'),
-        mapping=list(rows*found.v))
-    for attribute in ('metric', 'connection', 'torsion', 'curvature'):
-        assert same(column(getattr(method, attribute)),
-                    column(getattr(bare, attribute)), values)
-
-
-def test_constraint_rows_of_a_mapping_may_be_combinations():
-    """A itself is stored, so that multipliers keep their meaning."""
-    found = hoop()
-    f1, f2 = (dot(f) for f in found.hol)
-    other = found.make(mapping=[dot(TILT_ANGLE), f1 + z*f2, 3*f2 - f1])
-    values = found.state(1)
-    for attribute in ('a', 'a0', 'forcing', 'multipliers', 'metric'):
-        assert same(getattr(other, attribute),
-                    getattr(found.method, attribute), values)
 
 
 # Section 5: orthogonal completion
 
-@pytest.mark.parametrize('name', [
-    'cylinder_skewed', 'sleigh', 'disc', 'moving_support', 'turntable',
-    'ball', 'particle', 'not_closed', 'moving_support_without_drift',
-    'prescribed', 'polar'])
-def test_orthogonal_completion(name):
-    found = CASES[name]()
-    method, p = found.method, found.p
-    other = found.make(completion='orthogonal')
-    for seed in SEEDS:
-        values = found.state(seed)
-        for attribute in ('N', 'nu', 'mass_matrix', 'forcing', 'multipliers',
-                          'constraint_forces', 'forcing_kin'):
-            assert same(getattr(other, attribute),
-                        getattr(method, attribute), values)
-        M, given = at(found.M, values), at(found.a, values)
-        A, A0 = given[p:, :], at(found.a0, values)[p:, 0]
-        N, inverse = (given**-1)[:, :p], M**-1
-        K = A.rows
-        rows = at(other.a, values)
-        metric = at(other.metric, values)
-        if p:
-            pull = (N.T*M*N)**-1*N.T*M
-            assert close(rows[:p, :], pull)
-            assert close(metric[:p, :p], N.T*M*N)
-        if K:
-            b_A = inverse*A.T*(A*inverse*A.T)**-1
-            assert close(rows[p:, :], A)
-            assert close(at(other.b, values)[:, p:], b_A)
-            assert close(metric[p:, p:], (A*inverse*A.T)**-1)
-            assert close(at(other.metric_inv, values)[p:, p:],
-                         A*inverse*A.T)
-        if p and K:
-            assert norm(metric[:p, p:]) < 1e-50
-            C = pull*(given**-1)[:, p:]
-            assert close(rows[:p, :], given[:p, :] + C*A)
-            drift = at(found.a0, values)[:p, 0] + C*A0
-            assert close(at(other.a0, values)[:p, 0], drift, scale=1)
-            # (19) and (20), which now hold
-            rate = at(other.space.autoparallel(
-                [*found.us, *[0]*K]), values)
-            force = at(Matrix(other.b).T*applied(found), values)
-            ud = at(other.acceleration, values)
-            assert close(ud - rate[:p, 0],
-                         (N.T*M*N)**-1*force[:p, 0], scale=1)
-            lam = -metric[p:, p:]*rate[p:, 0] - force[p:, 0]
-            assert close(lam, at(method.multipliers, values), scale=1)
-    assert other.is_block_diagonal
-
-
-def applied(found):
-    rest = found.L.xreplace(dict.fromkeys(found.v, sympify(0)))
-    return Matrix(found.Q) + Matrix([rest.diff(f) for f in found.q])
-
-
-@pytest.mark.parametrize('name', ['sleigh', 'ball', 'hoop', 'particle',
-                                  'dumbbell', 'turntable', 'knife_edge'])
-def test_partition_instead_of_a_mapping(name):
-    """Velocities of coordinates, chosen by the class or by the user."""
-    found = CASES[name]()
-    K, n = found.plain.A.rows, len(found.q)
-    for q_dependent in (None, found.q[:K], found.q[n - K:]):
-        values = found.state(1)
-        if q_dependent:
-            columns = [found.q.index(f) for f in q_dependent]
-            if rank(at(found.a[found.p:, columns], values)) < K:
-                continue
-        method = found.make(q_dependent=q_dependent)
-        row = Matrix(method.a[:found.p, :])
-        assert all(sum(row[i, :]) == 1 and row[i, :].norm() == 1
-                   for i in range(found.p))
-        if q_dependent:
-            kept = [f for f in found.q if f not in q_dependent]
-            assert list(row*Matrix(found.q)) == kept
-        for seed in SEEDS:
-            values = found.state(seed)
-            values.update(zip(method.u, at(row*found.v, values)))
-            values.update(zip(map(dot, method.u), at(
-                method.acceleration, values)))
-            exact = found.plain.solve(values)
-            assert close(accelerations(found, method, values),
-                         exact.acceleration)
-            assert close(at(method.multipliers, values), exact.lam, scale=1)
-            assert close(at(method.mass_matrix, values), at(
-                Matrix(method.N).T*found.M*Matrix(method.N), values))
-
 
 # Section 6: what a rescaled or recombined row changes
-
-@seeds
-def test_multiplier_of_a_rescaled_row(seed):
-    found = inclined_plane()
-    scale = 2 + sin(t)*x3
-    model = {**found.model, 'hol_coneqs': [],
-             'nonhol_coneqs': [scale*dot(found.hol[0])]}
-    other = LinearMappingMethod(**model, **found.options)
-    values = found.state(seed)
-    assert same(other.multipliers*scale, found.method.multipliers, values)
-    assert same(other.constraint_forces, found.method.constraint_forces,
-                values)
-    assert same(other.constraint_power, found.method.constraint_power,
-                values)
-
-
-@seeds
-def test_multipliers_of_recombined_rows(seed):
-    """One row solved for t and put in the other: lam changes, R does not."""
-    found = hoop()
-    f1, f2 = found.hol
-    other = LinearMappingMethod(**{**found.model, 'hol_coneqs': [
-        f1 + w*t - atan(y/x), f2]}, **found.options)
-    values = found.state(seed)
-    turn = at(w*t - atan(y/x), values)[0]/mp.pi
-    assert abs(turn - mp.nint(turn)) < 1e-50        # whole half turns
-    assert same(other.constraint_forces, found.method.constraint_forces,
-                values)
-    assert not same(other.multipliers, found.method.multipliers, values)
-    assert same(other.mass_matrix, found.method.mass_matrix, values)
-    assert same(other.forcing, found.method.forcing, values)
 
 
 # Section 7: verdicts, and what they mean
@@ -1570,38 +1114,12 @@ def test_block_diagonal(name):
     assert found.method.is_block_diagonal is found.block_diagonal
 
 
-class TooLong(BaseException):
-    """Nothing that an ``except Exception`` on the way would take."""
-
-
-@contextmanager
-def within(seconds):
-    """A failure instead of an endless integration, where there are alarms.
-    """
-    def alarm(*_):
-        raise TooLong
-
-    if not hasattr(signal, 'SIGALRM'):
-        yield
-        return
-    former = signal.signal(signal.SIGALRM, alarm)
-    signal.alarm(seconds)
-    try:
-        yield
-    except TooLong:
-        pytest.fail(f'not done in {seconds} seconds')
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, former)
-
-
 @each()
 def test_rate_of_a_quasi_coordinate_is_its_row(name):
     """And there is one for every closed row."""
     found = CASES[name]()
     method = found.method
-    with within(10):
-        potentials = method.quasi_coordinates
+    potentials = method.quasi_coordinates
     assert [f is not None for f in potentials] == closed_rows(found)
     forms = method.a*found.v + Matrix(method.a0)
     for potential, row in zip(potentials, forms):
@@ -1657,8 +1175,7 @@ def test_potential_of_an_integral_that_sympy_does_not_find():
     method = LinearMappingMethod(
         free_particle((x, y)), (x, y), us=(u1, u2), mapping=[row, dot(x)])
     assert method.is_integrable
-    with within(10):
-        potential = method.quasi_coordinates[0]
+    potential = method.quasi_coordinates[0]
     values = {x: mp.mpf('0.5'), y: mp.mpf('0.7'), dot(x): 2, dot(y): -3}
     rate = by_quadrature(dot(potential), (x, y), values)
     assert close(rate, at(row, values), 1e-25)
@@ -1758,26 +1275,6 @@ def test_15_equals_kanes_method():
         [0, 0, force[2]]))
 
 
-def test_15_equals_lagranges_method():
-    """Whose lam has the opposite sign, except at the tail of rhs()."""
-    theirs = lagrange_sleigh(LagrangesMethod)
-    theirs.form_lagranges_equations()
-    ours = LinearMappingMethod.from_method(
-        theirs, us=[u1, u2], mapping=[ALONG, dot(phi)])
-    full = mp.lu_solve(at(theirs.mass_matrix_full, RUN),
-                       at(theirs.forcing_full, RUN))
-    lam = at(ours.multipliers, RUN)
-    assert close(full[6:, 0], lam)
-    named = theirs.solve_multipliers(
-        {f: RUN[f] for f in (X, Y, phi)}, sol_type='Matrix')
-    assert close(at(named.subs(dict(zip((dot(X), dot(Y), dot(phi)), (
-        RUN[dot(X)], RUN[dot(Y)], RUN[dot(phi)])))), RUN), -lam)
-    rates = {**RUN, **dict(zip((dot(u1), dot(u2)), at(
-        ours.acceleration, RUN)))}
-    kin = Matrix([ours.kindiffdict()[dot(f)] for f in (X, Y, phi)])
-    assert close(at(kin.diff(t), rates), full[3:6, 0])
-
-
 OWN = [{'us': [u2], 'mapping': [3*dot(x) + x]},
        {'inverse_mapping': Matrix([[2], [2*x]])}, {'q_dependent': [x]},
        {'mapping': [dot(x) + x*dot(y)], 'completion': 'orthogonal'}]
@@ -1798,19 +1295,6 @@ def test_another_mapping_goes_with_the_object_or_replaces_its_own(
         **{key: options[key] for key in ('us', 'completion')
            if key in options}, **others})
     assert other.a == plain.a and other.a0 == plain.a0
-
-
-def test_15_geometry_in_kanes_shape():
-    """The same arrays as in case 6: the rows are composed."""
-    method = kane_sleigh(LinearMappingMethod)
-    assert same(method.metric, Matrix([
-        [m, 0, 0], [0, SLEIGH_J, m*a], [0, m*a, m]]), RUN)
-    assert_array(method.connection_ext, {'1_22': -a, '1_32': -1, '3_12': 1},
-                 RUN, 0)
-    assert_array(method.torsion, torsion({'3_12': 1, '1_23': 1}), RUN)
-    assert method.is_integrable is False and method.is_holonomic is False
-    assert method.is_block_diagonal is False
-    assert method.quasi_coordinates == [None, phi, None]
 
 
 @pytest.mark.parametrize('potential', [None, 'include'])
@@ -1840,27 +1324,6 @@ def test_15_forces_beside_the_loads(potential):
     exact = mp.lu_solve(W, mp.matrix([*F, *b]))
     assert close(at(method.acceleration, values), exact[:2, 0])
     assert close(at(method.multipliers, values), exact[3:, 0])
-
-
-def test_15_kanes_equations_sum_to_zero():
-    method = kane_sleigh(LinearMappingMethod)
-    active, inertial = method.kanes_equations()
-    assert active.shape == inertial.shape == (2, 1)
-    rates = {**RUN, **dict(zip((dot(u1), dot(u2)), at(
-        method.acceleration, RUN)))}
-    assert norm(at(active + inertial, rates)) < 1e-50
-    assert norm(at(active, rates)) > 0.1
-    off = {**rates, dot(u1): 5}
-    assert norm(at(active + inertial, off)) > 0.1
-
-
-def test_15_bodies_given_late():
-    frame, body, loads, kd_eqs = sleigh_body((u1, u3, u2))
-    late = LinearMappingMethod(
-        frame, [X, Y, phi], [u1, u2], kd_eqs, u_dependent=[u3],
-        velocity_constraints=[u3])
-    late.kanes_equations([body], loads)
-    assert same(late.rhs(), kane_sleigh(LinearMappingMethod).rhs(), RUN)
 
 
 def test_15_through_system():
@@ -1930,11 +1393,6 @@ def test_linearizer_asks_for_a_partition_of_coordinates():
 
 # Default names, and what the parts are called
 
-def test_default_quasi_velocities():
-    found = sleigh()
-    method = LinearMappingMethod(**found.model, mapping=[ALONG, dot(phi)])
-    assert [str(f.func) for f in method.u] == ['u1', 'u2']
-
 
 @pytest.mark.parametrize('names, L', [
     ((x, y), free_particle((x, y)) + symbols('u1')*x),
@@ -1947,40 +1405,6 @@ def test_default_names_are_new(names, L):
         str(f.func) for f in names}
     made = [str(f.func) for f in method.u]
     assert len({*made}) == 2 and not used & {*made}
-
-
-def test_independent_speeds_are_the_quasi_velocities_in_kanes_shape():
-    method = kane_sleigh(LinearMappingMethod)
-    assert tuple(method.u) == (u1, u2)
-    assert method.a == eye(3)
-    fresh = kane_sleigh(LinearMappingMethod, mapping=[u1 - u2, u2])
-    assert not {*fresh.u} & {u1, u2, u3}
-
-
-def test_rows_that_repeat_a_holonomic_one_are_dropped():
-    """KanesMethod asks for them, written in any way."""
-    frame = ReferenceFrame('N')
-    O, P = Point('O'), Point('P')
-    O.set_vel(frame, 0)
-    P.set_pos(O, x*frame.x + y*frame.y)
-    P.set_vel(frame, u1*frame.x + u2*frame.y)
-    body = Particle('bob', P, m)
-    kd_eqs = [dot(x) - u1, dot(y) - u2]
-    method = LinearMappingMethod(
-        frame, [x], [u1], kd_eqs, q_dependent=[y], u_dependent=[u2],
-        configuration_constraints=[x**2 + y**2 - l**2],
-        velocity_constraints=[7*(x*u1 + y*u2)], bodies=[body],
-        forcelist=[(P, -m*g*frame.y)])
-    assert method.multipliers.shape == (1, 1)
-    assert tuple(method.u) == (u1,)
-    turn = Rational(1, 3)
-    values = {**SOME, t: 0, x: SOME[l]*sin(turn), y: -SOME[l]*cos(turn),
-              u1: SOME[l]*cos(turn)/2}
-    with mp.workdps(WORK):
-        angle = number(-SOME[g]/SOME[l]*sin(turn))
-        wanted = number(SOME[l])*(
-            angle*mp.cos(number(turn)) - mp.sin(number(turn))/4)
-    assert close(at(method.acceleration, values), [wanted])
 
 
 def test_table():
@@ -2007,49 +1431,24 @@ def refused(error, match, *args, **kwargs):
 
 
 @pytest.mark.parametrize('rows, options, match', [
-    ([dot(x)**2 + dot(y)**2 - 1], {}, 'not linear in the velocities'),
-    ([dot(y)], {'mapping': [dot(x)**2]}, 'not linear in the velocities'),
     ([dot(y)], {'mapping': [dot(x)*dot(y)]}, 'not linear in the veloc'),
-    ([dot(y)], {'mapping': [2*dot(y)]}, 'singular'),
     ([dot(y) - x*dot(x)], {'mapping': [dot(y)*x - x**2*dot(x)]}, 'singular'),
-    ([dot(y)], {'inverse_mapping': Matrix([[1], [1]])}, r'A\*N'),
     ([dot(y) - x*dot(x)], {'inverse_mapping': Matrix([[1], [-x]])},
      r'A\*N'),
-    ([dot(y)], {'inverse_mapping': Matrix([[0], [0]])}, 'singular'),
     ([dot(y)], {'inverse_mapping': Matrix([[1, 0], [0, 0]])}, 'singular'),
-    ([dot(y)], {'mapping': [dot(x), dot(x) + dot(y)]}, 'combinations'),
     ([dot(y)], {'mapping': [dot(x)]*3}, '3 rows'),
     ([dot(y)], {'mapping': []}, '0 rows'),
-    ([dot(y)], {'inverse_mapping': eye(3)}, 'shape'),
-    ([dot(y)], {'inverse_mapping': Matrix([[1, 0]])}, 'shape'),
     ([dot(y)], {'q_dependent': [x, y]}, 'q_dependent'),
-    ([dot(y)], {'q_dependent': [z]}, 'q_dependent'),
     ([dot(y)], {'q_dependent': [x]}, 'No constraint contains'),
     ([dot(y), dot(x)], {'q_dependent': [x, x]}, 'q_dependent'),
-    ([dot(y) - x*dot(x)], {'q_dependent': [symbols('x')]}, 'q_dependent'),
-    ([dot(x), dot(y), dot(x) + dot(y)], {}, '3 constraint rows'),
-    ([dot(y)], {'us': [u1, u2]}, '`us` has 2'),
-    ([dot(y)], {'us': []}, '`us` has 0'),
     ([dot(y)], {'us': [symbols('u')]}, 'not a function of time'),
-    ([dot(y)], {'us': [dot(x)]}, 'not a function of time'),
-    ([dot(y)], {'us': [x]}, 'name of something else'),
     ([], {'us': [u1, u1]}, 'name of something else'),
-    ([dot(y)], {'us': [u1], 'mapping': [u1 - dot(x)]}, 'quasi-velocity'),
     ([dot(y)], {'us': [u1], 'mapping': [Eq(2*u1, dot(x))]}, 'quasi-velocity'),
-    ([dot(y)], {'inverse_mapping': Matrix([dot(x), 0])}, 'velocity'),
     ([dot(y)], {'mapping': [dot(x) + dot(dot(y))]},
      r'Row 0 of `mapping` contains Derivative\(y\(t\), \(t, 2\)\)'),
-    ([dot(y)], {'inverse_mapping': Matrix([dot(dot(x)), 0])},
-     r'Row 0 of `inverse_mapping` contains Derivative\(x\(t\), \(t, 2\)\)'),
     ([dot(y)], {'inverse_mapping': Matrix([1 + u1**2, 0]), 'us': u1},
      r'Row 0 of `inverse_mapping` contains u1\(t\)'),
-    ([dot(y)], {'inverse_mapping': Matrix([1 + dot(u1)**2, 0]), 'us': u1},
-     r'Row 0 of `inverse_mapping` contains Derivative\(u1\(t\), t\)'),
-    ([dot(y)], {'mapping': [dot(x)], 'q_dependent': [y]}, 'Both'),
-    ([dot(y)], {'mapping': [dot(x)], 'inverse_mapping': Matrix([1, 0])},
-     'Both'),
-    ([dot(y)], {'inverse_mapping': Matrix([1, 0]), 'q_dependent': [y]},
-     'Both')])
+    ([dot(y)], {'mapping': [dot(x)], 'q_dependent': [y]}, 'Both')])
 def test_errors_of_constraints_and_mappings(rows, options, match):
     refused(ConstraintError, match, PLAIN, [x, y], nonhol_coneqs=rows,
             **options)
@@ -2084,12 +1483,6 @@ def test_singular_on_the_constraints_only(row):
     assert method.mass_matrix.shape == (1, 1)
 
 
-def test_reason_of_a_singular_mapping():
-    error = refused(ConstraintError, 'singular', PLAIN, [x, y],
-                    nonhol_coneqs=[dot(y)], mapping=[dot(y)])
-    assert error.reason == 'singular'
-
-
 def test_error_tells_the_row():
     error = refused(ConstraintError, 'not linear', PLAIN, [x, y],
                     hol_coneqs=[x], nonhol_coneqs=[dot(y)**3 - 1])
@@ -2103,15 +1496,6 @@ def test_redundant_rows():
     assert error.rows == (2,)
     refused(RedundantConstraintsError, 'follows', PLAIN, [x, y],
             hol_coneqs=[x - t, 2*x - 2*t])
-
-
-def test_acceleration_rows():
-    refused(UnsupportedFeatureError, 'acceleration level', PLAIN, [x, y],
-            acceleration_constraints=[dot(x, 2) + x])
-
-
-def test_completion_is_one_of_two():
-    refused(ValueError, 'completion', PLAIN, [x, y], completion='best')
 
 
 def test_direction_without_mass():
@@ -2150,22 +1534,6 @@ def test_no_geometry_of_an_energy_that_is_not_quadratic():
         LinearMappingMethod(
             FAST, [x, y], nonhol_coneqs=[dot(y) - x*dot(x)],
             mapping=[dot(x)], completion='orthogonal').mass_matrix
-
-
-def test_no_geometry_with_more_speeds_than_coordinates():
-    """A rate that no coordinate has."""
-    frame = ReferenceFrame('N')
-    O, P, Q = Point('O'), Point('P'), Point('Q')
-    O.set_vel(frame, 0)
-    P.set_pos(O, x*frame.x)
-    P.set_vel(frame, u1*frame.x)
-    Q.set_vel(frame, u2*frame.y)
-    bodies = [Particle('one', P, m), Particle('two', Q, m)]
-    method = LinearMappingMethod(frame, [x], [u1, u2], [dot(x) - u1],
-                                 bodies=bodies)
-    assert same(method.mass_matrix, m*eye(2), SOME)
-    with pytest.raises(UnsupportedFeatureError):
-        method.space
 
 
 def test_number_of_quasi_velocities_of_a_curve():

@@ -1,10 +1,10 @@
 """Frames, points and kinematic differential equations."""
-from sympy import I, nan, sin
+from sympy import nan, sin
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, inertia)
 
 from errors.parts import (
-    A, G, KD, LOOSE, N, O, P, Case, flat, kane, l, m, t, u, v, x, y, z)
+    A, G, KD, LOOSE, N, O, P, Case, flat, kane, l, m, u, v, x, y, z)
 from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, KinematicsError,
@@ -85,16 +85,6 @@ CASES = (
          KinematicsError, 'Row 0 of `kd_eqs` is not linear in u(t)',
          'Kinematic differential equations must be',
          'use GibbsAppellMethod'),
-    Case('a second derivative in a kinematic differential equation',
-         lambda: kane(kd_eqs=[x.diff(t, 2) - u, y.diff() - v]),
-         KinematicsError, '`kd_eqs` contains Derivative(x(t), (t, 2))',
-         'Kinematic differential equations relate the',
-         'correct the lists of coordinates and speeds if'),
-    Case('the derivative of a speed in a kinematic differential equation',
-         lambda: kane(kd_eqs=[x.diff() - u.diff(), y.diff() - v]),
-         KinematicsError, '`kd_eqs` contains Derivative(u(t), t)',
-         'Kinematic differential equations relate the',
-         'correct the lists of coordinates and speeds if'),
     Case('a kinematic differential equation of an unknown coordinate',
          lambda: kane(kd_eqs=[*KD, z.diff() - u]),
          KinematicsError, 'Row 2 of `kd_eqs` contains no derivative of',
@@ -104,11 +94,6 @@ CASES = (
          lambda: kane(kd_eqs=[x.diff() - nan, y.diff() - v]),
          ConstrainedDynamicsError, 'Row 0 of `kd_eqs`',
          'The model contains `nan`, which is not a',
-         'replace it by a real expression'),
-    Case('an imaginary kinematic differential equation',
-         lambda: kane(kd_eqs=[x.diff() - I*u, y.diff() - v]),
-         ConstrainedDynamicsError, 'Row 0 of `kd_eqs`',
-         'The model contains `I`, which is not a real',
          'replace it by a real expression'),
     Case('a text as a kinematic differential equation',
          lambda: kane(kd_eqs=['xd - u', y.diff() - v]),
@@ -131,11 +116,6 @@ CASES = (
          lambda: kane(bodies=[Particle('a', LOOSE, m)]),
          KinematicsError, 'Body a: Point loose has no velocity in N,',
          'and no point that is connected to it by',
-         'Set the velocity of the fixed point with'),
-    Case('a body at a point of another tree',
-         lambda: kane(bodies=[Particle('a', ELSEWHERE, m)]),
-         KinematicsError, 'Body a: Point elsewhere has no velocity in',
-         'N, and no point that is connected to it by',
          'Set the velocity of the fixed point with'),
     Case('a load at a point of another tree',
          lambda: kane(forcelist=[(ELSEWHERE, N.x)]),
@@ -163,11 +143,6 @@ CASES = (
          KinematicsError, 'Frame lonely has no angular velocity in N',
          'It is needed for the motion of a body or of',
          'call `set_ang_vel`'),
-    Case('a torque on a frame of another tree',
-         lambda: kane(forcelist=[(TURNING, N.x)]),
-         KinematicsError, 'Frame turning has no angular velocity in N',
-         'It is needed for the motion of a body or of',
-         'call `set_ang_vel`'),
     Case('a force in the axes of a frame that is not oriented',
          lambda: kane(forcelist=[(P, LONELY.x)]),
          KinematicsError, 'Load 0',
@@ -178,11 +153,6 @@ CASES = (
          KinematicsError, 'Load 0',
          'at P',
          'Frame N has no orientation relative to frame'),
-    Case('a point that was located along a frame that is not oriented',
-         lambda: kane(bodies=[Particle('a', TILTED, m)]),
-         KinematicsError, 'Body a: Point tilted has no velocity in N,',
-         'and no point that is connected to it by',
-         'Set the velocity of the fixed point with'),
     Case('a velocity constraint at a point of another tree',
          lambda: kane(velocity_constraints=[(LOOSE, N.x)]),
          KinematicsError, 'Point loose has no velocity in N, and no',
@@ -203,11 +173,6 @@ CASES = (
          ConstrainedDynamicsError, 'The loads, velocities, inertias or the',
          'They may depend on coordinates, speeds and',
          'replace the acceleration by an expression in'),
-    Case('another inertial frame than the one of the velocities',
-         lambda: kane(frame=LONELY),
-         KinematicsError, 'Load 0',
-         'at P',
-         'Frame N has no orientation relative to frame'),
     Case('a velocity that was put in by hand for a Lagrangian method',
          lambda: kane(VaccoMethod, q_ind=[x, y], bodies=[
              Particle('a', BY_HAND, m)]),

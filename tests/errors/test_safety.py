@@ -376,17 +376,18 @@ PERMITTED = {
         'names of our own backends',
     ('numeric/integrate/dae.py', 'import_module'):
         'names of known integrators',
-    ('numeric/export.py', 'import_module'): 'names of known libraries',
+    ('interop/exported.py', 'import_module'): 'names of known libraries',
+    ('interop/jax.py', 'import_module'): 'names of known libraries',
     ('numeric/codegen/c_code.py', 'run'): 'the compiler, without a shell',
     ('numeric/sweeps/workers.py', 'loads'):
         'what the processes of a sweep have sent',
     ('numeric/sweeps/jobs.py', 'loads'):
         'the job that the process which started this one has packed',
-    ('plotting/outlines.py', 'lambdify'): 'a chart in parameters of our own',
+    ('plotting/wireframes.py', 'lambdify'): 'a chart in parameters of our own',
 }
 #: files in which numbers of the user's pass through a sympify that is not
 #: strict: text among them would be evaluated
-LEFT = {'plotting/outlines.py'}
+LEFT = {'plotting/wireframes.py'}
 RISKY = {'eval', 'exec', 'compile', '__import__', 'import_module', 'run_path',
          'run_module', 'parse_expr', 'lambdify', 'load', 'loads', 'system',
          'popen', 'Popen', 'getoutput', 'autowrap', 'ufuncify', 'parse_latex'}

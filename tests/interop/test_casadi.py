@@ -13,10 +13,11 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
+from sympy_constrained.interop import to_casadi
+from sympy_constrained.interop.casadi import functions as casadi_functions
+from sympy_constrained.interop.exported import OPERATORS, walk
 from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    compile_equations, simulate, to_casadi)
-from sympy_constrained.numeric.export import OPERATORS, walk
+from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.codegen.instructions import FUNCTIONS, program
 
 ca = pytest.importorskip('casadi')
@@ -211,19 +212,14 @@ def test_every_operation_has_its_value():
         op[1] for op in code.operations if op[0] == 'call'}
     # A tangent is read as a quotient.
     assert {*OPERATORS, *FUNCTIONS.values()} - {'tan'} <= used
-    table = table_of_casadi()
     symbol = ca.SX.sym('x', 2)
-    values = walk(code.operations, table, {'x': ca.vertsplit(symbol)})
+    values = walk(code.operations, casadi_functions(ca),
+                  {'x': ca.vertsplit(symbol)})
     f = ca.Function('f', [symbol], [ca.vertcat(
         *(values[i] for i in code.outputs))])
     for point in exports.POINTS:
         wanted = graph.evaluate(dict(zip((x, y), map(float, point))), ['f'])
         close(f(point), np.array(wanted['f'], dtype=float), 1e-14)
-
-
-def table_of_casadi():
-    from sympy_constrained.numeric.export import Casadi, Exported
-    return Casadi(Exported.of(spring(), 0, None, None, None), 'auto').table
 
 
 @pytest.mark.parametrize('force', [besselj(0, q), Function('h')(q)])

@@ -10,8 +10,10 @@ from exports import close, ready
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.graph import Graph
-from sympy_constrained.numeric import compile_equations, to_jax
-from sympy_constrained.numeric.export import Exported, Jax, walk
+from sympy_constrained.interop import to_jax
+from sympy_constrained.interop.exported import walk
+from sympy_constrained.interop.jax import functions
+from sympy_constrained.numeric import compile_equations
 from sympy_constrained.numeric.codegen.instructions import program
 
 jax = pytest.importorskip('jax')
@@ -116,15 +118,13 @@ def test_thirty_two_bits_are_refused():
 
 
 def test_every_operation_has_its_value():
-    q = dynamicsymbols('q')
-    exported = Exported.of(UdwadiaKalabaMethod(q.diff()**2/2, [q]), 0, None,
-                           None, None)
+    table = functions(jax.numpy, jax.scipy.special)
     graph = Graph.of({'f': Matrix(exports.FUNCTIONS)})
     code = program(graph, ('f',), {x: ('x', 0), y: ('x', 1)})
 
     @jax.jit
     def f(point):
-        values = walk(code.operations, Jax(exported).table, {'x': point})
+        values = walk(code.operations, table, {'x': point})
         return jax.numpy.stack([
             jax.numpy.asarray(values[i], dtype=float) for i in code.outputs])
 

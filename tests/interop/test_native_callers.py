@@ -1,6 +1,5 @@
 """The compiled functions in SciPy, numba, cffi and ctypes, by address."""
 import ctypes
-import gc
 
 import numpy as np
 import pytest
@@ -169,17 +168,3 @@ def test_cffi(backend):
                                rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(out[count:], compiled.multipliers(0, start),
                                rtol=1e-9)
-
-
-@each_backend
-def test_address_outlives_what_made_it(backend):
-    """As long as ``function.function`` is held."""
-    compiled, start, function = linkage(backend)
-    wanted, p, kept = compiled.rhs(0, start), compiled.p, function.function
-    del compiled, function
-    gc.collect()
-    out = np.empty(64)
-    assert PROTOTYPE(kept.address)(
-        0.0, start.ctypes.data, p.ctypes.data, None, out.ctypes.data) == 0
-    np.testing.assert_allclose(out[:len(wanted)], wanted, rtol=1e-12,
-                               atol=1e-13)

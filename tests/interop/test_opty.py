@@ -17,8 +17,9 @@ from sympy_constrained import (
     VaccoMethod)
 from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.interop import to_opty
 from sympy_constrained.models import model
-from sympy_constrained.numeric import simulate, to_opty
+from sympy_constrained.numeric import simulate
 
 NODES = 41
 HAS_IPOPT = find_spec('cyipopt') is not None
@@ -235,7 +236,7 @@ def test_multipliers_that_are_states_stay_at_acceleration_level():
     assert method.equations_of_motion.upper
     for level in 'velocity', 'position':
         with pytest.raises(UnsupportedFeatureError, match=(
-                "of several orders stand in them. Use .*'acceleration'")):
+                "rows of several orders. Use .*'acceleration'")):
             to_opty(method, level)
     residual = to_opty(method).residual
     assert len(residual) == len(method.equations_of_motion.states) + len(

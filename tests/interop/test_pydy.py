@@ -9,9 +9,10 @@ from sympy_constrained import (
     UdwadiaKalabaMethod, VaccoMethod)
 from sympy_constrained.errors import (
     MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.interop import to_pydy
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate, to_pydy)
+    compile_equations, consistent_state, simulate)
 
 pytest.importorskip('pydy', minversion='0.9')
 from pydy.codegen.ode_function_generators import (  # noqa: E402

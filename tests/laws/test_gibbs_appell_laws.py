@@ -317,15 +317,6 @@ def accelerations(method, values):
 # The equations
 
 @models
-def test_residual_is_that_of_positions_and_rotations(name):
-    model = MODELS[name]()
-    for seed in SEEDS:
-        values = model.anywhere(seed)
-        assert close(at(model.method.unrestricted_residual, values),
-                     at(model.plain.residual, values))
-
-
-@models
 def test_orders_and_rows(name):
     """Every row of ``A`` is in the space of the rows that were given."""
     model = MODELS[name]()
@@ -359,20 +350,20 @@ def test_basis_of_the_hypersurface(name):
 
 
 @models
-def test_eom_and_matrices(name):
-    """``eom = B^T E`` and the two blocks, at any state."""
+def test_equations_off_the_constraints(name):
+    """``E`` of positions and rotations, ``eom = B^T E``, and both blocks."""
     model = MODELS[name]()
     method, plain = model.method, model.plain
     eps = method.hypersurface_basis.cols
     for seed in SEEDS:
         values = model.anywhere(seed)
         B = at(method.hypersurface_basis, values)
-        assert close(at(method.eom, values),
-                     B.T*at(plain.residual, values), scale=1)
+        E = at(plain.residual, values)
+        assert close(at(method.ingredients.unrestricted_residual, values), E)
+        assert close(at(method.eom, values), B.T*E, scale=1)
         W, r = at(method.mass_matrix, values), at(method.forcing, values)
-        M, h = at(plain.M, values), at(plain.h, values)
-        assert close(W[:eps, :], B.T*M, scale=1)
-        assert close(r[:eps, 0], -B.T*h, scale=1)
+        assert close(W[:eps, :], B.T*at(plain.M, values), scale=1)
+        assert close(r[:eps, 0], -B.T*at(plain.h, values), scale=1)
         A = at(method.constraints_jacobian, values)
         for i, row in enumerate(method.independent_rows):
             assert close(W[eps + i, :].T, A[row, :].T, scale=1)
@@ -423,48 +414,22 @@ def test_motion_and_reactions(name):
 
 
 @models
-def test_reaction_balances_the_residual(name):
-    """``E + Q_c = 0`` and ``Q_c`` is in the space of the rows."""
-    model = MODELS[name]()
-    method = model.method
-    for seed in SEEDS:
-        values = model.state(seed)
-        rates = accelerations(method, values)
-        values = {**values, **dict(zip(model.plain.speeds(1), rates))}
-        E = at(model.plain.residual, values)
-        forces = at(method.constraint_forces, values)
-        assert norm(E + forces) < mp.mpf(10)**-45*(1 + norm(E))
-        W = at(model.plain.W, values)
-        if W.cols:
-            augmented = mp.matrix(W.rows, W.cols + 1)
-            augmented[:, :W.cols], augmented[:, W.cols] = W, forces
-            assert norm(forces) > 1e-3
-            assert rank(augmented) == rank(W)
-        A = at(model.plain.reference.A, values)
-        b = at(model.plain.reference.b, values)
-        if A.rows:
-            assert norm(A*rates - b) < mp.mpf(10)**-45*(1 + norm(b))
-
-
-@models
 def test_solved_multipliers(name):
-    """As a function of ``u'`` taken from the states, and at a point."""
+    """As functions of ``u'``, by symbol and as a column."""
     model = MODELS[name]()
     method = model.method
     if not method.constraint_orders:
         assert method.multipliers.shape == (0, 1)
         return
-    lam = list(method.lam_vec)
     values = model.state(1)
-    wanted = at(method.multipliers, values)
+    moving = {**values, **dict(zip(
+        model.plain.speeds(1), accelerations(method, values)))}
     found = method.solve_multipliers()
-    assert set(found) == set(lam)
-    rates = accelerations(method, values)
-    moving = {**values, **dict(zip(model.plain.speeds(1), rates))}
-    assert close(at(Matrix([found[e] for e in lam]), moving), wanted,
-                 scale=1)
-    column = method.solve_multipliers(sol_type='Matrix')
-    assert close(at(column, moving), wanted, scale=1)
+    assert list(found) == list(method.lam_vec)
+    for column in (Matrix([*found.values()]),
+                   method.solve_multipliers(sol_type='Matrix')):
+        assert close(at(column, moving), at(method.multipliers, values),
+                     scale=1)
 
 
 @models
@@ -519,7 +484,7 @@ def test_a_system_of_speeds_alone():
     assert exact(method.mass_matrix_full)*found == exact(method.forcing_full)
     assert len(method.states) == method.mass_matrix_full.rows == 3
     assert '0 coordinates, 3 speeds, 1 constraint' in repr(method)
-    partial, = method.partial_velocities.values()
+    partial, = method.ingredients.partial_velocities.values()
     assert [v.to_matrix(N) for v, _ in partial] == [
         Matrix([0, 0, 1]), zeros(3, 1), Matrix([1, 0, 0])]
     assert [w.to_matrix(B) for _, w in partial] == [
@@ -577,28 +542,12 @@ def constant(mass=m0):
                 dot(u1)*u2 + dot(u3)*x - k], guess={u1: 2, u2: 1, u3: 2})}
 
 
-@pytest.mark.parametrize('case', constant())
-@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+@pytest.mark.parametrize('case, mass', [
+    *((case, mass) for case in constant() for mass in (m0, m)),
+    *((name, None) for name in ('disc', 'redundant', 'cone', 'spinner'))])
 def test_udwadia_and_kalaba(case, mass):
     """The principle of least constraint, with another formula."""
-    model = constant(mass)[case]
-    loads = model.loads
-    if mass == m:
-        loads = [*loads, *momentum_loads(model.bodies, model.frame)]
-    other = model.form(UdwadiaKalabaMethod, forcelist=loads)
-    for seed in SEEDS:
-        values = model.state(seed)
-        assert close(at(model.method.rhs(), values),
-                     at(other.rhs(), values), scale=1)
-        assert close(at(model.method.constraint_forces, values),
-                     at(other.constraint_forces, values), scale=1)
-        assert close(at(model.method.multipliers, values),
-                     at(other.multipliers, values), scale=1)
-
-
-@pytest.mark.parametrize('name', ['disc', 'redundant', 'cone', 'spinner'])
-def test_udwadia_and_kalaba_on_the_models(name):
-    model = MODELS[name]()
+    model = constant(mass)[case] if mass else MODELS[case]()
     other = model.form(UdwadiaKalabaMethod, forcelist=[
         *model.loads, *momentum_loads(model.bodies, model.frame,
                                       model.options.get('anchors'))])
@@ -606,10 +555,10 @@ def test_udwadia_and_kalaba_on_the_models(name):
         values = model.state(seed)
         moving = {**values, **dict(zip(map(dot, model.q), at(
             Matrix(model.V), values)))}
-        assert close(at(model.method.rhs(), values),
-                     at(other.rhs(), moving), scale=1)
-        assert close(at(model.method.constraint_forces, values),
-                     at(other.constraint_forces, moving), scale=1)
+        for name in ('acceleration', 'constraint_forces', *(
+                ['multipliers'] if mass else [])):
+            assert close(at(getattr(model.method, name), values),
+                         at(getattr(other, name), moving), scale=1)
 
 
 def test_kinematics_with_coefficients_of_the_speeds():
@@ -623,7 +572,7 @@ def test_kinematics_with_coefficients_of_the_speeds():
         u1*dot(x) - u2**2, dot(y)*(1 + u2**2) - u1 + y*u2,
         u1*(dot(z) - dot(x)) - t - u1*u2 + u2**2])
     values = model.anywhere(1)
-    assert close(at(method.unrestricted_residual, values),
+    assert close(at(method.ingredients.unrestricted_residual, values),
                  at(model.plain.residual, values))
     exact = Exact(values)
     for form in FORMS:
@@ -648,52 +597,23 @@ def test_baumgartes_gains():
 
 # The rows
 
-@pytest.mark.parametrize('name', ['cone', 'disc', 'mixed'])
-def test_repeated_and_scaled_rows_change_nothing(name):
-    model = MODELS[name]()
-    factor = 2 + cos(x)
-    first = model.vel[0]
-    more = model.form(velocity_constraints=[
-        *[factor*row for row in model.vel], 5*first, first])
-    assert (len(more.independent_rows)
-            == len(model.method.independent_rows))
-    for seed in SEEDS:
-        values = model.state(seed)
-        for name in ('rhs', 'constraint_forces'):
-            one, other = (getattr(e, name) for e in (model.method, more))
-            if name == 'rhs':
-                one, other = one(), other()
-            assert close(at(one, values), at(other, values), scale=1)
-
-
-def test_derivatives_of_rows_are_dropped():
-    """A row, its derivative, and the derivative of that."""
+def test_derivatives_of_rows():
+    """They are dropped beside their row. Alone they have the same row of
+    ``A``, so the motion is the same where the integral holds."""
     model = MODELS['cone']()
     row, = model.vel
     once = model.plain.dot(row)
-    twice = model.plain.dot(once)
-    more = model.form(velocity_constraints=[twice, -once, row])
-    assert more.constraint_orders == (1,)
-    for seed in SEEDS:
-        values = model.state(seed)
-        assert close(at(more.rhs(), values), at(
-            model.method.rhs(), values), scale=1)
-
-
-def test_the_derivative_alone_has_the_same_row_of_A():
-    """Raising the order leaves ``A``, so the motion is the same where the
-    integral holds."""
-    model = MODELS['cone']()
-    row, = model.vel
+    more = model.form(velocity_constraints=[model.plain.dot(once), -once, row])
     raised = model.form(velocity_constraints=[],
-                        acceleration_constraints=[model.plain.dot(row)])
-    assert raised.constraint_orders == (2,)
+                        acceleration_constraints=[once])
+    assert (more.constraint_orders, raised.constraint_orders) == ((1,), (2,))
     for seed in SEEDS:
         values = model.state(seed)
         for name in ('constraints_jacobian', 'mass_matrix', 'forcing',
-                     'multipliers'):
-            assert close(at(getattr(raised, name), values), at(
-                getattr(model.method, name), values), scale=1)
+                     'multipliers', 'acceleration'):
+            wanted = at(getattr(model.method, name), values)
+            assert close(at(getattr(raised, name), values), wanted, scale=1)
+            assert close(at(getattr(more, name), values), wanted, scale=1)
 
 
 def test_an_acceleration_row_replaces_the_differentiated_one():
@@ -734,57 +654,9 @@ def solved(method, values):
                        at(method.forcing, values))
 
 
-def blade(mass):
-    """A body with a bob on a slope and a blade; Kane's class takes it."""
-    N, O = place()
-    A, B = ReferenceFrame('A'), ReferenceFrame('B')
-    A.orient_axis(N, psi, N.z)
-    B.orient_axis(A, theta, A.x)
-    A.set_ang_vel(N, u4*N.z)
-    B.set_ang_vel(A, (u5 + x*u4)*A.x)
-    G = O.locatenew('G', x*N.x + y*N.y + z*N.z)
-    G.set_vel(N, u1*N.x + u2*N.y + u3*N.z)
-    body = RigidBody('body', G, B, mass, (inertia(
-        B, I*mass, I + mass, 2*I*mass, k*mass), G))
-    P = G.locatenew('P', k*B.x + B.y)
-    P.v2pt_theory(G, N, B)
-    bob = Particle('bob', P, 2*mass + m0)
-    return Model(
-        [x, y, z, psi, theta], [u1, u3, u4, u5, u2],
-        [u1, u2, u3, u4, u5 + x*u4], [body, bob], N, O,
-        [(G, -mass*g*N.z), (P, k*u1*N.y), (B, u4*N.x)],
-        vel=[u2*cos(psi) - u1*sin(psi) - x*u3])
-
-
-@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
-def test_kane_after_momentum_loads(mass):
-    """Nothing to add at constant mass; else it is another motion."""
-    model = blade(mass)
-    loads = momentum_loads(model.bodies, model.frame)
-    assert bool(loads) == (mass == m)
-    values = model.state(3)
-    values = {**values, **dict(zip(map(dot, model.q), at(
-        Matrix(model.V), values)))}
-
-    def kane(loads):
-        found = KanesMethod(
-            model.frame, model.q, model.u[:4], [
-                dot(e) - v for e, v in zip(model.q, model.V)],
-            u_dependent=[u2], velocity_constraints=model.vel)
-        found.kanes_equations(model.bodies, loads)
-        return solved(found, values)
-    true = model.plain.solve(values)[0]
-    assert close(kane([*model.loads, *loads]), true, scale=1)
-    assert close(solved(model.method, values), true, scale=1)
-    if loads:
-        assert norm(kane(model.loads) - true) > 1e-3
-
-
 def test_kane_drops_the_rate_of_a_mass_of_the_state():
     """Its mass matrix is not the slope of its momentum; ours is that of
     the whole residual."""
-    model = MODELS['cubic_with_row']()
-    P, B = model.bodies
     N, O = place()
     mass = m0 + x**2 + k*u1**2
     one = particle(N, O, 'P', x*N.x + y*N.y, mass)
@@ -1256,15 +1128,6 @@ def test_energy_is_what_was_put_in(case):
     assert np.abs(motion.energy_error).max() < 1e-8
 
 
-def test_residuals_stay_small():
-    method = rocket().method
-    start = {x: 0, y: 0, z: 0, u1: 3, u2: 4, u3: 3.5}
-    motion = simulate(method, 1, start, constants=NUMBERS, t_eval=21)
-    assert motion.residuals.shape[1] >= 1
-    assert motion.largest_residual < 1e-11
-    assert motion.reason.is_success
-
-
 # Constraints of higher order
 
 def particle_with(row, force=None, others=(), mass=m0):
@@ -1343,34 +1206,39 @@ def regular_start(case):
 
 
 @HIGHER
-def test_states_of_higher_order(case):
-    """q, u, u', ..., and the multipliers, with their derivatives."""
-    _, method, wanted = of_higher_order(case)
-    assert len(method.states) == len(wanted.states)
+def test_higher_order_at_a_state(case):
+    """States, rates, residuals and multipliers are those of the reference.
+
+    Residuals vanish with its rates, and only with them. The multipliers,
+    which are states, follow from the accelerations.
+    """
+    model, method, wanted = of_higher_order(case)
     assert set(method.states) == set(wanted.states)
+    assert len(method.states) == len(wanted.states)
     if wanted.depth == 1:       # else what is solved for comes last
         assert list(method.states) == wanted.states
-
-
-@HIGHER
-def test_rates_of_higher_order(case):
-    model, method, wanted = of_higher_order(case)
     for seed in SEEDS:
         values = wanted.state(model.numbers(seed), seed, {
             e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
-        solution = dict(zip(wanted.unknowns, wanted.solve(values)))
-        rates = dict(zip(method.states, at(method.rhs(), values)))
-        for state, rate in rates.items():
-            after = dot(state)
-            value = solution.get(after, values.get(after))
-            if value is None:
-                value = values[dict(zip(model.q, model.V))[state]]
-            assert close([rate], [value], mp.mpf(10)**-45, scale=1)
-        W, r = (at(e, values) for e in (method.mass_matrix, method.forcing))
-        found = mp.lu_solve(W, r)
-        assert all(min(abs(e - v) for v in (
-            *solution.values(), *values.values())) < mp.mpf(10)**-40*(
-                1 + abs(e)) for e in found)
+        values.update(zip(wanted.unknowns, wanted.solve(values)))
+        values.update(zip(map(dot, model.q), at(Matrix(model.V), values)))
+        assert close(at(method.rhs(), values),
+                     [values[dot(e)] for e in method.states],
+                     mp.mpf(10)**-45, scale=1)
+        found = mp.lu_solve(*(at(e, values) for e in (
+            method.mass_matrix, method.forcing)))
+        assert close(sorted(found), sorted(
+            values[e] for e in wanted.unknowns), mp.mpf(10)**-40, scale=1)
+        column = method.solve_multipliers(sol_type='Matrix')
+        assert not column.has(*method.lam_vec)
+        assert close(at(column, values), [values[e] for e in method.lam_vec],
+                     mp.mpf(10)**-45, scale=1)
+    residual = at(method.residual(), values)
+    assert len(residual) == len(method.states)
+    assert norm(residual) < mp.mpf(10)**-40
+    for e in wanted.unknowns:
+        other = at(method.residual(), {**values, e: values[e] + 1})
+        assert norm(other) > 1e-3
 
 
 @pytest.mark.parametrize('mass, options', [
@@ -1407,31 +1275,21 @@ def test_rates_of_higher_order_with_variable_mass(mass, options, order):
 
 @HIGHER
 def test_motion_of_higher_order(case):
-    """Rows and ``E + A^T lam`` stay zero along a simulation."""
-    _, method, wanted = of_higher_order(case)
-    numbers, start, compiled = regular_start(case)
-    motion = simulate(
-        compiled, 0.1, [float(start[e]) for e in method.states], t_eval=4,
-        rtol=1e-10, atol=1e-11)
-    assert motion.residuals.shape[1] >= len(method.constraint_orders)
-    assert motion.largest_residual < 1e-7
-    for time, state in zip(motion.t, motion.x):
-        values = {**of_time(numbers, time), **dict(zip(
-            method.states, state))}
-        assert norm(at(wanted.conditions, values)) < 1e-7
-
-
-@HIGHER
-def test_consistent_state_of_higher_order(case):
-    """From a rough guess to what all equations of lower order allow."""
+    """From a rough guess to what all equations of lower order allow; rows
+    and ``E + A^T lam`` stay zero along a simulation."""
     _, method, wanted = of_higher_order(case)
     numbers, start, compiled = regular_start(case)
     random = Random(case)
-    guess = {e: float(start[e]) + random.uniform(-.02, .02)
-             for e in method.states}
-    found = consistent_state(compiled, guess)
-    values = {**numbers, **dict(zip(method.states, found))}
-    assert norm(at(wanted.conditions, values)) < 1e-7
+    found = consistent_state(compiled, {
+        e: float(start[e]) + random.uniform(-.02, .02)
+        for e in method.states})
+    motion = simulate(compiled, 0.1, found, t_eval=4, rtol=1e-10, atol=1e-11)
+    assert motion.residuals.shape[1] >= len(method.constraint_orders)
+    assert motion.largest_residual < 1e-7
+    for time, state in zip([0, *motion.t], [found, *motion.x]):
+        values = {**of_time(numbers, time), **dict(zip(
+            method.states, state))}
+        assert norm(at(wanted.conditions, values)) < 1e-7
 
 
 @pytest.mark.parametrize('noise', [0, 1e-17, 1e-12, 1e-9])
@@ -1459,35 +1317,7 @@ def test_higher_order_has_no_matrix_of_second_order():
     A = at(method.constraints_jacobian, values)
     assert B.cols == 2 and norm(A*B) < mp.mpf(10)**-50
     assert norm(at(method.eom, values)) < mp.mpf(10)**-40
-    assert method.higher_constraints.rows == 1
-
-
-@HIGHER
-def test_residuals_of_higher_order(case):
-    """They vanish with the rates of the reference, and only with them."""
-    model, method, wanted = of_higher_order(case)
-    values = wanted.state(model.numbers(1), 1, {
-        e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
-    values.update(zip(wanted.unknowns, wanted.solve(values)))
-    values.update(zip(map(dot, model.q), at(Matrix(model.V), values)))
-    residual = at(method.residual(), values)
-    assert len(residual) == len(method.states)
-    assert norm(residual) < mp.mpf(10)**-40
-    for e in wanted.unknowns:
-        other = at(method.residual(), {**values, e: values[e] + 1})
-        assert norm(other) > 1e-3
-
-
-@HIGHER
-def test_multipliers_of_higher_order_in_accelerations(case):
-    """They are states; solved for, they follow from the accelerations."""
-    model, method, wanted = of_higher_order(case)
-    values = wanted.state(model.numbers(1), 1, {
-        e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
-    column = method.solve_multipliers(sol_type='Matrix')
-    assert not column.has(*method.lam_vec)
-    assert close(at(column, values), [values[e] for e in method.lam_vec],
-                 mp.mpf(10)**-45, scale=1)
+    assert len(method.system.higher_rows) == 1
 
 
 def test_rows_given_geometrically_beside_one_of_higher_order():

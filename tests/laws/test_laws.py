@@ -21,10 +21,7 @@ SEEDS = (1, 2)
 models = pytest.mark.parametrize('model', FIRST)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 @pytest.fixture(scope='module')

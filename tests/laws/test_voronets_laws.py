@@ -6,17 +6,15 @@ left, so that the laws are stated for ``q''`` and for forces on ``q``.
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from random import Random
 
 import pytest
 from mpmath import mp
 from sympy import Matrix, Rational, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from kkt import at, close, norm, number, t
+from kkt import at, close, norm, t
 from laws import models as catalogue
 from laws.mechanism import NUMBERS, Mechanism
-from laws.ways import BLOCK, Formed
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, RedundantConstraintsError)
@@ -118,10 +116,7 @@ def state_of(model, seed):
         catalogue.rates(one.q), at(kinematics(model)[0], values)))}
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # What is measured
@@ -164,105 +159,7 @@ def same_motion(model, one, other, values):
     return lam, new
 
 
-def in_speeds(model, values, second):
-    """``u'`` of the model's speeds from ``q''`` in its order."""
-    one = made(model).one
-    _, slopes, derivative = kinematics(model)
-    still = {**{v.diff(t): number(0) for v in catalogue.rates(one.q)},
-             **{u.diff(t): number(0) for u in one.u}, **values}
-    J, bias = at(slopes, values), at(derivative, still)
-    return mp.lu_solve(J, second - bias)
-
-
-def lifted(h, values, w):
-    """``[-B*w; w]``, a virtual displacement, in the order of ``q``."""
-    bound = dict(zip(h.q_independent, w))
-    if h.q_dependent:
-        first = -at(h.embedding_matrix, values)*mp.matrix(w)
-        bound.update(zip(h.q_dependent, first))
-    return mp.matrix([bound[x] for x in h.q])
-
-
 # The laws
-
-@models
-def test_the_motion_is_that_of_the_multiplier_system(model):
-    h, one = formed(model), made(model).one
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        exact = reference(model).solve(values)
-        second, forces, lam = motion(h, values)
-        assert close(in_speeds(model, values, on(one.q, h, second)),
-                     exact.acceleration, EXACT, scale=1)
-        J = at(kinematics(model)[1], values)
-        assert close(J.T*on(one.q, h, forces), exact.forces, EXACT, scale=1)
-        assert close(lam, exact.lam, EXACT, scale=1)
-        assert close(lam, at(h.multipliers, values), EXACT, scale=1)
-
-
-@models
-def test_power_is_the_rate_of_energy(model):
-    """``dE/dt`` is the power of the loads and of what the rows do."""
-    h, one = formed(model), made(model).one
-    eom = h.voronets_equations_of_motion
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        second, forces, _ = motion(h, values)
-        second = dict(zip(h.q, second))
-        rates, [power] = on_graph(h, values, 'rates', 'power')
-        step = mp.mpf(10)**-20
-
-        def energy(sign):
-            state = {**values, t: values[t] + sign*step}
-            for x, rate in zip(eom.q, rates):
-                state[x] = values[x] + sign*step*rate
-            for x, u in zip(h.q_independent, eom.u):
-                state[u] = values[u] + sign*step*second[x]
-            return on_graph(h, state, 'energy')[0][0]
-        rate = (energy(1) - energy(-1))/(2*step)
-        assert abs(rate - power) < mp.mpf(10)**-30*(1 + abs(power))
-        # The same from the reference: loads, time, and the reactions.
-        work = (forces.T*mp.matrix([values[x.diff(t)] for x in h.q]))[0]
-        whole, = Formed(BLOCK, one, values).outputs(values, 'power')
-        assert abs(power - whole[0] - work) < EXACT*(1 + abs(power))
-
-
-@models
-def test_gausss_measure_is_least(model):
-    """Among all accelerations that the constraints admit."""
-    h, one = formed(model), made(model).one
-    random = Random(model)
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        M, F, A, b = reference(model).matrices(values)
-        true = in_speeds(model, values, on(one.q, h, motion(h, values)[0]))
-        J = at(kinematics(model)[1], values)
-
-        def measure(acceleration):
-            """Up to a constant, which a singular mass matrix lacks."""
-            return (acceleration.T*(M*acceleration/2 - F))[0]
-        for _ in range(3):
-            w = [mp.mpf(random.randint(-9, 9))/4 or 1 for _ in h.u]
-            delta = mp.lu_solve(J, on(one.q, h, lifted(h, values, w)))
-            assert norm(A*(true + delta) - b) < EXACT*(1 + norm(b))
-            excess = measure(true + delta) - measure(true)
-            square = (delta.T*M*delta)[0]/2
-            size = 1 + abs(measure(true)) + square
-            assert abs(excess - square) < EXACT*size
-            assert square > 1e-6
-
-
-@models
-def test_reactions_do_no_work_on_virtual_displacements(model):
-    h = formed(model)
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        forces = motion(h, values)[1]
-        assert norm(forces) > 1e-5
-        for k in range(len(h.u)):
-            w = [mp.mpf(i == k) for i in range(len(h.u))]
-            work = (lifted(h, values, w).T*forces)[0]
-            assert abs(work) < EXACT*(1 + norm(forces))
 
 
 @models
@@ -294,35 +191,6 @@ def test_the_partition_does_not_matter(model):
         same_motion(model, other, case.form(names=names), values)
         count += 1
     assert count > 1 or model == 'appell_hamel'
-
-
-@models
-def test_order_of_coordinates_does_not_matter(model):
-    case, h = made(model), formed(model)
-    n = len(case.one.q)
-    order = [*range(1, n), 0]
-    turned = case.form(order=(order, order))
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        lam, new = same_motion(model, h, turned, values)
-        assert close(lam, new, EXACT, scale=1)
-        place = [list(turned.q_independent).index(x)
-                 for x in h.q_independent]
-        for name in ('forcing', 'true_forcing', 'discrepancy',
-                     'neglected_row', 'curvature_force'):
-            if model == 'appell_hamel' and name == 'discrepancy':
-                continue                        # contains u'
-            try:
-                one, other = (at(getattr(x, name), values)
-                              for x in (h, turned))
-            except ValueError:                  # so do its parts
-                assert model == 'appell_hamel'
-                continue
-            assert close(one, [other[k] for k in place], EXACT, scale=1)
-        one, other = (at(x.mass_matrix, values) for x in (h, turned))
-        for i, k in enumerate(place):
-            assert close(one[i, :].T, [other[k, j] for j in place], EXACT,
-                         scale=1)
 
 
 @models
@@ -379,21 +247,6 @@ def test_hamels_equations_depend_on_how_a_position_row_is_written(model):
     assert norm(gap) > 1e-3
     error = at(h.discrepancy - more.discrepancy, values)
     assert close(gap, error, EXACT, scale=1)
-
-
-@models
-def test_projected_loads_change_hamels_equations_only(model):
-    case, h = made(model), formed(model)
-    projected = case.form(project_loads=True)
-    for seed in SEEDS:
-        values = state_of(model, seed)
-        lam, new = same_motion(model, h, projected, values)
-        assert close(lam, new, EXACT, scale=1)
-        assert norm(at(projected.dropped_forces, values)) == 0
-        B, Q1 = (at(x, values) for x in (h.embedding_matrix,
-                                         h.dropped_forces))
-        gap = at(h.forcing - projected.forcing, values)
-        assert close(gap, B.T*Q1, EXACT, scale=1)
 
 
 @models

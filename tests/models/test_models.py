@@ -37,6 +37,10 @@ def test_a_model_is_complete(name):
     assert m.title and not m.title.endswith('.')
     assert m.reference and MODELS[name].__doc__
     assert m.shape in UPSTREAM
+    assert (m.shape == 'lagrange') is (name in ready.LAGRANGE)
+    assert bool(m.upstream_refuses) is (name in ready.UPSTREAM_REFUSES)
+    assert (m.system is not None) is (name in ready.SYSTEMS)
+    assert bool(m.accelerations) is (name not in ready.WITHOUT_ANSWERS)
     assert m.t_end > 0
     states = m.coordinates + m.speeds
     assert len(set(states)) == len(states)
@@ -104,7 +108,7 @@ def test_a_start_is_where_the_constraints_hold(name):
         assert float(state[q]) == pytest.approx(m.start[q], abs=5e-3), q
 
 
-@named([n for n in MODELS if MODELS[n]().accelerations],
+@named([n for n in MODELS if n not in ready.WITHOUT_ANSWERS],
        heavy=HEAVY_REFERENCE)
 def test_known_answers_are_right(name):
     m = MODELS[name]()
@@ -127,7 +131,7 @@ def test_known_answers_are_right(name):
                 assert close(A.T*lam, solution.forces, 1e-45, scale=1)
 
 
-@named([n for n in MODELS if not MODELS[n]().upstream_refuses])
+@named([n for n in MODELS if n not in ready.UPSTREAM_REFUSES])
 def test_upstream_forms_what_it_does_not_refuse(name):
     m = MODELS[name]()
     method = m.form(UPSTREAM[m.shape])
@@ -140,7 +144,7 @@ def test_upstream_forms_what_it_does_not_refuse(name):
     assert free - {t} <= set(m.parameters)
 
 
-@named([n for n in MODELS if MODELS[n]().system is not None], heavy=())
+@named(sorted(ready.SYSTEMS), heavy=())
 def test_a_system_is_valid(name):
     m = MODELS[name]()
     if m.upstream_refuses:
@@ -164,8 +168,7 @@ def test_a_model_is_frozen():
         pendulum.parameters[Symbol('m')] = 2.0
 
 
-def test_names_are_unique_and_looked_up():
-    assert len({MODELS[name]().name for name in MODELS}) == len(MODELS)
+def test_names_are_looked_up():
     assert model('closed_chain', n=5).coordinates[-1].func.__name__ == 'q5'
     assert len(model('n_link_pendulum_on_cart', n=2).speeds) == 3
 

@@ -20,11 +20,10 @@ from sympy_constrained import (
     UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.__main__ import find_model, main
 from sympy_constrained.comparison import (
-    Verdict, candidates, compare, comparing)
-from sympy_constrained.comparison.candidates import Recipe
+    Formulation, Verdict, compare, comparing, recipes, sympy_methods, timing)
 from sympy_constrained.comparison.figure import color_of
-from sympy_constrained.comparison.formulation import Formulation
-from sympy_constrained.comparison.limits import time_limit
+from sympy_constrained.comparison.recipes import Derived, Recipe
+from sympy_constrained.comparison.timing import time_limit
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, SimulationError)
 from sympy_constrained.models import MODELS, Model, model
@@ -275,14 +274,14 @@ def test_variable_mass_has_two_laws():
 
 def inject(monkeypatch, wrong):
     """Give one class a load that the model does not have."""
-    right = candidates.made
+    right = recipes.made
 
     def made(case, cls, **options):
         if cls is wrong:
             options['generalized_forces'] = [1e-3]*len(case.model.speeds)
         return right(case, cls, **options)
 
-    monkeypatch.setattr(candidates, 'made', made)
+    monkeypatch.setattr(recipes, 'made', made)
 
 
 @pytest.mark.parametrize('wrong', [
@@ -298,8 +297,8 @@ def test_a_wrong_load_is_told(monkeypatch, wrong):
 
 
 def test_wrong_reactions_with_right_accelerations_are_told(monkeypatch):
-    right = candidates.reactions
-    monkeypatch.setattr(candidates, 'reactions', lambda *args: (
+    right = recipes.reactions
+    monkeypatch.setattr(recipes, 'reactions', lambda *args: (
         lambda k, forces=right(*args): -forces(k)))
     found = compare(pendulum(), constants=NUMBERS, upstream=False)
     assert found['RouthMethod'].verdict is DIFFERS
@@ -307,9 +306,10 @@ def test_wrong_reactions_with_right_accelerations_are_told(monkeypatch):
     assert found['RouthMethod'].force_error > 0.1
 
 
-def only(monkeypatch, *recipes):
+def only(monkeypatch, *chosen):
     monkeypatch.setattr('sympy_constrained.comparison.comparing.recipes',
-                        lambda *args: list(recipes))
+                        lambda *args: list(chosen))
+    monkeypatch.setattr(comparing, 'sympy_recipes', lambda: [])
 
 
 def forever(case):
@@ -322,9 +322,9 @@ def test_whatever_goes_wrong_with_one_is_its_own_affair(monkeypatch):
         raise ZeroDivisionError('divided by zero. And more.')
 
     def gives_nan(case, made):
-        return candidates.Derived(0, lambda k: np.full(2, np.nan))
+        return Derived(0, lambda k: np.full(2, np.nan))
 
-    good = Recipe('good', lambda case: None, candidates.fifty_digits)
+    good = Recipe('good', lambda case: None, recipes.fifty_digits)
     only(monkeypatch, Recipe('fails', fails, None),
          Recipe('theirs', fails, None, is_ours=False),
          Recipe('nan', lambda case: 0, gives_nan), good)
@@ -339,7 +339,7 @@ def test_whatever_goes_wrong_with_one_is_its_own_affair(monkeypatch):
 
 
 def test_the_limit_of_time_holds_for_each(monkeypatch):
-    good = Recipe('good', lambda case: None, candidates.fifty_digits)
+    good = Recipe('good', lambda case: None, recipes.fifty_digits)
     only(monkeypatch, Recipe('forever', forever, None), good)
     found = compare(pendulum(), constants=NUMBERS, limit=0.2)
     assert str(found['forever']) == 'forever stopped after 0.2 s'
@@ -350,7 +350,7 @@ def test_an_interrupt_returns_what_is_done(monkeypatch):
     def interrupted(case):
         raise KeyboardInterrupt
 
-    good = Recipe('good', lambda case: None, candidates.fifty_digits)
+    good = Recipe('good', lambda case: None, recipes.fifty_digits)
     only(monkeypatch, good, Recipe('interrupted', interrupted, None),
          replace(good, name='late'))
     found = compare(pendulum(), constants=NUMBERS)
@@ -449,9 +449,9 @@ class Unlucky:
 
 
 def test_other_errors_of_upstream_stay_as_they_are(monkeypatch):
-    monkeypatch.setattr(candidates, 'check_applies', lambda *args: None)
+    monkeypatch.setattr(sympy_methods, 'check_applies', lambda *args: None)
     with pytest.raises(ShapeError, match='size[.]$'):
-        candidates.upstream_deriver(KanesMethod)(
+        sympy_methods.deriver(KanesMethod)(
             SimpleNamespace(model=Unlucky()))
 
 
@@ -585,10 +585,10 @@ def test_a_singular_partition_is_replaced():
 
 def test_best_columns():
     good, bad = np.array([[1., 0.5, 1e-9]]), np.array([[0., 0.5, 1.]])
-    assert candidates.best_columns([good, bad], (1,)) == (1,)
-    assert candidates.best_columns([good], (2,)) == (0,)
-    assert candidates.best_columns([good, bad], (0,)) in [(0,), (2,)]
-    assert candidates.best_columns([], ()) == ()
+    assert recipes.best_columns([good, bad], (1,)) == (1,)
+    assert recipes.best_columns([good], (2,)) == (0,)
+    assert recipes.best_columns([good, bad], (0,)) in [(0,), (2,)]
+    assert recipes.best_columns([], ()) == ()
 
 
 # -- what may be given ---------------------------------------------------
@@ -788,12 +788,12 @@ def test_slow_functions_are_called_less_often(monkeypatch):
             clock[0] += seconds
         return function
 
-    monkeypatch.setattr(comparing, 'time', SimpleNamespace(
-        perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(timing, 'time', SimpleNamespace(
+        process_time=lambda: clock[0]))
     states = [(0, 'a'), (1, 'b')]
-    assert comparing.per_call(lasts(2), states) == 2e6
+    assert comparing.microseconds(lasts(2), states) == 2e6
     assert calls == states
-    assert comparing.per_call(lasts(2**-20), states) == 1e6/2**20
+    assert comparing.microseconds(lasts(2**-20), states) == 1e6/2**20
     assert calls == states*(1 + comparing.REPEATS)
 
 

@@ -12,9 +12,8 @@ from sympy.physics.mechanics import (
 from mechanisms import g, l, m, particle, t, x, y
 from sympy_constrained import EquationsOfMotion, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    MissingIngredientError, NotFiniteError, SingularEquationsError,
-    UnsupportedFeatureError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    NotFiniteError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
 from sympy_constrained.numeric.compiled import KEPT_SOLVERS
@@ -32,26 +31,21 @@ def states():
 
 # -- values ---------------------------------------------------------------
 
-@pytest.mark.parametrize('far', [10.**-k for k in range(1, 10)])
+@pytest.mark.parametrize('far', [0, *(10.**-k for k in range(1, 10))])
 def test_rows_that_are_nearly_parallel(far):
-    """Together they let nothing move; what cannot be solved is refused."""
+    """Together they let nothing move; undecided cases are refused."""
     u, v = x.diff(t), y.diff(t)
     compiled = compile_equations(particle(
         vel=[u - v, u - (1 + l)*v]), {m: 1, g: 9.81, l: far})
-    if far >= 1e-2:
-        assert np.abs(compiled.rhs(0, [0, 0, 0, 0])).max() < 1e-10
-    else:
+    if 0 < far < 1e-2:
         with pytest.raises(ConstraintError, match='rank of the equations '
                            'cannot be told'):
             compiled.rhs(0, [0, 0, 0, 0])
-
-
-def test_rows_that_are_parallel():
-    u, v = x.diff(t), y.diff(t)
-    compiled = compile_equations(particle(
-        vel=[u - v, u - (1 + l)*v]), {m: 1, g: 9.81, l: 0})
-    np.testing.assert_allclose(compiled.rhs(0, [0, 0, 0, 0]),
-                               [0, 0, -4.905, -4.905], rtol=1e-14)
+    else:
+        np.testing.assert_allclose(
+            compiled.rhs(0, [0, 0, 0, 0]),
+            [0, 0, 0, 0] if far else [0, 0, -4.905, -4.905],
+            rtol=1e-14, atol=1e-10)
 
 
 def test_the_pendulum_in_closed_form(pendulum, states):
@@ -174,24 +168,6 @@ def test_matrices_come_in_batches_too(doubled, states):
                                   W[2])
 
 
-def test_each_state_of_a_batch_may_have_its_constants(pendulum, states):
-    compiled = pendulum.compiled
-    p = np.tile([1.5, 9.81, 2.], (4, 1))
-    p[:, 1] = [1, 2, 3, 4]
-    batch = compiled.rhs(0, states, p)
-    for i in range(4):
-        np.testing.assert_allclose(
-            batch[i], compiled.rhs(0, states[i], {g: i + 1.}), atol=1e-13)
-
-
-def test_results_do_not_share_memory(pendulum):
-    compiled, state = pendulum.compiled, pendulum.start
-    first = compiled.matrices(0, state)[0]
-    kept = first.copy()
-    compiled.matrices(0, state + 1)
-    np.testing.assert_array_equal(first, kept)
-
-
 # -- constants, inputs, expressions ---------------------------------------
 
 def test_constants_in_every_form(pendulum, states):
@@ -263,23 +239,6 @@ def test_expressions_of_the_user(pendulum, states):
             compiled.expression(several)
     with pytest.raises(ValueError, match='`expr` contains k, which is no'):
         compiled.expression(symbols('k')*x)
-
-
-# -- pickling -------------------------------------------------------------
-
-def test_compiled_equations_pickle(cranks):
-    compiled = cranks.compiled
-    expected = compiled.rhs(0, cranks.start)
-    copy = pickle.loads(pickle.dumps(compiled))
-    np.testing.assert_array_equal(copy.rhs(0, cranks.start), expected)
-    np.testing.assert_array_equal(copy.p, compiled.p)
-    assert copy.states == compiled.states
-
-
-def test_its_functions_stay_at_home(pendulum):
-    compiled = pendulum.compiled
-    compiled.rhs(0, pendulum.start)
-    assert b'lambdify' not in pickle.dumps(compiled)
 
 
 # -- messages -------------------------------------------------------------
@@ -378,22 +337,6 @@ def test_no_finite_value_is_an_error():
         compiled.energy(0, [[1, 0], [0, 0]])
 
 
-def test_an_undetermined_motion_names_what_is_free():
-    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x, y])
-    with pytest.raises(ConstrainedDynamicsError,
-                       match=r'do not determine Derivative\(y\(t\), \(t, 2'):
-        compile_equations(method, {m: 1}).rhs(0, [0, 0, 0, 0])
-
-
-def test_a_singular_state_is_not_answered():
-    method = particle([x*y])        # two lines that cross at the origin
-    compiled = compile_equations(method, {m: 1, g: 1})
-    assert np.isfinite(compiled.rhs(0, [1, 0, 0, 0])).all()
-    with pytest.raises(SingularEquationsError, match='rank .* is 2 at this '
-                                                     'state and 3 beside'):
-        compiled.rhs(0, [0, 0, 0, 0])
-
-
 def test_contradicting_rows_are_an_error_unless_asked_for():
     rows = [x.diff(t, 2) - 1, 3*x.diff(t, 2) - 3.5]
     state = [0, 0, 0, 0]
@@ -408,21 +351,6 @@ def test_contradicting_rows_are_an_error_unless_asked_for():
     np.testing.assert_allclose(compiled.accelerations(0, state), [1.15, -1])
     np.testing.assert_allclose(compiled.multipliers(0, state),
                                np.array([1, 3])*2*1.15/10)
-
-
-def test_a_rank_that_rises_elsewhere_is_noticed():
-    from sympy import Piecewise
-    z = dynamicsymbols('z')
-    row = Piecewise((2*x.diff(), z < 1), (y.diff(), True))
-    method = UdwadiaKalabaMethod(
-        (x.diff()**2 + y.diff()**2 + z.diff()**2)/2 - g*y, [x, y, z],
-        nonhol_coneqs=[x.diff(), row])
-    compiled = compile_equations(method, {g: 1})
-    below, above = [0, 0, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0]
-    np.testing.assert_allclose(compiled.accelerations(0, below), [0, -1, 0],
-                               atol=1e-12)
-    np.testing.assert_allclose(compiled.accelerations(0, above), [0, 0, 0],
-                               atol=1e-12)
 
 
 def test_what_compiled_equations_show(pendulum):

@@ -69,6 +69,20 @@ def outcome(function, *arguments):
         return f'{type(error).__name__}: {error}'
 
 
+def both(method, constants, backend, inputs=None):
+    """Compiled by NumPy and by a backend."""
+    return [compile_equations(method, constants, inputs, one)
+            for one in ('numpy', backend)]
+
+
+def same_outcome(plain, quick, name, *arguments):
+    """The value or the error in words, which does not depend on backends."""
+    wanted, found = (outcome(getattr(one, name), *arguments)
+                     for one in (plain, quick))
+    np.testing.assert_equal(found, wanted)
+    return wanted
+
+
 def ready(name, *backends):
     """A ready model compiled by several backends, and admissible states."""
     made = model(name)
@@ -222,11 +236,10 @@ root = sqrt(x)
     x*Float('1e400')], ids=str)
 def test_no_value_is_the_error_of_numpy(backend, expr):
     quick, plain = (outputs(one, y, expr) for one in (backend, 'numpy'))
-    for call in (lambda one: one.scalar(0., -1., .5),
-                 lambda one: one.batch(3, 0., np.array([2., -1., -1.]), .5)):
-        wanted = outcome(call, plain)
+    for call in (('scalar', 0., -1., .5),
+                 ('batch', 3, 0., np.array([2., -1., -1.]), .5)):
+        wanted = same_outcome(plain, quick, *call)
         assert 'NotFiniteError: The outputs f' in wanted
-        assert outcome(call, quick) == wanted
 
 
 @each_backend
@@ -236,9 +249,8 @@ def test_motions_with_functions_that_cannot_be_compiled(backend):
     rod = UdwadiaKalabaMethod(
         m*(q.diff(t)**2 + v.diff(t)**2)/2 - m*g*v - besselj(0, q), [q, v],
         hol_coneqs=[q**2 + v**2 - 1])
-    quick, plain = (
-        simulate(compile_equations(rod, {m: 1, g: 9.81}, backend=one), 1,
-                 [1, 0, 0, 0], t_eval=3) for one in (backend, 'numpy'))
+    plain, quick = (simulate(one, 1, [1, 0, 0, 0], t_eval=3)
+                    for one in both(rod, {m: 1, g: 9.81}, backend))
     np.testing.assert_allclose(quick.x, plain.x, atol=1e-7)
     assert quick.largest_residual < 1e-14
     energy = (quick.x[:, 2:]**2).sum(1)/2 + 9.81*quick.x[:, 1] + j0(
@@ -283,8 +295,7 @@ def test_truth_that_is_needed_long_after(backend):
 @each_backend
 def test_numbers_beyond_floats_are_the_error_of_numpy(backend):
     quick, plain = (outputs(one, 10**400*x) for one in (backend, 'numpy'))
-    assert outcome(quick.scalar, 0., 1., 1.) == outcome(
-        plain.scalar, 0., 1., 1.)
+    same_outcome(plain, quick, 'scalar', 0., 1., 1.)
 
 
 # -- functions and inputs of the user -------------------------------------
@@ -297,13 +308,11 @@ def table(value):
 def test_functions_of_the_user_are_called(backend):
     friction = implemented_function('friction', table)
     method = particle([X - Y], generalized_forces=[friction(X.diff()), 0])
-    plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
-                    for one in ('numpy', backend))
+    plain, quick = both(method, {m: 2, g: 1}, backend)
     states = np.array([[0, 0, v, v] for v in np.linspace(-3, 3, 9)])
-    np.testing.assert_allclose(quick.rhs(0, states), plain.rhs(0, states),
-                               rtol=1e-14)
-    np.testing.assert_allclose(quick.rhs(0, states[0]),
-                               plain.rhs(0, states[0]), rtol=1e-14)
+    for at in (states, states[0]):
+        np.testing.assert_allclose(quick.rhs(0, at), plain.rhs(0, at),
+                                   rtol=1e-14)
     assert quick.accelerations(0, states[4])[0] == pytest.approx(
         (table(0) - 2)/4)
 
@@ -323,11 +332,8 @@ def test_derivatives_that_functions_of_the_user_name(backend):
 @each_backend
 def test_functions_without_a_number_are_named_as_by_numpy(backend):
     method = particle([X - Y], generalized_forces=[Function('h')(X), 0])
-    plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
-                    for one in ('numpy', backend))
-    wanted = outcome(plain.rhs, 0, np.zeros(4))
-    assert 'No numeric meaning is known for h' in wanted
-    assert outcome(quick.rhs, 0, np.zeros(4)) == wanted
+    assert 'No numeric meaning is known for h' in same_outcome(
+        *both(method, {m: 2, g: 1}, backend), 'rhs', 0, np.zeros(4))
 
 
 DRIVE = dynamicsymbols('f')
@@ -342,17 +348,14 @@ f_imp = implemented_function('tabulated', table)
     besselj(1, t), lambda t, x: table(t) + x[0]], ids=map(str, range(10)))
 def test_inputs_of_every_kind(backend, value):
     method = particle([X - Y], generalized_forces=[DRIVE, 0])
-    plain, quick = (compile_equations(
-        method, {m: 2, g: 1.5}, {DRIVE: value}, one)
-        for one in ('numpy', backend))
+    plain, quick = both(method, {m: 2, g: 1.5}, backend, {DRIVE: value})
     states = np.array([[.1, .1, v, v] for v in range(3)], dtype=float)
     times = np.array([.1, .4, 3.])
     wanted = [plain.rhs(*at) for at in zip(times, states)]
-    np.testing.assert_allclose([quick.rhs(*at) for at in zip(times, states)],
-                               wanted, rtol=1e-13)
-    np.testing.assert_allclose(
-        [quick.rhs(at, x.tolist()) for at, x in zip(times, states)], wanted,
-        rtol=1e-13)
+    for kind in (np.array, list):
+        np.testing.assert_allclose(
+            [quick.rhs(at, kind(x)) for at, x in zip(times, states)], wanted,
+            rtol=1e-13)
     if not isinstance(value, Integral):     # SciPy integrates numbers only
         np.testing.assert_allclose(quick.rhs(times, states), wanted,
                                    rtol=1e-13)
@@ -369,11 +372,8 @@ def test_errors_of_inputs_come_through(backend):
     with pytest.raises(RuntimeError, match='no table entry'):
         compiled.rhs(0, [0, 0, 0, 0])
     zero = particle([X - Y], generalized_forces=[1/DRIVE, 0])
-    plain, quick = (compile_equations(zero, {m: 2, g: 1}, {DRIVE: 0}, one)
-                    for one in ('numpy', backend))
-    wanted = outcome(plain.rhs, 0, np.zeros(4))
-    assert 'NotFiniteError' in wanted
-    assert outcome(quick.rhs, 0, np.zeros(4)) == wanted
+    assert 'NotFiniteError' in same_outcome(
+        *both(zero, {m: 2, g: 1}, backend, {DRIVE: 0}), 'rhs', 0, np.zeros(4))
 
 
 # -- checks ---------------------------------------------------------------
@@ -399,11 +399,10 @@ def agree(plain, quick, x, condition=1e-9):
 
 def pair(method, constants, backend, good):
     """Compiled by NumPy and by a backend, with the rank of a good state."""
-    found = [compile_equations(method, constants, backend=one)
-             for one in ('numpy', backend)]
-    for one in found:
+    made = both(method, constants, backend)
+    for one in made:
         one.rhs(0, np.array(good, dtype=float))
-    return found
+    return made
 
 
 @each_backend
@@ -450,9 +449,7 @@ def test_small_masses(backend, small):
     k = symbols('k')
     L = m*X.diff()**2/2 + k*Y.diff()**2/2 - m*g*X - k*g*Y
     method = UdwadiaKalabaMethod(L, [X, Y], hol_coneqs=[X + 2*Y - sin(X)])
-    plain, quick = (compile_equations(
-        method, {m: 1, k: small, g: 9.81}, backend=one)
-        for one in ('numpy', backend))
+    plain, quick = both(method, {m: 1, k: small, g: 9.81}, backend)
     for state in ([0, 0, 0, 0], [.7, -.3, 1., .4], [3., 1., -2, 2]):
         agree(plain, quick, state, 1e-4)
 
@@ -485,10 +482,12 @@ def test_a_rank_that_changes(backend):
     method = UdwadiaKalabaMethod(
         (X.diff()**2 + Y.diff()**2 + Z.diff()**2)/2 - g*Y, [X, Y, Z],
         nonhol_coneqs=[X.diff(), row])
-    plain, quick = (compile_equations(method, {g: 1}, backend=one)
-                    for one in ('numpy', backend))
+    plain, quick = both(method, {g: 1}, backend)
     for height in (0, 2, 0, 2):
         agree(plain, quick, [0, 0, height, 0, 0, 0])
+        np.testing.assert_allclose(
+            quick.accelerations(0, [0, 0, height, 0, 0, 0]),
+            [0, (height - 2)/2, 0], atol=1e-12)
     for first in (2, 0):                # decided on the other side
         quick = compile_equations(method, {g: 1}, backend=backend)
         for height in (first, 2 - first, first):
@@ -503,10 +502,8 @@ def test_a_rank_that_changes(backend):
 def test_redundant_rows_that_contradict_each_other(backend):
     rows = [X.diff(t, 2) - 1, 3*X.diff(t, 2) - 3.5]
     for options in ({}, {'inconsistent': 'least-squares'}):
-        method = particle(acc=rows, **options)
-        plain, quick = (compile_equations(method, {m: 2, g: 1}, backend=one)
-                        for one in ('numpy', backend))
-        agree(plain, quick, [0, 0, 0, 0])
+        agree(*both(particle(acc=rows, **options), {m: 2, g: 1}, backend),
+              [0, 0, 0, 0])
 
 
 @each_backend
@@ -527,9 +524,8 @@ def test_redundant_rows_near_the_constraint_set(backend, cranks):
 @each_backend
 def test_undetermined_motion(backend):
     method = UdwadiaKalabaMethod(m*X.diff()**2/2, [X, Y])
-    plain, quick = (compile_equations(method, {m: 1}, backend=one)
-                    for one in ('numpy', backend))
-    assert 'do not determine' in agree(plain, quick, [0, 0, 0, 0])
+    assert 'do not determine Derivative(y(t), (t, 2' in agree(
+        *both(method, {m: 1}, backend), [0, 0, 0, 0])
 
 
 @each_backend
@@ -542,20 +538,17 @@ def test_one_bad_state_of_a_batch(backend):
     for i in (0, 4, 8):
         bad = good.copy()
         bad[i, 0] = np.pi
-        assert outcome(quick.rhs, 0, bad) == outcome(plain.rhs, 0, bad)
+        same_outcome(plain, quick, 'rhs', 0, bad)
     other = particle([Y - log(X)])
     plain, quick = pair(other, {m: 1, g: 1}, backend, [1., 0, 1, 1])
     bad = np.array([[1., 0, 1, 1], [2, .7, 1, .5], [-1., 0, 1, 1]])
     bad[2, 0] = 0.
-    wanted = outcome(plain.rhs, 0, bad)
+    wanted = same_outcome(plain, quick, 'rhs', 0, bad)
     assert 'of state 2' in wanted
-    assert outcome(quick.rhs, 0, bad) == wanted
-    p = np.tile(plain.p, (3, 1))
-    assert outcome(quick.rhs, 0, bad, p) == wanted
+    assert outcome(quick.rhs, 0, bad, np.tile(plain.p, (3, 1))) == wanted
     bad[1, 1] = np.nan
-    wanted = outcome(plain.residuals, 0, bad[:2])
-    assert '`x` is not finite' in wanted
-    assert outcome(quick.residuals, 0, bad[:2]) == wanted
+    assert '`x` is not finite' in same_outcome(
+        plain, quick, 'residuals', 0, bad[:2])
 
 
 @each_backend
@@ -568,14 +561,9 @@ def test_one_bad_state_of_a_batch(backend):
     (0., np.ones((2, 2, 2))), (0., np.array(['a']*4))], ids=repr)
 def test_bad_arguments_are_refused_as_by_numpy(backend, arguments):
     method = particle([X**2 + Y**2 - (l*(1 + sin(t)/9))**2])
-    plain, quick = (compile_equations(
-        method, {m: 1, g: 1, l: 1}, backend=one)
-        for one in ('numpy', backend))
+    plain, quick = both(method, {m: 1, g: 1, l: 1}, backend)
     for _ in range(2):                  # before and after a good call
-        wanted, found = (outcome(one.rhs, *arguments)
-                         for one in (plain, quick))
-        assert isinstance(wanted, str)
-        assert found == wanted
+        assert isinstance(same_outcome(plain, quick, 'rhs', *arguments), str)
         for one in (plain, quick):
             one.rhs(0, np.array([1., 0, 0, 0]))
 
@@ -613,35 +601,30 @@ def test_arrays_of_every_kind_are_states(backend, pendulum):
 
 # -- results are the caller's, and the same again -------------------------
 
-@each_backend
+@pytest.mark.parametrize('backend', ['numpy', *COMPILED])
 def test_results_do_not_share_memory(backend, pendulum):
     quick = compile_equations(pendulum.method, pendulum.constants,
                               backend=backend)
-    first = quick.rhs(0, pendulum.start)
-    kept = first.copy()
-    quick.rhs(0, pendulum.start + 1)
-    np.testing.assert_array_equal(first, kept)
-    first[:] = 0
-    np.testing.assert_array_equal(quick.rhs(0, pendulum.start), kept)
-    W = quick.matrices(0, pendulum.start)[0]
-    kept = W.copy()
-    quick.matrices(0, pendulum.start + 1)
-    np.testing.assert_array_equal(W, kept)
+    for function in (quick.rhs, lambda *at: quick.matrices(*at)[0]):
+        first = function(0, pendulum.start)
+        kept = first.copy()
+        function(0, pendulum.start + 1)
+        np.testing.assert_array_equal(first, kept)
+        first[:] = 0
+        np.testing.assert_array_equal(function(0, pendulum.start), kept)
 
 
 @each_backend
 def test_repeated_runs_give_the_same_bits(backend):
-    results = []
+    results = set()
     for _ in range(2):
         compiled, start = ready('four_bar', backend)
         batch = start + np.linspace(0, .1, 11)[:, None]
-        results.append([
-            compiled.rhs(.1, start).tobytes(),
-            compiled.rhs(.1, start).tobytes(),
-            compiled.rhs(.1, batch).tobytes(),
-            compiled.evaluate(('W', 'r'), .1, batch)['W'].tobytes()])
-    assert results[0] == results[1]
-    assert results[0][0] == results[0][1]
+        for _ in range(2):
+            results.add((compiled.rhs(.1, start).tobytes(),
+                         compiled.rhs(.1, batch).tobytes(),
+                         compiled.matrices(.1, batch)[0].tobytes()))
+    assert len(results) == 1
 
 
 @each_backend
@@ -659,8 +642,11 @@ def test_compiled_equations_pickle(backend, cranks):
     quick = compile_equations(cranks.method, cranks.constants,
                               backend=backend)
     wanted = quick.rhs(0, cranks.start)
-    again = pickle.loads(pickle.dumps(quick))
-    assert again.backend == backend
+    packed = pickle.dumps(quick)
+    assert b'lambdify' not in packed
+    again = pickle.loads(packed)
+    assert (again.backend, again.states) == (backend, quick.states)
+    np.testing.assert_array_equal(again.p, quick.p)
     np.testing.assert_array_equal(again.rhs(0, cranks.start), wanted)
     function = quick.native_function(x=cranks.start)
     address = function.address
@@ -737,78 +723,16 @@ def test_a_native_function_by_its_address(native):
         'int (double t, const double *x, const double *p, '
         'const double *r, double *out)')
     assert function.size == 5
-    status, out = call_by_address(function.address, 0., start, compiled.p, 5)
-    assert status == 0
-    close(out[:4], compiled.rhs(0, start))
-    close(out[4:], compiled.multipliers(0, start))
-    status, _ = call_by_address(function.address, 0., [0, 0, 1, 1],
-                                compiled.p, 5)
-    assert status != 0
-    status, _ = call_by_address(function.address, 0., [1e-12, 0, 1, 1],
-                                compiled.p, 5)
-    assert status != 0
-
-
-def test_a_native_function_without_a_state(native):
-    compiled, _, start = native
-    function = compiled.native_function()
-    status, out = call_by_address(function.address, 0., start, compiled.p, 5)
-    assert status == 0
-    close(out[:4], compiled.rhs(0, start))
-    status, _ = call_by_address(function.address, 0., [0, 0, 1, 1],
-                                compiled.p, 5)
-    assert status != 0
-
-
-def test_a_native_function_by_ctypes(native):
-    compiled, function, start = native
-    x, p, out = arrays(start, compiled.p, np.zeros(5))
-    assert function.function(0., x.ctypes.data, p.ctypes.data, None,
-                             out.ctypes.data) == 0
-    close(out[:4], compiled.rhs(0, start))
-
-
-def test_scipy_takes_a_native_function(native):
-    scipy = pytest.importorskip('scipy')
-    compiled, function, start = native
-    callback = function.low_level_callable()
-    assert isinstance(callback, scipy.LowLevelCallable)
-    assert callback.signature == function.signature
-
-
-def test_cffi_takes_a_native_function(native):
-    cffi = pytest.importorskip('cffi')
-    compiled, function, start = native
-    ffi = cffi.FFI()
-    call = ffi.cast(function.signature.replace('int (', 'int(*)('),
-                    function.address)
-    x, p, out = arrays(start, compiled.p, np.zeros(5))
-    assert call(0., *(ffi.from_buffer('double[]', a) for a in (x, p, p)),
-                ffi.from_buffer('double[]', out)) == 0
-    close(out[:4], compiled.rhs(0, start))
-
-
-def test_numba_takes_a_native_function(native):
-    numba = pytest.importorskip('numba')
-    compiled, function, start = native
-    pointer = ctypes.c_void_p
-    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, pointer, pointer,
-                            pointer, pointer)(function.address)
-
-    @numba.njit
-    def euler(x, p, out, step, count):
-        for _ in range(count):
-            if call(0., x.ctypes, p.ctypes, p.ctypes, out.ctypes):
-                return False
-            x += step*out[:4]
-        return True
-
-    x, p, out = arrays(start, compiled.p, np.zeros(5))
-    assert euler(x, p, out, 1e-3, 10)
-    wanted = start.astype(float)
-    for _ in range(10):
-        wanted = wanted + 1e-3*compiled.rhs(0, wanted)
-    np.testing.assert_allclose(x, wanted, rtol=1e-12)
+    for one, places in ((function, (0, 1e-12)),
+                        (compiled.native_function(), (0,))):
+        status, out = call_by_address(one.address, 0., start, compiled.p, 5)
+        assert status == 0
+        close(out[:4], compiled.rhs(0, start))
+        close(out[4:], compiled.multipliers(0, start))
+        for place in places:            # singular, or nearly
+            status, _ = call_by_address(
+                one.address, 0., [place, 0, 1, 1], compiled.p, 5)
+            assert status != 0
 
 
 def test_machine_code_lives_as_long_as_what_refers_to_it(native):
@@ -924,7 +848,7 @@ def test_texts_of_other_backends(backend, pendulum):
         pendulum.method, pendulum.constants, None, backend).native_function()
     assert function.text() == function.text(backend)
     for name in ('numpy', 'foo'):
-        with pytest.raises(ValueError, match=f"{name}.* has no text .*'llvm'"):
+        with pytest.raises(ValueError, match=f"{name}.* has no text; .*'llvm"):
             function.text(name)
 
 
@@ -951,28 +875,23 @@ def test_a_compiler_told_that_all_is_finite(monkeypatch):
             compiled.rhs(0, np.array(states))
 
 
-@pytest.mark.parametrize('module', ['llvmlite', 'llvmlite.binding'])
-def test_without_llvmlite(monkeypatch, pendulum, module):
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
-    with pytest.raises(MissingIngredientError,
-                       match='needs the package llvmlite .*the extra `fast`'):
+@pytest.mark.parametrize('case', ['missing', 'without a binding', 'old'])
+def test_without_a_recent_llvmlite(monkeypatch, pendulum, case):
+    if case == 'old':
+        pytest.importorskip('llvmlite')
+        monkeypatch.setattr('llvmlite.binding.llvm_version_info', (15, 0, 7))
+    else:
+        monkeypatch.setitem(sys.modules, 'llvmlite.binding', None)
+        if case == 'missing':
+            monkeypatch.setitem(sys.modules, 'llvmlite', None)
+    assert 'llvm' not in available()
+    with pytest.raises(MissingIngredientError, match='needs the package '
+                       'llvmlite 0.45 or newer .*the extra `fast`'):
         compile_equations(pendulum.method, pendulum.constants,
                           backend='llvm')
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'
     close(compiled.rhs(0, pendulum.start), [0, 0, 0, -9.81])
-
-
-@pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
-def test_old_llvmlite(monkeypatch, pendulum):
-    monkeypatch.setattr('llvmlite.binding.llvm_version_info', (15, 0, 7))
-    assert 'llvm' not in available()
-    with pytest.raises(MissingIngredientError, match='llvmlite 0.45 or newer'):
-        compile_equations(pendulum.method, pendulum.constants,
-                          backend='llvm')
-    assert compile_equations(
-        pendulum.method, pendulum.constants).backend == 'numpy'
 
 
 @pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
@@ -1024,7 +943,7 @@ def test_a_compiler_that_is_not_where_the_equations_went(monkeypatch,
         pendulum.method, pendulum.constants, backend='c'))
     monkeypatch.setenv('CC', 'no-such-compiler')
     with pytest.raises(MissingIngredientError,
-                       match='needs a C compiler.*which is not here. Inst'):
+                       match='needs a C compiler.*which was not found. I'):
         pickle.loads(packed).rhs(0, pendulum.start)
     with pytest.raises(UnsupportedFeatureError, match='Install one, set the'):
         c_code.compiled(None, 'scalar')
@@ -1122,18 +1041,10 @@ def test_the_text_does_not_depend_on_the_hash_salt(backend):
 # -- what the user sees ---------------------------------------------------
 
 @each_backend
-def test_undefined_symbols_and_complex_numbers(backend, pendulum):
+def test_complex_numbers(backend, pendulum):
     compiled = compile_equations(pendulum.method, pendulum.constants,
                                  backend=backend)
-    with pytest.raises(ValueError, match='`expr` contains k, which is no'):
-        compiled.expression(symbols('k')*X)
     with pytest.raises(ConstrainedDynamicsError, match='contains `I`.*real'):
         compiled.expression(I*X)
     with pytest.raises(NotFiniteError, match='leaves the domain'):
         compiled.expression(sqrt(X))(0, [-1, 0, 0, 0])
-    with pytest.raises(MissingIngredientError, match='No values for the'):
-        compile_equations(pendulum.method, backend=backend).rhs(
-            0, pendulum.start)
-    with pytest.raises(ValueError, match='g: 1j is not a real number'):
-        compile_equations(pendulum.method, {m: 1, g: 1j, l: 1},
-                          backend=backend)

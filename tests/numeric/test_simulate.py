@@ -17,7 +17,6 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.manifold.correction import Projector
-from sympy_constrained.numeric.progress import Progress
 
 PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau']
 
@@ -27,18 +26,11 @@ PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau']
 def test_the_pendulum_for_a_minute(pendulum, record_property):
     """The issue's figure: residual below 1e-9 at rtol 1e-8."""
     motion = simulate(pendulum.compiled, 60, pendulum.start, rtol=1e-8)
-    assert motion.reason is Reason.END and motion.success
-    assert motion.t[-1] == 60
+    assert motion.reason is Reason.END and motion.t[-1] == 60
     assert motion.largest_residual < 1e-12
-    scale = 1.5*9.81*2
-    drift = np.abs(motion.energy_error).max()/scale
+    drift = np.abs(motion.energy_error).max()/(1.5*9.81*2)
     record_property('relative energy drift', float(drift))
-    print(f'residual {motion.largest_residual:.1e}, relative energy drift '
-          f'{drift:.1e}')
     assert drift < 1e-6
-
-
-def test_without_projection_the_constraint_drifts(pendulum):
     free = simulate(pendulum.compiled, 60, pendulum.start,
                     stabilization=None)
     assert 1e-7 < free.largest_residual < 1e-2
@@ -83,14 +75,6 @@ def test_multistep_methods_go_with_baumgarte(method):
                  constants={m: 1, g: 9.81, l: 2})
 
 
-def test_integrators_agree(pendulum):
-    ends = [simulate(pendulum.compiled, 1.5, pendulum.start, method=method,
-                     rtol=1e-9, atol=1e-11).x[-1]
-            for method in ('RK45', 'DOP853', 'Radau')]
-    np.testing.assert_allclose(ends[1], ends[0], atol=1e-7)
-    np.testing.assert_allclose(ends[2], ends[0], atol=1e-6)
-
-
 def test_redundant_rows_change_nothing(pendulum, doubled):
     one = simulate(pendulum.compiled, 5, pendulum.start, t_eval=11)
     two = simulate(doubled.compiled, 5, doubled.start, t_eval=11)
@@ -104,7 +88,7 @@ def test_redundant_rows_change_nothing(pendulum, doubled):
 @pytest.mark.parametrize('stabilization', ['projection', None])
 def test_parallel_cranks_through_a_long_motion(cranks, stabilization):
     """Rank 5 of 6 on the set only; U-3 says the coupler does not turn."""
-    motion = simulate(cranks.compiled, 30, cranks.start,
+    motion = simulate(cranks.compiled, 10, cranks.start,
                       stabilization=stabilization)
     assert (motion.rank == 5).all() and not motion.rank_changes
     assert np.abs(motion['Phi']).max() < 1e-8
@@ -112,7 +96,7 @@ def test_parallel_cranks_through_a_long_motion(cranks, stabilization):
     assert motion.largest_residual < drift
     # The coupler moves like a pendulum of length 1 under the three cranks.
     one = mechanisms.pendulum().compiled.with_values({l: 1})
-    same = simulate(one, 30, cranks.start[[0, 1, 3, 4]], t_eval=motion.t)
+    same = simulate(one, 10, cranks.start[[0, 1, 3, 4]], t_eval=motion.t)
     np.testing.assert_allclose(motion.x[:, :2], same.x[:, :2], atol=2e-4)
 
 
@@ -153,19 +137,7 @@ def test_moving_constraints_do_work():
     assert motion.largest_residual < 1e-13
 
 
-def test_known_forces_do_work():
-    ready = model('damped_double_pendulum')
-    method = ready.form(UdwadiaKalabaMethod)
-    motion = simulate(
-        method, 3, [float(ready.start[s]) for s in
-                    method.equations_of_motion.states],
-        constants={c: ready.parameters[c] for c in method.constants})
-    assert motion.work[-1] < -1e-2
-    assert np.abs(motion.energy_error).max() < 1e-7
-
-
-@pytest.mark.parametrize('start', [
-    [2, 5e-324, 0, 0], [2, 1e-30, 0, 0], [2, 0, 0, 1e-30], [2, 1e-9, 0, 0]])
+@pytest.mark.parametrize('start', [[2, 5e-324, 0, 0], [2, 1e-9, 0, 1e-30]])
 def test_a_start_that_is_nearly_zero_is_no_other_problem(pendulum, start):
     exact = simulate(pendulum.compiled, 3, pendulum.start)
     motion = simulate(pendulum.compiled, 3, start)
@@ -226,17 +198,15 @@ def test_a_solution_that_grows_without_bound(method):
     assert error.value.time == pytest.approx(0.7531, abs=1e-3)
 
 
-def test_a_run_that_would_need_days_ends_soon():
+def test_a_run_that_would_need_days_ends_soon(monkeypatch):
     """A pendulum of no length turns faster and faster."""
-    method = UdwadiaKalabaMethod(
-        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2])
+    monkeypatch.setattr('sympy_constrained.numeric.integrate.ends.PACE', 200)
     with pytest.raises(SimulationError, match='a length, a mass') as error:
-        simulate(method, 1, [1, 0, 0, 0], constants={m: 1, g: 9.81, l: 0},
-                 initial='project')
+        simulate(particle([x**2 + y**2 - l**2]), 1, [1, 0, 0, 0],
+                 constants={m: 1, g: 9.81, l: 0}, initial='project')
     motion = error.value.trajectory
     assert error.value.reason is motion.reason is Reason.STEPS
-    assert motion.statistics['steps'] == 10_000 and 0 < motion.t[-1] < 1e-2
+    assert motion.statistics['steps'] == 200 and 0 < motion.t[-1] < 1e-2
 
 
 def test_steps_are_counted(pendulum):
@@ -306,7 +276,7 @@ def test_an_implicit_method_leaves_the_domain(method, power):
         1/2 + weight, abs=1e-4)
 
 
-@pytest.mark.parametrize('method', [*PROJECTABLE, 'BDF', 'LSODA'])
+@pytest.mark.parametrize('method', ['RK45', 'Radau', 'LSODA'])
 def test_underflow_is_no_fault(pendulum, method):
     with np.errstate(all='raise'):
         motion = simulate(pendulum.compiled, 0.1, pendulum.start,
@@ -362,7 +332,7 @@ def test_a_domain_that_ends_beside_the_motion(method):
 
 def test_the_pace_is_looked_at_again(pendulum, monkeypatch):
     """A run that comes on is not stopped, one that slows down is."""
-    monkeypatch.setattr('sympy_constrained.numeric.integrate.stepper.PACE', 10)
+    monkeypatch.setattr('sympy_constrained.numeric.integrate.ends.PACE', 10)
     motion = simulate(pendulum.compiled, 3, pendulum.start, max_steps=1e3)
     assert motion.success and motion.statistics['steps'] > 20
     slow = UdwadiaKalabaMethod(m*x.diff()**2/2 + m*x**4, [x])
@@ -376,11 +346,14 @@ def test_the_pace_is_looked_at_again(pendulum, monkeypatch):
 
 def test_output_times(pendulum):
     times = [0.5, 0.75, 2.]
-    motion = simulate(pendulum.compiled, [0, 3], pendulum.start,
-                      t_eval=times)
+    motion = simulate(
+        pendulum.method, [0, 3], {x: 2, y: 0, "x'": 0, y.diff(): 0},
+        constants=pendulum.constants, t_eval=times)
     np.testing.assert_array_equal(motion.t, times)
-    steps = simulate(pendulum.compiled, 3, pendulum.start)
+    steps = simulate(pendulum.compiled, 3, pendulum.start,
+                     constants={g: 1.62})
     assert len(steps) == steps.statistics['steps'] + 1
+    assert steps.constants == {m: 1.5, g: 1.62, l: 2}
 
 
 def test_time_may_run_backwards(pendulum):
@@ -409,20 +382,13 @@ def test_a_terminal_event_ends_the_run(pendulum, monkeypatch):
 @pytest.mark.parametrize('direction, sign', [(1, 1), (-1, -1)])
 def test_direction_of_events(pendulum, direction, sign, monkeypatch):
     monkeypatch.setattr(ground, 'direction', direction, raising=False)
-    motion = simulate(pendulum.compiled, 10, pendulum.start, events=[ground])
-    assert len(motion.events) >= 3
-    assert all(np.sign(event.x[3]) == sign for event in motion.events)
-    assert motion.reason is Reason.END
-
-
-def test_an_event_may_end_the_run_at_its_third_time(pendulum, monkeypatch):
     monkeypatch.setattr(ground, 'terminal', 3, raising=False)
     for end in (20, -20):
         motion = simulate(pendulum.compiled, end, pendulum.start,
-                          events=ground)
+                          events=[ground])
         assert len(motion.events) == 3
         assert motion.t[-1] == motion.events[-1].t
-        assert np.sign(motion.t[-1]) == np.sign(end)
+        assert all(np.sign(event.x[3]*end) == sign for event in motion.events)
 
 
 def test_an_event_at_the_start_is_none(pendulum):
@@ -437,27 +403,6 @@ def test_an_event_at_the_start_is_none(pendulum):
                       events=resting)
     assert scipy.t_events[0].tolist() == [0]
     assert 'A zero at the start is no event' in simulate.__doc__
-
-
-def test_events_that_are_no_functions(pendulum):
-    with pytest.raises(TypeError, match=r'`events\[1\]` is no function'):
-        simulate(pendulum.compiled, 1, pendulum.start, events=[ground, 3])
-    with pytest.raises(SimulationError, match=r'`events\[0\]` returned nan'):
-        simulate(pendulum.compiled, 1, pendulum.start,
-                 events=lambda t, x: np.nan)
-
-
-def test_what_was_computed_survives_an_interruption(pendulum):
-    def impatient(t, x):
-        if t > 3:
-            raise KeyboardInterrupt
-        return 1.
-
-    motion = simulate(pendulum.compiled, 20, pendulum.start,
-                      events=impatient)
-    assert motion.reason is Reason.INTERRUPTED and not motion.success
-    assert 2 < motion.t[-1] <= 3
-    assert 'interrupted at t = 2.' in motion.message
 
 
 @pytest.mark.parametrize('error', [KeyboardInterrupt, ZeroDivisionError])
@@ -508,19 +453,14 @@ def test_an_interruption_at_the_end_comes_too_late(pendulum, monkeypatch):
 
 
 def test_progress_is_drawn_where_it_is_wanted(pendulum, capsys, monkeypatch):
+    simulate(pendulum.compiled, 0.1, pendulum.start, progress=True)
+    assert capsys.readouterr().err == ''                # a short run
     monkeypatch.setattr('sympy_constrained.numeric.progress.PATIENCE', 0)
     monkeypatch.setattr('sympy_constrained.numeric.progress.INTERVAL', 0)
     simulate(pendulum.compiled, 1, pendulum.start, progress=True)
     drawn = capsys.readouterr().err
     assert '\r[' in drawn and '100%' in drawn and drawn.endswith('\n')
     simulate(pendulum.compiled, 1, pendulum.start)      # no terminal
-    assert capsys.readouterr().err == ''
-
-
-def test_short_runs_draw_no_progress(capsys):
-    progress = Progress(0, 1, True)
-    progress.update(0.5)
-    progress.close()
     assert capsys.readouterr().err == ''
 
 
@@ -539,17 +479,6 @@ def test_an_inconsistent_start_is_explained(pendulum):
     assert loose.largest_residual < 1e-13
 
 
-def test_a_method_is_compiled_on_the_way(pendulum):
-    motion = simulate(
-        pendulum.method, 1, {x: 2, y: 0, "x'": 0, y.diff(): 0},
-        constants=pendulum.constants, t_eval=3)
-    again = simulate(pendulum.compiled, 1, pendulum.start, t_eval=3)
-    np.testing.assert_array_equal(motion.x, again.x)
-    moon = simulate(pendulum.compiled, 1, pendulum.start,
-                    constants={g: 1.62})
-    assert moon.constants == {m: 1.5, g: 1.62, l: 2}
-
-
 def test_inputs_drive_a_motion():
     f = dynamicsymbols('f')
     motion = simulate(particle([x - f]), 2, [0, 0, 1, 0], inputs={f: sin(t)},
@@ -559,21 +488,12 @@ def test_inputs_drive_a_motion():
 
 
 @pytest.mark.parametrize('options, text', [
-    ({'t_span': 0}, '`t_span` starts and ends at 0'),
-    ({'t_span': np.inf}, '`t_span` must be the end time or a pair'),
-    ({'t_span': (0, 1, 2)}, '`t_span` must be'),
-    ({'method': 'Euler'}, "`method` 'Euler' is not known; choose one of RK23"),
-    ({'stabilization': 'penalty'}, r"`stabilization` is 'penalty'; it must"),
-    ({'stabilization': (1, -1)}, r'\(alpha, beta\) of gains, none negative'),
-    ({'initial': 'guess'}, "`initial` is 'guess'; it must be 'check' or"),
-    ({'t_eval': 1}, '`t_eval` is 1'), ({'t_eval': 2.5}, '`t_eval` is 2.5'),
+    ({'t_eval': 2.5}, '`t_eval` is 2.5'),
     ({'t_eval': [0, 3]}, '`t_eval` must be times between 0 and 2'),
     ({'t_eval': [1, 1]}, 'each further on than the one before'),
+    ({'stabilization': (1, -1)}, r'\(alpha, beta\) of gains, none negative'),
     ({'rtol': 0}, '`rtol` is 0, which is no positive'),
-    ({'atol': -1}, '`atol` is -1'),
-    ({'start': [1, 2]}, '`start` has 2 values for 4 states'),
     ({'start': {x: 2}}, "`start`: no value for y, x', y'"),
-    ({'start': [2, 0, 0, np.nan]}, '`start`: nan is not finite'),
     ({'constants': {'k': 3}}, "`constants`: 'k' is no constant")])
 def test_bad_arguments(pendulum, options, text):
     options = {'model': pendulum.compiled, 't_span': 2,
@@ -622,8 +542,8 @@ def test_reasons_are_sentences():
 @pytest.mark.parametrize('name', [
     'four_bar', 'rolling_disc', 'bicycle', 'parallel_cranks',
     'nonminimal_pendulum', 'driven_pendulum', 'quaternion_top_lagrange',
-    'bead_on_circle', 'appell_hamel', 'duplicated_rows',
-    'massless_coordinate'])
+    'damped_double_pendulum', 'bead_on_circle', 'appell_hamel',
+    'duplicated_rows', 'massless_coordinate'])
 def test_ready_models_run(name):
     ready = model(name)
     method = ready.form(UdwadiaKalabaMethod)
@@ -646,8 +566,8 @@ def bennett():
     return mechanisms.bennett()
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'RK45'])
-@pytest.mark.parametrize('rtol', [1e-7, 5.6e-9, 1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize('rtol, method', [
+    (1e-7, 'DOP853'), (5.6e-9, 'RK45'), (1e-9, 'DOP853'), (1e-11, 'RK45')])
 def test_projection_does_not_stop_a_loop(bennett, rtol, method):
     """Near q1 = 0 gradients nearly vanish, and redundant rows look free."""
     motion = simulate(bennett.compiled, 1, bennett.start, rtol=rtol,
@@ -663,7 +583,9 @@ def test_a_loop_with_special_dimensions_in_floats(bennett):
     assert bennett.method.constraint_rank(sample) == 2
 
 
-def test_the_last_state_of_a_run_that_ends_early_is_kept(pendulum):
+@pytest.mark.parametrize('t_eval', [None, 3])
+def test_what_was_computed_survives_an_interruption(pendulum, t_eval):
+    """The last accepted state, too."""
     def impatient(t, x):
         if t > 3:
             raise KeyboardInterrupt
@@ -671,8 +593,10 @@ def test_the_last_state_of_a_run_that_ends_early_is_kept(pendulum):
 
     with pytest.warns(UserWarning, match='interrupted at t = 2'):
         motion = simulate(pendulum.compiled, 20, pendulum.start,
-                          events=impatient, t_eval=3)
-    assert len(motion) == 2 and 2 < motion.t[-1] <= 3
+                          events=impatient, t_eval=t_eval)
+    assert motion.reason is Reason.INTERRUPTED and not motion.success
+    assert 2 < motion.t[-1] <= 3 and 'interrupted at t = 2.' in motion.message
+    assert len(motion) == 2 or t_eval is None
 
 
 def test_the_energy_balance_begins_with_the_first_output():

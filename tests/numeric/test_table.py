@@ -119,8 +119,8 @@ def test_times_outside_are_told_beforehand():
     inputs = {f: ([0, 1, 2], [0, 1, 0])}
     for span, outside in ((3, 3), ((-1, 1), -1)):
         with pytest.raises(ValueError, match=(
-                f'of the input f reaches from 0 to 2, and its value at t = '
-                f'{outside} is asked for.*simulate within it')):
+                f'of the input f reaches from 0 to 2, but its value at t = '
+                f'{outside} is needed.*simulate within it')):
             simulate(driven(), span, [0, 0], constants={m: 1}, inputs=inputs)
     with pytest.raises(ValueError, match='reaches from 0 to 2'):
         Table([0, 1, 2], [0, 1, 0])(2.1)

@@ -20,12 +20,13 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, Trajectory, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.storage import ARRAYS, OPTIONAL
 
 
 @pytest.fixture(scope='module')
 def exact(pendulum):
-    times = np.linspace(0.0213, 4.9317, 97)
-    return times, simulate(pendulum.compiled, 5, pendulum.start, rtol=1e-12,
+    times = np.linspace(0.0213, 1.9317, 97)
+    return times, simulate(pendulum.compiled, 2, pendulum.start, rtol=1e-12,
                            atol=1e-14, t_eval=times).x
 
 
@@ -37,10 +38,10 @@ def exact(pendulum):
 def test_dense_output_is_as_good_as_the_steps(pendulum, exact, method,
                                               error):
     stabilization = None if method in ('BDF', 'LSODA') else 'projection'
-    motion = simulate(pendulum.compiled, 5, pendulum.start, dense=True,
+    motion = simulate(pendulum.compiled, 2, pendulum.start, dense=True,
                       method=method, rtol=1e-8, atol=1e-10, t_eval=2,
                       stabilization=stabilization, max_step=(
-                          0.01 if method in ('RK23', 'Radau') else np.inf))
+                          0.02 if method in ('RK23', 'Radau') else np.inf))
     times, expected = exact
     np.testing.assert_allclose(motion.at(times), expected, atol=error)
     np.testing.assert_array_equal(motion.at(times[3]), motion.at(times)[3])
@@ -60,8 +61,8 @@ def test_dense_output_is_continuous_where_states_are_projected(pendulum):
 def test_cubics_are_of_fourth_order(pendulum, exact):
     times, expected = exact
     errors = [np.abs(simulate(
-        pendulum.compiled, 5, pendulum.start, rtol=1e-11, atol=1e-13,
-        t_eval=count).at(times) - expected).max() for count in (101, 201)]
+        pendulum.compiled, 2, pendulum.start, rtol=1e-11, atol=1e-13,
+        t_eval=count).at(times) - expected).max() for count in (41, 81)]
     assert 12 < errors[0]/errors[1] < 20
 
 
@@ -79,12 +80,6 @@ def test_no_value_is_beyond_the_ends(pendulum):
     for times in (1.1, [0.5, -1e-9], np.nan):
         with pytest.raises(ValueError, match='reaches from 0 to 1.*simulate'):
             motion.at(times)
-
-
-def test_rates_are_those_of_the_equations(pendulum):
-    motion = simulate(pendulum.compiled, 1, pendulum.start, t_eval=5)
-    np.testing.assert_allclose(
-        motion.rates, pendulum.compiled.rhs(motion.t, motion.x), atol=1e-12)
 
 
 # -- power -----------------------------------------------------------------
@@ -142,24 +137,19 @@ def motion(pendulum):
 def test_a_file_brings_everything_back(motion, tmp_path):
     motion.save(tmp_path/'run.npz')
     again = Trajectory.load(tmp_path/'run.npz')
-    for name in ('t', 'x', 'rates', 'residuals', 'multipliers', 'energy',
-                 'work', 'power', 'energy_rate', 'constraint_forces', 'rank',
-                 'condition'):
+    for name in (*ARRAYS, *OPTIONAL, 'energy_error', 'constraint_power'):
         np.testing.assert_array_equal(getattr(again, name),
                                       getattr(motion, name))
     assert again.states == ('x', 'y', "x'", "y'")
     assert again.constants == {'m': 1.5, 'g': 9.81, 'l': 2}
     assert again.reason is Reason.END and again.message == motion.message
-    assert [(e.index, e.t) for e in again.events] == [
-        (e.index, e.t) for e in motion.events]
-    np.testing.assert_array_equal(again.events[0].x, motion.events[0].x)
+    for event, other in zip(again.events, motion.events, strict=True):
+        assert (event.index, event.t) == (other.index, other.t)
+        np.testing.assert_array_equal(event.x, other.x)
     assert again.statistics == motion.statistics
     assert again.units == {'x': 'm', "x'": 'm/s', 't': 's'}
     np.testing.assert_array_equal(again.at([0.1, 1.7]),
                                   motion.at([0.1, 1.7]))
-    np.testing.assert_array_equal(again.energy_error, motion.energy_error)
-    np.testing.assert_array_equal(again.constraint_power,
-                                  motion.constraint_power)
     assert repr(again) == repr(motion)
 
 
@@ -216,7 +206,7 @@ def test_a_failed_write_leaves_the_old_file(motion, tmp_path, monkeypatch):
         file.write(b'half')
         raise OSError(28, 'No space left on device')
 
-    monkeypatch.setattr(np, 'savez', full)
+    monkeypatch.setattr(np, 'savez_compressed', full)
     with pytest.raises(OSError, match='No space left'):
         motion.save(path)
     assert path.read_bytes() == before
@@ -240,27 +230,23 @@ def test_threads_save_to_one_file(motion, tmp_path):
     assert os.listdir(tmp_path) == ['run.npz']
 
 
-def test_a_saved_file_is_as_others(motion, tmp_path):
-    (tmp_path/'other').touch()
-    motion.save(tmp_path/'run.npz')
-    assert (tmp_path/'run.npz').stat().st_mode == (
-        tmp_path/'other').stat().st_mode
-
-
-@pytest.mark.parametrize('mode', [0o600, 0o644, 0o660, 0o444])
-def test_a_file_that_is_replaced_keeps_its_permissions(motion, tmp_path,
-                                                       monkeypatch, mode):
+@pytest.mark.parametrize('mode', [None, 0o600, 0o444])
+def test_a_file_keeps_its_permissions(motion, tmp_path, monkeypatch, mode):
     """Also while it is written, under its temporary name."""
     path = tmp_path/'run.npz'
     path.touch()
-    path.chmod(mode)
-    savez, seen = np.savez, []
+    if mode is None:                    # a new file is like others
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.rename(tmp_path/'other')
+    else:
+        path.chmod(mode)
+    save, seen = np.savez_compressed, []
 
     def watched(file, **arrays):
         seen.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
-        savez(file, **arrays)
+        save(file, **arrays)
 
-    monkeypatch.setattr(np, 'savez', watched)
+    monkeypatch.setattr(np, 'savez_compressed', watched)
     motion.save(path)
     assert seen == [stat.S_IMODE(path.stat().st_mode)] == [mode]
 
@@ -289,74 +275,59 @@ def test_a_folder_is_not_written_over(motion, tmp_path):
     assert os.listdir(tmp_path) == ['run.npz']
 
 
-def test_a_text_that_is_no_dictionary_is_no_trajectory(tmp_path):
-    np.savez(tmp_path/'run.npz', about=np.array('[1, 2]'))
-    with pytest.raises(ValueError, match='is no trajectory'):
-        Trajectory.load(tmp_path/'run.npz')
-
-
-@pytest.mark.parametrize('content', [b'', b'nonsense', b'PK\x03\x04'])
+@pytest.mark.parametrize('content', [
+    b'', b'nonsense', b'PK\x03\x04', b't,x', np.zeros(3), '[1, 2]',
+    '{"format": "other 1"}', '['*100000, np.array([{}], dtype=object)])
 def test_files_that_are_no_trajectories(content, tmp_path):
     path = tmp_path/'other.npz'
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match='is no trajectory, or it is dam'):
-        Trajectory.load(path)
-    np.savez(path, t=np.zeros(3))
-    with pytest.raises(ValueError, match='is no trajectory'):
-        Trajectory.load(path)
-    np.savez(path, about=np.array([{}], dtype=object))
-    with pytest.raises(ValueError, match='is no trajectory'):
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.savez(path, about=content)
+    with pytest.raises(ValueError, match=(
+            'is no trajectory, or it is damaged.*ending .npz can be loaded')):
         Trajectory.load(path)
 
 
-def same(about, arrays):
-    """Nothing is changed."""
+def changed(place, **entries):
+    """Replace entries of the text (0) or of the arrays (1)."""
+    return lambda *parts: parts[place].update(entries)
+
+
+def scaled(name, factor):
+    return lambda about, arrays: arrays.update({name: arrays[name]*factor})
 
 
 DAMAGES = [
-    lambda about, arrays: about.update(reason='FOO'),
-    lambda about, arrays: about.update(reason=['END']),
-    lambda about, arrays: about.update(message=7),
-    lambda about, arrays: about.update(other=1),
-    lambda about, arrays: about.update(events=[[1]]),
-    lambda about, arrays: about.update(events=[[1, 2.]]),
-    lambda about, arrays: about.update(rank_changes=[['a', 1, 2]]),
-    lambda about, arrays: about.update(states=[{}]*4),
-    lambda about, arrays: about.update(states=['x', 'y']),
-    lambda about, arrays: about.update(constants={'m': 'heavy'}),
-    lambda about, arrays: about.update(units=[]),
+    *(changed(0, **{name: value}) for name, value in [
+        ('reason', 'FOO'), ('reason', ['END']), ('message', 7), ('other', 1),
+        ('events', [[1]]), ('events', []), ('states', [{}]*4),
+        ('rank_changes', [{'t': 'a', 'before': 1, 'after': 2}]),
+        ('states', ['x', 'y']), ('constants', {'m': 'heavy'}), ('units', []),
+        ('constants', {'m': np.nan}), ('passages', [None])]),
+    *(changed(1, **{name: value}) for name, value in [
+        ('other', np.zeros(2)), ('t', np.array(1.)), ('energy', np.zeros(2)),
+        ('x', np.zeros((2, 4))), ('t', np.full(21, 1.)),
+        ('rank', np.full(21, 1.5)), ('x', np.full((21, 4), 'text'))]),
+    *(scaled(name, np.nan) for name in ('x', 'rates', 'energy', 'events.x')),
+    scaled('x', 1j), scaled('t', np.roll([-1., *20*[1.]], 5)),
     lambda about, arrays: about.pop('constants'),
-    lambda about, arrays: arrays.update(other=np.zeros(2)),
-    lambda about, arrays: arrays.pop('x'),
     lambda about, arrays: arrays.pop('rates'),
-    lambda about, arrays: arrays.update(x=arrays['x'][:2]),
-    lambda about, arrays: arrays.update(x=arrays['x']*np.nan),
-    lambda about, arrays: arrays.update(x=arrays['x'] + 1j),
-    lambda about, arrays: arrays.update(x=arrays['x'].astype(str)),
-    lambda about, arrays: arrays.update(t=np.array(1.)),
-    lambda about, arrays: arrays.update(t=np.roll(arrays['t'], 1)),
-    lambda about, arrays: arrays.update(t=np.repeat(arrays['t'][:1], 21)),
-    lambda about, arrays: arrays.update(rates=arrays['rates']*np.nan),
-    lambda about, arrays: arrays.update(energy=arrays['energy']*np.nan),
-    lambda about, arrays: arrays.update(
-        event_states=arrays['event_states']*np.nan),
-    lambda about, arrays: about.update(constants={'m': np.nan}),
-    lambda about, arrays: about['events'][0].__setitem__(1, np.nan),
-    lambda about, arrays: arrays.update(energy=np.zeros(2)),
-    lambda about, arrays: arrays.update(rank=arrays['energy'])]
+    lambda about, arrays: about['events'][0].update(t=np.nan)]
 
 
-@pytest.mark.parametrize('damage', [same, *DAMAGES])
+@pytest.mark.parametrize('damage', [lambda about, arrays: None, *DAMAGES])
 def test_what_is_read_fits_together(motion, tmp_path, damage):
     path = tmp_path/'run.npz'
     motion.save(path)
     with np.load(path) as file:
         arrays = dict(file)
     about = json.loads(arrays.pop('about').item())
-    damage(about, arrays)
+    damage(about['content'], arrays)
     np.savez(path, about=np.array(json.dumps(about)), **arrays)
-    with nullcontext() if damage is same else pytest.raises(
-            ValueError, match='is no trajectory, or it is damaged'):
+    with pytest.raises(
+            ValueError, match='is no trajectory, or it is damaged') if (
+                damage in DAMAGES) else nullcontext():
         Trajectory.load(path)
 
 
@@ -364,7 +335,7 @@ def test_what_is_read_fits_together(motion, tmp_path, damage):
 def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path, kind):
     path = tmp_path/'run.npz'
     motion.save(path)
-    for data in damage.damaged(path.read_bytes(), kind, 200):
+    for data in damage.damaged(path.read_bytes(), kind, 90):
         path.write_bytes(data)
         try:
             again = Trajectory.load(path)
@@ -373,18 +344,6 @@ def test_a_damaged_file_is_reported_or_harmless(motion, tmp_path, kind):
         else:                           # an unused field, such as a date
             np.testing.assert_array_equal(again.x, motion.x)
             assert again.to_table().keys() == motion.to_table().keys()
-
-
-def test_texts_without_end_are_no_trajectories(tmp_path):
-    np.savez(tmp_path/'deep.npz', about=np.array('['*100000))
-    with pytest.raises(ValueError, match='is no trajectory'):
-        Trajectory.load(tmp_path/'deep.npz')
-
-
-def test_a_table_is_no_trajectory(motion, tmp_path):
-    motion.save(tmp_path/'run.csv')
-    with pytest.raises(ValueError, match='damaged .it is no archive.*npz'):
-        Trajectory.load(tmp_path/'run.csv')
 
 
 def test_a_missing_file_and_an_unknown_ending(motion, tmp_path):
@@ -450,18 +409,15 @@ def test_units_are_kept_under_their_names(pendulum):
                              'energy': 'J', 'length': 'm'})
     assert motion.units == {'x': 'm', "y'": 'm/s', 'lam1': 'N/m',
                             'energy': 'J', 'length': 'm'}
-    with pytest.raises(ValueError, match="`units`: 'w' is no state or mult"):
-        simulate(pendulum.compiled, 1, pendulum.start, units={'w': 'm'})
-    with pytest.raises(TypeError, match='`units` must be a mapping'):
-        simulate(pendulum.compiled, 1, pendulum.start, units='m')
-    assert l in motion.constants and y in motion.states
+    for units, error, text in (
+            ({'w': 'm'}, ValueError, "`units`: 'w' is no state or mult"),
+            ({x: 3}, ValueError, '`units`: x: 3 is no text.*Give'),
+            ('m', TypeError, '`units` must be a mapping')):
+        with pytest.raises(error, match=text):
+            simulate(pendulum.compiled, 1, pendulum.start, units=units)
 
 
 # -- what is not known -----------------------------------------------------
-
-def test_units_are_texts(pendulum):
-    with pytest.raises(ValueError, match=r'`units`: x: 3 is no text.*Give'):
-        simulate(pendulum.compiled, 1, pendulum.start, units={x: 3})
 
 
 def test_equations_without_an_energy_say_so():
@@ -487,9 +443,3 @@ def test_a_trajectory_of_one_time_has_one_state(pendulum):
     single = replace(motion, t=motion.t[:1], x=motion.x[:1],
                      rates=motion.rates[:1], dense=None)
     np.testing.assert_array_equal(single.at(0.), motion.x[0])
-
-
-def test_a_file_of_another_kind_is_no_trajectory(motion, tmp_path):
-    np.savez(tmp_path/'other.npz', about=np.array('{"format": "other 1"}'))
-    with pytest.raises(ValueError, match='no trajectory.*another format'):
-        Trajectory.load(tmp_path/'other.npz')

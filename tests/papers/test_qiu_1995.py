@@ -32,7 +32,7 @@ from sympy_constrained import GibbsAppellMethod, reactive_terms, thrust
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.numeric import consistent_state
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 CITED = set()
 N = ReferenceFrame('N')
 
@@ -51,10 +51,7 @@ each_case = pytest.mark.parametrize(
 each_order = pytest.mark.parametrize('order', [0, 1, 2, 3])
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 # The models.  Coordinates and their derivatives are plain symbols; the class
@@ -363,7 +360,8 @@ def test_base_vectors(c):
     for body, v, base in zip(found.bodies, d.tv, d.base):
         assert not v.has(*d.bound[1])
         partial = Matrix.hstack(*(
-            e.to_matrix(N) for e in found.partial_velocities[body]))
+            e.to_matrix(N)
+            for e in found.ingredients.partial_velocities[body]))
         assert same(partial*found.hypersurface_basis, base, everywhere(c))
     for r in d.r:
         assert tilde(d, r).jacobian(d.free[1]).is_zero_matrix
@@ -380,7 +378,7 @@ def test_basic_equations(c, mass):
     assert same(found.eom, d.basic, states)
     E = sum((r.jacobian(d.q).T*f for r, f in zip(d.r, d.force)),
             zeros(d.n, 1))
-    assert same(found.unrestricted_residual, E, states)
+    assert same(found.ingredients.unrestricted_residual, E, states)
     R = [m*e for m, e in zip(d.m, d.exhaust)]
     for force in (
             [F + R - m*a for F, R, m, a in zip(d.F, R, d.m, d.ddr)],
@@ -399,7 +397,8 @@ def test_motion(c, mass):
         assert norm(at(d.basic, x)) < 1e-50
         assert norm(at(D(d.rows), x)) < 1e-50
         reaction = at(found.constraint_forces, x)
-        assert norm(at(found.unrestricted_residual, x) + reaction) < 1e-50
+        E = at(found.ingredients.unrestricted_residual, x)
+        assert norm(E + reaction) < 1e-50
         assert norm(reaction) > 1e-3
         A = at(d.rows.jacobian(d.v), x)
         assert close(reaction, A.T*at(found.multipliers, x))
@@ -419,8 +418,8 @@ def moving(p, found, values):
 def test_kinetic_energy(c, mass):
     """(5): the second sum has rates of masses, printed as masses."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
-    assert same([found.kinetic_energy], [d.T], states)
-    assert same([found.kinetic_energy.diff(t)], [d.dT], states)
+    assert same([found.ingredients.kinetic_energy], [d.T], states)
+    assert same([found.ingredients.kinetic_energy.diff(t)], [d.dT], states)
     work = sum(m*v.dot(a) for m, v, a in zip(d.m, d.dr, d.ddr))
     assert same([d.dT], [work + sum(
         dm*v.dot(v) for dm, v in zip(d.dm, d.dr))/2], states)
@@ -433,14 +432,14 @@ def test_energy_on_the_constraints(c, mass):
     """(6): it has all coordinates, also those of eliminated velocities."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     assert not d.tT.has(*d.bound[1])
-    assert same([found.kinetic_energy], [d.tT], states)
+    assert same([found.ingredients.kinetic_energy], [d.tT], states)
     assert same(gradient(d.tT, d.bound[0]), tilde(
         d, gradient(d.T, d.bound[0]) + d.phi.jacobian(d.bound[0]).T*gradient(
             d.T, d.bound[1])), states)
-    T_u = gradient(found.kinetic_energy, u_class[:d.n])
+    T_u = gradient(found.ingredients.kinetic_energy, u_class[:d.n])
     assert same(found.hypersurface_basis.T*T_u, gradient(d.tT, d.free[1]),
                 states)
-    assert same(found.momenta, gradient(d.T, d.v), states)
+    assert same(found.ingredients.momenta, gradient(d.T, d.v), states)
 
 
 @cites(7)
@@ -695,7 +694,7 @@ def test_appell(c, mass):
     """(14) for any mass, with accelerations, velocities in our copy."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     S = sum(m*a.dot(a) for m, a in zip(d.m, d.ddr))/2
-    assert same([found.gibbs_function], [S], states)
+    assert same([found.ingredients.gibbs_function], [S], states)
     left = sum((m*a.jacobian(d.free[2]).T*a
                 for m, a in zip(d.tm, d.ta)), zeros(2, 1))
     assert same(gradient(tilde(d, S), d.free[2]), left, states)
@@ -704,7 +703,8 @@ def test_appell(c, mass):
                 states)
     assert same(left, dotted(d.tm, d.ta, d.base), states)
     assert same(found.hypersurface_basis.T*gradient(
-        found.gibbs_function, [x.diff(t) for x in u_class[:d.n]]), left,
+        found.ingredients.gibbs_function,
+        [x.diff(t) for x in u_class[:d.n]]), left,
         states)
     lost = gradient(d.tT, d.free[1])
     assert differ(lost - d.QF - d.QR, -d.basic, states)
@@ -795,7 +795,8 @@ def test_base_vectors_of_any_order(c, order):
         assert (D(r, order).jacobian(p.top)
                 - r.jacobian(p.q)).expand().is_zero_matrix
         partial = Matrix.hstack(*(
-            e.to_matrix(N) for e in found.partial_velocities[body]))
+            e.to_matrix(N)
+            for e in found.ingredients.partial_velocities[body]))
         assert same(partial*found.hypersurface_basis, base, states)
 
 
@@ -1085,7 +1086,7 @@ def test_differential_variational_principle(c, mass):
     """(25) is (4) times changes of the free velocities."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     both = []
-    for seed in SEEDS:
+    for seed in (1, 2):
         change = change_of(d.free[1], seed)
         both.append([*change.values()])
         printed = sum(varied(d, v, change).dot(tilde(d, f))
@@ -1113,7 +1114,7 @@ def test_names_of_the_principle(c, order):
     assert same([printed], [found.eom.dot(w)], states)
     anything = change_of(p.q)
     work = sum(varied(p, r, anything).dot(f) for r, f in zip(p.r, p.force))
-    assert same([work], [found.unrestricted_residual.dot(
+    assert same([work], [found.ingredients.unrestricted_residual.dot(
         [*anything.values()])], states)
     if order < 2:
         for x in states:

@@ -8,21 +8,19 @@ hold.  Speeds that are not ``q'`` are translated by the kinematic equations
 of the model, which share nothing with the embedding.
 """
 import functools
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, MatrixBase, Symbol, cos, sin, symbols
+from sympy import Matrix, cos, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, Lagrangian, LagrangesMethod, LinearDamper, LinearPathway,
     LinearSpring, Particle, Point, ReferenceFrame, RigidBody,
     TorqueActuator, dynamicsymbols, inertia)
-from sympy.physics.mechanics import method as upstream_method
 
 import ready
-from kkt import at, close, min_norm, norm, number
+from kkt import at, close, norm, number
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -30,7 +28,6 @@ from sympy_constrained.models import MODELS, Model, model
 from sympy_constrained.models._model import system_arguments
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
-TOLERANCE = 1e-10
 EXACT = mp.mpf(10)**-45
 SEEDS = (1, 2)
 t = dynamicsymbols._t
@@ -228,48 +225,9 @@ def build(name):
 
 # The same motion in the speeds of the model and in velocities
 
-class Given:
-    """A model, the method it is compared with, and numbers in ``q'``."""
-
-    def __init__(self, name):
-        self.model = build(name)
-        self.method = self.model.form(UdwadiaKalabaMethod)
-        rows = ready.rows(self.model)
-        self.admissible = ready.Admissible(self.model, rows)
-        self.speeds = rows.u
-        self.velocities = [q.diff(t) for q in rows.q]
-        self.rates = Matrix([rows.rates.get(v, v) for v in self.velocities])
-        self.second = self.rates.diff(t)
-        self.slopes = self.rates.jacobian(rows.u)
-        self.rows = len(rows.velocity)
-
-    def state(self, seed):
-        """Numbers for everything up to ``q'``, under both names."""
-        values = self.admissible(seed)
-        return {**values, **dict(zip(
-            self.velocities, at(self.rates, values)))}
-
-    def accelerations(self, values, rates_of_speeds):
-        """``q''`` from ``u'``."""
-        known = {u.diff(t): a for u, a in zip(self.speeds, rates_of_speeds)}
-        return at(self.second, {**values, **known})
-
-    def truth(self, values):
-        """``q''``, forces for ``q'`` and multipliers, at 70 digits."""
-        W, r, A = evaluated(self.method.equations_of_motion, self.method,
-                            values, 'W', 'r', 'A')
-        z = min_norm(W, r)              # rows may repeat one another
-        o = len(self.speeds)
-        lam = z[o:, 0]
-        forces = A.T*lam if A.rows else mp.matrix(o, 1)
-        J = at(self.slopes, values)
-        return (self.accelerations(values, z[:o, 0]),
-                mp.lu_solve(J.T, forces), lam)
-
-
 @functools.cache
 def given(name):
-    return Given(name)
+    return ready.InVelocities(build(name))
 
 
 def dependent(m, names):
@@ -292,22 +250,11 @@ def embedded(name, names):
         case.method, q_dependent=dependent(m, names))
 
 
-def evaluated(eom, method, values, *names):
-    """Outputs of a graph as mpmath matrices."""
-    state = dict(values)
-    for inner, outer in zip(eom.u, method.u):
-        state[inner] = values[outer]
-    known = {x: number(state[x]) for x in eom.graph.inputs if x in state}
-    out = eom.graph.evaluate(known, names, context=mp)
-    return [mp.matrix(out[name]) if out[name] else
-            mp.matrix(*eom.graph.outputs[name]) for name in names]
-
-
 def corrected(h, values):
     """``q'``, ``q''`` in the order of ``q``, and multipliers, by the
     corrected equations."""
     eom = h.voronets_equations_of_motion
-    rates, W, r = evaluated(eom, h, values, 'rates', 'W', 'r')
+    rates, W, r = ready.outputs(eom, h, values, 'rates', 'W', 'r')
     z = mp.lu_solve(W, r)
     p = len(h.u)
     second = dict(zip(h.q_independent, z[:p]))
@@ -324,10 +271,7 @@ def ordered(h, column, case):
     return mp.matrix([column[q.index(x)] for x in h.q])
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(70):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def named(cases):
@@ -343,9 +287,8 @@ every_case = named(CASES)
 def test_every_ready_model_is_embedded_or_refused():
     assert set(MODELS) == (set(PARTITIONS) | set(REFUSED)) - set(OURS)
     assert not set(PARTITIONS) & set(REFUSED)
-    refused = {name for name in set(PARTITIONS) & set(MODELS)
-               if MODELS[name]().upstream_refuses}
-    assert refused == UPSTREAM_REFUSES | {'knife_edge'}
+    assert set(PARTITIONS) & ready.UPSTREAM_REFUSES == (
+        UPSTREAM_REFUSES | {'knife_edge'})
 
 
 @pytest.mark.parametrize('name', REFUSED)
@@ -366,12 +309,12 @@ def test_accelerations_and_forces_are_those_of_udwadia_kalaba(name, names):
     case, h = given(name), embedded(name, names)
     for seed in SEEDS:
         values = case.state(seed)
-        acceleration, forces, lam = case.truth(values)
+        acceleration, forces, lam = case.solution(values)
         rates, second, multipliers = corrected(h, values)
         assert close(rates, ordered(h, [values[v] for v in case.velocities],
                                     case), EXACT, scale=1)
         assert close(second, ordered(h, acceleration, case), EXACT, scale=1)
-        if case.rows == len(multipliers):       # none of them left out
+        if len(case.rows.velocity) == len(multipliers):     # none left out
             assert close(multipliers, lam, EXACT, scale=1)
         # and from the properties, which are expressions in the states
         assert close(at(h.multipliers, values), multipliers, EXACT, scale=1)
@@ -380,40 +323,6 @@ def test_accelerations_and_forces_are_those_of_udwadia_kalaba(name, names):
         assert close(at(h.true_acceleration, values), [
             second[list(h.q).index(q)] for q in h.q_independent],
             EXACT, scale=1)
-
-
-@every_case
-def test_the_corrected_equations_vanish_along_the_motion(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(3)
-    second = ordered(h, case.truth(values)[0], case)
-    known = dict(values)
-    for q, u in zip(h.q_independent, h.u):
-        known[u.diff(t)] = known[q.diff(t, 2)] = second[list(h.q).index(q)]
-    residual = at(h.form_voronets_equations(), known)
-    size = norm(at(h.true_forcing, values)) + 1
-    assert norm(residual) < EXACT*size
-    # Another motion does not fulfil them.
-    known[h.u[0].diff(t)] += 1
-    known[h.q_independent[0].diff(t, 2)] += 0 if (
-        h.u[0].diff(t) == h.q_independent[0].diff(t, 2)) else 1
-    wrong = at(h.form_voronets_equations(), known)
-    assert norm(wrong) > 1e-6*norm(at(h.true_mass_matrix, values))
-
-
-@every_case
-def test_the_discrepancy_is_the_difference(name, names):
-    """``G - H = E``, where ``H`` is d'Alembert's and not made from ``E``."""
-    case, h = given(name), embedded(name, names)
-    values = case.state(4)
-    assert close(at(h.mass_matrix, values), at(h.true_mass_matrix, values),
-                 EXACT)
-    G, H, E, row, bend = (at(x, values) for x in (
-        h.forcing, h.true_forcing, h.discrepancy, h.neglected_row,
-        h.curvature_force))
-    size = max(norm(x) for x in (G, H, E, row, bend)) + 1
-    assert close(G - H, E, EXACT, scale=size)
-    assert close(row + bend, E, EXACT, scale=size)
 
 
 # Of the skate upstream refuses one heading only.
@@ -427,29 +336,7 @@ def upstream(name):
     return m.form(UPSTREAM[m.shape])
 
 
-@named(UPSTREAM_FORMS)
-def test_accelerations_are_those_of_upstream(name, names):
-    case, h = given(name), embedded(name, names)
-    states = [case.state(seed) for seed in SEEDS]
-    theirs = ready.Upstream(upstream(name), case.admissible(1))
-    for values in states:
-        found = theirs({x: values[x] for x in theirs.names})
-        wanted = case.accelerations(
-            values, [found[u.diff(t)] for u in case.speeds])
-        _, second, _ = corrected(h, values)
-        assert close(second, ordered(h, wanted, case), TOLERANCE, scale=1)
-
-
 # What ``compare`` says
-
-@every_case
-def test_comparison_with_udwadia_kalaba_is_zero(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(5)
-    gap = at(h.compare(case.method), values)
-    assert gap.rows == len(h.u)
-    size = norm(at(h.true_forcing, values)) + 1
-    assert norm(gap) < EXACT*size
 
 
 @named(UPSTREAM_FORMS)
@@ -502,14 +389,6 @@ def test_comparison_with_another_model_is_the_missing_force(name, names):
                  scale=size)
 
 
-def test_comparison_tells_what_it_cannot_compare():
-    pendulum, cart = given('cartesian_pendulum'), given('cart_bead')
-    with pytest.raises(ValueError, match='same model'):
-        embedded('cartesian_pendulum', 'y').compare(cart.method)
-    with pytest.raises(UnsupportedFeatureError):
-        embedded('cartesian_pendulum', 'y').compare(pendulum)
-
-
 @named([('rolling_disc', 'q3 q5'), ('upright_disc', 'y theta'),
         ('chaplygin_sleigh', 'y'), ('knife_edge', 'x'),
         ('snakeboard', 'y theta'), ('cart_pendulum', 'q_c'),
@@ -522,57 +401,11 @@ def test_where_hamel_is_wrong_he_is_told_apart(name, names):
     values = case.state(8)
     gap = at(h.discrepancy, values)
     assert norm(gap) > 1e-3
-    W, r = evaluated(h.equations_of_motion, h, values, 'W', 'r')
+    W, r = ready.outputs(h.equations_of_motion, h, values, 'W', 'r')
     wrong = mp.lu_solve(W, r)
     right = at(h.true_acceleration, values)
     assert close(W*(wrong - right), gap, EXACT, scale=norm(r))
     assert close(at(h.acceleration, values), wrong, EXACT, scale=1)
-
-
-@named([('upright_disc', 'x y'), ('disc_on_incline', 'theta'),
-        ('massless_coordinate', 'y1'), ('multidof_holonomic', ''),
-        ('damped_double_pendulum', '')])
-def test_where_hamel_is_right_he_is_upstream(name, names):
-    """There ``mass_matrix`` and ``forcing`` themselves are right."""
-    case, h = given(name), embedded(name, names)
-    assert h.is_valid() is not False
-    theirs = ready.Upstream(upstream(name), case.admissible(1))
-    for seed in SEEDS:
-        values = case.state(seed)
-        found = theirs({x: values[x] for x in theirs.names})
-        wanted = dict(zip(case.model.coordinates, case.accelerations(
-            values, [found[u.diff(t)] for u in case.speeds])))
-        hamel = mp.lu_solve(at(h.mass_matrix, values), at(h.forcing, values))
-        assert close(hamel, [wanted[q] for q in h.q_independent], TOLERANCE,
-                     scale=1)
-
-
-def test_potential_energy_in_kanes_shape():
-    """Included it is a force, ignored it is none, as for the others."""
-    m = build('cart_bead')
-    cart, bead = m.arguments['bodies'][1:]
-    k = symbols('k')
-    q1, q2 = m.coordinates
-    ground = m.arguments['frame']
-    bead.potential_energy = k*(q2 - q1)**2/2
-    cart.potential_energy = k*q1**4
-    found = m.form(HamelEmbedding, potential_energy='include')
-    ignored = m.form(HamelEmbedding, potential_energy='ignore')
-    loads = [*m.arguments['forcelist'],
-             (bead.masscenter, -k*(q2 - q1)*ground.y),
-             (cart.masscenter, (k*(q2 - q1) - 4*k*q1**3)*ground.x)]
-    as_loads = KanesMethod(**{**m.arguments, 'forcelist': loads})
-    as_loads.kanes_equations()
-    # The cart carries the bead: a force on the cart alone acts on q1 only.
-    values = {**ready.admissible(m, 1), k: number(3)}
-    assert norm(at(found.compare(as_loads), values)) < EXACT
-    assert norm(at(found.compare(m.form(
-        UdwadiaKalabaMethod, potential_energy='include')), values)) < EXACT
-    assert norm(at(ignored.compare(as_loads), values)) > 1e-2
-    assert norm(at(ignored.compare(m.form(KanesMethod)), values)) < EXACT
-    # The potential is in the Lagrangian, so that Hamel loses its q1 part.
-    assert found.embedded_lagrangian.has(k)
-    assert not ignored.embedded_lagrangian.has(k)
 
 
 # System
@@ -585,8 +418,7 @@ def with_velocities(m, values):
         rates, at(Matrix(list(rates.values())), values)))}
 
 
-SYSTEMS = [name for name in PARTITIONS
-           if name in MODELS and MODELS[name]().system is not None]
+SYSTEMS = [name for name in PARTITIONS if name in ready.SYSTEMS]
 
 
 @pytest.mark.parametrize('name', SYSTEMS)
@@ -616,12 +448,6 @@ def test_a_system_forms_our_equations(name):
     assert norm(gap) < EXACT*size
 
 
-@pytest.mark.parametrize('name', [
-    name for name in SYSTEMS if MODELS[name]().shape == 'kane'])
-def test_a_system_is_valid_for_our_class(name):
-    MODELS[name]().system.validate_system(HamelEmbedding)
-
-
 def test_a_partition_in_kanes_shape():
     """Named in ``q_dependent``, or by the velocities in ``u_dependent``, or
     afterwards; a speed that is no velocity stays a speed."""
@@ -644,70 +470,11 @@ def test_a_partition_in_kanes_shape():
 
 # The public surface
 
-METHOD_BASE = getattr(upstream_method, 'MethodBase',
-                      getattr(upstream_method, '_Methods', None))
-# Public names of both classes in SymPy 1.13, 1.14 and development.
-KANES = {
-    'acceleration_constraints', 'auxiliary_eqs', 'bodies', 'bodylist',
-    'constraints_jacobian', 'explicit_kinematics', 'forcelist', 'forcing',
-    'forcing_full', 'forcing_kin', 'frame', 'holonomic_constraints',
-    'kanes_equations', 'kindiffdict', 'linearize', 'loads', 'mass_matrix',
-    'mass_matrix_full', 'mass_matrix_kin', 'nonholonomic_constraints', 'q',
-    'rhs', 'to_linearizer', 'u', 'velocity_constraints'}
-LAGRANGES = {
-    'coneqs', 'eom', 'form_lagranges_equations', 'inertial', 'lam_coeffs',
-    'lam_vec', 'solve_multipliers', 'bodies', 'forcelist', 'forcing',
-    'forcing_full', 'linearize', 'loads', 'mass_matrix', 'mass_matrix_full',
-    'q', 'rhs', 'to_linearizer', 'u'}
-# Names that are not provided, each with the reason.
-LEFT_OUT = {}
-RAISES = {'auxiliary_eqs'}
-
-
-def public(thing):
-    return {name for name in dir(thing) if not name.startswith('_')}
-
-
-def test_every_public_name_of_upstream_is_there():
-    ours = public(HamelEmbedding)
-    theirs = KANES | LAGRANGES | public(KanesMethod) | public(METHOD_BASE)
-    for name in ('four_bar', 'upright_disc'):
-        theirs |= public(upstream(name))
-    assert theirs - ours == set(LEFT_OUT)
-    assert all(LEFT_OUT.values())
-    assert not HamelEmbedding.__abstractmethods__
-    assert issubclass(HamelEmbedding, METHOD_BASE)
-    assert issubclass(HamelEmbedding, KanesMethod)
-    # also whatever the other method of this package has for all methods
-    base, = [c for c in HamelEmbedding.__mro__
-             if c.__name__ == 'ConstrainedMethod']
-    assert public(base) <= ours
-
 
 SURFACE = {
     'kane': ('slider_crank', ''), 'lagrange': ('upright_disc', 'y theta'),
     'system': ('rolling_disc', 'q3 q5'), 'free': ('furuta_pendulum', '')}
 shapes = pytest.mark.parametrize('shape', SURFACE)
-PROPERTIES = sorted(
-    name for name in public(HamelEmbedding) - RAISES - {'options'}
-    if not inspect.isroutine(inspect.getattr_static(HamelEmbedding, name)))
-
-
-def again(shape):
-    """The same embedding, with nothing computed yet."""
-    h = embedded(*SURFACE[shape])
-    return h.with_partition(list(h.q_dependent))
-
-
-@shapes
-def test_each_property_may_be_the_first_one_read(shape):
-    read = {name: getattr(again(shape), name) for name in PROPERTIES}
-    h = embedded(*SURFACE[shape])
-    for name in reversed(PROPERTIES):
-        value = getattr(h, name)
-        assert type(value) is type(read[name]), name
-        if isinstance(value, MatrixBase):
-            assert value == read[name], name
 
 
 @shapes
@@ -771,47 +538,6 @@ def test_the_full_form_is_the_right_hand_side(shape):
     along = {**values, **{u.diff(t): a for u, a in zip(
         h.u, rhs[len(h.q):, 0])}}
     assert norm(at(fr + frstar, along)) < EXACT*(1 + norm(right))
-
-
-def test_auxiliary_equations_tell_the_way():
-    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
-        embedded('rolling_disc', '').auxiliary_eqs
-
-
-@pytest.mark.parametrize('name', [
-    'rhs', 'kindiffdict', 'linearize', 'to_linearizer', 'kanes_equations',
-    'form_lagranges_equations', 'solve_multipliers'])
-def test_methods_take_the_arguments_of_upstream(name):
-    ours = inspect.signature(getattr(HamelEmbedding, name)).parameters
-    anything = any(p.kind is p.VAR_KEYWORD for p in ours.values())
-    for upstream_ in (KanesMethod, LagrangesMethod):
-        theirs = getattr(upstream_, name, None)
-        if theirs is None:
-            continue
-        for argument in inspect.signature(theirs).parameters.values():
-            assert (argument.name in ours or anything
-                    or argument.kind is argument.VAR_KEYWORD)
-
-
-def test_bodies_and_loads_may_come_later():
-    m = model('slider_crank')
-    early = {key: value for key, value in m.arguments.items()
-             if key not in ('bodies', 'forcelist')}
-    h = HamelEmbedding(**early)
-    h.kanes_equations(m.arguments['bodies'], m.arguments['forcelist'])
-    whole = HamelEmbedding(**m.arguments)
-    assert h.mass_matrix == whole.mass_matrix and h.forcing == whole.forcing
-    assert h.bodies == whole.bodies and h.loads == whole.loads
-
-
-def test_the_frame_and_the_bodies_stay():
-    m = model('rolling_disc')
-    h = m.form(HamelEmbedding)
-    assert h.frame == m.arguments['frame'] == h.inertial
-    assert list(h.bodies) == list(m.arguments['bodies']) == list(h.bodylist)
-    assert list(h.loads) == list(m.arguments['forcelist'])
-    assert set(h.constants) == {*map(Symbol, 'mgr')}
-    assert h.specifieds == ()
 
 
 # Linearization

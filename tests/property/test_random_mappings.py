@@ -26,8 +26,8 @@ from sympy.diffgeom import (
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
-from kkt import WORK, Reference, at, close, norm, number, t
-from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
+from kkt import Reference, at, close, norm, number, t
+from sympy_constrained import LinearMappingMethod
 
 COORDINATES = dynamicsymbols('x1:6')
 FREE = dynamicsymbols('u1:6')
@@ -48,10 +48,7 @@ every = pytest.mark.parametrize('seed', SEEDS)
 each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def fraction(random):
@@ -363,18 +360,6 @@ def test_energy(seed):
         assert equal(out['power'], [work + power])
 
 
-@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 5 == 0])
-def test_same_as_udwadia_and_kalaba(seed):
-    """Another class of the package, which works in all velocities."""
-    model = system(seed)
-    other = UdwadiaKalabaMethod(**model.model)
-    values = model.state(1)
-    ours, theirs = solved(model.method, values), solved(other, values)
-    assert equal(ours['multipliers'], theirs['multipliers'])
-    assert equal(ours['acceleration'], model.reduced(
-        model.rows[:model.p, :], values, theirs['acceleration']))
-
-
 # The geometry, by numbers
 
 class Space:
@@ -435,30 +420,6 @@ class Space:
                     E[s, i]*self.parent_symbol(i, j, k)
                     for i in range(1, size))
             found[s] = B.T*inner*B
-        return found
-
-    @cached_property
-    def from_columns(self):
-        """(9') from derivatives of the inverse, taken symbolically."""
-        model, B, size = self.model, self.B, self.size
-        names = {f: symbols(f'y_{i}') for i, f in enumerate(model.q)}
-        back = {y: f for f, y in names.items()}
-        inverse = model.a.adjugate()/model.a.det()
-        columns = eye(size)
-        columns[1:, :] = (-inverse*model.a0).row_join(inverse)
-        slopes = [at(columns.xreplace(names).diff(x).xreplace(back),
-                     self.values) for x in (t, *back)]
-        found = {s: mp.matrix(size, size) for s in range(size)}
-        for m, n in product(range(size), repeat=2):
-            along = sum((B[k, n]*slopes[k][:, m] for k in range(size)),
-                        mp.matrix(size, 1))
-            for i in range(1, size):
-                along[i] += mp.fsum(
-                    self.parent_symbol(i, j, k)*B[j, m]*B[k, n]
-                    for j, k in product(range(size), repeat=2))
-            column = self.E*along
-            for s in range(size):
-                found[s][m, n] = column[s]
         return found
 
     @cached_property

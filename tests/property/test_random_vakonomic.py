@@ -16,7 +16,7 @@ from mpmath import mp
 from sympy import Matrix, Rational, cos, eye, hessian, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from kkt import WORK, Reference, at, close, norm, number, rank, solve, t
+from kkt import Reference, at, close, norm, number, rank, solve, t
 from sympy_constrained import RouthMethod, VaccoMethod
 
 Q = dynamicsymbols('q1:5')
@@ -27,11 +27,7 @@ seeds = pytest.mark.parametrize('seed', SEEDS)
 RTOL = mp.mpf(10)**-40
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    """Also for the algebra of these tests."""
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 class Jet:

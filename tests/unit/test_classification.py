@@ -379,7 +379,8 @@ def test_one_direction_is_always_integrable(monkeypatch):
 
 def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
     """Of companions all are named, of integrals some may be missing."""
-    from sympy_constrained.analysis.integrability import classification
+    from sympy_constrained.analysis.integrability import (
+        classification, hidden_integrals)
     functions = [x + y*z, y*w + s]
     mixing = Matrix([[1, x + s], [w, 2]])
     rows = list(mixing*Matrix([h.diff(t) for h in functions]))
@@ -390,7 +391,7 @@ def test_bounds_of_the_search_are_not_verdicts(monkeypatch):
     # Riccati's equations, which are not integrated
     rows = [X - (x**2 + y)*Y, Z - (z**2 + w)*W]
     for most in 12, 1:
-        monkeypatch.setattr(classification, 'MOST_CHOICES', most)
+        monkeypatch.setattr(hidden_integrals, 'MOST_CHOICES', most)
         found = classified([x, y, z, w], [
             rows[0] + z*rows[1], rows[1] + x*rows[0]])
         assert kinds(found) == ['integrable together']*2
@@ -589,8 +590,8 @@ def test_a_quaternion_is_a_relation_of_the_kinematics():
 
 def test_too_many_brackets_leave_it_undecided(monkeypatch):
     """What was not looked at is not told."""
-    from sympy_constrained.analysis.integrability import pfaffian
-    monkeypatch.setattr(pfaffian, 'MOST_NODES', 10)
+    from sympy_constrained.analysis.integrability import distribution
+    monkeypatch.setattr(distribution, 'MOST_NODES', 10)
     found = classified([x, y, z, w], NONHOLONOMIC['Engel'][1])
     assert not found.complete and found.integrals_hidden is None
     assert found.is_integrable is False         # one bracket is enough
@@ -697,12 +698,10 @@ def test_all_brackets_vanish_at_a_state(rng):
 
 
 def test_too_many_brackets_at_a_state_are_told(monkeypatch):
-    from sympy_constrained.analysis.integrability import pfaffian
+    from sympy_constrained.analysis.integrability import distribution
     found = classified([x, y, z], [Z - x**2*Y], at={x: 0})
     assert found.complete
-    inside = pfaffian.Distribution.growth_at
-    monkeypatch.setattr(pfaffian.Distribution, 'growth_at',
-                        lambda self, full: inside(self, full, most=1))
+    monkeypatch.setattr(distribution, 'MOST_FIELDS', 1)
     found = classified([x, y, z], [Z - x**2*Y], at={x: 0})
     assert found.growth_there == (2, 2) and not found.complete
     assert 'not followed to the end' in str(found)

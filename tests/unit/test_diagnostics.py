@@ -277,7 +277,7 @@ def test_rows_that_agree_on_an_orbit_of_the_kinematics_only():
     sample = on_a_circle()[1]
     method, _ = on_a_circle(sample=sample)
     with pytest.warns(UserWarning, match=(
-            'no state was found beside it .* norm is one')):
+            'no other state near it .* norm is one')):
         assert list(method.independent_rows) == [0]
     motion = simulate(method, 1, list(sample.values()))
     # 4*u' = 3, for both speeds are the same but for a constant

@@ -14,12 +14,14 @@ from sympy import Derivative, sympify
 
 from ...analysis.consistent_points import (
     DEPENDENT, SETTLED, evaluated, norm, settle)
-from ...errors import ConstraintError
+from ...errors import ConstraintError, MissingIngredientError
 from ...graph import Graph, gradient, jacobian, substitute, time_derivative
+from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
 
-__all__ = ['check_gradients', 'higher_equations', 'higher_orders']
+__all__ = ['check_gradients', 'higher_equations', 'higher_orders',
+           'highest_derivatives']
 
 ATTEMPTS = 24
 
@@ -38,14 +40,14 @@ def higher_orders(system):
     return tuple(orders)
 
 
-def higher_equations(system, rows, orders, names, lam):
+def higher_equations(system, directions, orders, names, lam):
     """Return the :class:`.EquationsOfMotion`.
 
     Parameters
     ==========
 
     system : ConstrainedSystem
-    rows : Graph
+    directions : Graph
         ``A`` (m, p) and ``W`` (p, m) of all constraints.
     orders : tuple of int
     names : tuple of str
@@ -53,41 +55,24 @@ def higher_equations(system, rows, orders, names, lam):
         The multipliers.
 
     """
-    jets = Jets(system, rows, orders, lam)
-    g, N, j = jets.g, jets.highest, jets.differentiations
-    known, levels = jets.known, jets.levels
-    top, late = levels[N], jets.multipliers[j]
-    dynamic = jets.derivative(jets.balance, j)
-    kept, kept_names = [], []
-    for i in range(j):
-        kept += jets.derivative(jets.balance, i)
-        kept_names += [f"dynamic equation {k}{apostrophes(i)}"
-                       for k in range(len(levels[0]))]
-    constraints = []
-    for f, order, name in zip(jets.residuals, orders, names):
-        for i in range(N - order + 1):
-            if order + i >= 2:
-                kept.append(f)
-                kept_names.append(f'{name}{apostrophes(i)}')
-            f = jets.along(f)
-        constraints.append(f)
-    equations = dynamic + constraints
-    unknown = top + late
+    jets = Jets(system, directions, orders, lam)
+    g, known, N, j = jets.g, jets.known, jets.highest, jets.differentiations
+    levels, multipliers = jets.levels, jets.multipliers
+    lower, lower_names = jets.lower_balance()
+    constraints, kept, kept_names = jets.highest_constraints(names)
+    kept, kept_names = lower + kept, lower_names + kept_names
+
+    equations = jets.derivative(jets.balance, j) + constraints
+    unknown = levels[N] + multipliers[j]
     W = jacobian(g, equations, unknown)
     r = [-x for x in substitute(g, equations, dict.fromkeys(unknown, 0))]
-    upper = [x for level in levels[1:N] for x in level] + [
-        x for level in jets.multipliers[:j] for x in level]
-    explicit = [x for level in levels[1:N] for x in level] + [
-        x for level in jets.multipliers[1:j] for x in level]
-    states = [x for level in levels[:N - 1] for x in level] + [
-        x for level in jets.multipliers[:j - 1] for x in level]
-    solved = levels[N - 1] + jets.multipliers[j - 1]
-    p, n = len(system.u), len(system.q)
-    count = n + len(system.masses) + len(states) + len(solved)
-    related = len(kept) + len(known['holonomic']) + len(known['velocity'])
-    force = [g.dot(row, jets.multipliers[0]) for row in jets.W]
+    explicit = flat(levels[1:N]) + flat(multipliers[1:j])
+    upper = flat(levels[1:N]) + flat(multipliers[:j])
+    states = (flat(levels[:N - 1]) + flat(multipliers[:j - 1])
+              + levels[N - 1] + multipliers[j - 1])
+    force = [g.dot(row, multipliers[0]) for row in jets.W]
     power = [[g.add(x, g.dot(force, levels[0]))] for x, in known['power']]
-    symbol = jets.symbol
+    p, n = len(system.u), len(system.q)
     graph = Graph.freeze(g, {
         'rates': (known['rates'] + known['mass_rates']
                   + [[x] for x in explicit], 1),
@@ -98,9 +83,12 @@ def higher_equations(system, rows, orders, names, lam):
         **{name: (known[name], columns) for name, columns in (
             ('holonomic', 1), ('holonomic_jacobian', n), ('velocity', 1),
             ('velocity_jacobian', p), ('Q', 1), ('energy', 1))}})
+    symbol = jets.symbol
+    count = n + len(system.masses) + len(states)
+    related = len(kept) + len(known['holonomic']) + len(known['velocity'])
     return EquationsOfMotion(
         graph, system.q, system.u,
-        system.q + system.masses + tuple(map(symbol, states + solved)),
+        system.q + system.masses + tuple(map(symbol, states)),
         tuple(map(symbol, unknown)), (), names,
         when_singular=(
             "The constraints and their reactions do not determine the "
@@ -116,42 +104,95 @@ def higher_equations(system, rows, orders, names, lam):
         upper=tuple(map(symbol, upper)), upper_names=tuple(kept_names))
 
 
-def apostrophes(count):
-    """`` differentiated twice`` in one sign each."""
-    return "'"*count
+def highest_derivatives(equations, directions, lam, accelerations):
+    """Graph of the highest derivatives, and of reactions by the states."""
+    g, rows = directions.load(None, ('W',))
+    _, out = equations.graph.load(g, ('W', 'r', 'M'))
+    highest = solve(g, out['W'], [x for x, in out['r']])
+    if highest is None:
+        raise MissingIngredientError(
+            "The equations of the highest derivatives are singular for all "
+            "states: the constraints do not determine a motion with such "
+            "reactions. Read `equations_of_motion`.")
+    lam, accelerations = ([g.input(x, dynamic=True) for x in symbols]
+                          for symbols in (lam, accelerations))
+    columns = {
+        'highest': highest, 'acceleration': accelerations,
+        'multipliers': lam,
+        'constraint_forces': [g.dot(row, lam) for row in rows['W']],
+        'forcing': [g.dot(row, accelerations) for row in out['M']]}
+    return Graph.freeze(g, {'M': (out['M'], len(accelerations)), **{
+        name: ([[x] for x in refs], 1) for name, refs in columns.items()}})
+
+
+def flat(levels):
+    return [x for level in levels for x in level]
+
+
+def primed(name, count):
+    """A name with an apostrophe for each differentiation."""
+    return name + "'"*count
 
 
 class Jets:
-    """The constraints and the multiplier equations, and how far they go."""
+    """The constraints and the multiplier equations with their derivatives.
 
-    def __init__(self, system, rows, orders, lam):
-        self.system = system
+    Attributes
+    ==========
+
+    levels, multipliers : list of lists of references
+        Speeds and multipliers and their derivatives, by order.
+    highest : int
+        ``N``: the constraints are linear in ``levels[N]``.
+    differentiations : int
+        How often the multiplier equations are differentiated.
+
+    """
+
+    def __init__(self, system, directions, orders, lam):
         self.g, self.known = g, known = system.graph.load()
-        _, of_rows = rows.load(g)
-        self.W = of_rows['W']
-        seeds = dict(zip(
+        _, out = directions.load(g)
+        self.W, self.orders = out['W'], orders
+        self.along = time_derivative(g, dict(zip(
             self.inputs((*system.q, *system.masses)),
-            [x for x, in known['rates'] + known['mass_rates']]))
-        self.levels = [self.inputs(system.u)]
-        self.along = time_derivative(g, seeds)
-        top = max(orders) + 1
-        for _ in range(top):
-            self.levels.append(list(map(self.along, self.levels[-1])))
-        self.multipliers = [self.inputs(lam)]
-        for _ in range(top):
-            self.multipliers.append(
-                list(map(self.along, self.multipliers[-1])))
+            [x for x, in known['rates'] + known['mass_rates']])))
+        self.levels, self.multipliers = (
+            self.derivatives(self.inputs(x), max(orders) + 1)
+            for x in (system.u, lam))
         self.residuals = self.all_residuals()
         self.balance = [
             g.add(g.sub(force, g.dot(row, self.levels[1])),
                   g.dot(action, self.multipliers[0]))
             for row, (force,), action in zip(known['M'], known['Q'], self.W)]
-        needed = [max(order - 1, 0) + self.is_nonlinear(row, order)
-                  for row, order in zip(of_rows['A'], orders)]
-        self.highest = max(2, *needed)
-        order = max(i for i, level in enumerate(self.levels)
-                    if self.occur(level, self.balance))
-        self.differentiations = self.highest - order
+        self.highest = max(2, *(
+            max(order - 1, 0) + self.is_nonlinear(row, order)
+            for row, order in zip(out['A'], orders)))
+        self.differentiations = self.highest - max(
+            i for i, level in enumerate(self.levels)
+            if self.occur(level, self.balance))
+
+    def lower_balance(self):
+        """Multiplier equations before the last differentiation, and names.
+        """
+        refs, names = [], []
+        for i in range(self.differentiations):
+            refs += self.derivative(self.balance, i)
+            names += [primed(f'dynamic equation {k}', i)
+                      for k in range(len(self.balance))]
+        return refs, names
+
+    def highest_constraints(self, names):
+        """Constraints that contain ``levels[highest]``, and the lower ones
+        of order 2 at least with their names."""
+        top, lower, lower_names = [], [], []
+        for f, order, name in zip(self.residuals, self.orders, names):
+            for i in range(self.highest - order + 1):
+                if order + i >= 2:
+                    lower.append(f)
+                    lower_names.append(primed(name, i))
+                f = self.along(f)
+            top.append(f)
+        return top, lower, lower_names
 
     def inputs(self, symbols):
         return [self.g.input(x, dynamic=True) for x in symbols]
@@ -178,65 +219,91 @@ class Jets:
         """Whether any of the inputs occurs in any of the references."""
         return any(self.g.depends_on(x, *inputs) for x in refs)
 
-    def derivative(self, refs, count):
-        """Time derivatives of references."""
+    def derivatives(self, refs, count):
+        """References and their time derivatives up to an order."""
+        found = [refs]
         for _ in range(count):
-            refs = list(map(self.along, refs))
-        return refs
+            found.append(list(map(self.along, found[-1])))
+        return found
+
+    def derivative(self, refs, count):
+        """The time derivatives of an order."""
+        return self.derivatives(refs, count)[-1]
+
+
+class GradientCheck:
+    """States on the ``higher_rows``, and their gradients there."""
+
+    def __init__(self, system, sample):
+        self.sample = sample
+        orders = higher_orders(system)
+        g, out = system.graph.load(None, ('higher',))
+        rows = [x for x, in out['higher']]
+        levels = [g.input(x.diff(system.t, i), dynamic=True)
+                  for i in range(1, max(orders)) for x in system.u]
+        self.symbols = [g.inputs[g.nodes[k][1]] for k in levels]
+        tops = [gradient(g, f, [g.bound[x.diff(system.t, order - 1)]
+                                for x in system.u])
+                for f, order in zip(rows, orders)]
+        self.graph = Graph.freeze(g, {
+            'higher': (out['higher'], 1), 'A': (tops, len(system.u)),
+            'gradient': (jacobian(g, rows, levels), len(levels))})
+        self.stage = replace(system, graph=self.graph)
+
+    def start(self, values, random, attempt):
+        """A state with random higher derivatives, near the sample."""
+        values = dict(values)
+        for x in (*self.graph.inputs, *self.symbols):
+            if x in values and x not in self.symbols:
+                continue
+            number = mp.mpf(random.randint(-10**9, 10**9))/10**9
+            values[x] = number*4**(attempt//4)
+            if x in self.sample:
+                near = sympify(self.sample[x], strict=True)
+                values[x] = near._to_mpmath(mp.prec) + number*attempt/100
+        return values
+
+    def regular_rows(self, values):
+        """Rows whose gradient does not vanish after moving onto the rows.
+
+        None if they are not reached from these values.
+        """
+        try:
+            before = evaluated(self.stage, values, ('A',))['A']
+            left = settle(self.stage, values, 'higher', 'gradient',
+                          self.symbols, careful=False)
+            after = evaluated(self.stage, values, ('A',))['A']
+        except (ArithmeticError, TypeError):
+            return None
+        if max(left) > SETTLED:
+            return None
+        return {k for k, (x, y) in enumerate(zip(before, after))
+                if norm(y) > DEPENDENT*norm(x)}
 
 
 def check_gradients(system, report, names, sample):
     """Raise if a higher row has no gradient where it holds."""
-    orders = higher_orders(system)
-    g, out = system.graph.load(None, ('higher',))
-    rows = [x for x, in out['higher']]
-    levels = [g.input(x.diff(system.t, i), dynamic=True)
-              for i in range(1, max(orders)) for x in system.u]
-    symbols = [g.inputs[g.nodes[k][1]] for k in levels]
-    tops = [gradient(g, f, [g.bound[x.diff(system.t, order - 1)]
-                            for x in system.u])
-            for f, order in zip(rows, orders)]
-    graph = Graph.freeze(g, {
-        'higher': (out['higher'], 1), 'A': (tops, len(system.u)),
-        'gradient': (jacobian(g, rows, levels), len(levels))})
-    stage = replace(system, graph=graph)
-    vanishing = set(range(len(rows)))
-    random, met = Random('higher'), False
+    check, random = GradientCheck(system, sample), Random('higher')
+    count = len(system.higher_rows)
+    names, first = names[-count:], len(names) - count
+    regular, reached = set(), False
     with precise():
         for attempt in range(ATTEMPTS):
-            values = dict(report.points[attempt % len(report.points)])
-            for x in (*graph.inputs, *symbols):
-                if x not in values or x in symbols:
-                    number = mp.mpf(random.randint(-10**9, 10**9))/10**9
-                    values[x] = number*4**(attempt//4)
-                    if x in sample:
-                        near = sympify(
-                            sample[x], strict=True)._to_mpmath(mp.prec)
-                        values[x] = near + number*attempt/100
-            try:
-                before = evaluated(stage, values, ('A',))['A']
-                left = settle(stage, values, 'higher', 'gradient', symbols,
-                              careful=False)
-                after = evaluated(stage, values, ('A',))['A']
-            except (ArithmeticError, TypeError):
-                continue
-            if max(left) > SETTLED:
-                continue
-            met = True
-            vanishing -= {k for k, (x, y) in enumerate(zip(before, after))
-                          if norm(y) > DEPENDENT*norm(x)}
-            if not vanishing:
+            rows = check.regular_rows(check.start(
+                report.points[attempt % len(report.points)], random, attempt))
+            reached = reached or rows is not None
+            regular |= rows or set()
+            if len(regular) == count:
                 return
-    first = len(names) - len(rows)
-    if not met:
+    if not reached:
         raise ConstraintError(
-            "No accelerations were found that satisfy "
-            f"{', '.join(names[first:])}. They may contradict each other; "
-            "correct them, or pass `sample={symbol: number, ...}` with "
-            "values near the motion that is meant.")
+            f"No accelerations were found that satisfy {', '.join(names)}. "
+            "They may contradict each other; correct them, or pass "
+            "`sample={symbol: number, ...}` with values near the motion "
+            "that is meant.")
+    vanishing = sorted({*range(count)} - regular)
     raise ConstraintError(
-        "There is no gradient, where the constraints hold, of "
-        f"{', '.join(names[first + k] for k in sorted(vanishing))}, so it "
-        "does not act on the motion. It may be a square: give the factor "
-        "that has to vanish.",
-        rows=tuple(first + k for k in sorted(vanishing)))
+        f"{', '.join(names[k] for k in vanishing)} has no gradient where the "
+        "constraints hold, so it does not act on the motion. It may be a "
+        "square: give the factor that has to vanish.",
+        rows=tuple(first + k for k in vanishing))

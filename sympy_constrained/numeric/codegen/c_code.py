@@ -16,17 +16,19 @@ from .sincos import LIMIT, combined, sine_and_cosine
 __all__ = ['compiled', 'compiler', 'LANES']
 
 LANES = 8
-# The first undoes what CC may say: where there is no number must be seen.
+# The first overrides the variable CC: values that are not finite must show.
 FLAGS = ('-fno-fast-math', '-march=native', '-fno-math-errno',
          '-fno-trapping-math', '-shared', '-fPIC', '-w')
 PORTABLE = tuple(flag for flag in FLAGS if flag != '-march=native')
 SIGNS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'lt': '<',
          'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==', 'ne': '!='}
+TRUTHS = {'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'and', 'or', 'not', 'true',
+          'false'}
 PARAMETERS = 'const double *restrict x, const double *restrict p, ' \
     'const double *restrict r, double *restrict out'
 
-# Vectors are GNU C's; on a processor without such registers the compiler
-# splits them. Functions other than sines are called lane by lane.
+# Vectors are GNU C's; the compiler splits them if the registers are smaller.
+# Functions other than sines are called lane by lane.
 HEADER = """\
 #include <math.h>
 typedef double number;
@@ -75,6 +77,18 @@ def compiler():
     return command if command and shutil.which(command[0]) else None
 
 
+# Text of an operation with its operands.
+SCALAR = {
+    'neg': '-{0}', 'sqrt': 'sqrt({0})', 'not': '!{0}', 'and': '{0} & {1}',
+    'or': '{0} | {1}', 'true': '1', 'false': '0',
+    'select': '{0} ? {1} : {2}',
+    **{name: f'{{0}} {sign} {{1}}' for name, sign in SIGNS.items()}}
+VECTOR = {
+    **SCALAR, 'sqrt': 'v_sqrt({0})', 'not': '~{0}',
+    'true': '(truth){{0}} + -1', 'false': '(truth){{0}} + 0',
+    'select': '({number})(({0} & (truth){1}) | (~{0} & (truth){2}))'}
+
+
 class Writer:
     """Text of a program for one state, or for ``LANES`` states at once."""
 
@@ -82,21 +96,18 @@ class Writer:
         self.program = program
         self.vector = vector
         self.number = number            # its type
+        self.truth = 'truth' if vector else 'int'
         self.lines = []
         self.others = {}                # functions called lane by lane
 
     def write(self):
-        for k, operation in enumerate(self.program.operations):
-            name = operation[0]
+        for k, (name, *operands) in enumerate(self.program.operations):
             if name == 'sincos':
-                self.sincos(k, operation[1:])
+                self.sincos(k, operands)
                 continue
-            kind = self.number
-            if name in ('lt', 'le', 'gt', 'ge', 'eq', 'ne', 'and', 'or',
-                        'not', 'true', 'false'):
-                kind = 'truth' if self.vector else 'int'
-            self.lines.append(f'const {kind} a{k} = '
-                              f'{self.value(*operation)};')
+            kind = self.truth if name in TRUTHS else self.number
+            self.lines.append(
+                f'const {kind} a{k} = {self.value(name, operands)};')
 
     def sincos(self, k, angles):
         """Lines for both functions; of one state, of all angles at once."""
@@ -105,35 +116,20 @@ class Writer:
         self.lines += [f'pack s{k}, c{k};',
                        f'angles({given}, &s{k}, &c{k});']
 
-    def value(self, name, *operands):
+    def value(self, name, operands):
         if name == 'const':
             return self.constant(*operands)
-        if name in ('sine', 'cosine'):
-            lane = '' if self.vector else f'[{operands[1]}]'
-            return f'{name[0]}{operands[0]}{lane}'
         if name == 'input':
             return self.input(*operands)
-        if name in ('true', 'false'):
-            sign = ('-' if self.vector else '') + '1'
-            text = sign if name == 'true' else '0'
-            return f'(truth){{0}} + {text}' if self.vector else text
         if name == 'call':
-            return self.call(operands[0], [f'a{k}' for k in operands[1:]])
-        x = [f'a{k}' for k in operands]
-        if name in SIGNS:
-            return f'{x[0]} {SIGNS[name]} {x[1]}'
-        if name == 'neg':
-            return f'-{x[0]}'
-        if name == 'sqrt':
-            return self.call('sqrt', x)
-        if name == 'select':
-            if self.vector:
-                return (f'({self.number})(({x[0]} & (truth){x[1]}) | '
-                        f'(~{x[0]} & (truth){x[2]}))')
-            return f'{x[0]} ? {x[1]} : {x[2]}'
-        if name == 'not':
-            return f'~{x[0]}' if self.vector else f'!{x[0]}'
-        return f'{x[0]} {"&" if name == "and" else "|"} {x[1]}'
+            name, *operands = operands
+            return self.call(name, [f'a{k}' for k in operands])
+        if name in ('sine', 'cosine'):
+            both, lane = operands
+            return f'{name[0]}{both}' + ('' if self.vector else f'[{lane}]')
+        template = (VECTOR if self.vector else SCALAR)[name]
+        return template.format(*(f'a{k}' for k in operands),
+                               number=self.number)
 
     def constant(self, value):
         text = value.hex() if isfinite(value) else (
@@ -149,14 +145,14 @@ class Writer:
         return f'AT({letter}, {position})'
 
     def call(self, name, x):
-        if not self.vector:
-            return f'{name}({", ".join(x)})'
-        if name not in OWN_VECTOR:
-            self.others[name] = len(x)
-        return f'v_{name}({", ".join(x)})'
+        if self.vector:
+            if name not in OWN_VECTOR:
+                self.others[name] = len(x)
+            name = f'v_{name}'
+        return f'{name}({", ".join(x)})'
 
     def good(self):
-        """Lines that set ``bad``."""
+        """Lines that clear ``good`` if a check fails or an output is nan."""
         absolute = 'v_fabs' if self.vector else 'fabs'
         lines = [f'good = good & ({absolute}(a{small}) <= a{large});'
                  for small, large in self.program.checks]
@@ -228,12 +224,12 @@ typedef number packed __attribute__((aligned(8), may_alias));
 def compiled(program, which, effort=2):
     """Address of the function ``'scalar'`` or ``'batch'``, and its owner.
 
-    Without ``effort`` it is there sooner and takes twice as long per call.
+    Without ``effort`` it is compiled sooner and half as fast.
     """
     command = compiler()
     if command is None:
         raise UnsupportedFeatureError(
-            "backend='c' needs a C compiler, and none was found. Install "
+            "backend='c' needs a C compiler, but none was found. Install "
             "one, set the environment variable CC, or use backend='llvm'.")
     text = (scalar_text(program, effort) if which == 'scalar'
             else batch_text(program))
@@ -260,7 +256,7 @@ def compiled(program, which, effort=2):
 
 
 def temporary_folder():
-    """A folder that goes away."""
+    """A folder that is deleted after use."""
     try:
         return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     except OSError as error:
@@ -275,9 +271,9 @@ def no_folder(error):
 
 
 def run(command, folder):
-    """What a compiler complains of, None if it has done its work.
+    """Messages of a failing compiler, None after success.
 
-    Its own files are in the folder, too, and go with it.
+    The compiler's own temporary files are in the folder, too.
     """
     try:
         result = subprocess.run(command, capture_output=True, text=True,

@@ -1,8 +1,8 @@
 """Outputs of an expression graph as a list of machine operations.
 
-The programs are written in C (:mod:`.c_code`) and in LLVM's language
-(:mod:`.llvm_code`). What is in them are numbers, positions of inputs and
-operations: no name of the user's reaches generated text.
+Programs are written in C (:mod:`.c_code`) and in LLVM's language
+(:mod:`.llvm_code`). They contain numbers, positions of inputs and operations,
+so the user's names never reach generated text.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from math import nan
 from sympy import (
     Abs, Add, And, Heaviside, Max, Min, Mul, Not, Number, NumberSymbol, Or,
     Piecewise, Pow, S, acos, acosh, asin, asinh, atan, atan2, atanh, ceiling,
-    cos, cosh, erf, erfc, exp, floor, log, sign, sin, sinh, sympify, tan, tanh)
+    cos, cosh, erf, erfc, exp, floor, log, sign, sin, sinh, tan, tanh)
 from sympy.core.relational import (
     Equality, GreaterThan, LessThan, StrictGreaterThan, StrictLessThan,
     Unequality)
@@ -34,6 +34,7 @@ FUNCTIONS = {
 COMPARISONS = {
     StrictLessThan: 'lt', LessThan: 'le', StrictGreaterThan: 'gt',
     GreaterThan: 'ge', Equality: 'eq', Unequality: 'ne'}
+CALLED = {SIN: 'sin', COS: 'cos'}
 
 
 @dataclass(frozen=True)
@@ -61,25 +62,10 @@ class Program:
 
 
 def program(graph, names, arguments, checks=None):
-    """Return the program of some outputs.
+    """The program of the outputs ``names``, row by row.
 
-    Parameters
-    ==========
-
-    graph : Graph
-    names : iterable of str
-        Their entries are the outputs, row by row.
-    arguments : dict
-        SymPy input -> letter and position, as in ``('x', 3)``.
-    checks : str, optional
-        An output of two columns, see :class:`Program`.
-
-    Raises
-    ======
-
-    UnsupportedFeatureError
-        If a function has no meaning outside Python.
-
+    ``arguments`` maps SymPy inputs to letter and position, as in ``('x', 3)``;
+    ``checks`` is an output of two columns.
     """
     return Lowering(graph, arguments).of(tuple(names), checks)
 
@@ -91,27 +77,22 @@ class Lowering:
         self.graph = graph
         self.arguments = arguments
         self.operations = []
-        self.known = {}
+        self.positions = {}
 
     def of(self, names, checks):
         """The program of outputs and checks."""
         refs = self.graph._flat(names)
         tests = self.graph._flat((checks,)) if checks else []
-        memo = self.values(refs + tests)
-
-        def of(ref):
-            value = memo[abs(ref)]
-            return value if ref >= 0 else self.op('neg', value)
-
+        of = self.nodes(refs + tests)
         outputs = list(map(of, refs))
         pairs = list(zip(map(of, tests[::2]), map(of, tests[1::2])))
         return Program(self.operations, outputs, pairs)
 
     def op(self, *operation):
-        """Position of an operation; an equal one is used again."""
-        position = self.known.get(operation)
+        """Position of an operation; equal operations are done once."""
+        position = self.positions.get(operation)
         if position is None:
-            position = self.known[operation] = len(self.operations)
+            position = self.positions[operation] = len(self.operations)
             self.operations.append(operation)
         return position
 
@@ -123,38 +104,37 @@ class Lowering:
                 "The equations contain a number beyond the range of floats. "
                 "Choose other units, or use backend='numpy'.") from None
 
-    def values(self, refs):
-        """Position of the value of every node in use."""
+    def nodes(self, refs):
+        """Translate all nodes in use; returns reference -> position."""
         nodes = self.graph.nodes
-        memo = {0: self.constant(0)}
+        positions = {0: self.constant(0)}
 
         def of(ref):
-            value = memo[abs(ref)]
-            return value if ref >= 0 else self.op('neg', value)
+            position = positions[abs(ref)]
+            return position if ref >= 0 else self.op('neg', position)
 
         for k in used_nodes(nodes, refs)[0]:
-            kind, x, y = nodes[k]
-            if kind == CONST:
-                memo[k] = self.constant(x)
-            elif kind == INPUT:
-                memo[k] = self.input(self.graph.inputs[x])
-            elif kind == ADD:
-                memo[k] = (self.op('add', memo[x], memo[y]) if y > 0 else
-                           self.op('sub', memo[x], memo[-y]))
-            elif kind == MUL:
-                memo[k] = self.op('mul', memo[x], memo[y])
-            elif kind == INV:
-                memo[k] = self.op('div', self.constant(1), memo[x])
-            elif kind == ROOT:
-                memo[k] = self.root(of(x), y)
-            elif kind in (SIN, COS):
-                memo[k] = self.op('call', 'sin' if kind == SIN else 'cos',
-                                  memo[x])
-            else:
-                memo[k] = self.expression(
-                    self.graph.templates[x],
-                    dict(zip(SLOTS, map(of, y))))
-        return memo
+            positions[k] = self.node(*nodes[k], of)
+        return of
+
+    def node(self, kind, x, y, of):
+        if kind == CONST:
+            return self.constant(x)
+        if kind == INPUT:
+            return self.input(self.graph.inputs[x])
+        if kind == ADD:
+            return (self.op('add', of(x), of(y)) if y > 0 else
+                    self.op('sub', of(x), of(-y)))
+        if kind == MUL:
+            return self.op('mul', of(x), of(y))
+        if kind == INV:
+            return self.op('div', self.constant(1), of(x))
+        if kind == ROOT:
+            return self.root(of(x), y)
+        if kind in CALLED:
+            return self.op('call', CALLED[kind], of(x))
+        return self.expression(self.graph.templates[x],
+                               dict(zip(SLOTS, map(of, y))))
 
     def input(self, item):
         if item not in self.arguments:          # in the inputs of the user
@@ -170,35 +150,19 @@ class Lowering:
             return self.op('sqrt', value)
         return self.op('call', 'pow', value, self.constant(1/degree))
 
-    def expression(self, e, slots):
-        """Position of the value of a template."""
-        def of(x):
-            return self.expression(x, slots)
+    # -- SymPy expressions, whose slots have positions ----------------------
 
+    def expression(self, e, slots):
         if e in slots:
             return slots[e]
         if isinstance(e, (Number, NumberSymbol)):
             return self.constant(e)
-        if isinstance(e, (Add, Mul)):
-            name = 'add' if isinstance(e, Add) else 'mul'
-            total = of(e.args[0])
-            for x in e.args[1:]:
-                total = self.op(name, total, of(x))
-            return total
-        if isinstance(e, Pow):
-            if e.exp == S.Half:
-                return self.op('sqrt', of(e.base))
-            return self.op('call', 'pow', of(e.base), of(e.exp))
-        if isinstance(e, (Max, Min)):
-            return self.extremum(e, of)
-        if isinstance(e, Piecewise):
-            total = self.constant(nan)
-            for value, condition in reversed(e.args):
-                total = self.op('select', self.condition(condition, of),
-                                of(value), total)
-            return total
-        if isinstance(e, (sign, Heaviside)):
-            return self.step(e, of)
+
+        def of(x):
+            return self.expression(x, slots)
+
+        if e.func in self.SPECIAL:
+            return self.SPECIAL[e.func](self, e, of)
         name = FUNCTIONS.get(e.func)
         if name is None:
             raise UnsupportedFeatureError(
@@ -206,6 +170,18 @@ class Lowering:
                 "backend='numpy', or write it with elementary functions.",
                 functions=(e.func.__name__,))
         return self.op('call', name, *map(of, e.args))
+
+    def chain(self, name, args, of):
+        """An operation of two values applied to several, in order."""
+        total = of(args[0])
+        for x in args[1:]:
+            total = self.op(name, total, of(x))
+        return total
+
+    def power(self, e, of):
+        if e.exp == S.Half:
+            return self.op('sqrt', of(e.base))
+        return self.op('call', 'pow', of(e.base), of(e.exp))
 
     def extremum(self, e, of):
         """``Max`` or ``Min``; nan if one of the arguments is."""
@@ -217,17 +193,29 @@ class Lowering:
             best = self.op('select', stays, best, x)
         return best
 
+    def piecewise(self, e, of):
+        total = self.constant(nan)
+        for value, condition in reversed(e.args):
+            total = self.op('select', self.condition(condition, of),
+                            of(value), total)
+        return total
+
     def step(self, e, of):
         """``sign`` or ``Heaviside``; nan of nan."""
         x, zero = of(e.args[0]), self.constant(0)
         if isinstance(e, sign):
             low, middle = self.constant(-1), x
         else:
-            low, middle = zero, self.op('add', x, of(
-                e.args[1] if len(e.args) > 1 else sympify(1)/2))
+            low, middle = zero, self.op('add', x, of(e.args[1]))
         above = self.op('select', self.op('gt', x, zero), self.constant(1),
                         middle)
         return self.op('select', self.op('lt', x, zero), low, above)
+
+    SPECIAL = {
+        Add: lambda self, e, of: self.chain('add', e.args, of),
+        Mul: lambda self, e, of: self.chain('mul', e.args, of),
+        Pow: power, Max: extremum, Min: extremum, Piecewise: piecewise,
+        sign: step, Heaviside: step}
 
     def condition(self, e, of):
         """Position of a truth value."""
@@ -237,10 +225,8 @@ class Lowering:
             return self.op('not', self.condition(e.args[0], of))
         if isinstance(e, (And, Or)):
             name = 'and' if isinstance(e, And) else 'or'
-            total = self.condition(e.args[0], of)
-            for x in e.args[1:]:
-                total = self.op(name, total, self.condition(x, of))
-            return total
+            return self.chain(name, e.args,
+                              lambda x: self.condition(x, of))
         name = COMPARISONS.get(type(e))
         if name is None:
             raise UnsupportedFeatureError(

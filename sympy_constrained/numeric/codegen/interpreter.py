@@ -1,9 +1,9 @@
 """Programs evaluated operation by operation.
 
-Machine code takes milliseconds to come into being, as long as tens of
-evaluations in this way. What is asked for only a few times, to decide a rank
-or to find a start, need not be compiled at all. Each operation is rounded as
-in machine code without optimisation, so that both give the same digits.
+Compiling takes milliseconds, as long as tens of interpreted evaluations. Code
+that runs only a few times, to decide a rank or to find a start, is therefore
+not compiled. Each operation is rounded as in machine code without
+optimisation, so that both give the same digits.
 """
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ ROUNDED = {'floor': lambda x: float(math.floor(x)),
 
 
 def function(name, operands):
-    """What an operation does, and the positions of what it does it with."""
+    """The Python function of an operation, and the positions of its operands.
+    """
     if name == 'call':
         name, *operands = operands
         return ROUNDED.get(name) or getattr(math, name), operands
@@ -59,8 +60,8 @@ class Interpreted:
                 self.steps.append((k, *function(name, operands)))
 
     def __call__(self, values):
-        """The outputs, or None where Python has no value or none that is
-        finite: machine code tells what comes out there.
+        """The outputs, or None if Python raises or one is not finite; machine
+        code then decides.
         """
         v = self.start.copy()
         for k, place in self.inputs:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import defaultdict
 from functools import lru_cache
 from itertools import chain
 
@@ -15,9 +16,9 @@ __all__ = ['compiled', 'engine_of', 'LANES']
 COMPARED = {'lt': 'olt', 'le': 'ole', 'gt': 'ogt', 'ge': 'oge', 'eq': 'oeq',
             'ne': 'une'}
 ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv'}
-# Functions that GNU's vector library has, with their number of arguments.
+# Functions of GNU's vector library, with their number of arguments.
 VECTOR = {'exp': 1, 'log': 1, 'pow': 2}
-# Operations whose values are in memory, and those that take no register of
+# Operations whose values are in memory; those that need no register for
 # numbers
 LOADED = {'input', 'sine', 'cosine'}
 FREE = {'const', 'sincos', 'true', 'false', 'and', 'or', 'not', *COMPARED}
@@ -74,15 +75,15 @@ def vector_functions():
 FEATURES = _features()
 LANES = 8 if FEATURES.get('avx512f') else 4 if FEATURES.get('avx2') else 2
 ROOM = 28 if FEATURES.get('avx512f') or not FEATURES.get('sse2') else 14
-KEPT = []                       # machine code that is never given back
+KEPT = []                       # machine code that is never released
 
 
 class Writer:
     """Text of a program for one state, or for ``lanes`` states at once.
 
-    With ``room`` no more than so many values are kept in registers: the one
-    that is needed last goes to memory. LLVM would do the same, but searches
-    long for the best way.
+    With ``room``, at most this many values are kept in registers: the one that
+    is needed last goes to memory. LLVM would do the same after a longer
+    search.
     """
 
     def __init__(self, program, lanes, room=None):
@@ -91,15 +92,15 @@ class Writer:
         self.room = room
         self.type = f'<{lanes} x double>' if lanes > 1 else 'double'
         self.truth = f'<{lanes} x i1>' if lanes > 1 else 'i1'
-        # Without effort each operation is rounded by itself, as in Python.
+        # Without effort each operation is rounded separately, as in Python.
         self.contract = 'contract ' if room or lanes > 1 else ''
-        # Else LLVM takes loads of the same place together.
+        # Otherwise LLVM merges loads of the same place.
         self.volatile = 'volatile ' if room else ''
         self.lines = []
-        self.values = {}                # text of each value at hand
-        self.kept = {}                  # those that take a register
-        self.next = [0]*len(program.operations)     # where each is needed
-        self.slots = {}                 # where values are in memory
+        self.values = {}                # text of each value in a register
+        self.kept = {}                  # values that count against `room`
+        self.next = [0]*len(program.operations)     # their next use
+        self.slots = {}                 # places of values in memory
         self.angles = 0                 # vectors of sines and cosines
         self.places = {}
         self.declared = set()
@@ -120,14 +121,14 @@ class Writer:
         return '<' + ', '.join([f'double {text}']*self.lanes) + '>'
 
     def pointer(self, base, offset):
-        found = self.places.get((base, offset))
-        if found is None:
-            found = self.places[base, offset] = self.line(
+        place = self.places.get((base, offset))
+        if place is None:
+            place = self.places[base, offset] = self.line(
                 f'getelementptr double, ptr %{base}, i64 {offset}')
-        return found
+        return place
 
     def load(self, letter, position):
-        """An input; of a batch, time and states come as columns."""
+        """An input; time and states of a batch are columns."""
         if self.lanes == 1:
             if letter == 't':
                 return '%t'
@@ -135,7 +136,11 @@ class Writer:
         if letter == 'p':
             number = self.line(
                 f'load double, ptr {self.pointer(letter, position)}')
-            return self.splat(number)
+            one = self.line(f'insertelement {self.type} poison, double '
+                            f'{number}, i64 0')
+            return self.line(
+                f'shufflevector {self.type} {one}, {self.type} poison, '
+                f'<{self.lanes} x i32> zeroinitializer')
         return self.at(self.column(letter, position))
 
     def at(self, place):
@@ -149,22 +154,17 @@ class Writer:
         offset = self.line(f'add i64 {first}, %i')
         return self.line(f'getelementptr double, ptr %{base}, i64 {offset}')
 
-    def splat(self, number):
-        one = self.line(f'insertelement {self.type} poison, double '
-                        f'{number}, i64 0')
-        return self.line(
-            f'shufflevector {self.type} {one}, {self.type} poison, '
-            f'<{self.lanes} x i32> zeroinitializer')
-
     def write(self):
-        """All operations; what is known about a result is done at once."""
+        """All operations, each followed by the checks and stores it allows."""
         self.good, self.total = self.value('true'), self.constant(0.)
-        tests, places = {}, {}
+        tests, places = defaultdict(list), defaultdict(list)
         for pair in self.program.checks:
-            tests.setdefault(max(pair), []).append(pair)
+            tests[max(pair)].append(pair)
         for j, k in enumerate(self.program.outputs):
-            places.setdefault(k, []).append(j)
-        later = self.room and self.later(tests)
+            places[k].append(j)
+        involved = [(*operands(operation), *chain(*tests.get(k, ())), k)
+                    for k, operation in enumerate(self.program.operations)]
+        uses = self.next_uses(involved) if self.room else []
         for k, operation in enumerate(self.program.operations):
             if operation[0] not in LOADED:
                 self.take(k, self.value(*operation))
@@ -173,30 +173,26 @@ class Writer:
             if k in places:
                 self.store(self.at_hand(k), places[k])
             if self.room:
-                for j in self.involved(k, operation, tests):
-                    self.next[j] = later.pop()
-                    if self.next[j] == NEVER:
-                        self.kept.pop(j, None)
+                self.release(involved[k], uses)
 
-    def involved(self, k, operation, tests):
-        """Values that are needed at a place, and that which comes there."""
-        pairs = tests.get(k)
-        return (*operands(operation), *chain(*pairs), k) if pairs else (
-            *operands(operation), k)
-
-    def later(self, tests):
-        """Where what is involved is needed again, the last place first."""
-        found, soon = [], [NEVER]*len(self.program.operations)
+    def next_uses(self, involved):
+        """Next use of each value involved in each operation, last first."""
+        uses, soon = [], [NEVER]*len(involved)
         for k in reversed(range(len(soon))):
-            involved = self.involved(k, self.program.operations[k], tests)
-            for j in reversed(involved):
-                found.append(soon[j])
-            for j in involved:
+            uses += [soon[j] for j in reversed(involved[k])]
+            for j in involved[k]:
                 soon[j] = k
-        return found
+        return uses
+
+    def release(self, involved, uses):
+        """Note the next uses, and give up values without one."""
+        for j in involved:
+            self.next[j] = uses.pop()
+            if self.next[j] == NEVER:
+                self.kept.pop(j, None)
 
     def at_hand(self, k):
-        """Text of a value, from memory if need be."""
+        """Text of a value, loaded from memory if necessary."""
         text = self.values.get(k)
         if text is None:
             name, *where = self.program.operations[k]
@@ -210,7 +206,7 @@ class Writer:
         return text
 
     def take(self, k, text):
-        """Keep a value; without room another one goes."""
+        """Keep a value; without room another one goes to memory."""
         self.values[k] = text
         if self.room is None or self.program.operations[k][0] in FREE:
             return
@@ -228,36 +224,35 @@ class Writer:
                           f'{self.pointer("m", slot)}, align 8')
 
     def value(self, name, *operands):
-        kind = self.type
-        if name in ARITHMETIC:
-            x, y = map(self.at_hand, operands)
-            return self.line(
-                f'{ARITHMETIC[name]} {self.contract}{kind} {x}, {y}')
+        """Text of an operation's value."""
         if name == 'const':
             return self.constant(*operands)
         if name in ('true', 'false'):
-            if self.lanes == 1:
-                return name
-            return '<' + ', '.join([f'i1 {name}']*self.lanes) + '>'
+            return name if self.lanes == 1 else (
+                '<' + ', '.join([f'i1 {name}']*self.lanes) + '>')
         if name == 'call':
-            return self.call(operands[0], [
-                self.at_hand(k) for k in operands[1:]])
-        x = [self.at_hand(k) for k in operands]
-        if name == 'neg':
-            return self.line(f'fneg {kind} {x[0]}')
+            name, *operands = operands
+            return self.call(name, list(map(self.at_hand, operands)))
+        x = list(map(self.at_hand, operands))
         if name == 'sqrt':
             return self.intrinsic('sqrt', x[0])
         if name == 'sincos':
             return self.sincos(x)
+        return self.line(self.instruction(name, x))
+
+    def instruction(self, name, x):
+        kind, truth = self.type, self.truth
+        if name in ARITHMETIC:
+            return f'{ARITHMETIC[name]} {self.contract}{kind} {x[0]}, {x[1]}'
         if name in COMPARED:
-            return self.line(f'fcmp {COMPARED[name]} {kind} {x[0]}, {x[1]}')
+            return f'fcmp {COMPARED[name]} {kind} {x[0]}, {x[1]}'
+        if name == 'neg':
+            return f'fneg {kind} {x[0]}'
         if name == 'select':
-            return self.line(f'select {self.truth} {x[0]}, {kind} {x[1]}, '
-                             f'{kind} {x[2]}')
+            return f'select {truth} {x[0]}, {kind} {x[1]}, {kind} {x[2]}'
         if name == 'not':
-            return self.line(f'xor {self.truth} {x[0]}, '
-                             + self.value('true'))
-        return self.line(f'{name} {self.truth} {x[0]}, {x[1]}')
+            return f'xor {truth} {x[0]}, ' + self.value('true')
+        return f'{name} {truth} {x[0]}, {x[1]}'         # and, or
 
     def intrinsic(self, name, x):
         suffix = f'v{self.lanes}f64' if self.lanes > 1 else 'f64'
@@ -289,7 +284,7 @@ class Writer:
         packed = angles[0]
         if self.lanes == 1:
             packed = 'poison'
-            for lane in range(LANES):   # the last one fills up
+            for lane in range(LANES):   # filled up by the last angle
                 angle = angles[min(lane, len(angles) - 1)]
                 packed = self.line(f'insertelement {kind} {packed}, double '
                                    f'{angle}, i64 {lane}')
@@ -320,7 +315,7 @@ class Writer:
         self.good = self.line(f'and {self.truth} {self.good}, {holds}')
 
     def store(self, value, places):
-        """An output. The sum of all tells whether they are finite."""
+        """Store an output, and add it to the sum that shows infinities."""
         self.total = self.line(f'fadd {self.type} {self.total}, {value}')
         for j in places:
             where = (self.pointer('out', j) if self.lanes == 1
@@ -329,7 +324,7 @@ class Writer:
                 f'  store {self.type} {value}, ptr {where}, align 8')
 
     def bad(self):
-        """Truth value: a check fails, or an output is not finite."""
+        """Truth value: a check failed, or an output is not finite."""
         zero = self.line(f'fsub {self.type} {self.total}, {self.total}')
         finite = self.line(
             f'fcmp oeq {self.type} {zero}, {self.constant(0.)}')
@@ -337,7 +332,7 @@ class Writer:
         return self.line(f'xor {self.truth} {good}, ' + self.value('true'))
 
     def memory(self):
-        """Lines for what is not in registers."""
+        """Lines that reserve memory."""
         return [f'  %{name} = alloca [{count} x double], align 64'
                 for name, count in (('a', LANES*self.angles),
                                     ('m', self.lanes*len(self.slots)))
@@ -375,7 +370,7 @@ class Angles(Writer):
 
 @lru_cache(maxsize=None)
 def function_of_angles():
-    """Symbol of sine and cosine of ``LANES`` angles, for good."""
+    """Symbol of sine and cosine of ``LANES`` angles."""
     symbol = 'sympy_constrained_sincos'
     engine = engine_of(*Angles(sine_and_cosine(), LANES).function(symbol), 2)
     llvm.add_symbol(symbol, engine.get_function_address(symbol))
@@ -420,7 +415,7 @@ def initialised():
 def compiled(program, which, effort=2):
     """Address of the function ``'scalar'`` or ``'batch'``, and its owner.
 
-    Without ``effort`` it is there sooner and takes twice as long per call.
+    Without ``effort`` it is compiled sooner and half as fast.
     """
     text, declared = (scalar_text(program, effort) if which == 'scalar'
                       else batch_text(program))
@@ -430,7 +425,7 @@ def compiled(program, which, effort=2):
 
 
 def engine_of(text, declared, effort):
-    """What holds the machine code of a text."""
+    """The owner of the machine code of a text."""
     target = initialised()
     module = llvm.parse_assembly(
         '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES)

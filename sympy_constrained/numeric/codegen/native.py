@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 
 import numpy as np
+from sympy import Symbol
 
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
 from ...graph import Graph, GraphBuilder, read
@@ -30,7 +32,7 @@ SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
 BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
-# One thread at a time compiles, or imports what it needs for that.
+# One thread at a time compiles, or imports a backend.
 WRITING = threading.RLock()
 OLDEST_LLVM = 20,               # of llvmlite 0.45
 SIGNATURE = ('int (double t, const double *x, const double *p, '
@@ -43,12 +45,12 @@ def available():
 
 
 def works(backend):
-    """Whether what a backend needs is here."""
+    """Whether the requirements of a backend are installed."""
     if backend == 'llvm':
         try:
             with WRITING:
                 version = import_module('llvmlite.binding').llvm_version_info
-        except (ImportError, OSError):  # not installed, or cannot be loaded
+        except (ImportError, OSError):  # not installed, or fails to load
             return False
         return version >= OLDEST_LLVM
     return backend == 'numpy' or (
@@ -58,8 +60,8 @@ def works(backend):
 def chosen(backend):
     """The name of the backend for a request, checked.
 
-    ``'auto'`` is LLVM if llvmlite is installed, else NumPy: a C compiler is
-    used on request only, because it takes its time.
+    ``'auto'`` is LLVM if llvmlite is installed, else NumPy; a C compiler is
+    slow, so it is used on request only.
     """
     if backend == 'auto':
         return 'llvm' if works('llvm') else 'numpy'
@@ -70,16 +72,16 @@ def chosen(backend):
     if not works(backend):
         missing = {'llvm': "the package llvmlite 0.45 or newer (the extra "
                            "`fast`)",
-                   'c': "a C compiler (`cc`, or what the environment "
-                        "variable CC names)"}[backend]
+                   'c': "a C compiler (`cc`, or the command in the "
+                        "environment variable CC)"}[backend]
         raise MissingIngredientError(
-            f"backend={backend!r} needs {missing}, which is not here. "
+            f"backend={backend!r} needs {missing}, which was not found. "
             "Install it, or use backend='auto' for the best that is "
             f"installed ({chosen('auto')}).")
     return backend
 
 
-def with_given(graph, names, given, checks=None):
+def with_given(graph, names, given):
     """A graph whose ``given`` inputs are replaced by expressions."""
     if not given:
         return graph
@@ -87,15 +89,13 @@ def with_given(graph, names, given, checks=None):
     for item, expr in given.items():
         builder.bound[item] = read(builder, expr)
     shapes = graph.outputs
-    names = [*names, *([checks] if checks else [])]
     _, out = graph.load(builder, names)
     return Graph.freeze(builder, {
         name: (out[name], shapes[name][1]) for name in names})
 
 
 def machine_code(backend, made, which, kind, effort=2):
-    """A compiled program as a ctypes function that keeps its memory, and
-    the number of states that it takes at once.
+    """A ctypes function that owns its machine code, and its number of lanes.
     """
     name = chosen(backend)
     with WRITING:
@@ -109,38 +109,25 @@ def machine_code(backend, made, which, kind, effort=2):
 class Native(Generated):
     """Some outputs of a graph as compiled functions.
 
-    The parameters of :class:`.Generated`, and
-
-    Parameters
-    ==========
-
-    backend : 'llvm' or 'c'
-
+    The parameters are those of :class:`.Generated`, and ``backend``:
+    ``'llvm'`` or ``'c'``.
     """
 
     def __init__(self, graph, names, arguments, given, backend):
         super().__init__(graph, names, arguments, given)
         self.backend = backend
-        self._slots = slots(arguments)
-        self._sizes = [sum(letter == own for letter, _ in
-                           self._slots.values()) for own in 'xpr']
+        self._program = program(with_given(graph, self.names, given),
+                                self.names, slots(arguments))
+        letters = [symbol.name[0] for symbol in arguments.values()]
+        # Positions of the first constant and input among the values.
+        self._p = 1 + letters.count('x')
+        self._r = self._p + letters.count('p')
         self._calls = 0
-        self._program           # complains at once
-
-    def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in (
-            '_program', '_interpreted', '_scalar_entry', '_batch_entry')}
-
-    @cached_property
-    def _program(self):
-        graph = with_given(self.graph, self.names, self.given)
-        return program(graph, self.names, self._slots)
 
     @cached_property
     def _interpreted(self):
-        x, p, _ = self._sizes
         return Interpreted(self._program, {
-            't': 0, 'x': 1, 'p': 1 + x, 'r': 1 + x + p})
+            't': 0, 'x': 1, 'p': self._p, 'r': self._r})
 
     @cached_property
     def _scalar_entry(self):
@@ -151,62 +138,57 @@ class Native(Generated):
         return machine_code(self.backend, self._program, 'batch', BATCH)
 
     def scalar(self, *values):
-        return self._one(values)
+        return self._named(self._one(values))
 
     def _one(self, values, state=None):
+        """All outputs of one state, which is number ``state`` of a batch."""
         if self._calls < CALLS:         # compiled only if it is worth it
             self._calls += 1
             found = self._interpreted(values)
             if found is not None:
-                return self._named(np.array(found))
-        x, p, _ = self._sizes
+                return np.array(found)
         inputs, buffer = np.array(values), np.empty(self.size)
         start = inputs.ctypes.data
         bad = self._scalar_entry[0](
-            values[0], start + 8, start + 8*(1 + x), start + 8*(1 + x + p),
+            values[0], start + 8, start + 8*self._p, start + 8*self._r,
             buffer.ctypes.data)
-        if bad and not np.isfinite(buffer).all():
-            self._not_finite(buffer, state)
-        return self._named(buffer)
-
-    def _named(self, buffer):
-        return {name: buffer[start:start + shape[0]*shape[1]].reshape(shape)
-                for name, (start, shape) in self._layout.items()}
+        if bad:
+            self._check(buffer, state)
+        return buffer
 
     def batch(self, size, *values):
-        x, p, _ = self._sizes
-        constants = values[1 + x:1 + x + p]
-        if any(map(np.ndim, constants)):        # others for every state
+        t, x = values[0], values[1:self._p]
+        p, r = values[self._p:self._r], values[self._r:]
+        if any(map(np.ndim, p)):        # others for every state
             rows = zip(*(np.broadcast_to(v, size) for v in values))
-            found = [self._one(tuple(map(float, row)), i)
-                     for i, row in enumerate(rows)]
-            return {name: np.array([one[name] for one in found]).reshape(
-                size, *shape) for name, (_, shape) in self._layout.items()}
-        buffer, _ = run_batch(
-            self._batch_entry, size, values[0], values[1:1 + x], constants,
-            values[1 + x + p:], self.size)
-        bad = ~np.isfinite(buffer).all(axis=1)
-        if bad.any():
-            first = int(np.argmax(bad))
-            self._not_finite(buffer[first], first)
-        return {name: buffer[:, start:start + shape[0]*shape[1]].reshape(
-            (size, *shape)) for name, (start, shape) in self._layout.items()}
+            return self._named(np.reshape(
+                [self._one(tuple(map(float, row)), i)
+                 for i, row in enumerate(rows)], (size, self.size)))
+        buffer, _ = run_batch(self._batch_entry, size, t, x, p, r, self.size)
+        self._check(buffer)
+        return self._named(buffer)
+
+
+def arguments_of(time, states, constants, inputs):
+    """SymPy input -> its symbol in generated code, in order."""
+    arguments = {time: Symbol('t')}
+    for letter, items in (('x', states), ('p', constants), ('r', inputs)):
+        for i, item in enumerate(items):
+            arguments[item] = Symbol(f'{letter}{i}')
+    return arguments
 
 
 def slots(arguments):
     """SymPy input -> letter and position, from generated names."""
-    found = {}
-    for item, symbol in arguments.items():
-        letter = symbol.name[0]
-        found[item] = letter, int(symbol.name[1:] or 0)
-    return found
+    return {item: (symbol.name[0], int(symbol.name[1:] or 0))
+            for item, symbol in arguments.items()}
 
 
 def run_batch(entry, size, t, x, p, r, count, kept=None):
-    """Call a batch function; outputs ``(size, count)`` and bad states.
+    """Call a batch function; returns outputs ``(size, kept)`` and bad states.
 
-    In blocks that stay in the processor's cache, filled up by their last
-    state. Only the first ``kept`` outputs are returned.
+    States go in blocks that fit in the processor's cache, filled up by their
+    last state.
     """
     function, lanes = entry
     padded = min(BLOCK, -(-size//lanes)*lanes)
@@ -242,7 +224,7 @@ class NativeFunction:
               double *out)
 
     with the states, the constants and the values of Python inputs. It returns
-    0 if the outputs are good; else they must not be used.
+    0 if the outputs are good; otherwise do not use them.
 
     Attributes
     ==========
@@ -256,9 +238,9 @@ class NativeFunction:
     """
 
     def __init__(self, graph, name, arguments, given, backend, checks=None):
-        graph = with_given(graph, (name,), given, checks)
-        self._slots = slots(arguments)
-        self._program = program(graph, (name,), self._slots, checks)
+        names = (name, checks) if checks else (name,)
+        self._program = program(with_given(graph, names, given), (name,),
+                                slots(arguments), checks)
         self.backend = backend
         self.signature = SIGNATURE
         self.size = len(self._program.outputs)
@@ -278,7 +260,8 @@ class NativeFunction:
 
     @property
     def address(self):
-        """Where the machine code is, as long as ``function`` lives."""
+        """Address of the machine code, valid as long as ``function`` lives.
+        """
         return self.function.address
 
     def text(self, backend=None):
@@ -286,8 +269,8 @@ class NativeFunction:
         backend = backend or self.backend
         if backend not in BACKENDS[1:]:
             raise ValueError(
-                f"`backend` {backend!r} has no text of its own; choose one "
-                f"of {', '.join(map(repr, BACKENDS[1:]))}.")
+                f"`backend` {backend!r} has no text; choose one of "
+                f"{', '.join(map(repr, BACKENDS[1:]))}.")
         code = import_module(f'.{backend}_code', __package__)
         text = code.scalar_text(self._program)
         return text if isinstance(text, str) else text[0]
@@ -301,8 +284,8 @@ class NativeFunction:
         """A quick function of ``(t, x)`` with constants ``p``.
 
         It returns the first ``count`` outputs, or None if they are not good
-        or ``x`` is not an array of this shape. ``called`` gives the values
-        of Python inputs at ``(t, x)``.
+        or ``x`` is not an array of this shape. ``called(t, x)`` returns the
+        values of Python inputs.
         """
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)
@@ -343,14 +326,8 @@ class NativeFunction:
 
 
 def compiled_outputs(backend, graph, names, arguments, given):
-    """Functions of a backend; those of NumPy where it is not able to.
-
-    An expression of the user's that the graph does not read is another such
-    case.
-    """
-    if backend == 'numpy':
-        return Generated(graph, names, arguments, given)
-    try:
-        return Native(graph, names, arguments, given, backend)
-    except ConstrainedDynamicsError:
-        return Generated(graph, names, arguments, given)
+    """Functions of a backend, or of NumPy for what it cannot compile."""
+    if backend != 'numpy':
+        with suppress(ConstrainedDynamicsError):
+            return Native(graph, names, arguments, given, backend)
+    return Generated(graph, names, arguments, given)

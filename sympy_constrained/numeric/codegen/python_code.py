@@ -1,16 +1,15 @@
 """Outputs of an expression graph as one Python function.
 
-SymPy's ``lambdify`` prints the assignments of the graph, so that what is
-shared is computed once. The generated code contains no name of the user's:
-states, constants, inputs and shared parts are called ``x0``, ``p0``, ``r0``
-and ``a0``, and the user's own numeric functions ``f0``.
+SymPy's ``lambdify`` prints the assignments of the graph, so shared parts are
+computed once. The user's names never reach the code: states, constants, inputs
+and shared parts are ``x0``, ``p0``, ``r0`` and ``a0``, numeric functions of
+the user ``f0``.
 
-The same outputs come as two functions. The scalar one calls Python's
-:mod:`math` where that knows every function, which is several times quicker
-than NumPy on single numbers; the other one works on arrays of states. Where a
-scalar call fails (a root of a negative number in the unused branch of a
-``Piecewise``, a division by zero) the array function decides, because it goes
-on with ``nan`` and leaves unused branches alone.
+The scalar function calls Python's :mod:`math` where this has every function,
+which is several times quicker than NumPy on single numbers; the array function
+takes many states. Where a scalar call fails (a root of a negative number in
+the unused branch of a ``Piecewise``, a division by zero) the array function
+decides, because it continues with ``nan`` and ignores unused branches.
 """
 from __future__ import annotations
 
@@ -30,23 +29,23 @@ from ...graph.functions import own_functions
 
 __all__ = ['Generated']
 
-# What a scalar evaluation may raise where the value is nan, inf or complex
-# (TypeError: a complex number or None does not go into an array of floats).
+# Errors of a scalar evaluation whose value is nan, inf or complex
+# (TypeError: a complex number or None does not fit in an array of floats).
 ARITHMETIC = (ArithmeticError, ValueError, TypeError)
-# Of Python's own functions, those that SymPy's printers write.
+# Built-in functions that SymPy's printers write.
 BUILTINS = {'abs', 'bool', 'float', 'int', 'max', 'min', 'range', 'round',
             'sum'}
 
 
 class _ScalarPrinter(PythonCodePrinter):
-    """Floats keep all their digits; by default lambdify prints 15."""
+    """Prints all digits of floats; lambdify prints 15."""
 
     def _print_Float(self, expr):
         return repr(float(expr))
 
 
 class _ArrayPrinter(SciPyPrinter):
-    """The same, and extrema that mix numbers and arrays."""
+    """Also prints functions of numbers mixed with arrays."""
 
     _print_Float = _ScalarPrinter._print_Float
 
@@ -74,7 +73,7 @@ class _ArrayPrinter(SciPyPrinter):
 
 
 def real(value):
-    """Numbers without their imaginary parts; nan where there are any."""
+    """Real parts; nan where the imaginary part is not zero."""
     if not np.iscomplexobj(value):
         return value
     return np.where(np.imag(value) == 0, np.real(value), np.nan)
@@ -83,12 +82,9 @@ def real(value):
 class Generated:
     """Some outputs of a graph as functions of positional arguments.
 
-    Explanation
-    ===========
-
-    Everything is computed into one flat buffer per state, whose constant
-    entries are filled beforehand; the outputs are views of it. Printing and
-    compiling happen at the first call.
+    All entries go to one flat buffer per state, whose constant entries are
+    filled beforehand; the outputs are views of it. Printing and compiling
+    happen at the first call.
 
     Parameters
     ==========
@@ -100,39 +96,37 @@ class Generated:
         SymPy input -> Symbol of the generated code, in the order of the
         arguments.
     given : dict
-        SymPy input -> Expr in the arguments that is computed in its place.
+        SymPy input -> Expr in the arguments that replaces it.
 
     """
 
     def __init__(self, graph, names, arguments, given):
         self.graph = graph
         self.names = tuple(names)
-        graph.symbols(self.names)       # complains of unknown outputs
+        graph.symbols(self.names)       # raises for unknown outputs
         self.arguments = dict(arguments)
         self.given = dict(given)
         self._layout = {}
-        start = 0
+        self.size = 0
         for name in self.names:
             rows, columns = graph.outputs[name]
-            self._layout[name] = start, (rows, columns)
-            start += rows*columns
-        self.size = start
+            end = self.size + rows*columns
+            self._layout[name] = slice(self.size, end), (rows, columns)
+            self.size = end
 
     def scalar(self, *values) -> dict:
         """The outputs at numbers: name -> array ``(rows, columns)``."""
-        template, index, _ = self._written
+        template, index, _, _ = self._written
         buffer = template.copy()
         try:
             buffer[index] = self._scalar_function(*values)
         except ARITHMETIC:
             buffer = self._array_buffer(values, ())
-        # Adding up is quicker, and finite if all entries are (or nearly all
-        # numbers overflow, which the exact test then tells).
-        if not isfinite(np.add.reduce(buffer)) and (
-                not np.isfinite(buffer).all()):
-            self._not_finite(buffer)
-        return {name: buffer[start:start + shape[0]*shape[1]].reshape(shape)
-                for name, (start, shape) in self._layout.items()}
+        # Adding is quicker than the exact test, which decides if the sum
+        # overflows.
+        if not isfinite(np.add.reduce(buffer)):
+            self._check(buffer)
+        return self._named(buffer)
 
     def batch(self, size, *values) -> dict:
         """The outputs for ``size`` states: name -> ``(size, rows, columns)``.
@@ -140,45 +134,55 @@ class Generated:
         Each value is a number or an array of shape ``(size,)``.
         """
         buffer = self._array_buffer(values, (size,))
-        bad = ~np.isfinite(buffer).all(axis=1)
-        if bad.any():
-            first = int(np.argmax(bad))
-            self._not_finite(buffer[first], first)
-        return {name: buffer[:, start:start + shape[0]*shape[1]].reshape(
-            (size, *shape)) for name, (start, shape) in self._layout.items()}
+        self._check(buffer)
+        return self._named(buffer)
+
+    def _named(self, buffer):
+        """Views of the outputs in a buffer, or in a batch of buffers."""
+        lead = buffer.shape[:-1]
+        return {name: buffer[..., part].reshape(lead + shape)
+                for name, (part, shape) in self._layout.items()}
 
     def _array_buffer(self, values, shape):
-        template, index, _ = self._written
+        template, index, _, _ = self._written
         buffer = np.empty((*shape, self.size))
         buffer[...] = template
         with np.errstate(all='ignore'):
             try:
                 values = self._array_function(*map(np.asarray, values))
             except (ZeroDivisionError, OverflowError):
-                if self._own:           # told by a function of the user's
+                if self._printed[2]:    # raised by a function of the user
                     raise
                 values = np.full(len(index), np.nan)
             for i, value in zip(index, values):
                 buffer[..., i] = real(value)
         return buffer
 
-    def _not_finite(self, buffer, state=None):
-        bad = [name for name, (start, shape) in self._layout.items()
-               if not np.isfinite(
-                   buffer[start:start + shape[0]*shape[1]]).all()]
+    def _check(self, buffer, state=None):
+        """Raise if an entry is not finite."""
+        bad = ~np.isfinite(buffer)
+        if not bad.any():
+            return
+        if bad.ndim == 2:
+            state = int(np.argmax(bad.any(axis=1)))
+            bad = bad[state]
+        names = [name for name, (part, _) in self._layout.items()
+                 if bad[part].any()]
         where = '' if state is None else f" of state {state}"
         raise NotFiniteError(
-            f"The outputs {', '.join(bad)}{where} are not finite real "
+            f"The outputs {', '.join(names)}{where} are not finite real "
             "numbers. Something divides by zero, leaves the domain of a "
             "function (a root, a logarithm) or overflows there. Correct the "
             "state or the constants, or keep away from there.",
-            outputs=tuple(bad), state=state)
+            outputs=tuple(names), state=state)
 
     # -- writing the code ------------------------------------------------
 
     @cached_property
     def _written(self):
-        """Constant entries, positions of the others, and their code."""
+        """Constant entries, positions of the others, and their code: shared
+        assignments, and the entries.
+        """
         shared, outputs = self.graph.assignments(self.names)
         names = dict(self.arguments)
         code = []
@@ -190,27 +194,30 @@ class Generated:
         code += [(names[symbol], expr.xreplace(names))
                  for symbol, expr in shared]
         flat = [entry for name in self.names for entry in outputs[name].flat()]
-        template = np.zeros(self.size)
-        index, entries = [], []
-        for i, entry in enumerate(flat):
-            if entry.is_Number:
-                template[i] = float(entry)
-            else:
-                index.append(i)
-                entries.append(entry.xreplace(names))
-        return template, np.array(index, dtype=int), (code, entries)
+        template = np.array([float(entry) if entry.is_Number else 0.
+                             for entry in flat])
+        index = [i for i, entry in enumerate(flat) if not entry.is_Number]
+        return (template, np.array(index, dtype=int), code,
+                [flat[i].xreplace(names) for i in index])
 
     @cached_property
-    def _own(self):
-        """The user's functions."""
-        return _own_functions(*self._written[2])[2]
+    def _printed(self):
+        """The code with the user's functions as ``f0, f1, ...``, and these."""
+        _, _, code, entries = self._written
+        expressions, own, missing = own_functions(
+            [expr for _, expr in code] + entries)
+        if missing:
+            raise _no_meaning(missing)
+        code = [(symbol, expr)
+                for (symbol, _), expr in zip(code, expressions)]
+        return code, expressions[len(code):], own
 
     @cached_property
     def _scalar_function(self):
         function = self._lambdified('math')
         if function is not None:
             return function
-        function = self._lambdified('scipy')
+        function = self._array_function
 
         def quiet(*values):
             with np.errstate(all='ignore'):
@@ -224,11 +231,11 @@ class Generated:
 
     def _lambdified(self, library):
         """The function; None where :mod:`math` is not enough for it."""
-        code, entries, own = _own_functions(*self._written[2])
+        code, entries, own = self._printed
         if library == 'math':
             modules, printer = [own, 'math'], _ScalarPrinter
         else:
-            # A function of the user's may know numbers only.
+            # A function of the user may accept numbers only.
             own = {name: np.vectorize(python, otypes=[float])
                    for name, python in own.items()}
             modules, printer = [own, 'numpy', 'scipy'], _ArrayPrinter
@@ -244,8 +251,8 @@ class Generated:
             if library == 'math':
                 return None
             raise UnsupportedFeatureError(
-                f"The equations contain {_partials(*self._written[2])}, which "
-                "have no numeric meaning. Write the function as a SymPy "
+                f"The equations contain {_partials(*self._written[2:])}, "
+                "which have no numeric meaning. Write the function as a SymPy "
                 "expression, or give it an `fdiff` that returns functions "
                 "with one.") from error
         unknown = _unknown_globals(function)
@@ -254,19 +261,6 @@ class Generated:
         if library == 'math':
             return None
         raise _no_meaning(unknown)
-
-
-def _own_functions(code, entries):
-    """Rename the user's functions to ``f0, f1, ...``.
-
-    Returns the changed code and entries, and name -> Python function.
-    """
-    expressions, own, missing = own_functions(
-        [expr for _, expr in code] + entries)
-    if missing:
-        raise _no_meaning(missing)
-    return ([(symbol, expr) for (symbol, _), expr in zip(code, expressions)],
-            expressions[len(code):], own)
 
 
 def _no_meaning(functions):
@@ -278,7 +272,7 @@ def _no_meaning(functions):
 
 
 def _unknown_globals(function):
-    """Names that the generated code reads and nobody defined."""
+    """Undefined names in the generated code."""
     known = set(function.__globals__) | BUILTINS
     used = {step.argval for step in dis.get_instructions(function)
             if step.opname in ('LOAD_GLOBAL', 'LOAD_NAME')}
@@ -286,9 +280,9 @@ def _unknown_globals(function):
 
 
 def _partials(code, entries):
-    """Which functions have derivatives without a name, as text."""
+    """The functions with derivatives that cannot be printed, as text."""
     parts = set().union(*(expr.atoms(Derivative) for expr in
                           [expr for _, expr in code] + entries))
-    found = {x.func.__name__ for part in parts
+    names = {x.func.__name__ for part in parts
              for x in part.atoms(AppliedUndef)}
-    return f"derivatives of {', '.join(sorted(found))}" if found else "parts"
+    return f"derivatives of {', '.join(sorted(names))}" if names else "parts"

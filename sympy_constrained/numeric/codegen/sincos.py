@@ -1,9 +1,9 @@
 r"""Sine and cosine of several angles at once, for compiled programs.
 
-The nearest multiple :math:`n\pi/2` is taken off, with :math:`\pi/2` in three
-parts, so that nothing is lost up to ``LIMIT``, and polynomials of the rest
-give both functions to about one unit in the last place. Further out, and where
-an angle is not finite, the functions of the C library are called.
+The nearest multiple :math:`n\pi/2` is subtracted, with :math:`\pi/2` in three
+parts, so that no digit is lost up to ``LIMIT``; polynomials of the rest give
+both functions to about one unit in the last place. The C library computes
+larger angles and those that are not finite.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SINE = (-0.1666666666666663, 0.008333333333322118, -0.00019841269829589612,
 COSINE = (0.0416666666666666, -0.0013888888888874138, 2.480158728949181e-05,
           -2.7557314355235266e-07, 2.087572368331348e-09,
           -1.1359669795786521e-11)
-# What is added and taken off again leaves an integer.
+# Adding and subtracting it rounds to an integer.
 ROUND = 1.5*2**52
 
 
@@ -78,21 +78,20 @@ def sine_and_cosine():
 def combined(program, lanes):
     """The program with sines and cosines together, up to ``lanes`` angles.
 
-    It has operations ``('sincos', angle, ...)``, whose value are both
+    It has operations ``('sincos', angle, ...)``, whose values are both
     functions of these angles, and ``('sine', value, lane)`` or ``('cosine',
-    value, lane)``. Angles that depend on other sines come later; what no
-    angle needs comes last.
+    value, lane)``. Angles that depend on other sines follow these; operations
+    that no angle needs come last.
     """
     old = program.operations
     used = list(map(operands, old))
-    stages, stage = found(old, used)
+    stages, stage = stages_of(old, used)
     new, place, parts = [], {}, {}
-    for d, angles in enumerate([*stages, ()]):
+    for d, angles in enumerate([*map(list, stages), []]):
         for k, operation in enumerate(old):
             if stage[k] == d:
                 place[k] = len(new)
                 new.append(moved(operation, used[k], place, parts))
-        angles = list(angles)
         for start in range(0, len(angles), lanes):
             some = angles[start:start + lanes]
             parts |= {k: (len(new), lane) for lane, k in enumerate(some)}
@@ -114,15 +113,12 @@ def is_sine(operation):
     return operation[0] == 'call' and operation[1] in ('sin', 'cos')
 
 
-def found(operations, used):
+def stages_of(operations, used):
     """The angles of each stage, and the first stage that needs an operation.
     """
     stages, depth = [], []
     for operation, before in zip(operations, used):
-        d = 0
-        for k in before:
-            if depth[k] > d:
-                d = depth[k]
+        d = max(map(depth.__getitem__, before), default=0)
         if is_sine(operation):
             if d == len(stages):
                 stages.append({})
@@ -133,8 +129,7 @@ def found(operations, used):
     for k in reversed(range(len(operations))):
         need = depth[k] - 1 if is_sine(operations[k]) else stage[k]
         for j in used[k]:
-            if need < stage[j]:
-                stage[j] = need
+            stage[j] = min(need, stage[j])
     return stages, stage
 
 

@@ -1,12 +1,11 @@
 r"""The solution of ``W z = r`` as straight-line code.
 
 A block system of mass matrix and constraints is solved by :math:`L D L^T` of
-the mass matrix and of the Schur complement, another one by elimination with
-the pivots that are good at a random point. Whether the result can be trusted
-is checked with every call: pivots must not be small beside the entries they
-come from, nor beside the usual size of their row and column, and residuals,
-those of all constraint rows among them, must be small compared with their
-terms. What fails the check is solved by the linear solver instead.
+the mass matrix and of the Schur complement, any other by elimination with
+pivots that are good at a random point. Every call checks the result: pivots
+must not be small relative to the entries they come from, nor to the usual size
+of their row and column; residuals, those of all constraint rows included, must
+be small relative to their terms. What fails is left to the linear solver.
 """
 from __future__ import annotations
 
@@ -20,16 +19,15 @@ from ...graph.reading import SLOTS
 
 __all__ = ['blocks', 'solved_graph']
 
-# Above so many operations a dense solver is quicker.
+# Above this many operations a dense solver is quicker.
 MOST = 30000
-# A smaller part of its diagonal entry, or of the size of its row and column,
-# is no pivot; a larger part of the terms of an equation is no residual.
+# Smallest pivot relative to its diagonal entry, or to the size of its row and
+# column; largest residual relative to the terms of its equation.
 PIVOT, RESIDUAL = 1e-10, 1e-9
-# The same for rows that were chosen among redundant ones: another choice may
-# be better.
+# The pivot for rows chosen among redundant ones: another choice may be better.
 CHOSEN_PIVOT = 1e-6
-# A constraint row whose residual is a larger part of its own terms does not
-# hold, unless rounding of the others explains it.
+# A constraint row is violated if its residual is a larger part of its own
+# terms, unless rounding of the other rows explains it.
 CONTRADICTION, BACKWARD = 1e-7, 1e-10
 
 
@@ -46,13 +44,12 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     sizes : pair of sequences, optional
         Of each row and of each column of ``W``, symbols or numbers whose
         products are the usual size of the entries. Without them a row that
-        vanishes at a state is told only if it vanishes exactly.
+        vanishes at a state is noticed only if it vanishes exactly.
     agree : bool
-        Whether to check that the rows that are not kept hold, too, as the
-        kept ones are; both need ``sizes``.
+        Whether the rows that are not kept are checked, too; needs ``sizes``.
     work : sequence of str
-        What the power that changes the energy is made of, as in
-        the class ``Work``; then it stands between rates and multipliers.
+        The outputs from which the power that changes the energy is computed,
+        see the class ``Work``; it stands between rates and multipliers.
 
     Returns
     =======
@@ -65,35 +62,22 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     """
     count = len(equations.unknowns)
     motion = count - len(equations.multipliers)
-    rows = range(motion, count) if kept is None else [
-        motion + k for k in kept]
-    use = [*range(motion), *rows]
+    use = [*range(motion), *(range(motion, count) if kept is None else
+                             [motion + k for k in kept])]
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     W = [[out['W'][i][j] for j in use] for i in use]
     r = [out['r'][i][0] for i in use]
     share = PIVOT if kept is None else CHOSEN_PIVOT
-    found = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
-    if found is None:
+    solution = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
+    if solution is None:
         return None
-    z, checks, pivots = found
+    z, checks, pivots = solution
     if sizes is not None:
-        rows, columns = ([read(g, sympify(x, strict=True)) for x in side]
-                         for side in sizes)
-        least = g.constant(PIVOT)
-        checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
-                    size(g, pivot)] for i, j, pivot in pivots]
-        usual = g.sum([
-            *(g.div(size(g, x), rows[i]) for i, x in zip(use, r)),
-            *(g.mul(size(g, x), columns[i]) for i, x in zip(use, z))])
-        for i in range(motion, count):
-            if agree or i in use:
-                terms = [g.mul(out['W'][i][j], x) for j, x in zip(use, z)]
-                right = out['r'][i][0]
-                own = g.sum(size(g, x) for x in [*terms, right])
-                rest = g.sub(g.sum(terms), right)
-                checks.append([rest, g.add(
-                    g.mul(g.constant(CONTRADICTION), own),
-                    g.mul(g.constant(BACKWARD), g.mul(usual, rows[i])))])
+        sizes = [[read(g, sympify(x, strict=True)) for x in side]
+                 for side in sizes]
+        checked = range(motion, count) if agree else use[motion:]
+        checks += pivot_checks(g, use, pivots, *sizes)
+        checks += row_checks(g, out, use, z, checked, *sizes)
     full = dict(zip(use, z))
     z = [[full.get(i, 0)] for i in range(count)]
     rates = out['rates'] + z[:motion]
@@ -102,6 +86,29 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     graph = Graph.freeze(g, {'out': (rates + z[motion:], 1),
                              'checks': (checks, 2)})
     return graph if graph.operation_count() <= MOST else None
+
+
+def pivot_checks(g, use, pivots, rows, columns):
+    """No pivot is small relative to the usual size of its entry."""
+    least = g.constant(PIVOT)
+    return [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
+             size(g, pivot)] for i, j, pivot in pivots]
+
+
+def row_checks(g, out, use, z, checked, rows, columns):
+    """The constraint rows ``checked`` hold, relative to their terms."""
+    r = [row for row, in out['r']]
+    usual = g.sum([
+        *(g.div(size(g, r[i]), rows[i]) for i in use),
+        *(g.mul(size(g, x), columns[i]) for i, x in zip(use, z))])
+    checks = []
+    for i in checked:
+        terms = [g.mul(out['W'][i][j], x) for j, x in zip(use, z)]
+        own = sizes_of(g, [*terms, r[i]])
+        checks.append([g.sub(g.sum(terms), r[i]), g.add(
+            g.mul(g.constant(CONTRADICTION), own),
+            g.mul(g.constant(BACKWARD), g.mul(usual, rows[i])))])
+    return checks
 
 
 def power(g, out, equations, rates):
@@ -121,34 +128,60 @@ def size(g, x):
     return g.call(Abs(SLOTS[0]), (x,)) if x else 0
 
 
+def sizes_of(g, terms):
+    return g.sum(size(g, x) for x in terms)
+
+
+def transposed(matrix):
+    return list(map(list, zip(*matrix)))
+
+
 def blocks(W, motion):
     """``M`` and ``A`` if ``W`` is ``[[M, -A^T], [A, 0]]``, else None."""
-    count = len(W)
-    M = [row[:motion] for row in W[:motion]]
-    A = [row[:motion] for row in W[motion:]]
-    if any(W[i][j] for i in range(motion, count) for j in range(
-            motion, count)) or any(
-            W[j][motion + i] != -x for i, row in enumerate(A)
-            for j, x in enumerate(row)) or any(
-            M[i][j] != M[j][i] for i in range(motion) for j in range(i)):
+    (M, right), (A, corner) = (
+        ([row[:motion] for row in part], [row[motion:] for row in part])
+        for part in (W[:motion], W[motion:]))
+    forces = [[-x for x in row] for row in A]
+    if any(map(any, corner)) or transposed(M) != M or (
+            transposed(right) != forces):
         return None
     return M, A
 
 
 def block_solution(g, W, r, motion, share):
-    """By Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
+    """By the Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
 
-    With the checks of the pivots, and where they are. With
-    :math:`Y = L^{-1} A^T` the complement is :math:`Y^T D^{-1} Y`, so that
-    each right side goes through :math:`L`, and only the solution through
-    :math:`L^T`.
+    Returns the solution, the checks of the pivots, and the pivots with their
+    places.
     """
-    found = blocks(W, motion)
-    if found is None:
+    parts = blocks(W, motion)
+    if parts is None:
         return None
-    order = ldl_order(*found)
-    M, A = ([[row[j] for j in order] for row in part] for part in found)
-    M, known = [M[i] for i in order], [r[i] for i in order]
+    order = ldl_order(*parts)
+    M, A = ([[row[j] for j in order] for row in part] for part in parts)
+    M = [M[i] for i in order]
+    known = [r[i] for i in order]
+    solution = schur_solution(g, M, A, known, r[motion:])
+    if solution is None:
+        return None
+    u, lam, diagonal, pivots = solution
+    share = g.constant(share)
+    checks = [[g.mul(share, entry), size(g, pivot)]
+              for entry, pivot in zip(diagonal, pivots) if entry != pivot]
+    where = [*order, *range(motion, len(W))]
+    u = dict(zip(order, u))
+    return ([u[i] for i in range(motion)] + lam, checks,
+            list(zip(where, where, pivots)))
+
+
+def schur_solution(g, M, A, known, right):
+    """Solution of ``M*u - A^T*lam = known``, ``A*u = right``, or None.
+
+    With :math:`Y = L^{-1} A^T` the complement is :math:`Y^T D^{-1} Y`, so that
+    each right side goes through :math:`L`, and only the solution through
+    :math:`L^T`. The diagonal entries and pivots of both factorizations follow
+    the solution.
+    """
     mass = ldl_factor(g, M)
     if mass is None:
         return None
@@ -159,24 +192,17 @@ def block_solution(g, W, r, motion, share):
     schur = ldl_factor(g, S)
     if schur is None:
         return None
-    lam = ldl_solve(g, schur, [
-        less(g, right, z, a) for z, right in zip(Z, r[motion:])])
-    u = [g.mul(x, d) for x, d in zip(a, mass[1])]
+    lam = ldl_solve(g, schur, [less(g, x, z, a) for z, x in zip(Z, right)])
+    u = list(map(g.mul, a, mass[1]))
     for x, row in zip(lam, Z):
         u = [g.add(y, g.mul(x, z)) for y, z in zip(u, row)]
-    u = dict(zip(order, ldl_backward(g, mass, u)))
     diagonal = [row[i] for matrix in (M, S) for i, row in enumerate(matrix)]
-    pivots = [g.inv(inverse) for inverse in mass[1] + schur[1]]
-    share = g.constant(share)
-    checks = [[g.mul(share, entry), size(g, pivot)]
-              for entry, pivot in zip(diagonal, pivots) if entry != pivot]
-    where = [*order, *range(motion, len(W))]
-    return ([u[i] for i in range(motion)] + lam, checks,
-            list(zip(where, where, pivots)))
+    return (ldl_backward(g, mass, u), lam, diagonal,
+            [g.inv(inverse) for inverse in mass[1] + schur[1]])
 
 
 def eliminated(g, W, r):
-    """By elimination, with a look at the residual."""
+    """By elimination, with checks of the residuals."""
     pivots = []
     z = lu_solve(g, W, r, pivots)
     if z is None:
@@ -186,6 +212,6 @@ def eliminated(g, W, r):
         terms = [g.mul(x, y) for x, y in zip(row, z)]
         rest = g.sub(g.sum(terms), right)
         if rest:
-            checks.append([rest, g.mul(allowed, g.sum(
-                size(g, x) for x in [*terms, right]))])
+            checks.append([rest, g.mul(
+                allowed, sizes_of(g, [*terms, right]))])
     return z, checks, pivots

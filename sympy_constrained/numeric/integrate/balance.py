@@ -4,8 +4,8 @@ A solution of the equations of motion keeps three balances: energy changes by
 the work done, the accelerations satisfy :math:`A\dot u = b` row by row, and
 positions and velocities satisfy the constraints. An integrator disturbs the
 first and the last by its tolerances in every step. A larger error means that
-the equations do not belong to the energy and the constraints of the model, or
-that the integrator has missed something.
+the equations contradict the energy or the constraints of the model, or that
+the integrator has missed something.
 
 A step may change a state by ``atol + rtol*|x|`` (in the root mean square of
 all states, by an estimate), and projection moves it by as much. The energy
@@ -14,8 +14,8 @@ the error of the coordinates. These errors add up; the energy does not amplify
 them. :data:`FACTOR` allows for estimates that are too small and for
 interpolation between steps.
 
-Of moving constraints the work is computed from the forces that the equations
-give, so that an error of these forces is found only if it violates a row.
+The work of moving constraints is computed from the forces of the equations.
+An error of these forces is therefore found only if it violates a row.
 """
 from __future__ import annotations
 
@@ -29,20 +29,16 @@ __all__ = ['Balance']
 FACTOR = 10
 # The same for rounding, relative to the largest energy.
 ROUNDING = 1e-12
-# Relative residual of a row of A u' = b that rounding explains, and the part
-# of the largest row below which terms of a row are rounding errors.
-RESIDUAL, NOTHING = 1e-6, 1e-5
+# Relative residual of a row of A u' = b that rounding explains.
+RESIDUAL = 1e-6
+# Terms below this part of those of the largest row are rounding errors. A row
+# whose gradient is below this part of its largest one in the run does not act
+# yet, or no longer.
+NOTHING = 1e-5
 
 
 class Balance:
-    """The largest errors and terms of the balances at the outputs of a run.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-
-    """
+    """Errors and terms of the balances at the outputs of a run."""
 
     def __init__(self, compiled):
         self.compiled = compiled
@@ -50,7 +46,7 @@ class Balance:
         self.names = ('A', 'b') if compiled.has('A') and (
             columns == len(compiled.u_index)) else ()
         self.absolute = self.relative = 0.      # energy per tolerance
-        self.row, self.contradiction = '', 0.
+        self._gradients, self._violations = [], []      # of the rows
 
     def add(self, outputs, x, accelerations, forces):
         """Take note of an output.
@@ -67,25 +63,23 @@ class Balance:
         compiled = self.compiled
         u = x[compiled.u_index]
         momenta = np.abs(outputs['M']@u)
-        acting = np.sum(np.abs(outputs['Q'][:, 0]) + np.abs(forces))
+        loads = np.abs(outputs['Q'][:, 0]) + np.abs(forces)
         length = np.abs(x[compiled.q_index]).max(initial=0.)
-        self.absolute = max(self.absolute, momenta.sum() + acting)
+        self.absolute = max(self.absolute, momenta.sum() + loads.sum())
         self.relative = max(
-            self.relative, momenta@np.abs(u) + acting*length)
+            self.relative, momenta@np.abs(u) + loads.sum()*length)
         if not self.names:
             return
-        terms, right = outputs['A']*accelerations, outputs['b'][:, 0]
+        A, b = np.abs(outputs['A']), outputs['b'][:, 0]
+        terms = outputs['A']*accelerations
         masses = np.abs(outputs['M'].diagonal())
-        free = np.divide(np.abs(outputs['Q'][:, 0]) + np.abs(forces), masses,
-                         out=np.abs(accelerations), where=masses > 0)
-        usual = np.abs(outputs['A'])@free       # where accelerations vanish
-        own = np.abs(terms).sum(axis=1) + np.abs(right) + NOTHING*usual
-        rest = np.abs(terms.sum(axis=1) - right)
-        part = rest/(own + NOTHING*own.max() + np.finfo(float).tiny)
-        k = int(np.argmax(part))
-        if part[k] > self.contradiction:
-            self.contradiction = part[k]
-            self.row = compiled.equations.constraint_names[k]
+        free = np.divide(loads, masses, out=np.abs(accelerations),
+                         where=masses > 0)
+        size = (np.abs(terms).sum(axis=1) + np.abs(b)
+                + NOTHING*(A@free))     # where accelerations vanish
+        self._gradients.append(A.max(axis=1))
+        self._violations.append(np.abs(terms.sum(axis=1) - b)/(
+            size + NOTHING*size.max() + np.finfo(float).tiny))
 
     def fault(self, trajectory, rtol, atol):
         """A warning if a balance fails, else None.
@@ -103,7 +97,7 @@ class Balance:
                       for k in (0, -1))
         if start.max(initial=0.) > drift:
             return None
-        return (self._row_fault(relative)
+        return (self._row_fault(RESIDUAL + relative)
                 or self._residual_fault(end, drift)
                 or self._energy_fault(trajectory, relative, absolute))
 
@@ -120,21 +114,28 @@ class Balance:
             f"The energy balance is off: energy less work changes by "
             f"{error:.1e}, and the tolerances explain {allowed:.0e}. "
             "Usually (a) a force or an input jumps, and steps miss it, "
-            "(b) the energy of the model is not that of its forces, or (c) "
-            "the equations are wrong. Pass a smaller `max_step` and smaller "
-            "tolerances. If the error stays, compare the model with another "
-            "method (`compare`), and do not trust the motion.")
+            "(b) the energy of the model does not belong to its forces, or "
+            "(c) the equations are wrong. Pass a smaller `max_step` and "
+            "smaller tolerances. If the error stays, compare the model with "
+            "another method (`compare`), and do not trust the motion.")
 
-    def _row_fault(self, relative):
-        if self.contradiction <= RESIDUAL + relative:
+    def _row_fault(self, allowed):
+        if not self._violations:
             return None
+        gradients = np.array(self._gradients)
+        largest = np.where(gradients > NOTHING*gradients.max(axis=0),
+                           self._violations, 0.).max(axis=0)
+        if largest.max(initial=0.) <= allowed:
+            return None
+        k = int(np.argmax(largest))
+        name = self.compiled.equations.constraint_names[k]
         return (
             f"The constraint balance is off: the accelerations violate "
-            f"{self.row} by {self.contradiction:.1e} of its terms, and "
-            f"the tolerances explain {RESIDUAL + relative:.0e}. Usually a "
-            "row was taken for a combination of others, or the equations "
-            "are wrong. Compare the model with another method (`compare`), "
-            "and do not trust the motion.")
+            f"{name} by {largest[k]:.1e} of its terms, and the tolerances "
+            f"explain {allowed:.0e}. Usually a row was taken for a "
+            "combination of others, or the equations are wrong. Compare the "
+            "model with another method (`compare`), and do not trust the "
+            "motion.")
 
     def _residual_fault(self, far, allowed):
         if far.max(initial=0.) <= allowed:

@@ -18,8 +18,8 @@ with :math:`H = \partial h/\partial q`. Along a motion :math:`\dot\Gamma = 0`,
 so it does not matter that the correction of the coordinates is not weighted by
 the mass. Nothing depends on :math:`\Lambda` and :math:`\Gamma` themselves.
 
-Of redundant rows independent ones are taken. Where the equations have no rows
-:math:`A\dot u = b` to be replaced by :math:`\psi = 0`, the speeds get
+Only independent rows are used. Where the equations have no rows
+:math:`A\dot u = b` that :math:`\psi = 0` can replace, the speeds get
 corrections as the coordinates do; so do accelerations that are states.
 
 References
@@ -50,13 +50,13 @@ from ..names import label
 
 __all__ = ['DAEForm', 'DAEMethod', 'DAE_METHODS', 'dae_form']
 
-# Multipliers are found less precisely than states by this factor.
+# The tolerance of multipliers in multiples of that of states.
 LOOSE = 1e4
 PACKAGES = {'IDA': ('scikit-sundae', 'sksundae.ida'),
             'RadauDAE': ('solve-dae', 'solve_dae.integrate'),
             'BDFDAE': ('solve-dae', 'solve_dae.integrate')}
 DAE_METHODS = dict.fromkeys(PACKAGES)
-# Where the power is evaluated in a step, and with what weight.
+# Nodes and weights of the integral of the power over a step.
 PLACES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 
@@ -75,11 +75,10 @@ class DAEForm:
     y0, yp0 : ndarray, shape (N,)
         Consistent with each other at ``t``.
     algebraic : ndarray of bool, shape (N,)
-        Which equations contain no derivative.
+        Equations without a derivative. All entries of ``y`` are differential
+        variables.
     multiplier : ndarray of bool, shape (N,)
-        Which entries of ``y`` occur by their derivative only. All entries
-        are differential variables; the list of algebraic ones that solvers
-        ask for is empty.
+        Entries of ``y`` of which only the derivative occurs.
 
     """
 
@@ -104,10 +103,10 @@ class DAEForm:
     def jacobian(self, t, y, yp):
         """Derivatives of the residual by ``y`` and by ``y'``, (N, N) each.
         """
-        found = self._functions[1](t, *self._split(y, yp))
+        blocks = self._functions[1](t, *self._split(y, yp))
         by_y = np.zeros((len(self.names),)*2)
-        by_y[:, :len(self.compiled.states)] = found['by_y']
-        return by_y, found['by_yp']
+        by_y[:, :len(self.compiled.states)] = blocks['by_y']
+        return by_y, blocks['by_yp']
 
     def _at(self, t, x):
         """The same form for a start at another state."""
@@ -152,7 +151,7 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``.
     start : mapping or sequence
-        A consistent state, where redundant rows are told.
+        A consistent state, at which redundant rows are detected.
     t : float
 
     Returns
@@ -183,11 +182,11 @@ def beginning(compiled, solver, t, x, size):
     W, r = compiled.matrices(t, x)
     z, _ = solver.solve(W, r)
     columns = np.arange(len(z)) if solver.kept is None else solver.kept[1]
-    found = columns[columns >= compiled.motion]
+    multipliers = z[columns[columns >= compiled.motion]]
     rates = compiled.rhs(t, x, solver=solver)
     extra = size - len(x)
     return (float(t), np.concatenate([x, np.zeros(extra)]), np.concatenate([
-        rates, z[found], np.zeros(extra - len(found))]))
+        rates, multipliers, np.zeros(extra - len(multipliers))]))
 
 
 def dae_graph(compiled, rows, columns, kept):
@@ -216,63 +215,66 @@ def dae_graph(compiled, rows, columns, kept):
     """
     equations, motion = compiled.equations, compiled.motion
     g, out = equations.graph.load()
-    ns, count = len(equations.states), len(out['rates'])
-    residual_names = iter(compiled.residual_names)
-    level_names = [[next(residual_names) for _ in out[name]]
-                   for name, _ in compiled.levels]
-    names = list(map(label, equations.states))
-    names += [f'integral of {label(compiled.unknowns[j])}'
-              for j in columns if j >= motion]
-    swapped = {i: k for k, i in equations.constraint_rows.items()
-               if k < len(out['velocity']) and i in rows}
-    replaced = {'velocity': set(equations.constraint_rows)}
-    moving, constraints = [], []
-    for (name, index), numbers, labels in zip(
-            compiled.levels, kept, level_names):
-        for k in numbers:
-            if k not in replaced.get(name, ()):
-                moving.append((index, out[f'{name}_jacobian'][k]))
-                constraints.append(out[name][k][0])
-                names.append(f'correction of {labels[k]}')
+    multipliers = [j for j in columns if j >= motion]
+    corrections = corrected_rows(compiled, out, kept)
+    names = [*map(label, equations.states),
+             *(f'integral of {label(compiled.unknowns[j])}'
+               for j in multipliers),
+             *(f'correction of {name}' for *_, name in corrections)]
     symbols = [Dummy(f'yp{i}') for i in range(len(names))]
     derivatives = [g.input(x, dynamic=True) for x in symbols]
-    corrections = derivatives[len(names) - len(moving):]
+    ns, count = len(equations.states), len(out['rates'])
     rates = derivatives[:ns]
-    for (index, gradient), change in zip(moving, corrections):
+    for (index, gradient, _, _), change in zip(
+            corrections, derivatives[len(names) - len(corrections):]):
         for i, slope in zip(index, gradient):
             rates[i] = g.sub(rates[i], g.mul(slope, change))
     z = dict(zip(range(motion), rates[count:]))
-    z.update(zip([j for j in columns if j >= motion], derivatives[ns:]))
+    z.update(zip(multipliers, derivatives[ns:]))
+    dynamics, is_constraint = dynamic_rows(equations, g, out, rows, z)
     residual = [g.sub(x, f) for x, [f] in zip(rates, out['rates'])]
-    algebraic = [False]*count
-    for i in rows:
-        algebraic.append(i in swapped)
-        residual.append(
-            out['velocity'][swapped[i]][0] if i in swapped else g.sub(
-                g.sum(g.mul(out['W'][i][j], value)
-                      for j, value in z.items()), out['r'][i][0]))
-    residual += constraints
-    algebraic += [True]*len(constraints)
+    residual += dynamics + [row for _, _, row, _ in corrections]
     x = [g.input(item, dynamic=True) for item in equations.states]
     graph = Graph.freeze(g, {
         'residual': ([[e] for e in residual], 1),
         'by_y': (jacobian(g, residual, x), ns),
         'by_yp': (jacobian(g, residual, derivatives), len(names))})
-    return graph, symbols, tuple(names), np.array(algebraic)
+    return graph, symbols, tuple(names), np.array(
+        [False]*count + is_constraint + [True]*len(corrections))
 
 
-# -- solvers, with the face of SciPy's -------------------------------------
+def corrected_rows(compiled, out, kept):
+    """Positions of states, gradient, residual and name of the constraints
+    that are imposed by corrections: not those that replace a row of ``W``."""
+    replaced = {'velocity': set(compiled.equations.constraint_rows)}
+    names = iter(compiled.residual_names)
+    rows = []
+    for (level, index), independent_ones in zip(compiled.levels, kept):
+        labels = [next(names) for _ in out[level]]
+        rows += [(index, out[f'{level}_jacobian'][k], out[level][k][0],
+                  labels[k]) for k in independent_ones
+                 if k not in replaced.get(level, ())]
+    return rows
+
+
+def dynamic_rows(equations, g, out, rows, z):
+    """The rows of ``W z = r``, constraint rows replaced by velocity residuals.
+
+    Also which rows were replaced.
+    """
+    velocity = {i: k for k, i in equations.constraint_rows.items()
+                if k < len(out['velocity'])}
+    residual = [
+        out['velocity'][velocity[i]][0] if i in velocity else g.sub(
+            g.sum(g.mul(out['W'][i][j], value) for j, value in z.items()),
+            out['r'][i][0]) for i in rows]
+    return residual, [i in velocity for i in rows]
+
+
+# -- solvers with SciPy's interface -----------------------------------------
 
 class DAEMethod:
-    """A method as a function that makes solvers like SciPy's.
-
-    Parameters
-    ==========
-
-    method : str
-    compiled : CompiledEquations
-
-    """
+    """A method as a function that makes solvers like SciPy's."""
 
     def __init__(self, method, compiled):
         package, module = PACKAGES[method]
@@ -282,7 +284,7 @@ class DAEMethod:
             raise ImportError(
                 f"method={method!r} needs the package {package}, which is not "
                 f"installed. Install it (pip install {package}), or use "
-                "'Radau', which is SciPy's.") from error
+                "'Radau' of SciPy.") from error
         self.solver = getattr(module, method)
         self.kind = SundaeSolver if method == 'IDA' else SolveDaeSolver
         self.compiled, self.form = compiled, None
@@ -295,7 +297,7 @@ class DAEMethod:
 
 
 class DAESolver:
-    """What both have in common: the states, and the work beside them.
+    """A solver with SciPy's interface, which also integrates the work.
 
     Parameters
     ==========
@@ -304,7 +306,7 @@ class DAESolver:
         Of the package.
     form : DAEForm
     rates : callable
-        ``(t, x and work)`` -> their rates.
+        Of the states and the work.
     y : ndarray
         The start, with work if it is integrated.
     t_bound : float
@@ -323,7 +325,7 @@ class DAESolver:
         self.begin(solver, {**options, 'atol': atol})
 
     def residual(self, t, y, yp):
-        """nan where there is none, for a shorter step."""
+        """The residual; nan, where it has no value, shortens the step."""
         self.nfev += 1
         try:
             return self.form.residual(t, y, yp)
@@ -331,7 +333,7 @@ class DAESolver:
             return np.full(len(y), np.nan)
 
     def accept(self, t, y):
-        """Go to a new state, and add the work of the step."""
+        """Move to a new state, and add the work of the step."""
         t_old, work = self.t, self.y[self.count:]
         if len(work):
             work = work + self.work(t_old, t, self.states(t_old, t))
@@ -357,15 +359,7 @@ class DAESolver:
 
 
 class Path:
-    """Interpolants of a step, columns for several times as in SciPy.
-
-    Parameters
-    ==========
-
-    *parts : callables
-        From a time to an array.
-
-    """
+    """Interpolants of a step, columns for several times as in SciPy."""
 
     def __init__(self, *parts):
         self.parts = parts
@@ -374,17 +368,6 @@ class Path:
         if np.ndim(t):
             return np.array([self(s) for s in t]).T
         return np.concatenate([part(t) for part in self.parts])
-
-
-class Leading:
-    """The first entries of what a function returns, without derivatives."""
-
-    def __init__(self, path, count):
-        self.path, self.count = path, count
-
-    def __call__(self, t):
-        found = self.path(t)
-        return (found[0] if isinstance(found, tuple) else found)[:self.count]
 
 
 def nodes(start, end):
@@ -409,7 +392,14 @@ class SolveDaeSolver(DAESolver):
 
     def states(self, start, end):
         """``t -> states`` in the last step."""
-        return Leading(self.solver.dense_output(), self.count)
+        path = self.solver.dense_output()
+
+        def states(t):
+            values = path(t)            # with derivatives in some versions
+            return (values[0] if isinstance(values, tuple) else values)[
+                :self.count]
+
+        return states
 
 
 class SundaeSolver(DAESolver):
@@ -421,9 +411,9 @@ class SundaeSolver(DAESolver):
         def residual(t, y, yp, out):
             out[:] = self.residual(t, y, yp)
 
-        def jacobian(t, y, yp, out, factor, found):
+        def jacobian(t, y, yp, out, factor, matrix):
             by_y, by_yp = form.jacobian(t, y, yp)
-            found[:] = by_y + factor*by_yp
+            matrix[:] = by_y + factor*by_yp
 
         max_step = options.pop('max_step')
         self.solver = solver(
@@ -432,10 +422,10 @@ class SundaeSolver(DAESolver):
         self.solver.init_step(form.t, form.y0, form.yp0)
 
     def step(self):
-        found = self.solver.step(self.t_bound, method='onestep',
-                                 tstop=self.t_bound)
-        t, y = float(np.ravel(found.t)[-1]), np.atleast_2d(found.y)[-1]
-        if not found.success:
+        step = self.solver.step(self.t_bound, method='onestep',
+                                tstop=self.t_bound)
+        t, y = float(np.ravel(step.t)[-1]), np.atleast_2d(step.y)[-1]
+        if not step.success:
             self.status = 'failed'
             return
         self.accept(t, y.copy())
@@ -443,9 +433,9 @@ class SundaeSolver(DAESolver):
             self.status = 'finished'
 
     def states(self, start, end):
-        """A polynomial of the degree that IDA's can have, through its own.
+        """A polynomial of degree five, the largest of IDA, through its values.
 
-        The last question brings IDA back to where it was.
+        The last node brings IDA back to its state.
         """
         times = nodes(start, end)
         values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]

@@ -10,7 +10,7 @@ __all__ = ['Piece', 'DenseOutput', 'hermite']
 
 
 class Piece(NamedTuple):
-    """One step: the integrator's interpolant, led to the projected end."""
+    """One step: the interpolant, shifted linearly to the projected end."""
 
     start: float
     end: float
@@ -25,15 +25,7 @@ class Piece(NamedTuple):
 
 
 class DenseOutput:
-    """The pieces of a run, from step to step.
-
-    Parameters
-    ==========
-
-    pieces : sequence of Piece
-        Forward or backward in time.
-
-    """
+    """The pieces of a run, forward or backward in time."""
 
     def __init__(self, pieces):
         self.pieces = tuple(pieces)
@@ -42,17 +34,17 @@ class DenseOutput:
 
     def __call__(self, times):
         """States in rows at times inside the run."""
-        found = np.searchsorted(self._ends, self._sign*times)
-        found = np.minimum(found, len(self.pieces) - 1)
+        owners = np.searchsorted(self._ends, self._sign*times)
+        owners = np.minimum(owners, len(self.pieces) - 1)
         states = np.empty((len(times), len(self.pieces[0].shift)))
-        for k in np.unique(found):
-            here = found == k
+        for k in np.unique(owners):
+            here = owners == k
             states[here] = self.pieces[k](times[here])
         return states
 
 
 def hermite(t, x, rates):
-    """Cubics between outputs that have their values and rates."""
+    """Cubics with the values and rates of the outputs."""
     if len(t) < 2:
         return lambda times: np.repeat(x, len(times), axis=0)
     order = slice(None) if t[-1] > t[0] else slice(None, None, -1)

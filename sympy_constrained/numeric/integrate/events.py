@@ -1,4 +1,4 @@
-"""User conditions along a motion: where they vanish, and whether to stop."""
+"""Event functions along a motion: zeros, and terminal events."""
 from __future__ import annotations
 
 import math
@@ -14,40 +14,24 @@ from ..trajectory import Event
 
 __all__ = ['Events', 'event_functions', 'singular_event']
 
-# What rounding leaves of a zero at the start.
+# A larger value at the start is no rounding error of a zero.
 PASSED = 1e-9
-# A step is looked at in so many parts.
+# Parts of a step in which signs are compared.
 PARTS = 8
-# Steps to a zero: of a function that is flat there they are hundreds.
+# Iterations for a zero; functions that are flat there need hundreds.
 FLAT = 10000
 
 
 class Events:
-    """Watches event functions from one accepted step to the next.
+    """Zeros of event functions from one accepted step to the next.
 
-    Explanation
-    ===========
-
-    An event function is called with ``(t, x)`` and returns a number; its zeros
-    are located on the integrator's interpolant. As in SciPy, it may carry the
-    attributes ``terminal`` (stop at the first zero, or at the n-th for a
-    number n) and ``direction`` (positive: only zeros where it rises, negative:
-    only where it falls). A function that is zero at a step counts as an event
-    of the step that led there, not of the next one. Unlike in SciPy a zero at
-    the start is therefore no event, and does not end the run. An event that
-    must not have happened before the start says so by a sentence ``passed``.
-
-    The functions are also evaluated at seven equally spaced times within each
-    step, so that a sign that lasts for an eighth of the step is not missed.
-
-    Parameters
-    ==========
-
-    functions : callable or iterable of callables
-    t : float
-    x : ndarray
-        The initial state.
-
+    An event function is called with ``(t, x)`` and returns a number. As in
+    SciPy it may have the attributes ``terminal`` (stop at the first zero, or
+    at the n-th for a number n) and ``direction`` (positive: only zeros where
+    it rises, negative: only where it falls). A zero at a step belongs to the
+    step that ends there, so a zero at the start is no event, unlike in SciPy.
+    An event that must not have happened before the start has a sentence
+    ``passed``. Signs are also compared at equally spaced times in the step.
     """
 
     def __init__(self, functions, t, x):
@@ -65,41 +49,29 @@ class Events:
         return bool(self.functions)
 
     def _value(self, i, t, x):
-        found = self.functions[i](t, read_only(x))
+        returned = self.functions[i](t, read_only(x))
         try:
-            if isinstance(found, (bool, np.bool_)):
+            if isinstance(returned, (bool, np.bool_)):
                 raise TypeError
-            value = float(found)
+            value = float(returned)
         except (TypeError, ValueError):
             raise TypeError(
-                f"`events[{i}]` returned {found!r} at t = {t:g}; it must "
+                f"`events[{i}]` returned {returned!r} at t = {t:g}; it must "
                 "return one number, which changes sign at the event."
             ) from None
         if math.isnan(value):
             raise ValueError(
                 f"`events[{i}]` returned nan at t = {t:g}, which has no sign "
                 "that could change. Let it return a number at every state, "
-                "where it has no value for instance 1.")
+                "for example 1 where it has no value.")
         return value
 
     def crossed(self, t_old, t, x, path) -> list[tuple]:
         """Where functions changed sign since the last step.
 
-        Parameters
-        ==========
-
-        t_old, t : float
-        x : ndarray
-            The state at ``t``.
-        path : callable
-            Times -> states in columns, between the two times.
-
-        Returns
-        =======
-
-        list of (int, float, float)
-            Number of the function, begin and end of the part of the step.
-
+        ``x`` is the state at ``t``, ``path`` maps times in the step to states
+        in columns. Returned are number of the function, begin and end of the
+        part of the step.
         """
         times = np.linspace(t_old, t, PARTS + 1)[1:]
         states = [*np.array(path(times[:-1]))[:len(x)].T, x]
@@ -108,24 +80,18 @@ class Events:
             old = self._values
             self._values = [self._value(i, s, state)
                             for i in range(len(old))]
-            result += [(i, last, s) for i, function in enumerate(
-                self.functions) if changed(
-                    old[i], self._values[i], getattr(
-                        function, 'direction', 0))]
+            result += [
+                (i, last, s) for i, function in enumerate(self.functions)
+                if changed(old[i], self._values[i],
+                           getattr(function, 'direction', 0))]
             last = s
         return result
 
     def locate(self, crossed, state) -> float | None:
         """Record the zeros; return the time of the first terminal one.
 
-        Parameters
-        ==========
-
-        crossed : list
-            As :meth:`crossed` returns it.
-        state : callable
-            ``t -> x`` within the step.
-
+        ``crossed`` is a result of :meth:`crossed`, ``state`` maps times in
+        the step to states.
         """
         zeros = sorted((self._zero(i, state, start, end), i)
                        for i, start, end in crossed)
@@ -151,7 +117,7 @@ class Events:
         if end:
             return brentq(value, t_old, t_new, xtol=4e-16*max(
                 abs(t_old), abs(t_new)), rtol=1e-14, maxiter=FLAT)
-        # It may have become zero before, and stayed.
+        # It may have become zero earlier, and stayed zero.
         middle = (t_old + t_new)/2
         while middle not in (t_old, t_new):
             if start*value(middle) > 0:
@@ -169,7 +135,7 @@ def event_functions(functions) -> tuple:
     if isinstance(functions, str) or not isinstance(functions, Iterable):
         raise TypeError(
             f"`events` is {functions!r}, which is no function. Give a "
-            "function of (t, x), or a list of such.")
+            "function of (t, x), or a list of functions.")
     functions = tuple(functions)
     for i, function in enumerate(functions):
         if not callable(function):
@@ -220,13 +186,9 @@ def singular_event(model, threshold=1e-4, terminal=True, constants=None,
                    inputs=None):
     """Event for ``simulate``: a singular configuration is near.
 
-    Explanation
-    ===========
-
     Constraints lose rank in a singular configuration, such as a linkage that
-    lies flat, and the motion may branch there. The function is the reciprocal
-    condition number of the scaled ``W`` at its nominal rank, as in
-    ``Trajectory.condition``, relative to the threshold, less one.
+    lies flat, and the motion may branch there. The event occurs where
+    ``Trajectory.condition`` falls below the threshold.
 
     Examples
     ========
@@ -252,14 +214,14 @@ def singular_event(model, threshold=1e-4, terminal=True, constants=None,
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``.
     threshold : float
-        Between 1e-9 and 1. A run that gets closer than 1e-10 ends anyway.
+        Between 1e-9 and 1; below 1e-10 a run ends anyway.
     terminal : bool or int
 
     """
     if not 1e-9 <= number(threshold) < 1:
         raise ValueError(
-            f"`threshold` is {threshold!r}; a reciprocal condition number "
-            "from 1e-9 to 1 is needed, below which the equations are as good "
-            "as singular.")
+            f"`threshold` is {threshold!r}; it must be a reciprocal condition "
+            "number from 1e-9 to 1, below which the equations count as "
+            "singular.")
     return SingularEvent(compile_equations(model, constants, inputs),
                          threshold, terminal)

@@ -1,4 +1,4 @@
-"""Interruptions by the keyboard that are never lost."""
+"""Keyboard interrupts that are not lost."""
 from __future__ import annotations
 
 import signal
@@ -10,14 +10,10 @@ __all__ = ['Interruption']
 class Interruption:
     """Remembers that the user has asked to stop.
 
-    Explanation
-    ===========
-
-    Python raises ``KeyboardInterrupt`` wherever it happens to be, and where
-    that is a destructor the exception is dropped. Within a ``with`` block of
-    this class the wish is also kept, and :meth:`check` raises it again. After
-    :meth:`hold` nothing is raised any more, while results are put together,
-    until :meth:`release`. A handler that the user has installed is left alone.
+    Python drops a ``KeyboardInterrupt`` that it raises in a destructor.
+    Within a ``with`` block of this class :meth:`check` raises it again. After
+    :meth:`hold` nothing is raised, while results are assembled. A handler
+    that the user has installed stays in place.
     """
 
     def __enter__(self):
@@ -39,15 +35,10 @@ class Interruption:
             signal.default_int_handler(number, frame)
 
     def check(self):
-        """Raise if the user has asked."""
+        """Raise if the user has asked to stop."""
         if self.asked:
             raise KeyboardInterrupt
 
     def hold(self):
-        """Let what is left be done."""
+        """Raise nothing from now on."""
         self._is_held = True
-
-    def release(self):
-        """Raise again from now on, and if the user has asked meanwhile."""
-        self._is_held = False
-        self.check()

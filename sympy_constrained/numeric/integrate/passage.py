@@ -14,11 +14,11 @@ No step crosses :math:`t^*`. The integrator stops at an edge
 rates leads to :math:`t^* + \delta`, where the rows have their rank again, and
 the integrator starts anew.
 
-The *nearness* is :math:`s = \sigma_r/\sigma_1`, the smallest singular value
-of the scaled rows at the nominal rank :math:`r`, relative to the largest one
-of the run. Where the velocity selects a branch, :math:`s` has a simple zero.
-At a double zero the motion turns, or branches touch, and the equations do not
-determine how it continues.
+The reciprocal condition :math:`s = \sigma_r/\sigma_1` is the smallest singular
+value of the scaled rows at the nominal rank :math:`r`, relative to the largest
+one of the run. Where the velocity selects a branch, :math:`s` has a simple
+zero. At a double zero the motion turns, or branches touch, and the equations
+do not determine how it continues.
 
 Projection determines velocities to :math:`\epsilon/s^2`; the error of the
 polynomial grows with a high power of :math:`\delta`. :data:`EDGE` balances the
@@ -42,34 +42,42 @@ import numpy as np
 from scipy.interpolate import KroghInterpolator
 from scipy.optimize import brentq, minimize_scalar
 
-__all__ = ['Passages', 'Approach']
+from ..manifold.projection import size_of
 
-# Nearness at the edge, and its largest part of the usual nearness.
+__all__ = ['PassageFinder', 'Passage', 'Approach']
+
+# Reciprocal condition at the edge, and its largest part of the usual one.
 EDGE, SHARE = 7e-3, 3e-2
-# A minimum of nearness below this multiple of EDGE is examined.
+# A minimum below this multiple of EDGE is examined.
 CANDIDATE = 7
-# A smaller part of the nearness at the edge is a zero.
+# A smaller part of the reciprocal condition at the edge is a zero.
 ZERO = 0.03
-# Twice as far from a zero the nearness is 2 times as large at a simple zero,
-# 4 times at a double one. Only a nearness below SURE stops the run there.
+# At twice the distance from a zero the reciprocal condition is 2 times as
+# large at a simple zero, 4 times at a double one. Only a value below SURE
+# stops the run there.
 DOUBLE, SURE = 3., 1e-2
 # Weyl's bound excludes a zero if the rows change by less than this part of
 # their smallest singular value.
 LITTLE = 1/1.5
-# The shortest part of a step that is examined by itself.
+# The shortest part of a step that is examined separately.
 FINEST = 1/64
-# Number of points at which the first minimum is searched; the range grows
-# while there is none inside.
+# Number of points at which the first minimum is searched, and the ranges to
+# search until one lies inside.
 GRID, SEARCHED = 33, (1, 2, 4, 8)
-# Number of accepted states to keep, and to put the polynomial through.
-KEPT, ANCHORS = 400, 4
+# Number of accepted states to keep, and of knots of the polynomial.
+KEPT, KNOTS = 400, 4
 # Multiples of EDGE at which the integrator stops on its way, so that the
-# polynomial has states to go through.
+# polynomial has knots.
 STAGES = 7, 5, 3, 1
-# Where to restart behind a zero, in parts of the distance before it.
+# Ends of a passage to try, in parts of the distance before the zero.
 BEHIND = 1, 0.75, 0.5, 0.25
 # How often the edge may move closer, to half the distance.
 TRIES = 6
+# At the end of a passage projection moves no state by more than SAME, relative
+# to a size of at least LEAST, and the rates agree with those of the equations
+# to SMOOTH. Rounding causes an error of ROUNDING, relative to the squared
+# reciprocal condition.
+SAME, LEAST, SMOOTH, ROUNDING = 1e-7, 1., 1e-4, 30.*1e-15
 
 
 class Approach(NamedTuple):
@@ -80,7 +88,7 @@ class Approach(NamedTuple):
 
     edge : float
         Time at which the integrator has to stop.
-    zero : float
+    singular : float
         Estimated time of the singular configuration.
     tries : int
         How often the edge has moved closer.
@@ -88,51 +96,37 @@ class Approach(NamedTuple):
     """
 
     edge: float
-    zero: float
+    singular: float
     tries: int = 0
 
-    def nearer(self, t, zero):
-        """The same with an edge between ``t`` and the zero, or None."""
+    def nearer(self, t, singular):
+        """The same with an edge half as far from ``t``, or None."""
         if self.tries == TRIES:
             return None
-        return Approach(zero + (t - zero)/2, zero, self.tries + 1)
+        return Approach(singular + (t - singular)/2, singular, self.tries + 1)
 
 
-class Passages:
-    """Search for singular configurations on the way of a run.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-
-    """
+class PassageFinder:
+    """Search for singular configurations on the way of a run."""
 
     def __init__(self, compiled):
         self.compiled = compiled
-        self.motion = compiled.motion
+        self.motion, self.size = compiled.motion, len(compiled.states)
         self.solver = None
-        self.anchors = deque(maxlen=KEPT)
+        self.accepted = deque(maxlen=KEPT)
         self.usual, self.largest = 0., np.finfo(float).tiny
-        self._last = None, None, 0.     # time, rows, nearness
-        self.cleared = None
-
-    def is_cleared(self, t):
-        """Whether what is ahead of ``t`` has turned out to be regular."""
-        if self.cleared is None:
-            return False
-        begin, end = self.cleared
-        return min(begin, end) <= t <= max(begin, end)
+        self._last = None, None, 0.     # time, rows, reciprocal condition
+        self._cleared = None
 
     @staticmethod
-    def exist_for(compiled):
+    def applies_to(compiled):
         """Whether the unknowns are accelerations and multipliers of rows."""
         W = compiled.equations.graph.pattern('W')
         motion = compiled.motion
         return len(W) > motion and not any(
             any(row[motion:]) for row in W[motion:])
 
-    # -- nearness --------------------------------------------------------
+    # -- reciprocal condition --------------------------------------------
 
     def rows(self, t, x):
         """The scaled constraint rows ``A``, shape (m, o)."""
@@ -140,19 +134,30 @@ class Passages:
         W = self.compiled.evaluate(('W',), t, x)['W']
         return W[part]*self.solver.scale[part]
 
-    def values(self, rows):
-        """Smallest singular value at the nominal rank, and the largest."""
+    def _rows_or_none(self, t, x):
+        try:
+            return self.rows(t, x)
+        except (ArithmeticError, ValueError):   # beyond the end of a table
+            return None
+
+    def singular_values(self, rows):
+        """The smallest one at the nominal rank, and the largest."""
         sigma = np.linalg.svd(rows, compute_uv=False)
         rank = self.solver.rank - self.motion
         return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
 
-    def nearness(self, t, x):
+    def _ratio(self, rows):
+        if rows is None:
+            return np.inf
+        return self.singular_values(rows)[0]/self.largest
+
+    def condition(self, t, x):
         """``s`` at a state; infinite where the rows have no value."""
         return self._ratio(self._rows_or_none(t, x))
 
     @property
     def edge(self):
-        """Nearness at which the integrator has to stop."""
+        """Reciprocal condition at which the integrator has to stop."""
         return min(EDGE, SHARE*self.usual)
 
     # -- search ----------------------------------------------------------
@@ -160,53 +165,43 @@ class Passages:
     def accept(self, t, y, solver):
         """Take note of an accepted state."""
         self.solver = solver
-        self.anchors.append((t, y))
-        rows = self.rows(t, y[:len(self.compiled.states)])
-        least, largest = self.values(rows)
+        self.accepted.append((t, y))
+        rows = self.rows(t, y[:self.size])
+        least, largest = self.singular_values(rows)
         self.largest = max(self.largest, largest)
         self.usual = max(self.usual, least/self.largest)
         self._last = t, rows, least/self.largest
 
-    def seek(self, t, x, path):
+    def clear(self, end):
+        """Find no singular configuration before a time."""
+        self._cleared = sorted((self.accepted[-1][0], end))
+
+    def find(self, t, x, path):
         """An :class:`Approach` within the step to ``t``, or None.
 
-        Parameters
-        ==========
-
-        t : float
-        x : ndarray
-        path : callable
-            The interpolant of the step, ``t -> y``.
-
+        ``path`` is the interpolant of the step, ``t -> y``.
         """
         begin, first, before = self._last
-        if self.is_cleared(begin):
+        if self._cleared and self._cleared[0] <= begin <= self._cleared[1]:
             return None
-        size = len(self.compiled.states)
         last = self._rows_or_none(t, x)
-        here = self._ratio(last)
-        if here < min(self.edge, before):       # the step ends too near
-            return Approach(
-                self._edge(lambda s: path(s)[:size], begin, t),
-                t + (t - begin)*here/(before - here))
+
+        def state(s):
+            return path(s)[:self.size]
 
         def rows(part):
             s = begin + part*(t - begin)
-            return self._rows_or_none(s, path(s)[:size])
+            return self._rows_or_none(s, state(s))
 
-        for part in self._candidates(rows, 0., first, 1., last):
-            found = self.approach(
-                lambda s: path(s)[:size], begin, begin + part*(t - begin),
-                abs(t - begin)*FINEST)
-            if found is not None:
-                return found
-        return None
-
-    def _rows_or_none(self, t, x):
-        try:
-            return self.rows(t, x)
-        except (ArithmeticError, ValueError):   # beyond the end of a table
-            return None
+        here = self._ratio(last)
+        if here < min(self.edge, before):       # the step ends too near
+            return Approach(self._edge(state, begin, t),
+                            t + (t - begin)*here/(before - here))
+        approaches = (
+            self.approach(state, begin, begin + part*(t - begin),
+                          abs(t - begin)*FINEST)
+            for part in self._candidates(rows, 0., first, 1., last))
+        return next(filter(None, approaches), None)
 
     def _candidates(self, rows, a, first, b, second):
         """Parts of the step in which a zero is not excluded, in order.
@@ -218,7 +213,7 @@ class Passages:
         if first is not None and between is not None and second is not None:
             change = (np.linalg.norm(between - first)
                       + np.linalg.norm(second - between))
-            if any(change <= LITTLE*self.values(matrix)[0]
+            if any(change <= LITTLE*self.singular_values(matrix)[0]
                    for matrix in (first, between, second)):
                 return
         if b - a <= FINEST:
@@ -227,13 +222,8 @@ class Passages:
         yield from self._candidates(rows, a, first, middle, between)
         yield from self._candidates(rows, middle, between, b, second)
 
-    def _ratio(self, rows):
-        return np.inf if rows is None else self.values(rows)[0]/self.largest
-
     def approach(self, path, begin, near, reach):
-        """An :class:`Approach` of the least nearness close to a time.
-
-        None if it is not a zero.
+        """An :class:`Approach` of the first minimum of ``s``, if it is a zero.
 
         Parameters
         ==========
@@ -246,39 +236,40 @@ class Passages:
             The minimum is searched within ``reach`` of ``near``.
 
         """
-        def nearness(s):
-            return self.nearness(s, path(s))
-
         sign = np.sign(near - begin) or 1.
+
+        def condition(s):
+            return self.condition(sign*s, path(sign*s))
+
         low = max(sign*near - reach, sign*begin)
         for factor in SEARCHED:         # until it has a minimum inside
             times = np.linspace(low, sign*near + factor*reach, GRID)
-            values = [nearness(sign*s) for s in times]
+            values = [condition(s) for s in times]
             first = next((k for k in range(1, GRID - 1) if values[k - 1]
                           >= values[k] <= values[k + 1]), GRID - 2)
             if first < GRID - 2:
                 break
-        found = minimize_scalar(
-            lambda s: nearness(sign*s), method='bounded',
+        minimum = minimize_scalar(
+            condition, method='bounded',
             bounds=(times[first - 1], times[first + 1]),
             options={'xatol': 1e-6*reach})
-        zero, least = sign*found.x, found.fun
-        start = nearness(begin)
+        singular, least = sign*minimum.x, minimum.fun
+        start = self.condition(begin, path(begin))
         if least > min(CANDIDATE*self.edge, ZERO*start):
             return None
-        return Approach(self._edge(path, begin, zero, 3*least), zero)
+        return Approach(self._edge(path, begin, singular, 3*least), singular)
 
     def _edge(self, path, begin, end, least=0.):
         """The first time at which to stop on the way to a zero."""
         wanted = max(STAGES[0]*self.edge, least)
-        if self.nearness(begin, path(begin)) <= wanted:
+        if self.condition(begin, path(begin)) <= wanted:
             return begin
-        return brentq(lambda s: self.nearness(s, path(s)) - wanted, begin,
+        return brentq(lambda s: self.condition(s, path(s)) - wanted, begin,
                       end, xtol=1e-3*abs(end - begin))
 
     # -- passage ---------------------------------------------------------
 
-    def bridge(self, approach, rates, end):
+    def passage(self, approach, rates, limit):
         """The way through a singular configuration, from the last state.
 
         Parameters
@@ -287,105 +278,115 @@ class Passages:
         approach : Approach
         rates : callable
             ``(t, y) -> y'``
-        end : float
+        limit : float
             The polynomial is not used beyond this time.
 
         Returns
         =======
 
-        Bridge, Approach or None
+        Passage, Approach or None
             An :class:`Approach` if the edge can be nearer, None if the
             constraints keep their rank.
 
         """
-        t, y = self.anchors[-1]
-        size = len(self.compiled.states)
-        half = approach.zero - t
-        bridge = Bridge(self.chosen(abs(half)), rates)
+        t, y = self.accepted[-1]
+        half = approach.singular - t
+        passage = Passage(self.knots(abs(half)), rates, self.size)
 
-        def ahead(s):
-            return bridge.path(s)[:size]
+        def condition(s):
+            return self.condition(s, passage.path(s)[:self.size])
 
-        found = self.approach(ahead, t, t + half, 2*abs(half))
-        start = self.nearness(t, y[:size])
-        if found is None or self.nearness(
-                found.zero, ahead(found.zero)) > ZERO*start:
-            return self._nearer(approach, t, approach.zero)
-        half = found.zero - t
-        ends = [found.zero + part*half for part in BEHIND]
-        after = [self.nearness(s, ahead(s)) for s in ends]
-        far = ends[int(np.argmax(after))]       # another zero may follow
+        found = self.approach(lambda s: passage.path(s)[:self.size], t,
+                              t + half, 2*abs(half))
+        start = self.condition(t, y[:self.size])
+        if found is None or condition(found.singular) > ZERO*start:
+            return self._nearer(approach, t, approach.singular)
+        singular = found.singular
+        half = singular - t
+        ends = [singular + part*half for part in BEHIND]
+        after = [condition(s) for s in ends]
         if max(after) < ZERO*start:     # the rank is lost for long
-            return self._nearer(approach, t, found.zero)
-        stage = next((stage for stage in STAGES
-                      if start > (stage + 0.5)*self.edge), None)
-        if stage:
-            return Approach(found.zero - half*stage*self.edge/start,
-                            found.zero)
-        bridge.zero, bridge.far = found.zero, far
-        if (end - bridge.far)*half < 0:
-            bridge.far = end
-        least, one, two = (self.nearness(s, ahead(s)) for s in (
-            found.zero, found.zero - half/16, found.zero - half/8))
-        bridge.is_double = DOUBLE*one < two
-        if bridge.is_double and least > SURE*start:     # a minimum, no zero
-            return self._nearer(approach, t, found.zero)
-        return bridge
+            return self._nearer(approach, t, singular)
+        for stage in STAGES:            # more knots before the edge
+            if start > (stage + 0.5)*self.edge:
+                return Approach(singular - half*stage*self.edge/start,
+                                singular)
+        passage.singular = singular
+        passage.end = ends[int(np.argmax(after))]   # a zero may follow
+        if (limit - passage.end)*half < 0:
+            passage.end = limit
+        least, one, two = (condition(s) for s in (
+            singular, singular - half/16, singular - half/8))
+        passage.is_double = DOUBLE*one < two
+        if passage.is_double and least > SURE*start:    # a minimum, no zero
+            return self._nearer(approach, t, singular)
+        return passage
 
-    def _nearer(self, approach, t, zero):
-        """Look again from closer to a zero; after the last try, pass it by."""
-        nearer = approach.nearer(t, zero)
+    def _nearer(self, approach, t, singular):
+        """Look again from closer to a zero; after the last try, ignore it."""
+        nearer = approach.nearer(t, singular)
         if nearer is None:
-            self.clear(3*zero - 2*t)
+            self.clear(3*singular - 2*t)
         return nearer
 
-    def clear(self, end):
-        """Do not look for singular configurations before a time."""
-        self.cleared = self.anchors[-1][0], end
-
-    def chosen(self, apart):
-        """The last accepted states that are at least so far apart."""
-        chosen = [self.anchors[-1]]
-        for t, y in reversed(self.anchors):
+    def knots(self, apart):
+        """The last accepted states with at least this distance in time."""
+        chosen = [self.accepted[-1]]
+        for t, y in reversed(self.accepted):
             if abs(t - chosen[-1][0]) >= apart:
                 chosen.append((t, y))
-            if len(chosen) == ANCHORS:
+            if len(chosen) == KNOTS:
                 break
         return chosen[::-1]
 
 
-class Bridge:
+class Passage:
     """A polynomial through a singular configuration.
-
-    Parameters
-    ==========
-
-    knots : list of (t, y)
-        Accepted states before it.
-    rates : callable
-        ``(t, y) -> y'``
 
     Attributes
     ==========
 
     path, lower : callable
         ``t -> y``; the second has a lower degree.
-    zero, far : float
+    singular, end : float
         Times of the singular configuration and of the end.
     is_double : bool
-        Whether nearness has a double zero.
+        Whether the reciprocal condition has a double zero.
 
     """
 
-    zero = far = np.nan
+    singular = end = np.nan
     is_double = False
 
-    def __init__(self, knots, rates):
+    def __init__(self, knots, rates, size):
+        self.size = size
         self.times = [t for t, _ in knots for _ in (0, 1)]
         self.values = [v for t, y in knots for v in (y, rates(t, y))]
         self.path = Polynomial(self.times, self.values)
         self.lower = Polynomial(
             self.times[:1] + self.times[2:], self.values[:1] + self.values[2:])
+
+    def rounding(self, condition):
+        """Relative error at the end by rounding at the start."""
+        return ROUNDING/condition**2
+
+    def leads_to(self, end, rates, rounding, motion):
+        """Whether a consistent state and its rates continue the passage.
+
+        The last ``motion`` rates are accelerations.
+        """
+        values, slopes = self.path(self.end), self.path.derivative(self.end)
+        size = np.maximum(np.abs(self.values[::2]).max(axis=0), LEAST)
+        apart = 10*np.abs(slopes - self.lower.derivative(self.end))
+        apart += SMOOTH*size_of(rates[self.size - motion:])
+        return (np.abs(end - values) <= (SAME + rounding)*size).all() and (
+            np.abs(rates - slopes) <= apart).all()
+
+    def error(self, end, lower, rounding, rtol, atol):
+        """Difference of two ends, by both degrees, in tolerances."""
+        size = np.abs(end)
+        return np.max(np.abs(end - lower)/np.maximum(
+            atol + rtol*size, rounding*np.maximum(size, LEAST)))
 
     def through(self, t, y, rates):
         """The polynomial that has these values at a time, too."""

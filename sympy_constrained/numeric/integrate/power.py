@@ -7,9 +7,9 @@ from ..manifold.projection import project, size_of
 
 __all__ = ['Work', 'energy_rates']
 
-# Relative power of constraint forces that counts as none.
+# Relative power of constraint forces that counts as zero.
 POWERLESS = 1e-9
-# Relative distance of the states that a rate is found from.
+# Relative distance of the states of difference quotients.
 NEAR = 1e-4
 # Weights of the states from -2 to 4 steps away.
 CENTRAL = 1/12, -2/3, 0, 2/3, -1/12, 0, 0
@@ -19,9 +19,6 @@ ONE_SIDED = 0, 0, -25/12, 4, -3, 4/3, -1/4
 class Work:
     r"""Power of everything that is not in the energy.
 
-    Explanation
-    ===========
-
     .. math::
 
        \dot E = P + Q_c^T u, \qquad Q_c = M\dot u - Q
@@ -30,31 +27,19 @@ class Work:
     constraints that do not move have :math:`Q_c^T u = 0`; prescribed motion,
     servo constraints, friction in constraints and some constraints that are
     nonlinear in the speeds do work. Both parts are integrated along with the
-    motion only where they exist; whether constraints do work is tried out at
-    some states.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    t_span : tuple of float
-    x : ndarray
-        A consistent state at the start.
+    motion only where they exist.
 
     Attributes
     ==========
 
-    known : bool
-        Whether the equations carry energy and power.
     outputs : tuple of str
-        What :meth:`rate` needs, none if the energy is constant.
+        What :meth:`rate` needs, none if the energy is constant or unknown.
 
     """
 
     def __init__(self, compiled, t_span, x):
-        self.known = compiled.has('energy') and compiled.has('power')
         self.outputs = ()
-        if not self.known:
+        if not (compiled.has('energy') and compiled.has('power')):
             return
         graph = compiled.equations.graph
         if any(map(any, graph.pattern('power'))):
@@ -83,12 +68,12 @@ def moves_by_itself(equations):
 
 
 def constraints_work(compiled, t_span, x):
-    """Whether ``A u`` differs from zero in some admissible motion.
+    """Whether ``A u`` differs from zero at some admissible states.
 
     The power of ideal constraints is ``lam^T A u``. The computed forces
-    themselves would count errors of the equations as work. The result does
-    not depend on the values of inputs. Constants replace Python inputs, which
-    must not be called at times that the run has not reached.
+    would count errors of the equations as work. The result does not depend
+    on inputs; Python inputs must not be called ahead of the run, so constants
+    replace them.
     """
     t0, t1 = t_span
     called = compiled.inputs.called
@@ -105,8 +90,8 @@ def constraints_work(compiled, t_span, x):
         try:
             state = project(compiled, t, trial).x
             A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
-        except Exception:               # no such state, or a function of the
-            continue                    # model fails there
+        except Exception:               # no such state, or outside a domain
+            continue
         usual = np.maximum(np.abs(u), np.abs(trial[index]))
         if (np.abs(A@u) > POWERLESS*np.abs(A)@usual).any():
             return True
@@ -114,11 +99,10 @@ def constraints_work(compiled, t_span, x):
 
 
 def energy_rates(compiled, span, t, x, rates):
-    """Rate of the energy at states that change at these rates, or None.
+    """Rate of the energy at states that change at these rates.
 
-    From four states on the tangent, two before and two behind; at the ends
-    of the time span from four on one side. None also where it would call
-    Python inputs.
+    From differences along the tangent, one-sided at the ends of the time
+    span. None if the energy is unknown or calls Python inputs.
     """
     if not compiled.has('energy') or not len(t) or (
             compiled.calls_for('energy')):

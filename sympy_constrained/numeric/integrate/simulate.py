@@ -21,16 +21,19 @@ from ..progress import Progress
 from ..trajectory import Reason, Trajectory
 from .dae import DAE_METHODS, DAEMethod
 from .events import event_functions
+from .records import assembled
 from .stepper import Run
 
 __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
+STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
+                  'braun-goldfarb': 'feedback'}
+OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
 MAX_STEPS = MAX_OUTPUTS = 10_000_000
-# What may be infinite, which is no limit.
+# Arguments that may be infinite, which means no limit.
 LIMITS = ('max_step', 'max_steps')
 
 
@@ -45,30 +48,29 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     Explanation
     ===========
 
-    SciPy's integrators make the steps. With ``stabilization='projection'``
-    each accepted state is returned to the constraints before the next step
-    begins, first the coordinates, then the speeds, by the changes of least
-    kinetic energy. That moves it by no more than the error of one step, which
-    the integrator accepts anyway.
+    SciPy's integrators make the steps. ``stabilization='projection'`` returns
+    each accepted state to the constraints before the next step, first the
+    coordinates, then the speeds, by the changes of least kinetic energy. That
+    moves a state by no more than the error of one step.
 
-    The other ways change the equations. Baumgarte's adds terms to the
-    constraint rows, by which residuals decay like an oscillator with the
-    damping ``alpha`` and the frequency ``beta``. Braun and Goldfarb add terms
-    to the rates that take residuals away within the step; see
-    :mod:`~sympy_constrained.numeric.manifold.stabilization` for both. Neither
-    moves states, and residuals become small, not zero.
+    The other ways change the equations, not the states, so that residuals
+    become small, not zero. Baumgarte's terms in the constraint rows let
+    residuals decay like an oscillator with the damping ``alpha`` and the
+    frequency ``beta``; the terms of Braun and Goldfarb in the rates remove
+    residuals within a step
+    (:mod:`~sympy_constrained.numeric.manifold.stabilization`).
 
     The methods ``'IDA'``, ``'RadauDAE'`` and ``'BDFDAE'`` solve the
-    equations and the constraints together (:func:`.dae_form`) and need no
-    stabilization; ``'projection'`` here means that outputs are projected.
+    equations and the constraints together (:func:`.dae_form`);
+    ``'projection'`` then means that outputs are projected.
 
     The rank of the equations is decided at the start and watched at every
-    step; a change is a warning and an entry of ``Trajectory.rank_changes``.
-    Where constraints lose rank for an instant, the motion passes on the branch
-    that its velocity selects
-    (:mod:`~sympy_constrained.numeric.integrate.passage`); the times are in
-    ``Trajectory.passages``. A loss of rank that lasts, or a velocity that
-    selects no branch, ends the run.
+    step; a change gives a warning and an entry of
+    ``Trajectory.rank_changes``. Where constraints lose rank for an instant,
+    the motion continues on the branch that its velocity selects
+    (:mod:`~sympy_constrained.numeric.integrate.passage`), and the time is an
+    entry of ``Trajectory.passages``. A lasting loss of rank, or a velocity
+    that selects no branch, ends the run.
 
     Examples
     ========
@@ -108,51 +110,50 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     method : str
         ``'DOP853'``, ``'RK45'``, ``'RK23'``, or ``'Radau'`` for stiff models,
         ``'BDF'``, ``'LSODA'``, ``'IDA'``, ``'RadauDAE'``, ``'BDFDAE'``.
-        ``'BDF'`` and ``'LSODA'`` build on many
-        past states and cannot be projected. ``'IDA'`` needs the package
-        scikit-sundae, the last two need solve-dae.
+        ``'BDF'`` and ``'LSODA'`` extrapolate past states and cannot be
+        projected. ``'IDA'`` needs the package scikit-sundae, the last two
+        need solve-dae.
     stabilization : {'projection', 'baumgarte', 'braun-goldfarb', None} or pair
-        A pair are Baumgarte's gains ``(alpha, beta)``. ``'baumgarte'`` takes
-        ``alpha = beta = 1/(10*h)``, with the length ``h`` of the tenth step
-        of a trial; they are ``statistics['gains']``.
+        A pair contains Baumgarte's gains ``(alpha, beta)``. ``'baumgarte'``
+        uses ``alpha = beta = 1/(10*h)``, with the length ``h`` of the tenth
+        step of a trial; they are ``statistics['gains']``.
     t_eval : None, int or sequence of float
-        Output times: the steps of the integrator, so many equally spaced
-        times, or these times. A terminal event adds its own.
+        Output times: the steps of the integrator, a number of equally spaced
+        times, or these times. A terminal event adds its time.
     initial : {'check', 'project'}
-        A start that violates the constraints is an error, or is moved to the
-        nearest consistent state.
+        Whether a start that violates the constraints is an error or is moved
+        to the nearest consistent state.
     tolerance : float
-        Distance from the constraints that ``'check'`` lets pass, relative to
-        the largest state where that exceeds one. Give a smaller one where
-        lengths are almost as small.
+        Distance from the constraints that ``'check'`` accepts, relative to
+        the largest state if that exceeds one. Pass a smaller one for models
+        whose lengths are almost as small.
     events : callable or iterable of callables
         Functions of ``(t, x)`` as in SciPy, with optional attributes
-        ``terminal`` and ``direction``. A zero at the start is no event, so
-        that a ball can be thrown from the ground; SciPy reports it. No
-        change of sign is missed that lasts for an eighth of a step;
-        ``max_step`` makes steps shorter.
+        ``terminal`` and ``direction``. A zero at the start is no event,
+        unlike in SciPy, so that a ball can be thrown from the ground. Signs
+        that last for less than an eighth of a step can be missed; reduce
+        ``max_step``.
     max_step : float
         Longest step of the integrator. Needed where an input that is no table
         has pulses shorter than the steps.
     max_steps : float
-        So many steps end a run. Each ten thousand steps it is asked how many
-        more would be needed if they stayed as short as the last ones, so that
-        a run that would go on for days ends soon; ``np.inf`` lets it go on.
+        Largest number of steps. Every 10 000 steps the remaining steps are
+        estimated from the pace of the last ones, and the run ends if they
+        exceed ``max_steps``; ``np.inf`` disables both.
     progress : bool, optional
         Draw a progress bar once the run lasts a second; by default in a
         terminal.
     throw : bool
-        Whether a run that ends early raises. Otherwise, and where the user
-        interrupts it, what was computed is returned and ``reason`` tells. An
-        interruption raises only where warnings are errors.
+        Whether a run that ends early raises. Otherwise, and after a keyboard
+        interrupt, the trajectory up to that time is returned. An interrupt
+        raises only where warnings are errors.
     dense : bool
-        Whether to keep the interpolants of the integrator for
-        ``Trajectory.at``, which takes some ten times the memory of the
-        steps. Without them it uses cubics between the outputs.
+        Keep the interpolants of the integrator for ``Trajectory.at``, about
+        ten times the memory of the steps. Otherwise it uses cubics.
     units : mapping, optional
         Text for the axes of pictures, by SymPy object or name of states and
         multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``, or
-        ``'length'`` for places of bodies.
+        ``'length'`` for positions of bodies.
 
     Returns
     =======
@@ -164,22 +165,21 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
 
     SimulationError
         If the run ends early, also by an error of an input or event
-        function, at the start too; carries ``trajectory``, ``time``,
-        ``reason``.
+        function; carries ``trajectory``, ``time``, ``reason``.
     ConstraintError
         If the start is not consistent, or cannot be made so.
     ConstrainedDynamicsError
         If the start is a singular configuration, or the equations do not
         determine the motion.
     ValueError, TypeError
-        If an argument is missing, unknown or of no use.
+        If an argument is missing, unknown or unusable.
 
     """
     compiled = compile_equations(model, constants, inputs)
     compiled.parameters()
     span = time_span(t_span)
     times = _output_times(t_eval, span)
-    kind = _check_stabilization(compiled, stabilization, method)
+    kind = _stabilization_kind(compiled, stabilization, method)
     check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
                 max_step=max_step, max_steps=max_steps)
     units = _checked_units(units, compiled)
@@ -209,28 +209,30 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                 compiled, span, x, stabilization, integrator, options)
         run = Run(
             compiled, span, x, times, events, on_set=kind == 'projection',
-            moves=not is_dae, dense=dense, units=units, most=max_steps,
+            moves=not is_dae, dense=dense, units=units, max_steps=max_steps,
             feedback=Feedback(compiled) if kind == 'feedback' else None)
     except ConstrainedDynamicsError:    # of the start, or the equations
         raise
     except Exception as error:          # of an input or event function
-        return _ended(_failed_start(compiled, span[0], error, units),
-                      span[0], error, throw)
+        message = (f"Integration stopped at t = {span[0]:.6g}: "
+                   f"{type(error).__name__}: {str(error).rstrip('.')}.")
+        return _checked_end(
+            assembled(compiled, span, [], reason=Reason.ERROR,
+                      message=message, units=units), span[0], error, throw)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
-    if trajectory.success:
-        text = run.balance.fault(trajectory, rtol, atol)
-        if text:
-            warn(text, stacklevel=2)
+    fault = trajectory.success and run.balance.fault(trajectory, rtol, atol)
+    if fault:
+        warn(fault, stacklevel=2)
     if gains:
         trajectory = replace(
             trajectory, statistics={**trajectory.statistics, 'gains': gains},
             constants={name: value for name, value in
                        trajectory.constants.items() if name not in GAINS})
-    return _ended(trajectory, run.t, run.raised, throw)
+    return _checked_end(trajectory, run.t, run.rates.raised, throw)
 
 
-def _ended(trajectory, t, raised, throw):
+def _checked_end(trajectory, t, raised, throw):
     """Return the trajectory, or raise an error that carries it."""
     reason = trajectory.reason
     cause = raised if reason in (Reason.ERROR, Reason.INTERRUPTED) else None
@@ -243,34 +245,12 @@ def _ended(trajectory, t, raised, throw):
     return trajectory
 
 
-def _failed_start(compiled, t, error, units):
-    """The empty trajectory of a run that failed before its first state."""
-    states, rows = len(compiled.states), len(compiled.residual_names)
-    widths = {'x': states, 'rates': states, 'residuals': rows,
-              'multipliers': len(compiled.multiplier_names),
-              'constraint_forces': len(compiled.u_index)}
-    return Trajectory(
-        **{name: np.empty((0, width)) for name, width in widths.items()},
-        **dict.fromkeys(('t', 'condition'), np.empty(0)),
-        **dict.fromkeys(('energy', 'work', 'power', 'energy_rate')),
-        rank=np.empty(0, int), states=tuple(compiled.states),
-        speeds=tuple(compiled.equations.u),
-        multiplier_names=tuple(compiled.multiplier_names),
-        residual_names=compiled.residual_names,
-        constants=dict(zip(compiled.constants,
-                           compiled.parameters().tolist())),
-        reason=Reason.ERROR, units=units,
-        message=f"Integration stopped at t = {t:.6g}: "
-                f"{type(error).__name__}: {str(error).rstrip('.')}.")
-
-
 def _with_gains(compiled, span, x, stabilization, integrator, options):
     """The equations with Baumgarte's terms, and the gains."""
     variant = compiled.variant(stabilized)
     values = dict(zip(compiled.constants, compiled.parameters()))
 
-    def with_gains(gains):
-        # without holonomic rows there is no beta
+    def with_gains(gains):              # beta only with holonomic rows
         return variant.with_values({**values, **{
             name: gain for name, gain in zip(GAINS, gains)
             if name in variant.constants}})
@@ -282,6 +262,8 @@ def _with_gains(compiled, span, x, stabilization, integrator, options):
         gains = tuple(map(float, stabilization))
     return with_gains(gains), gains
 
+
+# -- arguments -------------------------------------------------------------
 
 def _checked_units(units, compiled):
     """Name -> text."""
@@ -358,16 +340,7 @@ def _output_times(t_eval, span):
             "times nor a sequence of finite times. Give a whole number from "
             f"2, or times between {low:g} and {high:g}.") from None
     if np.ndim(times) == 0:
-        if times != int(times) or times < 2:
-            raise ValueError(
-                f"`t_eval` is {t_eval!r}; a number of output times must be "
-                "a whole number from 2.")
-        if times > MAX_OUTPUTS:
-            raise ValueError(
-                f"`t_eval` asks for {times:g} output times, more than a "
-                f"trajectory can hold ({MAX_OUTPUTS:g}). Ask for fewer; "
-                "`Trajectory.at` returns states between them.")
-        times = np.linspace(*span, int(times))
+        times = _equally_spaced(times, span)
     steps = np.diff(times)*(span[1] - span[0])
     if not len(times) or (steps <= 0).any() or (
             times.min() < low or times.max() > high):
@@ -377,22 +350,30 @@ def _output_times(t_eval, span):
     return times
 
 
-def _check_stabilization(compiled, stabilization, method):
-    """What to do about drift; errors for what cannot be done.
+def _equally_spaced(count, span):
+    if count != int(count) or count < 2:
+        raise ValueError(
+            f"`t_eval` is {count:g}; a number of output times must be a "
+            "whole number from 2.")
+    if count > MAX_OUTPUTS:
+        raise ValueError(
+            f"`t_eval` asks for {count:g} output times, more than a "
+            f"trajectory can hold ({MAX_OUTPUTS:g}). Ask for fewer; "
+            "`Trajectory.at` returns states between them.")
+    return np.linspace(*span, int(count))
 
-    'projection', 'baumgarte', 'feedback' or None.
-    """
+
+def _stabilization_kind(compiled, stabilization, method):
+    """'projection', 'baumgarte', 'feedback' or None, if they go together."""
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(
             f"`method` {method!r} is not known; choose one of "
             f"{', '.join(METHODS)}.")
     if stabilization is None:
         return None
-    kinds = {'projection': 'projection', 'baumgarte': 'baumgarte',
-             'braun-goldfarb': 'feedback'}
-    kind = kinds.get(stabilization) if isinstance(stabilization, str) else (
-        'baumgarte' if is_gains(stabilization) else None)
-    if kind is None:
+    kind = STABILIZATIONS.get(stabilization) if isinstance(
+        stabilization, str) else is_gains(stabilization) and 'baumgarte'
+    if not kind:
         raise ValueError(
             f"`stabilization` is {stabilization!r}; it must be 'projection', "
             "'baumgarte', a pair (alpha, beta) of gains, none negative, "
@@ -406,9 +387,8 @@ def _check_stabilization(compiled, stabilization, method):
             "not contain them. Leave `stabilization` out.")
     if method in MULTI_STEP and kind != 'baumgarte':
         raise ValueError(
-            f"`method` {method!r} extrapolates past states, which must "
-            "neither be moved nor follow equations that change from step to "
-            f"step, so it does not go with {stabilization!r}. Use 'Radau' for "
-            "stiff models, or pass `stabilization='baumgarte'` or a pair of "
-            "gains (alpha, beta).")
+            f"`method` {method!r} extrapolates past states, so they cannot be "
+            "projected, and the equations cannot change from step to step as "
+            f"with {stabilization!r}. Use 'Radau' for stiff models, or pass "
+            "`stabilization='baumgarte'` or a pair of gains (alpha, beta).")
     return kind

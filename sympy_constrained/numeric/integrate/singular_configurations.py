@@ -1,4 +1,4 @@
-"""Singular configurations that a trajectory met or came near to."""
+"""Singular configurations on or near a trajectory."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -35,23 +35,22 @@ class SingularConfiguration:
 
 
 def singular_configurations(trajectory, below=1e-6):
-    """The least conditions of a trajectory, one for each approach.
+    """Where the equations are nearly singular along a trajectory.
 
     Parameters
     ==========
 
     trajectory : Trajectory
-        Anything with the arrays ``t``, ``condition`` and ``rank``.
+        Only the output times are examined.
     below : float
-        Reciprocal condition number that counts as singular. Output times
-        decide: take more of them where one may be passed by.
+        Reciprocal condition number that counts as singular.
 
     Returns
     =======
 
     tuple of SingularConfiguration
-        In the order of time: the worst of each stretch of times at which
-        the condition is below the bound, or the rank is not the usual one.
+        In the order of time: the worst of each interval in which the
+        condition is below the bound, or the rank is not the usual one.
 
     """
     condition = np.asarray(trajectory.condition, dtype=float)

@@ -1,4 +1,4 @@
-"""Questions about vakonomic motion that need a motion to answer."""
+"""Vakonomic motion: coincidence with Routh's motion, boundary values."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,20 +11,21 @@ from scipy.optimize import least_squares
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, SimulationError)
 from ..compiled import compile_equations
-from ..manifold.consistent_state import TOLERANCE
+from ..manifold.consistent_state import TOLERANCE, violations
 from ..manifold.projection import distances, size_of
 from ..trajectory import Reason
+from .ends import Pace
 from .simulate import check_sizes, simulate, time_span
-from .stepper import Pace
 
 __all__ = ['Matching', 'matching_multipliers', 'boundary_value']
 
-# Relative residual up to which a motion counts as vakonomic, and singular
-# values of the conditions on mu0 that count as zero.
-COINCIDES, FREE = 1e-6, 1e-7
-# Distance from the end point, relative to its size, that counts as there.
+# A motion with a smaller relative residual is vakonomic.
+COINCIDES = 1e-6
+# Smaller singular values of the conditions on mu0 are zero.
+FREE = 1e-7
+# A smaller distance from the end point, relative to its size, is zero.
 ARRIVED = 1e-6
-# Steps of a motion; here they take longer than those of `simulate`.
+# Steps of a motion; they take longer than those of `simulate`.
 MAX_STEPS = 1_000_000
 
 SLOW = (
@@ -41,13 +42,12 @@ class Matching:
     ==========
 
     residual : float
-        What is left of ``S*mu = 0`` along the motion with the best ``mu0``,
-        relative to what is to be cancelled: 0 if it coincides, of order one
-        if it does not.
+        Relative residual of ``S*mu = 0`` along the motion with the best
+        ``mu0``: 0 if the motions coincide, else of order one.
     mu0 : ndarray, shape (m,)
-        The multipliers at the start, those of least norm if not unique.
+        The multipliers at the start, of least norm if not unique.
     free : int
-        Number of free parameters of all such multipliers.
+        Number of free parameters of these multipliers.
 
     """
 
@@ -124,8 +124,7 @@ def matching_multipliers(method, start, t_span, *, constants=None,
     samples : int
         Number of times at which the conditions are imposed.
     max_steps : float
-        So many steps, or a pace that needs as many, are an error, as those
-        of :func:`.simulate`.
+        As for :func:`.simulate`.
 
     Returns
     =======
@@ -137,6 +136,8 @@ def matching_multipliers(method, start, t_span, *, constants=None,
 
     SimulationError
         If Routh's motion ends early; carries ``reason``.
+    ConstraintError
+        If the start violates constraints.
 
     """
     check_vakonomic(method)
@@ -149,13 +150,10 @@ def matching_multipliers(method, start, t_span, *, constants=None,
     span = time_span(t_span)
     far = distances(compiled, span[0], x0)
     if not far.is_within(TOLERANCE):
-        bad = [f'{name} by {abs(x):.1e}' for name, x, distance in zip(
-            compiled.residual_names, far.residuals, far.distances)
-            if distance > TOLERANCE*size_of(x0)]
         raise ConstraintError(
-            f"The start violates {', '.join(bad)}. Correct it, for example "
-            "with `consistent_state(method.routh(), start)`.",
-            residuals=far.residuals)
+            f"The start violates {violations(compiled, far, TOLERANCE)[1]}. "
+            "Correct it, for example with `consistent_state(method.routh(), "
+            "start)`.", residuals=far.residuals)
     rates = Rates(compiled, method.coincidence, span[0], x0)
     size, m = len(x0), rates.count
     found = integrated(
@@ -184,9 +182,8 @@ def matching_multipliers(method, start, t_span, *, constants=None,
 class Rates:
     """Rates of Routh's motion and of the multipliers along it.
 
-    Multipliers times the norms of their rows are momenta, whatever the rows
-    and units are. They are integrated, and :meth:`rows` are divided by these
-    ``sizes``.
+    The multipliers are multiplied, and :meth:`rows` divided, by the norms
+    ``sizes`` of the rows, so that multipliers are momenta.
     """
 
     def __init__(self, compiled, graph, t, x):
@@ -212,10 +209,10 @@ class Rates:
 
 
 def integrated(rates, span, y, max_steps, what, **options):
-    """What ``solve_ivp`` finds, within a number of steps."""
+    """The solution by ``solve_ivp``, within a number of steps."""
     pace, steps = Pace(max_steps, *span), count(-1)
 
-    def look(t, y):                     # asked at the start and at each step
+    def check_pace(t, y):               # called at the start and at each step
         step = next(steps)
         slow = step > 0 and t != span[1] and pace.fault(step, t)
         if slow:
@@ -224,25 +221,26 @@ def integrated(rates, span, y, max_steps, what, **options):
                 time=float(t), reason=Reason.STEPS)
         return 1.
 
-    found = solve_ivp(rates, span, y, 'DOP853', events=look, **options)
-    if not found.success:
+    solution = solve_ivp(
+        rates, span, y, 'DOP853', events=check_pace, **options)
+    if not solution.success:
         raise SimulationError(
-            f"{what} could not be integrated: {found.message} Choose a "
-            "shorter interval or another start, or look at `simulate`.",
-            reason=Reason.STEP_SIZE)
-    return found
+            f"{what} could not be integrated: {solution.message} Choose a "
+            "shorter interval or another start, or use `simulate` to see "
+            "where it ends.", reason=Reason.STEP_SIZE)
+    return solution
 
 
 def check_vakonomic(method):
     """Raise unless a method has multipliers that are states."""
     if not hasattr(method, 'coincidence'):
         raise TypeError(
-            f"`method` is {type(method).__name__}. Give a VaccoMethod, which "
-            "has multipliers as states; its `routh()` is made from it.")
+            f"`method` is {type(method).__name__}. Give a VaccoMethod, whose "
+            "multipliers are states.")
     if not method.system.counts[2]:
         raise ConstraintError(
-            "The model has no constraints, so there are no multipliers to "
-            "find, and vakonomic motion is that of Lagrange.")
+            "The model has no constraints and so no multipliers; its "
+            "vakonomic motion is that of Lagrange.")
 
 
 def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
@@ -253,10 +251,10 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
     Explanation
     ===========
 
-    The unknowns are velocities and multipliers at the start; the conditions
-    are the constraints at the start and the position at the end. SciPy's
-    ``least_squares`` solves them. There may be several motions, and the guess
-    chooses. They make the action stationary, not always least.
+    The unknowns are velocities and multipliers at the start; the conditions,
+    solved by SciPy's ``least_squares``, are the constraints at the start and
+    the position at the end. Several motions may exist; the guess selects one.
+    It makes the action stationary, not always least.
 
     Examples
     ========
@@ -306,9 +304,9 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
     ======
 
     SimulationError
-        If no motion was found that arrives; carries ``state``, the best
-        start, and ``distance``. If the motion from the guess ends early;
-        carries ``reason``.
+        If no motion was found that arrives; carries the best start,
+        ``state``, and its ``distance`` from the end. If the motion from the
+        guess ends early; carries ``reason``.
 
     """
     check_sizes(rtol=rtol, atol=atol, max_steps=max_steps)
@@ -339,7 +337,7 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
         except (ArithmeticError, ConstrainedDynamicsError):
             return np.full(len(held) + n, 1e3*size_of(last))
 
-    end_of(np.concatenate([first, unknown]))    # which may tell why not
+    end_of(np.concatenate([first, unknown]))    # or the error of the guess
     best = least_squares(conditions, unknown, method='trf', x_scale='jac',
                          xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=500)
     x = np.concatenate([first, best.x])

@@ -1,4 +1,4 @@
-"""The rank decision along a motion: kept, watched, made anew."""
+"""The rank decision along a motion: kept, watched, revised."""
 from __future__ import annotations
 
 from functools import partial
@@ -15,10 +15,10 @@ from .solver import LinearSolver, Solution
 
 __all__ = ['CarriedRank']
 
-# The carried choice of independent rows is made anew when its condition is
-# worse than that of all rows by this factor.
+# The choice of independent rows is revised when its condition is worse than
+# that of all rows by this factor.
 WORN = 1e-3
-# The time of a rise of rank is determined to this part of a step.
+# Accuracy of the time of a rise of rank, relative to the step.
 EXACT = 1e-8
 
 
@@ -43,7 +43,7 @@ class CarriedRank:
         self._sign = 0.
 
     def watch(self, t, x, drift=None, begin=None, path=None):
-        """Look at an accepted state; decide again where there is doubt.
+        """Check an accepted state, and decide again in case of doubt.
 
         Parameters
         ==========
@@ -61,8 +61,8 @@ class CarriedRank:
         =======
 
         float
-            The time up to which the motion has the earlier rank: ``t``, or
-            earlier after a rise on the path.
+            The time up to which the earlier rank holds: ``t``, or earlier
+            after a rise on the path.
 
         Raises
         ======
@@ -74,40 +74,44 @@ class CarriedRank:
         solver = self.solver
         W, r = self.compiled.matrices(t, x)
         contradiction = None
-        if solver.kept is None:         # full rank; LU sees a loss by itself
-            self._watch_sign(W)         # unless it lies between two steps
-            if not solver.is_outgrown(W):
+        try:
+            if self._still_holds(W, r, t, x, drift):
                 return t
-        else:
-            if drift is None:
-                drift = self._drift(t, x)
-            try:
-                found = solver.solve_all(W, r, drift, partial(
-                    self.compiled.rounding, t, x))
-                _, condition = solver.solve(W, r)
-                if found.rank == solver.rank and not solver.is_outgrown(
-                        W) and condition > WORN*found.condition:
-                    return t
-            except InconsistentConstraintsError as error:
-                contradiction = error   # unless the rank has begun to rise
+        except InconsistentConstraintsError as error:
+            contradiction = error       # unless the rank has begun to rise
         self._earlier = solver
         self.solver = self.compiled.linear_solver(t, x)
-        if self.solver.rank != solver.rank:
-            if path is not None and self.solver.rank > solver.rank:
-                t = self._locate(begin, t, path, solver.rank)
-            change = RankChange(float(t), solver.rank, self.solver.rank)
-            self.changes.append(change)
-            warn(f"The rank of the equations changed: {change}. Multipliers "
-                 "before and after are not comparable.", stacklevel=7)
-        elif contradiction is not None:
-            raise contradiction
+        if self.solver.rank == solver.rank:
+            if contradiction is not None:
+                raise contradiction
+            return t
+        if path is not None and self.solver.rank > solver.rank:
+            t = self._locate(begin, t, path, solver.rank)
+        change = RankChange(float(t), solver.rank, self.solver.rank)
+        self.changes.append(change)
+        warn(f"The rank of the equations changed: {change}. Multipliers "
+             "before and after are not comparable.", stacklevel=7)
         return t
+
+    def _still_holds(self, W, r, t, x, drift):
+        """Whether the kept decision needs no review."""
+        solver = self.solver
+        if solver.kept is None:         # full rank; LU notices a loss at a
+            self._watch_sign(W)         # step, the sign one between steps
+            return not solver.is_outgrown(W)
+        if drift is None:
+            drift = self._drift(t, x)
+        solution = solver.solve_all(W, r, drift, partial(
+            self.compiled.rounding, t, x))
+        _, condition = solver.solve(W, r)
+        return (solution.rank == solver.rank and not solver.is_outgrown(W)
+                and condition > WORN*solution.condition)
 
     def _drift(self, t, x):
         """Relative distance from the rows that the solver keeps.
 
-        A row that it does not keep follows from them, or it is one that has
-        begun to act: then the distance from it is no drift.
+        Other rows follow from these or have begun to act; their distance is
+        no drift.
         """
         equations = self.compiled.equations
         where, kept = equations.constraint_rows, set(self.solver.kept[0])
@@ -115,11 +119,11 @@ class CarriedRank:
                                for name in ('holonomic', 'velocity'))
         left_out = [k for k in range(velocity)
                     if k in where and where[k] not in kept]
-        found = distances(self.compiled, t, x)
-        far = np.delete(found.distances, [
+        state = distances(self.compiled, t, x)
+        far = np.delete(state.distances, [
             *(holonomic + k for k in left_out),
             *(k for k in left_out if k < holonomic)])
-        return far.max(initial=0)/size_of(found.x)
+        return far.max(initial=0)/size_of(state.x)
 
     def _locate(self, begin, end, path, rank):
         """The time where the rank rises; the solver is that of this time."""
@@ -138,7 +142,7 @@ class CarriedRank:
         return end
 
     def turn(self):
-        """Let the determinant change its sign here."""
+        """Allow the determinant to change its sign here."""
         self._sign = 0.
 
     def _watch_sign(self, W):

@@ -1,9 +1,9 @@
-"""Decide the rank of the equations at a state and beside it.
+"""Decide the rank of the equations at a state and near it.
 
 One state is not enough: rows may vanish there by accident (a coordinate that
-starts at zero), or the state may be a singular one. So ``W`` is also looked
-at beside it, off the constraint set for the size of its entries and on the
-set for its rank.
+starts at zero), or the state may be singular. So ``W`` is also evaluated
+nearby, off the constraint set for the size of its entries and on the set for
+its rank.
 """
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from .solver import LinearSolver, balance
 
 __all__ = ['decide_rank', 'equation_labels']
 
-# How far the other states are, relative to the size of each state.
+# Distance of the other states, relative to the size of each state.
 NEARBY, NEARER = 1e-2, 1e-4
-# Steps of Runge and Kutta's method to a state that is carried there.
+# Runge-Kutta steps to a state along admissible speeds.
 CARRIES = 4
-# An entry that changes by more than NOISE when the states change by a few
-# rounding errors is a rounding error itself. States come from a projection;
-# constants and time have only the error of the last digit, and what is left
-# of an entry is real as long as it has one digit.
+# An entry is a rounding error if it changes by more than NOISE when the
+# states, which come from a projection, change by a few rounding errors; or by
+# more than NO_DIGIT when the last digits of constants and time change.
 FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
 LAST_DIGITS, NO_DIGIT = 4*np.finfo(float).eps, 0.1
-# An entry so much smaller than the largest may be left by exact numbers that
-# cancel; evaluation with more digits decides.
+# Entries this small relative to the largest may be the rest of exact numbers
+# that cancel; evaluation with more digits decides.
 DOUBTFUL = 1e-12
-# Relative to the others, a state below this is as good as zero.
+# A state below this, relative to the others, counts as zero.
 SMALL = 1e-3
-# The size of a zero state changes the scaled W by one, within this factor.
+# The size of a zero state changes the scaled W by one, up to this factor.
 ABOUT = 1e3
-# A row that is so much smaller on the constraint set than beside it is zero.
+# A row this much smaller on the constraint set than off it is zero there.
 VANISHING = 1e-6
 # A state counts as on the constraint set within this relative distance.
 ON_SET = 1e-10
@@ -49,46 +48,26 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     ======
 
     SingularEquationsError
-        If a state on the set has no other beside it that can be reached: by
-        itself it cannot be told from a singular one.
+        If no other state can be reached on the set: then the state cannot be
+        distinguished from a singular one.
 
     """
     start = project(compiled, t, x, p)
-    base = start.x if start.is_within(ON_SET) else np.array(x, dtype=float)
-    states = [base]
-
-    steps = step_sizes(compiled, t, base, p)
-    magnitudes = _magnitude(compiled, t, base, p, steps)
-    is_conserving = compiled.equations.graph.outputs['rates'][0] > len(
-        compiled.equations.u)
-    for i, near in ((1, NEARBY), (2, NEARBY), (1, NEARER)):
-        if near == NEARER and len(states) > 1:
-            break
-        try:
-            if is_conserving:
-                beside = _carried(compiled, t, base, p, near, steps, i)
-            else:
-                beside = _beside(base, near*steps, i)
-            magnitudes = np.maximum(
-                magnitudes, _magnitude(compiled, t, beside, p, steps))
-            correction = project(compiled, t, beside, p)
-        except ArithmeticError:         # outside the domain of a function
-            continue
-        if start.is_within(ON_SET) and correction.is_within(ON_SET):
-            states.append(correction.x)
-    if start.is_within(ON_SET) and len(states) == 1 and compiled.has(
-            'holonomic'):
+    is_on_set = start.is_within(ON_SET)
+    base = start.x if is_on_set else np.array(x, dtype=float)
+    states, magnitudes = _neighbours(compiled, t, base, p, is_on_set)
+    if is_on_set and not states and compiled.has('holonomic'):
         raise SingularEquationsError(
             "The rank of the equations cannot be decided here: the "
-            "constraints hold at this state, and none beside it could be "
-            "reached on them. It is singular or very close to a singular "
-            "configuration: start from a state beside it. Or the velocity "
-            "rows together restrict the configuration: give that "
-            "restriction as a configuration constraint.", condition=0.)
+            "constraints hold at this state, but at no other state nearby. It "
+            "is singular or very close to a singular configuration: start "
+            "from a state beside it. Or the velocity rows together restrict "
+            "the configuration: give that restriction as a configuration "
+            "constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
-                for state in states]
+                for state in (base, *states)]
     rows, columns = equation_labels(compiled.equations)
-    if start.is_within(ON_SET):
+    if is_on_set:
         check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
         return LinearSolver.decide(
@@ -102,9 +81,34 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             f'{error} {reason}', **vars(error)) from error
 
 
-def check_gradients(matrices, magnitudes, motion, names):
-    """Raise if a row vanishes where the constraints hold, and not beside.
+def _neighbours(compiled, t, base, p, is_on_set):
+    """States near ``base`` on the constraint set, and the size of ``W``.
+
+    Two states, or a closer one if these cannot be projected; none unless
+    ``base`` is on the set. The size of each entry is the largest at all states
+    before projection.
     """
+    steps = step_sizes(compiled, t, base, p)
+    magnitudes = _magnitude(compiled, t, base, p, steps)
+    is_conserving = compiled.equations.graph.outputs['rates'][0] > len(
+        compiled.equations.u)
+    states = []
+    for i, near in ((1, NEARBY), (2, NEARBY), (1, NEARER)):
+        if near == NEARER and states:
+            break
+        with suppress(ArithmeticError):         # outside a domain
+            moved = _carried(compiled, t, base, p, near, steps, i) if (
+                is_conserving) else _beside(base, near*steps, i)
+            magnitudes = np.maximum(
+                magnitudes, _magnitude(compiled, t, moved, p, steps))
+            correction = project(compiled, t, moved, p)
+            if is_on_set and correction.is_within(ON_SET):
+                states.append(correction.x)
+    return states, magnitudes
+
+
+def check_gradients(matrices, magnitudes, motion, names):
+    """Raise if a row vanishes on the constraint set only."""
     here = np.max([np.abs(W).max(axis=1, initial=0) for W in matrices],
                   axis=0)
     lost = [names[i] for i in range(motion, len(here))
@@ -139,10 +143,7 @@ def _magnitude(compiled, t, x, p, steps):
 
 
 def step_sizes(compiled, t, x, p):
-    """The size of each state; of zeros, what changes ``W`` by one.
-
-    Lengths and angles of a model have different sizes, and a zero does not
-    show its own.
+    """The size of each state; of zeros, the step that changes ``W`` by one.
     """
     size = min(np.abs(x).max(initial=0), 1.) or 1.
     steps = np.where(np.abs(x) > SMALL*size, np.abs(x), size)
@@ -172,10 +173,10 @@ def _beside(x, steps, i):
 
 
 def _carried(compiled, t, x, p, near, steps, i):
-    """Where other admissible speeds carry ``x`` within a short time.
+    """``x`` after a short time with other admissible speeds.
 
-    This keeps the constraints, and what the kinematic equations conserve
-    although no row demands it, such as the norm of a quaternion.
+    This keeps the constraints and the invariants of the kinematic equations,
+    such as the norm of a quaternion, for which there may be no row.
     """
     state = _beside(x, steps, i)
     n = compiled.equations.graph.outputs['rates'][0]

@@ -7,31 +7,29 @@ With ``z = [x2'; multipliers]`` redundant rows leave the accelerations unique
 and the multipliers not: ``W`` is singular, its null vectors have multiplier
 components only.
 
-*The rank is decided once, on the constraint set, and carried.* A step away
-from the set a redundant row is not quite redundant: what is left of it after
-the other rows are taken away is of the size of the drift instead of zero, and
-so is its right side. A solver that decides by machine precision at every step
-takes the quotient of the two for an equation. So a :class:`LinearSolver` keeps
-the nominal rank, and while it is used only watches it:
+*The rank is decided once, on the constraint set, and carried.* Off the set a
+redundant row is not exactly redundant: its part independent of the other rows,
+and its right side, have the size of the drift instead of zero. A solver that
+decides by machine precision at every step would take the quotient of the two
+for an equation. So a :class:`LinearSolver` keeps the nominal rank and only
+monitors it:
 
 * ``sigma_rank`` too small: a singular configuration, an error;
 * ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
 
 *Scaling.* Singular values compare entries of different units, so rows and
-columns are scaled first. Scaling does not change the rank, but a bad scaling
-hides it: no entry may look large only because it is multiplied by a large
-factor. So two scalings are tried, and the one that shows the higher rank is
-used; entries must be free of rounding noise for this.
+columns are scaled first. Scaling does not change the rank, but a large factor
+can hide it. So two scalings of the entries, free of rounding noise, are tried,
+and the one that shows the higher rank is used:
 
-* The logarithms of the entries are as small as possible in the sense of least
-  squares [1]_. This compares all entries, and a few tiny ones spoil it.
+* The logarithms of the entries are small in the least-squares sense [1]_. All
+  entries count, and a few tiny ones spoil the result.
 * The largest entries of rows and columns are 1 [2]_: first those of the mass
-  matrix, then those of the constraint rows. Tiny entries have no influence.
-  Without the order, very small masses would drown: the norms of
-  ``[M, -A^T]`` are those of ``A`` then.
+  matrix, then those of the constraint rows, because otherwise the norms of
+  ``[M, -A^T]`` are those of ``A`` for small masses. Tiny entries do not count.
 
-*Minimum norm.* Where multipliers are not unique, those of least Euclidean norm
-(unscaled) are returned.
+*Minimum norm.* Multipliers that are not unique have the least Euclidean norm
+(unscaled).
 
 References
 ==========
@@ -57,37 +55,33 @@ from ...errors import (
 
 __all__ = ['LinearSolver', 'Solution']
 
-# A state counts as singular below this reciprocal condition (scaled, nominal
-# rank): of the sixteen digits of a float not more than six are left then. On
-# the constraint set, singular values below this part of the largest are zero,
-# and a jump of at least GAP must separate them.
+# A state is singular below this reciprocal condition (scaled, nominal rank),
+# where at most six digits are left. On the constraint set, smaller singular
+# values (relative to the largest) are zero, if a jump of GAP separates them.
 SINGULAR, GAP = 1e-10, 1e3
-# A double root is met to the square root of rounding only, and gives singular
-# values of that size which mean nothing.
+# At a double root the residual stalls at the square root of rounding, so
+# singular values of that size are undecided.
 UNDECIDED = 1e-7
-# What is left of a redundant row at states that floats can reach. A row that
-# is farther from the others than this follows from none of them.
+# Relative rounding residual of a redundant row.
 LEFT = 1e-10
 # sigma_(rank+1) above this, and above this many times the drift, is a rise.
 # (In the multiplier system it is of the order of the square of the drift.)
 RISE, DRIFT_FACTOR = 1e-8, 1e2
-# Scaled entries above this have outgrown their scaling, and a bad condition
-# says nothing about the equations.
+# Scaled entries above this need a new scaling before the condition is judged.
 OUTGROWN = 1e4
-# Below this the carried choice of rows is not good enough to be solved by LU.
+# Condition below which the kept rows and columns are not solved by LU.
 POOR_CHOICE = 1e-6
 # A null vector with a larger (scaled) part in the accelerations moves them.
 MOTION_PART = 1e-6
-# Scaled right sides below this are zero, whatever they say of each other.
+# Scaled right sides below this are zero.
 NOTHING = 1e-40
 # Relative contradiction of redundant rows that rounding may explain.
 CONTRADICTION = 1e-7
-# A solution leaves a residual of this part of the largest scaled terms of all
-# equations by rounding, however small the terms of one equation are.
+# Residual by rounding, relative to the largest scaled terms of all equations.
 BACKWARD = 1e-10
 # Exponents of scale factors; the product of two must not overflow.
 EXPONENTS = -500, 500
-# Passes of equilibration; each halves the logarithms of what is left.
+# Passes of equilibration; each halves the logarithms of the largest entries.
 PASSES = 12
 
 
@@ -100,7 +94,7 @@ class Solution:
 
     z : ndarray, shape (s,)
     rank : int
-        Rank of ``W`` at this state; larger than the nominal one after a rise.
+        Rank of ``W`` at this state; above the nominal rank after a rise.
     condition : float
         Reciprocal condition number of the scaled ``W``, restricted to the
         nominal rank.
@@ -119,17 +113,17 @@ class LinearSolver:
     Explanation
     ===========
 
-    Make one by :meth:`decide`. With full rank, a solution is an LU
-    factorisation with LAPACK's estimate of the condition. With redundant rows,
-    :meth:`solve` factorises the independent rows and columns found at the
-    decision, which is enough for the accelerations, and :meth:`solve_all` uses
-    a singular value decomposition truncated at the nominal rank.
+    Made by :meth:`decide`. With full rank it uses LU with LAPACK's estimate of
+    the condition. With redundant rows, :meth:`solve` factorises the
+    independent rows and columns kept by the decision, which is enough for the
+    accelerations, and :meth:`solve_all` uses a singular value decomposition
+    truncated at the nominal rank.
 
     Attributes
     ==========
 
     motion : int
-        How many of the unknowns are accelerations; multipliers follow.
+        Number of accelerations among the unknowns; multipliers follow.
     rank : int
         The nominal rank.
     row_scale, column_scale : ndarray, shape (s,)
@@ -140,8 +134,8 @@ class LinearSolver:
     equations, unknowns : tuple of str
         Labels for messages.
     contradiction : str
-        What redundant rows with different right sides are: an ``'error'``,
-        or to be met in the sense of ``'least-squares'``.
+        Treatment of redundant rows with different right sides: ``'error'`` or
+        ``'least-squares'``.
 
     """
 
@@ -164,8 +158,8 @@ class LinearSolver:
         ==========
 
         matrices : list of ndarray, shape (s, s)
-            ``W`` at states on the constraint set. The first is the state
-            asked about; the rank is the largest of all.
+            ``W`` at the state in question, then at others on the constraint
+            set; the rank is the largest.
         magnitudes : ndarray, shape (s, s)
             Typical size of the entries, 0 where they vanish identically.
         motion : int
@@ -184,7 +178,8 @@ class LinearSolver:
 
         """
         rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes), balance(magnitudes, motion)))
+            matrices, (scales(magnitudes), balance(magnitudes, motion),
+                       equilibrate(magnitudes)))
         ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
         rank = ranks[best]
@@ -197,8 +192,8 @@ class LinearSolver:
                 free > min(MOTION_PART, free.max()/2)))
             raise ConstrainedDynamicsError(
                 f"The equations do not determine {names}: W has rank {rank} "
-                f"of {len(sigma)}, and more is missing than redundant rows "
-                "explain. Usually a coordinate has no mass and no constraint "
+                f"of {len(sigma)}, and redundant rows do not explain this. "
+                "Usually a coordinate has no mass and no constraint "
                 "holds it. Give it mass, or add a constraint.",
                 rank=rank, unknowns=names)
         if ranks[0] < rank:
@@ -233,9 +228,8 @@ class LinearSolver:
     def solve(self, matrix, right):
         """``z`` and the reciprocal condition, for the accelerations.
 
-        Multipliers of redundant rows are 0 here, and it is not looked at
-        whether redundant rows agree: this is for the inner stages of an
-        integrator.
+        For the inner stages of an integrator: multipliers of redundant rows
+        are 0, and redundant rows are not compared.
 
         Raises
         ======
@@ -273,10 +267,10 @@ class LinearSolver:
         matrix : ndarray, shape (s, s)
         right : ndarray, shape (s,)
         drift : float
-            Relative distance of the state from the constraint set; redundant
-            rows need agree only so far.
+            Relative distance of the state from the constraint set, up to
+            which redundant rows may differ.
         rounding : callable, optional
-            Returns the rounding errors of ``right``, whose terms may cancel.
+            Returns the rounding errors of ``right``.
 
         Raises
         ======
@@ -304,7 +298,7 @@ class LinearSolver:
     def _truncated(self, scaled, right, drift=None, rounding=None):
         """Singular value decomposition truncated at the nominal rank.
 
-        Without ``drift`` rises and contradictions are let pass.
+        Without ``drift``, rises and contradictions are not checked.
         """
         left, sigma, vh = np.linalg.svd(scaled)
         k = self.rank
@@ -331,7 +325,7 @@ class LinearSolver:
         return Solution(z, rank, float(condition))
 
     def _reachable(self, null, right):
-        """The nearest right side, unscaled, that redundant rows can meet."""
+        """The nearest right side, unscaled, without contradictions."""
         basis = np.linalg.qr(self.row_scale[:, None]*null)[0]
         right = right/self.row_scale
         return (right - basis@(basis.T@right))*self.row_scale
@@ -396,12 +390,11 @@ def numerical_rank(sigma):
 
 
 def check_rows(matrix, motion, missing, names):
-    """Raise if constraint rows are neither redundant nor clearly not.
+    """Raise if constraint rows are neither redundant nor clearly independent.
 
-    In ``W`` a small singular value of the rows is squared, and what is far
-    from zero looks like rounding there.
-
-    Returns how much more rank ``W`` is ``missing`` than the rows explain.
+    ``W`` squares a small singular value of the rows, which then looks like
+    rounding. Returns the ``missing`` rank of ``W`` that redundant rows do not
+    explain.
     """
     rows = matrix[motion:, :motion]
     if not rows.size or matrix[motion:, motion:].any():
@@ -434,6 +427,10 @@ def best_scaling(matrices, scalings):
     Returns factors of rows, factors of columns, the scaled matrices, and
     their singular value decompositions.
     """
+    def scaled(rows, columns):
+        changed = [matrix*np.outer(rows, columns) for matrix in matrices]
+        return rows, columns, changed, list(map(np.linalg.svd, changed))
+
     def quality(scaling):
         ratios = [sigma/sigma[0] if len(sigma) and sigma[0] else sigma[:0]
                   for _, sigma, _ in scaling[3]]
@@ -441,12 +438,7 @@ def best_scaling(matrices, scalings):
         return max(ranks), min(ratio[rank - 1] if rank else 0.
                                for ratio, rank in zip(ratios, ranks))
 
-    found = []
-    for rows, columns in scalings:
-        scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
-        found.append((rows, columns, scaled, [
-            np.linalg.svd(matrix) for matrix in scaled]))
-    return max(found, key=quality)
+    return max((scaled(*factors) for factors in scalings), key=quality)
 
 
 def scales(magnitudes):
@@ -485,6 +477,15 @@ def balance(magnitudes, motion):
                  for x, y in zip((rows, columns), more))
 
 
+def equilibrate(magnitudes):
+    """Factors by which the largest entry of each row and column is about 1.
+
+    For mass matrices with an entry that is only a rounding residue of exact
+    constants, which must not determine a factor.
+    """
+    return tuple(power_of_two(np.log2(x)) for x in equilibrium(magnitudes))
+
+
 def power_of_two(exponents):
     """Factors that add no rounding error and do not overflow."""
     return np.exp2(np.clip(np.rint(exponents), *EXPONENTS))
@@ -502,5 +503,5 @@ def equilibrium(magnitudes):
 
 def largest(magnitudes, axis):
     """Largest entries, 1 where all are zero."""
-    found = magnitudes.max(axis=axis, initial=0)
-    return np.where(found > 0, found, 1.)
+    size = magnitudes.max(axis=axis, initial=0)
+    return np.where(size > 0, size, 1.)

@@ -8,16 +8,17 @@ from ..compiled import compile_equations
 from ..names import number
 from .projection import distances, project, size_of
 
-__all__ = ['consistent_state', 'check_consistent', 'negative_mass']
+__all__ = ['consistent_state', 'check_consistent', 'negative_mass',
+           'violations']
 
 TOLERANCE = 1e-8
-# An eigenvalue of the mass matrix, scaled to a diagonal of ones, that is less
-# than this is negative; speeds with a larger part of its vector are named.
+# A smaller eigenvalue of the mass matrix, scaled to a diagonal of ones, is
+# negative. Speeds with a larger part of its vector than PART are named.
 NEGATIVE, PART = -1e-8, 0.1
-# Names of at most so many states are proposed for a correction.
+# The largest number of states that are proposed for a correction.
 PROPOSALS = 4
-# A guess may be a point where a gradient vanishes, all zeros for instance.
-# Then the free states are moved aside by so much and it is tried again.
+# At a guess, such as all zeros, gradients may vanish. Then the free states are
+# moved by these distances.
 OFFSETS = 1e-3, 0.1
 
 
@@ -32,9 +33,9 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     holonomic constraints hold. Then speeds are changed by the least kinetic
     energy, :math:`\Delta u^T M \Delta u`, until the velocity-level constraints
     hold (least Euclidean norm where ``M`` is singular). Accelerations and
-    multipliers that are states come last. Where there are
-    several solutions, such as the two branches of a linkage, the guess
-    chooses. Redundant constraints are allowed.
+    multipliers that are states come last. The guess selects one of several
+    solutions, such as the branches of a linkage. Redundant constraints are
+    allowed.
 
     Examples
     ========
@@ -69,8 +70,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     p : mapping or sequence, optional
         Constants other than those given at compilation.
     fill : float, optional
-        Value of states that a mapping leaves out, usually 0. Without it every
-        state must be given, so that a forgotten one is noticed.
+        Value of states that a mapping leaves out, usually 0. By default all
+        states must be given.
     constants, inputs : mapping, optional
         As for :func:`~sympy_constrained.numeric.compile_equations`.
 
@@ -83,8 +84,8 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     ======
 
     ConstraintError
-        If constraints cannot be met, with their names and sizes; carries
-        ``rows``, ``residuals`` and the best ``state``.
+        If constraints cannot be satisfied; carries ``rows``, ``residuals``
+        and the nearest ``state``.
     ValueError
         If the guess has missing, unknown or unusable entries.
 
@@ -102,7 +103,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     result = _from_guess(compiled, t, start, p, free)
     if result.is_within(TOLERANCE):
         return result.x
-    rows, text = _violations(compiled, result, TOLERANCE)
+    rows, text = violations(compiled, result, TOLERANCE)
     held = ', '.join(names.labels[i] for i in sorted(held))
     cause = f" while {held} keep their values" if held else ""
     remedy = ("Release some of them, or try another guess" if held else
@@ -115,7 +116,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
 
 
 def _from_guess(compiled, t, start, p, free):
-    """Project the guess, or states beside it if it is a bad start."""
+    """Project the guess, or states near it if that fails."""
     outputs = compiled.equations.graph.outputs
     owners = np.repeat(range(len(free)), [
         outputs[name][0] for name, _ in compiled.levels])
@@ -148,7 +149,7 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     found = distances(compiled, t, x, p)
     if found.is_within(tolerance):
         return
-    rows, text = _violations(compiled, found, tolerance)
+    rows, text = violations(compiled, found, tolerance)
     raise ConstraintError(
         f"The initial state violates {len(rows)} constraint"
         f"{'s' if len(rows) > 1 else ''}: {text} (tolerance "
@@ -158,17 +159,7 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
 
 
 def negative_mass(compiled, t, x):
-    """A warning if a motion has negative kinetic energy, else None.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    t : float
-    x : ndarray
-        A state.
-
-    """
+    """A warning if a motion has negative kinetic energy, else None."""
     M = compiled.evaluate(('M',), t, x)['M']
     if M.shape != (len(compiled.u_index),)*2 or not len(M):
         return None
@@ -187,7 +178,8 @@ def negative_mass(compiled, t, x):
         "the constants, or the kinetic energy.")
 
 
-def _violations(compiled, found, tolerance):
+def violations(compiled, found, tolerance):
+    """Names of the constraints that a state violates, and a text."""
     bad = np.flatnonzero(found.distances > tolerance*size_of(found.x))
     names = compiled.residual_names
     rows = tuple(names[i] for i in bad)

@@ -1,20 +1,19 @@
 r"""Return the states of one motion to the constraints, quickly.
 
-Every accepted step ends here, with a state that is off by the error of one
-step. One compiled function brings residuals, gradients, :math:`M` and
-:math:`G = \partial\dot q/\partial u`; a change of the speeds by
+Every accepted step ends with a state that is off by the error of one step. A
+compiled function returns residuals, gradients, :math:`M` and
+:math:`G = \partial\dot q/\partial u`. A change of the speeds by
 
 .. math::
 
    \Delta u = -M^{-1}A^T(A M^{-1}A^T)^{-1}\,\psi
 
-has the least kinetic energy, and :math:`\Delta q = G\,\Delta u` with the
-residuals :math:`h` in the place of :math:`\psi` is the least change of the
-coordinates in the same sense. Of redundant rows those are used that are
-independent by the rank of the motion: close to a configuration where gradients
-vanish, what rounding leaves of a redundant row looks like another direction.
-What is not as simple (no mass, a singular configuration, a step too long) is
-left to the module ``projection``.
+has the least kinetic energy, and :math:`\Delta q = G\,\Delta u`, with the
+residuals :math:`h` in place of :math:`\psi`, is the least change of the
+coordinates in the same sense. Only the independent rows of the motion are
+used: close to a configuration where gradients vanish, rounding makes redundant
+rows look independent. Massless directions, singular configurations and long
+steps are left to the module ``projection``.
 """
 from __future__ import annotations
 
@@ -31,16 +30,17 @@ __all__ = ['Projector', 'correction_graph', 'independent', 'mass_factor']
 
 # A distance that further steps hardly improve, and steps at each level.
 GOOD, STEPS = 4*CLOSE, 4
-# A smaller pivot, relative to its diagonal entry, needs a closer look.
+# With a smaller pivot, relative to its diagonal entry, rows are nearly
+# dependent.
 PIVOT = 1e-6
-# Rows with a smaller one, of gradients of length one, are redundant.
+# Rows with a smaller pivot, of gradients of length one, are redundant.
 REDUNDANT = 1e-7
 BLOCKS = ('holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian',
           'M', 'G')
 
 
 def correction_graph(equations):
-    """The outputs :data:`BLOCKS` and, one after the other, ``out``.
+    """The outputs :data:`BLOCKS`, and all of them in one column ``out``.
 
     ``G`` has no row where the rates of the coordinates are solved for.
     """
@@ -58,14 +58,7 @@ def correction_graph(equations):
 
 
 class Projector:
-    """Projection of states near the constraint set.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-
-    """
+    """Projection of states near the constraint set."""
 
     def __init__(self, compiled):
         self.compiled = compiled
@@ -88,23 +81,9 @@ class Projector:
         self._known = None, None        # a solver and its rows
 
     def __call__(self, t, x, solver):
-        """The consistent state near ``x``, and how far away ``x`` is.
+        """A :class:`.Correction` of ``x``, and its relative distance before.
 
-        Parameters
-        ==========
-
-        t : float
-        x : ndarray
-        solver : LinearSolver
-            Which knows the independent rows.
-
-        Returns
-        =======
-
-        Correction
-        float
-            Relative distance before.
-
+        ``solver`` is the :class:`.LinearSolver` of the motion.
         """
         quick = None
         if self.is_simple:
@@ -112,9 +91,10 @@ class Projector:
             if quick and quick[0].is_within(ROUNDING):
                 return quick
         before = distances(self.compiled, t, x).relative
-        found = project(self.compiled, t, x, weighted=True)
-        both = [found, quick[0]] if quick else [found]
-        return min(both, key=lambda item: item.relative), before
+        corrections = [project(self.compiled, t, x, weighted=True)]
+        if quick:
+            corrections.append(quick[0])
+        return min(corrections, key=lambda item: item.relative), before
 
     def rows(self, solver, t, x):
         """Name of a level -> positions of independent rows, or None."""
@@ -124,24 +104,23 @@ class Projector:
 
     def _rows(self, solver, t, x):
         """The same, decided at a state."""
-        equations = self.compiled.equations
         if solver.kept is None:
             return dict.fromkeys(('holonomic', 'velocity'), slice(None))
-        where = equations.constraint_rows
-        kept = set(solver.kept[0].tolist())
-        counts = [equations.graph.outputs[name][0]
-                  for name in ('holonomic', 'velocity')]
-        rows = [k for k in range(counts[1]) if where.get(k) in kept]
-        chosen = {'holonomic': [k for k in rows if k < counts[0]],
-                  'velocity': rows}
-        if not all(k in where for k in range(counts[1])):
+        where = self.compiled.equations.constraint_rows
+        outputs = self.compiled.equations.graph.outputs
+        holonomic, velocity = (outputs[name][0]
+                               for name in ('holonomic', 'velocity'))
+        if not where.keys() >= set(range(velocity)):
             return None
+        kept = set(solver.kept[0].tolist())
+        rows = [k for k in range(velocity) if where[k] in kept]
+        chosen = {'holonomic': [k for k in rows if k < holonomic],
+                  'velocity': rows}
         blocks = self.blocks(t, x)
-        for name, some in chosen.items():
-            gradient = blocks[f'{name}_jacobian']
-            if len(independent(gradient)) > len(some):
-                return None             # the others say more than these
-        return chosen
+        is_enough = all(
+            len(independent(blocks[f'{name}_jacobian'])) <= len(rows)
+            for name, rows in chosen.items())
+        return chosen if is_enough else None
 
     def blocks(self, t, x):
         """The values of :data:`BLOCKS`; raises if one is not finite."""
@@ -152,14 +131,14 @@ class Projector:
                 for name, (part, shape) in self.parts.items()}
 
     def quick(self, t, x, rows):
-        """What a call returns, or None if it is not a simple case."""
+        """The result of a call, or None if the case is not simple."""
         try:
             return None if rows is None else self._steps(t, x.copy(), rows)
         except ArithmeticError:         # outside the domain of a function
             return None
 
     def _steps(self, t, x, rows):
-        """Gauss-Newton steps at both levels, None where they do not do."""
+        """Gauss-Newton steps at both levels, None where they fail."""
         blocks = self.blocks(t, x)
         factor = mass_factor(blocks['M'])
         if factor is None:
@@ -186,7 +165,7 @@ class Projector:
         return Correction(x, residuals[:, 0], far), before
 
     def least(self, blocks, name, values, factor, rows=slice(None)):
-        """The change of least kinetic energy that takes away ``values``.
+        """The change of least kinetic energy that removes ``values``.
 
         None where rows are nearly dependent.
         """
@@ -204,11 +183,11 @@ class Projector:
         return -(blocks['G']@step if moved else step)
 
     def change(self, blocks, name, values, factor, rows=None):
-        """The same for all rows, by pseudo-inverse where it must be."""
+        """The same for all rows, by pseudo-inverse where necessary."""
         if factor is not None and self.is_simple and rows is not None:
-            found = self.least(blocks, name, values, factor, rows[name])
-            if found is not None:
-                return found
+            change = self.least(blocks, name, values, factor, rows[name])
+            if change is not None:
+                return change
         gradient = blocks[f'{name}_jacobian']
         G = blocks['G'] if blocks['G'].size else None
         metric = (coordinate_metric(blocks['M'], G) if name == 'holonomic'
@@ -242,12 +221,12 @@ def independent(gradient):
 def lengths(blocks, name, rows=slice(None)):
     """Residuals divided by the norm of their gradient.
 
-    Those of rows that are not among the independent ``rows``, whose gradient
-    may nearly vanish, by the norm of the longest.
+    The gradients of rows outside the independent ``rows`` may nearly vanish;
+    their residuals are divided by the largest norm.
     """
     gradient = blocks[f'{name}_jacobian']
     norms = np.sqrt(np.einsum('ij,ij->i', gradient, gradient))
     if rows != slice(None):
-        norms, own = np.full(len(norms), norms.max(initial=0)), norms
-        norms[rows] = own[rows]
+        norms, exact = np.full(len(norms), norms.max(initial=0)), norms
+        norms[rows] = exact[rows]
     return np.abs(blocks[name][:, 0])/np.where(norms > 0, norms, 1.)

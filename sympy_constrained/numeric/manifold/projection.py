@@ -3,19 +3,18 @@ r"""Bring a state back to the constraints, first ``q``, then ``u``.
 Explanation
 ===========
 
-Where accelerations are states, they come last. All levels are solved by
-Gauss-Newton steps of least norm. Rows are divided by the norm of their
-gradient, so that a residual becomes a distance and does not depend on how the
-row was written. Redundant rows are allowed: singular values smaller than the
-distance that is still to go are not used, because away from the set a
-redundant row only looks independent. As the distance shrinks so does that
-limit, and convergence stays quadratic.
+Accelerations that are states come last. All levels are solved by Gauss-Newton
+steps of least norm. Rows are divided by the norm of their gradient, so that a
+residual becomes a distance, whatever the scale of the row. Away from the
+constraint set redundant rows look independent; singular values smaller than
+the remaining distance are therefore ignored. This limit shrinks with the
+distance, and convergence stays quadratic.
 
 Speeds move by the least kinetic energy of the change, ``du^T M du``, where
 ``M`` is positive definite, else by the least Euclidean norm. So do coordinates
 if ``weighted``: a change of speeds ``du`` that lasts for a unit of time moves
-them by ``G*du``, ``G = dq'/du``, and what cannot be reached like this (the
-norm of a quaternion) they reach at right angles to it.
+them by ``G*du``, ``G = dq'/du``; changes that this cannot reach (the norm of a
+quaternion) are orthogonal to it.
 """
 from __future__ import annotations
 
@@ -28,13 +27,13 @@ __all__ = ['Correction', 'project', 'distances', 'size_of']
 
 MAX_STEPS = 50
 HALVINGS = 10
-# A distance (relative to the size of the unknowns) that is as good as zero.
+# A distance, relative to the size of the unknowns, that counts as zero.
 CLOSE = 4*np.finfo(float).eps
-# Below this, an iteration that does not improve any more has met rounding.
+# An iteration that stalls below this distance has reached rounding.
 ROUNDING = 1e-11
-# Bounds of the relative singular values that are not used. At velocity level
-# redundant rows look independent by what is left of the position error, which
-# is more where gradients nearly vanish.
+# Smaller relative singular values are ignored. At velocity level the remaining
+# position error makes redundant rows look independent, most where gradients
+# nearly vanish.
 LEAST_CUT = {'holonomic': 1e-11, 'velocity': 1e-7, 'upper': 1e-11}
 LARGEST_CUT = 1e-3
 # Gradients shorter than this part of the longest are rounding errors.
@@ -45,17 +44,9 @@ NO_MASS = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """A corrected state and how well it meets the constraints.
+    """A corrected state and its residuals.
 
-    Attributes
-    ==========
-
-    x : ndarray, shape (ns,)
-    residuals : ndarray, shape (mh + mv + mu,)
-        As written by the user.
-    distances : ndarray, shape (mh + mv + mu,)
-        Residuals divided by the norm of their gradient.
-
+    ``distances`` are residuals divided by the norm of their gradient.
     """
 
     x: np.ndarray
@@ -95,15 +86,15 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
     t : float
     x : ndarray, shape (ns,)
     p : optional
-        Constants as everywhere in the numeric layer.
+        Constants.
     free : sequence of index arrays, optional
         For each of ``compiled.levels`` the positions in ``x`` of the states
         that may move; all by default.
     steps : int
         Limit of Gauss-Newton steps at each level; 0 only measures.
     weighted : bool
-        Whether the coordinates, too, move by the least kinetic energy; all
-        of them must be free.
+        Whether coordinates move by the least kinetic energy, too; all of them
+        must be free.
 
     """
     x = np.array(x, dtype=float)
@@ -122,10 +113,10 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
             return outputs[names[0]][:, 0], outputs[names[1]][:, moving]
 
         metric = None
-        if name == 'velocity' and steps and len(moving):
+        if steps and len(moving) and name == 'velocity':
             mass = compiled.evaluate(('M',), t, x, p)['M']
             metric = mass_metric(mass, moving)
-        elif name == 'holonomic' and steps and weighted:
+        elif steps and weighted and name == 'holonomic':
             metric = coordinate_metric(*compiled.inertia(t, x, p))
         x[index], value, distance = gauss_newton(
             rows, x[index], moving, metric, steps, LEAST_CUT[name])
@@ -176,7 +167,7 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
 
 
 def _shortened(rows, v, value, norms, moving, step):
-    """The first of the step, its half, ... that comes closer, or None."""
+    """The result of the longest halved step that comes closer, or None."""
     for halving in range(HALVINGS):
         trial = v.copy()
         trial[moving] += step/2**halving
@@ -201,14 +192,13 @@ def least_norm_step(value, gradient, metric, cut):
 
 
 def norms_of(gradient):
-    """Norms of the rows; rows without a gradient are left as they are."""
+    """Norms of the rows, 1 for rows without a gradient."""
     norms = np.linalg.norm(gradient, axis=1)
     return np.where(norms > NO_GRADIENT*norms.max(initial=0), norms, 1.)
 
 
 def mass_metric(mass, free):
-    """``T`` with ``T^T M T = 1`` on the free part, None if ``M`` is not > 0.
-    """
+    """``T`` with ``T^T M T = 1`` on the free part, if ``M`` is positive."""
     block = mass[np.ix_(free, free)]
     try:
         factor = np.linalg.cholesky((block + block.T)/2)
@@ -221,9 +211,9 @@ def mass_metric(mass, free):
 
 
 def coordinate_metric(mass, G):
-    """``T`` for coordinates: ``G*T`` and what is at right angles to ``G``.
+    """``T`` for coordinates: ``G*T`` and its orthogonal complement.
 
-    That is made as long as the columns of ``G*T`` usually are.
+    The complement is scaled to the mean length of the columns of ``G*T``.
     """
     metric = None if G is None else mass_metric(mass, range(len(mass)))
     if metric is None:

@@ -7,8 +7,8 @@ Explanation
 :math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0`, and :math:`\dot\psi = 0` by
 :math:`\dot\psi + \alpha\psi = 0`; this changes :math:`b`.
 
-*Braun and Goldfarb* [2]_ add an impulse and a force that remove, within a
-step of length :math:`\Delta t`, what the last steps have left. With
+*Braun and Goldfarb* [2]_ add an impulse and a force that remove the residuals
+of earlier steps within a step of length :math:`\Delta t`. With
 :math:`M = R^T R`, :math:`C = A R^{-1}` and the residuals :math:`\Delta_q` of
 the position and :math:`\Delta_\nu` of the velocity level
 
@@ -50,19 +50,44 @@ from .correction import Projector, mass_factor
 
 __all__ = ['Feedback', 'is_gains', 'stabilized', 'trial_gain']
 
-# Residuals decay within so many steps of the integrator, whose length is that
-# of the last of so many steps of a trial.
+# Residuals decay within this number of steps; the length of a step is that of
+# the last step of a trial.
 STEPS_OF_DECAY = TRIAL_STEPS = 10
 GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)
 
 
 def is_gains(stabilization):
-    """Whether this is a pair of numbers, none negative."""
+    """Whether this is a pair of nonnegative numbers."""
     try:
         return len(stabilization) == 2 and min(
             map(number, stabilization)) >= 0
     except (TypeError, ValueError):
         return False
+
+
+def check_rows(equations):
+    """Raise unless Baumgarte's terms can correct all constraints."""
+    where = equations.constraint_rows
+    velocity = equations.graph.load(None, ('velocity',))[1]['velocity']
+    if not velocity or not all(k in where for k in range(len(velocity))):
+        raise UnsupportedFeatureError(
+            "Baumgarte's stabilization changes the constraint rows "
+            "`A*u' = b` of the equations, and these equations have none: "
+            "their constraints are built in. Use "
+            "`stabilization='projection'`, or UdwadiaKalabaMethod.")
+    if equations.is_stabilized:
+        raise UnsupportedFeatureError(
+            "The equations were formed with `stabilization=`, so their "
+            "constraint rows have gains already. Pass `stabilization=None` "
+            "to `simulate`, or form the equations without.")
+    kept = [equations.constraint_names[k]
+            for k, [phi] in enumerate(velocity) if not phi]
+    if kept:
+        raise UnsupportedFeatureError(
+            f"The kinematic equations keep {', '.join(kept)} whatever the "
+            "accelerations are (as they do the norm of a quaternion), so "
+            "Baumgarte's terms cannot correct it. Use "
+            "`stabilization='projection'`, or leave the row out.")
 
 
 def stabilized(equations):
@@ -76,29 +101,9 @@ def stabilized(equations):
         acceleration, or something was added before.
 
     """
-    where = equations.constraint_rows
-    shapes = equations.graph.outputs
-    missing = [k for k in range(shapes['velocity'][0]) if k not in where]
-    if missing or not shapes['velocity'][0]:
-        raise UnsupportedFeatureError(
-            "Baumgarte's stabilization changes the constraint rows "
-            "`A*u' = b` of the equations, and these equations have none: "
-            "their constraints are built in. Use "
-            "`stabilization='projection'`, or UdwadiaKalabaMethod.")
-    if equations.is_stabilized:
-        raise UnsupportedFeatureError(
-            "The equations were formed with `stabilization=`, so their "
-            "constraint rows have gains already. Pass `stabilization=None` "
-            "to `simulate`, or form the equations without.")
+    check_rows(equations)
+    where, shapes = equations.constraint_rows, equations.graph.outputs
     g, out = equations.graph.load()
-    kept = [equations.constraint_names[k] for k, [phi] in enumerate(
-        out['velocity']) if not phi]
-    if kept:
-        raise UnsupportedFeatureError(
-            f"The kinematic equations keep {', '.join(kept)} whatever the "
-            "accelerations are (as they do the norm of a quaternion), so "
-            "Baumgarte's terms cannot correct it. Use "
-            "`stabilization='projection'`, or leave the row out.")
     alpha, beta = (g.input(gain) for gain in GAINS)
     holonomic = len(out['holonomic'])
     for k, [phi] in enumerate(out['velocity']):
@@ -113,10 +118,11 @@ def stabilized(equations):
 
 
 def trial_gain(run, method, **options):
-    """A gain that suits the steps of an integrator at the start."""
+    """A gain that fits the steps of an integrator at the start."""
     step = abs(run.span[1] - run.span[0])/1000
-    with suppress(Exception):           # the run itself will tell
-        solver = method(run.rates, run.t, run.begin(), run.span[1], **options)
+    with suppress(Exception):           # the run will raise it again
+        solver = method(run.rates, run.t, run.rates.begin, run.span[1],
+                        **options)
         for _ in range(TRIAL_STEPS):
             solver.step()
             if solver.status == 'failed':
@@ -128,14 +134,7 @@ def trial_gain(run, method, **options):
 
 
 class Feedback:
-    """The terms of Braun and Goldfarb, for the step that begins.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-
-    """
+    """The terms of Braun and Goldfarb, for the step that begins."""
 
     def __init__(self, compiled):
         outputs = compiled.equations.graph.outputs
@@ -152,13 +151,7 @@ class Feedback:
     def begin(self, solver, chosen):
         """Take the length of the step that the integrator will try.
 
-        Parameters
-        ==========
-
-        solver : OdeSolver
-        chosen : LinearSolver
-            Which knows the independent rows.
-
+        ``chosen`` is the :class:`.LinearSolver` of the motion.
         """
         x = solver.y[:len(self.compiled.states)]
         self.rows = self.projector.rows(chosen, solver.t, x)

@@ -1,4 +1,4 @@
-"""What a sweep does: the job that all runs share, and what each gives."""
+"""The job that all runs of a sweep share, and the outcome of each."""
 from __future__ import annotations
 
 import pickle
@@ -20,7 +20,7 @@ KEPT_JOBS = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What is different in a run."""
+    """What differs between runs."""
 
     index: int
     p: np.ndarray | None
@@ -29,7 +29,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave; see :class:`.SweepRun`."""
+    """The result of a run; see :class:`.SweepRun`."""
 
     index: int
     trajectory: Trajectory | None = None
@@ -54,43 +54,40 @@ class Job:
         """Make a run; errors are part of the outcome."""
         begun = perf_counter()
         try:
-            found = self._result(task)
+            fields = self._fields(task)
         except KeyboardInterrupt:
-            found = {'error': Reason.INTERRUPTED.value,
-                     'reason': Reason.INTERRUPTED.name}
+            fields = {'error': Reason.INTERRUPTED.value,
+                      'reason': Reason.INTERRUPTED.name}
         except Exception as error:
-            found = failure(error)
-        return Outcome(task.index, seconds=perf_counter() - begun, **found)
+            fields = failure(error)
+        return Outcome(task.index, seconds=perf_counter() - begun, **fields)
 
-    def _result(self, task):
+    def _fields(self, task):
+        """Fields of the outcome; a failed ``quantity`` keeps the motion."""
         compiled = self.compiled
         if task.p is not None:
             compiled = compiled.with_values(task.p)
         start = self.start(compiled) if self.start else task.start
         arguments = [x for x in (self.t_span, start) if x is not None]
         result = self.run(compiled, *arguments, **self.options)
-        found: dict[str, Any] = {}
-        if isinstance(result, Trajectory):
-            found['reason'] = result.reason.name
-            if not result.success:
-                return {**found, 'error': result.message,
-                        'trajectory': result}
-            if self.quantity is None:
-                found['trajectory'] = result
-        elif self.quantity is None:
-            found['value'] = result
-        if self.quantity is not None:
-            try:
-                found['value'] = self.quantity(compiled, result)
-            except Exception as error:  # the motion is not lost
-                kept = isinstance(result, Trajectory)
-                return {**failure(error),
-                        'trajectory': result if kept else None}
-        return found
+        if not isinstance(result, Trajectory):
+            return {'value': self.quantity(compiled, result)
+                    if self.quantity else result}
+        reason = result.reason.name
+        if not result.success:
+            return {'error': result.message, 'trajectory': result,
+                    'reason': reason}
+        if self.quantity is None:
+            return {'trajectory': result, 'reason': reason}
+        try:
+            return {'value': self.quantity(compiled, result),
+                    'reason': reason}
+        except Exception as error:
+            return {**failure(error), 'trajectory': result}
 
 
 def failure(error):
-    """What is kept of an exception."""
+    """Fields of the outcome of a run that raised an exception."""
     trajectory = getattr(error, 'trajectory', None)
     reason = getattr(error, 'reason', None)
     return {'error': f'{type(error).__name__}: {error}',
@@ -106,9 +103,9 @@ def pack(job, dumps):
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise TypeError(
             f"The sweep cannot be sent to other processes: {error}. "
-            "Functions given as `run`, `quantity`, `states` or `inputs` must "
-            "be defined at the top of a module for this executor. Define them "
-            "there, or pass a number of processes.") from error
+            "For this executor define functions given as `run`, `quantity`, "
+            "`states` or `inputs` at the top of a module, or pass a number of "
+            "processes.") from error
 
 
 _jobs: dict[str, Job] = {}

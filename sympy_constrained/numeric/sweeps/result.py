@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..names import Names, label
+from ..storage import load_sweep, save_sweep
 from ..trajectory import Trajectory
-from .storage import load_sweep, save_sweep
 
 __all__ = ['SweepResult', 'SweepRun']
 
-# So many failures are told in full.
-TOLD = 5
+# Number of failures in the text of a result.
+LISTED = 5
 
 
 def numbers(value):
@@ -39,23 +39,21 @@ class SweepRun:
     ==========
 
     index : int
-        Its place among the runs.
     parameters : dict
-        Name -> value of the constants that were given for this run.
+        Name -> value of the constants given for this run.
     start : ndarray or None
         States in order.
     trajectory : Trajectory or None
-        None for a run that succeeded if the sweep has a ``quantity``; up to
-        the failure for one that failed on the way; whole if ``quantity``
-        failed.
+        Up to the failure of a run that failed; None if the run and the
+        ``quantity`` of the sweep succeeded.
     value : object
-        What ``quantity`` gave, or a ``run`` that makes no trajectory.
+        The value of ``quantity``, or of a ``run`` that returns no trajectory.
     error : str or None
-        What went wrong, with the type of the exception.
+        Type and text of the exception.
     reason : str
-        Name of the :class:`.Reason` of the trajectory; ``'ERROR'`` for an
-        exception before there was one, ``'LOST'`` if the process died,
-        ``'CANCELLED'`` if the sweep was interrupted before.
+        Name of the :class:`.Reason` of the trajectory, ``'ERROR'`` after an
+        exception without a trajectory, ``'LOST'`` if the process died,
+        ``'CANCELLED'`` if the sweep was interrupted before the run.
     seconds : float
 
     """
@@ -71,7 +69,7 @@ class SweepRun:
 
     @property
     def success(self) -> bool:
-        """Whether it did what was asked."""
+        """Whether the run raised no error."""
         return self.error is None
 
     def __str__(self):
@@ -111,9 +109,9 @@ class SweepResult:
 
     def __str__(self):
         lines = [f'{len(self)} runs, {len(self.failed)} failed']
-        lines += [f'  {run}' for run in self.failed[:TOLD]]
-        if len(self.failed) > TOLD:
-            lines.append(f'  and {len(self.failed) - TOLD} more')
+        lines += [f'  {run}' for run in self.failed[:LISTED]]
+        if len(self.failed) > LISTED:
+            lines.append(f'  and {len(self.failed) - LISTED} more')
         return '\n'.join(lines)
 
     @property
@@ -138,18 +136,14 @@ class SweepResult:
     def values(self, quantity=None) -> np.ndarray:
         """A number or an array of each run, shape (N, ...).
 
+        Failed runs have nan.
+
         Parameters
         ==========
 
         quantity : state, name or callable, optional
             The last value of a state, or a function of a trajectory. By
             default the values of the ``quantity`` of the sweep.
-
-        Returns
-        =======
-
-        ndarray
-            With nan for runs that failed.
 
         """
         if quantity is None:
@@ -160,13 +154,13 @@ class SweepResult:
                     "sweep.")
         else:
             values = self._of_trajectories(quantity)
-        shapes = {one.shape for one in map(numbers, values)}
+        shapes = {numbers(value).shape for value in values}
         if len(shapes) > 1:
             raise ValueError(
                 f"The runs have values of the shapes "
-                f"{', '.join(map(str, sorted(shapes)))}, which are no one "
-                "array. Read `value` of each run, or pass a `quantity` that "
-                "gives the same shape for all.")
+                f"{', '.join(map(str, sorted(shapes)))}, which do not form "
+                "one array. Read `value` of each run, or pass a `quantity` "
+                "that gives the same shape for all.")
         shape = shapes.pop() if shapes else ()
         result = np.full((len(self), *shape), np.nan, dtype=(
             complex if np.iscomplexobj(values) else float))
@@ -188,31 +182,22 @@ class SweepResult:
     # -- files -------------------------------------------------------------
 
     def save(self, path):
-        """Write everything to a file that ends in ``.npz``.
+        """Write everything to a file with the ending ``.npz``.
 
-        It holds numbers and texts only, so that loading it is safe. Values
-        must be numbers or arrays.
+        Values must be numbers or arrays. The file contains no code.
         """
         save_sweep(self, path)
 
     @classmethod
     def load(cls, path) -> SweepResult:
-        """A sweep from a file; states and constants are known by name.
-
-        Raises
-        ======
-
-        ValueError
-            If this is no such file.
-
-        """
-        states, runs = load_sweep(path, SweepRun)
+        """Read a file of :meth:`save`; states and constants are names."""
+        states, runs = load_sweep(path, SweepRun, Trajectory._restored)
         return cls(runs, states)
 
     def to_frame(self):
-        """A pandas table with one row for each run.
+        """A ``pandas.DataFrame`` with one row for each run.
 
-        Its columns are the parameters, the starts (``start of q1``), the
+        The columns are the parameters, the starts (``start of q1``), the
         last states or the values where they are numbers, ``seconds``,
         ``reason`` and ``error``.
         """

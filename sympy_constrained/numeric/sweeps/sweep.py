@@ -35,8 +35,8 @@ def grid(axes) -> list[dict]:
     ==========
 
     axes : mapping
-        Constant, by symbol or name, -> its values. The last one changes
-        first.
+        Constant, by symbol or name, -> its values. The last one varies
+        fastest.
 
     Returns
     =======
@@ -68,14 +68,14 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     Explanation
     ===========
 
-    Runs are independent of each other. One that fails is recorded with its
-    error and what was computed of it, and the others go on. The equations are
-    sent to each process once, as data, and compiled there.
+    Failures are isolated: a run that fails is recorded with its error and
+    its motion up to there, and the others continue. The equations are sent to
+    each process once, as data, and compiled there.
 
-    An interruption by the keyboard returns what is done. If a process dies,
-    its run is recorded as lost, and the runs that had not arrived are
-    repeated. An executor that is passed and breaks loses all runs that have
-    not arrived.
+    A keyboard interrupt ends the sweep and returns the runs that are done. If
+    a process dies, its run is recorded as lost, and unfinished runs are
+    repeated. If an executor that you pass breaks, all unfinished runs are
+    lost.
 
     Examples
     ========
@@ -105,28 +105,27 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
 
     compiled : CompiledEquations, a method or EquationsOfMotion
     parameters : mapping or iterable of mappings, optional
-        For each run the constants that differ: a mapping from a constant to
-        one value or to as many values as there are runs, or one mapping for
-        each run, for which :func:`~sympy_constrained.numeric.grid` gives all
-        combinations.
+        The constants that differ: a mapping from a constant to one value or
+        to a value for each run, or one mapping for each run, such as
+        :func:`~sympy_constrained.numeric.grid` makes.
     states : mapping, sequence, iterable of those, or callable, optional
         The start of all runs, or one for each; values of a mapping may be
-        arrays. A function of the compiled equations of a run is asked there.
+        arrays. A function is called with the compiled equations of each run.
     executor : int, concurrent.futures.Executor or dask.distributed.Client
-        Number of processes, which needs loky; or what runs functions
-        elsewhere. By default runs are made here, one after the other.
+        Number of processes, which needs loky, or an executor. By default
+        runs are made here, one after the other.
     t_span : float or pair of float
         As for :func:`~sympy_constrained.numeric.simulate`.
     run : callable
-        What makes a run: a function of the compiled equations, of ``t_span``
-        and of the start, those that are given. It gets the ``options``.
+        Function that makes a run. Its arguments are the compiled equations,
+        ``t_span`` and the start, if they are given, and the ``options``.
     quantity : callable, optional
-        Function of the compiled equations and of the result of ``run``, for
-        instance of a trajectory. Its value is kept in place of the result.
+        Function of the compiled equations and of the result of ``run``. Its
+        value is kept instead of the result.
     on_result : callable, optional
         Called with each :class:`.SweepRun` when it arrives, in any order. An
-        error in it ends the sweep, and carries the runs that are done as its
-        attribute ``result``, a :class:`.SweepResult`.
+        error in it ends the sweep; its attribute ``result`` is a
+        :class:`.SweepResult` with the runs that are done.
     chunk : int, optional
         Number of runs that are sent at once.
     progress : bool, optional
@@ -153,24 +152,18 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     if isinstance(constants, (list, tuple)) and any(
             isinstance(x, Mapping) for x in constants):
         raise TypeError(
-            "`constants` holds several mappings, and it is one for all runs. "
-            "Pass those of each run as `parameters`.")
+            "`constants` is a list of mappings; it must be one mapping for "
+            "all runs. Pass the constants of each run as `parameters`.")
     compiled = compile_equations(compiled, constants, inputs)
     if run is simulate:
         options.setdefault('progress', False)
-        for name, value in (('t_span', t_span), ('states', states)):
-            if value is None:
-                raise ValueError(
-                    f"`{name}` is missing: a simulation needs the interval "
-                    "of time and a start. For another function pass `run`.")
-        Names(signature(simulate).parameters, 'option of `simulate`').indices(
-            options, 'options')
-    tasks, given = _tasks(compiled, parameters, states)
+        _check_simulation(options, t_span=t_span, states=states)
+    tasks, parameters = _tasks(compiled, parameters, states)
     job = Job(compiled, run, quantity, options, t_span,
               states if callable(states) else None)
     runs = [SweepRun(task.index, values, task.start, None, None,
                      "Not made: the sweep was interrupted.", 'CANCELLED')
-            for task, values in zip(tasks, given)]
+            for task, values in zip(tasks, parameters)]
     names = tuple(compiled.names.labels)
     try:
         _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
@@ -180,14 +173,24 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
             warn(f"{len(lost)} of {len(runs)} runs were lost "
                  f"({lost[0].error}). Their `reason` is 'LOST'.",
                  stacklevel=2)
-    except Exception as error:          # what is done is not lost with it
+    except Exception as error:          # the runs that are done are not lost
         setattr(error, 'result', SweepResult(tuple(runs), names))
         raise
     return SweepResult(tuple(runs), names)
 
 
+def _check_simulation(options, **needed):
+    for name, value in needed.items():
+        if value is None:
+            raise ValueError(
+                f"`{name}` is missing: a simulation needs the interval of "
+                "time and a start. For another function pass `run`.")
+    Names(signature(simulate).parameters, 'option of `simulate`').indices(
+        options, 'options')
+
+
 def _collect(runs, arriving, on_result, bar):
-    """Put what arrives into the records, until it is interrupted."""
+    """Update the records as outcomes arrive, until an interrupt."""
     def put(outcome):
         runs[outcome.index] = replace(runs[outcome.index], **vars(outcome))
 
@@ -197,7 +200,7 @@ def _collect(runs, arriving, on_result, bar):
             bar.update(count)
             if on_result is not None:
                 on_result(runs[outcome.index])
-    except KeyboardInterrupt:           # perhaps not where they are made
+    except KeyboardInterrupt:           # perhaps outside of the generator
         with suppress(KeyboardInterrupt, StopIteration):
             put(arriving.throw(KeyboardInterrupt()))
             for outcome in arriving:
@@ -208,7 +211,7 @@ def _collect(runs, arriving, on_result, bar):
 
 
 def _tasks(compiled, parameters, states):
-    """What differs between the runs, and the given parameters by name."""
+    """The tasks, and the parameters of each run by name."""
     names = compiled.constant_names
     sets = _each('parameters', parameters, names)
     starts = _each('states', None if callable(states) else states,
@@ -218,20 +221,19 @@ def _tasks(compiled, parameters, states):
         raise ValueError(
             f"`parameters` are {len(sets)} sets and `states` {len(starts)} "
             "starts. Give as many of both, or one of them once.")
-    sets, starts = (_repeated(x, count) for x in (sets, starts))
-    tasks, given = [], []
-    for i, (values, start) in enumerate(zip(sets, starts)):
+    tasks, parameters = [], []
+    for i, (values, start) in enumerate(zip(
+            _repeated(sets, count), _repeated(starts, count))):
         try:
-            p = None if not values else compiled.with_values(values).p
+            p = compiled.with_values(values).p if values else None
             x = None if start is None else compiled.names.vector(
                 start, 'states')
         except (ValueError, TypeError) as error:
             raise type(error)(f"Run {i}: {error}") from None
         tasks.append(Task(i, p, x))
-        found = {} if p is None else dict(zip(names.labels, p.tolist()))
-        given.append({names.labels[k]: found[names.labels[k]]
-                      for k in names.indices(values or (), 'parameters')})
-    return tasks, given
+        parameters.append({names.labels[k]: float(p[k]) for k in
+                           names.indices(values or (), 'parameters')})
+    return tasks, parameters
 
 
 def _repeated(items, count):
@@ -271,19 +273,21 @@ def _unzipped(argument, given, names):
     names.indices(given, argument)
     many = {name: list(value) for name, value in given.items()
             if np.ndim(value) > 0}
-    sizes = {name: len(values) for name, values in many.items()}
-    if len(set(sizes.values())) > 1:
-        text = ', '.join(f'{name}: {size}' for name, size in sizes.items())
+    if not many:
+        return [dict(given)]
+    counts = {name: len(values) for name, values in many.items()}
+    if len(set(counts.values())) > 1:
+        text = ', '.join(f'{name}: {size}' for name, size in counts.items())
         raise ValueError(
             f"`{argument}` has different numbers of values ({text}). For "
             "all combinations use `grid`.")
-    if not sizes:
-        return [dict(given)]
-    count = next(iter(sizes.values()))
-    if not count:
-        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
     try:
-        return [{name: number(many[name][i] if name in many else value)
-                 for name, value in given.items()} for i in range(count)]
+        runs = [dict(zip(many, map(number, values)))
+                for values in zip(*many.values())]
+        same = {name: number(value) for name, value in given.items()
+                if name not in many}
     except ValueError as error:
         raise ValueError(f"`{argument}`: {error}.") from None
+    if not runs:
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
+    return [{**dict.fromkeys(given), **same, **values} for values in runs]

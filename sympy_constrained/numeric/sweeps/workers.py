@@ -1,7 +1,7 @@
-"""Where the runs of a sweep are made: here, in processes, or by an executor.
+"""Make the runs of a sweep: here, in processes, or by an executor.
 
-What all runs have in common, a :class:`.Job`, travels as bytes, which a
-process unpacks once. Runs travel in chunks. An executor is anything with the
+A :class:`.Job`, which all runs share, is sent as bytes, which a process
+unpacks once. Runs are sent in chunks. An executor is any object with the
 ``submit`` of ``concurrent.futures``; a Dask client provides one. Processes are
 those of loky.
 """
@@ -20,23 +20,23 @@ from .jobs import Outcome, failure, pack, unpacked
 
 __all__ = ['outcomes']
 
-# Chunks for each worker, so that all end together, and their largest size.
+# Chunks per worker, so that all end together, and the largest chunk.
 CHUNKS, LARGEST = 8, 32
-# Seconds for interrupted runs to return what they have.
+# Seconds to wait for interrupted runs.
 GRACE = 2.
-# So many runs for each process are in work, or about to be.
+# Chunks per process that are being worked on, or are about to be.
 IN_WORK = 2
-# Seconds after which an idle process ends, also if the user's has died.
+# Seconds after which an idle process ends, also if its parent has died.
 IDLE = 5
 
 
 def run_chunk(packed, tasks):
-    """Outcomes of some runs as bytes, in a process that may know the job."""
+    """Outcomes of some runs as bytes, in another process."""
     return list(map(sent, here(unpacked(packed), tasks)))
 
 
 def sent(outcome):
-    """An outcome as bytes, or that its value cannot be sent."""
+    """An outcome as bytes, or the error if its value cannot be sent."""
     try:
         return pickle.dumps(outcome)
     except Exception as error:
@@ -46,42 +46,51 @@ def sent(outcome):
 def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
     """Yield an outcome for each task, as they arrive.
 
-    An interruption by the keyboard ends it; some tasks then have none.
+    A keyboard interrupt ends it; some tasks then have none.
     """
-    if chunk is not None and (not isinstance(chunk, Integral) or chunk < 1):
-        raise ValueError(
-            f"`chunk` is {chunk!r}; it is the number of runs that are sent at "
-            "once. Pass a whole number, 1 or more, or leave it out.")
+    check_workers(executor, chunk)
     if executor is None:
         yield from here(job, tasks)
         return
     is_count = isinstance(executor, int)
-    if not (is_count or hasattr(executor, 'submit')):
-        raise TypeError(
-            "`executor` must be a number of processes, an executor of "
-            "`concurrent.futures` or a client of Dask, not "
-            f"{type(executor).__name__}.")
-    if isinstance(executor, bool) or is_count and executor < 1:
-        raise ValueError(
-            f"`executor` is {executor!r}; a number of processes must be "
-            "positive.")
     size = chunk or min(LARGEST, -(-len(tasks)//(CHUNKS*(
         executor if is_count else cpu_count() or 1))))
     chunks = [tasks[i:i + size] for i in range(0, len(tasks), size)]
     if isinstance(executor, ThreadPoolExecutor):
         yield from elsewhere(executor, chunks, lambda tasks: [
             sent(job.outcome(task)) for task in tasks])
-    elif is_count:
+        return
+    dumps = pickle.dumps
+    if is_count:
         pool = process_pool()
-        from cloudpickle import dumps
-        yield from in_processes(pool, executor, chunks, pack(job, dumps))
-    elif hasattr(executor, 'get_executor'):     # a Dask client
-        from cloudpickle import dumps
-        yield from elsewhere(executor.get_executor(pure=False), chunks,
-                             run_chunk, pack(job, dumps))
-    else:
-        yield from elsewhere(executor, chunks, run_chunk,
-                             pack(job, pickle.dumps))
+    if is_count or hasattr(executor, 'get_executor'):
+        from cloudpickle import dumps   # a requirement of loky and of Dask
+    packed = pack(job, dumps)
+    if is_count:
+        yield from in_processes(pool, executor, chunks, packed)
+        return
+    if hasattr(executor, 'get_executor'):       # a Dask client
+        executor = executor.get_executor(pure=False)
+    yield from elsewhere(executor, chunks, run_chunk, packed)
+
+
+def check_workers(executor, chunk):
+    if chunk is not None and (not isinstance(chunk, Integral) or chunk < 1):
+        raise ValueError(
+            f"`chunk` is {chunk!r}; it is the number of runs that are sent at "
+            "once. Pass a whole number, 1 or more, or leave it out.")
+    if executor is None:
+        return
+    if not (isinstance(executor, int) or hasattr(executor, 'submit')):
+        raise TypeError(
+            "`executor` must be a number of processes, an executor of "
+            "`concurrent.futures` or a client of Dask, not "
+            f"{type(executor).__name__}.")
+    if isinstance(executor, bool) or (
+            isinstance(executor, int) and executor < 1):
+        raise ValueError(
+            f"`executor` is {executor!r}; a number of processes must be "
+            "positive.")
 
 
 def here(job, tasks):
@@ -107,8 +116,8 @@ def process_pool():
 def in_processes(pool, count, chunks, packed):
     """In processes. If one dies, its run is lost and the others are repeated.
 
-    A pool breaks as a whole when a process dies, and does not say which run
-    that was. So the runs that may have been in work are repeated one by one.
+    A pool breaks as a whole when a process dies, without naming the run. The
+    runs that may have been in work are therefore repeated one by one.
     """
     while chunks:
         left: list = []
@@ -124,7 +133,7 @@ def in_processes(pool, count, chunks, packed):
 
 
 def in_pool(executor, chunks, packed, left):
-    """By a pool, which ends with the last run."""
+    """By a pool, which is shut down after the last run."""
     try:
         yield from elsewhere(executor, chunks, run_chunk, packed, left=left)
     finally:
@@ -132,8 +141,7 @@ def in_pool(executor, chunks, packed, left):
 
 
 def elsewhere(executor, chunks, function, *arguments, left=None):
-    """By an executor; ``left`` takes pairs of a task and an error if it
-    breaks."""
+    """By an executor; if it breaks, ``left`` gets pairs of task and error."""
     waiting: dict[Future, list] = {}
     try:
         for tasks in chunks:
@@ -151,7 +159,7 @@ def elsewhere(executor, chunks, function, *arguments, left=None):
 
 
 def submitted(executor, function, *arguments):
-    """A future, also if the executor is broken by now."""
+    """A future, also if the executor is broken."""
     try:
         return executor.submit(function, *arguments)
     except BrokenExecutor as error:
@@ -163,7 +171,7 @@ def submitted(executor, function, *arguments):
 def arrived(future, tasks, left=None):
     """The outcomes of a chunk; those that did not arrive are lost."""
     try:
-        found = future.result()
+        results = future.result()
     except Exception as error:
         text = ' '.join(f'{type(error).__name__}: {error}'.split())
         if isinstance(error, BrokenExecutor) and left is not None:
@@ -172,7 +180,7 @@ def arrived(future, tasks, left=None):
         for task in tasks:
             yield Outcome(task.index, error=text, reason='LOST')
         return
-    for task, data in zip(tasks, found):
+    for task, data in zip(tasks, results):
         try:
             yield pickle.loads(data)
         except Exception as error:

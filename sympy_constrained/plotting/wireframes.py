@@ -1,4 +1,4 @@
-"""Lines that show the surfaces and edges of bodies."""
+"""Wireframes of the surfaces and edges of bodies."""
 from __future__ import annotations
 
 from math import pi
@@ -11,64 +11,69 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import MissingIngredientError
 
-__all__ = ['outline']
+__all__ = ['wireframe']
 
 AROUND = np.linspace(0, 2*pi, 49)
 HALF = np.linspace(0, pi, 25)
 GRID = np.linspace(-1, 1, 9)
 QUARTERS = AROUND[:-1:12]
 EIGHTHS = AROUND[:-1:6]
-WIDER = 1.25            # than where it is touched
+WIDER = 1.25            # than the touched part
 NARROWEST = 0.3         # width of a part of a plane, relative to its length
 
 
-def outline(geometry, constants, seen, touched):
+def wireframe(geometry, constants, seen, touched):
     """Polylines ``(m, 3)`` in the axes of a geometry, from its point.
 
-    Of a surface without an end so much as is seen, of the inside of a sphere
-    so much as is touched. Empty for what has no known shape.
-
-    Parameters
-    ==========
-
-    geometry : ContactGeometryBase
-    constants : dict
-    seen : ndarray, shape (n, 3)
-        Points that a plane must reach.
-    touched : ndarray, shape (n, 3)
-        Points that other surfaces must reach.
-
+    Unbounded surfaces reach the points ``seen`` or ``touched`` (arrays
+    ``(n, 3)``), the inside of a sphere is drawn around those touched. Shapes
+    without a known wireframe give nothing.
     """
     place = position(geometry, constants)
-    if isinstance(geometry, CircularRim):
-        return [place(AROUND), *(np.array([np.zeros(3), place(angle)])
-                                 for angle in QUARTERS)]
+    if isinstance(geometry, PlaneSurface):
+        return plane(place, seen)
     if isinstance(geometry, SphereSurface) and geometry.interior:
         return cap(place, touched)
-    if isinstance(geometry, (SphereSurface, EllipsoidSurface)):
-        return [*(np.vstack([place(u, HALF), place(u + pi, HALF[::-1])])
-                  for u in (0, pi/2)), place(AROUND, pi/2)]
-    if isinstance(geometry, TorusSurface):
-        return [*(place(AROUND, v) for v in QUARTERS),
-                *(place(u, AROUND) for u in EIGHTHS)]
-    if isinstance(geometry, PlaneSurface):
-        (u, v), (a, b) = rectangle(place, seen)
-        return [*(place(u + a*GRID, v + b*line) for line in GRID),
-                *(place(u + a*line, v + b*GRID) for line in GRID)]
     if isinstance(geometry, (CylinderSurface, ConeSurface)):
         ends = along(place, touched, isinstance(geometry, ConeSurface))
         return [*(place(AROUND, v) for v in np.linspace(*ends, 4)),
                 *(place(u, np.array(ends)) for u in EIGHTHS)]
-    return []
+    return next((draw(place) for kinds, draw in BOUNDED
+                 if isinstance(geometry, kinds)), [])
 
 
-def rectangle(place, points):
-    """Centre and half widths of a part of a plane below points."""
+def rim(place):
+    """The circle and four spokes."""
+    return [place(AROUND), *(np.array([np.zeros(3), place(angle)])
+                             for angle in QUARTERS)]
+
+
+def ellipsoid(place):
+    """Two meridians and the equator."""
+    return [*(np.vstack([place(u, HALF), place(u + pi, HALF[::-1])])
+              for u in (0, pi/2)), place(AROUND, pi/2)]
+
+
+def torus(place):
+    """Circles about the axle and around the tube."""
+    return [*(place(AROUND, v) for v in QUARTERS),
+            *(place(u, AROUND) for u in EIGHTHS)]
+
+
+BOUNDED = [(CircularRim, rim), ((SphereSurface, EllipsoidSurface), ellipsoid),
+           (TorusSurface, torus)]
+
+
+def plane(place, points):
+    """A grid below points."""
     corner, *sides = place(np.array([0, 1, 0]), np.array([0, 0, 1]))
     uv = (points - corner) @ np.transpose(np.array(sides) - corner)
     low, high = uv.min(axis=0), uv.max(axis=0)
     half = (high - low)/2*WIDER
-    return (low + high)/2, np.maximum(half, NARROWEST*half.max() or 1.)
+    (u, v), (a, b) = (low + high)/2, np.maximum(
+        half, NARROWEST*half.max() or 1.)
+    return [*(place(u + a*GRID, v + b*line) for line in GRID),
+            *(place(u + a*line, v + b*GRID) for line in GRID)]
 
 
 def along(place, points, is_cone):
@@ -117,8 +122,8 @@ def position(geometry, constants):
     missing = sorted(str(x) for x in numbers.free_symbols - set(own))
     if missing:
         raise MissingIngredientError(
-            f"No value is known for {', '.join(missing)}: {geometry!r} has "
-            "it, and the equations of motion do not. Pass "
+            f"No value is known for {', '.join(missing)}: {geometry!r} "
+            "contains it, and the equations of motion do not. Pass "
             f"`constants={{{missing[0]}: ...}}`.", symbols=tuple(missing))
     function = lambdify(own, list(numbers), 'numpy')
 

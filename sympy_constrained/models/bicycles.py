@@ -1,4 +1,9 @@
-"""The Whipple bicycle of the benchmark paper, in two sets of coordinates."""
+"""The Whipple bicycle of the benchmark paper, in two sets of coordinates.
+
+Symbols and numbers are those of SymPy's tutorial: radii ``WRrad``, ``WFrad``
+of the wheels, tilt ``htangle`` of the steer axis, masses ``m..`` and moments
+of inertia ``I..`` of frame, fork, rear (``wr``) and front (``wf``) wheel.
+"""
 from __future__ import annotations
 
 from math import acos, cos, hypot, pi, sin
@@ -7,11 +12,7 @@ from sympy import Matrix, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
 
-from ._model import Model
-
-_BENCHMARK = ('J. P. Meijaard, J. M. Papadopoulos, A. Ruina and A. L. Schwab, '
-              'Proc. R. Soc. A 463 (2007) 1955-1982; SymPy documentation, '
-              'tutorial "Bicycle"')
+from ._model import Model, inertial, kane_model, kdes, ready
 
 
 def _geometry():
@@ -53,17 +54,15 @@ def _bicycle(whole: bool) -> Model:
     q1, q2, q3, q4, q5, q6, q7, q8 = dynamicsymbols('q1:9')
     u1, u2, u3, u4, u5, u6, u7, u8 = dynamicsymbols('u1:9')
     values = {**_geometry(), **_BODIES}
-    constant = {name: symbols(name) for name in values}
     (WFrad, WRrad, htangle, forkoffset, forklength, framelength, forkcg1,
      forkcg3, framecg1, framecg3, Iwr11, Iwr22, Iwf11, Iwf22, Ifork11,
      Ifork22, Ifork33, Ifork31, Iframe11, Iframe22, Iframe33, Iframe31, mfork,
-     mframe, mwf, mwr, g) = constant.values()
-    t = dynamicsymbols._t
+     mframe, mwf, mwr, g) = constants = symbols(list(values))
 
     # Yaw, roll, pitch of the frame, steer; the wheels are bodies of
     # revolution and need no orientation. Products of inertia are given in
     # frames aligned with those of the paper.
-    N = ReferenceFrame('N')
+    N, origin = inertial()
     Y = N.orientnew('Y', 'Axis', [q1, N.z])
     R = Y.orientnew('R', 'Axis', [q2, Y.x])
     frame = R.orientnew('frame', 'Axis', [q4 + htangle, R.y])
@@ -90,8 +89,6 @@ def _bicycle(whole: bool) -> Model:
         dot(fork.y, Y.z)*fork.y - Y.z).normalize())
 
     if whole:
-        origin = Point('O')
-        origin.set_vel(N, 0)
         rear_contact.set_pos(origin, q7*N.x + q8*N.y)
         rear.set_vel(N, u7*N.x + u8*N.y
                      + cross(R.ang_vel_in(N), WRrad*R.z))
@@ -119,55 +116,53 @@ def _bicycle(whole: bool) -> Model:
                   (inertia(frame, Iwr11, Iwr22, Iwr11), rear)),
         RigidBody('front_wheel', front, WF, mwf,
                   (inertia(fork, Iwf11, Iwf22, Iwf11), front))]
-    pairs = [(q1, u1), (q2, u2), (q4, u4), (q5, u5)]
+    q, u = [q1, q2, q4, q5], [u1, u2, u4, u5]
     q_ind, u_ind, u_dep = [q1, q2, q5], [u2, u3, u5], [u1, u4, u6]
-    if whole:
-        pairs += [(q3, u3), (q6, u6), (q7, u7), (q8, u8)]
-        q_ind, u_dep = [*q_ind, q3, q6, q7, q8], [*u_dep, u7, u8]
-
     speed = 4.6  # inside the range of self-stable speeds of the paper
-    start = {q: 0.0 for q in (*q_ind, q4)} | {u: 0.0 for u in (*u_ind, *u_dep)}
-    start |= {u2: 0.5, u3: speed/values['WRrad'], u6: speed/values['WFrad']}
+    moving = {u2: 0.5, u3: speed/values['WRrad'], u6: speed/values['WFrad']}
     if whole:
-        start |= {u7: speed}
-    return Model(
-        name='bicycle_whole' if whole else 'bicycle',
-        title='The Whipple bicycle, with its wheel angles and path'
-              if whole else 'The Whipple bicycle of the benchmark paper',
-        reference=_BENCHMARK,
-        shape='kane',
-        arguments={
-            'frame': N, 'q_ind': q_ind, 'u_ind': u_ind,
-            'kd_eqs': [q.diff(t) - u for q, u in pairs],
-            'q_dependent': [q4],
-            'configuration_constraints': [
-                dot(front_contact.pos_from(rear_contact), Y.z)],
-            'u_dependent': u_dep, 'velocity_constraints': Matrix(rows),
-            'bodies': bodies,
-            'forcelist': [(body.masscenter, -body.mass*g*Y.z)
-                          for body in bodies],
-            # The default LU returns wrong numbers here without a warning.
-            'constraint_solver': 'CRAMER'},
-        parameters={constant[name]: value for name, value in values.items()},
-        start=start, fixed=(*q_ind, *u_ind), t_end=5.0)
+        q, u = [*q, q3, q6, q7, q8], [*u, u3, u6, u7, u8]
+        q_ind, u_dep = [*q_ind, q3, q6, q7, q8], [*u_dep, u7, u8]
+        moving |= {u7: speed}
+    return kane_model(
+        N, q_ind, u_ind, kdes(q, u), q_dependent=[q4],
+        configuration_constraints=[
+            dot(front_contact.pos_from(rear_contact), Y.z)],
+        u_dependent=u_dep, velocity_constraints=Matrix(rows), bodies=bodies,
+        forcelist=[(body.masscenter, -body.mass*g*Y.z) for body in bodies],
+        # The default LU returns wrong numbers here without a warning.
+        constraint_solver='CRAMER',
+        parameters=dict(zip(constants, values.values())),
+        start=dict.fromkeys((*q_ind, q4, *u_ind, *u_dep), 0.0) | moving,
+        fixed=(*q_ind, *u_ind), t_end=5.0)
 
 
+@ready
 def bicycle() -> Model:
-    """The Whipple bicycle of the benchmark paper, as in SymPy's tutorial.
+    """The Whipple bicycle of the benchmark paper.
 
     Four coordinates (yaw ``q1``, roll ``q2``, frame pitch ``q4``, steer
     ``q5``), six speeds (also the wheel rates ``u3``, ``u6``) and three
     constraint rows for the front contact; rolling of the rear wheel is put in
     by hand. It starts at 4.6 m/s with a roll rate and rights itself.
+
+    Source: J. P. Meijaard, J. M. Papadopoulos, A. Ruina and A. L. Schwab,
+    Proc. R. Soc. A 463 (2007) 1955-1982; SymPy documentation, tutorial
+    "Bicycle".
     """
     return _bicycle(whole=False)
 
 
+@ready
 def bicycle_whole() -> Model:
-    """The Whipple bicycle with eight coordinates and five rows.
+    """The Whipple bicycle, with its wheel angles and path.
 
     As :func:`bicycle`, with the wheel angles ``q3``, ``q6`` and the path
     ``q7``, ``q8`` of the rear contact point as coordinates and two more
     rolling rows.
+
+    Source: J. P. Meijaard, J. M. Papadopoulos, A. Ruina and A. L. Schwab,
+    Proc. R. Soc. A 463 (2007) 1955-1982; SymPy documentation, tutorial
+    "Bicycle".
     """
     return _bicycle(whole=True)

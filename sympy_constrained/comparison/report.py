@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import textwrap
 
-from .formulation import Verdict
+from .result import Verdict
 
 __all__ = ['as_table', 'brief', 'notes_of', 'numbered_brief', 'wrapped']
 

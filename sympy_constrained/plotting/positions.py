@@ -1,7 +1,8 @@
-"""Where bodies, points and frames are along a trajectory."""
+"""Positions and orientations along a trajectory."""
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..numeric.codegen.python_code import Generated
 from ..numeric.inputs import Inputs
 from ..numeric.names import Names, label, number
 
-__all__ = ['Places', 'system_of']
+__all__ = ['Positions', 'Quantity', 'system_of']
 
 FINER = 4           # times for each one of a picture, to integrate a velocity
 
@@ -37,26 +38,34 @@ def system_of(model):
         shape, arguments = model.shape, model.arguments     # a ready model
     else:
         shape, arguments = arguments_of(model)
-    with warnings.catch_warnings():     # of what is no matter of pictures
+    with warnings.catch_warnings():     # they do not matter for pictures
         warnings.simplefilter('ignore')
         return build_system(
             *bind_arguments('animate', (), dict(arguments)),
             **{'potential_energy': 'ignore'} if shape == 'kane' else {})
 
 
-class Places:
-    """Positions and orientations on one graph, then as arrays.
+@dataclass(eq=False)
+class Quantity:
+    """A position ``(N, 3)`` or rotation ``(N, 3, 3)``, evaluated together."""
+
+    refs: list
+    values: np.ndarray | None = None
+
+
+class Positions:
+    """Positions and orientations of bodies, points and frames.
 
     Explanation
     ===========
 
-    What is wanted is asked for by :meth:`position` and :meth:`rotation`,
-    which return names; :meth:`evaluate` gives the arrays of all names.
+    :meth:`position` and :meth:`rotation` register a :class:`Quantity`;
+    :meth:`evaluate` fills in the values of all.
 
     Positions are measured from ``origin``, by default a point at rest. A
-    point may be at rest for a moment only, as that of a wheel on the road:
-    then the velocity of the mass centre is not the rate of its position from
-    there, and the difference is integrated.
+    point may be at rest for an instant only, like that of a wheel on the
+    road: then the velocity of a mass centre is not the rate of its position
+    from there, and the difference is integrated.
 
     Parameters
     ==========
@@ -65,15 +74,10 @@ class Places:
     model : a method, a ready model or a SymPy object, or None
     seeds : iterable of Point
         Points that must have a position, the most important first.
-    origin : Point, optional
-    frame : ReferenceFrame, optional
-        The inertial frame, by default that of the model.
-    constants : mapping, optional
-        Numbers beside those of the trajectory.
-    inputs : mapping, optional
-        Specified functions, as for :func:`.simulate`.
+    origin, frame, constants, inputs : optional
+        As for :func:`.animate`.
     named : mapping, optional
-        Name -> place, beside the names of bodies and points.
+        Name -> place, in addition to the names of bodies and points.
 
     Attributes
     ==========
@@ -92,36 +96,37 @@ class Places:
         self.trajectory, self.inputs = trajectory, inputs
         self.given = {name: place for name, place in dict(named).items()
                       if not isinstance(place, str)}
-        self.bodies = system.bodies if system else ()
+        self.numbers = {**trajectory.constants, **{
+            key: number(value) for key, value in (constants or {}).items()}}
         self._states = Names(trajectory.states, 'state')
-        strange = [label(x) for x in (system.q if system else ())
-                   if self._state(x) is None]
+        self._quantities, self._of_point, self._drift = [], {}, None
+        self.bodies, self._speeds = (), ()
+        self.frame, self.origin = frame, None
+        if system is None:
+            self._kinematics = Kinematics(GraphBuilder(
+                _compat.time_symbol()), frame, (), (), [])
+        else:
+            self._check_states(system)
+            self.bodies, self._speeds = system.bodies, system.u
+            self.frame = frame or system.frame
+            self._kinematics = kinematics_of(system)
+            self._kinematics.frame = self.frame
+        self._builder = self._kinematics.builder
+        self._bind_speeds(system, model)
+        if self.frame is not None:
+            self._locate(seeds, origin)
+
+    def _check_states(self, system):
+        """Raise if the trajectory is not one of this system."""
+        strange = [label(x) for x in system.q if self._state(x) is None]
         if strange:
             raise ValueError(
                 f"`model` has the coordinate{'s'*(len(strange) > 1)} "
                 f"{', '.join(strange)}, which the trajectory does not have: "
                 "it is of another model. Pass the model that was simulated.")
-        self.frame = frame or (system and system.frame)
-        self._kinematics = kinematics_of(system) if system else Kinematics(
-            GraphBuilder(_compat.time_symbol()), frame, (), (), [])
-        self._kinematics.frame = self.frame
-        self._builder = self._kinematics.builder
-        self._bind_speeds(system, model)
-        self.numbers = dict(trajectory.constants)
-        for key, value in (constants or {}).items():
-            self.numbers[key] = number(value)
-        self._speeds = system.u if system else ()
-        self._rows, self._of_point, self._drift = {}, {}, None
-        if self.frame is not None:
-            points = [b.masscenter for b in self.bodies]
-            self.origin, self._of_point = self._located(
-                [*points, *seeds], origin)
-            if origin is None and self.origin is not None:
-                self._drift = self._drift_of(
-                    [p for p in points if p in self._of_point])
 
     def _bind_speeds(self, system, model):
-        """The user's speeds, where the system is stated in the ``q'``."""
+        """The user's speeds, where the system is written in the ``q'``."""
         shape, arguments = getattr(model, 'call', ('', {}))
         if shape != 'kane' or 'speeds' not in system.graph.outputs:
             return
@@ -147,11 +152,11 @@ class Places:
         return self._states.objects.index(text) if (
             text in self._states.objects) else None
 
-    # -- what is asked for -----------------------------------------------
+    # -- what is wanted --------------------------------------------------
 
     @property
     def drifts(self):
-        """Whether the origin is at rest for a moment only."""
+        """Whether the origin is at rest for an instant only."""
         return self._drift is not None
 
     def has(self, point):
@@ -159,7 +164,7 @@ class Places:
         return point in self._of_point
 
     def place(self, name):
-        """The place of a name: one that was given, a body or a point."""
+        """The place of a name: given by the user, a body or a point."""
         if not isinstance(name, str):
             return name
         known = {**{point.name: point for point in self._of_point},
@@ -176,7 +181,7 @@ class Places:
         return known[name]
 
     def position(self, place):
-        """Name of the position of a Point, a Vector, expressions, ..."""
+        """The position of a Point, a Vector, expressions or a name."""
         place = self.place(place)
         if isinstance(place, Point):
             refs = self._point(place)
@@ -185,27 +190,26 @@ class Places:
             refs = self._kinematics.measure(place, self.frame)
         else:
             refs = self._expressions(place)
-        return self._named([[ref] for ref in refs])
+        return self._wanted([[ref] for ref in refs])
 
     def rotation(self, frame):
-        """Name of the matrix whose columns are the axes of a frame."""
+        """The matrices whose columns are the axes of a frame."""
         self._need_frame(frame)
-        return self._named(self._kinematics.rotation(self.frame, frame))
+        return self._wanted(self._kinematics.rotation(self.frame, frame))
 
     def is_oriented(self, frame):
         """Whether a frame has an orientation in the inertial one."""
         return self.frame is not None and (
             frame in self._kinematics.oriented)
 
-    def _named(self, rows):
-        name = f'{len(self._rows)}'
-        self._rows[name] = [list(row) for row in rows], len(rows[0])
-        return name
+    def _wanted(self, rows):
+        self._quantities.append(Quantity([list(row) for row in rows]))
+        return self._quantities[-1]
 
     def _need_frame(self, item):
         if self.frame is None:
             raise MissingIngredientError(
-                f"The place of {item} is not known, because the model has no "
+                f"The place of {item} is unknown, because the model has no "
                 "inertial frame: it was built from a Lagrangian alone. Pass "
                 "`frame=`, or give the place as expressions (x, y, z).")
 
@@ -235,7 +239,7 @@ class Places:
                 0][:3]
 
     def _entry(self, entry):
-        """An expression; the name of a state or constant stands for it."""
+        """An expression, or the state or constant of a name."""
         if not isinstance(entry, str):
             return entry
         names = Names([*self._states, *self.numbers], 'state or constant')
@@ -248,22 +252,28 @@ class Places:
 
     # -- origin ----------------------------------------------------------
 
-    def _located(self, points, origin):
-        """The origin, and the positions of all points connected to it."""
+    def _locate(self, seeds, origin):
+        """Choose the origin and locate all points connected to it."""
+        centres = [body.masscenter for body in self.bodies]
         if origin is not None:
-            return self._kinematics.positions([origin], origin)
-        best = None, {}
-        for point in points:
-            if point in best[1]:
+            self.origin, self._of_point = self._kinematics.positions(
+                [origin], origin)
+            return
+        for point in [*centres, *seeds]:
+            if point in self._of_point:
                 continue
             start, found = self._kinematics.positions([point])
-            if _compat.velocity(start, self.frame) == 0:
-                return start, found
-            best = best if best[1] else (start, found)
-        return best
+            at_rest = _compat.velocity(start, self.frame) == 0
+            if at_rest or not self._of_point:
+                self.origin, self._of_point = start, found
+            if at_rest:
+                break
+        if self.origin is not None:
+            self._drift = self._drift_of(
+                [p for p in centres if p in self._of_point])
 
     def _drift_of(self, centres):
-        """Velocity of the origin, where it is not really at rest."""
+        """Velocity of the origin, if it is at rest for an instant only."""
         for centre in centres:
             try:
                 velocity = self._kinematics.velocity(centre, self.frame)
@@ -279,30 +289,27 @@ class Places:
     # -- numbers ---------------------------------------------------------
 
     def evaluate(self, times):
-        """Arrays of all names at times, and the path of the origin.
-
-        Returns
-        =======
-
-        dict
-            Name -> array ``(len(times), rows, columns)``.
-        ndarray, shape (len(times), 3)
-
-        """
+        """Fill in the values of all quantities at the times."""
+        times = np.asarray(times, float)
         path = np.zeros((len(times), 3))
-        if self._drift is not None and len(times) > 1:
+        if self.drifts and len(times) > 1:
             finer = np.interp(np.arange((len(times) - 1)*FINER + 1)/FINER,
                               np.arange(len(times)), times)
-            rates = self._values({'drift': (self._drift, 1)}, finer)
-            values = rates['drift'][:, :, 0]
+            rates, = self._values([self._drift], finer)
             sign = np.sign(finer[-1] - finer[0])
-            path = CubicSpline(sign*finer, sign*values).antiderivative()(
-                sign*np.asarray(times))
-        return self._values(self._rows, times), path
+            path = CubicSpline(sign*finer, sign*rates[:, :, 0]
+                               ).antiderivative()(sign*times)
+        for wanted, values in zip(self._quantities, self._values(
+                [wanted.refs for wanted in self._quantities], times)):
+            wanted.values = values if values.shape[2] == 3 else (
+                values[:, :, 0] + path)
 
-    def _values(self, rows, times):
-        if not rows:
-            return {}
+    def _values(self, blocks, times):
+        """Arrays ``(len(times), rows, columns)`` of blocks of references."""
+        if not blocks:
+            return []
+        rows = {str(i): (block, len(block[0]))
+                for i, block in enumerate(blocks)}
         graph = Graph.freeze(self._builder, rows)
         x = self.trajectory.at(times)
         known, others = self._known(graph, times, x)
@@ -315,11 +322,12 @@ class Places:
             known[item] = np.array([inputs.values(t, state)[k]
                                     for t, state in zip(times, x)])
         arguments = {item: Symbol(f'x{i}') for i, item in enumerate(known)}
-        return Generated(graph, rows, arguments, {}).batch(
+        found = Generated(graph, rows, arguments, {}).batch(
             len(times), *known.values())
+        return [found[name] for name in rows]
 
     def _known(self, graph, times, x):
-        """Symbol -> its values, and the symbols that have none."""
+        """Symbol -> values, and the symbols without values."""
         known, others = {}, []
         for item in graph.symbols():
             k, value = self._state(item), self._number(item)
@@ -334,7 +342,7 @@ class Places:
         return known, others
 
     def _check(self, others):
-        """Raise for symbols that are no inputs."""
+        """Raise for symbols that are not inputs."""
         missing = [str(item) for item in others if isinstance(item, Symbol)]
         if missing:
             raise MissingIngredientError(

@@ -7,8 +7,8 @@ from sympy.physics.vector import Point, Vector
 from .._compat import time_symbol
 from ..errors import MissingIngredientError
 from .animation import set_space
-from .places import Places
-from .stage import named_lines, named_places
+from .positions import Positions
+from .scene_items import named_lines, named_places
 
 __all__ = ['scene']
 
@@ -24,8 +24,7 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
 
     The scene has the inertial frame, the bodies with their frames, the points
     with their whole paths, and the lines; its axes contain the whole motion.
-    It is compiled for ``(t, x, p)``, the order of all functions here, so this
-    moves it:
+    It is compiled for ``(t, x, p)``. To animate it:
 
     .. code-block:: python
 
@@ -34,9 +33,9 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
         film = stage.animate(
             lambda k: (motion.t[k], motion.x[k], p), len(motion))
 
-    What else symmeplot can draw, arrows of vectors or solids of bodies, is
-    added to it by symmeplot's methods. :func:`animate` needs no further
-    package, takes expressions beside Points, and knows traces of contacts.
+    symmeplot's methods add arrows of vectors and solids of bodies.
+    :func:`animate` needs no further package, accepts expressions as well as
+    Points, and draws traces of contacts.
 
     Parameters
     ==========
@@ -69,6 +68,52 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
         origin is given.
 
     """
+    Scene3D = scene_class()
+    points, lines = named_places(points), named_lines(lines)
+    used = [*points.values(), *(p for _, line in lines for p in line)]
+    find = Positions(trajectory, model,
+                     [p for p in used if isinstance(p, Point)], origin,
+                     constants=constants, named=points)
+    used = [find.place(p) for p in used]
+    for place in used:
+        if not isinstance(place, (Point, Vector)):
+            raise TypeError(f"The place {place!r} is no Point and no Vector, "
+                            "and symmeplot takes only these.")
+    if find.origin is None or find.drifts:
+        raise MissingIngredientError(
+            "The scene has no origin: no point of the model stays at rest. "
+            "Pass the point to look from as `origin`, or use `animate`, which "
+            "integrates its velocity.")
+    bodies = [b for b in find.bodies if find.has(b.masscenter)]
+    found = [find.position(p) for p in (
+        *used, *(b.masscenter for b in bodies))]
+    find.evaluate(trajectory.t)
+    corners = np.concatenate([np.zeros((1, 3)), *(x.values for x in found)])
+    size = np.ptp(corners, axis=0).max() or 1.
+    properties.setdefault('scale', SCALE*size)
+    made = Scene3D(find.frame, find.origin, ax=ax, **properties)
+    for path in found[:len(points)]:
+        made.axes.plot(*path.values.T, color='C1', linewidth=1)
+    for body in bodies:
+        made.add_body(body, plot_frame_properties={
+            'scale': properties['scale']})
+    for name, point in points.items():
+        made.add_point(find.place(point), name=name, color='C1')
+    for i, (name, line) in enumerate(lines):
+        made.add_line([find.place(p) for p in line], name or f'line {i}',
+                      color='0.25')
+    made.lambdify_system((time_symbol(), tuple(trajectory.states),
+                          tuple(find.numbers)))
+    made.evaluate_system(trajectory.t[0], trajectory.x[0],
+                         list(find.numbers.values()))
+    made.plot(prettify=False)
+    room = 0.15*size
+    set_space(made.axes, corners.min(axis=0) - room,
+              corners.max(axis=0) + room, camera)
+    return made
+
+
+def scene_class():
     try:
         from symmeplot.matplotlib import Scene3D
     except ImportError as error:
@@ -76,47 +121,4 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
             f"`scene` needs symmeplot, which cannot be imported: {error}. "
             "Install it (the extra `symmeplot`), or use `animate`, which "
             "needs matplotlib only.") from None
-    points, lines = named_places(points, 'points'), named_lines(lines)
-    used = [*points.values(), *(p for _, line in lines for p in line)]
-    places = Places(trajectory, model,
-                    [p for p in used if isinstance(p, Point)], origin,
-                    constants=constants, named=points)
-    used = [places.place(p) for p in used]
-    for place in used:
-        if not isinstance(place, (Point, Vector)):
-            raise TypeError(f"The place {place!r} is no Point and no Vector, "
-                            "and symmeplot takes only these.")
-    points = {name: places.place(p) for name, p in points.items()}
-    lines = [(name, list(map(places.place, line))) for name, line in lines]
-    if places.origin is None or places.drifts:
-        raise MissingIngredientError(
-            "The scene has no origin: no point of the model is at rest, or "
-            "one is for a moment only. Pass the point to look from as "
-            "`origin`, or use `animate`, which integrates its velocity.")
-    bodies = [b for b in places.bodies if places.has(b.masscenter)]
-    names = [places.position(p) for p in (
-        *used, *(b.masscenter for b in bodies))]
-    values, _ = places.evaluate(trajectory.t)
-    corners = np.concatenate([np.zeros((1, 3)), *(
-        values[name][:, :, 0] for name in names)])
-    size = np.ptp(corners, axis=0).max() or 1.
-    properties.setdefault('scale', SCALE*size)
-    made = Scene3D(places.frame, places.origin, ax=ax, **properties)
-    for name in names[:len(points)]:
-        made.axes.plot(*values[name][:, :, 0].T, color='C1', linewidth=1)
-    for body in bodies:
-        made.add_body(body, plot_frame_properties={
-            'scale': properties['scale']})
-    for name, point in points.items():
-        made.add_point(point, name=name, color='C1')
-    for i, (name, line) in enumerate(lines):
-        made.add_line(line, name or f'line {i}', color='0.25')
-    numbers = list(places.numbers.values())
-    made.lambdify_system((time_symbol(), tuple(trajectory.states),
-                          tuple(places.numbers)))
-    made.evaluate_system(trajectory.t[0], trajectory.x[0], numbers)
-    made.plot(prettify=False)
-    room = 0.15*size
-    low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
-    set_space(made.axes, low, high, camera)
-    return made
+    return Scene3D

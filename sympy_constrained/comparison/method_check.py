@@ -11,8 +11,7 @@ from scipy.linalg import null_space
 from ..errors import ConstrainedDynamicsError
 from ..methods import UdwadiaKalabaMethod
 from ..models import MODELS, Model, model as ready_model
-from ..numeric import (
-    Reason, compile_equations, consistent_state, simulate)
+from ..numeric import Reason, compile_equations, consistent_state, simulate
 from ..numeric.codegen.native import works
 from .comparing import random_states
 
@@ -34,10 +33,10 @@ class ModelCheck:
     errors : dict
         Law -> largest relative error over states and backends.
     reason : str
-        Why the model was refused, or what was raised; else empty.
+        Why the model was refused, or the error; else empty.
     refused : bool
-        The class raised a :class:`.ConstrainedDynamicsError`, or does not
-        take an option of the model.
+        Whether the class raised a :class:`.ConstrainedDynamicsError` or lacks
+        an option of the model.
 
     """
 
@@ -75,7 +74,7 @@ class MethodCheck:
 
     @property
     def passed(self):
-        """Whether no model failed, and one was not refused."""
+        """Whether no model failed and not all were refused."""
         return all(check.passed for check in self.models) and not all(
             check.refused for check in self.models)
 
@@ -104,16 +103,14 @@ def check_method(cls, models=None, *, backends=None, seed=0):
     d'Alembert       :math:`S^T(M\dot u - Q - C) = 0` with :math:`AS = 0`
     forces           ``constraint_forces`` as :math:`M\dot u - Q`
     multipliers      ``multipliers`` in :math:`Q_c = C + A^T\lambda`
-    simulation       :math:`q` after a short motion, beside
+    simulation       :math:`q` after a short motion, compared with
                      UdwadiaKalabaMethod
     ===============  ====================================================
 
-    These laws determine the motion. They are those of d'Alembert's principle:
-    vakonomic motion breaks them, and so do Hamel's equations where they are
-    not valid. Methods whose speeds are not those of the model count as
-    refused. A simulation that ends at a singular configuration, where
-    the velocities that a method eliminates are no longer determined, does
-    not count.
+    These laws of d'Alembert's principle determine the motion. Vakonomic
+    motion breaks them, and so do Hamel's equations where they are not valid.
+    Methods whose speeds are not those of the model count as refused. A
+    simulation that ends at a singular configuration does not count.
 
     Examples
     ========
@@ -161,18 +158,15 @@ def check_model(cls, model: Model, backends, seed):
             f'no option {", ".join(strange)}'), refused=True)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
+        equations = None
         try:
             method = model.form(cls)
             equations = method.equations_of_motion
-        except ConstrainedDynamicsError as error:
-            return ModelCheck(model.name, reason=described(error),
-                              refused=True)
-        except Exception as error:
-            return ModelCheck(model.name, reason=described(error))
-        try:
             errors = law_errors(method, equations, model, backends, seed)
         except Exception as error:
-            return ModelCheck(model.name, reason=described(error))
+            return ModelCheck(model.name, reason=described(error), refused=(
+                equations is None
+                and isinstance(error, ConstrainedDynamicsError)))
     if not errors:
         return ModelCheck(model.name, refused=True, reason=(
             'The speeds are not those of the model, so no law was checked.'))
@@ -186,32 +180,33 @@ def described(error):
 
 def law_errors(method, equations, model, backends, seed):
     """Law -> largest relative error."""
+    numbers = model.parameters, model.inputs or None
     reference = compile_equations(
-        model.form(UdwadiaKalabaMethod), model.parameters,
-        model.inputs or None, 'numpy')
-    errors: dict = {}
-
-    def record(law, error):
-        errors[law] = max(errors.get(law, 0.), float(error))
-
+        model.form(UdwadiaKalabaMethod), *numbers, 'numpy')
     states = random_states(model, reference, seed)[:STATES]
+    errors: dict = {}
     for backend in backends:
-        compiled = compile_equations(
-            method, model.parameters, model.inputs or None, backend)
+        compiled = compile_equations(method, *numbers, backend)
+        found = []
         if tuple(equations.u) == tuple(method.system.u):
-            for t, x in states:
-                for law, error in at_state(compiled, method, reference, t, x):
-                    record(law, error)
+            found = [pair for t, x in states
+                     for pair in at_state(compiled, method, reference, t, x)]
         if tuple(equations.states) == tuple(reference.states):
-            t, x = states[0]
-            start = consistent_state(reference, x, t=t)
-            motions = [simulate(form, (t, t + DURATION), start, t_eval=2,
-                                throw=False)
-                       for form in (compiled, reference)]
-            if Reason.SINGULAR not in [motion.reason for motion in motions]:
-                own, wanted = (motion.x[-1] for motion in motions)
-                record('simulation', relative(own - wanted, wanted)/10)
+            found += simulated(compiled, reference, *states[0])
+        for law, error in found:
+            errors[law] = max(errors.get(law, 0.), float(error))
     return errors
+
+
+def simulated(compiled, reference, t, x):
+    """The error after a short motion, unless it becomes singular."""
+    start = consistent_state(reference, x, t=t)
+    motions = [simulate(form, (t, t + DURATION), start, t_eval=2, throw=False)
+               for form in (compiled, reference)]
+    if Reason.SINGULAR in [motion.reason for motion in motions]:
+        return []
+    own, wanted = (motion.x[-1] for motion in motions)
+    return [('simulation', relative(own - wanted, wanted)/10)]
 
 
 def at_state(compiled, method, reference, t, x):
@@ -224,24 +219,18 @@ def at_state(compiled, method, reference, t, x):
     M, Q, C, A, b = (compiled.output(method.system.graph, name)(t, own)
                      for name in ('M', 'Q', 'C', 'A', 'b'))
     Q, C, b = Q[:, 0], C[:, 0], b[:, 0]
-    inertia = M@rates
-    forces = inertia - Q
-    basis = null_space(A, rcond=1e-10) if len(b) else np.eye(len(rates))
+    forces = M@rates - Q
     if len(b):
         yield 'constraints', relative(A@rates - b, A*rates, b)
-    yield "d'Alembert", relative(
-        basis.T@(forces - C),
-        M*rates, Q, C)
-    names = [name for name in ('constraint_forces', 'multipliers')
-             if name in method.closed_form.outputs]
-    closed = {name: compiled.output(method.closed_form, name)(t, own)[..., 0]
-              for name in names}
-    if 'constraint_forces' in closed:
-        yield 'forces', relative(
-            closed['constraint_forces'] - forces, M*rates, Q)
-    if 'multipliers' in closed and len(b):
-        yield 'multipliers', relative(
-            A.T@closed['multipliers'] + C - forces, M*rates, Q, C)
+    basis = null_space(A, rcond=1e-10) if len(b) else np.eye(len(rates))
+    yield "d'Alembert", relative(basis.T@(forces - C), M*rates, Q, C)
+    for law, name, reaction in (
+            ('forces', 'constraint_forces', lambda found: found),
+            ('multipliers', 'multipliers', lambda found: A.T@found + C)):
+        if name in method.closed_form.outputs and (
+                name == 'constraint_forces' or len(b)):
+            found = compiled.output(method.closed_form, name)(t, own)[..., 0]
+            yield law, relative(reaction(found) - forces, M*rates, Q, C)
 
 
 def relative(error, *terms):

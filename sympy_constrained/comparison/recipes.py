@@ -1,19 +1,18 @@
-"""The formulations that are tried on a model, each in its own words.
+"""Recipes: how each formulation is derived and evaluated.
 
-A recipe takes a :class:`Case` and returns what it :class:`Derived`, or
-raises. What is wrong with one formulation is its own affair.
+A recipe takes a :class:`Case` and returns a :class:`Derived`, or raises.
+Failures of one formulation do not affect the others.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 from sympy import Derivative
-from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..errors import ConstraintError, MissingIngredientError
 from ..graph import Graph, jacobian, substitute
@@ -21,15 +20,13 @@ from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from ..methods.gibbs_appell.classical_forms import FORMS
-from ..model.call_signatures import as_list
-from ..model.equations import EquationsOfMotion
 from ..numeric import compile_equations
 from ..numeric.names import label
 
-__all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'recipes', 'remade']
+__all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'evaluated',
+           'function_of', 'operations_of', 'own_options', 'recipes', 'remade',
+           'sizes_of']
 
-# An LU solution of SymPy's equations with a larger condition is worth none.
-SINGULAR = 1e13
 FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
 BUILT_IN = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, VaccoMethod,
             LinearMappingMethod, GibbsAppellMethod)
@@ -43,68 +40,36 @@ class NotTried(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One model with numbers, and the reference made from it.
-
-    Attributes
-    ==========
-
-    model : Model
-    method : ConstrainedMethod
-        The reference.
-    report : ConstraintReport
-    ground : Ground
-    sample : dict
-        Numbers of the constants, and of the coordinates at a state, near
-        which questions of rank are asked.
-
-    """
+    """One model with numbers, and the reference made from it."""
 
     model: Any
-    method: Any
-    report: Any
-    ground: Any
-    sample: dict
+    method: Any             # the reference
+    report: Any             # its ConstraintReport
+    reference: Any          # its ReferenceStates
+    sample: dict            # numbers near which ranks are evaluated
 
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """What a recipe made.
-
-    Attributes
-    ==========
-
-    operations : int
-    values : callable
-        State number -> rates of the reference's speeds.
-    forces : callable, optional
-        State number -> generalized constraint forces on these speeds.
-    call : callable, optional
-        What is timed, a function of ``(t, x)``.
-    states : list of (t, x), optional
-        Where it is called.
-    sizes : tuple, optional
-        Numbers of states, accelerations and multipliers.
-    explain : callable, optional
-        Called with whether the values agree; returns a reason, and where
-        they do not, whether that must be: ``(reason, must)``.
-
-    """
+    """Result of a recipe; functions of ``k`` take the number of a state."""
 
     operations: int
-    values: Callable
-    forces: Callable | None = None
-    call: Callable | None = None
-    states: list = field(default_factory=list)
+    values: Callable        # k -> rates of the reference's speeds
+    forces: Callable | None = None      # k -> constraint forces on these
+    call: Callable | None = None        # a function of (t, x), to be timed
+    states: list | None = None          # where it is called
+    #: numbers of states, accelerations and multipliers
     sizes: tuple = (None, None, None)
+    #: whether the values agree -> reason, and whether they must differ
     explain: Callable | None = None
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Name of a formulation, how it is derived, whether it is ours.
+    """Name of a formulation and how it is derived and evaluated.
 
-    ``derive`` takes the case and returns what ``finish`` takes, together
-    with the case. Only the first counts as derivation.
+    ``derive`` takes the case; ``finish`` takes the case and what ``derive``
+    returns. Only the former counts as derivation.
     """
 
     name: str
@@ -113,24 +78,26 @@ class Recipe:
     is_ours: bool = True
 
 
-def recipes(case, forms=False, upstream=True):
-    """All that is tried, in the order of the table."""
+def recipes(case, forms=False):
+    """The formulations of this package, in the order of the table."""
+    def formed_by(cls):
+        return lambda case: formed(made(case, cls))
+
     found = [
         Recipe('block system, 50 digits', lambda case: None, fifty_digits),
         Recipe('UdwadiaKalabaMethod, closed form', closed_form,
                from_closed_form),
-        Recipe('RouthMethod', lambda case: formed(made(case, RouthMethod)),
-               from_method),
+        Recipe('RouthMethod', formed_by(RouthMethod), from_method),
         Recipe('HamelEmbedding, corrected', corrected, from_corrected),
-        Recipe('HamelEmbedding', embedded, from_embedded),
+        Recipe('HamelEmbedding', lambda case: formed(embedding(case)),
+               from_embedded),
         Recipe('LinearMappingMethod', mapped, from_method),
-        Recipe('GibbsAppellMethod',
-               lambda case: formed(made(case, GibbsAppellMethod)),
+        Recipe('GibbsAppellMethod', formed_by(GibbsAppellMethod),
                from_gibbs_appell)]
     if not isinstance(case.method, UdwadiaKalabaMethod):
         found = [
-            Recipe('UdwadiaKalabaMethod', lambda case: formed(
-                made(case, UdwadiaKalabaMethod)), from_method),
+            Recipe('UdwadiaKalabaMethod', formed_by(UdwadiaKalabaMethod),
+                   from_method),
             *(recipe for recipe in found if not recipe.name.startswith(
                 ('UdwadiaKalabaMethod', type(case.method).__name__)))]
     own = case.model.method
@@ -140,19 +107,14 @@ def recipes(case, forms=False, upstream=True):
     if forms:
         shared: dict = {}
         found += [form_recipe(form, shared) for form in FORMS]
-    found.append(Recipe('VaccoMethod', lambda case: formed(
-        made(case, VaccoMethod)), from_vacco))
-    if upstream:
-        found += [Recipe(f"SymPy's {base.__name__}", upstream_deriver(base),
-                         from_upstream, False)
-                  for base in (KanesMethod, LagrangesMethod)]
-    return found
+    return [*found, Recipe('VaccoMethod', formed_by(VaccoMethod),
+                           from_vacco)]
 
 
 # -- making methods ------------------------------------------------------
 
 def remade(method, sample=None):
-    """A copy of a method of ours, built anew from the same call."""
+    """A copy of a method, built anew from the same call."""
     found = copy(method)
     if sample is not None:
         found._sample = sample
@@ -168,7 +130,7 @@ def made(case, cls, **options):
 
 
 def own_options(method):
-    """Names of what a method was told that SymPy's classes do not take."""
+    """Names of given options that SymPy's classes do not take."""
     given = {**method._options, 'weight': getattr(method, '_weight', None)}
     found = [name for name, value in given.items() if value is not None
              and name not in ('potential_energy', 'stabilization')]
@@ -187,29 +149,28 @@ def formed(method):
 # -- from equations to values --------------------------------------------
 
 def evaluated(case, equations, more=None):
-    """Compiled equations, their states, and the values of the reference's
-    rates."""
-    ground = case.ground
+    """Compiled equations, their states, and values of the reference's rates.
+    """
+    reference = case.reference
     compiled = compile_equations(equations, *numbers_of(case, equations))
-    places = ground.states_of(equations, more or {})
+    states = reference.mapped(equations, more or {})
 
     def values(k):
-        t, y, theirs = places[k]
-        rates = compiled.rhs(t, y)[compiled.u_index]
-        return ground.lifted(equations, k, theirs, rates)
+        rates = compiled.rhs(states[k].t, states[k].x)[compiled.u_index]
+        return reference.lifted(equations, k, states[k], rates)
 
-    return compiled, [(t, y) for t, y, _ in places], values
+    return compiled, states, values
 
 
 def numbers_of(case, equations):
-    """Values of the constants, and the inputs, that equations have.
+    """Values of the constants and the inputs that occur in equations.
 
     Some may drop out, as forces do that Hamel's equations neglect.
     """
-    known = {**case.model.parameters, **case.ground.constants}
+    known = {**case.model.parameters, **case.reference.constants}
     functions = {function_of(x) for x in equations.specifieds}
     return ({x: known[x] for x in equations.constants if x in known},
-            {x: value for x, value in case.ground.inputs.items()
+            {x: value for x, value in case.reference.inputs.items()
              if function_of(x) in functions})
 
 
@@ -240,15 +201,16 @@ def from_method(case, made, explain=None, more=None, with_forces=True):
 
 
 def reactions(case, method, compiled, states):
-    """``A^T*lam`` with the multipliers of a method, on our speeds."""
-    ground, system = case.ground, method.system
+    """``A^T*lam`` with the multipliers of a method, on the reference's speeds.
+    """
+    reference, system = case.reference, method.system
 
     def forces(k):
-        t, y = states[k]
-        values = {**ground.points[k][0], **dict(zip(compiled.states, y))}
-        rows = ground.numbers(system.graph, ('A',), values)['A']
-        lam = compiled.multipliers(t, y)
-        return ground.pulled_back(k, system, rows.T@lam)
+        t, x = states[k].t, states[k].x
+        values = {**reference.values[k], **dict(zip(compiled.states, x))}
+        rows = reference.numbers(system.graph, ('A',), values)['A']
+        return reference.pulled_back(
+            k, system, rows.T@compiled.multipliers(t, x))
 
     return forces
 
@@ -264,8 +226,8 @@ def fifty_digits(case, _):
     if method.system.higher_rows or (
             getattr(method, '_reaction', None) is not None):
         raise NotTried('the reactions are not those of linear rows')
-    solved = [case.ground.at_50_digits(k, case.report.independent_rows)
-              for k in range(len(case.ground.states))]
+    solved = [case.reference.at_50_digits(k, case.report.independent_rows)
+              for k in range(len(case.reference.states))]
     return Derived(
         method.system.graph.operation_count(('M', 'Q', 'A', 'b')),
         lambda k: solved[k][0],
@@ -279,9 +241,9 @@ def closed_form(case):
 
 
 def from_closed_form(case, made):
-    """It is given the form of equations of motion, with an identity."""
+    """Evaluate it as equations of motion whose ``W`` is the identity."""
     _, solved = made
-    ground, equations = case.ground, case.ground.equations
+    reference, equations = case.reference, case.reference.equations
     g, out = equations.graph.load()
     _, more = solved.load(g, ('acceleration',))
     o = len(equations.u)
@@ -294,18 +256,19 @@ def from_closed_form(case, made):
             'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
             'r': (more['acceleration'], 1)}))
     compiled, states, values = evaluated(case, explicit)
-    force = ground.compiled.output(solved, 'constraint_forces')
+    force = reference.compiled.output(solved, 'constraint_forces')
     return Derived(
         solved.operation_count(('acceleration',)), values,
-        (lambda k: np.ravel(force(*ground.states[k])))
-        if ground.compiled.has('A') else None,
+        (lambda k: np.ravel(force(*reference.states[k])))
+        if reference.compiled.has('A') else None,
         compiled.rhs, states, sizes_of(explicit))
 
 
 def embedding(case):
-    """The embedding with the user's dependent coordinates, or with others.
+    """The embedding with the user's dependent coordinates.
 
-    With others if they are not named, or do not do at the compared states.
+    Others are chosen if none are named, or if their rows are singular at a
+    compared state.
     """
     if type(case.model.method) is HamelEmbedding:
         return made(case, HamelEmbedding)
@@ -316,7 +279,7 @@ def embedding(case):
         method = made(case, RouthMethod)        # in the same velocities
         dependent = method._pivots
     system = method.system
-    chosen = best_columns(case.ground.rows(system), dependent)
+    chosen = best_columns(case.reference.rows(system), dependent)
     if chosen == dependent and isinstance(method, HamelEmbedding):
         return method
     return made(case, HamelEmbedding,
@@ -326,7 +289,7 @@ def embedding(case):
 def best_columns(matrices, preferred):
     """Columns that are independent at all states.
 
-    The preferred ones if they do, else the best of those that pivoting
+    The preferred ones if possible, else the best of those that pivoting
     chooses at each state.
     """
     def quality(columns):
@@ -353,12 +316,8 @@ def from_corrected(case, made):
     return from_method(case, made, lambda agrees: (eliminated(method), False))
 
 
-def embedded(case):
-    return formed(embedding(case))
-
-
 def from_embedded(case, made):
-    """Hamel's equations, right or not."""
+    """Hamel's equations, with their validity."""
     method, _ = made
 
     def explain(agrees):
@@ -378,12 +337,13 @@ def eliminated(method):
 
 
 def mapped(case):
-    """A mapping by the partition of the class, or by one that does."""
+    """A mapping by the partition of the class, or by a regular one."""
     method = made(case, LinearMappingMethod)
     system = method.system
     if type(case.model.method) is not LinearMappingMethod and (
             system.counts[2] == len(method._dependent)):
-        chosen = best_columns(case.ground.rows(system), method._dependent)
+        chosen = best_columns(case.reference.rows(system),
+                              method._dependent)
         if chosen != method._dependent:
             method = made(case, LinearMappingMethod, mapping=[
                 x for i, x in enumerate(system.u) if i not in chosen])
@@ -391,7 +351,7 @@ def mapped(case):
 
 
 def from_gibbs_appell(case, made):
-    """It has another law of variable mass."""
+    """It follows another law of variable mass."""
     method, _ = made
 
     def explain(agrees):
@@ -411,9 +371,9 @@ def from_vacco(case, made):
     """
     method, _ = made
     names = list(method.mu_vec)
-    mine = np.abs(case.ground.multipliers)
-    sizes = mine.max(axis=0) if mine.shape[1] == len(names) else (
-        np.full(len(names), mine.max(initial=0)))
+    sizes = np.abs(case.reference.multipliers)
+    sizes = sizes.max(axis=0) if sizes.shape[1] == len(names) else (
+        np.full(len(names), sizes.max(initial=0)))
     more = {x: float(f'{size:.2g}') or 1. for x, size in zip(names, sizes)}
 
     def explain(agrees):
@@ -450,7 +410,7 @@ def form_recipe(form, shared):
 def from_form(case, made):
     """``R(u') = 0`` together with ``A*u' = b``, solved for ``u'``."""
     method, graph = made
-    ground, system = case.ground, method.system
+    reference, system = case.reference, method.system
     g, out = graph.load()
     moving = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
     rows = [x for x, in out['form']]
@@ -460,103 +420,14 @@ def from_form(case, made):
         'r': ([[x] for x in substitute(g, rows, at_rest)], 1)})
 
     def values(k):
-        state = ground.points[k][0]
-        mine = ground.numbers(linear, ('R', 'r'), state)
-        both = ground.numbers(system.graph, ('A', 'b'), state)
-        left = np.concatenate([mine['R'], both['A']])
-        right = np.concatenate([-mine['r'], both['b']])[:, 0]
+        state = reference.values[k]
+        form = reference.numbers(linear, ('R', 'r'), state)
+        both = reference.numbers(system.graph, ('A', 'b'), state)
+        left = np.concatenate([form['R'], both['A']])
+        right = np.concatenate([-form['r'], both['b']])[:, 0]
         found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
         if rank < len(moving):
             raise ArithmeticError('it does not determine the accelerations')
         return found
 
     return Derived(graph.operation_count(), values)
-
-
-# -- SymPy's methods -----------------------------------------------------
-
-def upstream_deriver(base):
-    """What SymPy's own class does with a model."""
-    def derive(case):
-        check_applies(case, base)
-        try:
-            return case.model.form(base)
-        except ValueError as error:
-            hint = dependent_hint(case.model.arguments, str(error))
-            if not hint:
-                raise
-            raise ValueError(f'{error}'.rstrip('.') + hint) from None
-
-    return derive
-
-
-def dependent_hint(arguments, message):
-    """How to give KanesMethod as many dependent variables as rows."""
-    for name, argument, rows in (
-            ('coordinates', 'q_dependent', 'configuration_constraints'),
-            ('speeds', 'u_dependent', 'velocity_constraints')):
-        if f'dependent {name} and' in message:
-            counts = [len(as_list(arguments.get(x), x))
-                      for x in (argument, rows)]
-            return ('; the model has {} and {}, so name one in '
-                    f'`{argument}` for each row, and leave out redundant '
-                    'rows').format(*counts)
-    return ''
-
-
-def check_applies(case, base):
-    """Raise NotTried where a class of SymPy is for other models."""
-    model = case.model
-    if base is KanesMethod and model.shape == 'lagrange':
-        raise NotTried('it needs bodies, and the model is a Lagrangian')
-    if base is LagrangesMethod and model.shape == 'kane':
-        raise NotTried('it needs a Lagrangian in the velocities, and the '
-                       'model is bodies with speeds')
-    own = own_options(case.method)
-    own += [name for name in model.extra if name not in (
-        *own, 'potential_energy', 'stabilization', 'sample')]
-    if base is LagrangesMethod and model.arguments.get(
-            'acceleration_constraints'):
-        own.append('acceleration_constraints')
-    if own:
-        raise NotTried(f'it does not take {", ".join(own)}')
-
-
-def from_upstream(case, method):
-    """SymPy's equations, solved by LU as they stand."""
-    ground = case.ground
-    equations = EquationsOfMotion.from_method(method)
-    moving = {x.diff(equations.t, order) for x in equations.states
-              for order in (1, 2)}
-    left = [str(x) for x in equations.specifieds if x in moving]
-    if left:
-        raise ArithmeticError(f'{", ".join(left)} is left in its equations')
-    compiled, states, _ = evaluated(case, equations)
-    places = ground.states_of(equations, {})
-    count, m = len(equations.u), len(equations.multipliers)
-
-    def solved(k):
-        W, r = compiled.matrices(*states[k])
-        if condition(W) > SINGULAR:
-            raise ArithmeticError('its matrix is singular')
-        return W, np.linalg.solve(W, r)
-
-    def values(k):
-        return ground.lifted(equations, k, places[k][2], solved(k)[1][:count])
-
-    def forces(k):
-        W, z = solved(k)
-        return ground.pulled_back(k, equations, -W[:count, count:]@(
-            z[count:]))
-
-    return Derived(
-        operations_of(equations), values, forces if m else None,
-        compiled.rhs, states, sizes_of(equations))
-
-
-def condition(W):
-    """Condition number with rows, then columns, of the same size."""
-    for axis in (1, 0):
-        size = np.abs(W).max(axis=axis, keepdims=True, initial=0)
-        W = W/np.where(size > 0, size, 1.)
-    return np.linalg.cond(W) if W.size else 1.

@@ -1,4 +1,4 @@
-"""What one formulation made of a model, and how that reads."""
+"""The result of one formulation for a model."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -6,11 +6,14 @@ from enum import Enum
 
 import numpy as np
 
-__all__ = ['Formulation', 'Verdict']
+__all__ = ['AGREE', 'Formulation', 'Verdict']
+
+# Largest relative difference that counts as agreement.
+AGREE = 1e-8
 
 
 class Verdict(Enum):
-    """What a formulation turned out to be; the value begins its sentence."""
+    """Outcome of a formulation; the value begins its sentence."""
 
     REFERENCE = 'reference'
     AGREES = 'agrees'
@@ -26,14 +29,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Formulation:
-    """What one formulation made of the model; ``print`` it for a sentence.
-
-    Explanation
-    ===========
+    """Result of one formulation; ``print`` it for a sentence.
 
     What was not reached is None: a formulation that refuses the model has no
-    accelerations, and one without multipliers no constraint forces of its
-    own.
+    accelerations, and one without multipliers no constraint forces.
 
     Attributes
     ==========
@@ -41,9 +40,9 @@ class Formulation:
     name : str
     verdict : Verdict
     reason : str
-        Why it differs, refuses or has no value, or what it was made with.
+        Why it differs, refuses or has no value, or which choices it made.
     is_ours : bool
-        Whether it belongs to this package, and is expected to agree.
+        Whether it belongs to this package and is expected to agree.
     seconds : float or None
         Processor time of the derivation.
     operations : int or None
@@ -51,8 +50,7 @@ class Formulation:
     states, accelerations_count, multipliers : int or None
         Sizes: of the state, and of the two parts of the unknowns.
     microseconds : float or None
-        Time of one evaluation of the rates of all states, the median of
-        some repetitions.
+        Median time of one evaluation of the rates of all states.
     error, force_error : float or None
         Largest difference of accelerations, relative to the largest; and of
         generalized constraint forces, relative to the largest force.
@@ -77,22 +75,19 @@ class Formulation:
 
     @property
     def is_trouble(self):
-        """Whether something is wrong with it, or with the package.
+        """Whether it, or the package, is wrong.
 
-        What SymPy's methods refuse or do not get done is none.
+        Errors and singular equations of SymPy's methods do not count.
         """
-        if self.verdict in (Verdict.DIFFERS, Verdict.INTERRUPTED):
-            return True
-        return self.is_ours and self.verdict in (
-            Verdict.RAISES, Verdict.NO_VALUE)
+        return self.verdict in (Verdict.DIFFERS, Verdict.INTERRUPTED) or (
+            self.is_ours and self.verdict in (
+                Verdict.RAISES, Verdict.NO_VALUE))
 
     def __str__(self):
-        text = self.verdict.value
-        if self.reason:
-            joint = ' ' if self.verdict in (
-                Verdict.RAISES, Verdict.STOPPED) else ': '
-            text += joint + self.reason
-        return f'{self.name} {text}'
+        joint = ' ' if self.verdict in (
+            Verdict.RAISES, Verdict.STOPPED) else ': '
+        reason = joint + self.reason if self.reason else ''
+        return f'{self.name} {self.verdict.value}{reason}'
 
     def as_row(self):
         """Dictionary of everything but the accelerations themselves."""

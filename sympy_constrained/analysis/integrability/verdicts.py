@@ -1,0 +1,247 @@
+"""The answer of :func:`.classify_constraints` as values, and as a text."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ['RowClass', 'Combination', 'ConstraintClassification']
+
+# Kind -> text, and the separator before the names of other rows.
+KINDS = {
+    'holonomic': ('holonomic, as given', ''),
+    'follows': ('follows from', ' '),
+    'exact': ('integrable, the rate of a function', ', with '),
+    'integrable': ('integrable with a factor', ', together with '),
+    'integrable together': ('integrable together with', ' '),
+    'nonholonomic': ('nonholonomic', ', with '),
+    'undecided': ('undecided', ''),
+    'defines a speed': ('defines a speed that is no rate of a coordinate',
+                        ''),
+    'nonlinear': ('not linear in the velocities', ''),
+    'acceleration level': ('at acceleration level', ''),
+    'higher order': ('of a higher order', '')}
+INTEGRABLE = {'holonomic', 'follows', 'exact', 'integrable',
+              'integrable together'}
+
+
+@dataclass(frozen=True)
+class RowClass:
+    """The class of one constraint row.
+
+    Attributes
+    ==========
+
+    name : str
+        As in ``constraint_names`` of the system.
+    row : int
+    kind : str
+        ``'holonomic'`` (given as such), ``'follows'`` (from holonomic rows),
+        ``'exact'`` (the rate of a function), ``'integrable'`` (if multiplied
+        by a factor), ``'integrable together'`` (with the rows ``others``),
+        ``'nonholonomic'``, ``'undecided'``, ``'defines a speed'``,
+        ``'nonlinear'``, ``'acceleration level'`` or ``'higher order'``.
+    evidence : str
+        The basis of the verdict: a proof or random points.
+    integral : Expr or None
+        Function of coordinates and time that the row keeps constant.
+    factor : Expr or None
+        The row times the factor is the rate of the integral.
+    others : tuple of int
+        Rows on which the kind depends.
+    remark : str
+
+    """
+
+    name: str
+    row: int
+    kind: str
+    evidence: str = ''
+    integral: Any = None
+    factor: Any = None
+    others: tuple = ()
+    remark: str = ''
+
+    @property
+    def is_integrable(self):
+        """Whether the row restricts configurations; None if undecided."""
+        if self.kind in INTEGRABLE:
+            return True
+        return False if self.kind == 'nonholonomic' else None
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of velocity rows that can be integrated.
+
+    Attributes
+    ==========
+
+    factors : dict
+        Row -> its factor, None if that is long.
+    integral : Expr or None
+    factor : Expr or None
+        The combination times the factor is the rate of the integral.
+
+    """
+
+    factors: dict
+    integral: Any = None
+    factor: Any = None
+
+
+@dataclass(frozen=True)
+class ConstraintClassification:
+    """The classes of all constraint rows; ``print`` it for a text.
+
+    Attributes
+    ==========
+
+    rows : tuple of RowClass
+        All rows in the order of ``constraint_names``.
+    is_integrable : bool or None
+        Whether all velocity rows together can be integrated, on the
+        configurations that satisfy the holonomic rows, in the space of
+        coordinates and time. Only rows that are linear in the velocities
+        count; None if these are integrable and other rows exist.
+    at_fixed_time : bool or None
+        The same for virtual displacements, at fixed time.
+    derived_flag : tuple of int
+        Numbers of independent forms of the derived systems, all rows first,
+        until they stay the same.
+    growth_vector : tuple of int
+        Dimensions spanned by the admissible directions, by them and their
+        brackets, and so on. Time counts as one if ``with_time``.
+    with_time : bool
+        Whether a row depends on time or is not homogeneous in the velocities.
+    integrals_given, integrals_hidden : int
+        Numbers of independent functions that are constant: those given by
+        the holonomic rows and the kinematic equations, and those hidden in
+        the velocity rows; None if the brackets were too many.
+    combinations : tuple of Combination
+        As many integrable combinations of velocity rows as hidden integrals.
+    evidence : str
+        The basis of ``is_integrable``.
+    growth_there : tuple of int or None
+        The growth vector at the state ``at``.
+    state : dict or None
+        That state, moved onto the constraints.
+    complete : bool
+        Whether all necessary brackets were taken, and the rows keep their
+        rank at the state.
+    advice : tuple of str
+    points : tuple of dict
+        The values at which ranks were decided.
+    dimension : int
+        Number of coordinates.
+
+    """
+
+    rows: tuple
+    is_integrable: bool | None
+    at_fixed_time: bool | None
+    derived_flag: tuple
+    growth_vector: tuple
+    with_time: bool
+    integrals_given: int
+    integrals_hidden: int | None
+    combinations: tuple
+    evidence: str
+    growth_there: tuple | None
+    state: dict | None
+    complete: bool
+    advice: tuple
+    points: tuple
+    dimension: int
+
+    @property
+    def integrals(self):
+        """The hidden integrals that were found."""
+        return tuple(c.integral for c in self.combinations
+                     if c.integral is not None)
+
+    @property
+    def degree_of_nonholonomy(self):
+        """Length of the growth vector; 1 if all can be integrated."""
+        return len(self.growth_vector)
+
+    @property
+    def wrong_slot(self):
+        """Sentences about rows that could be given as holonomic ones."""
+        rows = [row for row in self.rows
+                if row.kind in ('exact', 'integrable')]
+        if not rows:
+            return ''
+        known = all(row.integral is not None for row in rows)
+        integral = ', '.join(
+            f'{row.integral} - c' for row in rows) if known else 'the integral'
+        return (
+            f"{', '.join(row.name for row in rows)}: holonomic, but given "
+            "for velocities. The equations of motion are right, but the "
+            "start sets the value of the integral, and a simulation "
+            f"corrects velocities only, so that it drifts. Give {integral} "
+            "with the holonomic constraints, or leave it if that is meant.")
+
+    def __str__(self):
+        width = max((len(row.name) for row in self.rows), default=0)
+        texts = (self.wrong_slot, *self.advice)
+        return '\n'.join((
+            f'{len(self.rows)} constraint rows on {self.dimension} '
+            'coordinates',
+            *(f'  {row.name:{width}}  {text_of_row(self, row)}'
+              for row in self.rows),
+            *lines_on_all_rows(self), *lines_on_integrals(self),
+            *lines_on_growth(self), *(f'* {text}' for text in texts if text)))
+
+
+def text_of_row(found, row):
+    text, before = KINDS[row.kind]
+    names = ', '.join(other.name for other in found.rows
+                      if other.row in row.others)
+    if row.kind == 'follows':
+        names = names or 'the kinematic equations'
+    if names:
+        text += before + names
+    if row.kind != 'holonomic' and row.integral is not None:
+        text += f': {row.integral} = const'
+    if row.factor is not None:
+        text += f', factor {row.factor}'
+    if row.remark:
+        text += f', {row.remark}'
+    if row.evidence not in ('', 'given'):
+        text += f' [{row.evidence}]'
+    return text
+
+
+def space_of(found):
+    return 'coordinates and time' if found.with_time else 'coordinates'
+
+
+def lines_on_all_rows(found):
+    if found.is_integrable is None:
+        return
+    yield (f'all rows together: {"" if found.is_integrable else "not "}'
+           f'integrable in {space_of(found)} [{found.evidence}]')
+    if found.with_time and found.at_fixed_time != found.is_integrable:
+        yield ('  with time held fixed they are '
+               f'{"" if found.at_fixed_time else "not "}integrable')
+
+
+def lines_on_integrals(found):
+    hidden = found.integrals_hidden
+    yield (f'integrals: {found.integrals_given} given, '
+           f'{"?" if hidden is None else hidden} hidden in velocity rows')
+    for c in found.combinations:
+        if len(c.factors) > 1 and c.integral is not None:
+            yield f'  {c.integral} = const'
+
+
+def lines_on_growth(found):
+    there, usual = found.growth_there, found.growth_vector
+    yield (f'derived flag {found.derived_flag}, growth vector {usual} in '
+           f'the space of {space_of(found)}'
+           + ('' if found.complete else ', not followed to the end'))
+    if there is not None:
+        remark = '' if there == usual else ': a singular point'
+        if there[0] > usual[0]:
+            remark = ': the rows lose rank there'
+        yield f'growth vector at the state {there}{remark}'

@@ -1,0 +1,254 @@
+r"""States of the reference, in the variables of every formulation.
+
+The unknowns of a formulation may be rates of the given speeds, of velocities
+of some or all coordinates, or of quasi-velocities. With
+
+.. math::
+
+   \dot q = f(q, w, t), \qquad \ddot q = J\dot w + \beta
+
+for the speeds ``w`` of a formulation, its state follows from that of the
+reference, and the rates of the reference's speeds from its accelerations.
+Both are evaluated at 50 digits.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from mpmath import mp
+from sympy import Derivative, Float
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph, jacobian, time_derivative
+from ..numeric.inputs import Inputs
+from ..numeric.names import label
+from ..precision import precise
+
+__all__ = ['DIGITS', 'MappedState', 'ReferenceStates']
+
+DIGITS = 50
+# Relative gap of velocities that rounding explains.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class MappedState:
+    """A state of a formulation, with ``J`` and ``bias`` of ``q''``."""
+
+    t: float
+    x: np.ndarray
+    J: np.ndarray
+    bias: np.ndarray
+
+
+class ReferenceStates:
+    """States of the reference with its accelerations and forces there.
+
+    Attributes
+    ==========
+
+    compiled : CompiledEquations
+    inputs : dict
+        Specified function -> expression or callable.
+    states : list of (t, x)
+    accelerations, forces : ndarray, shape (number of states, o)
+        Rates of the speeds, generalized constraint forces.
+    multipliers : ndarray, shape (number of states, m)
+
+    """
+
+    def __init__(self, compiled, inputs, states):
+        self.compiled, self.inputs, self.states = compiled, inputs, states
+        self.equations = equations = compiled.equations
+        self.constants = dict(zip(compiled.constants, compiled.p))
+        self.accelerations = np.array([
+            compiled.rhs(t, x)[compiled.u_index] for t, x in states])
+        self.multipliers = np.array([
+            compiled.multipliers(t, x) for t, x in states])
+        known = [compiled.evaluate(('M', 'Q'), t, x) for t, x in states]
+        inertia = np.array([blocks['M']@rates for blocks, rates in zip(
+            known, self.accelerations)])
+        loads = np.array([blocks['Q'][:, 0] for blocks in known])
+        self.forces = inertia - loads
+        self.acceleration_size = np.abs(
+            self.accelerations).max(initial=0) or 1.
+        self.force_size = max(np.abs(part).max(initial=0) for part in (
+            inertia, loads, self.forces)) or 1.
+        graph = second_rates(equations)
+        self.values, self.J, self.bias = [], [], []
+        for t, x in states:
+            values = {**dict(zip(equations.states, x)), equations.t: t}
+            found = self.numbers(graph, ('rates', 'J', 'bias'), values)
+            values.update(zip((Derivative(q, equations.t)
+                               for q in equations.q), found['rates'][:, 0]))
+            self.values.append(values)
+            self.J.append(found['J'])
+            self.bias.append(found['bias'][:, 0])
+
+    def numbers(self, graph, names, values, at=float):
+        """Outputs of a graph at a state: name -> array of floats.
+
+        With ``at=None`` lists of rows of numbers of mpmath.
+        """
+        known = {**self.constants, **values}
+        needed = [x for x in graph.symbols(names) if x not in known]
+        with precise(DIGITS):
+            if needed:
+                known.update(self._specified(needed, known))
+            out = graph.evaluate({x: mp.mpf(y) for x, y in known.items()},
+                                 names, mp)
+            if at is None:
+                return out
+            return {name: np.array(
+                [[float(x) for x in row] for row in rows]).reshape(
+                    graph.outputs[name]) for name, rows in out.items()}
+
+    def _specified(self, needed, values):
+        """Values of specified functions and their derivatives."""
+        time = self.equations.t
+        every = dict.fromkeys([*self.compiled.specifieds, *needed])
+        inputs = Inputs.match(every, self.inputs, time, self.constants)
+        exact = {x: Float(values[x], DIGITS) for x in (
+            time, *self.constants)}
+        found = {x: mp.mpmathify(given.subs(exact).evalf(DIGITS))
+                 for x, given in inputs.given.items() if x in needed}
+        if inputs.called:
+            state = np.array([values[x] for x in self.equations.states],
+                             dtype=float)
+            found.update(zip(inputs.called,
+                             inputs.values(values[time], state)))
+        return found
+
+    def rows(self, system):
+        """The velocity Jacobian of a system at every state."""
+        return [self.numbers(system.graph, ('velocity_jacobian',), values)[
+            'velocity_jacobian'] for values in self.values]
+
+    # -- from the reference to a formulation -----------------------------
+
+    def mapped(self, equations, more):
+        """A :class:`MappedState` of a formulation for every state.
+
+        ``more`` has values of states that the reference does not have.
+        """
+        if set(equations.q) != set(self.equations.q):
+            raise UnsupportedFeatureError(
+                "Its coordinates are not those of the reference.")
+        graph = second_rates(equations)
+        return [self._mapped(equations, graph, t, {**values, **more})
+                for (t, _), values in zip(self.states, self.values)]
+
+    def _mapped(self, equations, graph, t, values):
+        rates = np.array([values[Derivative(q, self.equations.t)]
+                          for q in equations.q])
+        new = [x for x in equations.u if x not in values]
+        if new:                 # speeds that only the formulation has
+            at_rest = {**values, **dict.fromkeys(new, 0.)}
+            found = self.numbers(graph, ('rates', 'J'), at_rest)
+            columns = [list(equations.u).index(x) for x in new]
+            values.update(zip(new, np.linalg.lstsq(
+                found['J'][:, columns], rates - found['rates'][:, 0],
+                rcond=None)[0]))
+        missing = [x for x in equations.states if x not in values]
+        if missing:
+            raise UnsupportedFeatureError(
+                f"Its state {label(missing[0])} has no value in the "
+                "reference.")
+        found = self.numbers(graph, ('rates', 'J', 'bias'), values)
+        gap = np.abs(found['rates'][:, 0] - rates).max(initial=0)
+        if gap > ROUNDING*(1 + np.abs(rates).max(initial=0)):
+            raise UnsupportedFeatureError(
+                "Its speeds cannot have the velocities of the reference.")
+        x = np.array([values[x] for x in equations.states], dtype=float)
+        return MappedState(t, x, found['J'], found['bias'][:, 0])
+
+    # -- and back --------------------------------------------------------
+
+    def lifted(self, equations, k, state, rates):
+        """Rates of the reference's speeds from those of a formulation.
+
+        ``k`` numbers the state, ``state`` is its :class:`MappedState`.
+        """
+        speeds, given = list(self.equations.u), dict(zip(equations.u, rates))
+        shared = [x for x in equations.u if x in speeds]
+        o = len(speeds)
+        if len(shared) == o:
+            return np.array([given[x] for x in speeds])
+        order = [equations.q.index(q) for q in self.equations.q]
+        second = (state.J@rates + state.bias)[order]
+        left = np.concatenate([
+            np.eye(o)[[speeds.index(x) for x in shared]], self.J[k]])
+        right = np.concatenate([[given[x] for x in shared],
+                                second - self.bias[k]])
+        if np.linalg.matrix_rank(left) < o:
+            rows = self.compiled.evaluate(('A', 'b'), *self.states[k])
+            left = np.concatenate([left, rows['A']])
+            right = np.concatenate([right, rows['b'][:, 0]])
+        found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
+        if rank < o:
+            raise UnsupportedFeatureError(
+                "Its accelerations do not determine those of the reference.")
+        return found
+
+    def pulled_back(self, k, system, forces):
+        """Forces on the reference's speeds from those on other speeds.
+
+        The speeds of ``system`` are the same, or the velocities of its
+        coordinates.
+        """
+        if tuple(system.u) == tuple(self.equations.u):
+            return forces
+        if len(system.u) != len(system.q):
+            raise UnsupportedFeatureError(
+                "Its forces act on speeds that are not those of the "
+                "reference.")
+        order = [self.equations.q.index(q) for q in system.q]
+        return self.J[k][order].T@forces
+
+    # -- an independent solution -----------------------------------------
+
+    def at_50_digits(self, k, kept):
+        r"""Rates of the speeds and forces by mpmath, at 50 digits.
+
+        .. math::
+
+           M\dot u - A^T\lambda = Q + C, \quad A\dot u = b
+
+        with the rows of ``A`` and ``b`` that are ``kept``.
+        """
+        graph = self.equations.graph
+        names = [name for name in ('M', 'Q', 'C', 'A', 'b')
+                 if name in graph.outputs]
+        found = self.numbers(graph, names, self.values[k], at=None)
+        M, A, o, m = found['M'], found['A'], len(found['M']), len(kept)
+        if not o:
+            return np.zeros(0), np.zeros(0)
+        with precise(DIGITS):
+            M, Q = mp.matrix(M), mp.matrix(found['Q'])
+            W, r = mp.matrix(o + m), mp.matrix(o + m, 1)
+            W[:o, :o] = M
+            r[:o, 0] = Q + mp.matrix(found['C']) if 'C' in found else Q
+            for j, row in enumerate(kept, o):
+                r[j] = found['b'][row][0]
+                for i, x in enumerate(A[row]):
+                    W[i, j], W[j, i] = -x, x
+            rates = mp.lu_solve(W, r)[:o, 0]
+            return tuple(np.array([float(x) for x in found])
+                         for found in (rates, M*rates - Q))
+
+
+def second_rates(equations):
+    """Graph of ``rates``, ``J`` and ``bias`` of ``q'' = J*u' + bias``."""
+    g, out = equations.graph.load(None, ('rates',))
+    index = equations.states.index
+    speeds = [g.input(x, dynamic=True) for x in equations.u]
+    explicit = dict(zip(equations.states, (x for x, in out['rates'])))
+    along = time_derivative(g, {
+        **{g.input(x, dynamic=True): rate for x, rate in explicit.items()},
+        **dict.fromkeys(speeds, 0)})
+    rates = [out['rates'][index(q)][0] for q in equations.q]
+    return Graph.freeze(g, {
+        'rates': ([[x] for x in rates], 1),
+        'J': (jacobian(g, rates, speeds), len(speeds)),
+        'bias': ([[along(x)] for x in rates], 1)})

@@ -1,0 +1,108 @@
+"""SymPy's own methods as formulations."""
+from __future__ import annotations
+
+import numpy as np
+from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+
+from ..model.call_signatures import as_list
+from ..model.equations import EquationsOfMotion
+from .recipes import (
+    Derived, NotTried, Recipe, evaluated, operations_of, own_options, sizes_of)
+
+__all__ = ['sympy_recipes']
+
+# An LU solution with a larger condition number is worthless.
+SINGULAR = 1e13
+
+
+def sympy_recipes():
+    """Recipes of ``KanesMethod`` and ``LagrangesMethod``."""
+    return [Recipe(f"SymPy's {base.__name__}", deriver(base), from_upstream,
+                   False) for base in (KanesMethod, LagrangesMethod)]
+
+
+def deriver(base):
+    """A function that forms a model by an upstream class."""
+    def derive(case):
+        check_applies(case, base)
+        try:
+            return case.model.form(base)
+        except ValueError as error:
+            hint = dependent_hint(case.model.arguments, str(error))
+            if not hint:
+                raise
+            raise ValueError(f'{error}'.rstrip('.') + hint) from None
+
+    return derive
+
+
+def dependent_hint(arguments, message):
+    """How to give KanesMethod as many dependent variables as rows."""
+    for name, argument, rows in (
+            ('coordinates', 'q_dependent', 'configuration_constraints'),
+            ('speeds', 'u_dependent', 'velocity_constraints')):
+        if f'dependent {name} and' in message:
+            counts = [len(as_list(arguments.get(x), x))
+                      for x in (argument, rows)]
+            return ('; the model has {} and {}, so name one in '
+                    f'`{argument}` for each row, and leave out redundant '
+                    'rows').format(*counts)
+    return ''
+
+
+def check_applies(case, base):
+    """Raise NotTried where a class of SymPy is for other models."""
+    model = case.model
+    if base is KanesMethod and model.shape == 'lagrange':
+        raise NotTried('it needs bodies, and the model is a Lagrangian')
+    if base is LagrangesMethod and model.shape == 'kane':
+        raise NotTried('it needs a Lagrangian in the velocities, and the '
+                       'model is bodies with speeds')
+    own = own_options(case.method)
+    own += [name for name in model.extra if name not in (
+        *own, 'potential_energy', 'stabilization', 'sample')]
+    if base is LagrangesMethod and model.arguments.get(
+            'acceleration_constraints'):
+        own.append('acceleration_constraints')
+    if own:
+        raise NotTried(f'it does not take {", ".join(own)}')
+
+
+def from_upstream(case, method):
+    """SymPy's equations, solved by LU as they stand."""
+    reference = case.reference
+    equations = EquationsOfMotion.from_method(method)
+    moving = {x.diff(equations.t, order) for x in equations.states
+              for order in (1, 2)}
+    left = [str(x) for x in equations.specifieds if x in moving]
+    if left:
+        raise ArithmeticError(f'{", ".join(left)} is left in its equations')
+    compiled, states, _ = evaluated(case, equations)
+    count, m = len(equations.u), len(equations.multipliers)
+
+    def solved(k):
+        W, r = compiled.matrices(states[k].t, states[k].x)
+        if condition(W) > SINGULAR:
+            raise ArithmeticError('its matrix is singular')
+        return W, np.linalg.solve(W, r)
+
+    def values(k):
+        return reference.lifted(
+            equations, k, states[k], solved(k)[1][:count])
+
+    def forces(k):
+        W, z = solved(k)
+        return reference.pulled_back(
+            k, equations, -W[:count, count:]@z[count:])
+
+    return Derived(
+        operations_of(equations), values, forces if m else None,
+        compiled.rhs, states, sizes_of(equations))
+
+
+def condition(W):
+    """Condition number after scaling the rows, then the columns."""
+    for axis in (1, 0):
+        size = np.abs(W).max(axis=axis, keepdims=True, initial=0)
+        W = W/np.where(size > 0, size, 1.)
+    return np.linalg.cond(W) if W.size else 1.

@@ -1,0 +1,60 @@
+"""Processor time of derivations and calls, and time limits.
+
+The benchmarks measure with these, too.
+"""
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from math import inf
+from statistics import median
+
+__all__ = ['per_call', 'processor_time', 'time_limit']
+
+
+def processor_time():
+    """Seconds used by this process and by children it has waited for."""
+    used = os.times()
+    return time.process_time() + used.children_user + used.children_system
+
+
+def per_call(function, least=0.15, rounds=5, longest=inf):
+    """Processor time of one call: the median of rounds.
+
+    A round has as many calls as take ``least`` seconds; no round begins
+    after ``longest`` seconds.
+    """
+    calls, spent = 1, []
+    while not spent or len(spent) < rounds and sum(spent) < longest:
+        began = time.process_time()
+        for _ in range(calls):
+            function()
+        seconds = time.process_time() - began
+        if not spent and seconds < least:
+            calls *= 2
+        else:
+            spent.append(seconds)
+    return median(spent)/calls
+
+
+@contextmanager
+def time_limit(seconds):
+    """Raise TimeoutError after a time, in a main thread with timers."""
+    if (threading.current_thread() is not threading.main_thread()
+            or not hasattr(signal, 'setitimer')):
+        yield
+        return
+
+    def stop(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,12 @@
+"""The equations for other programs: casadi, JAX, PyDy and opty.
+
+Each file serves one program and imports it only when its function is called.
+casadi and JAX receive the operations of the graph, PyDy and opty ordinary
+SymPy. ``exported`` chooses the independent constraint rows for all of them.
+"""
+from .casadi import to_casadi
+from .jax import to_jax
+from .opty import FirstOrder, to_opty
+from .pydy import to_pydy
+
+__all__ = ['to_casadi', 'to_jax', 'to_pydy', 'to_opty', 'FirstOrder']

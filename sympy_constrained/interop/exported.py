@@ -1,0 +1,282 @@
+"""What every export needs: chosen rows, known inputs, operations, names."""
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+from sympy import Derivative
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import dynamicsymbols
+
+from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..graph import GraphBuilder
+from ..graph.linalg import ldl_factor
+from ..model.equations import EquationsOfMotion
+from ..numeric.codegen.instructions import program
+from ..numeric.codegen.native import (
+    arguments_of, slots, with_given)
+from ..numeric.codegen.solution import blocks
+from ..numeric.compiled import (
+    CompiledEquations, compile_equations, equations_of)
+from ..numeric.inputs import Inputs
+
+__all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'library',
+           'loaded', 'names_in', 'renamed', 'walk']
+
+# Smallest pivot of the mass matrix, relative to its diagonal, for LDL^T.
+PIVOT = 1e-10
+# Results that depend on which rows are independent.
+SOLVED = 'rhs', 'multipliers', 'residual'
+OPERATORS = {
+    'add': operator.add, 'sub': operator.sub, 'mul': operator.mul,
+    'div': operator.truediv, 'neg': operator.neg, 'lt': operator.lt,
+    'le': operator.le, 'gt': operator.gt, 'ge': operator.ge,
+    'eq': operator.eq, 'ne': operator.ne}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Equations with known inputs and chosen rows.
+
+    Attributes
+    ==========
+
+    equations : EquationsOfMotion
+    given : dict
+        Specified function -> expression.
+    free : tuple
+        The other specified functions.
+    p : ndarray or None
+        Default values of the constants.
+    use : list of int
+        Independent rows of ``W``, which are also the columns.
+    scales : pair of arrays or None
+        Factors of these rows and columns, powers of two.
+    mass_is_definite : bool or None
+        Whether the block ``M`` is positive definite, None if unknown.
+
+    """
+
+    equations: EquationsOfMotion
+    given: dict
+    free: tuple
+    p: np.ndarray | None
+    use: list
+    scales: tuple | None = None
+    mass_is_definite: bool | None = None
+
+    @classmethod
+    def of(cls, model, t=0., x=None, constants=None, inputs=None,
+           solved=True):
+        """From the user's arguments; ``solved``: rows must be chosen."""
+        compiled = None
+        if isinstance(model, CompiledEquations):
+            compiled = model.with_values(constants, inputs)
+            equations, given = compiled.equations, compiled.inputs.given
+        else:
+            equations = equations_of(model)
+            given = Inputs.match(
+                equations.specifieds, inputs, equations.t,
+                equations.constants, complete=False).given
+        free = tuple(f for f in equations.specifieds if f not in given)
+        if compiled is None and (constants is not None or x is not None):
+            compiled = compile_equations(
+                equations, constants, {**given, **dict.fromkeys(free, 0)},
+                'numpy')
+        result = cls(equations, given, free, compiled and compiled.p,
+                     list(range(len(equations.unknowns))))
+        if x is not None:
+            return result.at(compiled, t, x)
+        return result.with_rows_of(model) if solved else result
+
+    def with_rows_of(self, model):
+        """Use the rows that a method reports as independent."""
+        if not self.equations.multipliers:
+            return self
+        rows = getattr(model, 'independent_rows', None)
+        if rows is None:
+            raise MissingIngredientError(
+                "The independent constraint rows are determined at a state "
+                "near the motion. Pass one as `x`, or pass the method "
+                "instead of its equations.")
+        return replace(
+            self, mass_is_definite=getattr(model, 'mass_is_definite', None),
+            use=[*range(self.motion), *(self.motion + k for k in rows)])
+
+    def at(self, compiled, t, x):
+        """Use the rows that are independent at a state, and their scale."""
+        x = compiled.names.vector(x, 'x')
+        solver, use = compiled.linear_solver(t, x), self.use
+        if solver.kept is not None:
+            use = [int(i) for i in solver.kept[0]]
+            if solver.contradiction != 'error' or (
+                    use[:self.motion] != self.use[:self.motion]):
+                raise UnsupportedFeatureError(
+                    "The equations are rank-deficient and no row can be left "
+                    "out: dynamic equations are redundant, or contradicting "
+                    "rows are solved by least squares. Remove the "
+                    "redundant rows from the model.")
+        mass = compiled.matrices(t, x)[0][:self.motion, :self.motion]
+        return replace(
+            self, use=use, mass_is_definite=is_positive(mass),
+            scales=(solver.row_scale[use], solver.column_scale[use]))
+
+    @property
+    def motion(self):
+        """Number of accelerations among the unknowns."""
+        return len(self.equations.unknowns) - len(self.equations.multipliers)
+
+    @property
+    def rows(self):
+        """Constraint rows in use."""
+        return [i - self.motion for i in self.use[self.motion:]]
+
+    @property
+    def multipliers(self):
+        """Multipliers of the rows in use."""
+        return tuple(self.equations.multipliers[k] for k in self.rows)
+
+    def chosen(self, W, r):
+        """``W``, a list of rows, and ``r``, a column, of the rows in use."""
+        return ([[W[i][j] for j in self.use] for i in self.use],
+                [r[i][0] for i in self.use])
+
+    def outputs(self, name):
+        """A function ``(table, inputs)`` to output name -> list of values.
+
+        The values of an output are flat; their shapes are returned, too.
+        ``table`` and ``inputs`` are those of :func:`walk`.
+        """
+        if name == 'residual':
+            names = 'rates', 'W', 'r', 'holonomic', 'velocity'
+        elif name in ('rhs', 'multipliers'):
+            names = 'rates', 'W', 'r'
+        elif name in self.equations.graph.outputs:
+            names = name,
+        else:
+            raise ValueError(
+                f"`name` is {name!r}. Choose 'rhs', 'multipliers', "
+                "'residual', or one of the outputs "
+                f"{', '.join(self.equations.graph.outputs)}.")
+        graph = with_given(self.equations.graph, names, self.given)
+        code = program(graph, names, slots(arguments_of(
+            self.equations.t, self.equations.states, self.equations.constants,
+            self.free)))
+        shapes = {key: graph.outputs[key] for key in names}
+
+        def outputs(table, inputs):
+            values = walk(code.operations, table, inputs)
+            flat = iter(code.outputs)
+            return {key: [values[next(flat)] for _ in range(rows*columns)]
+                    for key, (rows, columns) in shapes.items()}
+
+        return outputs, shapes
+
+    def ldl_is_possible(self):
+        """Whether LDL^T of the mass matrix and its Schur complement exists.
+
+        A pivot that is zero for all states is noticed here.
+        """
+        if not self.mass_is_definite:
+            return False
+        g, out = self.equations.graph.load(None, ('W', 'r'))
+        parts = blocks(self.chosen(out['W'], out['r'])[0], self.motion)
+        return parts is not None and ldl_factor(g, parts[0]) is not None
+
+
+def is_positive(matrix):
+    """Whether a symmetric matrix is positive definite, by its pivots."""
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    if not (size > 0).all():
+        return not len(size)
+    try:
+        factor = np.linalg.cholesky(matrix/np.outer(size, size))
+    except np.linalg.LinAlgError:
+        return False
+    return bool((np.diag(factor)**2 > PIVOT).all())
+
+
+def walk(operations, table, inputs):
+    """Values of all operations, with the functions of a library.
+
+    Parameters
+    ==========
+
+    operations : list of tuple
+        See :class:`~.instructions.Program`.
+    table : dict
+        Name of an operation or of a function -> Python function.
+    inputs : dict
+        Letter -> sequence of values; ``'t'`` has one.
+
+    """
+    values = []
+    for name, *operands in operations:
+        if name == 'const':
+            values.append(operands[0])
+            continue
+        if name == 'input':
+            letter, position = operands
+            values.append(inputs[letter][position])
+            continue
+        if name == 'call':
+            name, *operands = operands
+        function = table.get(name)
+        if function is None:
+            raise UnsupportedFeatureError(
+                f"The operation `{name}` has no counterpart in "
+                f"{table['library']}. Write it with elementary functions.",
+                functions=(name,))
+        values.append(function(*(values[k] for k in operands)))
+    return values
+
+
+def library(module, title):
+    """An optional library, or an error with its title."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingIngredientError(
+            f"{title} is not installed. Install it (the extra `interop`), or "
+            "use `native_function` of `compile_equations`.") from error
+
+
+# -- states that other programs take for functions of time ----------------
+
+def renamed(equations):
+    """Derivatives that are states -> functions of time."""
+    taken = names_in(equations)
+    new = {}
+    for state in equations.states:
+        if isinstance(state, Derivative):
+            dots = 'd'*(state.derivative_count - 1) + 'dot'
+            new[state] = free_name(f'{state.expr.func}_{dots}', taken)
+            taken.add(str(new[state].func))
+    return new
+
+
+def loaded(equations, new, names):
+    """Outputs in a builder where states, or time, have other names."""
+    builder = GraphBuilder(equations.t)
+    for state, name in new.items():
+        builder.bound[state] = builder.input(name, dynamic=True)
+    g, out = equations.graph.load(builder, names)
+    for state in new:           # from here on a derivative, or time
+        del g.bound[state]
+    return g, out
+
+
+def names_in(equations):
+    """Names of the functions of time."""
+    return {str(f.func) for x in (*equations.states, *equations.multipliers,
+                                  *equations.specifieds)
+            for f in x.atoms(AppliedUndef)}
+
+
+def free_name(name, taken):
+    """A function of time whose name is not in use."""
+    while name in taken:
+        name += '_'
+    return dynamicsymbols(name)

@@ -1,0 +1,172 @@
+"""The equations as functions of JAX."""
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+
+from ..errors import MissingIngredientError
+from .exported import OPERATORS, SOLVED, Exported, library
+
+__all__ = ['to_jax']
+
+# Functions of the same name in jax.numpy.
+SAME_NAME = ('sin', 'cos', 'tan', 'exp', 'log', 'sinh', 'cosh', 'tanh',
+             'floor', 'ceil', 'sqrt')
+
+
+def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
+    """Return the equations as a function of JAX.
+
+    Explanation
+    ===========
+
+    ``f(t, x, p=None, r=None)`` for ``'rhs'``, ``'multipliers'`` and every
+    output of the graph, ``f(t, x, z, p=None, r=None)`` for ``'residual'``,
+    with the results in the table of :func:`to_casadi`. ``p`` may be left out
+    if ``constants`` are known. The function takes one state and is compiled
+    by ``jax.jit``; ``jax.vmap`` makes a batch of it, ``jax.jacfwd`` and
+    ``jax.grad`` differentiate it, also by ``p``.
+
+    ``W z = r`` is solved by ``jax.numpy.linalg.solve`` without checks.
+
+    JAX must calculate with 64 bits: with 32 only six digits are left. This is
+    a setting of the whole process, which you make.
+
+    Examples
+    ========
+
+    ::
+
+        jax.config.update('jax_enable_x64', True)
+        f = to_jax(compiled)
+        slope = jax.jacfwd(f, 1)(0., x)
+        many = jax.vmap(f, (None, 0))(0., states)
+
+    Parameters
+    ==========
+
+    model, name, t, x, constants, inputs
+        As for :func:`to_casadi`. ``constants`` are the default of ``p``.
+
+    Returns
+    =======
+
+    function
+
+    Raises
+    ======
+
+    MissingIngredientError
+        If JAX is not installed, or calculates with 32 bits.
+    UnsupportedFeatureError
+        See :func:`to_casadi`.
+
+    """
+    exported = Exported.of(model, t, x, constants, inputs, name in SOLVED)
+    return Jax(exported).function(name)
+
+
+def functions(j, special):
+    """Operation -> function of ``jax.numpy`` or ``jax.scipy.special``."""
+    return {
+        **OPERATORS, 'library': 'JAX', 'select': j.where,
+        'and': j.logical_and, 'or': j.logical_or, 'not': j.logical_not,
+        'true': lambda: True, 'false': lambda: False, 'pow': j.power,
+        'fabs': j.abs, 'asin': j.arcsin, 'acos': j.arccos, 'atan': j.arctan,
+        'atan2': j.arctan2, 'asinh': j.arcsinh, 'acosh': j.arccosh,
+        'atanh': j.arctanh, 'erf': special.erf, 'erfc': special.erfc,
+        **{name: getattr(j, name) for name in SAME_NAME}}
+
+
+class Jax:
+    """Functions of JAX for exported equations."""
+
+    def __init__(self, exported):
+        self.jax = library('jax', 'JAX')
+        self.np = import_module('jax.numpy')
+        self.exported = exported
+        if self.np.zeros(1, dtype=float).dtype != np.float64:
+            raise MissingIngredientError(
+                "JAX calculates with 32 bits, too few for equations of "
+                "motion. Call `jax.config.update('jax_enable_x64', True)` "
+                "before anything else is done with JAX.")
+
+    def function(self, name):
+        outputs = self.outputs(name)
+        if name == 'residual':
+            def function(t, x, z, p=None, r=None):
+                return self.residual(outputs(t, x, p, r), z)
+        else:
+            result = {'rhs': self.rhs, 'multipliers': self.multipliers}.get(
+                name, lambda matrices: matrices[name])
+
+            def function(t, x, p=None, r=None):
+                return result(outputs(t, x, p, r))
+        function.__name__ = name
+        return self.jax.jit(function)
+
+    def outputs(self, name):
+        """Function of ``(t, x, p, r)`` to name -> array."""
+        e, j = self.exported, self.np
+        computed, shapes = e.outputs(name)
+        table = functions(j, import_module('jax.scipy.special'))
+
+        def outputs(t, x, p, r):
+            values = computed(table, {
+                't': [j.asarray(t, dtype=float)],
+                'x': self.vector(x, 'x', e.equations.states),
+                'p': self.vector(p, 'p', e.equations.constants, e.p),
+                'r': self.vector(r, 'r', e.free)})
+            return {key: j.asarray(values[key], dtype=float).reshape(shape)
+                    for key, shape in shapes.items()}
+
+        return outputs
+
+    def vector(self, values, what, items, default=None):
+        """An argument as an array, checked."""
+        if values is None:
+            values = default
+        if values is None and items:
+            raise MissingIngredientError(
+                f"No values for `{what}` ({', '.join(map(str, items))}). "
+                "Pass them to the function"
+                f"{', or `constants` to `to_jax`' if what == 'p' else ''}.")
+        values = self.np.asarray(() if values is None else values,
+                                 dtype=float)
+        if values.shape != (len(items),):
+            raise ValueError(
+                f"`{what}` has shape {values.shape}; it must be "
+                f"({len(items)},). Use `jax.vmap` for a batch.")
+        return values
+
+    def chosen(self, matrices):
+        """``W`` and ``r`` of the rows in use."""
+        use = np.array(self.exported.use, dtype=int)
+        return matrices['W'][use[:, None], use], matrices['r'][use, 0]
+
+    def solution(self, matrices):
+        """``z`` of the rows in use."""
+        W, r = self.chosen(matrices)
+        rows, columns = self.exported.scales or (np.ones(len(r)),)*2
+        return columns*self.np.linalg.solve(
+            W*np.outer(rows, columns), rows*r)
+
+    def rhs(self, matrices):
+        z = self.solution(matrices)
+        return self.np.concatenate([
+            matrices['rates'][:, 0], z[:self.exported.motion]])
+
+    def multipliers(self, matrices):
+        e = self.exported
+        places = np.array(e.rows, dtype=int)
+        return self.np.zeros(len(e.equations.multipliers)).at[places].set(
+            self.solution(matrices)[e.motion:])
+
+    def residual(self, matrices, z):
+        j = self.np
+        z, (W, r) = j.asarray(z, dtype=float), self.chosen(matrices)
+        rates, *rows = (matrices[name][:, 0] for name in (
+            'rates', 'holonomic', 'velocity'))
+        return (j.concatenate([rates, z[:self.exported.motion]]), W@z - r,
+                j.concatenate(rows))

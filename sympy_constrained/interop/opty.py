@@ -1,0 +1,131 @@
+"""The equations for direct collocation by opty."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import ImmutableDenseMatrix
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph
+from .exported import Exported, loaded, renamed
+
+__all__ = ['FirstOrder', 'to_opty']
+
+LEVELS = ('acceleration', 'velocity', 'position')
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """Implicit first-order equations whose states are functions of time.
+
+    Attributes
+    ==========
+
+    residual : ImmutableMatrix, shape (ns + m, 1)
+        Zero along a motion. It contains the states, their derivatives, the
+        multipliers and specified functions.
+    states : tuple
+        In the order of ``EquationsOfMotion.states``.
+    multipliers : tuple
+        Functions of time without a derivative, one for each row in use.
+    names : dict
+        State of the model -> the function in ``states``, where they differ.
+
+    """
+
+    residual: ImmutableDenseMatrix
+    states: tuple
+    multipliers: tuple
+    names: dict
+
+
+def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
+    r"""Return the equations for direct collocation, as opty takes them.
+
+    Explanation
+    ===========
+
+    opty and other collocation programs discretise
+    :math:`0 = f(\dot x, x, \lambda, t)`, where every state is a function of
+    time. Velocities :math:`\dot q` that are states, in Lagrange's shape, get
+    a name of their own, ``x`` becomes ``x_dot``; otherwise this is
+    ``method.residual()`` with the independent rows only, because redundant
+    rows make a collocation singular.
+
+    Multipliers are trajectories without a derivative, which opty takes as
+    free variables. Rows at the level at which they were given prevent drift,
+    but make the multipliers less smooth: use implicit Euler, opty's default.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.interop import to_opty
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> equations = to_opty(pendulum, 'position')
+    >>> equations.states
+    (x(t), y(t), x_dot(t), y_dot(t))
+    >>> equations.residual
+    Matrix([
+    [                           -x_dot(t) + Derivative(x(t), t)],
+    [                           -y_dot(t) + Derivative(y(t), t)],
+    [      m*Derivative(x_dot(t), t) - 2*lam1(t)*x(t)],
+    [g*m + m*Derivative(y_dot(t), t) - 2*lam1(t)*y(t)],
+    [                              -l**2 + x(t)**2 + y(t)**2]])
+
+    ::
+
+        Problem(objective, gradient, equations.residual, equations.states,
+                nodes, step, known_parameter_map=...)
+
+    Parameters
+    ==========
+
+    model : a method, EquationsOfMotion or CompiledEquations
+    level : {'acceleration', 'velocity', 'position'}
+        Of the constraint rows: differentiated to accelerations; to
+        velocities; or holonomic rows as given and others on velocities.
+    t, x, constants
+        A state where independent constraint rows are chosen; see
+        :func:`.to_casadi`.
+
+    Returns
+    =======
+
+    FirstOrder
+
+    """
+    if level not in LEVELS:
+        raise ValueError(
+            f"`level` is {level!r}. Choose one of {', '.join(LEVELS)}.")
+    exported = Exported.of(model, t, x, constants)
+    equations, n = exported.equations, exported.motion
+    if equations.upper and level != 'acceleration':
+        raise UnsupportedFeatureError(
+            "Accelerations or multipliers are states of these equations, "
+            "which contain rows of several orders. Use "
+            "level='acceleration'.")
+    new = renamed(equations)
+    g, out = loaded(equations, new, (
+        'rates', 'W', 'r', 'holonomic', 'velocity'))
+    states = tuple(new.get(s, s) for s in equations.states)
+    rates = [g.input(s.diff(equations.t), dynamic=True) for s in states]
+    lam = exported.multipliers
+    z = rates[len(rates) - n:] + [g.input(s, dynamic=True) for s in lam]
+    rows = [g.sub(rate, f) for rate, (f,) in zip(rates, out['rates'])]
+    rows += [g.sub(g.dot(row, z), right) for row, right in zip(
+        *exported.chosen(out['W'], out['r']))]
+    given = {'acceleration': [], 'velocity': out['velocity'],
+             'position': [*out['holonomic'],
+                          *out['velocity'][len(out['holonomic']):]]}[level]
+    for k, i in enumerate(exported.rows, len(rows) - len(lam)):
+        if i < len(given):
+            rows[k], = given[i]
+    graph = Graph.freeze(g, {'residual': ([[row] for row in rows], 1)})
+    return FirstOrder(graph.sympy('residual'), states, lam, new)

@@ -1,0 +1,175 @@
+"""The equations as a ``System`` of PyDy."""
+from __future__ import annotations
+
+from sympy import Matrix, diag, eye
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph
+from ..graph.linalg import ldl_factor, ldl_solve
+from ..numeric.codegen.solution import blocks
+from ..numeric.names import label
+from .exported import (
+    Exported, free_name, library, loaded, names_in, renamed)
+
+__all__ = ['to_pydy']
+
+
+def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
+            **kwargs):
+    r"""Return a ``pydy.system.System`` for any equations of motion.
+
+    Explanation
+    ===========
+
+    ``System(method)`` itself accepts every class whose ``mass_matrix`` is
+    that of the speeds. Use this function
+
+    * for :class:`.RouthMethod` and :class:`.VaccoMethod`, whose matrices have
+      the layout of ``LagrangesMethod``, with multipliers, and for
+      :class:`.EquationsOfMotion` such as ``voronets_equations_of_motion``;
+    * for larger models: PyDy walks the solved equations as trees, which have
+      a thousand million nodes for a bicycle. Here the equations stay
+      un-inverted, and the impulses of the reactions, the integrals of the
+      multipliers over time, are the last states;
+    * for velocities :math:`\dot q` that are states, which code generators
+      confuse with derivatives. They are named as by :func:`to_opty`;
+    * for time in the equations, which PyDy does not support. It becomes a
+      specified function ``clock``; keep it when you replace
+      ``system.specifieds``.
+
+    Multipliers and accelerations that are states follow the speeds.
+
+    Examples
+    ========
+
+    ::
+
+        system = to_pydy(method, constants={m: 1.0, g: 9.81},
+                         initial_conditions={x: 1.0}, times=times)
+        states = system.integrate()
+
+    Parameters
+    ==========
+
+    model : a method, EquationsOfMotion or CompiledEquations
+    t, x : float, sequence, optional
+        A state where independent constraint rows are chosen; see
+        :func:`.to_casadi`.
+    multipliers : {'impulses', 'eliminate'}
+        Whether unknown multipliers are integrated, or eliminated from the
+        equations, which is for small models.
+    constants : mapping, optional
+        Values by symbol. PyDy takes 1 for a constant without one.
+    **kwargs
+        Further arguments of ``System``: ``specifieds``,
+        ``initial_conditions``, ``times``, ``ode_solver``.
+
+    Returns
+    =======
+
+    pydy.system.System
+
+    Raises
+    ======
+
+    MissingIngredientError
+        If PyDy is not installed, or the state for choosing independent rows
+        is missing.
+    UnsupportedFeatureError
+        If the multipliers cannot be eliminated.
+
+    """
+    if multipliers not in ('impulses', 'eliminate'):
+        raise ValueError(
+            f"`multipliers` is {multipliers!r}. Choose 'impulses' or "
+            "'eliminate'.")
+    system = library('pydy.system', 'PyDy').System
+    exported = Exported.of(model, t, x, None if x is None else constants)
+    equations = OrdinaryEquations(exported, multipliers == 'impulses')
+    used = equations.graph.symbols()
+    if equations.clock in used:
+        kwargs['specifieds'] = {equations.clock: lambda x, t: t,
+                                **(kwargs.get('specifieds') or {})}
+    if 'initial_conditions' in kwargs:
+        kwargs['initial_conditions'] = {
+            equations.names.get(state, state): value
+            for state, value in kwargs['initial_conditions'].items()}
+    return system(equations, constants={
+        symbol: value for symbol, value in (constants or {}).items()
+        if symbol in used}, **kwargs)
+
+
+class OrdinaryEquations:
+    """``q' = f``, ``M*u' = F``, with the names that PyDy's ``System`` reads.
+
+    ``q`` are the states whose rates are explicit, ``u`` the others.
+
+    Parameters
+    ==========
+
+    exported : Exported
+    impulses : bool
+        Whether the impulses of multipliers are states.
+
+    """
+
+    def __init__(self, exported, impulses):
+        equations = exported.equations
+        count = len(equations.states) - exported.motion
+        q, u = equations.states[:count], equations.states[count:]
+        taken = names_in(equations)
+        self.clock = free_name('clock', taken)
+        self.names = new = {**renamed(equations), equations.t: self.clock}
+        g, out = loaded(equations, new, ('rates', 'W', 'r'))
+        M, F = exported.chosen(out['W'], out['r'])
+        if impulses:
+            u += tuple(free_name(f'{label(lam)}_impulse', taken)
+                       for lam in exported.multipliers)
+        else:
+            M, F = without_multipliers(exported, g, M, F)
+        self.q = Matrix([new.get(x, x) for x in q])
+        self.u = Matrix([new.get(x, x) for x in u])
+        self._qdot, self._udot = (column.diff(equations.t)
+                                  for column in (self.q, self.u))
+        self._uaux = Matrix()
+        self.graph = Graph.freeze(g, {
+            'M': (M, len(M)), 'F': ([[x] for x in F], 1),
+            'rates': (out['rates'], 1)})
+        self.mass_matrix, self.forcing, self._rates = map(
+            self.graph.sympy, ('M', 'F', 'rates'))
+        self.mass_matrix_full = diag(eye(count), self.mass_matrix)
+        self.forcing_full = self._rates.col_join(self.forcing)
+
+    def kindiffdict(self):
+        """Dictionary of the ``q'`` in terms of the states."""
+        return dict(zip(self._qdot, self._rates))
+
+
+def without_multipliers(exported, g, W, r):
+    """``M`` and ``F`` of ``M*u' = F``."""
+    n = exported.motion
+    M, F = [row[:n] for row in W[:n]], r[:n]
+    if any(any(row[n:]) for row in W[:n]):
+        forces = constraint_forces(
+            g, W, r, n) if exported.ldl_is_possible() else None
+        if forces is None:
+            raise UnsupportedFeatureError(
+                "The multipliers cannot be eliminated: the mass matrix is not "
+                "positive definite, or this is unknown. Use "
+                "multipliers='impulses', or pass a state `x`.")
+        F = list(map(g.add, F, forces))
+    return M, F
+
+
+def constraint_forces(g, W, r, n):
+    """``A^T*lam`` by the Schur complement; None if a pivot vanishes."""
+    M, A = blocks(W, n)
+    mass = ldl_factor(g, M)
+    a = ldl_solve(g, mass, r[:n])
+    X = [ldl_solve(g, mass, row) for row in A]
+    schur = ldl_factor(g, [[g.dot(row, x) for x in X] for row in A])
+    if schur is None:
+        return None
+    lam = ldl_solve(g, schur, [
+        g.sub(right, g.dot(row, a)) for row, right in zip(A, r[n:])])
+    return [g.dot(lam, column) for column in zip(*A)]

@@ -1,0 +1,244 @@
+r"""Quantities of the classical forms, and their derivatives on the graph.
+
+A tilde means that the dependent speeds :math:`u_d = \varphi(q, u_\sigma, t)`
+are eliminated. :math:`\varphi` need not be known: derivatives of a function
+of :math:`(q, u_\sigma, t)` are derivations along the constraint surface,
+
+.. math::
+
+   \tilde\partial_\sigma = \frac{\partial}{\partial u_\sigma}
+   + B_{d\sigma}\frac{\partial}{\partial u_d}, \qquad
+   \tilde\partial_{q} = \frac{\partial}{\partial q}
+   + \varphi_{d,q}\frac{\partial}{\partial u_d}, \qquad
+   \varphi_{d,q} = -A_d^{-1}\frac{\partial f}{\partial q}
+
+and the derivative by :math:`u_\sigma` of what contains accelerations follows
+from :math:`[\hat\partial_\sigma, D_t] = \sum_s \tilde\partial_\sigma
+V_s\,\tilde\partial_{q_s}`, where :math:`\dot q = V(q, u, t)`.
+"""
+from __future__ import annotations
+
+from functools import cached_property
+from types import SimpleNamespace
+
+from ...errors import UnsupportedFeatureError
+from ...graph import Derivation, Graph, gradient, read, substitute
+from ...graph.linalg import solve
+from ...model.build import kinematics_of
+from ...model.kinetics import from_bodies, parse_loads, times
+from ...model.variable_mass import BodyMotion
+from .velocity_form import check_same_velocities, velocity_form
+
+__all__ = ['FormBuilder']
+
+
+class FormBuilder:
+    """The model on one builder, and derivations along its constraints.
+
+    Lists are indexed by speeds ``r``, independent speeds ``sigma`` and
+    coordinates ``s``.
+
+    Parameters
+    ==========
+
+    hypersurface : Hypersurface
+    anchors : dict
+        Mass centre -> point and frame, see :class:`.Kinematics`.
+    potential : Expr
+        Potential energy of the bodies.
+    given : list of Expr
+        Forces in addition to those of the loads, one per speed, or none.
+
+    """
+
+    def __init__(self, hypersurface, anchors, potential, given):
+        self.system = system = hypersurface.system
+        self.hypersurface, self.anchors = hypersurface, anchors
+        self.potential, self.given = potential, given
+        self.kinematics = kinematics_of(system, anchors, False)
+        self.kinematics.declare_accelerations(system.u)
+        self.g = g = self.kinematics.builder
+        self.along = self.kinematics.total_derivative
+        self.accelerations = list(map(self.along, self.kinematics.u))
+        _, out = hypersurface.projection.load(g)
+        self.B, self.Z = out['basis'], out['projector']
+        self.free = [r for r in range(len(system.u))
+                     if r not in hypersurface.dependent]
+        self.half = g.inv(g.constant(2))
+        self.of_bodies = system.lagrangian is None
+
+    def written(self, refs):
+        """A SymPy column, with the rates of masses that are states."""
+        g, system = self.g, self.system
+        _, out = system.graph.load(g, ('mass_rates',))
+        rates, second = {}, {}
+        for mass, (rate,) in zip(system.masses, out['mass_rates']):
+            rates[g.input(mass.diff(system.t), dynamic=True)] = rate
+            second[g.input(mass.diff(system.t, 2), dynamic=True)] = rate
+        again = substitute(g, map(self.along, second.values()), rates)
+        refs = substitute(g, refs, {**rates, **dict(zip(second, again))})
+        return Graph.freeze(g, {'column': ([[x] for x in refs], 1)}).sympy(
+            'column')
+
+    def projected(self, rows):
+        """``Z^T`` times rows per speed."""
+        return [self.g.dot(column, rows) for column in zip(*self.Z)]
+
+    # -- ingredients -----------------------------------------------------
+
+    @cached_property
+    def motions(self):
+        """Mass and motion of every body."""
+        if not self.of_bodies:
+            raise UnsupportedFeatureError(
+                "This form needs the velocities of bodies, which a Lagrangian "
+                "does not contain. Give bodies and loads in the shape of "
+                "KanesMethod, or use 'maggi', 'boltzmann-hamel', 'voronets', "
+                "'chaplygin' or 'nielsen'.")
+        return [BodyMotion(self.kinematics, body)
+                for body in self.system.bodies]
+
+    @cached_property
+    def kinetic_energy(self):
+        """``T*(q, u, t)``, or the Lagrangian in its place."""
+        if not self.of_bodies:
+            return read(self.g, self.system.lagrangian)
+        return self.g.sum(motion.kinetic_energy(self.g)
+                          for motion in self.motions)
+
+    @cached_property
+    def forces(self):
+        """Generalized applied forces ``Q_r``, one per speed."""
+        blocks = from_bodies(self.kinematics, (), parse_loads(
+            self.system.loads), self.potential)
+        return [self.g.add(x, y) for (x,), y in zip(
+            blocks['Q'], self.given_forces)]
+
+    @cached_property
+    def given_forces(self):
+        """``generalized_forces``, one per speed."""
+        if not self.given:
+            return [0]*len(self.system.u)
+        return [read(self.g, x) for x in self.given]
+
+    @cached_property
+    def gibbs_function(self):
+        """``S``, the part of the Gibbs function with accelerations."""
+        g, terms = self.g, []
+        for motion in self.motions:
+            a = tuple(map(g.sub, motion.a, motion.excess))
+            spin = times(g, motion.inertia, motion.alpha)
+            terms += [
+                g.mul(self.half, g.add(g.mul(motion.mass, g.dot(a, a)),
+                                       g.dot(motion.alpha, spin))),
+                g.dot(motion.alpha, g.cross(motion.w, motion.momentum))]
+        return g.sum(terms)
+
+    @cached_property
+    def in_velocities(self):
+        """The model in the ``q'``; see :func:`velocity_form`."""
+        graph = velocity_form(self.system, self.anchors, self.potential)
+        _, out = graph.load(self.g)
+        if self.of_bodies:
+            check_same_velocities(self.g, self.motions, out['velocities'])
+        own = SimpleNamespace(**{
+            name: [x for x, in out[name]] for name in (
+                'momenta', 'momentum_rates', 'slopes', 'Q', 'P')})
+        own.applied = list(map(self.g.add, own.Q, own.P))
+        return own
+
+    @cached_property
+    def J(self):
+        """``dV/du``, rows per coordinate."""
+        return [[by_speed(rate) for by_speed in self.kinematics.by_speed]
+                for rate in self.kinematics.rates]
+
+    def pulled_back(self, forces):
+        """``J^T`` times rows per coordinate."""
+        return [self.g.dot(column, forces) for column in zip(*self.J)]
+
+    # -- derivations along the constraint surface ------------------------
+
+    @cached_property
+    def phi(self):
+        """Rows ``phi_d,q``, per dependent speed."""
+        g, system = self.g, self.system
+        if self.Z != self.B:
+            raise self.no_elimination(
+                "the reactions act in the directions of `reaction_matrix`")
+        if system.higher_rows or system.acceleration_rows:
+            raise self.no_elimination(
+                "the model has constraints on accelerations")
+        _, out = system.graph.load(g, ('velocity', 'velocity_jacobian'))
+        rows, dependent = self.hypersurface.rows, self.hypersurface.dependent
+        left = [[out['velocity_jacobian'][k][d] for d in dependent]
+                for k in rows]
+        slopes = [gradient(g, out['velocity'][k][0], self.kinematics.q)
+                  for k in rows]
+        columns = [solve(g, left, [-row[s] for row in slopes])
+                   for s in range(len(system.q))]
+        return [list(row) for row in zip(*columns)]
+
+    @staticmethod
+    def no_elimination(reason):
+        return UnsupportedFeatureError(
+            f"This form eliminates dependent speeds, but {reason}. Use "
+            "'kane', 'appell', 'maggi', 'boltzmann-hamel' or 'volterra'.")
+
+    @cached_property
+    def by_speed(self):
+        """Derivatives by the independent speeds."""
+        u = self.kinematics.u
+        self.phi                        # checks that they exist
+        return [Derivation(self.g, dict(zip(u, column)))
+                for column in zip(*self.B)]
+
+    def by_direction(self, direction):
+        """Derivative along a direction of the coordinates."""
+        g = self.g
+        seeds = dict(zip(self.kinematics.q, direction))
+        seeds.update(
+            (self.kinematics.u[d], g.dot(row, direction))
+            for d, row in zip(self.hypersurface.dependent, self.phi))
+        return Derivation(g, seeds)
+
+    @cached_property
+    def by_coordinate(self):
+        """Derivatives by the coordinates."""
+        n = len(self.system.q)
+        return [self.by_direction([int(s == k) for s in range(n)])
+                for k in range(n)]
+
+    @cached_property
+    def velocity_columns(self):
+        """Columns ``d V_s / d u_sigma`` per independent speed."""
+        return [[by_speed(rate) for rate in self.kinematics.rates]
+                for by_speed in self.by_speed]
+
+    @cached_property
+    def in_accelerations(self):
+        """Derivatives by the independent speeds of what contains ``u'``."""
+        g, found = self.g, []
+        for column, along in zip(zip(*self.B), self.velocity_columns):
+            seeds = dict(zip(self.kinematics.u, column))
+            for d, row in zip(self.hypersurface.dependent, self.phi):
+                seeds[self.accelerations[d]] = g.add(
+                    self.along(column[d]), g.dot(along, row))
+            found.append(Derivation(g, seeds))
+        return found
+
+    @cached_property
+    def partners(self):
+        """The direction "of ``q_sigma``" per independent speed.
+
+        The coordinate whose rate the speed is; for other quasi-velocities
+        the direction in which the coordinates change with it.
+        """
+        rates = self.kinematics.rates
+        n = len(rates)
+        found = []
+        for sigma, r in enumerate(self.free):
+            own = [s for s in range(n) if rates[s] == self.kinematics.u[r]]
+            found.append([int(s == own[0]) for s in range(n)] if own
+                         else self.velocity_columns[sigma])
+        return found

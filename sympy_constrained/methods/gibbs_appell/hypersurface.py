@@ -1,0 +1,246 @@
+"""The constraint hypersurface, and equations projected on its base vectors."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from mpmath import mp
+from sympy import Derivative
+
+from ...analysis.constraint_rank import (
+    independent_columns, orthonormal_columns, preferred_columns)
+from ...analysis.zero_tests import values_at
+from ...errors import (
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
+from ...graph import Graph, GraphMatrix, gradient, read, stack
+from ...graph.linalg import solve
+from ...precision import precise
+from ..null_space import null_basis
+from .higher_order import higher_orders
+
+__all__ = ['Hypersurface', 'as_outputs', 'check_replaced',
+           'constraint_directions']
+
+# Relative difference that rounding, also of constants, explains.
+ROUNDING = mp.mpf('1e-9')
+
+
+def constraint_directions(system, reaction=None):
+    """Graph of ``A`` of all constraints and of ``W`` of their reactions."""
+    g, out = system.graph.load(None, ('A', 'higher'))
+    A = list(out['A'])
+    for (f,), order in zip(out['higher'], higher_orders(system)):
+        A.append(gradient(g, f, [
+            g.input(x.diff(system.t, order - 1), dynamic=True)
+            for x in system.u]))
+    if reaction is None:
+        W = GraphMatrix(g, A, len(system.u)).T.rows
+    else:
+        W = [[read(g, x) for x in reaction[j, :]]
+             for j in range(len(system.u))]
+        check_directions(system, g, W)
+    return Graph.freeze(g, {'A': (A, len(system.u)), 'W': (W, len(A))})
+
+
+def check_directions(system, g, W):
+    """Raise if directions of reactions contain derivatives of the states."""
+    states = {*system.q, *system.u, *system.masses}
+    moving = [x for x in g.symbols_of(*(y for row in W for y in row))
+              if isinstance(x, Derivative) and x not in system.u
+              and x.expr in states]
+    if moving:
+        raise ConstraintError(
+            f"`reaction_matrix` contains {moving[0]}. Directions of "
+            "reactions may depend on coordinates, speeds, masses and "
+            "time; write it in these.")
+
+
+def check_replaced(system, points):
+    """Raise if rows that replace derivatives contradict them."""
+    if 'replaced' not in system.graph.outputs:
+        return
+    with precise():
+        for point in points:
+            found, size = (values_at(
+                system, system.graph, point, ('replaced',), largest=largest)
+                for largest in (False, True))
+            if any(abs(x) > ROUNDING*size for x, in found['replaced']):
+                raise InconsistentConstraintsError(
+                    "A row of `acceleration_constraints` replaces the "
+                    "derivative of another constraint and contradicts it "
+                    "where the constraints hold. Correct it, or leave it "
+                    "out.")
+
+
+class Hypersurface:
+    """Independent rows, base vectors and what is projected on them.
+
+    Parameters
+    ==========
+
+    system : ConstrainedSystem
+    directions : Graph
+        From :func:`constraint_directions`.
+    rows : list of int
+        Numbers of the independent rows.
+    report : ConstraintReport or None
+        Needed if there are rows.
+    is_ideal : bool
+        Whether reactions have the directions of the rows.
+
+    """
+
+    def __init__(self, system, directions, rows, report, is_ideal):
+        self.system, self.directions, self.rows = system, directions, rows
+        self.report, self.is_ideal = report, is_ideal
+
+    # -- which speeds are solved for -------------------------------------
+
+    @cached_property
+    def dependent(self):
+        """Positions of the dependent speeds, the user's where possible."""
+        system = self.system
+        if not self.rows:
+            return ()
+        preferred = [system.u.index(x) for x in system.u_dependent]
+        if len(preferred) != len(self.rows) and system.counts[2]:
+            with precise():
+                preferred = preferred_columns(system, self.report)
+        found = self._independent('A', preferred)
+        if len(found) < len(self.rows):
+            raise self._dependent_directions('gradients', found, ".")
+        return found
+
+    @cached_property
+    def reacting(self):
+        """Positions of the speeds whose equations give the multipliers."""
+        if self.is_ideal or not self.rows:
+            return self.dependent
+        found = self._independent('W')
+        if len(found) < len(self.rows):
+            raise self._dependent_directions(
+                'reactions', found, ", or correct `reaction_matrix`.")
+        return found
+
+    def _independent(self, name, preferred=()):
+        """Positions of independent columns of the rows ``A`` or ``W^T``."""
+        with precise():
+            matrices = []
+            for point in self.report.points:
+                matrix = values_at(
+                    self.system, self.directions, point, (name,))[name]
+                rows = matrix if name == 'A' else list(zip(*matrix))
+                matrices.append([rows[k] for k in self.rows])
+            try:
+                return independent_columns(orthonormal_columns(
+                    matrices, len(self.system.u)), preferred)
+            except TypeError as error:  # complex numbers have no order
+                raise ConstraintError(
+                    "A constraint has no real gradient at the accelerations "
+                    "that were tried. Pass `sample={symbol: number, ...}` "
+                    "with accelerations near the motion that is meant."
+                ) from error
+
+    def _dependent_directions(self, what, found, remedy):
+        return ConstraintError(
+            f"The constraints have {len(self.rows)} rows, but their {what} "
+            f"have only {len(found)} independent directions. Leave out rows "
+            f"that follow from the others{remedy}")
+
+    # -- base vectors ----------------------------------------------------
+
+    @cached_property
+    def projection(self):
+        """Graph with ``A`` (independent rows), ``basis`` ``B`` and
+        ``projector`` ``Z``."""
+        g, out = self.directions.load()
+        p = len(self.system.u)
+        A = GraphMatrix(g, out['A'], p)[self.rows]
+        B = Z = null_basis(A, self.dependent)
+        if not self.is_ideal and self.rows:
+            W = GraphMatrix(g, out['W'])[:, self.rows]
+            Z = null_basis(W.T, self.reacting)
+        return Graph.freeze(g, as_outputs(
+            {'A': A, 'basis': B, 'projector': Z}))
+
+    def _blocks(self):
+        """``M``, ``Q``, ``b``, ``A``, ``B`` and ``Z`` on one builder."""
+        M, Q, b = self.system.blocks('M', 'Q', 'b')
+        _, out = self.projection.load(M.builder)
+        return M, Q, b[[k for k in self.rows if k < b.shape[0]]], *(
+            GraphMatrix(M.builder, out[name], columns)
+            for name, (_, columns) in self.projection.outputs.items())
+
+    # -- projected equations ---------------------------------------------
+
+    def projected(self, accelerations):
+        """Graph of ``residual`` ``E``, ``eom`` ``Z^T*E``, and of the blocks
+        ``mass`` and ``forcing``."""
+        M, Q, b, A, _, Z = self._blocks()
+        g = M.builder
+        u = GraphMatrix(g, [[g.input(x, dynamic=True)]
+                            for x in accelerations], 1)
+        E = Q - M @ u
+        return Graph.freeze(g, as_outputs({
+            'residual': E, 'eom': Z.T @ E,
+            'mass': stack(Z.T @ M, A), 'forcing': stack(Z.T @ Q, b)}))
+
+    def solve(self):
+        """Graph of ``u' = B*z + x_b`` with ``Z^T*M*B*z = Z^T*(Q - M*x_b)``.
+
+        For constraints that are linear in the accelerations.
+        """
+        M, Q, b, A, B, Z = self._blocks()
+        g, p = M.builder, len(self.system.u)
+        known = dict(zip(self.dependent, solve(
+            g, A[:, self.dependent].rows, entries(b))))
+        start = as_column(g, [known.get(j, 0) for j in range(p)])
+        rest = Q - M @ start
+        z = solve(g, (Z.T @ (M @ B)).rows, entries(Z.T @ rest))
+        if z is None:
+            raise self._unsolvable()
+        acceleration = start + B @ as_column(g, z)
+        inertia = M @ acceleration
+        forces = inertia - Q
+        return Graph.freeze(g, as_outputs({
+            'M': M, 'acceleration': acceleration,
+            'multipliers': as_column(g, self.multipliers(
+                g, entries(forces))),
+            'constraint_forces': forces, 'forcing': inertia}))
+
+    def _unsolvable(self):
+        if self.is_ideal:
+            return MissingIngredientError(
+                "The projected mass matrix B^T*M*B is singular for all "
+                "states: a direction that the constraints leave free has no "
+                "mass. Give it mass, or a constraint.")
+        return ConstraintError(
+            "Reactions in the directions of `reaction_matrix` cannot keep "
+            "the constraints: no multipliers give the accelerations that the "
+            "constraints require. Correct the directions.")
+
+    def multipliers(self, g, forces):
+        """``lam`` of ``W*lam = forces``; zero for redundant rows."""
+        _, out = self.directions.load(g, ('W',))
+        lam = [0]*self.directions.outputs['A'][0]
+        found = solve(g, [[out['W'][j][k] for k in self.rows]
+                          for j in self.reacting],
+                      [forces[j] for j in self.reacting])
+        for k, x in zip(self.rows, found):
+            lam[k] = x
+        return lam
+
+
+def as_column(g, refs):
+    """A column on the graph."""
+    return GraphMatrix(g, [[x] for x in refs], 1)
+
+
+def entries(matrix):
+    """The references of a column."""
+    return [x for x, in matrix.rows]
+
+
+def as_outputs(matrices):
+    """Outputs of a graph: name -> rows and number of columns."""
+    return {name: (matrix.rows, matrix.shape[1])
+            for name, matrix in matrices.items()}

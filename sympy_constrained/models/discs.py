@@ -1,0 +1,292 @@
+"""Discs that roll."""
+from __future__ import annotations
+
+from sympy import Integer, Matrix, cos, pi, sin, symbols, tan
+from sympy.physics.mechanics import (
+    Force, Lagrangian, Point, ReferenceFrame, RigidBody, System, cross, dot,
+    dynamicsymbols, inertia)
+
+from ._model import (
+    Model, bodies_model, inertial, kane_model, lagrange_model, ready,
+    system_model)
+
+_DISC = 'SymPy documentation, tutorial "A rolling disc"'
+
+
+@ready
+def rolling_disc() -> Model:
+    """A thin disc rolling on a horizontal plane.
+
+    Radius ``r``, mass ``m``. Coordinates: yaw ``q1``, lean ``q2``, spin
+    ``q3`` and the contact point ``q4``, ``q5``; speeds: the angular velocity
+    in the leaning frame and the velocity of the contact point.
+
+    Source: SymPy documentation, tutorial "A rolling disc".
+    """
+    q1, q2, q3, q4, q5 = q = dynamicsymbols('q1:6')
+    u1, u2, u3, u4, u5 = u = dynamicsymbols('u1:6')
+    r, m, g = symbols('r m g')
+
+    system = System()
+    N, origin = system.frame, system.fixed_point
+    origin.set_vel(N, 0)
+    yaw, lean, spin = (ReferenceFrame(name) for name in ('Y', 'L', 'D'))
+    yaw.orient_axis(N, q1, N.z)
+    lean.orient_axis(yaw, q2, yaw.x)
+    spin.orient_axis(lean, q3, lean.y)
+    omega = spin.ang_vel_in(N)
+    spin.set_ang_vel(N, u1*lean.x + u2*lean.y + u3*lean.z)
+
+    contact = origin.locatenew('P', q4*N.x + q5*N.y)
+    center = contact.locatenew('C', r*lean.z)
+    center.set_vel(N, u4*N.x + u5*N.y
+                   + cross(lean.ang_vel_in(N), r*lean.z))
+    disc = RigidBody('disc', center, spin, m,
+                     (m*r**2/4*inertia(lean, 1, 2, 1), center))
+    slip = center.vel(N) + cross(spin.ang_vel_in(N), -r*lean.z)
+
+    system.add_bodies(disc)
+    system.q_ind = q
+    system.u_ind, system.u_dep = u[:3], u[3:]
+    system.kdes = ([dot(omega - spin.ang_vel_in(N), axis) for axis in lean]
+                   + [q4.diff() - u4, q5.diff() - u5])
+    system.add_nonholonomic_constraints(slip.dot(N.x), slip.dot(N.y))
+    system.add_loads(Force(center, -m*g*N.z))
+    return system_model(
+        system,
+        parameters={r: 0.3, m: 2.0, g: 9.81},
+        start={q1: 0.0, q2: 0.2, q3: 0.0, q4: 0.0, q5: 0.0,
+               u1: 0.1, u2: 6.0, u3: 0.4, u4: 1.776, u5: 0.0},
+        fixed=(*q, u1, u2, u3), t_end=5.0,
+        accelerations={
+            u1.diff(): (6*u2*u3 - u3**2*tan(q2) + 4*g*sin(q2)/r)/5,
+            u2.diff(): -2*u1*u3/3,
+            u3.diff(): (u3*tan(q2) - 2*u2)*u1})
+
+
+@ready
+def rolling_disc_minimal() -> Model:
+    """The rolling disc with rolling put in by hand, in three speeds.
+
+    The velocity of the centre is that of rolling; no constraint remains.
+
+    Source: SymPy documentation, tutorial "A rolling disc", "using Kane's
+    Method".
+    """
+    q1, q2, q3, u1, u2, u3 = dynamicsymbols('q1:4 u1:4')
+    r, m, g = symbols('r m g')
+
+    N = ReferenceFrame('N')
+    Y = N.orientnew('Y', 'Axis', [q1, N.z])
+    L = Y.orientnew('L', 'Axis', [q2, Y.x])
+    R = L.orientnew('R', 'Axis', [q3, L.y])
+    omega = R.ang_vel_in(N)
+    R.set_ang_vel(N, u1*L.x + u2*L.y + u3*L.z)
+    contact = Point('C')
+    contact.set_vel(N, 0)
+    center = contact.locatenew('Dmc', r*L.z)
+    center.v2pt_theory(contact, N, R)
+    disc = RigidBody('disc', center, R, m,
+                     (inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), center))
+    return kane_model(
+        N, [q1, q2, q3], [u1, u2, u3],
+        [dot(R.ang_vel_in(N) - omega, axis) for axis in L], bodies=[disc],
+        forcelist=[(center, -m*g*Y.z)],
+        parameters={r: 0.3, m: 2.0, g: 9.81},
+        start={q1: 0.0, q2: 0.2, q3: 0.0, u1: 0.1, u2: 6.0, u3: 0.4},
+        fixed=(q1, q2, q3, u1, u2, u3), t_end=5.0,
+        accelerations={
+            u1.diff(): (6*u2*u3*r - u3**2*r*tan(q2) + 4*g*sin(q2))/(5*r),
+            u2.diff(): -2*u1*u3/3,
+            u3.diff(): u1*(-2*u2 + u3*tan(q2))})
+
+
+@ready
+def rolling_disc_contact() -> Model:
+    """A rolling disc with a contact path that carries no inertia.
+
+    Rolling is put into the velocity of the centre, so that ``u4`` and ``u5``
+    carry no kinetic energy: ``M`` is singular and only the constraints
+    determine their rates. Speeds are measured in the axes of the disc.
+
+    Source: SymPy test suite, test_kane5.
+    """
+    q1, q2, q3, q4, q5 = q = dynamicsymbols('q1:6')
+    u1, u2, u3, u4, u5 = dynamicsymbols('u1:6')
+    g, r, m = symbols('g r m')
+
+    ground, disc = RigidBody('ground'), RigidBody('disc', mass=m)
+    disc.inertia = (m*r**2/4*inertia(disc.frame, 1, 2, 1), disc.masscenter)
+    ground.masscenter.set_vel(ground.frame, 0)
+    disc.masscenter.set_vel(disc.frame, 0)
+    lean = ReferenceFrame('lean')
+    lean.orient_body_fixed(ground.frame, (q1, q2, 0), 'zxy')
+    disc.frame.orient_axis(lean, lean.y, q3)
+    omega = disc.frame.ang_vel_in(ground.frame)
+    disc.frame.set_ang_vel(ground.frame, u1*disc.x + u2*disc.y + u3*disc.z)
+    contact = ground.masscenter.locatenew(
+        'contact', q4*ground.x + q5*ground.y)
+    contact.set_vel(ground.frame, u4*ground.x + u5*ground.y)
+    disc.masscenter.set_pos(contact, r*lean.z)
+    disc.masscenter.set_vel(ground.frame, cross(
+        disc.frame.ang_vel_in(ground.frame),
+        disc.masscenter.pos_from(contact)))
+    slip = contact.vel(ground.frame) + cross(
+        disc.frame.ang_vel_in(lean), contact.pos_from(disc.masscenter))
+    return kane_model(
+        ground.frame, q, [u1, u2, u3],
+        [omega.dot(disc.x) - u1, omega.dot(disc.y) - u2,
+         omega.dot(disc.z) - u3, q4.diff() - u4, q5.diff() - u5],
+        u_dependent=[u4, u5],
+        velocity_constraints=[slip.dot(ground.x), slip.dot(ground.y)],
+        bodies=[disc], forcelist=[(disc.masscenter, -m*g*ground.z)],
+        parameters={g: 9.81, r: 0.26, m: 3.43},
+        start={q1: 0.3, q2: 0.1, q3: 1.97, q4: -0.35, q5: 2.27,
+               u1: -0.2, u2: 1.3, u3: 0.15, u4: 0.32, u5: 0.099},
+        fixed=(*q, u1, u2, u3), t_end=2.0)
+
+
+@ready
+def rolling_disc_dependent() -> Model:
+    """A rolling disc with the velocity of its centre as dependent speeds.
+
+    Coordinates: yaw, lean, spin and ``q4``, the height of the centre
+    (downward positive), which the holonomic row ties to the lean. Six speeds:
+    angular velocity and velocity of the centre.
+
+    Source: SymPy test suite, test_kane2, test_aux_dep without its auxiliary
+    speeds.
+    """
+    q1, q2, q3, q4 = dynamicsymbols('q1:5')
+    u1, u2, u3, u4, u5, u6 = dynamicsymbols('u1:7')
+    r, m, g, i, j = symbols('r m g I J')
+
+    N = ReferenceFrame('N')
+    A = N.orientnew('A', 'Axis', [q1, N.z])
+    B = A.orientnew('B', 'Axis', [q2, A.x])
+    C = B.orientnew('C', 'Axis', [q3, B.y])
+    C.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
+    C.set_ang_acc(N, C.ang_vel_in(N).dt(B)
+                  + cross(B.ang_vel_in(N), C.ang_vel_in(N)))
+    contact = Point('P')
+    contact.set_vel(N, 0)
+    center = contact.locatenew('O', q4*A.z + r*sin(q2)*A.y)
+    center.set_vel(N, u4*A.x + u5*A.y + u6*A.z)
+    center.set_acc(N, center.vel(N).dt(A)
+                   + cross(A.ang_vel_in(N), center.vel(N)))
+    omega = q1.diff()*A.z + q2.diff()*B.x + q3.diff()*B.y
+    rise = (center.pos_from(contact).dt(A)
+            + cross(A.ang_vel_in(N), center.pos_from(contact)))
+    rolling = center.vel(N) - cross(C.ang_vel_in(N),
+                                    center.pos_from(contact))
+    disc = RigidBody('disc', center, C, m, (inertia(B, i, j, i), center))
+    return kane_model(
+        N, [q1, q2, q3], [u1, u2, u3],
+        Matrix([*(dot(omega - C.ang_vel_in(N), axis) for axis in B),
+                dot(rise - center.vel(N), A.z)]),
+        q_dependent=[q4],
+        configuration_constraints=Matrix([dot(-r*B.z, A.z) - q4]),
+        u_dependent=[u4, u5, u6],
+        velocity_constraints=Matrix([dot(rolling, axis) for axis in A]),
+        bodies=[disc], forcelist=[(center, m*g*A.z)],
+        parameters={r: 0.3, m: 2.0, g: 9.81, i: 0.045, j: 0.09},
+        start={q1: 0.0, q2: 0.2, q3: 0.0, q4: -0.29,
+               u1: 0.1, u2: 6.0, u3: 0.4, u4: -1.8, u5: 0.029, u6: 0.006},
+        fixed=(q1, q2, q3, u1, u2, u3), t_end=5.0)
+
+
+@ready
+def rolling_disc_lagrange() -> Model:
+    """The rolling disc from a Lagrangian with nonholonomic rows.
+
+    Coordinates as in :func:`rolling_disc`; the speeds are their derivatives.
+
+    Source: SymPy documentation, tutorial "A rolling disc", "using Lagrange's
+    Method", with its rolling constraints.
+    """
+    q1, q2, q3, q4, q5 = q = dynamicsymbols('q1:6')
+    r, m, g = symbols('r m g')
+
+    N, origin = inertial()
+    Y = N.orientnew('Y', 'Axis', [q1, N.z])
+    L = Y.orientnew('L', 'Axis', [q2, Y.x])
+    R = L.orientnew('R', 'Axis', [q3, L.y])
+    center = origin.locatenew('C', q4*N.x + q5*N.y + r*L.z)
+    center.set_vel(N, center.pos_from(origin).dt(N))
+    disc = RigidBody('disc', center, R, m,
+                     (inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), center))
+    disc.potential_energy = m*g*r*cos(q2)
+    slip = center.vel(N) + cross(R.ang_vel_in(N), -r*L.z)
+    speeds = [qi.diff() for qi in q]
+    return bodies_model(
+        N, [disc], q, nonhol_coneqs=[slip.dot(Y.x), slip.dot(Y.y)],
+        parameters={r: 0.3, m: 2.0, g: 9.81},
+        start=dict(zip((*q, *speeds),
+                       (0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0))),
+        fixed=(*q, *speeds[:3]), t_end=5.0)
+
+
+@ready
+def disc_on_incline() -> Model:
+    """A disc rolling down an inclined plane.
+
+    Mass ``m``, radius ``R``, slope ``alpha`` of length ``l``; one holonomic
+    row ties the distance ``y`` to the angle ``theta``.
+
+    Source: SymPy test suite, test_lagrange, test_disc_on_an_incline_plane.
+    """
+    y, theta = dynamicsymbols('y theta')
+    m, g, R, length, alpha = symbols('m g R l alpha')
+
+    N = ReferenceFrame('N')
+    A = N.orientnew('A', 'Axis', [pi/2 - alpha, N.z])
+    B = A.orientnew('B', 'Axis', [-theta, A.z])
+    center = Point('Do')
+    center.set_vel(N, y.diff()*A.x)
+    disc = RigidBody('D', center, B, m,
+                     (inertia(B, 0, 0, m*R**2/2), center))
+    disc.potential_energy = m*g*(length - y)*sin(alpha)
+    known = 2*g*sin(alpha)/3
+    return lagrange_model(
+        Lagrangian(N, disc), [y, theta], hol_coneqs=[y - R*theta],
+        parameters={m: 1.5, g: 9.81, R: 0.2, length: 10.0, alpha: 0.3},
+        start={y: 0.0, theta: 0.0, y.diff(): 0.0, theta.diff(): 0.0},
+        fixed=(y, y.diff()), t_end=2.0,
+        accelerations={y.diff().diff(): known, theta.diff().diff(): known/R},
+        multipliers=(-m*g*sin(alpha)/3,))
+
+
+@ready
+def upright_disc() -> Model:
+    """A disc that rolls upright on a horizontal plane.
+
+    Contact point ``x``, ``y``, roll ``theta``, heading ``phi``. Mass ``m``,
+    radius ``R``, moments of inertia ``I`` about the axle and ``J`` about a
+    diameter. ``x' = R*cos(phi)*theta'``, ``y' = R*sin(phi)*theta'``.
+
+    Source: A. M. Bloch, Nonholonomic Mechanics and Control (2003), the
+    vertical rolling disk; acceptance case H1.
+    """
+    x, y, theta, phi = q = dynamicsymbols('x y theta phi')
+    m, R, i, j = symbols('m R I J')
+    vx, vy, roll, turn = speeds = [qi.diff() for qi in q]
+
+    N, H, D = (ReferenceFrame(name) for name in 'NHD')
+    H.orient_axis(N, phi, N.z)
+    D.orient_axis(H, theta, H.y)
+    origin = Point('O')
+    origin.set_vel(N, 0)
+    center = origin.locatenew('C', x*N.x + y*N.y + R*N.z)
+    center.set_vel(N, vx*N.x + vy*N.y)
+    disc = RigidBody('disc', center, D, m, (inertia(H, j, i, j), center))
+    return bodies_model(
+        N, [disc], q,
+        nonhol_coneqs=[vx - R*cos(phi)*roll, vy - R*sin(phi)*roll],
+        parameters={m: 2.0, R: 0.3, i: 0.09, j: 0.045},
+        start=dict(zip((*q, *speeds),
+                       (0.0, 0.0, 0.0, 0.3, 1.433, 0.443, 5.0, 1.2))),
+        fixed=(*q, roll, turn), t_end=6.0,
+        accelerations={vx.diff(): -R*sin(phi)*roll*turn,
+                       vy.diff(): R*cos(phi)*roll*turn,
+                       roll.diff(): Integer(0), turn.diff(): Integer(0)},
+        multipliers=(-m*R*sin(phi)*roll*turn, m*R*cos(phi)*roll*turn))

@@ -1,0 +1,59 @@
+"""Why runs end early."""
+from __future__ import annotations
+
+__all__ = ['Stop', 'Pace', 'USUALLY', 'SLOW']
+
+# The pace is checked after this many steps.
+PACE = 10_000
+# A run ends after this many consecutive steps shorter than HARDLY, relative
+# to the time.
+STALLED, HARDLY = 200, 1e-14
+
+USUALLY = (
+    "This usually means (a) a configuration where constraints lose rank, "
+    "(b) a massless direction, or (c) quasi-velocities that are not "
+    "independent here.")
+
+SLOW = (
+    ". This usually means (a) a length, a mass or another constant that is "
+    "zero or very small, so that the model moves very fast, (b) a stiff "
+    "model, for which `method='Radau'` is made, or (c) a short `max_step` or "
+    "small tolerances. Correct these, shorten `t_span`, or pass a larger "
+    "`max_steps`")
+
+
+class Stop(Exception):
+    """Ends a run with a reason and a sentence with its circumstances."""
+
+    def __init__(self, reason, message):
+        super().__init__(reason, message)
+        self.reason, self.message = reason, message
+
+
+class Pace:
+    """Estimates whether an integration ends within ``max_steps``."""
+
+    def __init__(self, max_steps, start, end):
+        self.max_steps, self.start, self.end = max_steps, start, end
+        self.mark, self.stalled = (0, start), 0
+
+    def fault(self, steps, t):
+        """A problem with the pace after a step, None if there is none."""
+        if steps % PACE and steps < self.max_steps:
+            return None
+        (before, last), self.mark = self.mark, (steps, t)
+        made, advance = steps - before, abs(t - last)
+        more = made*abs(self.end - t)/advance
+        if steps + more <= self.max_steps:
+            return None
+        return (f"the last {made} steps advanced by {advance:.1g}, so the "
+                f"end needs {more:.0e} more, and `max_steps` is "
+                f"{self.max_steps:g}")
+
+    def is_stalled(self, t_old, t):
+        """Whether many steps in a row have not advanced the time."""
+        size = max(abs(t), abs(self.end - self.start))
+        self.stalled += 1
+        if abs(t - t_old) > HARDLY*size:
+            self.stalled = 0
+        return self.stalled > STALLED

@@ -1,0 +1,96 @@
+"""The equations of motion as a function for integrators."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import NotFiniteError, SingularEquationsError
+from ..manifold.projection import size_of
+from .power import Work
+
+__all__ = ['Rates', 'TROUBLE']
+
+# The least size of a state, relative to the largest, in differences.
+SMALL = 1e-3
+# Errors of states for which the integrator shortens its step.
+TROUBLE = (SingularEquationsError, NotFiniteError)
+
+
+class Rates:
+    """Rates of ``y``: the states, and the work where it is integrated.
+
+    Attributes
+    ==========
+
+    trouble : Exception or None
+        Why the equations had no rates, since somebody cleared it.
+    met : Exception or None
+        The same in the whole run.
+    raised : Exception or None
+        By a function of the user.
+
+    """
+
+    def __init__(self, compiled, span, x, rank, feedback=None):
+        self.compiled, self.rank, self.feedback = compiled, rank, feedback
+        self.size = len(x)
+        self.work = Work(compiled, span, x)
+        self.names = ('rates', 'W', 'r', *self.work.outputs)
+        self.begin = np.append(x, 0.) if self.work.outputs else x
+        self.trouble = self.met = self.raised = None
+        self._quick = None, None        # a solver, and its compiled rates
+
+    def __call__(self, t, y):
+        """Rates, nan where the equations have none.
+
+        An integrator answers nan with a shorter step.
+        """
+        try:
+            rates = self._rates(t, y)
+            if self.feedback is not None:
+                self.feedback.correct(t, y[:self.size], rates)
+            return rates
+        except TROUBLE as trouble:
+            self.trouble = self.met = trouble
+            return np.full_like(y, np.nan)
+        except Exception as error:
+            self.raised = error
+            raise
+
+    def _rates(self, t, y):
+        x = y[:self.size]
+        if not np.isfinite(x).all():            # after an earlier stage
+            return np.full_like(y, np.nan)
+        quick = self._compiled_rates()
+        rates = None if quick is None else quick(t, y)
+        if rates is not None:
+            return rates
+        outputs = self.compiled.evaluate(self.names, t, x)
+        z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
+        parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
+        if not self.work.outputs:
+            return np.concatenate(parts)
+        rates = np.concatenate([*parts, [0.]])
+        index = self.compiled.u_index
+        rates[-1] = self.work.rate(outputs, x[index], rates[index])
+        return rates
+
+    def _compiled_rates(self):
+        """Compiled rates for the solver in use, None if not available."""
+        solver = self.rank.solver
+        if self._quick[0] is not solver:
+            self._quick = solver, self.compiled.quick_rates(
+                solver, work=self.work.outputs)
+        return self._quick[1]
+
+    def jacobian(self, t, y):
+        """Derivatives of the rates by the states, from differences.
+
+        SciPy's differences use the absolute tolerance as the size of a state
+        that is zero; if that is small, they consist of rounding errors.
+        """
+        size = np.maximum(np.abs(y), SMALL*size_of(y))
+        size *= np.sqrt(np.finfo(float).eps)
+        rates = self(t, y)
+        return np.column_stack([
+            (self(t, y + step) - rates)/step[k]
+            for k, step in enumerate(np.diag((y + size) - y))])

@@ -1,0 +1,48 @@
+"""What a run records at its outputs, as the arrays of a trajectory."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..trajectory import Trajectory
+from .power import energy_rates
+
+__all__ = ['assembled']
+
+
+def assembled(compiled, span, rows, **fields) -> Trajectory:
+    """The trajectory of some outputs, possibly none.
+
+    Parameters
+    ==========
+
+    compiled : CompiledEquations
+    span : pair of float
+    rows : list of dict
+        Name -> value for each output time.
+    **fields
+        Of the trajectory, other than arrays and names.
+
+    """
+    widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
+              'condition': (), 'x': (len(compiled.states),),
+              'rates': (len(compiled.states),),
+              'residuals': (len(compiled.residual_names),),
+              'multipliers': (len(compiled.multiplier_names),),
+              'constraint_forces': (len(compiled.u_index),)}
+    columns = {name: np.array(
+        [row[name] for row in rows], int if name == 'rank' else float
+        ).reshape(len(rows), *width) for name, width in widths.items()}
+    has_energy, has_power = compiled.has('energy'), compiled.has('power')
+    for name, is_known in (('energy', has_energy), ('power', has_power),
+                           ('work', has_energy and has_power)):
+        if not is_known:
+            columns[name] = None
+    return Trajectory(
+        **columns,
+        energy_rate=energy_rates(
+            compiled, span, columns['t'], columns['x'], columns['rates']),
+        states=tuple(compiled.states), speeds=tuple(compiled.equations.u),
+        multiplier_names=tuple(compiled.multiplier_names),
+        residual_names=compiled.residual_names,
+        constants=dict(zip(compiled.constants,
+                           compiled.parameters().tolist())), **fields)
