@@ -1,7 +1,6 @@
 """The two call shapes of SymPy's methods: binding and checking arguments.
 
-What goes wrong with one argument is told with all that goes wrong with the
-others.
+An error names all problems of the arguments that are checked together.
 """
 from __future__ import annotations
 
@@ -105,7 +104,7 @@ def bind_arguments(name, args, kwargs, options=()):
 
 
 def own(value):
-    """A copy of a list: who changes theirs later changes no model."""
+    """A copy of a list, so that later changes do not affect the model."""
     return list(value) if isinstance(value, list) else value
 
 
@@ -121,7 +120,8 @@ def hints_for(key, parameters, options):
 
 
 def with_known_keywords(method):
-    """A method that tells which keyword was meant by a misspelt one."""
+    """Decorate a method: a misspelt keyword is an error with a suggestion.
+    """
     _, *known = inspect.signature(method).parameters
     name = method.__qualname__.partition('.')[0]
 
@@ -352,20 +352,28 @@ def check_bodies(bodies):
 def inertias(body):
     """The mass of a body, and its central moments if they are in one frame.
 
-    Sums of symbols are left out: their sign is a long question.
+    Sums of symbols are left out, because finding their sign is slow.
     """
     found = [sympify(body.mass, strict=True)]
     if isinstance(body, RigidBody):
-        terms = getattr(body.central_inertia, 'args', ())
-        frames = {frame for _, *units in terms for unit in units
-                  for _, frame in unit.args}
-        if len(frames) == 1:
-            found += [sympify(number, strict=True)
-                      for number, one, other in terms
-                      if one.args == other.args]
-        # moments of a point mass about another point cancel to rounding
-        given = [abs(float(number)) for number, *_ in body.inertia[0].args
-                 if sympify(number, strict=True).is_Float] if terms else []
-        noise = 1e-12*max(given, default=0)
-        found = [x for x in found if not x.is_Float or abs(x) > noise]
+        found += moments(body)
     return [x for x in found if x.is_number or not x.is_Add]
+
+
+def moments(body):
+    """Central moments of inertia, if they are in one frame.
+
+    The moments of a point mass about another point cancel to rounding, which
+    is left out.
+    """
+    terms = getattr(body.central_inertia, 'args', ())
+    frames = {frame for _, *units in terms for unit in units
+              for _, frame in unit.args}
+    if len(frames) != 1:
+        return []
+    given = [sympify(number, strict=True)
+             for number, *_ in body.inertia[0].args]
+    noise = 1e-12*max((abs(float(x)) for x in given if x.is_Float), default=0)
+    found = [sympify(number, strict=True)
+             for number, one, other in terms if one.args == other.args]
+    return [x for x in found if not x.is_Float or abs(x) > noise]

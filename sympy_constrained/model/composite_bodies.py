@@ -14,13 +14,14 @@ them from the user's velocities alone. With the inertia
    Q_j = \sum \omega_j\cdot n + c_j\cdot f
 
 where :math:`(n, f)` are the moment about the origin and the force, applied
-and inertial. Any position :math:`r` gives right results; only how much is
-shared depends on it, so a body without a position gets :math:`r = 0`.
+and inertial. The results are right for any position :math:`r`, which
+determines only how much is shared; a body without a position gets
+:math:`r = 0`.
 
-The inertia of a set of bodies is that about a pole of its own: a point of the
-model that its twists leave at rest, such as the joint that carries it. There
-``c`` vanishes, and so does most of the momentum ``P``; what a link adds to
-the inertia is constant in its axes.
+The inertia of a set of bodies is taken about a point of the model that their
+twists leave at rest, such as the joint that carries them. There ``c``
+vanishes, and so does most of the momentum ``P``; the contribution of a link
+to the inertia is constant in its axes.
 """
 from __future__ import annotations
 
@@ -31,6 +32,13 @@ ZERO = (0, 0, 0)
 
 class CompositeRoute:
     """Collects bodies, then fills an assembly.
+
+    The alternative is :func:`.add_body` in the axes of each body alone. Both
+    pay: operations of ``M, Q, A, b`` and time to derive them, by composite
+    bodies and by single bodies, are 1244 and 5789 (0.08 s and 0.23 s) for a
+    plane chain of 16 bars, 3579 and 35640 (0.3 s and 0.9 s) for 32 bars, and
+    722 and 1361 for 16 pendulums on a cart; but 727 and 535 for a spatial
+    chain of 4 bars, and 135 and 118 for parallel cranks.
 
     Inertias are ``(m, h, J)`` with ``J`` as six references
     ``xx, yy, zz, xy, xz, yz``; wrenches are ``(n, f)``.
@@ -92,19 +100,10 @@ class CompositeRoute:
     def finish(self):
         """Fill the mass matrix and the forces of the assembly."""
         g, assembly = self.builder, self.assembly
-        groups = {}                     # speed -> {twist: bodies as bits}
-        for i, twists in enumerate(self.twists):
-            for k, twist in twists.items():
-                sets = groups.setdefault(k, {})
-                sets[twist] = sets.get(twist, 0) | 1 << i
-        turned = {}                     # bodies -> twists that move them
-        for of_speed in groups.values():
-            for twist, s in of_speed.items():
-                turned.setdefault(s, []).append(twist)
-        sets = set(turned) | {s & t for s in turned for t in turned if s & t}
-        self._find_composites(sets, turned)
-        self.moving = {k: 0 for k in groups}
+        groups = self._groups()
+        self.moving = {}                # speed -> all bodies that it moves
         for k, of_speed in groups.items():
+            self.moving[k] = 0
             for s in of_speed.values():
                 self.moving[k] |= s
         self.momenta, self.totals = {}, {}
@@ -112,17 +111,36 @@ class CompositeRoute:
             known = {}                  # entries by angular velocity
             for j in sorted(groups, key=lambda j: (
                     self.moving[j].bit_count(), j != k, j)):
-                # the momentum of the speed that moves fewer bodies is shared
-                # by more entries
-                if self.moving[j] & self.moving[k] and (
-                        (self.moving[k].bit_count(), -k)
-                        <= (self.moving[j].bit_count(), -j)):
+                if self._forms_entry(j, k):
                     assembly.M[min(j, k)][max(j, k)] = g.sum(
                         self._entry(twist, k, of_k, s & self.moving[k], known)
                         for twist, s in groups[j].items()
                         if s & self.moving[k])
             for twist, s in of_k.items():
                 assembly.Q[k] = g.add(assembly.Q[k], self._force(twist, s))
+
+    def _groups(self):
+        """Speed -> twist -> bodies as bits; the composites of all groups."""
+        groups, turned = {}, {}         # bodies -> twists that move them
+        for i, twists in enumerate(self.twists):
+            for k, twist in twists.items():
+                sets = groups.setdefault(k, {})
+                sets[twist] = sets.get(twist, 0) | 1 << i
+        for of_speed in groups.values():
+            for twist, s in of_speed.items():
+                turned.setdefault(s, []).append(twist)
+        sets = set(turned) | {s & t for s in turned for t in turned if s & t}
+        self._find_composites(sets, turned)
+        return groups
+
+    def _forms_entry(self, j, k):
+        """Whether the entry of two speeds is formed with the momentum of
+        ``k``: that of the speed that moves fewer bodies is shared by more
+        entries.
+        """
+        of_j, of_k = self.moving[j], self.moving[k]
+        return of_j & of_k and (of_k.bit_count(), -k) <= (
+            of_j.bit_count(), -j)
 
     # -- composites ------------------------------------------------------
 
@@ -160,17 +178,12 @@ class CompositeRoute:
         """Velocity of a point with a twist, zero if it is at rest."""
         g = self.builder
         r = self.positions.get(point, ZERO)
-        (a, b, c), (x, y, z) = (
-            map(self._shadow, twist[:3]), map(self._shadow, r))
+        (a, b, c), (x, y, z) = map(g.shadow, twist[:3]), map(g.shadow, r)
         moved = [b*z - c*y, c*x - a*z, a*y - b*x]
-        rest = map(self._shadow, twist[3:])
+        rest = map(g.shadow, twist[3:])
         if any(abs(v + w) > 1e-9*max(abs(v), 1) for v, w in zip(rest, moved)):
             return None, True
         return g.added(twist[3:], g.cross(twist[:3], r))
-
-    def _shadow(self, ref):
-        value = self.builder.shadows[abs(ref)]
-        return value if ref >= 0 else -value
 
     def _difference(self, end, start):
         """Position of a point relative to another one, by frames."""

@@ -25,8 +25,8 @@ __all__ = ['constraint_blocks', 'stabilization_gains']
 def stabilization_gains(stabilization, count):
     """Return one pair ``(alpha, beta)`` of gains per row.
 
-    ``None`` means no stabilisation; one pair is for all rows; a list has one
-    entry per row, each a pair or None.
+    ``None`` means no stabilisation. One pair applies to all rows; a list has
+    a pair or None per row.
     """
     if stabilization is None:
         return [(0, 0)]*count
@@ -84,43 +84,28 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
     gains = [tuple(read(g, x) for x in pair)
              for pair in stabilization_gains(stabilization, count)]
     holonomic = [without_speeds(kinematics, h) for h in holonomic]
-    rates = [kinematics.bias(h) for h in holonomic]
-    residuals = rates + list(velocity)
+    residuals = [*map(kinematics.bias, holonomic), *velocity]
     problems = level_problems(kinematics, holonomic, velocity)
     A, b = [], []
     for k, phi in enumerate(residuals):
-        A.append(gradient(g, phi, kinematics.u))
-        alpha, beta = gains[k]
-        right = -kinematics.bias(phi)
-        if k < len(holonomic):
-            damping = g.mul(g.mul(g.constant(2), alpha), phi)
-            spring = g.mul(g.mul(beta, beta), holonomic[k])
-            right = g.sub(g.sub(right, damping), spring)
-        else:
-            right = g.sub(right, g.mul(alpha, phi))
+        h = holonomic[k] if k < len(holonomic) else None
+        row, right = differentiated(kinematics, phi, h, gains[k])
+        A.append(row)
         b.append([right])
-        # A holonomic row that the kinematics keep by themselves (the norm
-        # of a quaternion) stays: it is needed for consistent states.
-        kept_anyway = k < len(holonomic) and not phi and g.depends_on(
-            holonomic[k], *kinematics.q)
-        if not any(A[-1]) and not kept_anyway and k not in problems:
-            problems[k] = vanishing_row(k, len(holonomic))
-    if acceleration:
-        accelerations = kinematics.declare_accelerations(u)
-        for k, chi in enumerate(acceleration):
-            row = gradient(g, chi, accelerations)
-            higher = kinematics.accelerations_in(
-                chi, allowed=[x.diff(g.time) for x in u])
-            if higher or not any(row) or any(
-                    g.depends_on(x, *accelerations) for x in row if x):
-                problems[len(A)] = (
-                    f"Row {k} of `acceleration_constraints` is not linear in "
-                    f"the rates of the speeds {list(u)}, or contains none of "
-                    "them. Acceleration constraints have the form A*u' = b; "
-                    "rewrite the row.")
-            A.append(row)
-            rest, = substitute(g, [chi], dict.fromkeys(accelerations, 0))
-            b.append([-rest])
+        if not any(row) and not is_kept(kinematics, phi, h):
+            problems.setdefault(k, vanishing_row(k, len(holonomic)))
+    accelerations = kinematics.declare_accelerations(u) if acceleration else ()
+    for k, chi in enumerate(acceleration):
+        row = gradient(g, chi, accelerations)
+        if not is_linear(kinematics, chi, row, accelerations):
+            problems[len(A)] = (
+                f"Row {k} of `acceleration_constraints` is not linear in "
+                f"the rates of the speeds {list(u)}, or contains none of "
+                "them. Acceleration constraints have the form A*u' = b; "
+                "rewrite the row.")
+        A.append(row)
+        rest, = substitute(g, [chi], dict.fromkeys(accelerations, 0))
+        b.append([-rest])
     raise_problems(problems.values(), ConstraintError, rows=tuple(problems))
     return {
         'holonomic': [[h] for h in holonomic],
@@ -132,21 +117,52 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
     }
 
 
+def differentiated(kinematics, phi, h, gains):
+    """A row of ``A`` and ``b`` from a residual at velocity level.
+
+    ``h`` is the position residual of a holonomic row, else None.
+    """
+    g, (alpha, beta) = kinematics.builder, gains
+    row = gradient(g, phi, kinematics.u)
+    right = -kinematics.bias(phi)
+    if h is None:
+        return row, g.sub(right, g.mul(alpha, phi))
+    damping = g.mul(g.mul(g.constant(2), alpha), phi)
+    spring = g.mul(g.mul(beta, beta), h)
+    return row, g.sub(g.sub(right, damping), spring)
+
+
+def is_kept(kinematics, phi, h):
+    """Whether the kinematics alone keep a holonomic row.
+
+    Such a row (the norm of a quaternion) is needed for consistent states.
+    """
+    return h is not None and not phi and kinematics.builder.depends_on(
+        h, *kinematics.q)
+
+
+def is_linear(kinematics, chi, row, accelerations):
+    """Whether ``chi`` is linear in ``u'``, with the coefficients ``row``."""
+    g = kinematics.builder
+    allowed = [g.inputs[g.nodes[k][1]] for k in accelerations]
+    return (any(row) and not kinematics.accelerations_in(chi, allowed=allowed)
+            and not any(g.depends_on(x, *accelerations) for x in row))
+
+
 def without_speeds(kinematics, h):
     """A position residual, rebuilt if it is written with speeds that cancel.
 
-    The graph shares an expression with an earlier one of the same value, for
-    example of a velocity.
+    The graph may have merged it with an earlier expression of equal value.
     """
     g = kinematics.builder
     if not g.depends_on(h, *kinematics.u):
         return h
-    found, = without(g, [h], kinematics.u)
-    return h if found is None else found
+    rebuilt, = without(g, [h], kinematics.u)
+    return h if rebuilt is None else rebuilt
 
 
 def level_problems(kinematics, holonomic, velocity):
-    """Row number -> sentence, for rows with what their level excludes."""
+    """Row number -> sentence, for rows that do not belong to their level."""
     g = kinematics.builder
     problems = {}
     for k, h in enumerate(holonomic):
@@ -157,11 +173,11 @@ def level_problems(kinematics, holonomic, velocity):
                 "functions of the coordinates and time; give this row with "
                 "the nonholonomic or velocity constraints.")
     for k, phi in enumerate(velocity):
-        found = kinematics.accelerations_in(phi)
-        if found:
+        late = kinematics.accelerations_in(phi)
+        if late:
             problems[len(holonomic) + k] = (
                 f"Row {k} of the velocity-level constraints contains "
-                f"{found[0]}. Constraints are given at velocity level; give "
+                f"{late[0]}. Constraints are given at velocity level; give "
                 "the integral of the row, pass it through "
                 "`acceleration_constraints` if it is linear in the rates of "
                 "the speeds, or use GibbsAppellMethod, which takes "

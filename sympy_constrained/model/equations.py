@@ -19,7 +19,7 @@ OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'velocity', 'holonomic_jacobian',
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EquationsOfMotion:
-    r"""What every method makes and the numeric layer integrates.
+    r"""Equations of motion, from a method to the numeric layer.
 
     Explanation
     ===========
@@ -53,9 +53,9 @@ class EquationsOfMotion:
     ======================  ================  ============================
 
     Methods may add outputs, such as ``C``, the non-ideal part of ``r``.
-    ``power`` has no row where parts of the system move by prescription, so
-    that the power of their drives is not known. The last two are there
-    where accelerations, or multipliers, are states and obey relations.
+    ``power`` has no row if parts of the system move by prescription, because
+    the power of their drives is not known. The last two exist if
+    accelerations or multipliers are states that obey relations.
 
     Attributes
     ==========
@@ -75,14 +75,14 @@ class EquationsOfMotion:
     upper_names : tuple of str
         A label for each of these residuals.
     inconsistent : 'error' or 'least-squares'
-        What contradicting redundant rows are.
+        How contradicting redundant rows are treated.
     when_singular, when_incomplete : str
-        What to tell the user if ``W`` is singular at a state, or if initial
-        values are missing, beyond the usual.
+        Added to the message if ``W`` is singular at a state, or if initial
+        values are missing.
     is_stabilized : bool
         Whether ``b`` has terms that pull states back to the constraints.
     warning : str
-        What to tell the user before these equations are integrated.
+        Shown to the user before these equations are integrated.
 
     """
 
@@ -250,29 +250,28 @@ class EquationsOfMotion:
                 f"The {type(method).__name__} has not formed its equations "
                 f"({error}). Call its `kanes_equations(bodies, loads)` or "
                 "`form_lagranges_equations()` before.") from error
-        time = _compat.time_symbol()
+        time, o = _compat.time_symbol(), len(u)
         builder = GraphBuilder(time)
         for x in (*q, *u):
             builder.input(x, dynamic=True)
-        identity = full[:n, :n]
-        W = [[read(builder, e) for e in full[i, n:]]
-             for i in range(n, full.rows)]
-        r = [[read(builder, e)] for e in right[n:]]
-        rates = identity.LUsolve(right[:n, 0]) if n else []
-        rates = [[read(builder, e)] for e in rates]
-        o = len(u)
-        extra = full.rows - n - o
-        lam = tuple(Dummy(f'lam{i + 1}') for i in range(extra))
+
+        def references(matrix):
+            return [[read(builder, e) for e in matrix[i, :]]
+                    for i in range(matrix.rows)]
+
+        W, r = references(full[n:, n:]), references(right[n:, :])
+        rates = references(full[:n, :n].LUsolve(right[:n, 0])) if n else []
+        lam = tuple(Dummy(f'lam{i + 1}') for i in range(len(W) - o))
         empty = {name: ([], columns) for name, columns in (
             ('holonomic', 1), ('velocity', 1), ('holonomic_jacobian', n),
             ('velocity_jacobian', o), ('energy', 1), ('power', 1))}
         graph = Graph.freeze(builder, {
-            'rates': (rates, 1), 'W': (W, o + extra), 'r': (r, 1),
+            'rates': (rates, 1), 'W': (W, len(W)), 'r': (r, 1),
             'M': ([row[:o] for row in W[:o]], o), 'Q': (r[:o], 1),
             'A': ([row[:o] for row in W[o:]], o), 'b': (r[o:], 1), **empty})
         return cls(graph, q, u, q + u,
                    tuple(x.diff(time) for x in u) + lam, lam,
-                   tuple(f'row {i}' for i in range(extra)))
+                   tuple(f'row {i}' for i in range(len(lam))))
 
 
 def unreadable(method):

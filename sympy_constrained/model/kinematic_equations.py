@@ -26,89 +26,90 @@ def solve_kinematics(builder, equations, q, u, linear=True):
 
     KinematicsError
         If equations are missing, depend on each other, or are not linear in
-        ``q'`` and ``u``. All problems are told at once.
+        ``q'`` and ``u``. The error states all problems.
 
     """
-    time = builder.time
-    missing = [x for x in q if derivative(x, time) not in u]
-    if missing and not equations:
+    rates = {x: derivative(x, builder.time) for x in q}
+    unknown = {x: rate for x, rate in rates.items() if rate not in u}
+    if unknown and not equations:
         raise KinematicsError(
             "`kd_eqs` is missing: nothing relates the derivatives of "
-            f"{', '.join(map(str, missing))} to the speeds. Pass `kd_eqs` "
+            f"{', '.join(map(str, unknown))} to the speeds. Pass `kd_eqs` "
             "with one equation for each of these coordinates, such as "
-            f"`{derivative(missing[0], time)} - u` for a speed `u`, or use "
+            f"`{[*unknown.values()][0]} - u` for a speed `u`, or use "
             "the derivatives of the coordinates as speeds.")
-    speeds = [builder.input(x, dynamic=True) for x in u]
-    rates = {}
-    for i, x in enumerate(q):
+    moving = {x: builder.input(x, dynamic=True) for x in u}
+    for x in q:
         builder.input(x, dynamic=True)
-        rate = derivative(x, time)
-        if rate in u:
-            rates[i] = builder.bound[rate]
-    unknown = [i for i in range(len(q)) if i not in rates]
-    symbols = [derivative(q[i], time) for i in unknown]
-    slots = [builder.input(x, dynamic=True) for x in symbols]
-    residuals = []
+    slots = [builder.input(x, dynamic=True) for x in unknown.values()]
+    names = dict(zip(unknown.values(), slots))
+    rows = read_equations(builder, equations, {*q, *u}, {*u, *names})
+    slopes = {k: gradient(builder, row, slots) for k, row in rows.items()}
+    problems = []
+    for k, row in rows.items():
+        problems += row_problems(builder, k, row, names, moving, linear)
+    for j, (x, rate) in enumerate(unknown.items()):
+        if not any(slope[j] for slope in slopes.values()):
+            problems.append(
+                f"No row of `kd_eqs` contains {rate} (equations: "
+                f"{len(rows)}, coordinates that need one: {len(unknown)}). "
+                f"Add the kinematic differential equation of {x}.")
+    if not problems and len(rows) != len(unknown):
+        problems.append(
+            f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "
+            "coordinates. Each coordinate needs one; add or remove rows.")
+    raise_problems(problems, KinematicsError)
+    known = substitute(builder, rows.values(), dict.fromkeys(slots, 0))
+    solution = solve(builder, [*slopes.values()], [-x for x in known])
+    if solution is None:
+        raise KinematicsError(
+            "The rows of `kd_eqs` for "
+            f"{', '.join(map(str, unknown))} depend on each other, "
+            "so the derivatives of these coordinates cannot be obtained from "
+            "the speeds. Give independent equations.")
+    solved = dict(zip(unknown, solution))
+    return [solved[x] if x in solved else builder.bound[rate]
+            for x, rate in rates.items()]
+
+
+def read_equations(builder, equations, states, allowed):
+    """Row number -> reference, without rows that vanish identically."""
+    rows = {}
     for k, e in enumerate(equations):
         with located(f'Row {k} of `kd_eqs`'):
-            residuals.append(read(builder, e))
-    higher = [x for x in builder.symbols_of(*residuals)
-              if isinstance(x, Derivative) and x not in u and x.expr in
-              {getattr(x, 'expr', x) for x in (*q, *u)} and
-              x not in symbols]
+            rows[k] = read(builder, e)
+    functions = {getattr(x, 'expr', x) for x in states}
+    higher = [x for x in builder.symbols_of(*rows.values())
+              if isinstance(x, Derivative) and x.expr in functions
+              and x not in allowed]
     if higher:
         raise KinematicsError(
             f"`kd_eqs` contains {higher[0]}. Kinematic differential equations "
             "relate the first derivatives of the coordinates to the speeds; "
             "remove the other derivative, or correct the lists of "
             "coordinates and speeds if they are exchanged.")
-    rows = [k for k, residual in enumerate(residuals) if residual]
-    problems = []
-    slopes = {}
-    for k in rows:
-        slopes[k] = gradient(builder, residuals[k], slots)
-        if not any(slopes[k]):
-            problems.append(
-                f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
-                "that is still to be solved for. Remove the row, or correct "
-                "it, or name its coordinate in `q_ind`.")
-        moving, names = slots, symbols
-        partial = slopes[k]
-        if linear:
-            moving, names = moving + speeds, names + list(u)
-            partial = partial + gradient(builder, residuals[k], speeds)
-        bad = [x for x, ref in zip(names, moving)
-               if any(builder.depends_on(s, ref) for s in partial if s)]
-        if bad:
-            problems.append(
-                f"Row {k} of `kd_eqs` is not linear in {bad[0]}. Kinematic "
-                "differential equations must be linear in the derivatives "
-                "of the coordinates" + (
-                    " and in the speeds; rewrite the row, or use "
-                    "GibbsAppellMethod." if linear
-                    else "; rewrite the row."))
-    for j, i in enumerate(unknown):
-        if not any(slopes[k][j] for k in rows):
-            problems.append(
-                f"No row of `kd_eqs` contains {symbols[j]} (equations: "
-                f"{len(rows)}, coordinates that need one: {len(unknown)}). "
-                f"Add the kinematic differential equation of {q[i]}.")
-    if not problems and len(rows) != len(unknown):
-        problems.append(
-            f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "
-            "coordinates. Each coordinate needs one; add or remove rows.")
-    raise_problems(problems, KinematicsError)
-    known = substitute(builder, [residuals[k] for k in rows],
-                       dict.fromkeys(slots, 0))
-    found = solve(builder, [slopes[k] for k in rows], [-x for x in known])
-    if found is None:
-        raise KinematicsError(
-            "The rows of `kd_eqs` for "
-            f"{', '.join(str(q[i]) for i in unknown)} depend on each other, "
-            "so the derivatives of these coordinates cannot be obtained from "
-            "the speeds. Give independent equations.")
-    rates.update(zip(unknown, found))
-    return [rates[i] for i in range(len(q))]
+    return {k: row for k, row in rows.items() if row}
+
+
+def row_problems(builder, k, row, rates, speeds, linear):
+    """Sentences about an equation that contains no rate or is not linear.
+
+    ``rates`` and ``speeds`` map symbols to references.
+    """
+    names = {**rates, **speeds} if linear else rates
+    partial = gradient(builder, row, [*names.values()])
+    if not any(partial[:len(rates)]):
+        yield (f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
+               "that is still to be solved for. Remove the row, or correct "
+               "it, or name its coordinate in `q_ind`.")
+    wrong = [x for x, ref in names.items()
+             if any(builder.depends_on(slope, ref) for slope in partial)]
+    if wrong:
+        yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
+               "differential equations must be linear in the derivatives of "
+               "the coordinates" + (
+                   " and in the speeds; rewrite the row, or use "
+                   "GibbsAppellMethod." if linear else "; rewrite the row."))
 
 
 def solve_speeds(builder, rates, q, u):
@@ -117,10 +118,9 @@ def solve_speeds(builder, rates, q, u):
     Explanation
     ===========
 
-    A velocity keeps the name of the speed that is equal to it, if there is
-    one; the others are the derivatives of their coordinates. Every other
-    speed is bound to its expression in the velocities, so that what is read
-    from here on is in terms of them.
+    A velocity keeps the name of the speed that equals it, if any; the others
+    are the derivatives of their coordinates. Every other speed is bound to
+    its expression in the velocities, also for all that is read later.
 
     Returns
     =======

@@ -20,14 +20,14 @@ from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, located
+from ..errors import ConstrainedDynamicsError, located, raise_problems
 from ..graph import gradient, read, substitute
 from .composite_bodies import CompositeRoute
 
 __all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
            'slip', 'times']
 
-# Of inertias: a difference beside the largest entry that is rounding.
+# Differences of inertias below this share of the largest entry are rounding.
 SAME = 1e-9
 
 
@@ -35,7 +35,7 @@ def parse_loads(loads):
     """Return ``(location, vector)`` pairs of forces and torques.
 
     Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
-    (anything with ``to_loads``). A body stands for its mass centre.
+    (anything with ``to_loads``). A body means its mass centre.
     """
     pairs, problems = [], []
     for k, load in enumerate(loads or ()):
@@ -52,24 +52,28 @@ def parse_loads(loads):
             continue
         if isinstance(location, (RigidBody, Particle)):
             location = location.masscenter
-        if not isinstance(location, (Point, ReferenceFrame)):
-            problems.append(
-                f"Load {k} acts at {location!r}, which is neither a Point "
+        vector = Vector(0) if vector == 0 else vector
+        problem = load_problem(location, vector)
+        if problem:
+            problems.append(f"Load {k} {problem}")
+        pairs.append((location, vector))
+    raise_problems(problems)
+    return pairs
+
+
+def load_problem(location, vector):
+    """The rest of a sentence about a load that cannot be used, or None."""
+    if not isinstance(location, (Point, ReferenceFrame)):
+        return (f"acts at {location!r}, which is neither a Point "
                 "(for a force) nor a ReferenceFrame (for a torque). Give the "
                 "pair (point, force) or (frame, torque).")
-        elif not isinstance(vector, Vector) and vector != 0:
-            problems.append(
-                f"Load {k} at {location} is {vector!r}, which is not a "
+    if not isinstance(vector, Vector):
+        return (f"at {location} is {vector!r}, which is not a "
                 "Vector. Multiply the magnitude by a unit vector of a frame.")
-        elif vector != 0 and not is_proper(vector):
-            problems.append(
-                f"Load {k} at {location} has components that are no real "
+    if not is_proper(vector):
+        return (f"at {location} has components that are no real "
                 "expressions, such as `nan`. Correct its magnitude.")
-        else:
-            pairs.append((location, vector if vector != 0 else Vector(0)))
-    if problems:
-        raise ConstrainedDynamicsError('\n'.join(problems))
-    return pairs
+    return None
 
 
 def is_proper(vector):
@@ -94,6 +98,11 @@ class Assembly:
             self.Q[j] = self.builder.add(
                 self.Q[j], self.builder.dot(column, force))
 
+    def add_load(self, motion, force):
+        """Add a force, or a torque, on something with this motion."""
+        self.add_force(self.kinematics.columns(motion), force)
+        self.add_power(motion, force)
+
     def add_inertia(self, columns, momenta):
         """Add ``v_j . p_k`` to the mass matrix."""
         for j, column in columns.items():
@@ -113,6 +122,12 @@ class Assembly:
         half = g.inv(g.constant(2))
         self.power = g.add(self.power, g.sub(
             g.dot(motion, force), g.mul(half, g.dot(motion, gain))))
+
+    def add_energy(self, motion, momentum):
+        """Add half of ``motion . momentum``."""
+        g = self.builder
+        self.energy = g.add(self.energy, g.mul(
+            g.inv(g.constant(2)), g.dot(motion, momentum)))
 
     def blocks(self):
         """The blocks by name, with the lower triangle filled in."""
@@ -137,19 +152,20 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     potential : Expr
         Potential energy; its generalized force ``-H^T dV/dq`` is included.
     composite : bool
-        Write all motion in the inertial axes and share composite bodies
-        (:mod:`.composite`), instead of each body in its own axes. Equal
-        values; fewer operations for chains and trees.
+        Write all motion in common axes and share composite bodies
+        (:mod:`.composite_bodies`), instead of each body in its own axes. The
+        values are equal; see :class:`.CompositeRoute` for the gain.
     exchange : bool
         Whether mass that varies is exchanged with the surroundings
-        (Meshchersky): the forces do no more than ``m*a`` and
+        (Meshchersky): the forces are no more than ``m*a`` and
         ``I*alpha + w x (I*w)``, and the momentum of the mass that comes or
         goes is among the loads. Else the rate of momentum is taken.
 
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
-    route, written = None, [axes_of_body(kinematics, body) for body in bodies]
+    written = [axes_of_body(kinematics, body) for body in bodies]
+    route = None
     if composite and all(
             axes.inertia in kinematics.oriented for axes in written):
         common = common_axes(kinematics, bodies)
@@ -173,21 +189,24 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     if route is not None:
         route.finish()
     for location, (axes, force) in applied.totals.items():
-        motion = motion_of(kinematics, location, axes)
-        assembly.add_force(kinematics.columns(motion), force)
-        assembly.add_power(motion, force)
+        assembly.add_load(motion_of(kinematics, location, axes), force)
     kinetic = assembly.energy
-    try:
-        resting = substitute(g, [kinetic], dict.fromkeys(kinematics.u, 0))[0]
-    except ConstrainedDynamicsError:    # there is no state of rest
-        resting = kinetic
     add_potential(assembly, potential)
     blocks = assembly.blocks()
     blocks['lagrangian'] = [[g.sub(kinetic, read(g, potential))]]
     blocks['applied'] = [[0] for _ in kinematics.u]
-    if resting:                         # something moves by prescription
+    if moves_by_prescription(kinematics, kinetic):
         blocks['power'] = []
     return blocks
+
+
+def moves_by_prescription(kinematics, kinetic):
+    """Whether kinetic energy remains where all speeds are zero."""
+    try:
+        return any(substitute(kinematics.builder, [kinetic],
+                              dict.fromkeys(kinematics.u, 0)))
+    except ConstrainedDynamicsError:    # there is no state of rest
+        return bool(kinetic)
 
 
 @dataclass(frozen=True)
@@ -205,7 +224,7 @@ class BodyAxes:
 
 
 class Applied:
-    """Applied loads: for each location, the axes and the total in them."""
+    """Location -> axes, and the total of the applied loads in them."""
 
     def __init__(self, kinematics):
         self.kinematics = kinematics
@@ -277,68 +296,16 @@ def motion_of(kinematics, location, axes):
 
 
 def add_body(assembly, body, axes, applied, route, exchange):
-    """Add the inertia of a body and the loads at its centre and frame.
-
-    ``axes`` are its :class:`BodyAxes`. The rate of angular momentum is
-    written in the axes ``f`` of the inertia:
-    ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
-    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
-    ``exchange`` it is less by what the momentum gains as the inertia changes
-    in the body.
-    """
-    kinematics, g = assembly.kinematics, assembly.builder
-    half = g.inv(g.constant(2))
-    change = kinematics.total_derivative if exchange else kinematics.bias
+    """Add the inertia of a body and the loads at its centre and frame."""
+    g, kinematics = assembly.builder, assembly.kinematics
     v = w = force = torque = (0, 0, 0)
-    inertia = ((0, 0, 0),)*3
-    mass = read(g, body.mass)
+    mass, inertia = read(g, body.mass), ((0, 0, 0),)*3
     if mass:
-        point = body.masscenter
-        v = kinematics.velocity(point, axes.linear)
-        gain = g.scaled(change(mass), v)
-        rate = g.scaled(mass, kinematics.acceleration(
-            point, axes.linear))
-        if exchange:
-            gain = g.scaled(-1, gain)
-        else:
-            rate = g.added(rate, gain)
-        force = applied.take(point, axes.linear)
-        assembly.add_power(v, force, gain)
-        force = tuple(map(g.sub, force, rate))
-        assembly.energy = g.add(assembly.energy, g.mul(
-            half, g.dot(v, g.scaled(mass, v))))
+        v, force = translation(assembly, body, mass, axes, applied, exchange)
     if isinstance(body, RigidBody) and body.central_inertia != 0:
-        own = axes.inertia
-        inertia = measure_dyadic(kinematics, body.central_inertia, own)
-        w = kinematics.angular_velocity(body.frame, own)
-        spin = kinematics.angular_velocity(own, own)
-        alpha = kinematics.angular_acceleration(body.frame, own)
-        momentum = times(g, inertia, w)
-        torque = g.added(
-            times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
-            g.cross(spin, momentum))
-        gain = tuple(g.dot(map(change, row), w) for row in inertia)
-        torque = g.added(torque, gain)
-        if exchange:
-            gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
-            torque = g.added(torque, gain)
-            if not change(mass) and any(
-                    differ(g, x, 0, sum(inertia, ())) for x in gain):
-                warn(f"The inertia of {body.name} changes in the body, and "
-                     "its mass does not. Here that is mass which comes and "
-                     "goes with the velocity of the body; other methods keep "
-                     "the angular momentum. Write the inertia in a frame "
-                     "that is fixed in the body. If parts move in it, take "
-                     "another method, or add the torque `-I'*w`.",
-                     stacklevel=2)
-        assembly.energy = g.add(
-            assembly.energy, g.mul(half, g.dot(w, momentum)))
-        torque = kinematics.rotated(axes.angular, own, torque)
-        gain = kinematics.rotated(axes.angular, own, gain)
-        w = kinematics.angular_velocity(body.frame, axes.angular)
-        moment = applied.take(body.frame, axes.angular)
-        assembly.add_power(w, moment, gain)
-        torque = tuple(map(g.sub, moment, torque))
+        inertia = measure_dyadic(
+            kinematics, body.central_inertia, axes.inertia)
+        w, torque = rotation(assembly, body, inertia, axes, applied, exchange)
     if route is not None:
         route.add(mass, body.masscenter, v, force, axes.inertia, inertia, w,
                   torque)
@@ -353,6 +320,74 @@ def add_body(assembly, body, axes, applied, route, exchange):
         k: times(g, inertia, column) for k, column in columns.items()})
 
 
+def translation(assembly, body, mass, axes, applied, exchange):
+    """Velocity of the mass centre, and applied minus inertial force there.
+
+    The inertial force is ``m*a + m'*v``, with ``exchange`` ``m*a``.
+    """
+    g, kinematics = assembly.builder, assembly.kinematics
+    point = body.masscenter
+    v = kinematics.velocity(point, axes.linear)
+    gain = g.scaled(rate_of(kinematics, exchange)(mass), v)
+    rate = g.scaled(mass, kinematics.acceleration(point, axes.linear))
+    if exchange:
+        gain = g.scaled(-1, gain)
+    else:
+        rate = g.added(rate, gain)
+    force = applied.take(point, axes.linear)
+    assembly.add_power(v, force, gain)
+    assembly.add_energy(v, g.scaled(mass, v))
+    return v, tuple(map(g.sub, force, rate))
+
+
+def rotation(assembly, body, inertia, axes, applied, exchange):
+    """Angular velocity of a body, and applied minus inertial torque.
+
+    The inertial torque is written in the axes ``f`` of the inertia:
+    ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
+    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
+    ``exchange`` it is less by the momentum that is gained as the inertia
+    changes in the body.
+    """
+    g, kinematics = assembly.builder, assembly.kinematics
+    own, change = axes.inertia, rate_of(kinematics, exchange)
+    w = kinematics.angular_velocity(body.frame, own)
+    spin = kinematics.angular_velocity(own, own)
+    alpha = kinematics.angular_acceleration(body.frame, own)
+    momentum = times(g, inertia, w)
+    torque = g.added(
+        times(g, inertia, map(g.sub, alpha, g.cross(spin, w))),
+        g.cross(spin, momentum))
+    gain = tuple(g.dot(map(change, row), w) for row in inertia)
+    torque = g.added(torque, gain)
+    if exchange:
+        gain = g.scaled(-1, g.added(gain, slip(g, inertia, w, spin)))
+        torque = g.added(torque, gain)
+        if not change(read(g, body.mass)) and any(
+                differ(g, x, 0, sum(inertia, ())) for x in gain):
+            warn(f"The inertia of {body.name} changes in the body, and "
+                 "its mass does not. Here that is mass which comes and "
+                 "goes with the velocity of the body; other methods keep "
+                 "the angular momentum. Write the inertia in a frame "
+                 "that is fixed in the body. If parts move in it, take "
+                 "another method, or add the torque `-I'*w`.",
+                 stacklevel=3)
+    assembly.add_energy(w, momentum)
+    torque = kinematics.rotated(axes.angular, own, torque)
+    gain = kinematics.rotated(axes.angular, own, gain)
+    w = kinematics.angular_velocity(body.frame, axes.angular)
+    moment = applied.take(body.frame, axes.angular)
+    assembly.add_power(w, moment, gain)
+    return w, tuple(map(g.sub, moment, torque))
+
+
+def rate_of(kinematics, exchange):
+    """The time derivative of masses and inertias, at ``u' = 0`` unless mass
+    is exchanged.
+    """
+    return kinematics.total_derivative if exchange else kinematics.bias
+
+
 def slip(g, inertia, w, spin):
     """What ``I'*w`` in the body is beyond ``I'*w`` in axes that turn in it.
 
@@ -364,7 +399,8 @@ def slip(g, inertia, w, spin):
 
 
 def differ(g, a, b, sizes):
-    """Whether two references differ, beside others; False if not known."""
+    """Whether two references differ, relative to others; False if unknown.
+    """
     if g.fingerprint(a) == g.fingerprint(b):
         return False
     gap = abs(g.shadow(a) - g.shadow(b))
@@ -394,7 +430,7 @@ def measure_dyadic(kinematics, dyadic, axes):
            for i, j in ((0, 1), (0, 2), (1, 2))):
         raise ConstrainedDynamicsError(
             f"The inertia `{dyadic}` is not symmetric. A product of inertia "
-            "stands in it twice, as `Ixy*(x|y) + Ixy*(y|x)`: give both, or "
+            "occurs in it twice, as `Ixy*(x|y) + Ixy*(y|x)`: give both, or "
             "make it by `inertia(frame, ixx, iyy, izz, ixy, iyz, izx)`.",
             inertia=dyadic)
     return tuple(map(tuple, total))
@@ -440,8 +476,7 @@ def from_lagrangian(kinematics, lagrangian, loads):
         with located(f'Load {k} at {location}'):
             motion = motion_of(kinematics, location, axes)
             force = kinematics.measure(vector, axes)
-        assembly.add_force(kinematics.columns(motion), force)
-        assembly.add_power(motion, force)
+        assembly.add_load(motion, force)
     applied = [[force] for force in assembly.Q]
     for j, momentum in enumerate(momenta):
         for k in range(j, len(momenta)):

@@ -226,39 +226,37 @@ class ConstrainedSystem:
         if self.masses or self.higher_rows or self.u_auxiliary:
             raise UnsupportedFeatureError(
                 "The system has masses that are states, auxiliary speeds or "
-                "constraints of a higher order. Make the method anew with "
+                "constraints of a higher order. Create the method again with "
                 "the other constraints.")
+        given = {'holonomic': holonomic, 'velocity': velocity,
+                 'acceleration': acceleration}
         rows = {
-            level: kept if given is None else tuple(as_residuals(given, level))
-            for level, kept, given in (
-                ('holonomic', self.holonomic_rows, holonomic),
-                ('velocity', self.velocity_rows, velocity),
-                ('acceleration', self.acceleration_rows, acceleration))}
-        shift = len(rows['holonomic']) - len(self.holonomic_rows)
-        geometry = tuple((k + shift, where) for k, where in self.geometry
-                         if velocity is None)
-        kept = [name for name in self.graph.outputs
-                if name not in CONSTRAINT_OUTPUTS]
+            level: getattr(self, f'{level}_rows') if residuals is None
+            else tuple(as_residuals(residuals, level))
+            for level, residuals in given.items()}
         builder = GraphBuilder(self.t)
         for x in (*self.q, *self.u):
             builder.input(x, dynamic=True)
-        _, outputs = self.graph.load(builder, kept)
+        _, outputs = self.graph.load(builder, [
+            name for name in self.graph.outputs
+            if name not in CONSTRAINT_OUTPUTS])
         builder.at_states = None        # they satisfy the old constraints
         kinematics = Kinematics(builder, self.frame, self.q, self.u,
                                 [rate for rate, in outputs['rates']])
-        refs = {level: [read(builder, e) for e in expressions]
-                for level, expressions in rows.items() if level !=
-                'acceleration'}
-        kinematics.declare_accelerations(self.u)
-        refs['acceleration'] = [read(builder, e)
-                                for e in rows['acceleration']]
+        refs = {}
+        for level, expressions in rows.items():
+            if level == 'acceleration':
+                kinematics.declare_accelerations(self.u)
+            refs[level] = [read(builder, e) for e in expressions]
         outputs.update(constraint_blocks(
             kinematics, **refs, u=self.u, stabilization=stabilization))
+        shift = len(rows['holonomic']) - len(self.holonomic_rows)
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
-            holonomic_rows=rows['holonomic'], velocity_rows=rows['velocity'],
-            acceleration_rows=rows['acceleration'], geometry=geometry,
-            stabilization=stabilization)
+            geometry=tuple((k + shift, where) for k, where in self.geometry
+                           if velocity is None),
+            stabilization=stabilization,
+            **{f'{level}_rows': found for level, found in rows.items()})
 
 
 def freeze(builder, outputs, q, u):

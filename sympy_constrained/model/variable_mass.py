@@ -1,8 +1,8 @@
-r"""Bodies that lose or gain mass: their loads, and what a model says of them.
+r"""Bodies that lose or gain mass, and their loads.
 
 Meshchersky's model is the default of :class:`.GibbsAppellMethod`: mass leaves
 or joins at points fixed in the body with a given relative velocity, and the
-equations contain nothing but the instantaneous :math:`m` and :math:`I`.
+equations contain only the instantaneous :math:`m` and :math:`I`.
 :func:`thrust` is its load. :func:`momentum_loads` brings ``KanesMethod`` and
 ``LagrangesMethod``, which take the rate of momentum, to the same equations;
 :func:`internal_flow_loads` adds the flow inside the body.
@@ -21,7 +21,7 @@ from .. import _compat
 from ..errors import ConstrainedDynamicsError, KinematicsError
 from ..graph import Derivation, GraphBuilder, read
 from ..graph.writing import nested
-from .build import agree
+from .build_kane import agree
 from .call_signatures import (
     as_dictionary, as_expression, as_list, check_bodies, check_coordinates,
     check_frame)
@@ -34,7 +34,7 @@ __all__ = ['MassExchange', 'internal_flow_loads', 'momentum_loads',
 
 @dataclass(frozen=True)
 class MassExchange:
-    """What a model says about mass beside its bodies and loads.
+    """Exchange of mass between the bodies and their surroundings.
 
     Attributes
     ==========
@@ -58,7 +58,7 @@ class MassExchange:
     def check(self, bodies, states, time):
         """Raise if this does not fit the model.
 
-        Without ``bodies``, which may come later, they are not looked at.
+        Without ``bodies``, which may come later, they are not checked.
         """
         for body, anchor in self.anchors.items():
             if not isinstance(body, RigidBody) or bodies is not None and (
@@ -70,8 +70,14 @@ class MassExchange:
                 raise TypeError(
                     f"The anchor of {body.name} is {anchor!r}. Give a Point "
                     "that is fixed in the body.")
+        self._check_centres(bodies or ())
+        for mass, rate in self.rates.items():
+            check_rate(mass, rate, states, time)
+
+    def _check_centres(self, bodies):
+        """Raise if bodies with one mass centre have different anchors."""
         anchored = self.points()
-        for body in bodies or ():
+        for body in bodies:
             centre = body.masscenter
             if centre in anchored and anchored[centre] != (
                     self.anchors.get(body), getattr(body, 'frame', None)):
@@ -80,20 +86,23 @@ class MassExchange:
                     "body in `anchors`, but not the same anchor and frame, "
                     "so the velocity at this point is ambiguous. Give each "
                     "of these bodies a mass centre Point of its own.")
-        for mass, rate in self.rates.items():
-            if mass in states:
-                raise ConstrainedDynamicsError(
-                    f"`mass_rates` has {mass}, which is a coordinate or a "
-                    "speed. Its rate is in `kd_eqs` or follows from the "
-                    "equations of motion.")
-            if not isinstance(mass, AppliedUndef) or mass.args != (time,):
-                raise ConstrainedDynamicsError(
-                    f"`mass_rates` has {mass}, which is no function of time. "
-                    "Give {m: rate} with the mass `m = dynamicsymbols('m')`.")
-            if not isinstance(as_expression(rate), Expr):
-                raise TypeError(
-                    f"The rate of {mass} is {rate!r}, which is no "
-                    "expression. Give one in coordinates, speeds and time.")
+
+
+def check_rate(mass, rate, states, time):
+    """Raise unless this is a mass that is a state, and its rate."""
+    if mass in states:
+        raise ConstrainedDynamicsError(
+            f"`mass_rates` has {mass}, which is a coordinate or a "
+            "speed. Its rate is in `kd_eqs` or follows from the "
+            "equations of motion.")
+    if not isinstance(mass, AppliedUndef) or mass.args != (time,):
+        raise ConstrainedDynamicsError(
+            f"`mass_rates` has {mass}, which is no function of time. "
+            "Give {m: rate} with the mass `m = dynamicsymbols('m')`.")
+    if not isinstance(as_expression(rate), Expr):
+        raise TypeError(
+            f"The rate of {mass} is {rate!r}, which is no "
+            "expression. Give one in coordinates, speeds and time.")
 
 
 def thrust(point, mass_rate, relative_velocity):
@@ -205,7 +214,8 @@ def momentum_loads(bodies, frame, anchors=None):
 
 @contextmanager
 def connected(body):
-    """Tell SymPy's search of a path among frames and points in our words."""
+    """Translate errors of SymPy's search for a path between frames or points.
+    """
     try:
         yield
     except ConstrainedDynamicsError:

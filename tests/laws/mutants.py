@@ -59,7 +59,7 @@ BLOCK = 'Udwadia-Kalaba, block system'
 CLOSED = 'Udwadia-Kalaba, closed form'
 VORONETS = 'Hamel, Voronets equations'
 MUTANTS = [
-    Mutant('gyroscopic torque of the wrong sign', 'model.kinetics:add_body',
+    Mutant('gyroscopic torque of the wrong sign', 'model.kinetics:rotation',
            'g.cross(spin, momentum))', 'g.cross(momentum, spin))',
            (('agreement', BLOCK, 'disc'),)),
     Mutant('half of the Coriolis forces', 'model.kinetics:from_lagrangian',
@@ -78,19 +78,19 @@ MUTANTS = [
     Mutant('momentum for its rate', 'model.kinetics:from_lagrangian',
            'kinematics.bias(momentum))', 'momentum)',
            (('reversal', BLOCK, 'pendulum'),)),
-    Mutant('velocity for acceleration', 'model.kinetics:add_body',
-           'kinematics.acceleration(point, axes))',
-           'kinematics.velocity(point, axes))',
+    Mutant('velocity for acceleration', 'model.kinetics:translation',
+           'kinematics.acceleration(point, axes.linear))',
+           'kinematics.velocity(point, axes.linear))',
            (('reversal', BLOCK, 'gimbals'),)),
     Mutant('lower triangle of the mass matrix empty',
            'model.kinetics:Assembly.blocks', 'self.M[min(j, k)][max(j, k)]',
            'self.M[j][k]', (('relabelled', BLOCK, 'mixed_rows'),)),
     Mutant('load at the mass centre of the first body',
            'model.kinetics:from_bodies',
-           'motion = motion_of(kinematics, location, homes[location])',
-           'motion = motion_of(kinematics, bodies[0].masscenter if bodies '
+           'motion_of(kinematics, location, axes)',
+           'motion_of(kinematics, bodies[0].masscenter if bodies '
            'and not isinstance(location, ReferenceFrame) else location, '
-           'homes[location])',
+           'axes)',
            (('agreement', BLOCK, 'gimbals'),)),
     Mutant('power of a moving spring left out', 'model.kinetics:add_potential',
            'g.add(assembly.power, explicit)', 'assembly.power',
@@ -103,7 +103,7 @@ MUTANTS = [
            'model.composite_bodies:CompositeRoute._joined',
            'self.kinematics.rotated_matrix(self.axes, frame, (', 'tuple((',
            (('power', BLOCK, 'bicycle*'),)),
-    Mutant('bias of the rows dropped', 'model.constraints:constraint_blocks',
+    Mutant('bias of the rows dropped', 'model.constraints:differentiated',
            'right = -kinematics.bias(phi)', 'right = 0',
            (('levels', BLOCK, 'pendulum'),)),
     Mutant('explicit time dropped', 'graph.calculus:time_derivative',
@@ -112,9 +112,9 @@ MUTANTS = [
            (('levels', BLOCK, 'turning_wire'),
             ('frames', BLOCK, 'pendulum'))),
     Mutant('gradient of a row by the wrong speeds',
-           'model.constraints:constraint_blocks',
-           'A.append(gradient(g, phi, kinematics.u))',
-           'A.append(gradient(g, phi, kinematics.u)[::-1])',
+           'model.constraints:differentiated',
+           'row = gradient(g, phi, kinematics.u)',
+           'row = gradient(g, phi, kinematics.u)[::-1]',
            (('levels', BLOCK, 'mixed_rows'),)),
     Mutant('A for its transpose', 'methods.udwadia_kalaba:'
            'UdwadiaKalabaMethod._action',

@@ -1,0 +1,131 @@
+"""Accelerations in loads, auxiliary speeds and masses that are states.
+
+Only the method that projects Meshchersky's equation allows these.
+"""
+from __future__ import annotations
+
+from ..errors import (
+    ConstrainedDynamicsError, UnsupportedFeatureError, located)
+from ..graph import gradient, read, substitute
+from .constraint_rows import rows_by_order
+from .kinematics import Kinematics
+
+__all__ = ['check_masses', 'declare_exchange', 'separate_accelerations']
+
+
+def declare_exchange(kinematics, exchange, bodies, q, u):
+    """Bind the rates of masses that are states; return them as rows."""
+    if not exchange:
+        return []
+    g, time = kinematics.builder, kinematics.builder.time
+    exchange.check(bodies, (*q, *u), time)
+    kinematics.declare_accelerations(
+        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    for mass in exchange.rates:
+        g.input(mass, dynamic=True)
+    rows = []
+    moving = {mass.diff(time) for mass in exchange.rates}
+    for mass, rate in exchange.rates.items():
+        with located(f'The rate of {mass}'):
+            ref = read(g, rate)
+        if kinematics.accelerations_in(ref) or not moving.isdisjoint(
+                g.symbols_of(ref)):
+            raise ConstrainedDynamicsError(
+                f"The rate of {mass} contains an acceleration, or the rate "
+                "of a mass that is a state. A mass that is a state has a "
+                "rate in coordinates, speeds, masses and time; write such a "
+                "mass as an expression.")
+        rows.append([ref])
+    for mass, (ref,) in zip(exchange.rates, rows):
+        g.bound[mass.diff(time)] = ref
+    for mass, (ref,) in zip(exchange.rates, rows):
+        g.bound[mass.diff(time, 2)] = kinematics.total_derivative(ref)
+    return rows
+
+
+def check_masses(builder, exchange, blocks):
+    """Raise if a mass that has a rate is in no body and no load."""
+    used = builder.symbols_of(*(
+        ref for name in ('M', 'Q') for row in blocks[name] for ref in row))
+    idle = [str(mass) for mass in exchange.rates if mass not in used]
+    if idle:
+        raise ConstrainedDynamicsError(
+            f"`mass_rates` has {', '.join(idle)}, which is in no body and no "
+            "load. Use the function of time that is the mass of the body, "
+            "or leave it out.")
+
+
+def separate_accelerations(kinematics, blocks, fields):
+    """Move terms of ``u'`` from loads into the mass matrix, and drop
+    auxiliary speeds.
+
+    Returns
+    =======
+
+    Kinematics
+        In the speeds without the auxiliary ones, which are zero from here
+        on. Their rows are ``auxiliary_M`` and ``auxiliary_Q``.
+
+    """
+    g = kinematics.builder
+    accelerations = [g.input(g.inputs[g.nodes[k][1]].diff(g.time),
+                             dynamic=True) for k in kinematics.u]
+    for row, (force,) in zip(blocks['M'], blocks['Q']):
+        slopes = gradient(g, force, accelerations)
+        check_linear(kinematics, force, slopes, accelerations)
+        row[:] = map(g.sub, row, slopes)
+    blocks['Q'] = [[x] for x in substitute(
+        g, [x for x, in blocks['Q']], dict.fromkeys(accelerations, 0))]
+    if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
+        blocks['power'] = []            # masses that depend on speeds
+    if len(kinematics.u) == len(fields['u']):
+        return kinematics
+    check_auxiliary(kinematics, fields)
+    return without_auxiliary(kinematics, blocks, fields)
+
+
+def check_linear(kinematics, force, slopes, accelerations):
+    """Raise unless a force is linear in the accelerations of the speeds."""
+    g = kinematics.builder
+    late = kinematics.accelerations_in(
+        force, *slopes,
+        allowed=[g.inputs[g.nodes[k][1]] for k in accelerations])
+    if late or any(g.depends_on(x, *accelerations) for x in slopes if x):
+        raise ConstrainedDynamicsError(
+            "The loads are not linear in the accelerations"
+            + (f" and contain {late[0]}" if late else "") + ". They may "
+            "depend on coordinates, speeds, time and, linearly, on the "
+            "rates of the speeds; write them in these.")
+
+
+def without_auxiliary(kinematics, blocks, fields):
+    """Set auxiliary speeds to zero, and move their equations apart."""
+    g, count = kinematics.builder, len(fields['u'])
+    rest = dict.fromkeys(kinematics.u[count:], 0)
+    for name, rows in blocks.items():
+        blocks[name] = [substitute(g, row, rest) for row in rows]
+    blocks['auxiliary_M'] = [row[:count] for row in blocks['M'][count:]]
+    blocks['auxiliary_Q'] = blocks['Q'][count:]
+    blocks['M'] = [row[:count] for row in blocks['M'][:count]]
+    for name in ('Q', 'C', 'applied'):
+        blocks[name] = blocks[name][:count]
+    for x in fields['u_auxiliary']:
+        g.bound[x] = g.bound[x.diff(g.time)] = 0
+    return Kinematics(g, kinematics.frame, fields['q'], fields['u'],
+                      [rate for rate, in blocks['rates']],
+                      kinematics.anchors)
+
+
+def check_auxiliary(kinematics, fields):
+    """Raise if a constraint contains an auxiliary speed."""
+    g, count = kinematics.builder, len(fields['u'])
+    rows, _ = rows_by_order(kinematics, fields)
+    late = [g.inputs[g.nodes[k][1]] for k in kinematics.u[count:]]
+    late = {*late, *(x.diff(g.time) for x in late)}
+    refs = [row.ref for level in rows.values() for row in level]
+    wrong = [x for x in g.symbols_of(*refs) if x in late]
+    if wrong:
+        raise UnsupportedFeatureError(
+            f"A constraint contains {wrong[0]}, and auxiliary speeds may be "
+            "in velocities and loads only. State the constraint without "
+            "them, and read its reaction from `multipliers`.")

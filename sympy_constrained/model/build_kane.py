@@ -1,0 +1,169 @@
+"""A constrained system from a call in the shape of ``KanesMethod``."""
+from __future__ import annotations
+
+import math
+import warnings
+from random import Random
+
+from mpmath import mp
+from sympy import sympify
+
+from ..errors import (
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from ..graph import Graph, gradient, read
+from .build_exchange import declare_exchange
+from .call_signatures import (
+    as_list, as_residuals, check_coordinates, check_frame)
+from .kinematic_equations import solve_kinematics, solve_speeds
+from .kinematics import Kinematics
+from .kinetics import from_bodies, parse_loads
+
+__all__ = ['agree', 'build_kane', 'potential_of', 'speeds_of']
+
+
+def build_kane(builder, given, composite, in_velocities=False,
+               exchange=None):
+    """Fields, kinematics and kinetics of a call in Kane's shape."""
+    frame, user_speeds = given['frame'], speeds_of(given)
+    check_frame(frame)
+    dependent, auxiliary, bodies, forces = (
+        as_list(given[name], name) for name in (
+            'q_dependent', 'u_auxiliary', 'bodies', 'forcelist'))
+    if auxiliary and not exchange:
+        raise UnsupportedFeatureError(
+            f"Auxiliary speeds {auxiliary} were given. This "
+            "method has no auxiliary equations: leave them out, write the "
+            "constraint on the motion instead, and read `multipliers`, "
+            "`constraint_forces` or `constraint_loads()`.")
+    q, u = as_list(given['q_ind'], 'q_ind') + dependent, user_speeds
+    check_coordinates(q, u + auxiliary, builder.time)
+    rates = solve_kinematics(
+        builder, as_residuals(given['kd_eqs'], 'kd_eqs'), q, u + auxiliary,
+        linear=not exchange)
+    if in_velocities:
+        u, rates = solve_speeds(builder, rates, q, u)
+    kinematics = Kinematics(builder, frame, q, [*u, *auxiliary], rates,
+                            exchange and exchange.points())
+    masses = declare_exchange(kinematics, exchange,
+                              given['bodies'] and bodies, q, u)
+    loads = parse_loads(forces)
+    blocks = from_bodies(kinematics, bodies, loads, given['potential'],
+                         composite, bool(exchange))
+    if exchange and (exchange.anchors   # whose drift does work, too
+                     or is_nonlinear(kinematics)):
+        blocks['power'] = []
+    blocks['mass_rates'] = masses
+    if in_velocities:
+        blocks['applied'] = from_bodies(kinematics, (), loads)['Q']
+        blocks['speeds'] = [[read(builder, x)] for x in user_speeds]
+        check_lagrangian(kinematics, blocks)
+    return dict(
+        q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
+        loads=tuple(forces),
+        holonomic_rows=as_residuals(given['configuration_constraints'],
+                                    'configuration_constraints'),
+        velocity_rows=velocity_rows(given),
+        acceleration_rows=as_residuals(given['acceleration_constraints'],
+                                       'acceleration_constraints'),
+        q_dependent=tuple(dependent),
+        u_dependent=tuple(as_list(given['u_dependent'], 'u_dependent')),
+        masses=tuple(exchange.rates) if exchange else (),
+        u_auxiliary=tuple(auxiliary)), kinematics, blocks
+
+
+def speeds_of(arguments):
+    """The user's speeds in Kane's shape."""
+    return (as_list(arguments['u_ind'], 'u_ind')
+            + as_list(arguments['u_dependent'], 'u_dependent'))
+
+
+def velocity_rows(given):
+    """Residuals at velocity level, from one of their two arguments."""
+    names = [name for name in (
+        'velocity_constraints', 'nonholonomic_constraints')
+        if given[name] is not None]
+    if len(names) > 1:
+        raise ConstraintError(
+            "Both `velocity_constraints` and `nonholonomic_constraints` were "
+            "given. The first contains the second; give one of them.")
+    return [row for name in names
+            for row in as_residuals(given[name], name, True)]
+
+
+def is_nonlinear(kinematics):
+    """Whether the ``q'`` are nonlinear in the speeds.
+
+    Then generalized forces times speeds are no power.
+    """
+    g = kinematics.builder
+    return any(g.depends_on(by_speed(rate), *kinematics.u)
+               for by_speed in kinematics.by_speed
+               for rate in kinematics.rates)
+
+
+def check_lagrangian(kinematics, blocks):
+    """Raise unless Lagrange's equations of the energy are the equations.
+
+    They are not where velocities were set that the positions do not have,
+    such as those of a body whose rolling was put in by hand.
+    """
+    g = kinematics.builder
+    slopes = gradient(g, blocks['lagrangian'][0][0],
+                      kinematics.u + kinematics.q)
+    count = len(kinematics.u)
+    for momentum, slope, [applied], [known] in zip(
+            slopes[:count], slopes[count:], blocks['applied'], blocks['Q']):
+        force = g.add(g.sub(slope, kinematics.bias(momentum)), applied)
+        if not agree(g, force, known):
+            raise UnsupportedFeatureError(
+                "The equations of motion of these bodies are not Lagrange's "
+                "equations of their kinetic energy. A velocity was set that "
+                "is not the derivative of a position (rolling put in by "
+                "hand?), or a mass depends on the motion. State every "
+                "velocity in the coordinates and give the constraints as "
+                "rows, or use UdwadiaKalabaMethod.")
+
+
+def agree(builder, a, b):
+    """Whether two references have equal values at random real points.
+
+    Where the one real point of the builder is outside the domain of a
+    function, others are tried; True if none is inside.
+    """
+    if builder.same_value(a, b):
+        return True
+    if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):
+        return False
+    random = Random('agree')
+    graph = Graph.freeze(builder, {'x': ([[a, b, builder.sub(a, b)]], 3)})
+    for attempt in range(40):
+        reach = 2**(attempt % 8)
+        values = {x: mp.mpf(random.uniform(-reach, reach))
+                  for x in graph.inputs}
+        try:
+            (x, y, gap), = graph.evaluate(values, context=mp)['x']
+        except (ArithmeticError, TypeError, ValueError,
+                MissingIngredientError):
+            continue
+        if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
+            return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
+    return True
+
+
+def potential_of(bodies, choice):
+    """The potential energy of bodies that is to be counted."""
+    if choice not in (None, 'include', 'ignore'):
+        raise ValueError(
+            f"`potential_energy` is {choice!r}. Choose 'include' or "
+            "'ignore'.")
+    having = [body for body in bodies if body.potential_energy != 0]
+    if having and choice is None:
+        warnings.warn(
+            "The potential energy of "
+            f"{', '.join(body.name for body in having)} is not used: in this "
+            "call shape forces come from the loads only, as in KanesMethod. "
+            "Pass potential_energy='include' to count it, or 'ignore' to "
+            "silence this warning.", stacklevel=5)
+    if choice != 'include':
+        return sympify(0)
+    return sum((body.potential_energy for body in having), sympify(0))
