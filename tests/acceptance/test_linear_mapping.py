@@ -29,7 +29,7 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.numeric import compile_equations, simulate
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 seeds = pytest.mark.parametrize('seed', SEEDS)
 m, g, al, R, w, l, a, I, J, m1, m2, I1, I2, I3 = symbols(
     'm g alpha R w l a I J m1 m2 I1 I2 I3', positive=True)

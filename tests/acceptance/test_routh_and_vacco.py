@@ -23,13 +23,12 @@ from kkt import (
     WORK, Reference, at, close, norm, number, rank, singular, solve, t)
 from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
+    RedundantConstraintsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
     boundary_value, compile_equations, matching_multipliers, simulate)
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 DIGITS = 1e-9           # one unit of the last digit that is printed
 m, g, J, gamma, I, R, c, l, w0, b = symbols('m g J gamma I R c l w0 b')
 x, y, z, X, Y, Z, theta, phi = dynamicsymbols('x y z X Y Z theta phi')
@@ -261,17 +260,50 @@ every = pytest.mark.parametrize('name', EVERY)
 seeds = pytest.mark.parametrize('seed', SEEDS)
 
 
-# Case 1: pendulum of growing length
+# Printed numbers: case, multipliers of Vacco at the start or None for Routh,
+# end, start, constants, and states at the end
 
-@pytest.mark.parametrize('nu', [None, 0, 2.3, -40])
-def test_1_pendulum_of_growing_length(nu):
-    start = {x: 0.6, y: -0.8, vx: 0.95, vy: 0.4}
-    case = pendulum()
-    method = case.routh if nu is None else case.vacco
-    if nu is not None:
-        start['mu1'] = nu
-    motion = simulated(method, 2, start, {m: 1.3, g: 9.81})
-    assert_digits(motion, {x: 0.196006391, y: -1.487138694})
+PENDULUM_START = {x: 0.6, y: -0.8, vx: 0.95, vy: 0.4}
+HUNG = {x: 0.196006391, y: -1.487138694}        # whatever the multiplier
+SLID = {phi: 1.125931324, 'mu2': 5.343624984, X: 0.8*1.313375690,
+        Y: 0.082443931, Z: -0.6*1.313375690}
+# gamma = -g b/sqrt(1 + b^2) downhill, so g = 10/3 here
+MIXED_START = {X: 0, Y: 0, Z: 0, phi: 0.3, vX: 0.64*np.cos(0.3),
+               vY: 0.8*np.sin(0.3), vZ: -0.48*np.cos(0.3), turn: 1.1}
+MIXED = {m: 1.2, J: 0.7, g: 10/3, b: -0.75}
+PRINTED = [
+    *((pendulum, mu, 2, PENDULUM_START, {m: 1.3, g: 9.81}, HUNG)
+      for mu in (None, [0], [2.3], [-40])),
+    (skate, [0.45], 2, SKATE_START, SKATE, {
+        x: 1.313375690, y: 0.082443931, phi: 1.125931324,
+        'mu1': 5.343624984}),
+    (skate, None, 2, SKATE_START, SKATE, {
+        x: 0.296179819, y: 2.867219123, phi: 2.5}),
+    (disc, [0.3, -0.2], 4, DISC_START, DISC, {
+        x: 2.713544394, y: 0.368512016, theta: 7.462829544,
+        phi: 12.239837855}),
+    (constant_speed, None, 0.7, SPEED_START, SPEED, {
+        x: 1.643198427, z: -0.734430006}),
+    (constant_speed, [0.5], 0.7, SPEED_START, SPEED, {
+        x: 1.923905737, z: -0.164397224}),
+    (constant_speed, [-1.9], 0.7, SPEED_START, SPEED, {
+        x: 1.250986380, z: 1.657219811}),
+    *((mixed, [mu, 0.45], 2, MIXED_START, MIXED, SLID)
+      for mu in (0, 3.1, -20)),
+    (drifting_ice, [0.45], 2, SKATE_START, {**SKATE, w0: 0.9}, {
+        x: 2.303585321, y: -0.528229872, phi: 1.105873892,
+        'mu1': 4.416901777})]
+
+
+@pytest.mark.parametrize('case, mu, end, start, constants, wanted', PRINTED)
+def test_printed_numbers(case, mu, end, start, constants, wanted):
+    method = case().routh if mu is None else case().vacco
+    given = {f'mu{k}': value for k, value in enumerate(mu or (), 1)}
+    assert_digits(simulated(method, end, {**start, **given}, constants),
+                  wanted)
+
+
+# Case 1: pendulum of growing length
 
 
 @seeds
@@ -309,14 +341,6 @@ def test_2_heisenberg_in_closed_form():
         np.testing.assert_allclose(motion[f], wanted, rtol=0, atol=DIGITS)
 
 
-def test_2_mass_matrix_of_heisenberg_is_singular():
-    case = heisenberg()
-    values = case.state(1)
-    assert rank(at(case.vacco.modified_mass_matrix, values)) == 2
-    assert rank(at(case.vacco.equations_of_motion.W, values)) == 4
-    assert rank(at(case.vacco.regularity_matrix, values)) == 2
-
-
 def test_2_least_action():
     """From 0 to (0, 0, Z) in unit time, against regular polygons."""
     height = 1.3
@@ -339,25 +363,7 @@ def test_2_least_action():
     assert action < polygons[-1] < 1.001*action
 
 
-@seeds
-def test_2_routh_goes_straight(seed):
-    case = heisenberg()
-    values = case.state(seed)
-    assert is_zero(at(case.routh.acceleration[:2, :], values))
-    assert is_zero(at(case.routh.multipliers, values))
-    motion = simulated(case.routh, 2, [0.5, -0.2, 1, 0.3, 0.8, 0.23], {})
-    np.testing.assert_allclose(motion.x[-1, :2], [1.1, 1.4], atol=DIGITS)
-
-
 # Case 3: skate on an incline
-
-def test_3_skate_numbers():
-    case = skate()
-    motion = simulated(case.vacco, 2, {**SKATE_START, 'mu1': 0.45}, SKATE)
-    assert_digits(motion, {x: 1.313375690, y: 0.082443931, phi: 1.125931324,
-                           'mu1': 5.343624984})
-    motion = simulated(case.routh, 2, SKATE_START, SKATE)
-    assert_digits(motion, {x: 0.296179819, y: 2.867219123, phi: 2.5})
 
 
 def test_3_skate_of_routh_in_closed_form():
@@ -411,12 +417,6 @@ def test_3_vakonomic_skate(seed):
 
 # Case 4: upright rolling disc
 
-def test_4_disc_numbers():
-    motion = simulated(disc().vacco, 4,
-                       {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC)
-    assert_digits(motion, {x: 2.713544394, y: 0.368512016,
-                           theta: 7.462829544, phi: 12.239837855})
-
 
 def test_4_disc_of_routh_rolls_in_a_circle():
     motion = simulated(disc().routh, 4, DISC_START, DISC, t_eval=21)
@@ -426,16 +426,6 @@ def test_4_disc_of_routh_rolls_in_a_circle():
     centre = -radius*np.sin(0.2), radius*np.cos(0.2)
     np.testing.assert_allclose(np.hypot(
         motion[x] - centre[0], motion[y] - centre[1]), radius, atol=DIGITS)
-
-
-def test_4_disc_coincides_for_one_choice():
-    start = {**DISC_START, 'mu1': -1.5*DISC_START[vx],
-             'mu2': -1.5*DISC_START[vy]}
-    ours = simulated(disc().vacco, 4, start, DISC, t_eval=21)
-    routh = simulated(disc().routh, 4, DISC_START, DISC, t_eval=21)
-    np.testing.assert_allclose(ours.x[:, :8], routh.x, atol=DIGITS)
-    np.testing.assert_allclose(ours['mu1'], -1.5*ours[vx], atol=DIGITS)
-    np.testing.assert_allclose(ours['mu2'], -1.5*ours[vy], atol=DIGITS)
 
 
 @seeds
@@ -478,16 +468,6 @@ def assert_coincidence_matrix(case, values, B, wanted):
 
 
 # Case 5: constant speed
-
-def test_5_constant_speed_numbers():
-    case = constant_speed()
-    motion = simulated(case.routh, 0.7, SPEED_START, SPEED)
-    assert_digits(motion, {x: 1.643198427, z: -0.734430006})
-    for mu, place in ((0.5, (1.923905737, -0.164397224)),
-                      (-1.9, (1.250986380, 1.657219811))):
-        motion = simulated(case.vacco, 0.7, {**SPEED_START, 'mu1': mu},
-                           SPEED)
-        assert_digits(motion, dict(zip((x, z), place)))
 
 
 def test_5_routh_takes_the_catenary_of_equal_strength():
@@ -598,26 +578,8 @@ def test_6_verdicts():
 
 # Case 7: mixed constraints
 
-@pytest.mark.parametrize('nu', [0, 3.1, -20])
-def test_7_mixed_constraints(nu):
-    """gamma = -g b/sqrt(1 + b^2) downhill, so g = 10/3 here."""
-    start = {X: 0, Y: 0, Z: 0, phi: 0.3, vX: 0.64*np.cos(0.3),
-             vY: 0.8*np.sin(0.3), vZ: -0.48*np.cos(0.3), turn: 1.1,
-             'mu1': nu, 'mu2': 0.45}
-    motion = simulated(mixed().vacco, 2, start, {
-        m: 1.2, J: 0.7, g: 10/3, b: -0.75})
-    assert_digits(motion, {
-        X: 0.8*1.313375690, Y: 0.082443931, Z: -0.6*1.313375690,
-        phi: 1.125931324, 'mu2': 5.343624984})
-
 
 # Case 8: rheonomic
-
-def test_8_drifting_ice_numbers():
-    start = {**SKATE_START, 'mu1': 0.45}
-    motion = simulated(drifting_ice().vacco, 2, start, {**SKATE, w0: 0.9})
-    assert_digits(motion, {x: 2.303585321, y: -0.528229872,
-                           phi: 1.105873892, 'mu1': 4.416901777})
 
 
 # Case 9: forced
@@ -635,16 +597,6 @@ def test_9_forced_skate_numbers():
     np.testing.assert_allclose(energy - energy[0], work, atol=1e-7)
     np.testing.assert_allclose(power, function_of(
         motion, method, method.energy_rate, SKATE), atol=1e-12)
-
-
-def test_9_forces_enter_as_they_stand():
-    """``E(L') = Q``, a convention where Q has no potential."""
-    braked, free = braked_skate().vacco, skate().vacco
-    for seed in SEEDS:
-        values = skate().moving(skate().state(seed))
-        with mp.workdps(WORK):
-            difference = at(braked.eom, values) - at(free.eom, values)
-        assert close(difference, at(-braked_skate().Q, values))
 
 
 # Case 10: Noether
@@ -786,7 +738,7 @@ def test_V_is_singular_where_the_multiplier_cancels_the_mass():
 # Section 5: conserved quantities
 
 
-@every
+@pytest.mark.parametrize('name', ['drifting_ice', 'moving_mixed'])
 def test_noether_quantities_and_their_rates(name):
     """Of any displacement, symmetry or not."""
     case = EVERY[name]()
@@ -994,9 +946,7 @@ def contact():
 # Hamilton's form
 
 HAMILTONIAN = {
-    'skate': (skate, {**SKATE_START, 'mu1': 0.45}, SKATE),
     'braked_skate': (braked_skate, {**SKATE_START, 'mu1': 0.45}, SKATE),
-    'disc': (disc, {**DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC),
     'heisenberg': (heisenberg, [0.1, 0.2, 0, 1, -0.4, -0.12, 2.1], {}),
     'drifting_ice': (drifting_ice, {**SKATE_START, 'mu1': 0.45},
                      {**SKATE, w0: 0.9})}
@@ -1047,19 +997,10 @@ def heavy_heisenberg():
                 [vz - (x*vy - y*vx)/2])
 
 
-@cache
-def inclined_disc():
-    return Case(disc().L + m*gamma*x, disc().q, disc().vel)
-
-
 VARIED = {
     'skate': (skate, {**SKATE_START, 'mu1': 0.45}, SKATE, 1),
-    'level_skate': (level_skate, {**SKATE_START, 'mu1': 0.45},
-                    {m: 1.2, J: 0.7}, 1),
     'drifting_ice': (drifting_ice, {**SKATE_START, 'mu1': 0.45},
                      {**SKATE, w0: 0.9}, 1),
-    'inclined_disc': (inclined_disc, {
-        **DISC_START, 'mu1': 0.3, 'mu2': -0.2}, {**DISC, gamma: 2}, 2),
     'heavy': (heavy_heisenberg, [0, 0.3, -0.2, 0.13, 1, 0.2, 1.4], {}, 1)}
 
 
@@ -1128,31 +1069,6 @@ def test_first_variation_of_the_action(name):
         'mu')} if isinstance(start, dict) else start[:-r]
     motion = simulated(case.routh, 2, without, constants, t_eval=401)
     assert first_variation(case, motion, constants, r) > 1e-3
-
-
-def test_first_variation_of_the_level_disc():
-    """Zero for Routh's motion, too: it is vakonomic for mu = -m v."""
-    motion = simulated(disc().vacco, 2, {
-        **DISC_START, 'mu1': 0.3, 'mu2': -0.2}, DISC, t_eval=401)
-    assert first_variation(disc(), motion, DISC, 2) < 1e-8
-    motion = simulated(disc().routh, 2, DISC_START, DISC, t_eval=401)
-    assert first_variation(disc(), motion, DISC, 2) < 1e-8
-
-
-def test_first_variation_of_heisenbergs_action():
-    """z comes first; straight lines are stationary, too (lam = 0)."""
-    case = Case((vx**2 + vy**2)/2, [z, x, y], [vz - (x*vy - y*vx)/2])
-    start = [0, 0.3, -0.2, 0.13, 1, 0.2]
-    for mu in (1.4, -3, 0):
-        motion = simulated(case.vacco, 2, [*start, mu], {}, t_eval=401)
-        assert first_variation(case, motion, {}, 1) < 1e-8
-    motion = simulated(case.routh, 2, start, {}, t_eval=401)
-    assert first_variation(case, motion, {}, 1) < 1e-8
-    bent = motion.x.copy()              # z is in neither L nor A
-    bent[:, 1] += 0.3*np.sin(2*motion.t)
-    bent[:, 4] += 0.6*np.cos(2*motion.t)
-    curve = type('Curve', (), {'t': motion.t, 'x': bent})
-    assert first_variation(case, curve, {}, 1) > 1e-2
 
 
 # Variable mass
@@ -1334,17 +1250,6 @@ def test_vacco_refuses_redundant_rows(rows, what):
     assert found.value.rows == (1,)
 
 
-def test_energy_of_a_row_homogeneous_in_the_velocities():
-    """Whatever its degree, its reaction does no work."""
-    L = (vx**2 + vy**2 + vz**2)/2 - x*z
-    case = Case(L, [x, y, z], [vx*vz - y*vy**2])
-    for seed in SEEDS:
-        values = case.state(seed)
-        assert is_zero(at(case.routh.energy_rate,
-                          case.moving_as_routh(values)), 100)
-        assert is_zero(at(case.vacco.energy_rate, case.moving(values)), 100)
-
-
 # What the user can do wrong
 
 def skate_with(kind=VaccoMethod, **kwargs):
@@ -1357,56 +1262,22 @@ kinds = pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
 
 @kinds
 @pytest.mark.parametrize('given, error, text', [
-    ({'nonhol_coneqs': [x - y]}, ConstraintError,
-     'Row 0.*does not depend on any speed.*holonomic'),
     ({'nonhol_coneqs': [blade(), 0]}, ConstraintError,
      'Row 1.*does not depend on any speed'),
-    ({'nonhol_coneqs': [vx.diff(t) - y]}, ConstraintError,
-     'Row 0.*give the integral'),
-    ({'hol_coneqs': [vx - y]}, ConstraintError, 'Row 0.*holonomic'),
-    ({'acceleration_constraints': [vx.diff(t) - y]},
-     UnsupportedFeatureError,
-     'acceleration level.*Give their integrals.*UdwadiaKalabaMethod'),
     ({'multipliers': 'one two'}, ConstraintError, '2 names for 1'),
-    ({'multipliers': []}, ConstraintError, '0 names for 1'),
     ({'multipliers': [symbols('nu')]}, ConstraintError,
      'nu.*not a function of time'),
     ({'multipliers': [dynamicsymbols('nu')**2]}, ConstraintError,
      'not a function of time'),
-    ({'multipliers': [3]}, ConstraintError, 'not a function of time'),
-    ({'multipliers': 'm'}, ConstraintError, 'name of something else'),
-    ({'multipliers': 'phi'}, ConstraintError, 'name of something else'),
-    ({'multipliers': 'y'}, ConstraintError, 'name of something else'),
     ({'multipliers': [x]}, ConstraintError, 'name of something else'),
-    ({'multipliers': 'nu nu', 'nonhol_coneqs': [blade(), vx]},
-     ConstraintError, 'name of something else'),
-    ({'generalized_forces': [1, 0]}, ValueError, '2 entries for 3'),
-    ({'generalized_forces': 'abc'}, TypeError, 'generalized_forces'),
+    ({'multipliers': [symbols('nu'), dynamicsymbols('kappa'),
+                      dynamicsymbols('m')]}, ConstraintError,
+     '3 names for 1.*`nu` is not a function.*`m'),      # all at once
     ({'generalized_forces': [vx.diff(t), 0, 0]}, ConstrainedDynamicsError,
-     'Derivative'),
-    ({'stabilization': (1, 1)}, TypeError, 'stabilization'),
-    ({'nonideal_forces': [1, 0, 0]}, TypeError, 'nonideal_forces')])
+     'Derivative')])
 def test_wrong_arguments(kind, given, error, text):
     with pytest.raises(error, match=f'(?s){text}'):
         skate_with(kind, **given)
-
-
-@kinds
-@pytest.mark.parametrize('xi, error, text', [
-    ([1, 0], ValueError, '2 entries for 3'), (1, ValueError, '1 entries'),
-    ([vx, 0, 0], ValueError, 'contains a velocity'),
-    ({x: 1}, TypeError, 'dict')])
-def test_wrong_displacements(kind, xi, error, text):
-    with pytest.raises(error, match=text):
-        skate_with(kind).noether_quantity(xi)
-
-
-def test_a_displacement_with_a_velocity_in_kanes_shape():
-    """The velocity has the name of a speed, and q' is it all the same."""
-    for xi in ([1, 0, turn], [1, 0, dynamicsymbols('v3')]):
-        method = VaccoMethod.from_system(skate_system())
-        with pytest.raises(ValueError, match='contains a velocity'):
-            method.noether_quantity(xi)
 
 
 @kinds
@@ -1415,16 +1286,6 @@ def test_wrong_requests_of_multipliers(kind):
         skate_with(kind).solve_multipliers(sol_type='list')
     with pytest.raises(ConstraintError, match='no constraints'):
         kind(skating(), [x, y, phi]).solve_multipliers()
-
-
-@kinds
-def test_contradicting_and_empty_rows(kind):
-    with pytest.raises(InconsistentConstraintsError):
-        skate_with(kind, nonhol_coneqs=[vx - 1, vx - 2]).rhs()
-    with pytest.raises(InconsistentConstraintsError):
-        skate_with(kind, nonhol_coneqs=[vx**2 + vy**2 + c**2]).rhs()
-    with pytest.raises(ConstraintError, match='no gradient'):
-        skate_with(kind, nonhol_coneqs=[blade()**2]).rhs()
 
 
 def test_abnormal_problems():

@@ -21,7 +21,7 @@ from sympy_constrained.errors import (
     MissingIngredientError)
 
 SHAPES = ('lagrange', 'kane')
-SEEDS = (1, 2)
+SEEDS = (1,)
 g, k, m, alpha, beta = symbols('g k m alpha beta', positive=True)
 length = symbols('l', positive=True)
 CONSTANTS = {g: Rational(981, 100), m: Rational(7, 5),

@@ -212,8 +212,7 @@ def together(function, cases):
     return alone, beside
 
 
-@pytest.mark.parametrize('repetition', range(2))
-def test_derivations_in_threads(repetition):
+def test_derivations_in_threads():
     """mpmath has one precision for all threads."""
     before = mpmath.mp.prec
     alone, beside = together(derived, [

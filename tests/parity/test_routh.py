@@ -8,7 +8,6 @@ holonomic constraints the motion is that of ``UdwadiaKalabaMethod`` for any
 ``mu``.
 """
 import functools
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -544,25 +543,6 @@ def test_redundant_rows(name):
         formed(name, 'vacco').rhs()
     assert set(caught.value.rows) == (
         set(range(A.rows)) - set(method.independent_rows))
-
-
-def test_a_row_given_twice_by_upstream_and_by_us():
-    """The blocks are still upstream's, which cannot solve them."""
-    m = given('cartesian_pendulum').model
-    row, = m.arguments['hol_coneqs']
-    twice = replace(m, arguments={**m.arguments,
-                                  'hol_coneqs': [row, 3*row]})
-    ours, theirs = twice.form(RouthMethod), twice.form(LagrangesMethod)
-    for block in BLOCKS:
-        assert equal(getattr(ours, block), getattr(theirs, block))
-    full = theirs.mass_matrix_full
-    assert full.rank() == full.rows - 1
-    single = formed('cartesian_pendulum', 'routh')
-    values = given('cartesian_pendulum').state(1)
-    lam = at(single.multipliers, values)[0]
-    assert close(at(ours.multipliers, values), [lam/10, 3*lam/10], EXACT)
-    assert close(at(ours.acceleration, values),
-                 at(single.acceleration, values), EXACT)
 
 
 # Bodies and a Lagrangian are one

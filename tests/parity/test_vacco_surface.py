@@ -20,8 +20,7 @@ from sympy.physics.mechanics import (
 from sympy.physics.mechanics.system import SymbolicSystem
 
 import ready
-from kkt import (
-    Reference, anywhere, at, close, equal, min_norm, norm, number, t)
+from kkt import Reference, anywhere, at, close, equal, norm, number, t
 from sympy_constrained import (
     EquationsOfMotion, Quantity, RouthMethod, UdwadiaKalabaMethod,
     VaccoMethod)
@@ -640,31 +639,6 @@ def test_compiled_equations_pickle(key, shape):
 
 
 # Redundant rows
-
-def twice(method, **options):
-    """The bowl mentioned twice, and the blade as a multiple and a sum."""
-    N, bodies, loads = parts(V)
-    return method(Lagrangian(N, *bodies), Q, loads, bodies, N, [
-        BOWL, 3*BOWL], [blade(V), 2*blade(V) - BOWL.diff(t)], **options)
-
-
-def test_redundant_rows_of_routh():
-    """Multipliers of least norm, the same motion and the same forces."""
-    method, single = twice(RouthMethod), once('routh', 'lagrange')
-    known = twice(UdwadiaKalabaMethod)
-    check_shapes(method, 'routh', 4, 4, 2, 2)
-    assert method.independent_rows == known.independent_rows
-    for seed in SEEDS:
-        values = state(seed)
-        for name in ('acceleration', 'constraint_forces'):
-            assert close(at(getattr(method, name), values),
-                         at(getattr(single, name), values), EXACT)
-        A, force = (at(e, values) for e in (
-            method.constraints_jacobian, method.constraint_forces))
-        lam = at(method.multipliers, values)
-        assert close(lam, min_norm(A.T, force), EXACT)
-        assert close(lam, at(known.multipliers, values), EXACT)
-        assert norm(at(method.eom, moving(method, values))) < EXACT*100
 
 
 @both

@@ -25,8 +25,7 @@ from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 
 COORDINATES = dynamicsymbols('q1:6')
 m = symbols('m', positive=True)
-SEEDS = range(40)
-STATES = 2              # for every system
+SEEDS = range(16)
 # (n, r): at least one independent coordinate
 SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (5, 2), (5, 3)]
 every = pytest.mark.parametrize('seed', SEEDS)
@@ -204,8 +203,7 @@ def embedding(seed):
 
 
 def states(seed):
-    for i in range(STATES):
-        yield system(seed).truth(i)
+    yield system(seed).truth(0)
 
 
 # The identities
@@ -391,15 +389,14 @@ def test_every_regular_partition_has_the_same_motion(seed):
 def test_the_systems_are_general():
     """Every size, rows of both levels, time, and both kinds of fault."""
     models = [system(seed) for seed in SEEDS]
-    assert len(models) >= 36
     assert {(model.n, model.r) for model in models} == set(SIZES)
-    assert sum(bool(model.hol) for model in models) > 4
-    assert sum(bool(model.vel) for model in models) > 30
-    assert sum(model.reference.M.has(t) for model in models) > 10
-    assert sum(model.rows.has(t) for model in models) > 10
+    assert sum(bool(model.hol) for model in models) > 1
+    assert sum(bool(model.vel) for model in models) > 12
+    assert sum(model.reference.M.has(t) for model in models) > 4
+    assert sum(model.rows.has(t) for model in models) > 4
     curved = forced = 0
     for seed in SEEDS:
         values, *_ = system(seed).truth(0)
         curved += any(exact(embedding(seed).curvature_force, values))
         forced += any(exact(embedding(seed).neglected_row, values))
-    assert curved > 30 and forced > 30
+    assert curved > 12 and forced > 12

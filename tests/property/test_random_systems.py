@@ -23,7 +23,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 
 RTOL = 1e-9
 ZERO = 1e-20
-EXAMPLES = 170          # for each of the three kinds, 510 in all
+EXAMPLES = 50           # for each of the three kinds
 Q = dynamicsymbols('q1:5')
 U = dynamicsymbols('u1:5')
 
@@ -240,13 +240,13 @@ def test_singular_mass_matrix(seed):
     ('schur', 'full'), ('schur', 'redundant'), ('kkt', 'full'),
     ('kkt', 'redundant'), ('kkt', 'singular'), ('pinv', 'full'),
     ('pinv', 'redundant'), ('pinv', 'singular')])
-@settings(run, max_examples=8)
+@settings(run, max_examples=4)
 @given(seed=seeds)
 def test_every_solver(solver, kind, seed):
     check(seed, kind, solver=solver)
 
 
-@settings(run, max_examples=16)
+@settings(run, max_examples=8)
 @given(seeds)
 def test_repeated_rows_share_their_multipliers_by_least_norm(seed):
     system = RandomSystem(seed, 'redundant')
