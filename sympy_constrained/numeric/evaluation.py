@@ -46,8 +46,8 @@ class Evaluator:
 
     Functions are compiled at their first call and cached by group of outputs;
     pickles do not contain them. ``states`` and ``constants`` are
-    :class:`.Names`, ``p`` the default values of the constants or None, and
-    ``inputs`` the :class:`.Inputs`.
+    ``Names``, ``p`` the default values of the constants or None, and
+    ``inputs`` the ``Inputs``.
     """
 
     def __init__(self, equations, constants, inputs, backend):
