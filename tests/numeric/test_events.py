@@ -102,9 +102,9 @@ def test_a_singular_configuration_is_announced():
     assert far.reason is near.reason is Reason.EVENT
     assert 0.8 < far.t[-1] < near.t[-1] < 1
     assert near.condition[-1] == pytest.approx(1e-3, rel=1e-3)
-    event = singular_event(cross, 0.5)
     with pytest.raises(ConstraintError, match='nearer to a singular'):
-        simulate(cross, 1, [0.01, 0, 1, 0], events=event)
+        simulate(cross, 1, [0.01, 0, 1, 0], events=singular_event(cross, 0.5))
+    event = singular_event(cross, 0.01)
     assert event(0., np.array([1., 0., -1., 0.])) > 0
     assert event(0., np.zeros(4)) == -1
     with pytest.raises(ValueError, match='`threshold` is 0;'):

@@ -139,10 +139,10 @@ def test_a_violation_decays_like_a_damped_oscillator(copies):
                                atol=1e-9)
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'BDF', 'LSODA'])
+@pytest.mark.parametrize('method', ['DOP853', 'BDF', 'LSODA'])
 def test_default_gains_follow_the_steps(pendulum, method):
     options = dict(rtol=1e-6, atol=1e-8, method=method)
-    free, damped = (simulate(pendulum.compiled, 10, pendulum.start,
+    free, damped = (simulate(pendulum.compiled, 20, pendulum.start,
                              stabilization=stabilization, **options)
                     for stabilization in (None, 'baumgarte'))
     assert damped.largest_residual < free.largest_residual/3
@@ -228,15 +228,15 @@ def test_a_violation_is_gone_after_a_step_of_euler(pendulum):
         assert (after < 2e-2*np.abs(compiled.residuals(0, off))).all()
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'RK23', 'Radau'])
+@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'Radau'])
 def test_braun_and_goldfarb_stop_the_drift(pendulum, method):
-    options = dict(rtol=1e-5, atol=1e-7, method=method)
-    free, bound = (simulate(pendulum.compiled, 6, pendulum.start,
+    options = dict(rtol=1e-6, atol=1e-8, method=method)
+    free, bound = (simulate(pendulum.compiled, 10, pendulum.start,
                             stabilization=stabilization, **options)
                    for stabilization in (None, 'braun-goldfarb'))
     assert bound.largest_residual < free.largest_residual
-    early = np.abs(bound.residuals[bound.t < 2]).max()
-    late = np.abs(bound.residuals[bound.t > 4]).max()
+    early = np.abs(bound.residuals[bound.t < 3]).max()
+    late = np.abs(bound.residuals[bound.t > 7]).max()
     assert late < 3*early
 
 

@@ -51,14 +51,7 @@ class Balance:
     def add(self, outputs, x, accelerations, forces):
         """Take note of an output.
 
-        Parameters
-        ==========
-
-        outputs : dict
-            Values of ``M``, ``Q`` and of :attr:`names`.
-        x, accelerations, forces : ndarray
-            State, ``u'``, generalized constraint forces.
-
+        ``outputs`` are values of ``M``, ``Q`` and :attr:`names`.
         """
         compiled = self.compiled
         u = x[compiled.u_index]

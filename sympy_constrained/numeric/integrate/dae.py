@@ -190,28 +190,10 @@ def beginning(compiled, solver, t, x, size):
 
 
 def dae_graph(compiled, rows, columns, kept):
-    """The residual and its derivatives as a graph.
+    """The graph of the residual, the symbols of ``y'``, names, ``algebraic``.
 
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    rows, columns : list of int
-        Independent ones of ``W``.
-    kept : list of lists of int
-        Independent residuals of each level.
-
-    Returns
-    =======
-
-    Graph
-        ``residual``, ``by_y``, ``by_yp``.
-    list of Symbol
-        The derivatives of ``y``.
-    tuple of str
-        The names of ``y``.
-    ndarray of bool
-
+    ``rows`` and ``columns`` of ``W`` are independent, ``kept`` contains the
+    independent residuals of each level.
     """
     equations, motion = compiled.equations, compiled.motion
     g, out = equations.graph.load()
@@ -244,8 +226,10 @@ def dae_graph(compiled, rows, columns, kept):
 
 
 def corrected_rows(compiled, out, kept):
-    """Positions of states, gradient, residual and name of the constraints
-    that are imposed by corrections: not those that replace a row of ``W``."""
+    """Constraints imposed by corrections, which replace no row of ``W``.
+
+    Positions of states, gradient, residual and name of each.
+    """
     replaced = {'velocity': set(compiled.equations.constraint_rows)}
     names = iter(compiled.residual_names)
     rows = []
@@ -297,22 +281,10 @@ class DAEMethod:
 
 
 class DAESolver:
-    """A solver with SciPy's interface, which also integrates the work.
+    """A solver of a package with SciPy's interface.
 
-    Parameters
-    ==========
-
-    solver : type
-        Of the package.
-    form : DAEForm
-    rates : callable
-        Of the states and the work.
-    y : ndarray
-        The start, with work if it is integrated.
-    t_bound : float
-    options : dict
-        ``rtol``, ``atol``, ``max_step``.
-
+    It also integrates the work, if ``y`` contains it; ``rates`` are those of
+    states and work.
     """
 
     def __init__(self, solver, form, rates, y, t_bound, options):

@@ -81,23 +81,11 @@ SAME, LEAST, SMOOTH, ROUNDING = 1e-7, 1., 1e-4, 30.*1e-15
 
 
 class Approach(NamedTuple):
-    """A singular configuration ahead.
+    """A singular configuration ahead."""
 
-    Attributes
-    ==========
-
-    edge : float
-        Time at which the integrator has to stop.
-    singular : float
-        Estimated time of the singular configuration.
-    tries : int
-        How often the edge has moved closer.
-
-    """
-
-    edge: float
-    singular: float
-    tries: int = 0
+    edge: float             # time at which the integrator has to stop
+    singular: float         # estimated time of the singular configuration
+    tries: int = 0          # how often the edge has moved closer
 
     def nearer(self, t, singular):
         """The same with an edge half as far from ``t``, or None."""
@@ -225,16 +213,8 @@ class PassageFinder:
     def approach(self, path, begin, near, reach):
         """An :class:`Approach` of the first minimum of ``s``, if it is a zero.
 
-        Parameters
-        ==========
-
-        path : callable
-            ``t -> x``
-        begin : float
-            Time of the last accepted state.
-        near, reach : float
-            The minimum is searched within ``reach`` of ``near``.
-
+        The minimum on ``path``, ``t -> x``, is searched within ``reach`` of
+        the time ``near``; ``begin`` is that of the last accepted state.
         """
         sign = np.sign(near - begin) or 1.
 
@@ -270,24 +250,10 @@ class PassageFinder:
     # -- passage ---------------------------------------------------------
 
     def passage(self, approach, rates, limit):
-        """The way through a singular configuration, from the last state.
+        """A :class:`Passage` from the last state to ``limit`` at most.
 
-        Parameters
-        ==========
-
-        approach : Approach
-        rates : callable
-            ``(t, y) -> y'``
-        limit : float
-            The polynomial is not used beyond this time.
-
-        Returns
-        =======
-
-        Passage, Approach or None
-            An :class:`Approach` if the edge can be nearer, None if the
-            constraints keep their rank.
-
+        An :class:`Approach` if the edge can be nearer, None if the
+        constraints keep their rank.
         """
         t, y = self.accepted[-1]
         half = approach.singular - t
@@ -343,20 +309,11 @@ class PassageFinder:
 class Passage:
     """A polynomial through a singular configuration.
 
-    Attributes
-    ==========
-
-    path, lower : callable
-        ``t -> y``; the second has a lower degree.
-    singular, end : float
-        Times of the singular configuration and of the end.
-    is_double : bool
-        Whether the reciprocal condition has a double zero.
-
+    ``path`` maps times to ``y``; ``lower`` is a polynomial of lower degree.
     """
 
-    singular = end = np.nan
-    is_double = False
+    singular = end = np.nan     # times
+    is_double = False           # the zero of the reciprocal condition
 
     def __init__(self, knots, rates, size):
         self.size = size

@@ -18,16 +18,8 @@ TROUBLE = (SingularEquationsError, NotFiniteError)
 class Rates:
     """Rates of ``y``: the states, and the work where it is integrated.
 
-    Attributes
-    ==========
-
-    trouble : Exception or None
-        Why the equations had no rates, since somebody cleared it.
-    met : Exception or None
-        The same in the whole run.
-    raised : Exception or None
-        By a function of the user.
-
+    ``trouble`` is the last exception of the equations in a step, ``met`` in
+    the run; ``raised`` is an exception of a function of the user.
     """
 
     def __init__(self, compiled, span, x, rank, feedback=None):

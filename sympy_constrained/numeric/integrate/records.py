@@ -10,19 +10,7 @@ __all__ = ['assembled']
 
 
 def assembled(compiled, span, rows, **fields) -> Trajectory:
-    """The trajectory of some outputs, possibly none.
-
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    span : pair of float
-    rows : list of dict
-        Name -> value for each output time.
-    **fields
-        Of the trajectory, other than arrays and names.
-
-    """
+    """The trajectory of outputs, which are dictionaries; possibly none."""
     widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
               'condition': (), 'x': (len(compiled.states),),
               'rates': (len(compiled.states),),

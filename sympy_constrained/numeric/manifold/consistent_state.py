@@ -136,15 +136,8 @@ def _from_guess(compiled, t, start, p, free):
 def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     """Raise if a state violates constraints by more than ``tolerance``.
 
-    Violations are measured as distances: the residual divided by the norm of
-    its gradient, and by the largest state if that exceeds one.
-
-    Raises
-    ======
-
-    ConstraintError
-        With ``rows``, ``residuals`` and ``tolerance``.
-
+    Violations are distances: residuals divided by the norm of their gradient,
+    and by the largest state if that exceeds one.
     """
     found = distances(compiled, t, x, p)
     if found.is_within(tolerance):

@@ -79,23 +79,10 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
             weighted=False) -> Correction:
     """The consistent state near ``x``.
 
-    Parameters
-    ==========
-
-    compiled : CompiledEquations
-    t : float
-    x : ndarray, shape (ns,)
-    p : optional
-        Constants.
-    free : sequence of index arrays, optional
-        For each of ``compiled.levels`` the positions in ``x`` of the states
-        that may move; all by default.
-    steps : int
-        Limit of Gauss-Newton steps at each level; 0 only measures.
-    weighted : bool
-        Whether coordinates move by the least kinetic energy, too; all of them
-        must be free.
-
+    ``free`` contains, for each of ``compiled.levels``, the positions in ``x``
+    of the states that may move; all by default. If ``weighted``, coordinates
+    move by the least kinetic energy, too; all of them must be free. At most
+    ``steps`` Gauss-Newton steps are made at each level; 0 only measures.
     """
     x = np.array(x, dtype=float)
     levels = compiled.levels
@@ -129,24 +116,10 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
                  least=LEAST_CUT['holonomic']):
     """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
 
-    Parameters
-    ==========
-
-    rows : callable
-        ``v -> residuals (m,), gradients (m, len(moving))``.
-    start : ndarray
-    moving : index array
-    metric : ndarray, optional
-        ``T``: steps are ``T*d`` with the least norm of ``d``.
-    steps : int
-    least : float
-        Relative singular values below this are never used.
-
-    Returns
-    =======
-
-    v, residuals, distances : ndarray
-
+    ``rows`` returns residuals, shape (m,), and gradients, shape (m,
+    len(moving)). Steps are ``metric*d`` with the least norm of ``d``; relative
+    singular values below ``least`` are ignored. Returned are ``v``, residuals
+    and distances.
     """
     v = np.array(start, dtype=float)
     value, gradient = rows(v)

@@ -91,16 +91,7 @@ def check_rows(equations):
 
 
 def stabilized(equations):
-    """The equations with the gains :data:`GAINS` as constants.
-
-    Raises
-    ======
-
-    UnsupportedFeatureError
-        If there are no constraint rows to add to, if a row contains no
-        acceleration, or something was added before.
-
-    """
+    """The equations with the gains :data:`GAINS` as constants."""
     check_rows(equations)
     where, shapes = equations.constraint_rows, equations.graph.outputs
     g, out = equations.graph.load()
