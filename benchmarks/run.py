@@ -27,7 +27,6 @@ from pathlib import Path
 import clock
 import report
 
-CHAINS = ('closed_chain:4', 'closed_chain:8')
 SMALL = ('rolling_disc', 'rolling_disc_minimal', 'four_bar',
          'andrews_squeezer')
 LARGE = ('closed_chain:8', 'closed_chain_absolute:16', 'closed_chain_3d:6',

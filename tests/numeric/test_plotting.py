@@ -1,4 +1,6 @@
 """Pictures: what is drawn and how it is labelled."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,15 +10,26 @@ import matplotlib                                           # noqa: E402
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt                             # noqa: E402
 from matplotlib.figure import Figure                        # noqa: E402
+from sympy import sin, symbols                              # noqa: E402
+from sympy.physics.mechanics import (                       # noqa: E402
+    KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody,
+    dynamicsymbols, inertia)
 
-from mechanisms import x, y                                 # noqa: E402
-from sympy_constrained import UdwadiaKalabaMethod, plotting     # noqa: E402
+import mechanisms                                           # noqa: E402
+from mechanisms import g, l, m, t, x, y                     # noqa: E402
+from sympy_constrained import (                             # noqa: E402
+    CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
+    LinearMappingMethod, ParametricCurve, PlaneSurface, PointContact,
+    RouthMethod, SphereSurface, TorusSurface, UdwadiaKalabaMethod, plotting)
 from sympy_constrained.errors import (                      # noqa: E402
     KinematicsError, MissingIngredientError)
+from sympy_constrained.models import MODELS, model          # noqa: E402
 from sympy_constrained.numeric import (                     # noqa: E402
     Reason, SweepResult, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.names import label           # noqa: E402
 from sympy_constrained.numeric.sweeps.result import SweepRun   # noqa: E402
+from sympy_constrained.plotting.animation import frame_times   # noqa: E402
+from sympy_constrained.plotting.wireframes import wireframe    # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +40,6 @@ def closed():
 
 @pytest.fixture(scope='module')
 def motion():
-    import mechanisms
     cranks = mechanisms.parallel_cranks()
     return simulate(cranks.compiled, 2, cranks.start, t_eval=40,
                     events=lambda t, x: x[0])
@@ -131,10 +143,6 @@ def test_what_is_not_known_has_no_panel(motion):
 
 def test_an_energy_whose_balance_is_not_known():
     """A bead on a hoop that is turned: the torque that turns it works."""
-    from mechanisms import g, m
-    from sympy import symbols
-    from sympy.physics.mechanics import (
-        Particle, Point, ReferenceFrame, dynamicsymbols)
     rate, (q, u) = symbols('Omega'), dynamicsymbols('q u')
     N, O = ReferenceFrame('N'), Point('O')
     hoop = N.orientnew('H', 'Axis', (rate*dynamicsymbols._t, N.y))
@@ -159,8 +167,6 @@ def test_an_energy_whose_balance_is_not_known():
 
 def test_power_where_the_rate_of_energy_would_call_inputs():
     """The foot of a spring and damper is moved by a Python function."""
-    from sympy.physics.mechanics import (
-        Particle, Point, ReferenceFrame, dynamicsymbols)
     u, foot = dynamicsymbols('u foot')
     N, O = ReferenceFrame('N'), Point('O')
     O.set_vel(N, 0)
@@ -241,7 +247,6 @@ def test_a_rate_that_is_no_state_is_that_of_a_spline(rolling):
 @pytest.fixture(scope='module')
 def sweep():
     """Runs of a pendulum of several lengths; one failed, one ended early."""
-    import mechanisms
     case, runs = mechanisms.pendulum(), []
     for length in (1., 2., 3., 4.):
         with_length = case.compiled.with_values({'l': length})
@@ -267,7 +272,6 @@ def test_final_values_over_the_parameter(sweep):
 
 
 def test_functions_of_runs_and_of_histories(sweep):
-    from types import SimpleNamespace
     runs = [SimpleNamespace(parameters=p, trajectory=motion)
             for p, motion in sweep]
     fall = [-run['y'].min() for _, run in sweep[:3]]
@@ -354,9 +358,6 @@ def rolling():
 
 def ready(name, t_end, **options):
     """A ready model with its motion."""
-    from types import SimpleNamespace
-
-    from sympy_constrained.models import model
     made = model(name)
     method = made.form(UdwadiaKalabaMethod)
     compiled = compile_equations(method, {
@@ -366,6 +367,14 @@ def ready(name, t_end, **options):
     return SimpleNamespace(
         model=made, method=method, motion=motion, compiled=compiled,
         rate=lambda run: compiled.rhs(run.t, run.x)[:, 0])
+
+
+def frame(k, *arguments, **options):
+    """Axes of an animation at a frame."""
+    film = plotting.animate(*arguments, **options)
+    film._func(k)
+    finish(film)
+    return plt.gcf().axes[0]
 
 
 def curves(ax):
@@ -399,9 +408,8 @@ def test_bodies_are_where_the_equations_have_them():
 
 
 def test_frames_turn_with_the_bodies(rolling):
-    film = plotting.animate(rolling.motion, rolling.model, speed=1, fps=2)
-    film._func(3)
-    ax, body = plt.gcf().axes[0], rolling.method.bodies[0]
+    ax = frame(3, rolling.motion, rolling.model, speed=1, fps=2)
+    body = rolling.method.bodies[0]
     turned = rolling.compiled.expression(body.frame.dcm(
         rolling.method.frame).T)(0, rolling.motion.x[150])
     arms = [np.diff(space(line), axis=1)[:, 0]
@@ -411,7 +419,6 @@ def test_frames_turn_with_the_bodies(rolling):
     np.testing.assert_allclose(np.array(arms).T/lengths, turned, atol=1e-7)
     assert [line.get_color() for line in ax.get_lines()[-3:]] == [
         'C3', 'C2', 'C0']
-    finish(film)
 
 
 def test_a_velocity_is_integrated_where_no_point_stays_at_rest(rolling):
@@ -426,15 +433,12 @@ def test_a_velocity_is_integrated_where_no_point_stays_at_rest(rolling):
     away = [path - path[:, :1] for path in paths]
     assert np.ptp(away[0], axis=1).max() > 1
     np.testing.assert_allclose(*away, atol=1e-6)
-    film = plotting.animate(minimal.motion, minimal.method, fps=5,
-                            origin=minimal.method.bodies[0].masscenter)
-    assert not np.ptp(space(curves(plt.gcf().axes[0])['disc']))
-    finish(film)
+    ax = frame(0, minimal.motion, minimal.method, fps=5,
+               origin=minimal.method.bodies[0].masscenter)
+    assert not np.ptp(space(curves(ax)['disc']))
 
 
 def test_a_method_that_replaces_the_speeds_shows_the_same():
-    from sympy_constrained import LinearMappingMethod, RouthMethod
-    from sympy_constrained.models import model
     sleigh, paths = model('chaplygin_sleigh'), []
     case = ready('chaplygin_sleigh', 1.)
     x, rates = case.motion.x[0], case.compiled.rhs(0, case.motion.x[0])
@@ -462,15 +466,12 @@ def test_a_method_that_replaces_the_speeds_shows_the_same():
 
 
 def test_points_lines_and_expressions(pendulum):
-    from sympy import symbols
     motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=301)
     side = symbols('side')
-    film = plotting.animate(
-        motion, pendulum.method, {'bob': (x, y), 'shade': (x, -side, 0)},
+    ax = frame(
+        20, motion, pendulum.method, {'bob': (x, y), 'shade': (x, -side, 0)},
         {'rod': [(0, 0), (x, y)]}, constants={side: 2.5}, fps=10)
-    ax = plt.gcf().axes[0]
     assert labels(ax) == ['rod', 'bob', 'shade']
-    film._func(20)
     at = motion.x[200]
     np.testing.assert_allclose(curves(ax)['rod'].get_data(),
                                [[0, at[0]], [0, at[1]]], atol=1e-7)
@@ -478,7 +479,6 @@ def test_points_lines_and_expressions(pendulum):
                                [at[0], -2.5], atol=1e-7)
     paths = [line for line in ax.get_lines() if len(line.get_xdata()) > 99]
     np.testing.assert_allclose(np.hypot(*paths[0].get_data()), 2, atol=1e-4)
-    finish(film)
     with pytest.raises(MissingIngredientError,
                        match='No value is known for side: .* Pass `const'):
         plotting.animate(motion, pendulum.method, {'a': (side, x)})
@@ -577,37 +577,29 @@ def test_a_film_of_a_trajectory_that_knows_names_only(rolling):
 
 def test_a_run_back_in_time(pendulum):
     motion = simulate(pendulum.compiled, (3, 0), pendulum.start, t_eval=101)
-    film = plotting.animate(motion, points={'bob': (x, y)}, fps=5)
-    film._func(film._save_count - 1)
-    pictures = [plt.gcf().axes[0], plotting.plot_snapshots(
-        motion, points={'bob': (x, y)}, times=2).axes[0]]
+    points = {'bob': (x, y)}
+    pictures = [frame(15, motion, points=points, fps=5), plotting
+                .plot_snapshots(motion, points=points, times=2).axes[0]]
     for ax in pictures:
         np.testing.assert_allclose(np.ravel(curves(ax)['bob'].get_data()),
                                    motion.x[-1, :2], atol=1e-7)
     assert pictures[0].get_title() == 't = 0.0'
-    finish(film)
 
 
 def test_places_by_vectors(rolling):
     """From the origin, in the axes of any frame."""
     body = rolling.method.bodies[0]
-    film = plotting.animate(rolling.motion, rolling.method, {
+    ax = frame(2, rolling.motion, rolling.method, {
         'P': body.masscenter, 'tip': 2*body.frame.z}, fps=2)
-    film._func(2)
-    ax = plt.gcf().axes[0]
     turned = rolling.compiled.expression(
         (2*body.frame.z).to_matrix(rolling.method.frame))
     at = np.argmin(abs(rolling.motion.t - 1))
     np.testing.assert_allclose(
         space(curves(ax)['tip'])[:, 0],
         turned(1., rolling.motion.x[at])[:, 0], atol=1e-6)
-    finish(film)
 
 
 def test_places_that_depend_on_inputs(pendulum):
-    from mechanisms import l, t
-    from sympy import sin
-    from sympy.physics.mechanics import dynamicsymbols
     f, g = dynamicsymbols('f g')
     motion = simulate(pendulum.compiled, 2, pendulum.start, t_eval=101)
     points = {'pushed': (x + f, g), 'rate': (f.diff(), 0)}
@@ -632,12 +624,6 @@ def ball():
 
 def ball_on_table():
     """A ball that rolls on a table, spinning."""
-    from types import SimpleNamespace
-
-    from sympy.physics.mechanics import (
-        Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
-
-    from sympy_constrained import PlaneSurface, PointContact, SphereSurface
     q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
     N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
                   Point('C'))
@@ -666,10 +652,8 @@ def ball_on_table():
 
 
 def test_traces_of_a_contact_on_both_bodies(ball):
-    film = plotting.animate(ball.motion, ball.method, contacts=ball.contact,
-                            fps=10)
-    film._func(20)
-    ax, at = plt.gcf().axes[0], ball.motion.x[200]
+    ax = frame(20, ball.motion, ball.method, contacts=ball.contact, fps=10)
+    at = ball.motion.x[200]
     names = curves(ax)
     assert {'trace on ball', 'trace on table', 'ball'} <= set(names)
     own, road = (space(names[f'trace on {name}'])
@@ -685,7 +669,6 @@ def test_traces_of_a_contact_on_both_bodies(ball):
     np.testing.assert_allclose(*lengths, rtol=1e-3)
     first = np.linalg.norm(ball.motion.x[0, :2])
     np.testing.assert_allclose(np.linalg.norm(road[:, 0]), first, atol=1e-7)
-    finish(film)
 
 
 def test_surfaces_are_drawn_on_their_bodies(ball):
@@ -711,13 +694,6 @@ def test_surfaces_are_drawn_on_their_bodies(ball):
 @pytest.mark.parametrize('kind', [
     'torus', 'ellipsoid', 'rim', 'cylinder', 'cone', 'bowl', 'curve'])
 def test_outlines_lie_on_their_surface(kind, rng):
-    from sympy import symbols
-    from sympy.physics.mechanics import Point, ReferenceFrame
-
-    from sympy_constrained import (
-        CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
-        ParametricCurve, SphereSurface, TorusSurface)
-    from sympy_constrained.plotting.wireframes import wireframe
     N, O, (R, r, s) = ReferenceFrame('N'), Point('O'), symbols('R r s')
     size = {R: 2., r: 0.5}
     made, law = {
@@ -796,7 +772,6 @@ def test_a_file_has_each_frame_and_draws_it_once(pendulum, tmp_path,
 
 
 def test_speed_is_chosen_for_watching(pendulum):
-    from sympy_constrained.plotting.animation import frame_times
     motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=51)
     for t_end, speed, count in ((3, 1, 31), (0.03, 0.005, 61), (60, 10, 61),
                                 (1e-6, 1e-7, 101)):
@@ -809,7 +784,6 @@ def test_speed_is_chosen_for_watching(pendulum):
 
 
 def test_films_that_cannot_be_made(pendulum, ball):
-    from sympy.physics.mechanics import Point
     motion, lost = ball.motion, Point('lost')
     single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
     strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
@@ -845,7 +819,6 @@ def test_films_that_cannot_be_made(pendulum, ball):
 
 
 def test_nothing_to_draw_says_why(pendulum):
-    from sympy.physics.mechanics import ReferenceFrame
     motion = simulate(pendulum.compiled, 1, pendulum.start)
     with pytest.raises(MissingIngredientError, match='from a Lagrangian'):
         plotting.animate(motion, pendulum.method,
@@ -860,8 +833,6 @@ def test_nothing_to_draw_says_why(pendulum):
 
 def test_bodies_that_hang_on_nothing_are_told():
     """One is located from a point at rest, the other has a velocity only."""
-    from sympy.physics.mechanics import (
-        Particle, Point, ReferenceFrame, dynamicsymbols)
     u, v = dynamicsymbols('u v')
     N, O, lone = ReferenceFrame('N'), Point('O'), Point('lone')
     O.set_vel(N, 0)
@@ -873,9 +844,8 @@ def test_bodies_that_hang_on_nothing_are_told():
     motion = simulate(method, 1, [0, 0, 1, 1], t_eval=11)
     with pytest.warns(UserWarning, match='Not all bodies are drawn: .* for b '
                                          '.not connected to O; loc'):
-        film = plotting.animate(motion, method, fps=5)
-    assert labels(plt.gcf().axes[0]) == ['a']
-    finish(film)
+        ax = frame(0, motion, method, fps=5)
+    assert labels(ax) == ['a']
 
 
 def places_in(ax):
@@ -885,8 +855,6 @@ def places_in(ax):
 
 def test_a_flying_rod_beside_a_body_on_a_guide():
     """A point at rest is looked from; the rod is not connected to it."""
-    from sympy.physics.mechanics import (
-        KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
     u, v = dynamicsymbols('u v')
     N, O, A = ReferenceFrame('N'), Point('O'), Point('A')
     O.set_vel(N, 0)
@@ -903,16 +871,14 @@ def test_a_flying_rod_beside_a_body_on_a_guide():
                        bodies=[*ends, Particle('c', C, 1)], forcelist=[])
     both.kanes_equations()
     motion = simulate(both, 1, [3, 0, 2, 1], t_eval=11)
-    for model in both, UdwadiaKalabaMethod.from_method(both):
+    for given in both, UdwadiaKalabaMethod.from_method(both):
         with pytest.warns(UserWarning, match='position for a, b .not conn'):
-            ax, = plotting.plot_snapshots(motion, model, times=[1.]).axes
+            ax, = plotting.plot_snapshots(motion, given, times=[1.]).axes
         assert places_in(ax) == {'c': (0, 1)}
 
 
 def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
     """Those of a Lagrangian need none."""
-    from sympy.physics.mechanics import (
-        LagrangesMethod, Particle, Point, ReferenceFrame)
     N, O = ReferenceFrame('N'), Point('O')
     P = O.locatenew('P', x*N.x + y*N.y)
     bodies = [Particle('p', P, 1),
@@ -921,13 +887,13 @@ def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
     method = UdwadiaKalabaMethod(L, [x, y], frame=N, bodies=bodies)
     plain = LagrangesMethod(L, [x, y], frame=N, bodies=bodies)
     motion = simulate(method, 1, [0, 0, 1, 2], t_eval=11)
-    for model in method, plain:
+    for given in method, plain:
         with pytest.raises(MissingIngredientError,
                            match='for p, q .no point is at rest; pass `ori'):
-            plotting.plot_snapshots(motion, model)
+            plotting.plot_snapshots(motion, given)
         with pytest.raises(KinematicsError, match='P has no position: no po'):
-            plotting.plot_snapshots(motion, model, {'P': P})
-        ax, = plotting.plot_snapshots(motion, model, times=[1.],
+            plotting.plot_snapshots(motion, given, {'P': P})
+        ax, = plotting.plot_snapshots(motion, given, times=[1.],
                                       origin=O).axes
         assert places_in(ax) == {'p': (1, 2), 'q': (1, 3)}
     O.set_vel(N, 0)
@@ -958,17 +924,14 @@ def test_a_film_in_given_axes_with_many_names(pendulum):
 
 @pytest.mark.slow
 def test_every_ready_model_is_drawn():
-    from sympy_constrained.models import MODELS
     without = {'disc_on_incline', 'double_pendulum_lagrange',
                'quaternion_top_lagrange'}
     for name in MODELS:
         case = ready(name, 0.05, throw=False)
         plotting.plot(case.motion).canvas.draw()
         if name not in without:
-            film = plotting.animate(case.motion, case.method, fps=2,
-                                    inputs=dict(case.model.inputs))
-            plt.gcf().canvas.draw()
-            finish(film)
+            frame(0, case.motion, case.method, fps=2, inputs=dict(
+                case.model.inputs)).figure.canvas.draw()
         plt.close('all')
 
 
