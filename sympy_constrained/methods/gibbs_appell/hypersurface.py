@@ -87,18 +87,17 @@ def check_replaced(system, points):
 
 def linear_equations(system, directions, names, lam):
     """``[M, -W; A, 0]*[u'; lam] = [Q; b]`` as equations of motion."""
-    M, A, Q, b, *rates = system.blocks(
-        'M', 'A', 'Q', 'b', 'rates', 'mass_rates')
-    g = M.builder
-    _, out = directions.load(g, ('W',))
-    W = GraphMatrix(g, out['W'], len(lam))
+    g, out = system.graph.load()        # the order of loading shapes sums
+    _, found = directions.load(g, ('W',))
     kept = {name: (rows, system.graph.outputs[name][1])
-            for name, rows in system.graph.load(g)[1].items()
+            for name, rows in out.items()
             if name not in ('mass_rates', 'higher')}
+    M, A, Q, b = (GraphMatrix(g, *kept[name]) for name in 'MAQb')
+    W = GraphMatrix(g, found['W'], len(lam))
     return EquationsOfMotion(
         Graph.freeze(g, {**kept, **as_outputs({
-            'rates': stack(*rates), 'r': stack(Q, b),
-            'W': block_matrix([[M, -W], [A, None]])})}),
+            'W': block_matrix([[M, -W], [A, None]]), 'r': stack(Q, b)}),
+            'rates': (out['rates'] + out['mass_rates'], 1)}),
         system.q, system.u, system.q + system.masses + system.u,
         tuple(x.diff(system.t) for x in system.u) + lam, lam, names,
         is_stabilized=system.stabilization is not None)
