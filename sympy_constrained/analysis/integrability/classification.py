@@ -25,8 +25,7 @@ from ..zero_tests import proved
 from .distribution import Distribution
 from .first_integrals import vanishes
 from .hidden_integrals import IntegralSearch
-from .pfaffian import (
-    DIGITS, INEXACT, Form, VelocityForms, generic_points)
+from .pfaffian import DIGITS, INEXACT, Form, VelocityForms, generic_points
 from .verdicts import ConstraintClassification, RowClass
 
 __all__ = ['classify_constraints']

@@ -11,8 +11,7 @@ from ...analysis.constraint_rank import (
 from ...analysis.zero_tests import values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
-from ...graph import (
-    Graph, GraphMatrix, block_matrix, gradient, read, stack)
+from ...graph import Graph, GraphMatrix, block_matrix, gradient, read, stack
 from ...graph.linalg import solve
 from ...model.call_signatures import as_matrix
 from ...model.equations import EquationsOfMotion
