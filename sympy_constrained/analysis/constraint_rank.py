@@ -320,14 +320,7 @@ def independent_columns(columns, preferred=()):
     As many as independent rows: first the preferred ones, then the first
     others. They are independent at all points with so many independent
     columns; if that is impossible, at the first of these, with a warning.
-
-    Parameters
-    ==========
-
-    columns : list of lists of columns
-        From :func:`orthonormal_columns`.
-    preferred : sequence of int
-
+    ``columns`` are those of :func:`orthonormal_columns`.
     """
     with precise(DIGITS):
         kept = [independent_at(here, preferred) for here in columns]

@@ -97,20 +97,12 @@ def dependencies(rows, basis, extended):
 
 
 def relation(parts, extended, small):
-    """Independent row -> coefficient, of a row with given components.
+    """Independent row -> coefficient, of a row with components ``parts``.
 
-    Parameters
-    ==========
-
-    parts : list
-        Components along the basis of :func:`.orthonormal_rows`.
-    extended : list of (row number, components)
-    small : mpf
-        Smaller coefficients are zero.
-
+    By back substitution in what :func:`.orthonormal_rows` returns.
     """
     found = {}
-    for number, used in reversed(extended):     # back substitution
+    for number, used in reversed(extended):
         c = parts[len(used) - 1]/used[-1]
         parts = [x - c*y for x, y in zip(parts, used)]
         if abs(c) > small:

@@ -158,7 +158,7 @@ MUTANTS = [
            'g.sub(along(x[i]), x[len(u) + i])',
            'g.add(along(x[i]), x[len(u) + i])',
            (('vakonomic', 'Routh', 'pendulum'),)),
-    Mutant('half of the force in a closed form',
+    Mutant('twice the force in a closed form',
            'methods.gibbs_appell.hypersurface:Hypersurface.solve',
            'Z.T @ rest', '(Z.T @ rest) + (Z.T @ rest)',
            (('agreement', 'Gibbs-Appell', 'pendulum'),)),

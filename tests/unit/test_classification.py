@@ -739,6 +739,13 @@ def test_an_integrable_row_is_told_once():
     assert 'drifts. Give -R*z(t) + x(t) - c' in text
 
 
+def test_constructing_a_method_gives_no_warning():
+    """Rolling on a line is integrable and harmless."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        system([x, y, z], [X - R*Z])
+
+
 def test_a_nonholonomic_row_among_holonomic_ones_is_an_error():
     with pytest.raises(ConstraintError, match=(
             r'(?s)Row 1 of the holonomic constraints contains a speed or the '

@@ -25,8 +25,7 @@ from ..zero_tests import proved
 from .distribution import Distribution
 from .first_integrals import vanishes
 from .hidden_integrals import IntegralSearch
-from .pfaffian import (
-    DIGITS, INEXACT, Form, VelocityForms, generic_points)
+from .pfaffian import DIGITS, INEXACT, Form, VelocityForms, generic_points
 from .verdicts import ConstraintClassification, RowClass
 
 __all__ = ['classify_constraints']
@@ -126,19 +125,10 @@ def system_of(model, sample):
 class Flags:
     """The derived flag and the growth vector of all forms together.
 
-    Attributes
-    ==========
-
-    last : list of (tuple, tuple)
-        The last derived system: components of its forms, and their factors.
-    evidence : str
-    growth, derived : list of int
-        Numbers of directions that brackets add, level by level.
-    is_complete, is_integrable, at_fixed_time : bool
-
+    ``growth`` and ``derived`` count the directions that brackets add.
     """
 
-    last: list
+    last: list              # components and factors of forms
     evidence: str = 'proved'
     growth: tuple = (0,)
     derived: tuple = (0,)

@@ -35,13 +35,6 @@ class Distribution:
        [X_i, X_j]_a = X_i(B_{aj}) - X_j(B_{ai}), \qquad
        [X_i, V]_a = X_i(v_a) - V(B_{ai}) .
 
-    Parameters
-    ==========
-
-    space : VelocityForms
-    forms : list of Form
-        Independent ones.
-
     """
 
     def __init__(self, space, forms):
@@ -123,26 +116,12 @@ class Distribution:
     # -- flags -----------------------------------------------------------
 
     def flag(self, derived=False):
-        """Ranks of the brackets, level by level, and independent ones.
+        """Ranks of the brackets, level by level, independent ones, and
+        whether all levels were reached.
 
-        Parameters
-        ==========
-
-        derived : bool
-            Whether all fields of a level are bracketed with each other (the
-            derived flag) or with the first ones only (the growth vector).
-
-        Returns
-        =======
-
-        list of int
-            Number of directions added up to each level, from 0 until it
-            stops growing.
-        list of tuples
-            The added fields.
-        bool
-            Whether all levels were reached.
-
+        For the derived flag all fields of a level are bracketed with each
+        other, for the growth vector with the first ones only. Ranks count the
+        added directions, from 0 until they stop growing.
         """
         ranks, chosen = [0], []
         new = list(self.curvature.values())
@@ -180,24 +159,11 @@ class Distribution:
         return [fields[k] for k in kept]
 
     def growth_at(self, full):
-        """Ranks of all brackets of each length at the one point of the space.
+        """Ranks of all brackets of each length at the one point of the space,
+        up to the rank ``full``, and whether all levels were reached.
 
         No bracket is left out, since one that is a combination of shorter
         ones elsewhere need not be one here.
-
-        Parameters
-        ==========
-
-        full : int
-            The rank at which to stop.
-
-        Returns
-        =======
-
-        list of int
-        bool
-            Whether all levels were reached.
-
         """
         ranks, fields = [0], []
         new = list(self.curvature.values())
@@ -217,14 +183,8 @@ class Distribution:
     def annihilators(self, fields):
         """Forms that vanish on the directions and on independent fields.
 
-        They span the last derived system if the fields are all brackets.
-
-        Returns
-        =======
-
-        list of (tuple, tuple)
-            References of the components, and of the factors of the forms.
-
+        They span the last derived system if the fields are all brackets. Each
+        is a pair: its components, and its factors of the given forms.
         """
         g = self.space.builder
         pivots = best_independent(

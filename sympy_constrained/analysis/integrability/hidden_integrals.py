@@ -23,17 +23,8 @@ MOST_FORMS = 8
 class IntegralSearch:
     """Search for integrals of forms and of their combinations.
 
-    Parameters
-    ==========
-
-    space : VelocityForms
-    base : list of Form
-        Those that are given as integrals.
-    forms : list of Form
-        Independent ones, the base first.
-    is_wanted : bool
-        Whether integrals are looked for.
-
+    ``forms`` are independent; they begin with the ``base`` that is given.
+    Unless ``is_wanted``, integrals are not looked for.
     """
 
     def __init__(self, space, base, forms, is_wanted):
@@ -80,16 +71,10 @@ class IntegralSearch:
             integral, factor)
 
     def combinations(self, rows, last, count):
-        """As many independent integrable combinations.
+        """A number of independent integrable combinations.
 
-        Parameters
-        ==========
-
-        rows : list of RowClass
-        last : list of (tuple, tuple)
-            The last derived system, from :meth:`.Distribution.annihilators`.
-        count : int
-
+        ``last`` is the last derived system as of
+        :meth:`.Distribution.annihilators`.
         """
         found, forms = [], list(self.base)
         if count:

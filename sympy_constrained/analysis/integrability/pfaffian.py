@@ -35,39 +35,19 @@ NEWTON = 8
 
 @dataclass(frozen=True)
 class Form:
-    """A row as a form.
-
-    Attributes
-    ==========
-
-    name : str
-    row : int or None
-        Number of the row; None for a relation of the kinematic equations.
-    refs : tuple
-        Components by ``dt`` and the ``dq``, n + 1 references.
-    used : tuple of int
-        Other velocity rows, by which speeds were eliminated that are not
-        rates of coordinates.
-
-    """
+    """A row as a form."""
 
     name: str
-    row: int | None
-    refs: tuple
-    used: tuple = ()
+    row: int | None         # None: a relation of the kinematic equations
+    refs: tuple             # components by dt and the dq
+    used: tuple = ()        # rows by which other speeds were eliminated
 
 
 class VelocityForms:
     """The holonomic and the linear velocity rows of a system as forms.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    points : list of dict
-        From :func:`generic_points`.
-    small : mpf
-        Relative size that counts as zero.
+    ``points`` and ``small``, the relative size that counts as zero, are those
+    of :func:`generic_points`.
 
     Attributes
     ==========
@@ -235,20 +215,12 @@ class VelocityForms:
         return self.at_points(self.curl(Form('', None, refs)))
 
 
-def generic_points(system, sample=None, count=3, first=0):
-    """Points that satisfy the constraints, refined to 60 digits.
-
-    Returns
-    =======
-
-    list of dict
-    mpf
-        The relative size that counts as zero.
-
-    """
+def generic_points(system, sample=None, count=3):
+    """Points that satisfy the constraints to 60 digits, and the relative
+    size that counts as zero there."""
     small = INEXACT if has_floats(system, sample) else ZERO
     points = []
-    for seed in range(first, first + count):
+    for seed in range(count):
         values = dict(admissible_values(system, sample, seed))
         with precise(DIGITS):
             for x, value in (sample or {}).items():

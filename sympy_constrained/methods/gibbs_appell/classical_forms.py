@@ -4,6 +4,21 @@ All of them equal :math:`-B^T E`, with the residual :math:`E` of d'Alembert's
 principle and the base vectors :math:`B` of the constraint hypersurface, for
 every acceleration and also off the constraints.
 
+=====================  ==============================================
+form                   made from
+=====================  ==============================================
+``'kane'``             partial velocities, (E)
+``'appell'``           the Gibbs function :math:`S`, (14)
+``'maggi'``            Lagrange's expressions of all coordinates
+``'boltzmann-hamel'``  :math:`T^*(q, u, t)` and :math:`D_tJ - V_qJ`
+``'voronets'``         :math:`T` with dependent speeds eliminated
+``'chaplygin'``        the same without dependent coordinates
+``'volterra'``         :math:`T^*` and sums over the bodies
+``'macmillan'``        (8)
+``'nielsen'``          :math:`\dot T` and momenta, (13)
+``'nielsen-10'``       :math:`\dot T` and sums over the bodies, (10)
+=====================  ==============================================
+
 Equation numbers are those of R. Qiu, "The equation of motion for the system
 of the variable mass in the non-linear non-holonomic space" (received 1995).
 """

@@ -36,19 +36,8 @@ class FormBuilder:
     """The model on one builder, and derivations along its constraints.
 
     Lists are indexed by speeds ``r``, independent speeds ``sigma`` and
-    coordinates ``s``.
-
-    Parameters
-    ==========
-
-    hypersurface : Hypersurface
-    anchors : dict
-        Mass centre -> point and frame, see :class:`.Kinematics`.
-    potential : Expr
-        Potential energy of the bodies.
-    given : list of Expr
-        Forces in addition to those of the loads, one per speed, or none.
-
+    coordinates ``s``. ``given`` are forces in addition to those of the loads,
+    one per speed, or none.
     """
 
     def __init__(self, hypersurface, anchors, potential, given):
@@ -88,7 +77,6 @@ class FormBuilder:
 
     @cached_property
     def motions(self):
-        """Mass and motion of every body."""
         if not self.of_bodies:
             raise UnsupportedFeatureError(
                 "This form needs the velocities of bodies, which a Lagrangian "

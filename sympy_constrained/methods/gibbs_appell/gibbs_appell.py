@@ -1,4 +1,8 @@
-"""Meshchersky's equation projected on the constraint hypersurface."""
+"""Meshchersky's equation projected on the constraint hypersurface.
+
+The derivation and the public properties are together in one class; the
+algebra is in the other files of this folder.
+"""
 from __future__ import annotations
 
 from functools import cached_property
@@ -7,14 +11,11 @@ from sympy import ImmutableDenseMatrix, Matrix, diag, eye, sympify
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
-from ...errors import (
-    ConstraintError, RedundantConstraintsError, UnsupportedFeatureError)
-from ...graph import Graph, GraphMatrix, block_matrix, stack
+from ...errors import RedundantConstraintsError, UnsupportedFeatureError
+from ...graph import GraphMatrix
 from ...graph.writing import nested
 from ...model.build import build_system, potential_of
-from ...model.call_signatures import (
-    as_dictionary, as_list, as_matrix, as_residuals)
-from ...model.equations import EquationsOfMotion
+from ...model.call_signatures import as_dictionary, as_list, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod, column
@@ -22,7 +23,8 @@ from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
     check_gradients, higher_equations, higher_orders, highest_derivatives)
 from .hypersurface import (
-    Hypersurface, as_outputs, check_replaced, constraint_directions)
+    Hypersurface, check_replaced, checked_reaction, constraint_directions,
+    linear_equations)
 from .ingredients import Ingredients
 
 __all__ = ['GibbsAppellMethod']
@@ -56,28 +58,19 @@ class GibbsAppellMethod(ConstrainedMethod):
        B^T E = 0, \qquad f = 0, \qquad A B = 0
        \qquad \text{(4), (18), (21)}
 
-    or :math:`E + A^T\lambda = 0`. With :math:`E = -M\dot u - h` and
-    constraints linear in the accelerations that is
-
-    .. math::
-
-       \begin{bmatrix} B^T M \\ A \end{bmatrix} \dot u =
-       \begin{bmatrix} -B^T h \\ b \end{bmatrix}.
-
-    That the reaction is in the row space of :math:`A` is Chetaev's rule. For
-    constraints linear in the velocities it is what ideal means; **for
-    nonlinear ones it is an assumption** on how they are realised (for
-    orders 1 and 2 the same as Gauss's principle of least constraint), and a
-    mechanism may obey another one. Give reactions in other directions, such
+    or :math:`E + A^T\lambda = 0`, with :math:`E = -M\dot u - h`. That the
+    reaction is in the row space of :math:`A` is Chetaev's rule. For
+    constraints linear in the velocities it defines ideal reactions; **for
+    nonlinear ones it is an assumption** on their realisation (for orders 1
+    and 2 Gauss's principle of least constraint). Give other directions, such
     as those of actuators, as ``reaction_matrix``.
 
     **Variable mass.** Mass leaves or joins at points fixed in the bodies with
     a given relative velocity; its :func:`.thrust` is a load. The equations
-    then contain the instantaneous :math:`m` and :math:`I`, not their rates;
-    ``KanesMethod`` takes the rate of momentum instead, see
-    :func:`.momentum_loads`. Masses may be functions of time, coordinates and
-    speeds; loads may be linear in the accelerations, as
-    ``thrust(P, m.diff(), ...)`` is for a mass that depends on speeds.
+    contain the instantaneous :math:`m` and :math:`I`; ``KanesMethod`` takes
+    the rate of momentum instead, see :func:`.momentum_loads`. Masses may be
+    functions of time, coordinates and speeds; loads may be linear in the
+    accelerations.
 
     **Higher order.** Constraints nonlinear in the accelerations, or of an
     order above 2, make accelerations and multipliers states, see
@@ -108,10 +101,6 @@ class GibbsAppellMethod(ConstrainedMethod):
     Matrix([
     [k**2*m + m,      0],
     [         0, m*v(t)**2]])
-    >>> method.forcing
-    Matrix([
-    [-g*k*m],
-    [     0]])
     >>> method.eom[1]
     -m*v(t)**2*Derivative(theta(t), t)
 
@@ -129,8 +118,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         are those of the Lagrangian, with the rate of momentum.
     reaction_matrix : Matrix (p, m), optional
         The directions ``W`` of the reactions, ``E + W*lam = 0``, one column
-        for each constraint in the order of ``constraint_names``: by the
-        order of the constraints, then as given.
+        for each constraint, sorted by order, then as given.
     anchors : dict, optional
         RigidBody -> Point fixed in it, for mass centres that move in their
         body. Loads at such a mass centre, and rows given geometrically, act
@@ -138,16 +126,10 @@ class GibbsAppellMethod(ConstrainedMethod):
     mass_rates : dict, optional
         Mass ``m(t)`` -> its rate, an expression in coordinates, speeds,
         masses and time. Such a mass becomes a state.
-    potential_energy : 'include' or 'ignore', optional
-        Whether the potential energy of bodies counts in Kane's shape.
     generalized_forces : iterable of Expr, optional
         Forces in addition to those of the loads, one per speed.
-    stabilization : pair or list of pairs, optional
-        Baumgarte gains of the rows of ``A``; see
-        :class:`.UdwadiaKalabaMethod`.
-    sample : dict, optional
-        Numbers near the intended motion; see
-        :func:`.admissible_values`.
+    potential_energy, stabilization, sample : optional
+        As in :class:`.UdwadiaKalabaMethod`.
 
     References
     ==========
@@ -165,7 +147,8 @@ class GibbsAppellMethod(ConstrainedMethod):
         self._reaction = reaction_matrix
         super().__init__(*args, **kwargs)
         if reaction_matrix is not None:
-            self._reaction = self._checked_reaction(reaction_matrix)
+            self._reaction = checked_reaction(
+                reaction_matrix, len(self.u), len(self.constraint_orders))
             self._directions            # checks the entries
 
     def _build(self):
@@ -202,16 +185,6 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "not support or interprets differently. Make the method from "
                 "the model itself, with `momentum_loads` for variable "
                 "masses.")
-
-    def _checked_reaction(self, matrix):
-        p, m = len(self.u), len(self.constraint_orders)
-        found = as_matrix(matrix, 'reaction_matrix')
-        if found.shape != (p, m):
-            raise ConstraintError(
-                f"`reaction_matrix` has shape {found.shape} for {p} speeds "
-                f"and {m} constraints. Give one column, the direction of the "
-                "generalized reaction, for each constraint.")
-        return found
 
     # -- constraints -----------------------------------------------------
 
@@ -330,11 +303,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @property
     def forcing_kin(self):
-        """The rates that are explicit in the states.
-
-        Those of the coordinates, of masses that are states and, if the
-        order is higher, of all derivatives below the highest.
-        """
+        """Rates of coordinates, mass states and lower derivatives."""
         return self.equations_of_motion.graph.sympy('rates')
 
     @property
@@ -373,10 +342,10 @@ class GibbsAppellMethod(ConstrainedMethod):
            \begin{bmatrix} \dot u \\ \lambda \end{bmatrix} =
            \begin{bmatrix} -h \\ b \end{bmatrix}
 
-        with :math:`W = A^T`, or the ``reaction_matrix``. Otherwise let
-        :math:`N` be such that all constraints, differentiated as needed, are
-        linear in :math:`u^{(N)}`, and :math:`k` the order of the highest
-        derivative of :math:`u` in :math:`E + A^T\lambda`. Then
+        with :math:`W = A^T`, or the ``reaction_matrix``. Otherwise let all
+        constraints, differentiated as needed, be linear in :math:`u^{(N)}`,
+        and :math:`u^{(k)}` the highest derivative in :math:`E + A^T\lambda`.
+        Then
 
         .. math::
 
@@ -384,9 +353,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
         is linear in :math:`u^{(N)}` and :math:`\lambda^{(N-k)}`. Lower
         derivatives are states; the equations before differentiation are
-        relations among them, which ``simulate`` keeps. For rows of order 2
-        that are nonlinear in :math:`\dot u`, and of order 3, the states are
-        :math:`q, u, \dot u, \lambda`.
+        relations among them, which ``simulate`` keeps.
         """
         if self._system.counts[2]:
             self._report                # checks the rows
@@ -399,25 +366,8 @@ class GibbsAppellMethod(ConstrainedMethod):
             return higher_equations(
                 system, self._directions, self.constraint_orders,
                 self._names, tuple(self.lam_vec))
-        return self._linear_equations(system)
-
-    def _linear_equations(self, system):
-        """``[M, -W; A, 0]*[u'; lam] = [Q; b]``."""
-        M, A, Q, b, *rates = system.blocks(
-            'M', 'A', 'Q', 'b', 'rates', 'mass_rates')
-        g, lam = M.builder, tuple(self.lam_vec)
-        _, out = self._directions.load(g, ('W',))
-        W = GraphMatrix(g, out['W'], len(lam))
-        kept = {name: (rows, system.graph.outputs[name][1])
-                for name, rows in system.graph.load(g)[1].items()
-                if name not in ('mass_rates', 'higher')}
-        return EquationsOfMotion(
-            Graph.freeze(g, {**kept, **as_outputs({
-                'rates': stack(*rates), 'r': stack(Q, b),
-                'W': block_matrix([[M, -W], [A, None]])})}),
-            system.q, system.u, system.q + system.masses + system.u,
-            tuple(x.diff(system.t) for x in system.u) + lam, lam, self._names,
-            is_stabilized=system.stabilization is not None)
+        return linear_equations(system, self._directions, self._names,
+                                tuple(self.lam_vec))
 
     def __repr__(self):
         return (f'<GibbsAppellMethod: {len(self.q)} coordinates, '
@@ -449,19 +399,13 @@ class GibbsAppellMethod(ConstrainedMethod):
             g, [x for x, in (M @ u - Q).rows])))
 
     def rhs(self, inv_method=None, **kwargs):
-        """The rates of the :attr:`states`.
-
-        ``inv_method`` is accepted for SymPy's sake and not used.
-        """
+        """The rates of the :attr:`states`; ``inv_method`` is not used."""
         solved = (self.closed_form.sympy('highest') if self._is_higher
                   else self.acceleration)
         return self.forcing_kin.col_join(solved)
 
     def residual(self):
-        """Residuals of the implicit first-order form, zero along a motion.
-
-        The explicit rates, then ``W*z - r``.
-        """
+        """Residuals of the explicit rates, then ``W*z - r``."""
         equations = self.equations_of_motion
         count = len(self.forcing_kin)
         rates = column(x.diff(self._system.t)
@@ -528,28 +472,10 @@ class GibbsAppellMethod(ConstrainedMethod):
     def classical_equations(self, form):
         r"""Return the equations of motion in a classical form, (p - m, 1).
 
-        Explanation
-        ===========
-
-        Each form is made from its own definition, with the terms of variable
-        mass, and equals ``-eom`` for every acceleration. Dependent speeds and
-        their rates remain as symbols, also in forms that are derived by
-        eliminating them; substitute them by the constraints if needed.
-
-        =====================  ==============================================
-        form                   made from
-        =====================  ==============================================
-        ``'kane'``             partial velocities, (E)
-        ``'appell'``           the Gibbs function :math:`S`, (14)
-        ``'maggi'``            Lagrange's expressions of all coordinates
-        ``'boltzmann-hamel'``  :math:`T^*(q, u, t)` and :math:`D_tJ - V_qJ`
-        ``'voronets'``         :math:`T` with dependent speeds eliminated
-        ``'chaplygin'``        the same without dependent coordinates
-        ``'volterra'``         :math:`T^*` and sums over the bodies
-        ``'macmillan'``        (8)
-        ``'nielsen'``          :math:`\dot T` and momenta, (13)
-        ``'nielsen-10'``       :math:`\dot T` and sums over the bodies, (10)
-        =====================  ==============================================
+        The forms are those of :mod:`.classical_forms`. Each is made from its
+        own definition and equals ``-eom`` for every acceleration. Dependent
+        speeds and their rates remain as symbols; substitute them by the
+        constraints if needed.
 
         Raises
         ======

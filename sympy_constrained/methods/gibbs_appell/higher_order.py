@@ -43,17 +43,7 @@ def higher_orders(system):
 def higher_equations(system, directions, orders, names, lam):
     """Return the :class:`.EquationsOfMotion`.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    directions : Graph
-        ``A`` (m, p) and ``W`` (p, m) of all constraints.
-    orders : tuple of int
-    names : tuple of str
-    lam : tuple of dynamicsymbols
-        The multipliers.
-
+    ``directions`` holds ``A`` (m, p) and ``W`` (p, m) of all constraints.
     """
     jets = Jets(system, directions, orders, lam)
     g, known, N, j = jets.g, jets.known, jets.highest, jets.differentiations
@@ -137,16 +127,9 @@ def primed(name, count):
 class Jets:
     """The constraints and the multiplier equations with their derivatives.
 
-    Attributes
-    ==========
-
-    levels, multipliers : list of lists of references
-        Speeds and multipliers and their derivatives, by order.
-    highest : int
-        ``N``: the constraints are linear in ``levels[N]``.
-    differentiations : int
-        How often the multiplier equations are differentiated.
-
+    ``levels`` and ``multipliers`` hold speeds and multipliers and their
+    derivatives, by order. The constraints are linear in ``levels[highest]``;
+    the multiplier equations are differentiated ``differentiations`` times.
     """
 
     def __init__(self, system, directions, orders, lam):
@@ -172,8 +155,7 @@ class Jets:
             if self.occur(level, self.balance))
 
     def lower_balance(self):
-        """Multiplier equations before the last differentiation, and names.
-        """
+        """Multiplier equations before the last differentiation, named."""
         refs, names = [], []
         for i in range(self.differentiations):
             refs += self.derivative(self.balance, i)

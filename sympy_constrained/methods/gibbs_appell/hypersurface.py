@@ -11,14 +11,16 @@ from ...analysis.constraint_rank import (
 from ...analysis.zero_tests import values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
-from ...graph import Graph, GraphMatrix, gradient, read, stack
+from ...graph import Graph, GraphMatrix, block_matrix, gradient, read, stack
 from ...graph.linalg import solve
+from ...model.call_signatures import as_matrix
+from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..null_space import null_basis
 from .higher_order import higher_orders
 
-__all__ = ['Hypersurface', 'as_outputs', 'check_replaced',
-           'constraint_directions']
+__all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
+           'constraint_directions', 'linear_equations']
 
 # Relative difference that rounding, also of constants, explains.
 ROUNDING = mp.mpf('1e-9')
@@ -39,6 +41,17 @@ def constraint_directions(system, reaction=None):
              for j in range(len(system.u))]
         check_directions(system, g, W)
     return Graph.freeze(g, {'A': (A, len(system.u)), 'W': (W, len(A))})
+
+
+def checked_reaction(matrix, p, m):
+    """The ``reaction_matrix``, of shape (p, m)."""
+    found = as_matrix(matrix, 'reaction_matrix')
+    if found.shape != (p, m):
+        raise ConstraintError(
+            f"`reaction_matrix` has shape {found.shape} for {p} speeds "
+            f"and {m} constraints. Give one column, the direction of the "
+            "generalized reaction, for each constraint.")
+    return found
 
 
 def check_directions(system, g, W):
@@ -71,22 +84,30 @@ def check_replaced(system, points):
                     "out.")
 
 
+def linear_equations(system, directions, names, lam):
+    """``[M, -W; A, 0]*[u'; lam] = [Q; b]`` as equations of motion."""
+    g, out = system.graph.load()        # the order of loading shapes sums
+    _, found = directions.load(g, ('W',))
+    kept = {name: (rows, system.graph.outputs[name][1])
+            for name, rows in out.items()
+            if name not in ('mass_rates', 'higher')}
+    M, A, Q, b = (GraphMatrix(g, *kept[name]) for name in 'MAQb')
+    W = GraphMatrix(g, found['W'], len(lam))
+    return EquationsOfMotion(
+        Graph.freeze(g, {**kept, **as_outputs({
+            'W': block_matrix([[M, -W], [A, None]]), 'r': stack(Q, b)}),
+            'rates': (out['rates'] + out['mass_rates'], 1)}),
+        system.q, system.u, system.q + system.masses + system.u,
+        tuple(x.diff(system.t) for x in system.u) + lam, lam, names,
+        is_stabilized=system.stabilization is not None)
+
+
 class Hypersurface:
-    """Independent rows, base vectors and what is projected on them.
+    """Base vectors of independent rows, and equations projected on them.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    directions : Graph
-        From :func:`constraint_directions`.
-    rows : list of int
-        Numbers of the independent rows.
-    report : ConstraintReport or None
-        Needed if there are rows.
-    is_ideal : bool
-        Whether reactions have the directions of the rows.
-
+    ``directions`` are those of :func:`constraint_directions`, ``rows`` the
+    numbers of the independent ones. Reactions have the directions of the rows
+    if ``is_ideal``. Without rows no ``report`` is needed.
     """
 
     def __init__(self, system, directions, rows, report, is_ideal):

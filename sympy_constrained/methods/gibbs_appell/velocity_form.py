@@ -121,16 +121,11 @@ def check_integrable(kinematics, motion):
 
 
 def velocity_form(system, anchors, potential):
-    """The model as functions of ``q``, ``q'`` and ``q''``.
+    """Graph of the model in ``q``, ``q'`` and ``q''``.
 
-    Returns
-    =======
-
-    Graph
-        ``momenta`` ``dT/dq'`` (or ``dL/dq'``), their rates, ``slopes``
-        ``dT/dq``, forces ``Q``, reactive terms ``P``, and the ``velocities``
-        of the bodies, rows of six.
-
+    ``momenta`` ``dT/dq'`` (or ``dL/dq'``), their rates, ``slopes`` ``dT/dq``,
+    forces ``Q``, reactive terms ``P``, and the ``velocities`` of the bodies,
+    rows of six.
     """
     kinematics = VelocityKinematics.of(system, anchors)
     g, along = kinematics.builder, kinematics.total_derivative
