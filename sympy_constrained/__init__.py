@@ -24,9 +24,9 @@ from .methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Quantity,
     RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity)
 from .model.equations import EquationsOfMotion
+from .model.mass_loads import internal_flow_loads, momentum_loads, thrust
 from .model.system import ConstrainedSystem
-from .model.variable_mass import (
-    internal_flow_loads, momentum_loads, reactive_terms, thrust)
+from .model.variable_mass import reactive_terms
 
 __version__ = '0.1.0'
 

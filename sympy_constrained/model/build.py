@@ -23,8 +23,10 @@ from .constraint_rows import (
     rows_by_order)
 from .constraints import constraint_blocks
 from .kinematics import Kinematics
-from .kinetics import axes_of_vector, from_bodies, motion_of, parse_loads
+from .kinetics import from_bodies
+from .loads import axes_of_vector, motion_of, parse_loads
 from .system import ConstrainedSystem, freeze
+from .velocity_checks import check_velocities, prepare_points
 
 __all__ = ['build_system', 'applied_forces', 'kinematics_of', 'potential_of',
            'symbols_in_use']
@@ -121,13 +123,13 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     check_accelerations(kinematics, blocks,
                         speeds if in_velocities and is_kane else ())
     if is_kane:
-        kinematics.prepare_points(fields['bodies'])
+        prepare_points(kinematics, fields['bodies'])
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_functions(builder, fields)
     check_names(builder, fields)
     if is_kane:
-        kinematics.check_velocities(fields['bodies'])
+        check_velocities(kinematics, fields['bodies'])
     drop_costly_power(builder, blocks)
     if in_velocities:                   # rows may be in other speeds
         fields['velocity_rows'] = tuple(

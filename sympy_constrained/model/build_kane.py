@@ -16,7 +16,8 @@ from .call_signatures import (
     as_list, as_residuals, check_coordinates, check_frame)
 from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
-from .kinetics import from_bodies, parse_loads
+from .kinetics import from_bodies
+from .loads import parse_loads
 
 __all__ = ['agree', 'build_kane', 'potential_of', 'speeds_of']
 

@@ -8,7 +8,8 @@ from .build_exchange import declare_exchange
 from .call_signatures import (
     as_expression, as_list, as_residuals, check_coordinates, check_frame)
 from .kinematics import Kinematics
-from .kinetics import from_lagrangian, parse_loads
+from .kinetics import from_lagrangian
+from .loads import parse_loads
 
 __all__ = ['build_lagrange']
 

@@ -8,7 +8,7 @@ from ..errors import (
 from ..graph import read
 from ..graph.writing import nested
 from .constraint_order import Residual, bind_derivatives, sorted_rows
-from .kinetics import axes_of_vector, motion_of
+from .loads import axes_of_vector, motion_of
 
 __all__ = ['check_replacements', 'need_frame', 'nested_expression',
            'rows_by_level', 'rows_by_order']

@@ -1,20 +1,20 @@
 """Frames, points and speeds of SymPy on the graph.
 
 Orientation, angular velocity and position are three separate graphs of
-SymPy's objects. Each is walked breadth first in the order of insertion, which
-gives the shortest path, as SymPy takes it. Nothing is stored in the user's
-objects.
+SymPy's objects. Each is searched breadth first in the order of insertion,
+which gives the shortest path, as SymPy takes it. Nothing is stored in the
+user's objects. The quantities are defined by each other and share one memo,
+so they are one class and one long file.
 """
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import pairwise
 from operator import mul
 
 from sympy import Derivative, MatrixBase
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..errors import KinematicsError
 from ..graph import (
     Derivation, derivative, gradient, read, substitute, time_derivative)
 from ..graph.builder import PRIME
@@ -476,78 +476,6 @@ class Kinematics:
             B[j][k] = g.sub(product, change)
             B[k][j] = g.add(product, change)
         return B
-
-    def prepare_points(self, bodies):
-        """Form inertial positions and accelerations of all points.
-
-        Rows that close loops, and their rates, are found among them by
-        value. Where there are none, nothing needs them.
-        """
-        try:
-            points = self.positions([x.masscenter for x in bodies])[1]
-        except ConstrainedDynamicsError:
-            return
-        for point in points:
-            try:
-                self.acceleration(point, self.frame)
-            except ConstrainedDynamicsError:
-                continue
-
-    def check_velocities(self, bodies):
-        """Raise if a velocity that was set has speeds of the wrong sign.
-
-        A velocity need not be the derivative of the position: points of
-        contact move otherwise, and rolling may be put in by hand. If both
-        differ in nothing but signs of speeds, the kinematic differential
-        equations contradict the velocity.
-        """
-        for name, what, *vectors in self._velocities_and_rates(bodies):
-            speeds = ', '.join(map(str, self._reversed(*vectors)))
-            if speeds:
-                raise KinematicsError(
-                    f"The velocity of {name} and the derivative of its "
-                    f"{what} by `kd_eqs` have opposite signs of {speeds}. A "
-                    "velocity that was set and `kd_eqs` contradict each "
-                    "other; correct the sign in one of them.", name=name)
-
-    def _velocities_and_rates(self, bodies):
-        """Velocities and derivatives of positions, as far as known.
-
-        Of mass centres, and of frames with their angular velocities.
-        """
-        g, axes = self.builder, self.frame
-        points = dict.fromkeys(body.masscenter for body in bodies)
-        with suppress(ConstrainedDynamicsError):
-            origin, positions = self.positions(list(points))
-            at_rest = origin and _compat.velocity(origin, axes) == 0
-            for point in points if at_rest else ():
-                if point in positions and point not in self.anchors:
-                    yield (f'point {point}', 'position',
-                           self.velocity(point, axes),
-                           tuple(map(self.bias, positions[point])))
-        for frame in dict.fromkeys(
-                getattr(body, 'frame', axes) for body in bodies):
-            with suppress(ConstrainedDynamicsError):
-                R = self.rotation(axes, frame)
-                rate = [tuple(map(self.bias, row)) for row in R]
-                yield (f'frame {frame}', 'orientation',
-                       self.angular_velocity(frame, axes),
-                       tuple(g.dot(rate[i], R[j]) for i, j in (
-                           (2, 1), (0, 2), (1, 0))))
-
-    def _reversed(self, one, other):
-        """Speeds with opposite columns, if all other columns are equal."""
-        g, found = self.builder, []
-        if all(map(g.same_value, one, other)):
-            return found
-        for k, by_speed in zip(self.u, self.by_speed):
-            a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
-            if all(map(g.same_value, a, b)):
-                continue
-            if not all(g.same_value(x, -y) for x, y in zip(a, b)):
-                return []
-            found.append(g.inputs[g.nodes[k][1]])
-        return found
 
     def angular_acceleration(self, frame, axes):
         """Angular acceleration of a frame at ``u' = 0``."""

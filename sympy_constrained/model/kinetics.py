@@ -15,70 +15,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from warnings import warn
 
-from sympy.matrices import MatrixBase
-from sympy.physics.mechanics import Particle, RigidBody
-from sympy.physics.vector import Point, ReferenceFrame, Vector
+from sympy.physics.mechanics import RigidBody
+from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, located, raise_problems
+from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
 from .composite_bodies import CompositeRoute
+from .loads import Applied, axes_of_vector, motion_of, parse_loads
 
 __all__ = ['from_bodies', 'from_lagrangian', 'measure_dyadic', 'parse_loads',
            'slip', 'times']
 
 # Differences of inertias below this share of the largest entry are rounding.
 SAME = 1e-9
-
-
-def parse_loads(loads):
-    """Return ``(location, vector)`` pairs of forces and torques.
-
-    Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
-    (anything with ``to_loads``). A body means its mass centre.
-    """
-    pairs, problems = [], []
-    for k, load in enumerate(loads or ()):
-        if hasattr(load, 'to_loads'):
-            pairs.extend(parse_loads(load.to_loads()))
-            continue
-        try:
-            location, vector = load
-        except (TypeError, ValueError):
-            problems.append(
-                f"Load {k} is {load!r}. A load is a `Force`, a `Torque`, an "
-                "actuator, or a pair (point or frame, vector); give one of "
-                "these.")
-            continue
-        if isinstance(location, (RigidBody, Particle)):
-            location = location.masscenter
-        vector = Vector(0) if vector == 0 else vector
-        problem = load_problem(location, vector)
-        if problem:
-            problems.append(f"Load {k} {problem}")
-        pairs.append((location, vector))
-    raise_problems(problems)
-    return pairs
-
-
-def load_problem(location, vector):
-    """The rest of a sentence about a load that cannot be used, or None."""
-    if not isinstance(location, (Point, ReferenceFrame)):
-        return (f"acts at {location!r}, which is neither a Point "
-                "(for a force) nor a ReferenceFrame (for a torque). Give the "
-                "pair (point, force) or (frame, torque).")
-    if not isinstance(vector, Vector):
-        return (f"at {location} is {vector!r}, which is not a "
-                "Vector. Multiply the magnitude by a unit vector of a frame.")
-    if not is_proper(vector):
-        return (f"at {location} has components that are no real "
-                "expressions, such as `nan`. Correct its magnitude.")
-    return None
-
-
-def is_proper(vector):
-    """Whether a vector has measure numbers; ``nan*N.x`` has none."""
-    return all(isinstance(numbers, MatrixBase) for numbers, _ in vector.args)
 
 
 class Assembly:
@@ -223,25 +173,6 @@ class BodyAxes:
     inertia: ReferenceFrame
 
 
-class Applied:
-    """Location -> axes, and the total of the applied loads in them."""
-
-    def __init__(self, kinematics):
-        self.kinematics = kinematics
-        self.totals = {}
-
-    def add(self, location, vector, axes):
-        """Add a load; the first at its location determines the axes."""
-        axes, total = self.totals.get(location, (axes, (0, 0, 0)))
-        self.totals[location] = axes, self.kinematics.builder.added(
-            total, self.kinematics.measure(vector, axes))
-
-    def take(self, location, axes):
-        """Remove the total at a location; return it in the given axes."""
-        home, total = self.totals.pop(location, (axes, (0, 0, 0)))
-        return self.kinematics.rotated(axes, home, total)
-
-
 def axes_of_body(kinematics, body):
     """The :class:`BodyAxes` of a body that is written by itself.
 
@@ -279,20 +210,6 @@ def common_axes(kinematics, bodies):
             frame for frame in common if frame in way]
     return next((frame for frame in reversed(common or ())
                  if frame not in own), kinematics.frame)
-
-
-def axes_of_vector(kinematics, vector):
-    """The frame a vector is written in; the inertial one if several."""
-    if vector is not None and len(vector.args) == 1:
-        return vector.args[0][1]
-    return kinematics.frame
-
-
-def motion_of(kinematics, location, axes):
-    """Velocity of a point or angular velocity of a frame."""
-    if isinstance(location, Point):
-        return kinematics.velocity(location, axes)
-    return kinematics.angular_velocity(location, axes)
 
 
 def add_body(assembly, body, axes, applied, route, exchange):

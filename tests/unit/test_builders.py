@@ -258,10 +258,6 @@ def test_a_system_forms_our_equations():
     assert system.forcing == method.forcing
     assert UdwadiaKalabaMethod.from_system(
         pendulum_system()).mass_matrix == method.mass_matrix
-
-
-def test_a_system_passes_our_options():
-    system = pendulum_system()
     system.form_eoms(eom_method=UdwadiaKalabaMethod, stabilization=(1, 2))
     same(acceleration(system.eom_method),
          acceleration(kane(stabilization=(1, 2))))
@@ -427,52 +423,22 @@ def test_a_system_of_many_bodies(count, routes):
 
 # Wrong input
 
-free = Symbol('free')
+# Most of it is in the catalogue of tests/errors.
 BAD = {
-    'nothing': (lambda: UdwadiaKalabaMethod(), TypeError,
-                'No model was given.*KanesMethod.*LagrangesMethod'),
-    'a word': (lambda: lagrange('m*x', [x]), TypeError,
-               "first argument is 'm.x'.*ReferenceFrame.*Lagrangian"),
-    'a word by keyword': (
-        lambda: UdwadiaKalabaMethod(Lagrangian='m*x', qs=[x]), TypeError,
-        '`Lagrangian`.*expression'),
     'a body first': (lambda: lagrange(BOB, [x]), TypeError, 'first argument'),
-    'unknown keyword': (lambda: kane(colour=3), TypeError,
-                        "UdwadiaKalabaMethod: .*'colour'.*KanesMethod's "
-                        "shape the arguments are frame, q_ind"),
-    'mixed shapes': (lambda: lagrange(kd_eqs=KD), TypeError,
-                     "'kd_eqs'.*LagrangesMethod's shape.*hol_coneqs"),
     'speeds missing': (lambda: UdwadiaKalabaMethod(N, [x]), TypeError,
                        "missing a required argument: 'u_ind'"),
-    'frame': (lambda: kane(frame='N'), TypeError, '`frame` is .*Give the '
-              'inertial'),
     'frame of lagrange': (lambda: lagrange(frame=3), TypeError, '`frame`'),
     'set': (lambda: kane(velocity_constraints={ROD_RATE}), TypeError,
             '`velocity_constraints` is a set.*order'),
-    'string': (lambda: kane(bodies='bob'), TypeError, '`bodies` is a str'),
-    'string row': (lambda: kane(configuration_constraints=['x']),
-                   ConstraintError, 'Row 0 of `configuration_constraints`'),
     'not a row': (lambda: kane(configuration_constraints=[ROD, Eq(x, x)]),
                   ConstraintError, 'Row 1 of `configuration_constraints` is '
                   'True.*Give the residual'),
     'vector row': (lambda: plain(velocity_constraints=[x*N.x]),
                    ConstraintError, 'Row 0 of `velocity_constraints`'),
-    'row in I': (lambda: lagrange(hol_coneqs=[x - I*y]),
-                 ConstrainedDynamicsError, 'contains `.*I.*`.*real scalar'),
-    'symbol as coordinate': (
-        lambda: lagrange(L, [x, free]), KinematicsError,
-        r'coordinate `free` is not a function of time.*dynamicsymbols'),
-    'coordinate twice': (lambda: kane(q_dependent=[x]), KinematicsError,
-                         r'coordinate `x\(t\)` occurs twice.*Name it once'),
-    'coordinate as speed': (
-        lambda: kane(u_ind=[x]), KinematicsError,
-        r'`x\(t\)` is both a coordinate and a speed.*Use another'),
     'several coordinates': (
-        lambda: kane(q_ind=[free, 3], u_dependent=[u]), KinematicsError,
-        r'(?s)`free`.*`3`.*`u\(t\)` occurs twice'),
-    'kinematics missing': (
-        lambda: kane(kd_eqs=KD[:1]), KinematicsError,
-        r'No row of `kd_eqs` contains Derivative\(y\(t\), t\).*Add'),
+        lambda: kane(q_ind=[Symbol('free'), 3], u_dependent=[u]),
+        KinematicsError, r'(?s)`free`.*`3`.*`u\(t\)` occurs twice'),
     'not a body': (lambda: kane(bodies=[BOB, P, N]),
                    ConstrainedDynamicsError,
                    '(?s)Body 1 is P.*RigidBody or Particle.*Body 2 is N'),
@@ -483,24 +449,6 @@ BAD = {
         lambda: kane(forcelist=[(P, u.diff(t)*N.x)]),
         ConstrainedDynamicsError, r'contain Derivative\(u\(t\), t\)'
         '.*replace'),
-    'load without frame': (
-        lambda: lagrange(forcelist=LOADS), MissingIngredientError,
-        '`forcelist` was given without `frame`.*pass `frame=`'),
-    'both names': (
-        lambda: kane(nonholonomic_constraints=[u]), ConstraintError,
-        'Both `velocity_constraints` and `nonholonomic_constraints`'),
-    'auxiliary': (lambda: kane(u_auxiliary=[s]), UnsupportedFeatureError,
-                  r'Auxiliary speeds \[s\(t\)\].*`multipliers`.*'
-                  '`constraint_forces`'),
-    'velocity as position': (
-        lambda: kane(configuration_constraints=[u - s]), ConstraintError,
-        'Row 0 of the holonomic constraints contains a speed'),
-    'acceleration as velocity': (
-        lambda: plain(velocity_constraints=[u, v.diff(t)]), ConstraintError,
-        r'Row 1 .*contains Derivative\(v\(t\), t\).*acceleration_constr'),
-    'coordinates as velocity': (
-        lambda: plain(velocity_constraints=[ROD]), ConstraintError,
-        'does not depend on any speed.*holonomic'),
     'geometric row': (
         lambda: plain(velocity_constraints=[u, (P, 3)]), ConstraintError,
         r'Row 1 .*given geometrically.*\(point or frame, direction'),
@@ -515,34 +463,13 @@ BAD = {
         'Row 0 .*does not depend on any speed'),
     'gains': (lambda: kane(stabilization=[(1, 2), (3, 4)]), ConstraintError,
               '`stabilization` .*for 1 constraint rows.*one pair'),
-    'nonideal count': (lambda: kane(nonideal_forces=[k]), ValueError,
-                       '`nonideal_forces` has 1 entries for 2 speeds'),
-    'weight': (lambda: kane(weight=Matrix([[1]])), ValueError,
-               r'`weight` has shape \(1, 1\).*\(2, 2\)'),
-    'solver': (lambda: kane(solver='lu'), ValueError,
-               "`solver` is 'lu'.*'schur'"),
-    'inconsistent': (lambda: kane(inconsistent='no'), ValueError,
-                     "`inconsistent` is 'no'.*'least-squares'"),
-    'potential': (lambda: kane(potential_energy='yes'), ValueError,
-                  "`potential_energy` is 'yes'.*'include'"),
-    'lost point': (
-        lambda: kane(bodies=[Particle('lost', Point('Q'), m)]),
-        KinematicsError, 'Point Q has no velocity in N.*set_vel'),
 }
 
 
 @pytest.mark.parametrize('name', BAD)
 def test_wrong_input_is_explained(name):
     call, error, match = BAD[name]
-    with pytest.raises(error, match=f'(?s){match}'):
-        call()
-
-
-@pytest.mark.parametrize('name', BAD)
-def test_errors_of_the_package_are_ours_or_of_the_argument(name):
-    call, error, _ = BAD[name]
-    with pytest.raises((ConstrainedDynamicsError, TypeError, ValueError)
-                       ) as info:
+    with pytest.raises(error, match=f'(?s){match}') as info:
         call()
     text = str(info.value)
     assert text.endswith(('.', '.)')) and '_slot' not in text

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from mpmath import mp
 from sympy import (
-    I, Matrix, Symbol, cos, eye, nan, oo, sign, sin, symbols, zeros)
+    I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, Vector, dynamicsymbols,
@@ -404,31 +404,21 @@ def test_angular_accelerations_that_were_set(N, alpha, fits):
 
 # What is missing
 
-def test_a_frame_without_orientation_is_named(N):
-    B = ReferenceFrame('B')
-    with pytest.raises(KinematicsError, match='(?s)Frame B has no '
-                       'orientation relative to frame N.*orient_') as info:
-        Model(N).motion.measure(q1*B.x, N)
-    assert info.value.frame is B
-
-
-def test_a_frame_without_angular_velocity_is_named(N):
-    B = ReferenceFrame('B')
-    with pytest.raises(KinematicsError, match='Frame B has no angular '
-                       'velocity in N.*set_ang_vel') as info:
-        Model(N).motion.angular_velocity(B, B)
-    assert info.value.frame is B
-
-
 @pytest.mark.parametrize('connected', [True, False])
-def test_a_point_without_velocity_is_named(N, connected):
-    P = Point('P')
+def test_what_has_no_motion_is_named(N, connected):
+    B, P, motion = ReferenceFrame('B'), Point('P'), Model(N).motion
     if connected:
         P.set_pos(Point('O'), q1*N.x)
-    with pytest.raises(KinematicsError, match='Point P has no velocity in '
-                       'N.*set_vel') as info:
-        Model(N).motion.velocity(P, N)
-    assert info.value.point is P
+    for call, match, thing in (
+            (lambda: motion.measure(q1*B.x, N), 'Frame B has no orientation '
+             'relative to frame N.*orient_', B),
+            (lambda: motion.angular_velocity(B, B), 'Frame B has no angular '
+             'velocity in N.*set_ang_vel', B),
+            (lambda: motion.velocity(P, N), 'Point P has no velocity in '
+             'N.*set_vel', P)):
+        with pytest.raises(KinematicsError, match=f'(?s){match}') as info:
+            call()
+        assert thing in vars(info.value).values()
 
 
 # Kinematic differential equations
@@ -471,13 +461,10 @@ def test_blocks_are_solved_apart():
     assert rates[0] == read(g, (u1*cos(q1) + u2)/(1 + cos(q1)))
 
 
-def test_speeds_that_are_rates_need_no_equations():
+def test_speeds_may_be_rates():
     g = GraphBuilder(t)
     rates = solve_kinematics(g, [], Q[:2], [q1.diff(), q2.diff()])
     assert rates == [read(g, q1.diff()), read(g, q2.diff())]
-
-
-def test_some_speeds_may_be_rates():
     g = GraphBuilder(t)
     u = [q2.diff(), u1]
     rates = solve_kinematics(g, [q1.diff() - u1*q2.diff()*0 - u1], Q[:2], u)
@@ -496,22 +483,12 @@ D = [q.diff(t) for q in Q]
 
 
 @pytest.mark.parametrize('kd_eqs, q, problems', [
-    ([], Q[:1], ['`kd_eqs` is missing: ', r'the derivatives of q1\(t\) to',
-                 r'such as `Derivative\(q1\(t\), t\) - u`']),
     ([D[0] - u1, D[2] - u3], Q,
      [r'contains Derivative\(q2\(t\), t\)',
       r'contains Derivative\(q4\(t\), t\)', 'Add']),
-    ([D[0] - u1, D[1]**2 - u2], Q[:2],
-     [r'Row 1 of `kd_eqs` is not linear in Derivative\(q2\(t\), t\)',
-      'must be linear', 'rewrite']),
-    ([D[0] - u1**2], Q[:1], [r'Row 0 .* not linear in u1\(t\)']),
     ([D[0]*u1 - u2], Q[:1], ['Row 0 .* not linear']),
     ([D[0] - u1, D[0] - u1**3], Q[:2],
      [r'Row 1 .* not linear in u1', r'No row .* q2\(t\)']),
-    ([D[0] - u1, D[0] - u2], Q[:1],
-     ['`kd_eqs` has 2 equations for 1 coordinates', 'add or remove rows']),
-    ([D[0] + D[1] - u1, 2*D[0] + 2*D[1] - u2], Q[:2],
-     [r'for q1\(t\), q2\(t\) depend on each other', 'Give independent']),
     ([D[0] + D[1] - u1, u1 - u2], Q[:2],
      ['Row 1 .* contains no derivative of a coordinate', 'Remove the row']),
     ([D[0] + D[1] - u1, D[1] + D[2] - u2, D[0] - D[2] - u3], Q[:3],
@@ -528,22 +505,15 @@ def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems,
         assert info.match(f'(?s){problem}')
 
 
-@pytest.mark.parametrize('place', [nan, oo, I])
-def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, place):
-    P = O.locatenew('P', q1*N.x)
-    P.locatenew('marker', place*N.x)
-    bob = Particle('bob', P, a)
-    method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
-                                 bodies=[bob])
-    assert method.mass_matrix == Matrix([[a]])
-
-
 @pytest.mark.parametrize('spoil', [
-    lambda P, N: P.set_acc(N, 7*u1.diff()*N.x),
-    lambda P, N: P.set_vel(N, u1*ReferenceFrame('lost').x)])
-def test_a_marker_that_nothing_needs_may_move_anyhow(N, O, spoil):
+    lambda P, N: P.locatenew('marker', nan*N.x),
+    lambda P, N: P.locatenew('marker', I*N.x),
+    lambda P, N: P.locatenew('marker', b*N.y).set_acc(N, 7*u1.diff()*N.x),
+    lambda P, N: P.locatenew('marker', b*N.y).set_vel(
+        N, u1*ReferenceFrame('lost').x)])
+def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, spoil):
     P = O.locatenew('P', q1*N.x)
-    spoil(P.locatenew('marker', b*N.y), N)
+    spoil(P, N)
     bob = Particle('bob', P, a)
     method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
                                  bodies=[bob])

@@ -492,7 +492,7 @@ def test_power_is_the_rate_of_energy_or_absent(name, composite):
     x = MODELS[name]()
     graph = x.blocks(composite)
     if not graph.outputs['power'][0]:
-        # only what moves by prescription hides the power of its drive
+        # unknown only where something moves by prescription
         assert x.prescribed or name.startswith(('changing', 'a_coord'))
         return
     for seed in (1, 2):
@@ -512,13 +512,6 @@ def test_power_is_the_rate_of_energy_or_absent(name, composite):
                 return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
 
             assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
-
-
-@routes
-@pytest.mark.parametrize('name', ['particles', 'products_of_inertia',
-                                  'four_links', 'quasi_velocities'])
-def test_power_is_known_where_nothing_is_prescribed(name, composite):
-    assert MODELS[name]().blocks(composite).outputs['power'] == (1, 1)
 
 
 @routes
@@ -574,21 +567,12 @@ def test_constants_of_motion_leave_no_force():
     assert graph.sympy('energy') == Matrix([[m*u1**2/2]])
 
 
-@pytest.mark.parametrize('loads, problems', [
-    ([5], ['Load 0 is 5', 'A load is a `Force`']),
-    ([None], ['Load 0 is None']),
-    ([('P', Point('P'))], ["Load 0 acts at 'P'", 'neither a Point']),
-    ([(Point('P'), 3)], ['Load 0 at P is 3', 'not a Vector', 'Multiply']),
-    ([(Point('P'), q1)], ['not a Vector']),
-    ([(Point('P'), 1, 2)], ['Load 0 is']),
-    ([5, (Point('P'), 3), (q1, ReferenceFrame('N').x)],
-     ['Load 0', 'Load 1', 'Load 2 acts at']),
-])
-def test_bad_loads_are_all_named(loads, problems):
-    with pytest.raises(ConstrainedDynamicsError) as info:
-        parse_loads(loads)
-    for problem in problems:
-        assert info.match(f'(?s){problem}')
+def test_bad_loads_are_all_named():
+    with pytest.raises(ConstrainedDynamicsError, match=(
+            '(?s)Load 0 is 5.*A load is a `Force`.*Load 1 at P is 3.*not a '
+            'Vector.*Load 2 acts at q1.*neither a Point.*Load 3 is')):
+        parse_loads([5, (Point('P'), 3), (q1, ReferenceFrame('N').x),
+                     (Point('P'), 1, 2)])
 
 
 def test_loads_are_read_in_their_order():

@@ -1,0 +1,93 @@
+"""Forces and torques: checked, located and summed on the graph."""
+from __future__ import annotations
+
+from sympy.matrices import MatrixBase
+from sympy.physics.mechanics import Particle, RigidBody
+from sympy.physics.vector import Point, ReferenceFrame, Vector
+
+from ..errors import raise_problems
+
+__all__ = ['Applied', 'axes_of_vector', 'motion_of', 'parse_loads']
+
+
+def parse_loads(loads):
+    """Return ``(location, vector)`` pairs of forces and torques.
+
+    Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
+    (anything with ``to_loads``). A body means its mass centre.
+    """
+    pairs, problems = [], []
+    for k, load in enumerate(loads or ()):
+        if hasattr(load, 'to_loads'):
+            pairs.extend(parse_loads(load.to_loads()))
+            continue
+        try:
+            location, vector = load
+        except (TypeError, ValueError):
+            problems.append(
+                f"Load {k} is {load!r}. A load is a `Force`, a `Torque`, an "
+                "actuator, or a pair (point or frame, vector); give one of "
+                "these.")
+            continue
+        if isinstance(location, (RigidBody, Particle)):
+            location = location.masscenter
+        vector = Vector(0) if vector == 0 else vector
+        problem = load_problem(location, vector)
+        if problem:
+            problems.append(f"Load {k} {problem}")
+        pairs.append((location, vector))
+    raise_problems(problems)
+    return pairs
+
+
+def load_problem(location, vector):
+    """The rest of a sentence about a load that cannot be used, or None."""
+    if not isinstance(location, (Point, ReferenceFrame)):
+        return (f"acts at {location!r}, which is neither a Point "
+                "(for a force) nor a ReferenceFrame (for a torque). Give the "
+                "pair (point, force) or (frame, torque).")
+    if not isinstance(vector, Vector):
+        return (f"at {location} is {vector!r}, which is not a "
+                "Vector. Multiply the magnitude by a unit vector of a frame.")
+    if not is_proper(vector):
+        return (f"at {location} has components that are no real "
+                "expressions, such as `nan`. Correct its magnitude.")
+    return None
+
+
+def is_proper(vector):
+    """Whether a vector has measure numbers; ``nan*N.x`` has none."""
+    return all(isinstance(numbers, MatrixBase) for numbers, _ in vector.args)
+
+
+class Applied:
+    """Location -> axes, and the total of the applied loads in them."""
+
+    def __init__(self, kinematics):
+        self.kinematics = kinematics
+        self.totals = {}
+
+    def add(self, location, vector, axes):
+        """Add a load; the first at its location determines the axes."""
+        axes, total = self.totals.get(location, (axes, (0, 0, 0)))
+        self.totals[location] = axes, self.kinematics.builder.added(
+            total, self.kinematics.measure(vector, axes))
+
+    def take(self, location, axes):
+        """Remove the total at a location; return it in the given axes."""
+        home, total = self.totals.pop(location, (axes, (0, 0, 0)))
+        return self.kinematics.rotated(axes, home, total)
+
+
+def axes_of_vector(kinematics, vector):
+    """The frame a vector is written in; the inertial one if several."""
+    if vector is not None and len(vector.args) == 1:
+        return vector.args[0][1]
+    return kinematics.frame
+
+
+def motion_of(kinematics, location, axes):
+    """Velocity of a point or angular velocity of a frame."""
+    if isinstance(location, Point):
+        return kinematics.velocity(location, axes)
+    return kinematics.angular_velocity(location, axes)

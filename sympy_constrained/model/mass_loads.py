@@ -1,0 +1,290 @@
+r"""Loads of bodies that lose or gain mass.
+
+Meshchersky's model is the default of :class:`.GibbsAppellMethod`: mass leaves
+or joins at points fixed in the body with a given relative velocity, and the
+equations contain only the instantaneous :math:`m` and :math:`I`.
+:func:`thrust` is its load. :func:`momentum_loads` brings ``KanesMethod`` and
+``LagrangesMethod``, which take the rate of momentum, to the same equations;
+:func:`internal_flow_loads` adds the flow inside the body.
+"""
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from sympy import Derivative, Expr, sympify
+from sympy.physics.mechanics import Force, RigidBody, Torque
+from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
+
+from .. import _compat
+from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..graph import GraphBuilder, read
+from .build_kane import agree
+from .call_signatures import (
+    as_dictionary, as_expression, as_list, check_bodies, check_frame)
+from .variable_mass import MassExchange
+
+__all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
+
+
+def thrust(point, mass_rate, relative_velocity):
+    """Return the force of mass that leaves or joins a body.
+
+    Explanation
+    ===========
+
+    ``R = m'*u_rel``: mass that leaves (``m' < 0``) backwards pushes forwards.
+    With several streams there is one thrust for each.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import (
+    ...     Point, ReferenceFrame, dynamicsymbols)
+    >>> from sympy_constrained import thrust
+    >>> c = symbols('c')
+    >>> m = dynamicsymbols('m')
+    >>> N, P = ReferenceFrame('N'), Point('P')
+    >>> thrust(P, m.diff(), -c*N.x).force
+    - c*Derivative(m(t), t)*N.x
+
+    Parameters
+    ==========
+
+    point : Point
+        The point fixed in the body at which the mass crosses its boundary.
+    mass_rate : Expr
+        Rate of the mass of the body by this stream, negative for a loss.
+    relative_velocity : Vector
+        Velocity of the stream relative to that point.
+
+    Returns
+    =======
+
+    Force
+
+    """
+    rate = as_expression(mass_rate)
+    if not isinstance(point, Point) or not isinstance(rate, Expr) or not (
+            isinstance(relative_velocity, Vector)):
+        raise TypeError(
+            f"A thrust of {mass_rate!r} with {relative_velocity!r} at "
+            f"{point!r} cannot be formed. Give a Point, the rate of mass as "
+            "an expression, and a Vector.")
+    return Force(point, rate*relative_velocity)
+
+
+def momentum_loads(bodies, frame, anchors=None):
+    r"""Return the loads that make a momentum balance Meshchersky's.
+
+    Explanation
+    ===========
+
+    ``KanesMethod``, and ``LagrangesMethod`` with a mass ``m(t)``, take the
+    rate of momentum :math:`(m v)'`: mass that leaves does so at rest. With
+    the forces :math:`\dot m v_G` and the torques
+    :math:`\overset{B}{\dot I}\cdot\omega` the equations are those of mass
+    that leaves with the velocity of the body, to which a :func:`thrust` adds
+    what it has relative to it. A mass centre that drifts in the body adds
+    :math:`m(a_G - a_{G,\text{body-fixed}})`.
+
+    The other methods of this package take the rate of momentum, too;
+    :class:`.GibbsAppellMethod` must not be given these loads. The mass may
+    depend on time. ``KanesMethod`` drops a part of the rate of a
+    mass that depends on speeds; use :class:`.GibbsAppellMethod` there.
+
+    Examples
+    ========
+
+    >>> from sympy.physics.mechanics import (
+    ...     Particle, Point, ReferenceFrame, dynamicsymbols)
+    >>> from sympy_constrained import momentum_loads
+    >>> m, u = dynamicsymbols('m u')
+    >>> N, P = ReferenceFrame('N'), Point('P')
+    >>> P.set_vel(N, u*N.x)
+    >>> momentum_loads([Particle('rocket', P, m)], N)[0].force
+    u(t)*Derivative(m(t), t)*N.x
+
+    Parameters
+    ==========
+
+    bodies : iterable of RigidBody and Particle
+    frame : ReferenceFrame
+        The inertial frame.
+    anchors : dict, optional
+        RigidBody -> Point fixed in it, where the mass centre moves.
+
+    Returns
+    =======
+
+    list of Force and Torque
+
+    """
+    bodies = as_list(bodies, 'bodies')
+    check_bodies(bodies)
+    check_frame(frame)
+    time = _compat.time_symbol()
+    exchange = MassExchange(as_dictionary(anchors, 'anchors'))
+    exchange.check(bodies, (), time)
+    loads = []
+    for body in bodies:
+        with connected(body):
+            loads += momentum_loads_of(body, frame, exchange.anchors, time)
+    return loads
+
+
+@contextmanager
+def connected(body):
+    """Translate errors of SymPy's search for a path between frames or points.
+    """
+    try:
+        yield
+    except ConstrainedDynamicsError:
+        raise
+    except ValueError as error:
+        raise KinematicsError(
+            f"The motion of {body.name} is not known ({error}). Orient its "
+            "frame, and locate its points from one whose velocity is set."
+        ) from error
+
+
+def momentum_loads_of(body, frame, anchors, time):
+    """The loads of one body."""
+    loads, point = [], body.masscenter
+    force = sympify(body.mass, strict=True).diff(time)*point.vel(frame)
+    if body in anchors:
+        anchor = anchors[body]
+        arm = point.pos_from(anchor)
+        w = body.frame.ang_vel_in(frame)
+        force += body.mass*(
+            point.acc(frame) - anchor.acc(frame)
+            - cross(w.dt(frame), arm) - cross(w, cross(w, arm)))
+    if force != 0:
+        loads.append(Force(point, force))
+    if isinstance(body, RigidBody):
+        torque = body.central_inertia.dt(body.frame).dot(
+            body.frame.ang_vel_in(frame))
+        if torque != 0:
+            loads.append(Torque(body.frame, torque))
+    return loads
+
+
+def internal_flow_loads(body, frame, exits, anchor=None, angular_flow=None):
+    r"""Return force and torque of the flow inside a body.
+
+    Explanation
+    ===========
+
+    To be added to Meshchersky's model with the thrust at the exits. With the
+    momentum of the flow relative to the body
+    :math:`\mu = m\,c' + \sum\dot m_e(c - r_e)`, where ``'`` is the
+    derivative in the body and :math:`c` the mass centre,
+
+    .. math::
+
+       \Delta F = -2\omega\times\mu - \mu', \qquad
+       \Delta M_G = -\overset{B}{\dot I}\cdot\omega
+       + \sum\dot m_e (r_e - c)\times(\omega\times(r_e - c))
+       - \omega\times h - h'
+
+    What is linear in :math:`\omega` of the second is the jet damping.
+
+    Examples
+    ========
+
+    The jet damping of a rocket with its nozzle at a distance ``b``:
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import (
+    ...     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    >>> from sympy_constrained import internal_flow_loads
+    >>> b = symbols('b')
+    >>> m, I, w = dynamicsymbols('m I w')
+    >>> N, B = ReferenceFrame('N'), ReferenceFrame('B')
+    >>> B.set_ang_vel(N, w*B.z)
+    >>> G = Point('G')
+    >>> E = G.locatenew('E', -b*B.x)
+    >>> rocket = RigidBody('rocket', G, B, m, (inertia(B, 0, I, I), G))
+    >>> force, torque = internal_flow_loads(rocket, N, [(E, m.diff())])
+    >>> torque.torque
+    (b**2*w(t)*Derivative(m(t), t) - w(t)*Derivative(I(t), t))*B.z
+
+    Parameters
+    ==========
+
+    body : RigidBody
+    frame : ReferenceFrame
+        The inertial frame.
+    exits : iterable of (Point, Expr)
+        Points fixed in the body and the rates of mass there, negative for a
+        loss.
+    anchor : Point, optional
+        A point fixed in the body, if its mass centre moves in it.
+    angular_flow : Vector, optional
+        :math:`h`, the angular momentum of the flow relative to the body
+        about the mass centre; zero for flow without swirl.
+
+    Returns
+    =======
+
+    list
+        A ``Force`` at the mass centre and a ``Torque`` on the frame.
+
+    """
+    if not isinstance(body, RigidBody) or not isinstance(
+            frame, ReferenceFrame):
+        raise TypeError(
+            f"The flow inside {body!r} in {frame!r} cannot be formed. Give "
+            "a RigidBody and the inertial ReferenceFrame.")
+    exits = [checked_exit(k, x) for k, x in enumerate(as_list(
+        exits, 'exits'))]
+    h = Vector(0) if angular_flow is None else angular_flow
+    if not isinstance(h, Vector):
+        raise TypeError(f"`angular_flow` is {h!r}. Give a Vector.")
+    with connected(body):
+        return flow_loads_of(body, frame, exits, anchor, h)
+
+
+def checked_exit(k, pair):
+    """A point and a rate."""
+    point, rate = pair if isinstance(pair, (tuple, list)) and (
+        len(pair) == 2) else (None, None)
+    found = as_expression(rate)
+    if not isinstance(point, Point) or not isinstance(found, Expr):
+        raise TypeError(
+            f"Entry {k} of `exits` is {pair!r}. Give a list of pairs of a "
+            "Point and the rate of mass there, an expression.")
+    return point, found
+
+
+def flow_loads_of(body, frame, exits, anchor, h):
+    """Force and torque of the flow inside a body."""
+    B, G, time = body.frame, body.masscenter, _compat.time_symbol()
+    w = B.ang_vel_in(frame)
+    c = G.pos_from(anchor) if anchor is not None else Vector(0)
+    flow = body.mass*c.dt(B)
+    moment = -body.central_inertia.dt(B).dot(w)
+    total = sympify(0)
+    for point, rate in exits:
+        arm = point.pos_from(G)
+        flow -= rate*arm
+        moment += rate*cross(arm, cross(w, arm))
+        total += rate
+    check_balance(body, total, time)
+    return [Force(G, -2*cross(w, flow) - flow.dt(B)),
+            Torque(B, moment - cross(w, h) - h.dt(B))]
+
+
+def check_balance(body, total, time):
+    """Raise if the mass of a body changes at another rate than ``total``.
+
+    That of a mass which is an unknown function of time is not known here.
+    """
+    rate = sympify(body.mass, strict=True).diff(time)
+    if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
+        builder = GraphBuilder(time)
+        if not agree(builder, read(builder, rate), read(builder, total)):
+            raise ConstrainedDynamicsError(
+                f"The rates of mass at the exits sum up to {total}, and the "
+                f"mass of {body.name} changes at the rate {rate}. Give all "
+                "exits, with negative rates for a loss.")

@@ -1,0 +1,85 @@
+"""Velocities that were set, compared with the derivatives of positions."""
+from __future__ import annotations
+
+from contextlib import suppress
+
+from .. import _compat
+from ..errors import ConstrainedDynamicsError, KinematicsError
+
+__all__ = ['check_velocities', 'prepare_points']
+
+
+def prepare_points(kinematics, bodies):
+    """Form inertial positions and accelerations of all points.
+
+    Rows that close loops, and their rates, equal some of these by value.
+    Points without a position or a velocity are not needed.
+    """
+    try:
+        points = kinematics.positions([x.masscenter for x in bodies])[1]
+    except ConstrainedDynamicsError:
+        return
+    for point in points:
+        try:
+            kinematics.acceleration(point, kinematics.frame)
+        except ConstrainedDynamicsError:
+            continue
+
+
+def check_velocities(kinematics, bodies):
+    """Raise if a velocity that was set has speeds of the wrong sign.
+
+    A velocity need not be the derivative of the position: points of
+    contact move otherwise, and rolling may be put in by hand. If both
+    differ in nothing but signs of speeds, the kinematic differential
+    equations contradict the velocity.
+    """
+    for name, what, *vectors in velocities_and_rates(kinematics, bodies):
+        speeds = ', '.join(map(str, reversed_speeds(kinematics, *vectors)))
+        if speeds:
+            raise KinematicsError(
+                f"The velocity of {name} and the derivative of its "
+                f"{what} by `kd_eqs` have opposite signs of {speeds}. A "
+                "velocity that was set and `kd_eqs` contradict each "
+                "other; correct the sign in one of them.", name=name)
+
+
+def velocities_and_rates(kinematics, bodies):
+    """Velocities and derivatives of positions, as far as known.
+
+    Of mass centres, and of frames with their angular velocities.
+    """
+    g, axes = kinematics.builder, kinematics.frame
+    points = dict.fromkeys(body.masscenter for body in bodies)
+    with suppress(ConstrainedDynamicsError):
+        origin, positions = kinematics.positions(list(points))
+        at_rest = origin and _compat.velocity(origin, axes) == 0
+        for point in points if at_rest else ():
+            if point in positions and point not in kinematics.anchors:
+                yield (f'point {point}', 'position',
+                       kinematics.velocity(point, axes),
+                       tuple(map(kinematics.bias, positions[point])))
+    for frame in dict.fromkeys(
+            getattr(body, 'frame', axes) for body in bodies):
+        with suppress(ConstrainedDynamicsError):
+            R = kinematics.rotation(axes, frame)
+            rate = [tuple(map(kinematics.bias, row)) for row in R]
+            yield (f'frame {frame}', 'orientation',
+                   kinematics.angular_velocity(frame, axes),
+                   tuple(g.dot(rate[i], R[j]) for i, j in (
+                       (2, 1), (0, 2), (1, 0))))
+
+
+def reversed_speeds(kinematics, one, other):
+    """Speeds with opposite columns, if all other columns are equal."""
+    g, found = kinematics.builder, []
+    if all(map(g.same_value, one, other)):
+        return found
+    for k, by_speed in zip(kinematics.u, kinematics.by_speed):
+        a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
+        if all(map(g.same_value, a, b)):
+            continue
+        if not all(g.same_value(x, -y) for x, y in zip(a, b)):
+            return []
+        found.append(g.inputs[g.nodes[k][1]])
+    return found
