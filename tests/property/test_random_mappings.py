@@ -18,11 +18,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    Matrix, Rational, cos, diag, eye, sin, symbols, sympify, zeros)
-from sympy.diffgeom import (
-    CoordSystem, Manifold, Patch, TensorProduct, metric_to_Christoffel_1st,
-    metric_to_Christoffel_2nd, metric_to_Riemann_components)
+from sympy import Matrix, Rational, cos, eye, sin, symbols, sympify, zeros
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
@@ -327,36 +323,6 @@ def plain_columns(model):
     return N
 
 
-@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 4 == 1])
-def test_energy(seed):
-    """Invariant 6: E' = Q.x' - lam A_0, for a mass matrix without time."""
-    model, method = system(seed), system(seed).method
-    assert model.autonomous and not explicit(Matrix([model.L]))
-    v = model.v
-    E = Matrix([(v.T*model.M*v)[0]/2 + model.V])
-    values = model.state(1)
-    found = solved(method, values)
-    # x'' of the class: from u', through rates of its rows
-    rows = at(model.a, values)
-    still = model.reduced(model.rows, values, [0]*model.n)
-    known = mp.matrix(model.n, 1)
-    for k, x in enumerate(found['acceleration']):
-        known[k] = x
-    second = mp.lu_solve(rows, known - still)
-    rate = model.reduced(E, values, second)[0]
-    work = (at(Matrix(model.Q), values).T*at(v, values))[0]
-    power = at(method.constraint_power, values)[0]
-    assert equal([rate], [work + power])
-    if model.K:
-        assert abs(power) > 1e-6
-    graph = method.equations_of_motion.graph
-    inputs = {x: values[x] for x in graph.inputs if x in values}
-    out = graph.evaluate(inputs, ['energy', 'power'], context=mp)
-    assert equal(out['energy'], at(E, values))
-    if out['power']:
-        assert equal(out['power'], [work + power])
-
-
 # The geometry, by numbers
 
 class Space:
@@ -617,78 +583,6 @@ def test_curvature(seed):
         for (s, r, m, n), x in here.curvature.items()})
 
 
-def cyclic(function, *indices):
-    """Sum over the cyclic permutations of three indices."""
-    a, b, d = indices
-    return function(a, b, d) + function(b, d, a) + function(d, a, b)
-
-
-def derivatives_of(seed, name):
-    method = space_system(seed).method
-    first = 0 if name.endswith('ext') else 1
-
-    def function(values):
-        return {tuple(k + first for k in key): x for key, x in array(
-            getattr(method.space, name), values).items()}
-    return along_fields(seed, function)
-
-
-@each_space
-def test_exterior_derivative_of_the_torsion(seed):
-    """d d theta = 0, in the frame: cyc(b_r T_mn - T^l_mn T_rl) = 0."""
-    size = range(space(seed).size)
-    T, slopes = arrays(seed, 'torsion_ext'), derivatives_of(
-        seed, 'torsion_ext')
-    for s, r, m, n in product(size, size, size, size):
-        if r < m < n:
-            total = cyclic(lambda i, j, k: slopes[i][s, j, k] - mp.fsum(
-                T[h, j, k]*T[s, i, h] for h in size), r, m, n)
-            assert abs(total) < 1e-30
-
-
-@each_space
-def test_first_bianchi_identity(seed):
-    """With torsion, of the connection read in quasi-coordinates.
-
-    ``cyc R = -cyc(D_r T_mn - T^l_mn T_lr)``; and without, ``cyc R = 0``, for
-    the tensor.
-    """
-    size = range(1, space(seed).size)
-    if len(size) < 3:
-        size = (1, 2)
-    R, plain = arrays(seed, 'curvature'), arrays(seed,
-                                                 'coordinate_curvature')
-    T, gamma = arrays(seed, 'torsion'), arrays(seed, 'connection')
-    slopes = derivatives_of(seed, 'torsion')
-    for s, r, m, n in product(size, size, size, size):
-        assert abs(cyclic(lambda i, j, k: R[s, i, j, k], r, m, n)) < 1e-45
-
-        def change(i, j, k):
-            return slopes[i][s, j, k] + mp.fsum(
-                gamma[s, h, i]*T[h, j, k] - gamma[h, j, i]*T[s, h, k]
-                - gamma[h, k, i]*T[s, j, h] - T[h, j, k]*T[s, h, i]
-                for h in size)
-        total = cyclic(lambda i, j, k: plain[s, i, j, k] + change(i, j, k),
-                       r, m, n)
-        assert abs(total) < 1e-30
-
-
-@pytest.mark.parametrize('seed', [s for s in SPACE_SEEDS
-                                  if SPACES[s][0] == 3
-                                  and SPACES[s][2] == 'any'])
-def test_second_bianchi_identity(seed):
-    """cyc(D_l R_mn) = cyc(T^k_ml R_kn), D for the first two indices."""
-    size = (1, 2, 3)
-    R, slopes = arrays(seed, 'curvature'), derivatives_of(seed, 'curvature')
-    T, gamma = arrays(seed, 'torsion'), arrays(seed, 'connection')
-    for s, r in product(size, size):
-        def both(i, j, k):
-            return slopes[i][s, r, j, k] + mp.fsum(
-                gamma[s, h, i]*R[h, r, j, k] - gamma[h, r, i]*R[s, h, j, k]
-                - T[h, j, i]*R[s, r, h, k] for h in size)
-        assert abs(cyclic(both, 1, 2, 3)) < 1e-30
-
-
 @each_space
 def test_boltzmann_hamel_equations(seed):
     """Invariant 5: their residual is lam in the constraint rows."""
@@ -772,119 +666,6 @@ def test_random_mappings_are_not_integrable(seed):
         assert (potential is None) == (curl > 1e-40)
     if model.K and model.p > 1:
         assert method.is_holonomic is (len(model.hol) == model.K)
-
-
-# Integrable mappings: a change of coordinates, with SymPy's diffgeom
-
-class Change:
-    """pi = Pi(x, t), of which each is linear in a coordinate of its own."""
-
-    def __init__(self, seed, n, still):
-        random = Random(f'change {seed} {n} {still}')
-        self.n, self.q = n, list(COORDINATES[:n])
-        self.v = Matrix(self.q).diff(t)
-        self.pi = symbols(f'pi_1:{n + 1}')
-        self.Pi, self.X = [], []
-        for i, f in enumerate(self.q):
-            slope = fraction(random)
-            rest = coefficient(random, self.q[:i], still) if i else (
-                0 if still else sin(t)/2)
-            self.Pi.append(slope*f + rest)
-            known = dict(zip(self.q, self.X))
-            self.X.append((self.pi[i] - sympify(rest).xreplace(known))/slope)
-        # few terms, since diffgeom takes its time
-        x, y = self.q[:2]
-        self.M = diag(2, 3 + x**2, *[1]*(n - 2))
-        self.N = zeros(1, n)
-        if not still:
-            self.M[0, n - 1] = self.M[n - 1, 0] = t/5
-            self.N[0] = c*y
-        L = (self.v.T*self.M*self.v)[0]/2 + (self.N*self.v)[0]
-        self.method = LinearMappingMethod(
-            L, self.q, us=FREE[:n],
-            mapping=[sympify(f).diff(t) for f in self.Pi])
-        self.values = {**{x: Rational(random.randint(-9, 9), 7)
-                          for x in [*self.q, t]}, c: Rational(2, 3)}
-
-    def image(self):
-        """The metric in (t, pi), with its slots of time."""
-        back = dict(zip(self.q, self.X))
-        M, N = self.M.xreplace(back), self.N.xreplace(back)
-        xs = [t, *self.pi]
-        J = Matrix(self.X).jacobian(xs)
-        g = J.T*M*J
-        drift = J.T*N.T
-        for k in range(self.n + 1):
-            g[0, k] += drift[k]
-            g[k, 0] += drift[k]
-        return g
-
-    def system(self, first, metric):
-        """A metric in the coordinates of a manifold, as a two-form."""
-        names = [t, *self.pi][first:]
-        plain = symbols(f'z_:{len(names)}', real=True)
-        chart = CoordSystem('chart', Patch('P', Manifold(
-            'image', len(names))), plain)
-        scalars = dict(zip(names, chart.base_scalars()))
-        forms = chart.base_oneforms()
-        g = metric.xreplace(scalars)
-        total = sum(g[i, j]*TensorProduct(forms[i], forms[j])
-                    for i in range(g.rows) for j in range(g.cols))
-        back = {f: e for e, f in scalars.items()}
-        return total, back
-
-    def at_images(self, array, back):
-        """Entries of an array of diffgeom at the image of the place."""
-        there = dict(zip(self.pi, at(Matrix(self.Pi), self.values)))
-        keys = list(product(*map(range, array.shape)))
-        column = Matrix([array[key] for key in keys]).xreplace(back)
-        return dict(zip(keys, at(column, {**self.values, **there})))
-
-
-@pytest.mark.parametrize('n, seed', [(2, 0), (3, 7)])
-def test_change_of_coordinates_with_time(n, seed):
-    """Symbols of the first kind of the (n + 1) metric, and no torsion."""
-    change = Change(seed, n, still=False)
-    metric = change.image()
-    form, back = change.system(0, metric)
-    first = change.at_images(metric_to_Christoffel_1st(form), back)
-    there = dict(zip(change.pi, at(Matrix(change.Pi), change.values)))
-    inverse = at(metric[1:, 1:], {**change.values, **there})**-1
-    size = range(n + 1)
-    wanted = {(0, j, k): mp.mpf(0) for j in size for k in size}
-    for j, k in product(size, size):
-        column = inverse*mp.matrix([first[i, j, k]
-                                    for i in range(1, n + 1)])
-        wanted.update(((i, j, k), x) for i, x in enumerate(column, 1))
-    method = change.method
-    assert same(array(method.connection_ext, change.values), wanted)
-    assert max(map(abs, wanted.values())) > SOME
-    torsion = array(method.torsion_ext, change.values)
-    assert max(map(abs, torsion.values())) < 1e-50
-    assert method.is_integrable and method.is_holonomic
-    for potential, e in zip(method.quasi_coordinates, change.Pi):
-        assert equal(*(at(Matrix([f.diff(x) for x in (*change.q, t)]),
-                          {**change.values, **dict.fromkeys(change.v, 0)})
-                       for f in (potential, sympify(e))))
-
-
-@pytest.mark.parametrize('n, seed', [(2, 4), (3, 6)])
-def test_change_of_coordinates(n, seed):
-    """Symbols of the second kind, and Riemann's tensor."""
-    change = Change(seed, n, still=True)
-    form, back = change.system(1, change.image()[1:, 1:])
-    wanted = change.at_images(metric_to_Christoffel_2nd(form), back)
-    method = change.method
-    assert same(array(method.connection, change.values), wanted)
-    assert same(array(method.space.levi_civita, change.values), wanted)
-    contortion = array(method.space.contortion, change.values)
-    assert max(map(abs, contortion.values())) < 1e-50
-    if n == 2:
-        wanted = change.at_images(metric_to_Riemann_components(form), back)
-        assert max(map(abs, wanted.values())) > SOME
-        for name in ('curvature', 'coordinate_curvature'):
-            assert same(array(getattr(method.space, name), change.values),
-                        wanted)
 
 
 # Parents with speeds of their own
