@@ -466,7 +466,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def ingredients(self):
-        """What the equations are made from: :class:`.Ingredients`."""
+        """The :class:`.Ingredients` of the equations."""
         return Ingredients(self._forms, self._projected)
 
     def classical_equations(self, form):
