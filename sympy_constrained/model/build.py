@@ -85,8 +85,9 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
         best = form(shape, arguments, True, **options)
         least = operations(best)
         if least <= (LARGE if len(bodies) <= FEW else LARGE_OF_MANY):
-            best = min(best, form(shape, arguments, False, **options),
-                       key=operations)
+            other = form(shape, arguments, False, **options)
+            if operations(other) < least:
+                best = other
     else:
         best = form(shape, arguments, False, **options)
     return replace(best, graph=best.graph.compacted(SOLVED))

@@ -226,16 +226,16 @@ MODELS = (
                       ).system.graph.evaluate({x: 0, y: 0}, ['A']),
          ZeroDivisionError, "Output 'A' has no finite value here",
          'it divides by zero, is too large, or is outside of the domain',
-         'Take others'),
+         'Give other values'),
     Case('values of a function without a numeric meaning',
          lambda: HIDDEN.system.graph.evaluate({x: 1, m: 1, g: 1}, ['Q']),
          MissingIngredientError, 'The function `f`',
          'has no numeric meaning',
-         'Replace it by a SymPy function before numbers are'),
+         'Replace it by a SymPy function before evaluation'),
     Case('a graph of what is no matrix', lambda: Graph.of({'a': x}, t),
          TypeError, "`matrices` has x(t) for 'a', which is no",
          'Matrix',
-         'Give a Matrix of one entry for an expression'),
+         'Give an expression as a Matrix of one entry'),
 )
 
 

@@ -196,7 +196,7 @@ CONTRADICTIONS = (
                       ).system.with_constraints(holonomic=[ROD]),
          UnsupportedFeatureError, 'The system has masses that are states,',
          'auxiliary speeds or constraints of a higher',
-         'Make the method anew with the other constraints'),
+         'Create the method again with the other constraints'),
 )
 
 METHODS = (
