@@ -2,8 +2,8 @@
 right there: compared with a 50-digit solve of the multiplier system whose
 blocks are made from plain SymPy (see ``kkt``).
 
-The first half of every test pins down what upstream does, so that the day it
-learns the case is noticed.
+The tests after the first one pin down what upstream does, so that the day it
+learns a case is noticed.
 """
 from dataclasses import replace
 
@@ -71,9 +71,7 @@ def test_knife_edge_upstream_divides_by_the_cosine_of_the_heading():
     method = m.form(UdwadiaKalabaMethod)
     W, r = (exactly(z, exact) for z in (method.equations_of_motion.W,
                                         method.equations_of_motion.r))
-    rates = W.LUsolve(r)
-    assert rates[:3] == [Rational(-8, 5), 0, 0]
-    right(m, method, at_start=True)
+    assert W.LUsolve(r)[:3] == [Rational(-8, 5), 0, 0]
 
 
 def test_knife_edge_along_the_slope_upstream_gives_nan_in_floats():
@@ -105,19 +103,6 @@ def test_duplicated_row_upstream_raises_or_gives_nan():
     found = ready.upstream(upstream, ready.admissible(m, 1))
     assert np.isnan(list(found.values())).all()
 
-    method = m.form(UdwadiaKalabaMethod)
-    right(m, method, at_start=True)
-    values = ready.admissible(m, 1)
-    known = ready.known(m, values)
-    assert ready.disagreement(ready.ours(method, values),
-                              known) < TOLERANCE
-    # The force of the rod does not know how often the rod was mentioned.
-    reference = ready.reference(m)
-    forces, = ready.evaluate([method.constraint_forces],
-                             ready.floats(values))
-    wanted = np.array([float(f) for f in reference.solve(values).forces])
-    assert forces[:, 0] == pytest.approx(wanted, rel=1e-10)
-
 
 def test_duplicated_row_in_a_lagrangian_upstream_gives_nan():
     m = model('cartesian_pendulum')
@@ -138,13 +123,6 @@ def test_three_parallel_cranks_upstream_raises():
         m.form(KanesMethod)
     with pytest.raises(ValueError):
         m.system.validate_system(KanesMethod)
-
-    method = m.form(UdwadiaKalabaMethod)
-    right(m, method, at_start=True)
-    for seed in (4, 5):
-        values = ready.admissible(m, seed)
-        assert ready.disagreement(ready.ours(method, values),
-                                  ready.known(m, values)) < TOLERANCE
 
 
 def test_three_parallel_cranks_the_rank_is_that_on_the_constraint_set():
@@ -171,7 +149,6 @@ def test_coupler_on_cranks_upstream_is_singular_on_every_admissible_state():
     matrix = exactly(upstream.mass_matrix_full, exact)
     assert matrix.rank() == matrix.rows - 1
     assert nan in exactly(upstream.rhs(), exact)
-    right(m, at_start=True)
 
 
 # Massless directions
@@ -187,11 +164,7 @@ def test_massless_coordinate_has_no_inverse_mass_matrix():
     wanted = ready.independent(m, values)
     assert ready.disagreement(
         ready.upstream(upstream, values), wanted) < TOLERANCE
-
-    method = m.form(UdwadiaKalabaMethod)
-    right(m, method, at_start=True)
-    assert ready.disagreement(ready.ours(method, values),
-                              ready.known(m, values)) < TOLERANCE
+    right(m, at_start=True)
 
 
 def test_quaternion_top_upstream_is_silently_wrong():
@@ -206,14 +179,12 @@ def test_quaternion_top_upstream_is_silently_wrong():
         n = len(m.coordinates)
         found = dict(zip(wanted, solved[n:2*n, 0]))
         assert not ready.disagreement(found, wanted) < 0.1
-    right(m, at_start=True)
 
 
 # Nonlinear and acceleration-level rows
 
 def test_constant_speed_upstream_raises_or_is_wrong():
     m = model('constant_speed_particle')
-    values = ready.admissible(m, 1)
     try:
         upstream = m.form(KanesMethod)
     except NonlinearError:
@@ -221,10 +192,6 @@ def test_constant_speed_upstream_raises_or_is_wrong():
     else:               # 1.13 forms equations that cannot be evaluated
         matrices = upstream.mass_matrix.row_join(upstream.forcing)
         assert matrices.atoms(Derivative) & {u.diff(t) for u in m.speeds}
-    method = m.form(UdwadiaKalabaMethod)
-    right(m, method, at_start=True)
-    assert ready.disagreement(ready.ours(method, values),
-                              ready.known(m, values)) < TOLERANCE
 
 
 def test_appell_hamel_upstream_depends_on_the_version():
@@ -238,7 +205,6 @@ def test_appell_hamel_upstream_depends_on_the_version():
         assert ready.disagreement(
             ready.upstream(upstream, values),
             ready.independent(m, values)) < TOLERANCE
-    right(m)
 
 
 @pytest.mark.parametrize('name, word', [
@@ -248,7 +214,6 @@ def test_words_that_upstream_does_not_know(name, word):
     m = model(name)
     with pytest.raises(TypeError, match=word):
         m.form(LagrangesMethod)
-    right(m, at_start=True)
 
 
 @pytest.mark.slow
