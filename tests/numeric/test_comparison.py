@@ -167,7 +167,7 @@ def test_classical_forms_on_request(four_bar, disc):
         'Maggi', 'Boltzmann-Hamel', 'Voronets', 'Chaplygin', 'Nielsen'}
     assert {name for name, f in forms.items() if f.verdict is REFUSES} == {
         'Kane', 'Appell', 'Volterra', 'MacMillan', 'Nielsen (10)'}
-    assert all('Lagrangian does not tell' in f.reason
+    assert all('Lagrangian does not contain' in f.reason
                for f in forms.values() if f.verdict is REFUSES)
 
 
