@@ -22,7 +22,7 @@ from .errors import (
     UnsupportedFeatureError)
 from .methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Quantity,
-    RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity)
+    RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity, VoronetsMethod)
 from .model.equations import EquationsOfMotion
 from .model.mass_loads import internal_flow_loads, momentum_loads, thrust
 from .model.system import ConstrainedSystem
@@ -31,8 +31,9 @@ from .model.variable_mass import reactive_terms
 __version__ = '0.1.0'
 
 __all__ = [
-    'UdwadiaKalabaMethod', 'HamelEmbedding', 'RouthMethod', 'VaccoMethod',
-    'LinearMappingMethod', 'GibbsAppellMethod', 'Validity', 'Quantity',
+    'UdwadiaKalabaMethod', 'HamelEmbedding', 'VoronetsMethod', 'RouthMethod',
+    'VaccoMethod', 'LinearMappingMethod', 'GibbsAppellMethod', 'Validity',
+    'Quantity',
     'thrust', 'momentum_loads', 'internal_flow_loads', 'reactive_terms',
     'ConstrainedSystem', 'EquationsOfMotion',
     'ConstraintReport', 'constraint_report',

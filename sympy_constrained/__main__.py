@@ -132,7 +132,8 @@ def report_models(given):
         try:
             found = find_model(name)
             method = found.form(UdwadiaKalabaMethod)
-            known = {*method.constants, *method.states}
+            equations = method.equations_of_motion
+            known = {*equations.constants, *equations.states}
             sample = {x: value for x, value in (
                 *found.parameters.items(), *found.start.items())
                 if x in known}

@@ -47,7 +47,8 @@ def ready(name, cls=UdwadiaKalabaMethod):
     made = model(name)
     method = made.form(cls)
     compiled = compile_equations(
-        method, {c: made.parameters[c] for c in method.constants},
+        method, {c: made.parameters[c]
+                 for c in method.equations_of_motion.constants},
         dict(made.inputs))
     start = consistent_state(compiled, dict(made.start), made.fixed)
     return method, compiled, start

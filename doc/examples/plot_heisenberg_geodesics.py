@@ -46,7 +46,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import VaccoMethod
+from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.numeric import boundary_value, simulate
 
 # The model. The mass matrix of L is singular; B^T W B is not.
@@ -68,7 +68,7 @@ areas = 0, 0.1, 0.3, 0.6
 arcs = [boundary_value(problem, origin, [1, 0, area], 1,
                        {vx: 1, vy: -1, vz: 0, mu: 4}, t_eval=121)
         for area in areas]
-routh = simulate(problem.routh(), 0.25, {
+routh = simulate(RouthMethod.from_method(problem), 0.25, {
     **dict.fromkeys((x, y, z, vz), 0), vx: turns[0][vx][0],
     vy: turns[0][vy][0]}, t_eval=121)
 

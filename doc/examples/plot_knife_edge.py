@@ -91,7 +91,7 @@ motions = {v0: simulate(
 headings = np.linspace(0, pi, 401)
 state = (theta, vx, vy, omega)
 conditions = []
-for matrix in (kane.mass_matrix, method.kkt_matrix):
+for matrix in (kane.mass_matrix, method.equations_of_motion.W):
     at = lambdify([theta], Matrix(matrix).xreplace(numbers))
     conditions.append([np.linalg.cond(np.array(at(angle), dtype=float))
                        for angle in headings])

@@ -135,8 +135,8 @@ figure.savefig(path, dpi=66)
 
 method, compiled = arms[0], equations[0]
 pieces = [compiled.expression(piece) for piece in (
-    method.mass_matrix, method.unconstrained_forcing,
-    method.constraint_matrix, method.constraint_vector)]
+    method.system.M, method.system.Q,
+    method.system.A, method.system.b)]
 for k, motion in enumerate(motions):
     for i in range(0, 401, 10):
         M, Q, A, b = (piece(motion.t[i], motion.x[i]) for piece in pieces)

@@ -106,7 +106,7 @@ numbers = {m: 0.0075, r: radius, g: 9.81, alpha: slope}
 t_end = 8*2*pi/rate
 exact = dict(rtol=1e-11, atol=1e-13)
 held = simulate(upright, t_end, {
-    **dict.fromkeys(upright.states, 0), phi.diff(): rate},
+    **dict.fromkeys(upright.equations_of_motion.states, 0), phi.diff(): rate},
     constants=numbers, t_eval=801, **exact)
 equations = compile_equations(tilting, numbers)
 

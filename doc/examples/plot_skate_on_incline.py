@@ -57,7 +57,7 @@ import numpy as np
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import VaccoMethod
+from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
 
@@ -76,7 +76,8 @@ mu, = skate.mu_vec
 constants, w, t_end = {m: 1, J: 0.1, a: 2}, 2, pi
 start = {x: 0, y: 0, phi: 0, vx: 0, vy: 0, turn: w}
 accurate = dict(t_eval=629, rtol=1e-11, atol=1e-13)
-routh = simulate(skate.routh(), t_end, start, constants=constants, **accurate)
+routh = simulate(RouthMethod.from_method(skate), t_end,
+                 start, constants=constants, **accurate)
 equations = compile_equations(skate, constants)
 first = -1.2, -0.5, 0.2
 vakonomic = [simulate(equations, t_end, {**start, mu: value}, **accurate)
@@ -171,7 +172,7 @@ pontryagin = skate.hamiltonian_equations()
 names = dict(zip(pontryagin.u, ('p1', 'p2', 'p3')))
 for value, motion in zip(first, vakonomic):
     along, across, spin = (equations.expression(p)(motion.t, motion.x)
-                           for p in skate.momenta)
+                           for p in skate.variation.momenta)
     assert np.abs(along - 2*t).max() < 1e-8
     assert np.abs(across + value).max() < 1e-8
     v = motion[vx]*np.cos(motion[phi]) + motion[vy]*np.sin(motion[phi])

@@ -96,7 +96,8 @@ method = LinearMappingMethod(
 n = Symbol('n')
 A = method.linearize(A_and_B=True, op_point={
     **dict.fromkeys([phi, beta, psi, w1, w3, k], 0), w2: n})[0]
-kept = [list(method.states).index(state) for state in (beta, w1, w3)]
+kept = [list(method.equations_of_motion.states).index(state)
+        for state in (beta, w1, w3)]
 growth = A.extract(kept, kept)
 
 toy = {m: 0.4, r: 0.0375, g: 9.81, k: 0}

@@ -156,7 +156,7 @@ figure.savefig(path, dpi=72)
 # The mass matrix is singular, and the elliptic functions describe the motion;
 # the angular momentum is constant in space.
 
-M = equations.expression(racket.mass_matrix)(0, motion.x[100])
+M = equations.expression(racket.system.M)(0, motion.x[100])
 assert M.shape == (4, 4) and np.linalg.matrix_rank(M) == 3
 assert np.abs(w - known).max() < 1e-5
 assert np.abs(momentum - momentum[0]).max() < 1e-9

@@ -60,7 +60,7 @@ T = (m*(vx**2 + vy**2) + I*roll**2 + J*turn**2)/2
 rolling = [vx - R*roll*Cos(phi), vy - R*roll*Sin(phi)]
 
 good = HamelEmbedding(T, q, nonhol_coneqs=rolling, q_dependent=[x, y])
-bad = good.with_partition([y, theta])
+bad = HamelEmbedding.from_method(good, q_dependent=[y, theta])
 
 # The motions. The second partition is valid up to phi = 90 degrees, where the
 # conditions cannot be solved for y' and theta'.
@@ -77,14 +77,14 @@ def run(equations, t_end):
 
 
 circle = run(good.equations_of_motion, pi)[1]
-voronets = run(good.voronets_equations_of_motion, pi)[1]
+voronets = run(good.corrected.equations_of_motion, pi)[1]
 with warnings.catch_warnings(record=True) as caught:    # wrong equations
     warnings.simplefilter('always')
     equations, wrong = run(bad.equations_of_motion, 1.1)
 assert 'wrong for this choice' in str(caught[0].message)
-corrected = run(bad.voronets_equations_of_motion, 1.1)[1]
+corrected = run(bad.corrected.equations_of_motion, 1.1)[1]
 E = np.transpose([equations.expression(row)(wrong.t, wrong.x)
-                  for row in bad.discrepancy])
+                  for row in bad.embedding.discrepancy])
 
 # The picture.
 

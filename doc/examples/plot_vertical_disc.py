@@ -51,7 +51,7 @@ import numpy as np
 from sympy import cos as Cos, sin as Sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import VaccoMethod
+from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
 
@@ -72,7 +72,8 @@ start = {x: 0, y: 0, theta: 0, phi: 0.2, vx: 1.5*cos(0.2), vy: 1.5*sin(0.2),
          roll: 3, turn: 0.8}
 exact = dict(t_eval=401, rtol=1e-11, atol=1e-13)
 t_end = 8
-routh = simulate(vacco.routh(), t_end, start, constants=constants, **exact)
+routh = simulate(RouthMethod.from_method(vacco), t_end,
+                 start, constants=constants, **exact)
 matching = matching_multipliers(vacco, start, t_end, constants=constants)
 equations = compile_equations(vacco, constants)
 pairs = [tuple(matching.mu0), (0.3, -0.2), (-2.2, 0.5)]

@@ -18,7 +18,7 @@ from ..precision import precise
 from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
 
-__all__ = ['ConstraintReport', 'constraint_report']
+__all__ = ['ConstraintReport', 'constraint_report', 'rank_at']
 
 # The new part of a column of A, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
@@ -183,7 +183,7 @@ def system_of(model):
         raise UnsupportedFeatureError(
             f"The constraint rows of {name} are not known here. Give a "
             "method of this package, such as "
-            "`UdwadiaKalabaMethod.from_system(system)` or "
+            "`UdwadiaKalabaMethod.from_method(system)` or "
             "`UdwadiaKalabaMethod.from_method(method)`.")
     return system
 

@@ -306,8 +306,7 @@ def best_columns(matrices, preferred):
 
 
 def corrected(case):
-    method = embedding(case)
-    return method, method.voronets_equations_of_motion
+    return formed(embedding(case).corrected)
 
 
 def from_corrected(case, made):
@@ -332,7 +331,7 @@ def from_embedded(case, made):
 
 
 def eliminated(method):
-    names = ', '.join(label(x) for x in method.q_dependent)
+    names = ', '.join(label(x) for x in method._qdep)
     return f'{names} dependent' if names else ''
 
 
@@ -355,7 +354,7 @@ def from_gibbs_appell(case, made):
     method, _ = made
 
     def explain(agrees):
-        moving = [] if method.call[0] != 'kane' else [
+        moving = [] if method._call[0] != 'kane' else [
             body.name for body in method.system.bodies
             if not body.mass.diff(method.system.t).is_zero]
         return ('' if agrees or not moving else

@@ -89,7 +89,7 @@ class Exported:
                 "near the motion. Pass one as `x`, or pass the method "
                 "instead of its equations.")
         return replace(
-            self, mass_is_definite=getattr(model, 'mass_is_definite', None),
+            self, mass_is_definite=model._report.mass_is_definite,
             use=[*range(self.motion), *(self.motion + k for k in rows)])
 
     def at(self, compiled, t, x):

@@ -50,8 +50,8 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
     :math:`0 = f(\dot x, x, \lambda, t)`, where every state is a function of
     time. Velocities :math:`\dot q` that are states, in Lagrange's shape, get
     a name of their own, ``x`` becomes ``x_dot``; otherwise this is
-    ``method.residual()`` with the independent rows only, because redundant
-    rows make a collocation singular.
+    ``equations_of_motion.residual`` with the independent rows only, because
+    redundant rows make a collocation singular.
 
     Multipliers are trajectories without a derivative, which opty takes as
     free variables. Rows at the level at which they were given prevent drift,

@@ -24,9 +24,9 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
     ``System(method)`` itself accepts every class whose ``mass_matrix`` is
     that of the speeds. Use this function
 
-    * for :class:`.RouthMethod` and :class:`.VaccoMethod`, whose matrices have
-      the layout of ``LagrangesMethod``, with multipliers, and for
-      :class:`.EquationsOfMotion` such as ``voronets_equations_of_motion``;
+    * for matrices in the layout of ``LagrangesMethod``, with multipliers:
+      :class:`.UdwadiaKalabaMethod` and :class:`.RouthMethod` in Lagrange's
+      shape, :class:`.VaccoMethod`; and for :class:`.EquationsOfMotion`;
     * for larger models: PyDy walks the solved equations as trees, which have
       a thousand million nodes for a bicycle. Here the equations stay
       un-inverted, and the impulses of the reactions, the integrals of the

@@ -1,14 +1,16 @@
 """Methods: from a constrained system to equations of motion."""
 from .base import ConstrainedMethod
 from .gibbs_appell import GibbsAppellMethod
-from .hamel import HamelEmbedding, Validity
-from .lagrangian import Quantity
+from .hamel import HamelEmbedding, Validity, VoronetsMethod
 from .linear_mapping import LinearMappingMethod
 from .null_space import null_basis
 from .routh import RouthMethod
+from .symbolic_system import symbolic_system
 from .udwadia_kalaba import UdwadiaKalabaMethod
 from .vacco import VaccoMethod
+from .variation import Quantity
 
 __all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
-           'RouthMethod', 'VaccoMethod', 'Quantity', 'LinearMappingMethod',
-           'GibbsAppellMethod', 'ConstrainedMethod', 'null_basis']
+           'VoronetsMethod', 'RouthMethod', 'VaccoMethod', 'Quantity',
+           'LinearMappingMethod', 'GibbsAppellMethod', 'ConstrainedMethod',
+           'null_basis', 'symbolic_system']

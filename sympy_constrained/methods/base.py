@@ -1,4 +1,4 @@
-"""The face of every method: SymPy's vocabulary, one meaning each."""
+"""What a method is, and what follows from its equations of motion."""
 from __future__ import annotations
 
 from abc import abstractmethod
@@ -9,10 +9,8 @@ from inspect import signature
 from typing import overload
 from warnings import warn
 
-from sympy import Expr, Function, ImmutableDenseMatrix, Matrix, diag, eye
-from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import (
-    Force, SymbolicSystem, Torque, dynamicsymbols)
+from sympy import Expr
+from sympy.physics.mechanics import Force, Torque
 from sympy.physics.vector import Point, ReferenceFrame
 
 from .. import _compat
@@ -22,22 +20,20 @@ from ..analysis.constraint_rank import (
     row_relations)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
-    ConstraintError, MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError, raise_problems)
-from ..graph import Graph
-from ..graph.linalg import (
-    FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
-from ..model.build import (
-    applied_forces, build_system, potential_of, symbols_in_use)
+    MissingIngredientError, RedundantConstraintsError,
+    UnsupportedFeatureError)
+from ..model.build import applied_forces, build_system, potential_of
 from ..model.call_signatures import (
-    arguments_of, as_list, as_point, bind_arguments, own)
+    arguments_of, as_list, bind_arguments, own, shape_of)
 from ..precision import precise
-from .linearization import linearizer
+from .solution import has_multipliers, linear_residual, projected, solved
+from .symbols import column, fresh_symbols
+from .vocabulary import SympyVocabulary
 
 __all__ = ['ConstrainedMethod']
 
 
-class ConstrainedMethod(_compat.MethodBase):
+class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     """Abstract base of the methods of this package.
 
     Explanation
@@ -49,15 +45,20 @@ class ConstrainedMethod(_compat.MethodBase):
     Dependent coordinates and speeds are appended to the independent ones;
     their number need not be that of the constraints.
 
+    A subclass defines :meth:`equations`. Names and their meaning are the same
+    for all methods; the table is on the page of notation.
+
     """
 
-    #: keyword arguments of ``build_system`` that a method accepts
-    options = ('stabilization', 'potential_energy', 'generalized_forces')
-
-    #: whether the method varies a Lagrangian of ``q`` and ``q'``
-    in_velocities = False
-    #: whether velocity rows that repeat holonomic ones are dropped
-    drops_repetitions = False
+    # Keyword arguments of ``build_system`` that the method accepts.
+    _accepts = ('stabilization', 'potential_energy', 'generalized_forces')
+    # Whether the method varies a Lagrangian of ``q`` and ``q'``.
+    _in_velocities = False
+    # Whether velocity rows that repeat holonomic ones are dropped.
+    _drops_repetitions = False
+    # Whether ``q_dependent`` is an argument in Lagrange's shape, too.
+    _takes_partition = False
+    _named = None
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -76,42 +77,45 @@ class ConstrainedMethod(_compat.MethodBase):
 
     def __init__(self, *args, sample=None, **kwargs):
         self._sample = sample
-        self._options = {name: kwargs.pop(name) for name in self.options
+        self._options = {name: kwargs.pop(name) for name in self._accepts
                          if name in kwargs}
-        own = ['sample', *(
+        known = [*self._accepts, 'sample', *(
             name for name, parameter in signature(
                 type(self).__init__).parameters.items()
             if parameter.kind == parameter.KEYWORD_ONLY and name != 'sample')]
-        if hasattr(self, '_named'):     # see the classes that have it
-            own.append('q_dependent')
+        if self._takes_partition:
+            known.append('q_dependent')
+            if shape_of(args, kwargs) == 'lagrange':
+                self._named = kwargs.pop('q_dependent', None)
         self._shape, self._arguments = bind_arguments(
-            type(self).__name__, args, kwargs, [*self.options, *own])
+            type(self).__name__, args, kwargs, known)
         self._build()
+        # attributes of SymPy's objects, too
+        self.inertial, self.explicit_kinematics = self.frame, True
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
         self._system = build_system(
             self._shape, self._arguments, **self._options,
-            in_velocities=self.in_velocities)
+            in_velocities=self._in_velocities)
         self._choose_pivots_at_states()
-        if self.in_velocities and isinstance(self._sample, Mapping):
-            # Speeds of the user's have become velocities.
-            speeds = {*(self._arguments.get('u_ind') or ()),
-                      *(self._arguments.get('u_dependent') or ())}
-            speeds -= {*self._system.u}
-            self._sample = {x: value for x, value in self._sample.items()
-                            if x not in speeds}
+        if self._in_velocities:         # speeds may have become velocities
+            self._drop_from_sample({
+                *(self._arguments.get('u_ind') or ()),
+                *(self._arguments.get('u_dependent') or ())
+            } - {*self._system.u})
         if self._shape != 'kane' or self._arguments['bodies'] is not None:
             check_sample(self._system, self._sample)
-        if self.drops_repetitions and self._shape == 'kane':
+        if self._drops_repetitions and self._shape == 'kane':
             given = {*self._system.graph.inputs}
             self._system = without_repetitions(self._system, self._sample)
-            dropped = given.difference(self._system.graph.inputs)
-            if dropped and self._sample is not None:
-                # only the rows that were dropped contain these symbols
-                self._sample = {x: value for x, value in self._sample.items()
-                                if x not in dropped}
+            self._drop_from_sample(given - {*self._system.graph.inputs})
         self._forget()
+
+    def _drop_from_sample(self, symbols):
+        if isinstance(self._sample, Mapping):
+            self._sample = {x: value for x, value in self._sample.items()
+                            if x not in symbols}
 
     def _choose_pivots_at_states(self):
         """Let eliminations take pivots that are good on the constraints."""
@@ -125,45 +129,53 @@ class ConstrainedMethod(_compat.MethodBase):
                 if isinstance(value, cached_property):
                     self.__dict__.pop(name, None)
 
+    def _take(self, bodies, loads):
+        """Replace bodies and loads."""
+        if self._shape != 'kane':
+            raise UnsupportedFeatureError(
+                "`kanes_equations` belongs to a method made in Kane's shape. "
+                "This one was made from a Lagrangian; call "
+                "`form_lagranges_equations()`, or read `eom`.")
+        given = self._arguments
+        new = {name: own(value) for name, value in (
+            ('bodies', bodies), ('forcelist', loads)) if value is not None}
+        if new:
+            self._arguments = {**given, **new}
+            try:
+                self._build()
+            except Exception:
+                self._arguments = given
+                raise
+
     @property
-    def call(self):
+    def _call(self):
         """Shape, ``'kane'`` or ``'lagrange'``, and arguments of the call."""
         return self._shape, dict(self._arguments)
 
     @classmethod
     def from_method(cls, method, **options):
-        """Return this method for the model of a SymPy method object.
+        """Return this method for the model of another object.
 
         Parameters
         ==========
 
-        method : KanesMethod, LagrangesMethod, System or one of ours
+        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
         **options
-            Our own keyword arguments. Of a method of ours those that both
-            have are kept, unless they are given.
+            Keyword arguments that SymPy's classes do not have. Those that
+            both methods of this package have are kept unless given.
 
         """
         _, arguments = arguments_of(method)
         return cls(**arguments, **with_inherited(
             cls, method, arguments, options))
 
-    @classmethod
-    def from_system(cls, system, **options):
-        """Return this method for a SymPy ``System``.
-
-        ``system.form_eoms(eom_method=...)`` does the same, and keeps the
-        method as ``system.eom_method``.
-        """
-        return cls.from_method(system, **options)
-
     @property
     def _own(self):
-        """Keyword arguments that mean something for the same class only.
-        """
+        """Keyword arguments that mean something for the same class only."""
         return {}
 
     def _check_taken_by(self, cls):
-        """Raise if another class would take the model for another one."""
+        """Raise if another class would change the meaning of the model."""
 
     # -- the values ------------------------------------------------------
 
@@ -178,7 +190,7 @@ class ConstrainedMethod(_compat.MethodBase):
             If the bodies have not been given yet.
 
         """
-        if (self._shape == 'kane' and self._arguments['bodies'] is None):
+        if self._shape == 'kane' and self._arguments['bodies'] is None:
             raise MissingIngredientError(
                 f"{type(self).__name__} has no bodies yet. Pass `bodies=` "
                 "(and `forcelist=`), or call `kanes_equations(bodies, "
@@ -189,8 +201,7 @@ class ConstrainedMethod(_compat.MethodBase):
     def equations(self, system):
         """Return the :class:`.EquationsOfMotion` of a system.
 
-        This is what a method is. Everything else follows from it; a method
-        may state more, or state it better.
+        Everything else follows from these.
 
         Parameters
         ==========
@@ -208,39 +219,17 @@ class ConstrainedMethod(_compat.MethodBase):
     def closed_form(self):
         """The :class:`.Graph` of the solved equations.
 
-        Outputs ``acceleration``, ``multipliers``, ``constraint_forces``,
-        ``forcing`` and more. For a large model use its ``evaluate`` and
-        ``assignments``: the properties of the same names write it as nested
-        expressions.
+        Outputs ``acceleration``, ``multipliers`` and ``constraint_forces``.
+        For a large model use its ``evaluate`` and ``assignments``: the
+        properties of the same names write nested expressions.
         """
         return self._solve()
 
     def _solve(self):
-        """Closed forms from ``W z = r``; ``Q_c`` is ``M*u' - Q``."""
-        equations, rows = self.equations_of_motion, self.independent_rows
-        g, out = self.system.graph.load(None, ('M', 'Q', 'A'))
-        _, block = equations.graph.load(g, ('W', 'r'))
-        z = lu_solve(g, block['W'], [x for x, in block['r']])
-        if z is None:
-            raise RedundantConstraintsError(
-                f"The equations of {type(self).__name__} have no closed form "
-                "here, because their matrix is singular for all states. "
-                "Usually rows are redundant: leave them out.", rows=())
-        rates = z[:len(self.u)]
-        inertia = [g.dot(row, rates) for row in out['M']]
-        forces = [g.sub(x, y) for x, (y,) in zip(inertia, out['Q'])]
-        lam = [0]*len(out['A'])
-        if rows:                        # A^T*lam = Q_c, of least norm
-            F = [out['A'][k] for k in rows]
-            gram = [[g.dot(x, y) for y in F] for x in F]
-            lam = FullRankFactorization(g, out['A'], F).spread(ldl_solve(
-                g, ldl_factor(g, gram), [g.dot(x, forces) for x in F]))
-        return Graph.freeze(g, {'M': (out['M'], len(rates)), **{
-            name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', rates), ('multipliers', lam),
-                ('constraint_forces', forces), ('forcing', inertia))}})
+        return solved(self.system, self.equations_of_motion,
+                      self.independent_rows, type(self).__name__)
 
-    # -- what the constraints are ----------------------------------------
+    # -- the constraints -------------------------------------------------
 
     @cached_property
     def _report(self):
@@ -254,11 +243,6 @@ class ConstrainedMethod(_compat.MethodBase):
         if not self._system.counts[2]:
             return []
         return list(self._report.independent_rows)
-
-    @property
-    def mass_is_definite(self):
-        """Whether ``M`` is positive definite, where the constraints hold."""
-        return self._report.mass_is_definite
 
     @cached_property
     def _pivots(self):
@@ -310,236 +294,54 @@ class ConstrainedMethod(_compat.MethodBase):
                 "redundant rows out, or use UdwadiaKalabaMethod, which takes "
                 "them.", rows=rows)
 
-    # -- SymPy's vocabulary ----------------------------------------------
-
-    @property
-    def frame(self):
-        """The inertial frame, or None."""
-        return self._system.frame
-
-    @property
-    def inertial(self):
-        """The inertial frame under the name of ``LagrangesMethod``."""
-        return self.frame
-
-    @property
-    def q(self):
-        """Generalized coordinates, shape (n, 1)."""
-        return column(self._system.q)
-
-    @property
-    def u(self):
-        """Generalized speeds, shape (o, 1)."""
-        return column(self._system.u)
-
-    @property
-    def bodies(self):
-        """The bodies, as given."""
-        return self._arguments['bodies']
-
-    @property
-    def loads(self):
-        """The loads, as given."""
-        return self._arguments['forcelist']
-
-    bodylist = bodies
-    forcelist = loads
-
-    @property
-    def states(self):
-        """Coordinates, then speeds, shape (n + o, 1)."""
-        return column(self.equations_of_motion.states)
-
-    @property
-    def constants(self):
-        """The symbols of the model that need values."""
-        return self.equations_of_motion.constants
-
-    @property
-    def specifieds(self):
-        """The functions of time that are inputs, and their derivatives."""
-        return self.equations_of_motion.specifieds
-
-    @property
-    def holonomic_constraints(self):
-        """Residuals ``h(q, t) = 0``, shape (mh, 1)."""
-        return column(self._system.holonomic_rows)
-
-    @property
-    def nonholonomic_constraints(self):
-        """Velocity-level residuals that were given, shape (m - mh, 1)."""
-        return column(self._system.velocity_rows)
+    # -- the equations of motion, not solved -----------------------------
 
     @cached_property
-    def velocity_constraints(self):
-        """Differentiated holonomic rows, then nonholonomic, shape (m, 1)."""
-        return self._system.graph.sympy('velocity')
-
-    @cached_property
-    def acceleration_constraints(self):
-        """Residuals ``A*u' - b = 0``, shape (m, 1)."""
-        return self._linear_residual(self._system.graph, 'A', 'b')
-
-    @cached_property
-    def constraints_jacobian(self):
-        """Derivative of the velocity constraints by ``u``, (mv, o)."""
-        return self._system.graph.sympy('velocity_jacobian')
-
-    @property
-    def coneqs(self):
-        """The velocity constraints under LagrangesMethod's name."""
-        return self.velocity_constraints
-
-    @property
-    def mass_matrix(self):
-        """``M`` of ``M*u' = forcing``, shape (o, o), without multipliers."""
-        return self.system.M
-
-    @cached_property
-    def forcing(self):
-        """``Q + Q_c`` of ``M*u' = Q + Q_c``, shape (o, 1)."""
-        return self.closed_form.sympy('forcing')
-
-    @property
-    def mass_matrix_kin(self):
-        """Identity: ``q'`` is given explicitly, shape (n, n)."""
-        return ImmutableDenseMatrix(eye(len(self._system.q)))
-
-    @property
-    def forcing_kin(self):
-        """``q'`` in terms of the states, shape (n, 1)."""
-        return self._system.rates
-
-    @property
-    def mass_matrix_full(self):
-        """Block diagonal of identity and ``mass_matrix``, (n + o, n + o)."""
-        return ImmutableDenseMatrix(diag(
-            self.mass_matrix_kin, self.mass_matrix)) if self._system.q else (
-            self.mass_matrix)
-
-    @property
-    def forcing_full(self):
-        """``q'`` above ``forcing``, shape (n + o, 1)."""
-        return self.forcing_kin.col_join(self.forcing)
-
-    def kindiffdict(self):
-        """Dictionary of the ``q'`` in terms of the states."""
-        return dict(zip(self._qdot, self.forcing_kin))
-
-    def rhs(self, inv_method=None, **kwargs):
-        """The rates of the states, shape (n + o, 1), from the solve.
-
-        ``inv_method`` is accepted for SymPy's sake and not used: no inverse
-        is formed.
+    def _keeps_multipliers(self):
+        """Whether the matrices contain multipliers, as in Lagrange's shape.
         """
-        return self.forcing_kin.col_join(self.acceleration)
+        return self._shape == 'lagrange' and has_multipliers(
+            self.equations_of_motion)
 
-    def __repr__(self):
-        n, o, m = len(self.q), len(self.u), self._system.counts[2]
-        return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
-                f'{m} constraint rows>')
+    @cached_property
+    def _projected(self):
+        """The graph of :func:`.projected`."""
+        equations = self.equations_of_motion
+        return projected(equations.graph.with_states(self._at_states),
+                         equations, self.independent_rows,
+                         self._dependent_speeds)
 
-    @property
-    def _qdot(self):
-        return self.q.diff(self._system.t)
+    def _dependent_speeds(self):
+        """Positions of dependent speeds: the user's as far as they go."""
+        u = self._system.u
+        given = [u.index(x) for x in self._system.u_dependent if x in u]
+        if not given:
+            return self._pivots
+        with precise():
+            return independent_columns(self._point_columns, given)
 
-    @property
-    def _udot(self):
-        return self.u.diff(self._system.t)
-
-    @property
-    def _uaux(self):
-        return Matrix()
-
-    @property
-    def _qdep(self):
-        return Matrix(self._system.q_dependent)
-
-    @property
-    def _udep(self):
-        return Matrix(self._system.u_dependent)
-
-    @property
-    def explicit_kinematics(self):
-        """True: the kinematic equations are always solved for ``q'``."""
-        return True
-
-    @property
-    def auxiliary_eqs(self):
-        """Not available; raises with the way to the constraint forces."""
-        raise UnsupportedFeatureError(
-            f"{type(self).__name__} has no auxiliary equations. Constraint "
-            "forces are in `multipliers`, `constraint_forces` and "
-            "`constraint_loads()`.")
-
-    # -- forming equations, for scripts that do --------------------------
-
-    def kanes_equations(self, bodies=None, loads=None):
-        """Return ``(Fr, Fr*)``, whose sum is zero along the motion.
-
-        ``Fr`` holds the applied and the constraint forces, shape (o, 1);
-        ``Fr*`` the inertia forces. Bodies and loads given here replace those
-        of the constructor.
-        """
-        self._take(bodies, loads)
-        active = Matrix(self._active_forces())
-        return active, Matrix(-self.eom - active)
-
-    def _take(self, bodies, loads):
-        """Put bodies and loads in the place of the old ones."""
-        if self._shape != 'kane':
-            raise UnsupportedFeatureError(
-                "`kanes_equations` belongs to a method made in Kane's shape. "
-                "This one was made from a Lagrangian; call "
-                "`form_lagranges_equations()`, or read `eom`.")
-        if bodies is not None or loads is not None:
-            given = self._arguments
-            self._arguments = {
-                **given,
-                'bodies': given['bodies'] if bodies is None else own(bodies),
-                'forcelist':
-                    given['forcelist'] if loads is None else own(loads)}
-            try:
-                self._build()
-            except Exception:
-                self._arguments = given
-                raise
-
-    def _active_forces(self):
-        """Applied and constraint forces, one per speed."""
+    def _applied(self):
+        """Applied forces without a potential that counts, shape (o, 1)."""
         potential = potential_of(
             self.system.bodies, self._options.get('potential_energy')
             or 'ignore')
-        given = as_list(self._options.get('generalized_forces'),
-                        'generalized_forces')
+        more = as_list(self._options.get('generalized_forces'),
+                       'generalized_forces')
         return (applied_forces(self.system, potential)
-                + column(given or [0]*len(self.u)) + self.constraint_forces)
+                + column(more or [0]*len(self._system.u)))
 
-    def form_lagranges_equations(self):
-        """Return :attr:`eom`."""
-        return self.eom
-
-    def _form_eoms(self):
-        return self.eom
-
-    @cached_property
-    def eom(self):
-        """``M*u' - Q - Q_c``, zero along the motion, without multipliers.
-
-        Shape (o, 1). ``LagrangesMethod.eom`` has the multipliers in it, with
-        the opposite sign; compare ``constraint_forces`` instead.
-        """
-        return self._linear_residual(self.closed_form, 'M', 'forcing')
+    def _active_forces(self):
+        """Applied forces in the rows of ``eom``."""
+        if 'projector' not in self._projected.outputs:
+            return self._applied()
+        return self._projected.sympy('projector').T*self._applied()
 
     def _linear_residual(self, graph, matrix, right, unknowns=None):
-        """``matrix*u' - right`` of two outputs, made on the graph."""
-        builder, out = graph.load(None, (matrix, right))
-        z = [builder.input(x, dynamic=True)
-             for x in (self._udot if unknowns is None else unknowns)]
-        rows = [[builder.sub(builder.dot(row, z), b)]
-                for row, (b,) in zip(out[matrix], out[right])]
-        return Graph.freeze(builder, {'residual': (rows, 1)}).sympy(
-            'residual')
+        """``matrix*u' - right`` of two outputs."""
+        return linear_residual(graph, matrix, right, (
+            self._udot if unknowns is None else unknowns))
+
+    # -- solved ----------------------------------------------------------
 
     @cached_property
     def acceleration(self):
@@ -551,61 +353,10 @@ class ConstrainedMethod(_compat.MethodBase):
                 f"{self._system.without_velocities}")
         return self.closed_form.sympy('acceleration')
 
-    # -- multipliers -----------------------------------------------------
-
     @cached_property
     def lam_vec(self):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
-        return self._fresh_symbols('lam', self._system.counts[2])
-
-    def _named_symbols(self, given, argument, label, counted, count):
-        """A column of functions of time that the user gave, checked.
-
-        Parameters
-        ==========
-
-        given : str or iterable
-            Names in one string, or names and functions of time.
-        argument, label, counted : str
-            For messages: ``'us'``, ``'quasi-velocity'``, and what there is
-            one of each for.
-        count : int
-
-        """
-        if isinstance(given, str):
-            given = given.replace(',', ' ').split()
-        time = self._system.t
-        found = [Function(x)(time) if isinstance(x, str) else x
-                 for x in as_list(given, argument)]
-        problems, taken = [], symbols_in_use(self._system)
-        if len(found) != count:
-            problems.append(
-                f"`{argument}` has {len(found)} names for {count} {counted}. "
-                "Give one for each.")
-        for k, x in enumerate(found):
-            if not isinstance(x, AppliedUndef) or x.args != (time,):
-                problems.append(
-                    f"The {label} `{x}` is not a function of time. Give a "
-                    f"name, or `dynamicsymbols('{x}')`.")
-            elif str(x.func) in taken or x in found[:k]:
-                problems.append(
-                    f"The {label} `{x}` has the name of something else in "
-                    "the model. Choose another name.")
-        raise_problems(problems, ConstraintError)
-        return column(found)
-
-    def _fresh_symbols(self, name, count):
-        """A column of functions of time whose names are not in use."""
-        taken = symbols_in_use(self._system)
-        while any(f'{name}{k}' in taken for k in range(1, count + 1)):
-            name += '_'
-        return column(
-            dynamicsymbols(f'{name}1:{count + 1}') if count else ())
-
-    @property
-    def lam_coeffs(self):
-        """``-A``, as in ``LagrangesMethod``, shape (m, o)."""
-        return -self._system.A
+        return fresh_symbols(self._system, 'lam', self._system.counts[2])
 
     @cached_property
     def multipliers(self):
@@ -615,32 +366,14 @@ class ConstrainedMethod(_compat.MethodBase):
 
     @cached_property
     def constraint_forces(self):
-        """Generalized constraint forces ``Q_c``, shape (o, 1)."""
+        """Generalized constraint forces ``Q_c`` of ``M*u' = Q + Q_c``.
+
+        One for each speed of ``system``, shape (o, 1).
+        """
         return self.closed_form.sympy('constraint_forces')
 
-    def solve_multipliers(self, op_point=None, sol_type='dict'):
-        """Multipliers at a point, by symbol or as a matrix.
-
-        They have our sign, ``Q_c = A^T*lam``, which is that of the trailing
-        entries of ``LagrangesMethod.rhs()`` and the opposite of those of
-        ``LagrangesMethod.solve_multipliers()``.
-        """
-        if not len(self.lam_vec):
-            raise ConstraintError(
-                "The system has no constraints, so it has no multipliers to "
-                "solve for. Leave the question out, or give constraints.")
-        values = as_point(op_point, 'op_point')
-        moving = {k: v for k, v in values.items() if k.is_Derivative}
-        found = self._solved_for().subs(moving).subs(values)
-        if sol_type == 'Matrix':
-            return Matrix(found)
-        if sol_type == 'dict':
-            return dict(zip(self.lam_vec, found))
-        raise ValueError(
-            f"`sol_type` is {sol_type!r}. Choose 'dict' or 'Matrix'.")
-
     def _solved_for(self):
-        """What ``lam_vec`` is, as functions of the states."""
+        """Values of :attr:`lam_vec`."""
         return self.multipliers
 
     def _check_reactions(self):
@@ -671,96 +404,44 @@ class ConstrainedMethod(_compat.MethodBase):
                   if k not in located]
         if others:
             warn(f"No loads are known of {', '.join(others)}: an expression "
-                 "tells no place and no direction. Give the row as "
+                 "has no place and no direction. Give the row as "
                  "`(point, direction)` or `(frame, direction)`, or read "
                  "`constraint_forces`.", stacklevel=2)
-        multipliers = self.multipliers
         return [(Force if isinstance(location, Point) else Torque)(
-                    location, multipliers[k]*direction)
+                    location, self.multipliers[k]*direction)
                 for k, (location, direction) in located.items()]
 
-    def residual(self):
-        """Residuals of the implicit first-order form, zero along a motion.
-
-        ``[q' - f; M*u' - Q - A^T*lam; A*u' - b]`` in the states, their
-        derivatives and the multipliers ``lam_vec``, shape (n + o + m, 1);
-        what collocation and index-1 solvers take.
-        """
-        equations = self.equations_of_motion
-        return (self._qdot - self.forcing_kin).col_join(
-            self._linear_residual(equations.graph, 'W', 'r',
-                                  equations.unknowns))
-
-    def to_symbolic_system(self):
-        """SymPy's ``SymbolicSystem`` with the explicit right-hand side."""
-        index = list(self.states).index
-        return SymbolicSystem(
-            self.states, self.rhs()[:len(self.states), :],
-            coord_idxs=tuple(map(index, self.q)),
-            speed_idxs=tuple(map(index, self.u)),
-            bodies=self.bodies or None,
-            loads=self.loads or None)
-
-    # -- linearization ---------------------------------------------------
-
-    def to_linearizer(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
-                      linear_solver='LU'):
-        """Return SymPy's ``Linearizer`` of the equations.
-
-        Parameters
-        ==========
-
-        q_ind, qd_ind, q_dep, qd_dep : iterables, optional
-            Partition of coordinates and speeds; by default the one given to
-            the constructor.
-        linear_solver : str or callable
-            As in SymPy.
-
-        """
-        return linearizer(self, q_ind, qd_ind, q_dep, qd_dep, linear_solver)
-
-    def linearize(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
-                  linear_solver='LU', **kwargs):
-        """Linearize with SymPy's ``Linearizer``; returns ``(..., r)``.
-
-        The keyword arguments are those of ``Linearizer.linearize``:
-        ``op_point``, ``A_and_B``, ``simplify``.
-        """
-        kwargs.pop('new_method', None)          # upstream ignores it, too
-        made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
-                                  linear_solver)
-        return made.linearize(**kwargs) + (made.r,)
+    def __repr__(self):
+        n, o, m = len(self.q), len(self.u), self._system.counts[2]
+        return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
+                f'{m} constraint rows>')
 
 
 def with_inherited(cls, method, arguments, options):
-    """Options, and those of the method; arguments are those of the model.
-    """
+    """Options for ``cls``, completed by those of another method."""
     twice = [name for name in options if name in arguments]
     if twice:
         raise TypeError(
             f"`{twice[0]}` was given, and `from_method` takes it from the "
             f"{type(method).__name__}. Change it there, or call "
             f"{cls.__name__} with all arguments of the model.")
-    return {**inherited(cls, method), **options}
-
-
-def inherited(cls, method):
-    """Options of a method of ours that another class has, too."""
     if not isinstance(method, ConstrainedMethod):
-        return {}
+        return options
     method._check_taken_by(cls)
-    found = {name: value for name, value in method._options.items()
-             if name in cls.options}
+    kept = {name: value for name, value in method._options.items()
+            if name in cls._accepts}
     if method._sample is not None:
-        found['sample'] = method._sample
-    return found | (method._own if isinstance(method, cls) else {})
+        kept['sample'] = method._sample
+    if isinstance(method, cls):
+        kept |= method._own
+    return {**kept, **options}
 
 
 def without_repetitions(system, sample):
     """A system without velocity rows that repeat holonomic ones.
 
-    ``KanesMethod`` asks for them. The builder sees most of them; this also
-    sees those that are written in another way.
+    ``KanesMethod`` requires them. The builder drops those that are written
+    alike; this also drops those that are written in another way.
     """
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:
@@ -770,9 +451,3 @@ def without_repetitions(system, sample):
     return system.without_velocity_rows(
         k for k, used in relations.items()
         if k >= count and max(used, default=count) < count)
-
-
-def column(entries):
-    """An immutable column matrix, shape (0, 1) if there are no entries."""
-    entries = list(entries)
-    return ImmutableDenseMatrix(len(entries), 1, entries)

@@ -121,6 +121,8 @@ def check_partition(known, independent, dependent, names):
 def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     """Return the ``Linearizer``; None means the partition of the method."""
     system = method.system
+    if tuple(method.u) != system.u:     # all speeds are independent
+        return embedded_linearizer(method, q_ind, q_dep, linear_solver)
     if system.acceleration_rows:
         raise UnsupportedFeatureError(
             "The system has constraints at acceleration level, which SymPy's "
@@ -160,6 +162,12 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             if k < len(method.velocity_constraints)]
     lam = Matrix([method.lam_vec[k] for k in rows])
     o, m = len(system.u), system.counts[2]
+    if method.equations_of_motion.W.cols < o + m:
+        raise UnsupportedFeatureError(
+            f"The equations of {type(method).__name__} contain no "
+            "multipliers, which SymPy's Linearizer needs. Linearize "
+            "`UdwadiaKalabaMethod.from_method(method)`, or differentiate "
+            "`rhs()`.")
     # Minus the forces of all multipliers: -A^T*lam, unless they are weighted.
     # Those of redundant rows are numbers of the operating point.
     action = method.equations_of_motion.W.extract(

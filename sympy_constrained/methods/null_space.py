@@ -11,7 +11,7 @@ __all__ = ['reduced_equations', 'accelerations', 'no_mass', 'null_basis',
            'null_space_solve', 'elimination']
 
 
-def reduced_equations(method, graph, matrix, right, multipliers=True,
+def reduced_equations(method, graph, matrix, right, reactions=None,
                       when_singular=''):
     """Return ``matrix*u' = right`` as equations of motion.
 
@@ -19,21 +19,22 @@ def reduced_equations(method, graph, matrix, right, multipliers=True,
     ==========
 
     method : ConstrainedMethod
-        Its ``u`` are independent; its ``closed_form`` has the multipliers.
+        Its ``u`` are independent.
     graph : Graph
         With the two outputs named, ``rates``, ``holonomic`` with Jacobian,
         ``energy`` and ``power``, and for the multipliers ``A1``, ``X``, ``y``
         of ``A1^T*lam = X*u' + y`` and ``slip = A*w``, the rate at which
         reactions do work.
     matrix, right : str
-    multipliers : bool
-        Whether the multipliers are among the unknowns.
+    reactions : ConstrainedMethod, optional
+        Another method, whose ``closed_form`` has the multipliers. By default
+        they are among the unknowns.
     when_singular : str
         See :class:`.EquationsOfMotion`.
 
     """
     system, states = method.system, tuple(method.u)
-    lam = tuple(method.lam_vec) if multipliers else ()
+    lam = () if reactions else tuple(method.lam_vec)
     g, out = graph.load()
     p, m = len(states), len(lam)
     W = [row + [0]*m for row in out[matrix]]
@@ -44,7 +45,8 @@ def reduced_equations(method, graph, matrix, right, multipliers=True,
         r = r + out['y']
     power, slip = out['power'], [x for x, in out['slip']]
     if power and any(slip):
-        _, solved = method.closed_form.load(g, ('multipliers',))
+        _, solved = (reactions or method).closed_form.load(
+            g, ('multipliers',))
         loads = [x for x, in solved['multipliers']]
         power = [[g.add(power[0][0], g.dot(loads, slip))]]
     return EquationsOfMotion(

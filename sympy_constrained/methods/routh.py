@@ -1,16 +1,14 @@
 """Routh's equations: multipliers as reactions."""
 from __future__ import annotations
 
-from functools import cached_property
-
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import MissingIngredientError
 from ..graph import Graph, block_matrix, stack
 from ..graph.linalg import FullRankFactorization
 from ..model.equations import EquationsOfMotion
-from .base import column
 from .lagrangian import LagrangianMethod
+from .solution import columns_of
 
 __all__ = ['RouthMethod']
 
@@ -33,12 +31,8 @@ class RouthMethod(LagrangianMethod):
     holonomic ones enter by their derivatives. Virtual displacements satisfy
     :math:`A\,\delta q = 0`, also for constraints nonlinear in the velocities
     (Appell and Chetaev, (19)), and the multipliers are reactions [1]_. This
-    is what rolling bodies and blades do; :class:`.VaccoMethod` has the
-    motion that is stationary among the curves that satisfy the constraints.
-
-    The blocks are those of ``LagrangesMethod``, with one sign: ``eom``
-    vanishes with the multipliers that ``rhs()`` and ``solve_multipliers``
-    return, in ``Q_c = A^T*lam``.
+    is what rolling bodies and blades do; :class:`.VaccoMethod` computes
+    vakonomic motion.
 
     Examples
     ========
@@ -59,7 +53,7 @@ class RouthMethod(LagrangianMethod):
     [-g*m + m*Derivative(x(t), (t, 2)) - lam1(t)*sin(phi(t))],
     [       m*Derivative(y(t), (t, 2)) + lam1(t)*cos(phi(t))],
     [                           J*Derivative(phi(t), (t, 2))]])
-    >>> skate.conserved_quantities()[phi]
+    >>> skate.variation.conserved_quantities()[phi]
     J*Derivative(phi(t), t)
 
     Parameters
@@ -91,11 +85,6 @@ class RouthMethod(LagrangianMethod):
     """
 
     @property
-    def mu_vec(self):
-        """No multiplier is a state, shape (0, 1)."""
-        return column(())
-
-    @property
     def lam_vec(self):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
         return self._multiplier_symbols
@@ -106,10 +95,6 @@ class RouthMethod(LagrangianMethod):
         return EquationsOfMotion.from_speeds(
             system, block_matrix([[M, -A.T], [A, None]]), stack(Q, b),
             self.lam_vec)
-
-    def form_rouths_equations(self):
-        """Return ``eom``, ``E(L) - Q - A^T*lam``, shape (n, 1)."""
-        return self.eom
 
     def _solve(self):
         """Solution of the block system with the independent rows.
@@ -129,57 +114,6 @@ class RouthMethod(LagrangianMethod):
         force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
         if len(F) < len(out['A']):
             lam = FullRankFactorization(g, out['A'], F).spread(lam)
-        return Graph.freeze(g, {'M': (M, n), **{
-            name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', u), ('multipliers', lam),
-                ('constraint_forces', force), ('forcing', [
-                    g.add(x, y) for (x,), y in zip(out['Q'], force)]))}})
-
-    def rhs(self, inv_method=None, **kwargs):
-        """``[q'; u'; lam]``, shape (2n + m, 1), as in ``LagrangesMethod``.
-
-        ``inv_method`` is accepted for SymPy's sake and not used.
-        """
-        return self.forcing_kin.col_join(self.acceleration).col_join(
-            self.multipliers)
-
-    @cached_property
-    def constraint_term(self):
-        """``-A^T*lam``, as in ``eom``, shape (n, 1)."""
-        return -self._system.A.T*self.lam_vec
-
-    def _quantity_rate(self, name, reactions):
-        rate = self._varied.sympy(name)
-        if not self._system.counts[2]:
-            return rate
-        if reactions == 'reactions':
-            return rate - self.constraint_term
-        slip = self._slip
-        return rate + slip.T*self.lam_vec
-
-    @cached_property
-    def _slip(self):
-        """``A*q'`` where the constraints hold, shape (m, 1).
-
-        ``A*q' - g``, which is zero for rows homogeneous of degree one.
-        """
-        g, out = self.system.graph.load(None, ('A', 'velocity'))
-        u = [g.input(x, dynamic=True) for x in self._system.u]
-        return Graph.freeze(g, {'slip': ([
-            [g.sub(g.dot(row, u), x)] for row, (x,) in zip(
-                out['A'], out['velocity'])], 1)}).sympy('slip')
-
-    def _work(self, slip):
-        return (slip.T*self.lam_vec)[0] if self._system.counts[2] else 0
-
-    @cached_property
-    def maggi_equations(self):
-        """``B^T*(E(L) - Q)``, without multipliers, shape (n - rank, 1)."""
-        g, out, columns = self._with_basis(
-            self.equations_of_motion.graph, ('M', 'Q'))
-        z = [g.input(x.diff(self._system.t), dynamic=True)
-             for x in self._system.u]
-        rows = [g.sub(g.dot(row, z), x) for row, (x,) in zip(
-            out['M'], out['Q'])]
-        return Graph.freeze(g, {'maggi': (
-            [[g.dot(c, rows)] for c in columns], 1)}).sympy('maggi')
+        return Graph.freeze(g, columns_of({
+            'acceleration': u, 'multipliers': lam,
+            'constraint_forces': force}))

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..analysis.constraint_rank import constraint_report, rank_at
+from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
@@ -16,7 +16,8 @@ from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .base import ConstrainedMethod
-from .null_space import elimination, null_space_solve
+from .null_space import accelerations, elimination, null_space_solve
+from .solution import columns_of
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -81,8 +82,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     >>> pendulum = UdwadiaKalabaMethod(L, [x, y], hol_coneqs=[rod, 3*rod])
     >>> pendulum.mass_matrix
     Matrix([
-    [m, 0],
-    [0, m]])
+    [m, 0, -x(t), -3*x(t)],
+    [0, m, -y(t), -3*y(t)]])
     >>> pendulum.independent_rows
     [0]
     >>> force = pendulum.constraint_forces
@@ -143,7 +144,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     """
 
-    options = ConstrainedMethod.options + ('nonideal_forces',)
+    _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
 
     def __init__(self, *args, weight=None, solver='auto',
                  inconsistent='error', **kwargs):
@@ -190,33 +191,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "UdwadiaKalabaMethod takes: without it the motion would be "
                 "another one. Make the other method from the model itself if "
                 "that is meant.")
-
-    # -- the pieces, none of them solved ---------------------------------
-
-    @property
-    def unconstrained_forcing(self):
-        """``Q``, the known generalized forces, shape (o, 1)."""
-        return self.system.Q
-
-    @property
-    def constraint_matrix(self):
-        """``A`` of ``A*u' = b``, all levels, shape (m, o)."""
-        return self._system.A
-
-    @property
-    def constraint_vector(self):
-        """``b`` of ``A*u' = b`` with stabilisation, shape (m, 1)."""
-        return self._system.b
-
-    @property
-    def kkt_matrix(self):
-        """``[[M, -A^T], [A, 0]]`` of (U4), shape (o + m, o + m)."""
-        return self.equations_of_motion.W
-
-    @property
-    def kkt_forcing(self):
-        """``[Q + C; b]`` of (U4), shape (o + m, 1)."""
-        return self.equations_of_motion.r
 
     def equations(self, system):
         """The block system (U4).
@@ -273,86 +247,58 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 raise
             return None
 
-    def constraint_rank(self, sample=None):
-        """Rank of ``A`` where the constraints hold.
-
-        Parameters
-        ==========
-
-        sample : dict, optional
-            Values of the state to examine, which may be a singular one; see
-            :func:`.admissible_values`. By default the rank is that of
-            :attr:`.ConstrainedMethod.independent_rows`.
-
-        """
-        if sample is None:
-            return len(self.independent_rows)
-        with precise():
-            return rank_at(self.system, sample)
-
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.
 
         With ``A = C*F``, where ``F`` are the independent rows, (U2) holds
         with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
         """
-        system = self.system
         rows = self.independent_rows
-        m = system.counts[2]
-        builder, out = system.graph.load(
-            None, ('M', 'Q', 'C', 'A', 'b', 'rates'))
-        M, F = out['M'], [out['A'][k] for k in rows]
-        Q = [x for x, in out['Q']]
-        C = [x for x, in out['C']]
-        b = [x for x, in out['b']]
-        redundant = m - len(rows)
-        spread = (redundant and self._solver in ('auto', 'pinv')
-                  or self._solver == 'pinv')
-        if (self._inconsistent == 'least-squares' and redundant
-                and not spread):
+        g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
+        M, A, F = out['M'], out['A'], [out['A'][k] for k in rows]
+        Q, C, b = ([x for x, in out[name]] for name in 'QCb')
+        if not rows and self._report_or_none() is None:
+            return Graph.freeze(g, columns_of({
+                'multipliers': [0]*len(A), 'ideal': [0]*len(C),
+                'nonideal': C, 'constraint_forces': C}))
+        factor = FullRankFactorization(g, A, F) if (
+            self._has_least_norm(len(A) - len(rows))) else None
+        least = factor and self._inconsistent == 'least-squares'
+        right = factor.reduced(b) if least else [b[k] for k in rows]
+        action = None if self._weight is None else list(
+            zip(*self._action(g, {'M': M, 'A': F})))
+        solution = self._solver_of(g, M, F, action)
+
+        def forces(lam):
+            return [g.dot(lam, column) for column in (
+                zip(*(action or F)) if F else [()]*len(Q))]
+
+        def total(one, other):
+            return [g.add(x, y) for x, y in zip(one, other)]
+
+        u, lam = solution(Q, right)
+        ideal, nonideal = forces(lam), [0]*len(Q)
+        if any(C):
+            change, reaction = solution(C, [0]*len(rows))
+            nonideal = total(C, forces(reaction))
+            u, lam = total(u, change), total(lam, reaction)
+        known = dict(zip(rows, lam))
+        return Graph.freeze(g, columns_of({
+            'acceleration': u, 'multipliers': factor.spread(lam) if factor
+            else [known.get(k, 0) for k in range(len(A))],
+            'ideal': ideal, 'nonideal': nonideal,
+            'constraint_forces': total(ideal, nonideal)}))
+
+    def _has_least_norm(self, redundant):
+        """Whether multipliers are those of least norm."""
+        if self._solver == 'pinv' or redundant and self._solver == 'auto':
+            return True
+        if self._inconsistent == 'least-squares' and redundant:
             raise InconsistentConstraintsError(
                 f"solver={self._solver!r} drops redundant rows, so it cannot "
                 "satisfy contradicting ones in the least-squares sense. Use "
                 "solver='pinv'.")
-        if spread:
-            factor = FullRankFactorization(builder, out['A'], F)
-        right = [b[k] for k in rows]
-        if self._inconsistent == 'least-squares' and spread:
-            right = factor.reduced(b)
-        action = None
-        if self._weight is not None:
-            action = list(zip(*self._action(builder, {'M': M, 'A': F})))
-        if not rows and not self._report_or_none():
-            forces = [[x] for x in C]
-            return Graph.freeze(builder, {
-                'M': (M, len(M)), 'multipliers': ([[0]]*m, 1),
-                'ideal': ([[0]]*len(C), 1), 'nonideal': (forces, 1),
-                'constraint_forces': (forces, 1), 'forcing': (
-                    [[builder.add(x, y)] for x, y in zip(Q, C)], 1)})
-        solve = self._solver_of(builder, M, F, action)
-        free, lam = solve(Q, right)
-        columns = list(zip(*(action or F))) or [()]*len(Q)
-        ideal = [builder.dot(lam, column) for column in columns]
-        total, extra = free, [0]*len(Q)
-        if any(C):
-            change, reaction = solve(C, [0]*len(rows))
-            total = [builder.add(x, y) for x, y in zip(free, change)]
-            extra = [builder.add(x, builder.dot(reaction, column))
-                     for x, column in zip(C, columns)]
-            lam = [builder.add(x, y) for x, y in zip(lam, reaction)]
-        if spread:
-            multipliers = factor.spread(lam)
-        else:
-            multipliers = [0]*m
-            for k, value in zip(rows, lam):
-                multipliers[k] = value
-        forces = [builder.add(x, y) for x, y in zip(ideal, extra)]
-        forcing = [builder.add(x, y) for x, y in zip(Q, forces)]
-        return Graph.freeze(builder, {'M': (M, len(M)), **{
-            name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', total), ('multipliers', multipliers),
-                ('ideal', ideal), ('nonideal', extra),
-                ('constraint_forces', forces), ('forcing', forcing))}})
+        return False
 
     def _solver_of(self, builder, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
@@ -391,10 +337,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     def unconstrained_acceleration(self):
         """``a`` of ``M*a = Q``, the motion without constraints, (o, 1)."""
         builder, out = self.system.graph.load(None, ('M', 'Q'))
-        right = [x for x, in out['Q']]
-        factor = ldl_factor(builder, out['M'])
-        a = (ldl_solve(builder, factor, right) if factor is not None
-             else lu_solve(builder, out['M'], right))
+        a = accelerations(builder, out['M'], out['Q'])
         if a is None:
             raise MissingIngredientError(
                 "The mass matrix is singular: without its constraints the "

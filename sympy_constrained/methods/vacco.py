@@ -8,12 +8,13 @@ from sympy.physics.mechanics import KanesMethod
 from ..analysis.constraint_rank import constraint_report
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..graph import (
-    Graph, gradient, jacobian, substitute, time_derivative, without)
+from ..graph import Graph, substitute
 from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .lagrangian import LagrangianMethod
+from .pontryagin import hamiltonian_equations
 from .routh import RouthMethod
+from .solution import columns_of
 
 __all__ = ['VaccoMethod']
 
@@ -71,15 +72,15 @@ class VaccoMethod(LagrangianMethod):
     >>> L = m*(vx**2 + vy**2)/2 + J*w**2/2 + m*g*x
     >>> skate = VaccoMethod(L, [x, y, phi],
     ...                     nonhol_coneqs=[vx*sin(phi) - vy*cos(phi)])
-    >>> skate.states.T
-    Matrix([[x(t), y(t), phi(t), Derivative(x(t), t), Derivative(y(t), t),
-    Derivative(phi(t), t), mu1(t)]])
-    >>> skate.momenta
+    >>> skate.equations_of_motion.states
+    (x(t), y(t), phi(t), Derivative(x(t), t), Derivative(y(t), t),
+    Derivative(phi(t), t), mu1(t))
+    >>> skate.variation.momenta
     Matrix([
     [m*Derivative(x(t), t) + mu1(t)*sin(phi(t))],
     [m*Derivative(y(t), t) - mu1(t)*cos(phi(t))],
     [                    J*Derivative(phi(t), t)]])
-    >>> sorted(skate.conserved_quantities(), key=str)
+    >>> sorted(skate.variation.conserved_quantities(), key=str)
     ['energy', y(t)]
     >>> skate.always_coincides
     False
@@ -120,12 +121,17 @@ class VaccoMethod(LagrangianMethod):
 
     """
 
-    multiplier_name = 'mu'
+    _letter = 'mu'
 
     @property
     def mu_vec(self):
         """The multipliers ``mu``, which are states, shape (m, 1)."""
         return self._multiplier_symbols
+
+    @property
+    def _keeps_multipliers(self):
+        """Always: the multipliers are states."""
+        return self._system.counts[2] > 0
 
     @property
     def lam_vec(self):
@@ -146,11 +152,6 @@ class VaccoMethod(LagrangianMethod):
     def _varied(self):
         self._check_independent(NO_EQUATION)
         return super()._varied
-
-    @cached_property
-    def modified_lagrangian(self):
-        """``L' = L + mu^T*g``, (11) and (23)."""
-        return self._varied.sympy('lagrangian')[0]
 
     def equations(self, system):
         """(V); the states are ``q, u, mu``."""
@@ -179,14 +180,9 @@ class VaccoMethod(LagrangianMethod):
                 "`matching_multipliers` finds those of Routh's motion, if "
                 "there are any."))
 
-    def form_vacco_equations(self):
-        """Return ``eom``, ``E(L') - Q``, shape (n, 1)."""
-        return self.eom
-
     def _solve(self):
         """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
-        n = len(out['M'])
         u, mu = self._block_solve(
             g, out['W'], out['M'], out['A'],
             [x for x, in out['right']], [x for x, in out['b']])
@@ -194,73 +190,59 @@ class VaccoMethod(LagrangianMethod):
             raise MissingIngredientError(
                 "(V) is singular for all states: the Lagrangian and the "
                 "constraints determine no vakonomic motion (it may be "
-                "abnormal). Read `regularity_matrix`, and use another "
-                "Lagrangian or RouthMethod.")
-        inertia = [g.dot(row, u) for row in out['M']]
-        return Graph.freeze(g, {'M': (out['M'], n), **{
-            name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', u), ('multiplier_rates', mu),
-                ('constraint_forces', [g.sub(x, y) for x, (y,) in zip(
-                    inertia, out['Q'])]), ('forcing', inertia))}})
-
-    def rhs(self, inv_method=None, **kwargs):
-        """Rates of the states ``[q'; u'; mu']``, shape (2n + m, 1).
-
-        ``inv_method`` is accepted for SymPy's sake and not used.
-        """
-        return self.forcing_kin.col_join(self.acceleration).col_join(
-            self.multiplier_rates)
+                "abnormal). Read `variation.regularity_matrix`, and use "
+                "another Lagrangian or RouthMethod.")
+        forces = [g.sub(g.dot(row, u), x)
+                  for row, (x,) in zip(out['M'], out['Q'])]
+        return Graph.freeze(g, columns_of({
+            'acceleration': u, 'multiplier_rates': mu,
+            'constraint_forces': forces}))
 
     @property
     def multipliers(self):
-        """The same as :attr:`mu_vec`, since multipliers are states."""
-        return self.mu_vec
-
-    @cached_property
-    def multiplier_rates(self):
-        """``mu'`` as functions of the states, shape (m, 1)."""
-        return self.closed_form.sympy('multiplier_rates')
+        """Raises an error, because ``Q_c`` is not ``A^T*lam``."""
+        raise UnsupportedFeatureError(
+            "Vakonomic forces are not along the rows of the constraints, so "
+            "they have no `multipliers`. The states `mu_vec` have the rates "
+            "`solve_multipliers()`; the forces are `constraint_forces`.")
 
     def _solved_for(self):
-        return self.multiplier_rates
+        return self.closed_form.sympy('multiplier_rates')
 
-    @cached_property
-    def constraint_term(self):
-        """``A^T*mu' + Gamma*mu``, (27), minus the reactions, (n, 1)."""
-        gamma = self._varied.sympy('Gamma')
-        return self._system.A.T*self.lam_vec + gamma*self.mu_vec
+    def _active_forces(self):
+        return self._applied() - self.variation.constraint_term
 
     def constraint_loads(self):
-        """Not available: raises."""
+        """Raises an error that names an alternative."""
         raise UnsupportedFeatureError(
             "Vakonomic reactions `-(A^T*mu' + Gamma*mu)` are not along the "
             "rows of the constraints, so they are no loads there. Read "
             "`constraint_forces`.")
 
     def to_linearizer(self, *args, **kwargs):
-        """Not available: raises."""
+        """Raises an error that names an alternative."""
         raise UnsupportedFeatureError(
             "SymPy's Linearizer has no place for multipliers that are "
             "states. Differentiate `rhs()` by `states`.")
 
-    # -- beside Routh's equations ----------------------------------------
+    # -- compared with Routh's equations ---------------------------------
 
-    def routh(self):
-        """Return :class:`.RouthMethod` for the same model."""
-        return RouthMethod(**self._arguments, **self._options,
-                           sample=self._sample)
+    @cached_property
+    def _routh(self):
+        return RouthMethod.from_method(self)
 
     @cached_property
     def coincidence(self):
         """The :class:`.Graph` of what decides whether Routh's motion fits.
 
         A motion of Routh with reactions ``lam`` is vakonomic if some ``mu``
-        satisfies ``A^T*(lam + mu') + Gamma*mu = 0``. Outputs ``Gamma`` with
-        Routh's accelerations (n, m), ``A`` (m, n), ``acceleration``,
-        ``multipliers``, and ``S = B^T*Gamma`` (n - m, m).
+        satisfies ``A^T*(lam + mu') + Gamma*mu = 0``, so that ``S*mu = 0``
+        along it. Outputs ``Gamma`` with Routh's accelerations (n, m), ``A``
+        (m, n), ``acceleration``, ``multipliers``, and ``S = B^T*Gamma``
+        (n - m, m).
         """
         g, out, columns = self._with_basis(self._varied, ('Gamma', 'A'))
-        _, routh = self.routh().closed_form.load(
+        _, routh = self._routh.closed_form.load(
             g, ('acceleration', 'multipliers'))
         known = {g.input(x.diff(self._system.t), dynamic=True): value
                  for x, (value,) in zip(self._system.u,
@@ -274,15 +256,6 @@ class VaccoMethod(LagrangianMethod):
             'A': (out['A'], len(self._system.u)),
             'acceleration': (routh['acceleration'], 1),
             'multipliers': (routh['multipliers'], 1)})
-
-    @property
-    def coincidence_matrix(self):
-        """``S = B^T*Gamma`` with Routh's accelerations, (n - m, m).
-
-        A motion of Routh is vakonomic with multipliers that satisfy
-        ``S*mu = 0`` along it. ``B`` are the :attr:`free_directions`.
-        """
-        return self.coincidence.sympy('S')
 
     @cached_property
     def always_coincides(self):
@@ -298,82 +271,11 @@ class VaccoMethod(LagrangianMethod):
         return vanishing(self._system, self.coincidence, 'S', self._sample,
                          self._report.points).holds
 
-    # -- Pontryagin's form -----------------------------------------------
-
     def hamiltonian_equations(self):
-        r"""Return the same motion in coordinates and momenta.
+        """Return the same motion in coordinates and momenta.
 
-        Explanation
-        ===========
-
-        With :math:`p = \partial L'/\partial\dot q` the velocities and
-        multipliers follow from :math:`p` and :math:`g = 0`, and
-        :math:`H(q, p, t) = p\cdot\dot q - L` gives
-        :math:`\dot q = H_p`, :math:`\dot p = -H_q + Q`. Nothing of (V) is
-        used: this is an independent check, and the form of Pontryagin.
-
-        Returns
-        =======
-
-        EquationsOfMotion
-            The states are ``q`` and the momenta. The outputs ``velocities``
-            (n, 1) and ``mu`` (m, 1) of its graph are functions of them.
-
-        Raises
-        ======
-
-        UnsupportedFeatureError
-            If the Lagrangian is not quadratic or the constraints are not
-            linear in the velocities, so that there is no explicit ``H``.
-
+        The :class:`.EquationsOfMotion` of
+        :func:`.pontryagin.hamiltonian_equations`.
         """
-        system = self.system
-        n = len(system.q)
         self._check_independent(NO_EQUATION)
-        g, out = system.graph.load(None, (
-            'lagrangian', 'applied', 'velocity', 'A'))
-        q, u = ([g.input(x, dynamic=True) for x in xs]
-                for xs in (system.q, system.u))
-        symbols = tuple(self._fresh_symbols('p', n))
-        p = [g.input(x, dynamic=True) for x in symbols]
-        lagrangian = out['lagrangian'][0][0]
-        momenta = gradient(g, lagrangian, u)
-        M = [without(g, row, u) for row in jacobian(g, momenta, u)]
-        A = [without(g, row, u) for row in out['A']]
-        if any(None in row for row in (*M, *A)):
-            raise UnsupportedFeatureError(
-                "The Lagrangian is not quadratic, or a constraint not "
-                "linear, in the velocities, so they cannot be expressed by "
-                "momenta. Use `equations_of_motion`.")
-        at_rest = dict.fromkeys(u, 0)
-        rows = [y for y, in out['velocity']]
-        x, mu = self._block_solve(
-            g, M, M, A, [g.sub(x, y) for x, y in zip(
-                p, substitute(g, momenta, at_rest))],
-            [-x for x in substitute(g, rows, at_rest)])
-        if x is None:
-            raise MissingIngredientError(
-                "Momenta and constraints do not determine the velocities: "
-                "the problem is abnormal or a direction has no inertia.")
-        star = dict(zip(u, x))
-        g.avoid(u)
-        lagrangian, *force = substitute(
-            g, [lagrangian, *(y for y, in out['applied'])], star)
-        H = g.sub(g.dot(p, x), lagrangian)
-        slopes = gradient(g, H, p + q)
-        rates = [g.sub(y, z) for y, z in zip(force, slopes[n:])]
-        explicit = time_derivative(g, dict.fromkeys((*p, *q), 0))(H)
-        identity = [[int(i == j) for j in range(n)] for i in range(n)]
-        graph = Graph.freeze(g, {
-            'W': (identity, n), 'M': (identity, n), **{
-                name: ([[y] for y in refs], 1) for name, refs in (
-                    ('rates', slopes[:n]), ('r', rates), ('Q', rates),
-                    ('energy', [H]), ('power', [g.add(
-                        explicit, g.dot(slopes[:n], force))]),
-                    ('velocities', x), ('mu', mu))},
-            **{name: ([], columns) for name, columns in (
-                ('holonomic', 1), ('velocity', 1), ('A', n), ('b', 1),
-                ('holonomic_jacobian', n), ('velocity_jacobian', n))}})
-        return EquationsOfMotion(
-            graph, system.q, symbols, system.q + symbols,
-            tuple(x.diff(system.t) for x in symbols), (), ())
+        return hamiltonian_equations(self)

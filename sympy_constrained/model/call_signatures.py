@@ -171,8 +171,8 @@ def arguments_of(model):
         return 'kane', _compat.kane_parts(model)
     if LagrangesMethod in mro:
         return 'lagrange', _compat.lagrange_parts(model)
-    if hasattr(model, 'call'):
-        return model.call
+    if hasattr(model, '_call'):
+        return model._call
     raise UnsupportedFeatureError(
         f"A model cannot be read from {type(model).__name__}. Give a System, "
         "a KanesMethod or a LagrangesMethod object.")

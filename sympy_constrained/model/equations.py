@@ -202,6 +202,23 @@ class EquationsOfMotion:
         """Right side, shape (s, 1)."""
         return self.graph.sympy('r')
 
+    @cached_property
+    def residual(self):
+        """``[x1' - f; W*z - r]``, zero along a motion, (k + s, 1).
+
+        The implicit form for collocation and index-1 solvers, in the states,
+        their derivatives and the multipliers.
+        """
+        g, out = self.graph.load(None, ('rates', 'W', 'r'))
+        z = [g.input(x, dynamic=True) for x in self.unknowns]
+        rates = [x.diff(self.t) for x in self.states[:len(out['rates'])]]
+        rows = [g.sub(g.input(x, dynamic=True), rate)
+                for x, (rate,) in zip(rates, out['rates'])]
+        rows += [g.sub(g.dot(row, z), right)
+                 for row, (right,) in zip(out['W'], out['r'])]
+        return Graph.freeze(
+            g, {'x': ([[x] for x in rows], 1)}).sympy('x')
+
     @property
     def z(self):
         """Column of the unknowns, shape (s, 1)."""
@@ -280,4 +297,4 @@ def unreadable(method):
         f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
         "Equations are read from KanesMethod, LagrangesMethod, or a method "
         "of this package; give an object of one of these, for a System "
-        "`UdwadiaKalabaMethod.from_system(system)`.")
+        "`UdwadiaKalabaMethod.from_method(system)`.")

@@ -146,7 +146,7 @@ class Model:
             'name': 'model', 'title': f'the model of a {kind} object',
             'reference': '', 'shape': shape, 'arguments': arguments,
             'parameters': {}, 'start': {}, 'fixed': (), 't_end': 0.,
-            'method': given if hasattr(given, 'call') else None, **fields})
+            'method': given if hasattr(given, '_call') else None, **fields})
 
     @property
     def coordinates(self) -> tuple[Basic, ...]:

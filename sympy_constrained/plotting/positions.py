@@ -127,7 +127,7 @@ class Positions:
 
     def _bind_speeds(self, system, model):
         """The user's speeds, where the system is written in the ``q'``."""
-        shape, arguments = getattr(model, 'call', ('', {}))
+        shape, arguments = getattr(model, '_call', ('', {}))
         if shape != 'kane' or 'speeds' not in system.graph.outputs:
             return
         _, rows = system.graph.load(self._builder, ('speeds',))

@@ -19,11 +19,11 @@ from contacts import (
     polar_guess, solved, t, torus, vector)
 from sympy_constrained import (
     CircularRim, ConeSurface, ConstraintError, CylinderSurface,
-    EllipsoidSurface, GibbsAppellMethod, HamelEmbedding, KinematicsError,
+    EllipsoidSurface, GibbsAppellMethod, KinematicsError,
     LinearMappingMethod, MissingIngredientError, ParametricCurve,
     ParametricSurface, PlaneSurface, PointContact, RouthMethod,
     SphereSurface, SurfaceOfRevolution, TorusSurface, UdwadiaKalabaMethod,
-    UnsupportedFeatureError, VaccoMethod, VertexPoint)
+    UnsupportedFeatureError, VaccoMethod, VertexPoint, VoronetsMethod)
 from sympy_constrained.contact.geometry import numbers
 from sympy_constrained.numeric import compile_equations, simulate
 
@@ -350,15 +350,15 @@ def test_other_methods(formulation):
     """By the normal force, which each has to find."""
     scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
     expected = STATES[ellipsoid]['force'][2]
-    for cls in RouthMethod, LinearMappingMethod, HamelEmbedding:
+    for cls in RouthMethod, LinearMappingMethod, VoronetsMethod:
         options = {}
-        if cls is HamelEmbedding:
+        if cls is VoronetsMethod:
             options['q_dependent'] = [*scene.q[:3], *contact.coordinates]
         method = scene.method(cls, **options)
         moving = dict(values)
         if cls is LinearMappingMethod:      # q' = N u + nu
             N, nu = (np.array(numbers(x, values), float).reshape(x.shape)
-                     for x in (method.N, method.nu))
+                     for x in (method.mapping.N, method.mapping.nu))
             rates = [values[x.diff(t)] for x in method.q]
             u, rest, *_ = np.linalg.lstsq(N, rates - nu[:, 0], rcond=None)
             assert rest < 1e-25

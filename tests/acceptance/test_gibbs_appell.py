@@ -182,14 +182,15 @@ def test_1_digits_in_the_speeds_of_the_cone(mass, options, inputs):
     """Theory 9.1: position after 1, and the closed form of the speeds."""
     method = mechanism(mass, **options)
     constants = {s: e for s, e in NUMBERS_1.items()
-                 if s in method.constants}
+                 if s in method.equations_of_motion.constants}
     start = START_1 | ({m: 1.3} if options else {})
     motion = simulated(method, 1, start, constants, inputs=inputs)
     last = [motion[e][-1] for e in (x, y, z, v, theta)]
     printed(last[:3], DIGITS_1)
     follows(last, mechanism_after(1), 1e-10)
     if options:
-        assert list(method.states) == [x, y, z, m, v, theta]
+        assert list(method.equations_of_motion.states) == [
+            x, y, z, m, v, theta]
         follows(motion[m][-1], 1.3*np.exp(-0.3), 1e-10)
 
 
@@ -241,7 +242,7 @@ def test_2_motion_and_reaction(mass, exhaust):
     """Theory 9.2: v_z = -c tanh(g t/c + C), whatever the mass and thrust."""
     method = constant_speed(mass, exhaust)
     constants = {s: e for s, e in NUMBERS_2.items()
-                 if s in method.constants}
+                 if s in method.equations_of_motion.constants}
     v_z, heading = 2.5, 0.8
     level = np.sqrt(16 - v_z**2)
     motion = simulated(method, 1.5, {
@@ -696,7 +697,7 @@ def test_8_circle():
     """Theory 9.8: a circle of radius 1/kappa, the energy, the digits."""
     method = curved()
     assert method.constraint_orders == (2,)
-    assert list(method.states) == [x, y, ux, uy]
+    assert list(method.equations_of_motion.states) == [x, y, ux, uy]
     motion = simulated(method, 3, {x: 0, y: 0, ux: 6, uy: .1}, {
         kappa: .5, g_y: 2, m0: 1.3}, t_eval=7)
     printed([motion[x][-1], motion[y][-1]], [1.952141896, 2.240359964])
@@ -728,7 +729,8 @@ def test_9_acceleration_of_given_size(branch):
         nonholonomic_constraints=[dot(ux)**2 + dot(uy)**2 - a_0**2],
         forcelist=[(body.point, -STIFF*(x*N.x + y*N.y))])
     lam, = method.lam_vec
-    assert list(method.states) == [x, y, ux, uy, dot(ux), dot(uy), lam]
+    assert list(method.equations_of_motion.states) == [
+        x, y, ux, uy, dot(ux), dot(uy), lam]
     values = {m0: 1.5, STIFF: 2, a_0: 3}
     place = {x: 1.2, y: -.5, ux: .4, uy: 1.1}
     compiled = compile_equations(method, values)
@@ -764,7 +766,8 @@ def test_10_order_3_linear():
     method = third(dot(uy, 2) - a*dot(ux, 2), f_0*sin(t)*N.x)
     lam, = method.lam_vec
     assert method.constraint_orders == (3,)
-    assert list(method.states) == [x, y, ux, uy, dot(ux), dot(uy), lam]
+    assert list(method.equations_of_motion.states) == [
+        x, y, ux, uy, dot(ux), dot(uy), lam]
     values = {m0: 1.4, f_0: 2.5, a: .6}
     for C in (0, .9):
         first = -.6*C/1.36
@@ -792,7 +795,7 @@ def test_10_order_3_nonlinear():
     method = third(dot(ux, 2)**2 + dot(uy, 2)**2 - j_0**2,
                    Rational(11, 10)*N.x - Rational(7, 10)*N.y)
     lam, = method.lam_vec
-    assert list(method.states) == [
+    assert list(method.equations_of_motion.states) == [
         x, y, ux, uy, dot(ux), dot(uy), dot(ux, 2), dot(uy, 2), lam]
     values = {m0: 1.4, j_0: 1.5}
     n, first = np.array([.6, .8]), .35

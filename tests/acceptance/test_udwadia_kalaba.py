@@ -153,7 +153,6 @@ def test_ready_models(name, solver):
     order = [list(reference.u).index(u) for u in method.u]
     assert close(at(method.acceleration, values),
                  [exact.acceleration[i] for i in order], scale=1)
-    assert method.constraint_rank() == exact.rank
     assert len(method.independent_rows) == exact.rank
     if name == 'bead_on_circle':        # its forces are those of U-5
         return
@@ -363,7 +362,7 @@ def test_cart_and_bead_through_system(speeds, partitioned):
     system, state, expected = cart_and_bead(speeds, partitioned)
     equations = system.form_eoms(eom_method=UdwadiaKalabaMethod)
     assert isinstance(system.eom_method, UdwadiaKalabaMethod)
-    assert equations.shape == (2, 1)
+    assert equations.shape == (1, 1)    # projected, as in Kane's method
     q1, q2, u1, u2 = state
     L = m*(2*q1.diff(t)**2 + q2.diff(t)**2)/2 - m*g*q2
     reference = Reference.lagrange(L, [q1, q2], [q2 - q1**2/2])

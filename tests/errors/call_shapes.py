@@ -196,7 +196,7 @@ CASES = (
          lambda: flat(generalized_forces=[1]),
          ValueError, '`generalized_forces` has 1 entries for 2',
          'speeds',
-         'Give one generalized force per speed, 0 where'),
+         'Give one generalized force per speed, or 0'),
     Case('a text among the generalized forces',
          lambda: flat(generalized_forces=['k', 0]),
          ConstraintError, "Entry 0 of `generalized_forces` is 'k',",

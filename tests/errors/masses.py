@@ -127,7 +127,7 @@ CASES = (
          lambda: flat(VaccoMethod, qs=[x, y, z], hol_coneqs=[ROD]).rhs(),
          MissingIngredientError, '(V) is singular for all states',
          'the Lagrangian and the constraints',
-         'Read `regularity_matrix`, and use another'),
+         'Read `variation.regularity_matrix`, and use'),
     Case('an embedding that takes all mass out of a direction',
          lambda: HamelEmbedding(m*x.diff()**2/2, [x, y], nonhol_coneqs=[
              x.diff()], q_dependent=[x]).acceleration,

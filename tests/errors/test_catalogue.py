@@ -40,7 +40,7 @@ def picture(thing):
     if isinstance(thing, Particle):
         return (thing.mass, thing.masscenter, thing.potential_energy)
     if isinstance(thing, ConstrainedMethod):
-        return thing.call, id(thing.system), dict(thing._options)
+        return thing._call, id(thing.system), dict(thing._options)
     if isinstance(thing, CompiledEquations):
         return (list(thing.p), thing.states, thing.backend)
     if isinstance(thing, (list, dict)):

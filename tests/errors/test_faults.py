@@ -47,7 +47,7 @@ def wanted():
 def test_no_compiler(monkeypatch, command, wanted):
     monkeypatch.setenv('CC', command)
     with pytest.raises(MissingIngredientError, match=(
-            "needs a C compiler .*not here. Install it, or use "
+            "needs a C compiler .*not found. Install it, or use "
             "backend='auto'")):
         compile_equations(pendulum(), VALUES, backend='c')
     found = compile_equations(pendulum(), VALUES, backend='auto')

@@ -142,7 +142,7 @@ def test_names_in_a_simulation(kind, mark):
 def test_names_in_a_message(kind, mark):
     """Messages quote names, and format nothing."""
     method, constants, inputs, start = pendulum(names(mark)[kind])
-    x, g = method.q[0], method.constants[1]
+    x, g = method.q[0], method.equations_of_motion.constants[1]
     with pytest.raises(ValueError, match='no value for'):
         compile_equations(method, {g: 1}, inputs)
     with pytest.raises(ConstrainedDynamicsError) as caught:
@@ -249,14 +249,14 @@ TEXTS = {
     'Lagrangian in a list': lambda s: UdwadiaKalabaMethod([s], [x]),
     'coordinate': lambda s: UdwadiaKalabaMethod(L, [s]),
     'constraint': lambda s: UdwadiaKalabaMethod(L, [x, y], hol_coneqs=[s]),
-    'constraint in a list': lambda s: UdwadiaKalabaMethod(
-        L, [x, y], hol_coneqs=[[s]]),
+    'constraint in a list': lambda s: UdwadiaKalabaMethod(L, [x, y],
+                                                          hol_coneqs=[[s]]),
     'value of a constraint': lambda s: UdwadiaKalabaMethod(
         L, [x, y], frame=N, nonhol_coneqs=[(O, N.x, s)]),
     'gain': lambda s: UdwadiaKalabaMethod(
         L, [x, y], **ROD, stabilization=(s, 1)),
-    'force': lambda s: UdwadiaKalabaMethod(
-        L, [x, y], generalized_forces=[s, 0]),
+    'force': lambda s: UdwadiaKalabaMethod(L, [x, y],
+                                           generalized_forces=[s, 0]),
     'non-ideal force': lambda s: UdwadiaKalabaMethod(
         L, [x, y], **ROD, nonideal_forces=[s, 0]),
     'weight': lambda s: UdwadiaKalabaMethod(
@@ -266,22 +266,21 @@ TEXTS = {
     'sample': lambda s: UdwadiaKalabaMethod(L, [x, y], **ROD, sample={l: s}),
     'key of a sample': lambda s: UdwadiaKalabaMethod(
         L, [x, y], **ROD, sample={s: 1}),
-    'displacement': lambda s: RouthMethod(L, [x, y]).noether_quantity(
-        [s, 0]),
+    'displacement': lambda s: RouthMethod(
+        L, [x, y]).variation.noether_quantity([s, 0]),
     'point of multipliers': lambda s: UdwadiaKalabaMethod(
         L, [x, y], **ROD).solve_multipliers({x: s}),
-    'constant': lambda s: compile_equations(
-        UdwadiaKalabaMethod(L, [x, y]), {m: s, g: 1}),
-    'input': lambda s: compile_equations(
-        UdwadiaKalabaMethod(L + x*u, [x, y]), {m: 1, g: 1}, {u: s}),
-    'expression': lambda s: compile_equations(
-        UdwadiaKalabaMethod(L, [x, y]), {m: 1, g: 1}).expression(s),
-    'state': lambda s: compile_equations(
-        UdwadiaKalabaMethod(L, [x, y]), {m: 1, g: 1}).rhs(0, [s, 0, 0, 0]),
+    'constant': lambda s: compile_equations(UdwadiaKalabaMethod(L, [x, y]),
+                                            {m: s, g: 1}),
+    'input': lambda s: compile_equations(UdwadiaKalabaMethod(L + x*u, [x, y]),
+                                         {m: 1, g: 1}, {u: s}),
+    'expression': lambda s: compile_equations(UdwadiaKalabaMethod(L, [x, y]),
+                                              {m: 1, g: 1}).expression(s),
+    'state': lambda s: compile_equations(UdwadiaKalabaMethod(L, [x, y]),
+                                         {m: 1, g: 1}).rhs(0, [s, 0, 0, 0]),
     'radius': lambda s: SphereSurface(N, O, s),
     'parameter': lambda s: SphereSurface(N, O, 1).locate('P', s, 1),
-    'rate of mass': lambda s: GibbsAppellMethod(
-        L, [x, y], mass_rates={u: s}),
+    'rate of mass': lambda s: GibbsAppellMethod(L, [x, y], mass_rates={u: s}),
 }
 
 

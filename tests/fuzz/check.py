@@ -251,7 +251,7 @@ def compare(result, method, model, values, answers, sample, state=None):
         if method is HamelEmbedding:
             options |= partition(model, values)
         formed = model.form(method, **options)
-        equations = (formed.voronets_equations_of_motion
+        equations = (formed.corrected.equations_of_motion
                      if method is HamelEmbedding
                      else formed.equations_of_motion)
         limit, error = EXACT, mpf(0)

@@ -499,7 +499,7 @@ class SympyModel:
         system.holonomic_constraints = given.pop('configuration_constraints')
         system.nonholonomic_constraints = given.pop('velocity_constraints')
         del given['frame']
-        return method.from_system(system, **given)
+        return method.from_method(system, **given)
 
     def values(self, state):
         """Numbers of all symbols at a state."""

@@ -64,7 +64,9 @@ def test_every_class_is_exported_without_a_state(cls):
     made = model('slider_crank')
     method = made.form(cls)
     compiled = compile_equations(
-        method, {c: made.parameters[c] for c in method.constants})
+        method,
+        {c: made.parameters[c]
+         for c in method.equations_of_motion.constants})
     state = np.linspace(.2, .9, len(compiled.states))
     close(to_casadi(method)(0, state, compiled.p), compiled.rhs(0, state))
 
@@ -101,8 +103,12 @@ def test_slope_is_our_linearization():
     f = to_casadi(pendulum)
     slope = f.factory('slope', f.name_in(), ['jac:rates:x'])
     numbers = {m: 1.5, l: .7, g: 9.81}
-    close(slope(0, [-np.pi/2, 0], [numbers[c] for c in pendulum.constants]),
-          np.array(A.subs(numbers), dtype=float))
+    close(slope(0,
+                [-np.pi/2,
+                 0],
+                [numbers[c] for c in pendulum.equations_of_motion.constants]),
+          np.array(A.subs(numbers),
+                   dtype=float))
 
 
 # -- arguments ------------------------------------------------------------
@@ -113,8 +119,9 @@ def test_free_inputs_are_the_last_argument():
     f = to_casadi(method)
     assert f.name_in() == ['t', 'x', 'p', 'r']
     numbers = {m: 2., k: 3.}
-    p = [numbers[c] for c in method.constants]
-    r = [{force: 5., other: .5}[s] for s in method.specifieds]
+    p = [numbers[c] for c in method.equations_of_motion.constants]
+    r = [{force: 5., other: .5}[s]
+         for s in method.equations_of_motion.specifieds]
     close(f(0, [1, 0], p, r), [0, (5 + 1 - 3)/2])
     half = to_casadi(method, inputs={'other': k*q.func(0)*0 + 2*k})
     assert half.name_in() == ['t', 'x', 'p', 'r']
@@ -130,7 +137,7 @@ def test_derivatives_of_an_input_come_with_it():
     method = spring(generalized_forces=[path.diff()])
     f = to_casadi(method, inputs={path: sin(3*t)})
     assert f.name_in() == ['t', 'x', 'p']
-    p = [{m: 2., k: 3.}[c] for c in method.constants]
+    p = [{m: 2., k: 3.}[c] for c in method.equations_of_motion.constants]
     close(f(.4, [0, 0], p), [0, 3*np.cos(1.2)/2])
     with pytest.raises(MissingIngredientError, match='is no specified'):
         to_casadi(method, inputs={'force': 1})

@@ -10,6 +10,7 @@ from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 from sympy_constrained import (
     ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
     RouthMethod, UdwadiaKalabaMethod)
+from sympy_constrained.methods import symbolic_system
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations
 
@@ -206,9 +207,11 @@ def test_a_partition_must_be_complete(parts, names):
 def test_symbolic_system_has_our_rates(cls):
     ready = model('knife_edge')
     method = ready.form(cls)
-    system = method.to_symbolic_system()
+    system = symbolic_system(method)
     compiled = compile_equations(
-        method, {c: ready.parameters[c] for c in method.constants})
+        method,
+        {c: ready.parameters[c]
+         for c in method.equations_of_motion.constants})
     names = [*system.states, *compiled.constants]
     flat = symbols(f's:{len(names)}')
     right = Matrix(system.comb_explicit_rhs)
@@ -216,7 +219,9 @@ def test_symbolic_system_has_our_rates(cls):
     state = np.linspace(.3, .9, len(compiled.states))
     assert list(system.states) == list(compiled.states)
     assert list(system.coordinates) == list(method.q)
-    assert {*system.constant_symbols()} <= {*method.constants}
+    assert {*system.constant_symbols()} <= {
+        *method.equations_of_motion.constants
+    }
     np.testing.assert_allclose(
         function([*state, *compiled.p]).ravel(), compiled.rhs(0, state),
         rtol=1e-12)

@@ -62,13 +62,14 @@ def test_residual_of_the_method_has_the_same_rows():
     method, *_ = ready('four_bar')
     equations = to_opty(method)
     assert equations.names == {}
-    assert equations.states == tuple(method.states)
+    assert equations.states == tuple(method.equations_of_motion.states)
     assert equations.multipliers == tuple(method.lam_vec)
     names = {*equations.residual.atoms(AppliedUndef, Derivative),
              *equations.residual.free_symbols}
     random = np.random.default_rng(5)
     values = dict(zip(sorted(names, key=str), random.uniform(.5, 1, 99)))
-    one, other = evaluate([equations.residual, method.residual()], values)
+    one, other = evaluate(
+        [equations.residual, method.equations_of_motion.residual], values)
     np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
@@ -100,7 +101,8 @@ def test_only_independent_rows_are_left():
     method, compiled, start = ready('parallel_cranks')
     equations = to_opty(method)
     assert len(equations.multipliers) == len(method.independent_rows) == 3
-    assert len(method.residual()) == len(equations.residual) + 1
+    assert len(method.equations_of_motion.residual) == len(
+        equations.residual) + 1
     with pytest.raises(MissingIngredientError, match='Pass one as `x`'):
         to_opty(compiled)
     assert to_opty(compiled, 'acceleration', 0, start).residual.shape == \
@@ -196,7 +198,7 @@ def test_identification_of_gravity(collocation):
     method, compiled, _, times, states = run(
         'cartesian_pendulum', UdwadiaKalabaMethod)
     equations = to_opty(method, 'position')
-    g, = (c for c in method.constants if str(c) == 'g')
+    g, = (c for c in method.equations_of_motion.constants if str(c) == 'g')
     values = {c: v for c, v in zip(compiled.constants, compiled.p) if c != g}
     step, size = times[1], 2*NODES
 

@@ -49,7 +49,7 @@ def whipple():
 def state(method, free, rng):
     """Random numbers for all symbols; the speeds ``free`` are solved for."""
     values = {c: Rational(rng.randint(500, 1500), 1000)
-              for c in method.constants}
+              for c in method.equations_of_motion.constants}
     values |= {s: Rational(rng.randint(-800, 800), 1000)
                for s in (*method.q, *method.u) if s not in free}
     rows = method.velocity_constraints.subs(values)
@@ -60,7 +60,9 @@ def state(method, free, rng):
 def speed_rates(method, values):
     """Accelerations of a method at a state, by speed."""
     compiled = compile_equations(
-        method, {c: values[c] for c in method.constants}, backend='numpy')
+        method, {c: values[c]
+                 for c in method.equations_of_motion.constants},
+        backend='numpy')
     rates = compiled.rhs(0, [float(values[s]) for s in compiled.states])
     return dict(zip(compiled.states[-compiled.motion:],
                     rates[-compiled.motion:]))
@@ -125,7 +127,7 @@ def test_bicycle_rolls():
 
 def numbers(method):
     """Constants between 1 and 2, in a fixed order of their names."""
-    ordered = sorted(method.constants, key=str)
+    ordered = sorted(method.equations_of_motion.constants, key=str)
     return {c: 1 + k/len(ordered) for k, c in enumerate(ordered)}
 
 
@@ -134,7 +136,7 @@ def test_bicycle_has_the_accelerations_of_fifty_digits():
     system = whipple()
     system.form_eoms(eom_method=UdwadiaKalabaMethod)
     method = system.eom_method
-    _, a = method.call
+    _, a = method._call
     reference = Reference.bodies(
         a['frame'], a['bodies'], a['forcelist'], method.q, method.u,
         a['kd_eqs'], a['configuration_constraints'],

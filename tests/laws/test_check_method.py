@@ -7,6 +7,7 @@ from sympy_constrained import (
     EquationsOfMotion, GibbsAppellMethod, HamelEmbedding, RouthMethod,
     UdwadiaKalabaMethod)
 from sympy_constrained.comparison import check_method, compare
+from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.graph import Graph, stack
 from sympy_constrained.methods import ConstrainedMethod, null_basis
 from sympy_constrained.models import MODELS, model
@@ -132,6 +133,12 @@ def test_a_comparison_includes_the_method():
                     constants=model('four_bar').parameters, upstream=False)
     assert found.agrees
     assert found['MaggiMethod'].verdict.value == 'agrees'
+
+
+def test_linearization_needs_multipliers():
+    with pytest.raises(UnsupportedFeatureError,
+                       match='contain no multipliers.*UdwadiaKalabaMethod'):
+        model('slider_crank').form(MaggiMethod).linearize()
 
 
 def test_what_is_missing_is_named():

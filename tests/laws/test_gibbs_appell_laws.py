@@ -457,7 +457,8 @@ def test_a_method_of_a_method_keeps_what_only_it_takes(name):
     """Directions of reactions, masses that are states, and anchors."""
     model = MODELS[name]()
     again = GibbsAppellMethod.from_method(model.method)
-    assert again.states == model.method.states
+    assert (again.equations_of_motion.states
+            == model.method.equations_of_motion.states)
     values = model.state(1)
     assert close(accelerations(again, values), model.plain.solve(values)[0],
                  scale=1)
@@ -482,7 +483,8 @@ def test_a_system_of_speeds_alone():
     assert found == Matrix([Rational(10, 19), Rational(7, 2),
                             Rational(5, 19)])
     assert exact(method.mass_matrix_full)*found == exact(method.forcing_full)
-    assert len(method.states) == method.mass_matrix_full.rows == 3
+    states = method.equations_of_motion.states
+    assert len(states) == method.mass_matrix_full.rows == 3
     assert '0 coordinates, 3 speeds, 1 constraint' in repr(method)
     partial, = method.ingredients.partial_velocities.values()
     assert [v.to_matrix(N) for v, _ in partial] == [
@@ -1120,7 +1122,7 @@ def moved_by(case):
 def test_energy_is_what_was_put_in(case):
     """Thrust, mass exchange, and reactions that do work."""
     method, state = moved_by(case)
-    constants = {m0: 1.5} if m0 in method.constants else {}
+    constants = {m0: 1.5} if m0 in method.equations_of_motion.constants else {}
     compiled = compile_equations(method, constants)
     start = consistent_state(compiled, state, fixed=[x, y, z], fill=0)
     motion = simulate(compiled, .4, start, t_eval=9, rtol=1e-11, atol=1e-12)
@@ -1192,9 +1194,10 @@ def regular_start(case):
     equations."""
     model, method, wanted = of_higher_order(case)
     numbers = of_time({e: float(v) for e, v in model.numbers(1).items()}, 0)
-    uses = {getattr(e, 'expr', e) for e in method.specifieds}
+    uses = {getattr(e, 'expr', e)
+            for e in method.equations_of_motion.specifieds}
     compiled = compile_equations(
-        method, {e: numbers[e] for e in method.constants},
+        method, {e: numbers[e] for e in method.equations_of_motion.constants},
         {m: given_mass()} if m in uses else None)
     seed = REGULAR[case]
     random = Random(seed)
@@ -1213,17 +1216,18 @@ def test_higher_order_at_a_state(case):
     which are states, follow from the accelerations.
     """
     model, method, wanted = of_higher_order(case)
-    assert set(method.states) == set(wanted.states)
-    assert len(method.states) == len(wanted.states)
+    equations = method.equations_of_motion
+    assert set(equations.states) == set(wanted.states)
+    assert len(equations.states) == len(wanted.states)
     if wanted.depth == 1:       # else what is solved for comes last
-        assert list(method.states) == wanted.states
+        assert list(equations.states) == wanted.states
     for seed in SEEDS:
         values = wanted.state(model.numbers(seed), seed, {
             e: -1 for e in wanted.lam} if 'nonlinear' in case else None)
         values.update(zip(wanted.unknowns, wanted.solve(values)))
         values.update(zip(map(dot, model.q), at(Matrix(model.V), values)))
         assert close(at(method.rhs(), values),
-                     [values[dot(e)] for e in method.states],
+                     [values[dot(e)] for e in equations.states],
                      mp.mpf(10)**-45, scale=1)
         found = mp.lu_solve(*(at(e, values) for e in (
             method.mass_matrix, method.forcing)))
@@ -1233,11 +1237,11 @@ def test_higher_order_at_a_state(case):
         assert not column.has(*method.lam_vec)
         assert close(at(column, values), [values[e] for e in method.lam_vec],
                      mp.mpf(10)**-45, scale=1)
-    residual = at(method.residual(), values)
-    assert len(residual) == len(method.states)
+    residual = at(equations.residual, values)
+    assert len(residual) == len(equations.states)
     assert norm(residual) < mp.mpf(10)**-40
     for e in wanted.unknowns:
-        other = at(method.residual(), {**values, e: values[e] + 1})
+        other = at(equations.residual, {**values, e: values[e] + 1})
         assert norm(other) > 1e-3
 
 
@@ -1269,8 +1273,9 @@ def test_rates_of_higher_order_with_variable_mass(mass, options, order):
     values.update({dot(e): at(rate, values)[0]
                    for e, rate in model.plain.masses.items()})
     rates = at(method.rhs(), values)
-    assert close(rates, [values[dot(e)] for e in method.states],
-                 mp.mpf(10)**-45, scale=1)
+    assert close(
+        rates, [values[dot(e)] for e in method.equations_of_motion.states],
+        mp.mpf(10)**-45, scale=1)
 
 
 @HIGHER
@@ -1282,13 +1287,13 @@ def test_motion_of_higher_order(case):
     random = Random(case)
     found = consistent_state(compiled, {
         e: float(start[e]) + random.uniform(-.02, .02)
-        for e in method.states})
+        for e in method.equations_of_motion.states})
     motion = simulate(compiled, 0.1, found, t_eval=4, rtol=1e-10, atol=1e-11)
     assert motion.residuals.shape[1] >= len(method.constraint_orders)
     assert motion.largest_residual < 1e-7
     for time, state in zip([0, *motion.t], [found, *motion.x]):
         values = {**of_time(numbers, time), **dict(zip(
-            method.states, state))}
+            method.equations_of_motion.states, state))}
         assert norm(at(wanted.conditions, values)) < 1e-7
 
 
@@ -1301,8 +1306,9 @@ def test_rounding_errors_of_an_acceleration_do_no_harm(noise):
     start = consistent_state(compiled, {
         x: 1, y: 0, z: 1, u1: .5, u2: .2, u3: -.3, dot(u1): -1,
         dot(u3): -1, wanted.lam[0]: 0}, fill=0)
-    assert abs(start[list(method.states).index(dot(u2))]) < 1e-12
-    start[list(method.states).index(dot(u2))] = noise
+    index = method.equations_of_motion.states.index(dot(u2))
+    assert abs(start[index]) < 1e-12
+    start[index] = noise
     singular = np.linalg.svd(compiled.matrices(0., start)[0])[1]
     assert singular.min() > 0.1*singular.max()
     motion = simulate(compiled, 0.1, start, t_eval=3)
@@ -1333,8 +1339,9 @@ def test_rows_given_geometrically_beside_one_of_higher_order():
         for row in (y*u1 - u2 - 3, (P.point, direction, 3)))
     assert geometric.constraint_orders == (1, 3)
     random = Random(1)
-    values = {e: fraction(random, 1) for e in (*plain.states, *(
-        dot(e, 2) for e in (u1, u2, u3)), m0, g, k)} | {t: 0}
+    values = {e: fraction(random, 1) for e in (
+        *plain.equations_of_motion.states,
+        *(dot(e, 2) for e in (u1, u2, u3)), m0, g, k)} | {t: 0}
     exact = Exact(values)
     assert exact(geometric.mass_matrix) == exact(plain.mass_matrix)
     assert exact(geometric.forcing) == exact(plain.forcing)

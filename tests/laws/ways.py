@@ -12,8 +12,8 @@ from mpmath import mp
 
 from kkt import at, min_norm, norm
 from sympy_constrained import (
-    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod, VaccoMethod)
+    GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod,
+    VaccoMethod, VoronetsMethod)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 
@@ -252,7 +252,7 @@ class Voronets(InVelocities):
     coordinates are eliminated."""
 
     name = 'Hamel, Voronets equations'
-    method = HamelEmbedding
+    method = VoronetsMethod
 
     def form(self, one, values, **options):
         chosen = pivots(one, values)
@@ -263,12 +263,12 @@ class Voronets(InVelocities):
         return self.method.from_method(whole, q_dependent=chosen, **options)
 
     def equations(self, formed):
-        return formed.voronets_equations_of_motion
+        return formed.equations_of_motion
 
     def inputs(self, formed, values):
         eom = self.equations(formed)
         return {**values, **{u: values[x.diff(eom.t)] for u, x in zip(
-            eom.u, formed.q_independent)}}
+            eom.u, (formed.q[i] for i in formed._others))}}
 
     def second(self, formed, one, values):
         W, r = self.outputs(formed, values, 'W', 'r')
@@ -294,7 +294,7 @@ class Voronets(InVelocities):
     def pairs(self, formed, values):
         z = mp.lu_solve(*self.outputs(formed, values, 'W', 'r'))
         closed = numbers(formed.closed_form, self.inputs(formed, values),
-                         'true_acceleration', 'multipliers')
+                         'acceleration', 'multipliers')
         return ((mp.matrix([*closed[0], *closed[1]]), z),)
 
 

@@ -74,9 +74,9 @@ def test_parameters_and_inputs_cover_the_equations(name):
         *(x.atoms(AppliedUndef) for x in expressions if x))
     assert functions <= {*m.coordinates, *m.speeds, *m.inputs}
     method = m.form(UdwadiaKalabaMethod)
-    assert set(method.constants) <= set(m.parameters)
+    assert set(method.equations_of_motion.constants) <= set(m.parameters)
     # Nothing is given in vain, but for constants that drop out.
-    assert set(m.inputs) == set(method.specifieds)
+    assert set(m.inputs) == set(method.equations_of_motion.specifieds)
 
 
 @named(MODELS, heavy=())

@@ -183,7 +183,8 @@ def test_optimisation_keeps_the_function_of_angles():
 
 @each_backend
 def test_expressions_of_the_user(backend, pendulum):
-    compiled = compile_equations(pendulum.method, pendulum.constants,
+    compiled = compile_equations(pendulum.method,
+                                 pendulum.constants,
                                  backend=backend)
     sine = compiled.expression(sin(compiled.states[0]))
     with pytest.raises((NotFiniteError, ValueError)):

@@ -25,7 +25,7 @@ def compiled_model(name, change=None):
     equations = EquationsOfMotion.from_method(method)
     compiled = compile_equations(
         equations if change is None else changed(equations, change),
-        {c: ready.parameters[c] for c in method.constants},
+        {c: ready.parameters[c] for c in method.equations_of_motion.constants},
         dict(ready.inputs))
     state = consistent_state(compiled, dict(ready.start), ready.fixed)
     return compiled, state, ready.t_end

@@ -592,7 +592,7 @@ def test_best_columns():
 def model_numbers(name, method):
     """Numbers of a ready model for a method made from another copy."""
     known = {str(x): value for x, value in model(name).parameters.items()}
-    return {x: known[str(x)] for x in method.constants}
+    return {x: known[str(x)] for x in method.equations_of_motion.constants}
 
 
 @pytest.mark.parametrize('cls', [

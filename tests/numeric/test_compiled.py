@@ -77,7 +77,8 @@ def test_outputs_agree_with_fifty_digits(name):
     method = ready.form(UdwadiaKalabaMethod)
     equations = method.equations_of_motion
     compiled = compile_equations(
-        method, {c: ready.parameters[c] for c in method.constants},
+        method, {c: ready.parameters[c]
+                 for c in method.equations_of_motion.constants},
         inputs=dict(ready.inputs))
     state = np.array([0.1 + float(ready.start[s]) for s in compiled.states])
     names = list(equations.graph.outputs)
@@ -133,7 +134,8 @@ def test_parallel_cranks_near_the_constraint_set(cranks):
 def test_methods_of_sympy_are_models_too(name, upstream):
     ready = model(name)
     theirs, ours = ready.form(upstream), ready.form(UdwadiaKalabaMethod)
-    values = {c: ready.parameters[c] for c in ours.constants}
+    values = {c: ready.parameters[c]
+              for c in ours.equations_of_motion.constants}
     ours = compile_equations(ours, values, dict(ready.inputs))
     state = consistent_state(ours, dict(ready.start), ready.fixed)
     theirs = compile_equations(
@@ -365,7 +367,8 @@ def test_what_compiled_equations_show(pendulum):
 
 def test_many_constants_do_not_fill_the_memory(pendulum):
     """Of what is kept for each set of constants, and what it gives."""
-    compiled = compile_equations(pendulum.method, pendulum.constants)
+    compiled = compile_equations(
+        pendulum.method, pendulum.constants)
     for length in np.linspace(1, 2, 2*KEPT_SOLVERS):
         state = [length, 0, 0, 1]
         rates = compiled.rhs(0, state, {l: length})

@@ -22,7 +22,8 @@ def ready(name, cls=UdwadiaKalabaMethod):
     found = model(name)
     method = found.form(cls)
     compiled = compile_equations(
-        method, {c: found.parameters[c] for c in method.constants},
+        method, {c: found.parameters[c]
+                 for c in method.equations_of_motion.constants},
         dict(found.inputs))
     return compiled, consistent_state(compiled, dict(found.start),
                                       found.fixed)

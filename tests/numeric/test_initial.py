@@ -100,7 +100,8 @@ def test_every_ready_model_has_a_consistent_start(name):
     ready = model(name)
     method = ready.form(UdwadiaKalabaMethod)
     compiled = compile_equations(
-        method, {c: ready.parameters[c] for c in method.constants},
+        method, {c: ready.parameters[c]
+                 for c in method.equations_of_motion.constants},
         dict(ready.inputs))
     state = consistent_state(compiled, dict(ready.start), ready.fixed)
     assert distances(compiled, 0, state).relative < 1e-12

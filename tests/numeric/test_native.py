@@ -86,7 +86,10 @@ def ready(name, *backends):
     """A ready model compiled by several backends, and admissible states."""
     made = model(name)
     method = made.form(UdwadiaKalabaMethod)
-    constants = {c: made.parameters[c] for c in method.constants}
+    constants = {
+        c: made.parameters[c]
+        for c in method.equations_of_motion.constants
+    }
     found = [compile_equations(method, constants, dict(made.inputs), backend)
              for backend in backends]
     start = consistent_state(found[0], dict(made.start), made.fixed)
@@ -968,12 +971,16 @@ def test_hostile_names_do_not_reach_the_text(backend):
             + Max(q, c)*sqrt(q**2 + 1) for q, c in zip(states, constants))
     method = UdwadiaKalabaMethod(L, states, hol_coneqs=[
         states[0] - states[1]])
-    compiled = compile_equations(
-        method, dict.fromkeys(method.constants, 2.), backend=backend)
+    compiled = compile_equations(method,
+                                 dict.fromkeys(
+                                     method.equations_of_motion.constants, 2.),
+                                 backend=backend)
     x = np.full(2*len(states), 0.25)
     rates = compiled.rhs(0, x)
-    plain = compile_equations(
-        method, dict.fromkeys(method.constants, 2.), backend='numpy')
+    plain = compile_equations(method,
+                              dict.fromkeys(
+                                  method.equations_of_motion.constants, 2.),
+                              backend='numpy')
     close(rates, plain.rhs(0, x), 1e-3)
     made = compiled.native_function(x=x)._program
     text = text_of(backend, made)

@@ -68,7 +68,7 @@ def checked(method, M, A, constants, backend, rtol=1e-9):
     """Whether one second of motion is that of the reference."""
     model = made(method, M, A)
     if method is HamelEmbedding:        # Hamel's are not right for all choices
-        model = model.voronets_equations_of_motion
+        model = model.corrected.equations_of_motion
     compiled = compile_equations(model, constants, backend=backend)
     start = consistent_state(compiled, {}, fill=0)
     motion = simulate(compiled, 1, start)

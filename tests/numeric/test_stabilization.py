@@ -25,7 +25,8 @@ def compiled_model(name, **options):
     ready = model(name, **options)
     method = ready.form(UdwadiaKalabaMethod)
     compiled = compile_equations(
-        method, {c: ready.parameters[c] for c in method.constants},
+        method, {c: ready.parameters[c]
+                 for c in method.equations_of_motion.constants},
         dict(ready.inputs))
     return compiled, consistent_state(compiled, dict(ready.start),
                                       ready.fixed)
@@ -273,9 +274,9 @@ def test_wrong_equations_are_announced():
     start = {x: 0, y: 1, z: 0, "x'": 1, "y'": 1}
     wrong = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[row],
                            q_dependent=[z])
-    with pytest.warns(UserWarning, match='wrong for this choice.*voronets'):
+    with pytest.warns(UserWarning, match='wrong for this choice.*corrected'):
         simulate(wrong, 1, start, constants={m: 1})
     straight = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[
         z.diff() - 2*x.diff()], q_dependent=[z])
     assert not straight.equations_of_motion.warning
-    assert t not in straight.constants
+    assert t not in straight.equations_of_motion.constants

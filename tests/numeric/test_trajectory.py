@@ -92,7 +92,8 @@ def test_power_is_the_rate_of_energy(name):
     ready = model(name)
     method = ready.form(UdwadiaKalabaMethod)
     compiled = compile_equations(
-        method, {c: ready.parameters[c] for c in method.constants},
+        method, {c: ready.parameters[c]
+                 for c in method.equations_of_motion.constants},
         dict(ready.inputs))
     motion = simulate(
         compiled, ready.t_end, consistent_state(

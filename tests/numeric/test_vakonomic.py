@@ -9,7 +9,7 @@ import pytest
 from sympy import cos, sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
-from sympy_constrained import VaccoMethod
+from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     SimulationError, SingularEquationsError)
@@ -112,14 +112,14 @@ def test_constraints_and_energy_are_kept(name):
     assert motion.reason is Reason.END and motion.success
     assert motion.largest_residual < 1e-10
     assert np.abs(motion.energy_error).max() < 1e-5
-    assert motion.states == tuple(method.states)
-    assert motion.x.shape == (51, len(method.states))
+    assert motion.states == tuple(method.equations_of_motion.states)
+    assert motion.x.shape == (51, len(method.equations_of_motion.states))
     assert motion.multipliers.shape == (51, 0)
     compiled = compile_equations(method, constants)
     assert compiled.multiplier_names == ()
     # h' changes by the work and by what moves
-    energy = compiled.expression(method.energy)(motion.t, motion.x)
-    if method.energy_rate == 0:
+    energy = compiled.expression(method.variation.energy)(motion.t, motion.x)
+    if method.variation.energy_rate == 0:
         np.testing.assert_allclose(energy, energy[0], atol=1e-5)
     else:
         assert np.ptp(energy) > 1e-3
@@ -145,7 +145,8 @@ def test_histories_are_found_by_name():
     np.testing.assert_array_equal(motion['mu1'], motion.x[:, 6])
     np.testing.assert_array_equal(motion[mu], motion['mu1'])
     np.testing.assert_array_equal(motion["x'"], motion[vx])
-    routh = simulate(method.routh(), 1, SKATE_START, constants=SKATE)
+    routh = simulate(RouthMethod.from_method(method),
+                     1, SKATE_START, constants=SKATE)
     assert routh.multipliers.shape == (len(routh), 1)
     np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
 
@@ -171,8 +172,8 @@ def test_multipliers_must_be_given():
     with pytest.raises(ValueError, match="no value for mu2"):
         simulate(disc(), 1, {**DISC_START, 'mu1': 0}, constants=DISC)
     with pytest.raises(ValueError, match="'mu1' is no state"):
-        simulate(skate().routh(), 1, {**SKATE_START, 'mu1': 0.45},
-                 constants=SKATE)
+        simulate(RouthMethod.from_method(skate()), 1,
+                 {**SKATE_START, 'mu1': 0.45}, constants=SKATE)
 
 
 @pytest.mark.parametrize('make, off, row, constants', [
@@ -229,10 +230,10 @@ def test_a_singular_state_on_the_way(options):
 
 @pytest.mark.parametrize('kind', ['vacco', 'routh'])
 def test_batches(kind):
-    method = disc() if kind == 'vacco' else disc().routh()
+    method = disc() if kind == 'vacco' else RouthMethod.from_method(disc())
     compiled = compile_equations(method, DISC)
     random = np.random.default_rng(8)
-    x0 = random.normal(size=(5, len(method.states)))
+    x0 = random.normal(size=(5, len(method.equations_of_motion.states)))
     times = random.normal(size=5)
     p = np.array([1 + 0.2*random.random(4) for _ in range(5)])
     for arguments in ((0.3, x0), (times, x0), (times, x0, p)):
@@ -244,7 +245,7 @@ def test_batches(kind):
             function = getattr(compiled, name)
             one = np.array([function(*single) for single in singles])
             np.testing.assert_allclose(function(*arguments), one, atol=1e-10)
-        for expression in (method.energy, method.momenta):
+        for expression in (method.variation.energy, method.variation.momenta):
             value = compiled.expression(expression)
             one = np.array([value(*single) for single in singles])
             np.testing.assert_allclose(value(*arguments), one, atol=1e-12)
@@ -333,8 +334,9 @@ def test_verdicts(name):
              else [*start, *found.mu0])
     ours = simulate(method, end, begin, constants=constants, t_eval=11,
                     rtol=1e-10, atol=1e-12)
-    routh = simulate(method.routh(), end, start, constants=constants,
-                     t_eval=11, rtol=1e-10, atol=1e-12)
+    routh = simulate(
+        RouthMethod.from_method(method), end, start, constants=constants,
+        t_eval=11, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(ours.x[:, :routh.x.shape[1]], routh.x,
                                atol=2e-8)
 
@@ -357,7 +359,8 @@ def test_what_is_free_and_what_is_not():
     """Rolling straight: S mu = R (turn, -spin)(mu1 sin - mu2 cos) leaves mu
     along the path free."""
     start = {**DISC_START, turn: 0}
-    routh = simulate(disc().routh(), 4, start, constants=DISC)
+    routh = simulate(
+        RouthMethod.from_method(disc()), 4, start, constants=DISC)
     heading = np.array([np.cos(0.2), np.sin(0.2)])
     for mu, same in ((heading, True), (-3*heading, True),
                      ([-heading[1], heading[0]], False)):
@@ -541,7 +544,8 @@ def test_an_end_on_a_holonomic_constraint():
 
 @pytest.mark.parametrize('method, first, last, guess, constants', [
     (rod, [1, 0], [0, -2], [0, -1, 0], ROD),    # no rod reaches so far
-    (lambda: heisenberg().routh(), [0, 0, 0], [0, 0, 1], [3, 1, 0], {}),
+    (lambda: RouthMethod.from_method(heisenberg()),
+     [0, 0, 0], [0, 0, 1], [3, 1, 0], {}),
     (heisenberg, [0, 0, 0], [0, 0, 1], [0, 0, 0, 0], {})])  # no direction
 def test_an_end_out_of_reach(method, first, last, guess, constants):
     with pytest.raises(SimulationError, match=(
@@ -549,7 +553,8 @@ def test_an_end_out_of_reach(method, first, last, guess, constants):
         boundary_value(method(), first, last, 1, guess, constants=constants)
     error = found.value
     assert error.distance > 0.1
-    assert error.state.shape == (len(method().states),)
+    assert error.state.shape == (
+        len(method().equations_of_motion.states),)
     np.testing.assert_array_equal(error.state[:len(first)], first)
 
 

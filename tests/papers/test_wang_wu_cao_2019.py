@@ -168,9 +168,9 @@ def letters(kind, particles, seed):
         p.values = {**values, **dict(zip(m.us, p.u))}
         p.at = lambda e: at(e, p.values)
         # the same from the class
-        p.A, p.B, p.G_inv, p.N = (
-            p.at(e) for e in (c.a, c.b, c.metric_inv, c.N))
-        p.Gamma = nested(c.connection, p.values)
+        p.A, p.B, p.G_inv, p.N = (p.at(e) for e in (
+            c.mapping.a, c.mapping.b, c.space.metric_inv, c.mapping.N))
+        p.Gamma = nested(c.space.connection, p.values)
         p.U = mp.matrix([*p.u[:-1, 0], 1])
         p.dU = mp.matrix([*p.at(c.rhs())[n:, 0], 0])
         p.Lam = p.at(c.multipliers)[0]
@@ -214,8 +214,8 @@ AS_PRINTED = {
                   (p.A[p.n - 1:, :]*p.v, mp.matrix([1]))],
     6: lambda p: [(p.A[p.n - 1:, :], p.slope),
                   (p.at(p.c.constraints_jacobian), p.slope),
-                  (p.at(p.c.constraints_drift), mp.matrix([-1]))],
-    8: lambda p: [(p.at(p.c.metric), p.g)],
+                  (p.at(p.c.mapping.constraints_drift), mp.matrix([-1]))],
+    8: lambda p: [(p.at(p.c.space.metric), p.g)],
     9: lambda p: [(spread(p.Gamma), spread(
         [[[(p.lift[s, :]*p.db[i][j])[0] for j in p.size] for i in p.size]
          for s in p.size]))],
@@ -276,8 +276,8 @@ def test_parent_is_flat():
     w = dynamicsymbols('w1:7')
     free = LinearMappingMethod(m.T, m.x, us=w, mapping=list(m.v))
     masses = [Rational(7, 4)]*3 + [Rational(3, 5)]*3
-    assert free.metric == free.mass_matrix == diag(*masses)
-    assert flat(free.connection_ext).is_zero_matrix
+    assert free.space.metric == free.mass_matrix == diag(*masses)
+    assert flat(free.space.connection_ext).is_zero_matrix
     assert free.is_integrable is True
 
 
@@ -290,7 +290,7 @@ def test_form_of_the_constraint_does_not_matter(kind, particles):
     for seed in SEEDS:
         p = letters(kind, particles, seed)
         factor = p.at(Matrix([scale]))[0]
-        assert small(p.at(other.constraint_residual))
+        assert small(p.at(other.holonomic_constraints))
         assert close(p.at(other.constraints_jacobian), factor*p.slope)
         assert close(p.at(other.rhs()), p.at(p.c.rhs()))
         assert close(p.at(other.constraint_forces), p.slope.T*p.lam)
@@ -326,14 +326,14 @@ def test_partial_derivatives_in_the_connection_are_derivations(
                            for i in p.size] for s in p.size])
         gaps = spread([[list(p.a*(p.db[i][j] - p.db[j][i])) for j in p.size]
                        for i in p.size])
-        torsion = nested(p.c.torsion, p.values)
+        torsion = nested(p.c.space.torsion, p.values)
         torsion = spread([[[torsion[s][i][j] for s in p.size]
                            for j in p.size] for i in p.size])
         assert norm(torsion - gaps) < 1e-50
         assert small(gaps) is (kind == 'integrable')
         assert close(spread(p.Gamma), swapped, 1e-6) is (
             kind == 'integrable')
-    assert p.c.is_integrable is p.c.is_riemannian is (kind == 'integrable')
+    assert p.c.is_integrable is (kind == 'integrable')
     assert p.c.is_holonomic is True
 
 
@@ -372,7 +372,7 @@ def test_time_as_last_and_as_additional_index(kind, particles):
     """Gamma u u with u^n = 1, the paper's, and with u^0 = 1, u^n = 0."""
     for seed in SEEDS:
         p = letters(kind, particles, seed)
-        extended = nested(p.c.connection_ext, p.values)
+        extended = nested(p.c.space.connection_ext, p.values)
         u = mp.matrix([1, *p.U[:-1, 0], 0])
         assert close(contract(extended, u, u)[1:, 0],
                      contract(p.Gamma, p.U, p.U))
@@ -384,12 +384,12 @@ def test_block_diagonal_metric(kind, particles):
     """A choice; completion='orthogonal' makes it without another motion."""
     p = letters(kind, particles, 1)
     completed = method(kind, particles, completion='orthogonal')
-    mixed = p.at(p.c.metric)[:-1, p.n - 1]
+    mixed = p.at(p.c.space.metric)[:-1, p.n - 1]
     assert small(mixed) is (kind == 'block')
     assert norm(mixed) > 1e-3 or kind == 'block'
-    assert p.c.is_block_diagonal is (kind == 'block')
-    assert small(p.at(completed.metric)[:-1, p.n - 1])
-    assert completed.is_block_diagonal is True
+    assert p.c.space.is_block_diagonal is (kind == 'block')
+    assert small(p.at(completed.space.metric)[:-1, p.n - 1])
+    assert completed.space.is_block_diagonal is True
     for name in 'mass_matrix', 'forcing', 'multipliers':
         assert close(p.at(getattr(completed, name)),
                      p.at(getattr(p.c, name)))
@@ -416,7 +416,7 @@ def test_lowered_rows_have_no_reaction_in_any_case(kind, particles):
     the class."""
     for seed in SEEDS:
         p = letters(kind, particles, seed)
-        g = p.at(p.c.metric)
+        g = p.at(p.c.space.metric)
         assert close((g*covariant(p))[:-1, 0], (p.B.T*p.F)[:-1, 0])
         free = p.du[:-1, 0]
         assert close(p.at(p.c.mass_matrix), g[:-1, :-1])
@@ -439,11 +439,11 @@ def test_multiplier_from_the_last_row(kind, particles):
 def test_quasi_coordinates_of_an_integrable_mapping(kind, particles):
     """Remark 4: they are coordinates, here phi up to constants."""
     c, m = method(kind, particles), model(kind, particles)
-    one, two = (at(Matrix(c.quasi_coordinates) - m.phi,
+    one, two = (at(Matrix(c.space.quasi_coordinates) - m.phi,
                    letters(kind, particles, seed).values) for seed in (1, 2))
     assert norm((one - two)[:-1, 0]) < 1e-50
     values = letters(kind, particles, 1).values
-    assert small(at(c.quasi_coordinates[-1], values))       # f - t
+    assert small(at(c.space.quasi_coordinates[-1], values))       # f - t
 
 
 def test_several_constraints():
@@ -580,7 +580,7 @@ def along(path, speeds, time):
 def obeys(c, values):
     """Whether a method of the class has this motion."""
     rates = Matrix([c.kindiffdict()[e] for e in v])
-    return (small(at(c.eom, values)) and small(at(c.constraint_residual,
+    return (small(at(c.eom, values)) and small(at(c.holonomic_constraints,
                                                   values))
             and agree(rates, v, values))
 
@@ -607,7 +607,7 @@ def kinetic(c):
 
 
 def mapped_forces(number, c):
-    return c.N.T*Matrix(FORCES[number])
+    return c.mapping.N.T*Matrix(FORCES[number])
 
 
 def coordinate(c, row):
@@ -633,7 +633,7 @@ STATEMENTS = {
         + sine*x2])),
     33: ('one', lambda c: (
         [coordinate(c, k) for k in (1, 2, 3)], (r, x3, atan(x2/x1)))),
-    35: ('one', lambda c: (c.metric, diag(1, 1, x1**2 + x2**2))),
+    35: ('one', lambda c: (c.space.metric, diag(1, 1, x1**2 + x2**2))),
     39: ('two', lambda c: ([coordinate(c, 2)], [q2])),
     41: ('two', lambda c: (
         kinetic(c), [((t + 1)**2*w1**2 + w2**2 + 1)/2])),
@@ -641,15 +641,15 @@ STATEMENTS = {
     43: ('two', lambda c: (
         diag(1/(t + 1), 1)*c.eom, ((t + 1)*a1 + 2*w1 - 1, a2 + g))),
     46: ('two', lambda c: (
-        c.b, [[-x2, 0, x1/r], [x1, 0, x2/r], [0, 1, 0]])),
-    47: ('two', lambda c: (c.metric, diag(x1**2 + x2**2, 1, 1))),
-    48: ('two', lambda c: (flat(c.connection), array({
+        c.mapping.b, [[-x2, 0, x1/r], [x1, 0, x2/r], [0, 1, 0]])),
+    47: ('two', lambda c: (c.space.metric, diag(x1**2 + x2**2, 1, 1))),
+    48: ('two', lambda c: (flat(c.space.connection), array({
         (1, 1, 3): 1/r, (1, 3, 1): 1/r, (3, 1, 1): -r}))),
     49: ('two', lambda c: (
         diag(1/(t + 1), 1)*c.eom, ((t + 1)*a1 + 2*u1 - 1, a2 + g))),
-    50: ('three', lambda c: (c.b, PRINTED_50)),
-    51: ('three', lambda c: (c.metric, eye(3))),
-    52: ('three', lambda c: (flat(c.connection), array({
+    50: ('three', lambda c: (c.mapping.b, PRINTED_50)),
+    51: ('three', lambda c: (c.space.metric, eye(3))),
+    52: ('three', lambda c: (flat(c.space.connection), array({
         (1, 3, 1): 1/r, (3, 1, 1): -1/r}))),
 }
 
@@ -673,11 +673,11 @@ def test_plane_of_the_first_example(one, turning, sign):
         assert agree([x2/x1], [tan(t)], values)
         assert not agree([x2/x1], [tan(theta)], values, 1e-3)
         for c in one, turning:
-            assert small(at(c.constraint_residual, values))
+            assert small(at(c.holonomic_constraints, values))
         beyond = {**values, t: values[t] + 2}
         beyond.update((e, at(s, beyond)[0]) for e, s in zip(x, SURFACE[1]))
-        assert agree(one.constraint_residual, [-mp.pi], beyond)
-        assert small(at(turning.constraint_residual, beyond))
+        assert agree(one.holonomic_constraints, [-mp.pi], beyond)
+        assert small(at(turning.holonomic_constraints, beyond))
 
 
 @cites(23)
@@ -774,10 +774,10 @@ def test_motion_of_the_second_example(two):
 def test_mapping_of_the_second_solution(two):
     """The rows of (45) have the potentials of (45)."""
     expected = Matrix([atan(x2/x1), x3, r - 1])
-    assert two.is_integrable is two.is_block_diagonal is True
+    assert two.is_integrable is two.space.is_block_diagonal is True
     for seed in SEEDS:
         values = on_surface('two', seed)
-        assert agree(two.a, expected.jacobian(x), values)
+        assert agree(two.mapping.a, expected.jacobian(x), values)
         assert agree([coordinate(two, 2), coordinate(two, 3)],
                      expected[1:, :], values)
         assert agree(expected[2:, :], [t], values)
@@ -787,9 +787,9 @@ def test_mapping_of_the_second_solution(two):
 def test_second_solution_inverts_its_own_mapping(two):
     """The text before (46) names (33) in place of (45)."""
     values = on_surface('two', 1)
-    product = at(two.b, values)*at(two.a, values)
+    product = at(two.mapping.b, values)*at(two.mapping.a, values)
     assert close(product, mp.eye(3))
-    foreign = at(two.b, values)*at(
+    foreign = at(two.mapping.b, values)*at(
         Matrix([r, x3, atan(x2/x1)]).jacobian(x), values)
     assert not close(foreign, mp.eye(3), 1e-3)
 
@@ -813,8 +813,8 @@ def connection_of(b, values):
 def test_printed_inverse_of_the_first_mapping(one):
     for seed in SEEDS:
         values = on_surface('one', seed)
-        assert agree(one.b, CORRECT_34, values)
-        assert not agree(one.b, PRINTED_34, values, 1e-3)
+        assert agree(one.mapping.b, CORRECT_34, values)
+        assert not agree(one.mapping.b, PRINTED_34, values, 1e-3)
         a = at(Matrix([r, x3, atan(x2/x1)]).jacobian(x), values)
         assert close(a*at(CORRECT_34, values), mp.eye(3))
         assert close(a*at(PRINTED_34, values), mp.diag([1, 1, -1]))
@@ -827,12 +827,12 @@ def test_printed_connection_of_the_first_mapping(one):
     for seed in SEEDS:
         values = on_surface('one', seed)
         correct = at(array(components), values)
-        assert close(at(flat(one.connection), values), correct)
+        assert close(at(flat(one.space.connection), values), correct)
         for b in CORRECT_34, PRINTED_34:
             assert close(connection_of(b, values), correct)
         printed = {**components, (3, 1, 3): -1/r, (3, 3, 1): -1/r}
         assert not close(at(array(printed), values), correct, 1e-3)
-    assert one.is_integrable is one.is_block_diagonal is True
+    assert one.is_integrable is one.space.is_block_diagonal is True
     assert one.space.table('torsion_ext').endswith('vanish')
 
 
@@ -882,7 +882,7 @@ def test_printed_derivative_in_the_first_example(one):
     speeds = [e.diff(t) for e in PLANE]
     for time in TIMES[:2]:
         values = along(placed(1, PLANE), speeds, time)
-        Gamma, force = one.connection[0, 2, 2], mapped_forces(1, one)[:1]
+        Gamma, force = one.space.connection[0, 2, 2], mapped_forces(1, one)[:1]
         assert agree([a1 + Gamma], force, values)
         assert not agree([u1 + Gamma*t], force, values, 1e-3)
 
@@ -896,11 +896,11 @@ def test_third_solution_has_torsion(three):
     for seed in SEEDS:
         values = on_surface('three', seed)
         assert close(connection_of(PRINTED_50, values),
-                     at(flat(three.connection), values))
-        assert agree(flat(three.torsion), array(components), values)
-    assert three.is_integrable is three.is_riemannian is False
-    assert three.is_holonomic is three.is_block_diagonal is True
-    found = three.quasi_coordinates
+                     at(flat(three.space.connection), values))
+        assert agree(flat(three.space.torsion), array(components), values)
+    assert three.is_integrable is False
+    assert three.is_holonomic is three.space.is_block_diagonal is True
+    found = three.space.quasi_coordinates
     assert found[0] is None and None not in found[1:]
 
 
@@ -941,7 +941,7 @@ def test_motion_of_the_third_solution(three):
                 for sign in (1, -1))
             assert obeys(three, correct) is (constants is circle)
             assert not obeys(three, printed)
-            assert not small(at(three.constraint_residual, printed))
+            assert not small(at(three.holonomic_constraints, printed))
             pi, fall = SPEED
             right = Matrix([-x2*pi + x1, x1*pi + x2, (t + 1)*fall])/(t + 1)
             assert agree(v, right, correct)                 # (55)

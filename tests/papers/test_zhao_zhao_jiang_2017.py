@@ -108,7 +108,7 @@ def methods(r, wanted=False):
     m = model(r)
     Q = m.Q
     if wanted:
-        Q = methods(r)[0].required_force().col_join(Q[r:, :])
+        Q = methods(r)[0].embedding.required_force().col_join(Q[r:, :])
     model_of = {'nonhol_coneqs': list(m.rows), 'generalized_forces': list(Q)}
     return (HamelEmbedding(m.T[0], m.q, q_dependent=m.q[:r], **model_of),
             UdwadiaKalabaMethod(m.T[0], m.q, **model_of))
@@ -183,7 +183,7 @@ def W(p):
     """W1, W2, W3 of (5) as numbers, from the embedded kinetic energy."""
     def value(*ones):
         u = {v: ones.count(i) for i, v in enumerate(p.m.u)}
-        return at(p.hamel.embedded_kinetic_energy, {**p.values, **u})[0]
+        return at(p.hamel.embedding.lagrangian, {**p.values, **u})[0]
     size = range(len(p.m.u))
     zero, one = value(), [value(i) for i in size]
     W1 = mp.matrix([[(value(i, j) - one[i] - one[j] + zero)/2 for j in size]
@@ -203,12 +203,12 @@ def embedded_kinetic_energy(p):
         u.T*B.T*p.M11*B*u - u.T*B.T*p.M11*a - a.T*p.M11*B*u + a.T*p.M11*a
         - u.T*B.T*p.M12*u + a.T*p.M12*u - u.T*p.M21*B*u + u.T*p.M21*a
         + u.T*p.M22*u)
-    return [(p.hamel.embedded_kinetic_energy,
+    return [(p.hamel.embedding.lagrangian,
              quadratic/2 - p.N1*B*u + p.N1*a + p.N2*u + p.P)]
 
 
 def linear_part(p):
-    T = Matrix([p.hamel.embedded_kinetic_energy])
+    T = Matrix([p.hamel.embedding.lagrangian])
     return [(T.jacobian(p.m.u).T - p.hamel.mass_matrix*p.m.u, p.Phi)]
 
 
@@ -222,7 +222,7 @@ def rate_of_Psi(p):
 
 
 def gradient_from_W(p):
-    T = Matrix([p.hamel.embedded_kinetic_energy])
+    T = Matrix([p.hamel.embedding.lagrangian])
     rows = []
     for q in p.m.q[:p.r]:
         W1, W2, W3 = (p.at(w.diff(q)) for w in p.m.W)
@@ -231,42 +231,42 @@ def gradient_from_W(p):
 
 
 AS_PRINTED = {
-    1: lambda p: [(p.uk.mass_matrix, p.M),
+    1: lambda p: [(p.uk.system.M, p.M),
                   (p.m.T, p.v.T*p.M*p.v/2 + p.N*p.v + p.P)],
     2: lambda p: [(p.m.T, (p.v1.T*p.M11*p.v1 + p.v1.T*p.M12*p.u
                            + p.u.T*p.M21*p.v1 + p.u.T*p.M22*p.u)/2
                    + p.N1*p.v1 + p.N2*p.u + p.P)],
     3: lambda p: [(at(p.hamel.velocity_constraints, p.off),
                    p.A*at(p.m.dq, p.off) - p.c)],
-    4: lambda p: [(Matrix([p.hamel.velocity_map[v]
+    4: lambda p: [(Matrix([p.hamel.embedding.velocity_map[v]
                            for v in p.m.dq[:p.r, :]]), -p.B*p.u + p.a),
-                  (p.hamel.embedding_matrix, p.B),
-                  (p.hamel.embedding_vector, p.a)],
+                  (p.hamel.embedding.matrix, p.B),
+                  (p.hamel.embedding.vector, p.a)],
     5: embedded_kinetic_energy,
-    6: lambda p: [(p.hamel.embedded_forces, p.Q2),
-                  (p.hamel.dropped_forces, p.Q1)],
+    6: lambda p: [(p.hamel.embedding.forces, p.Q2),
+                  (p.hamel.embedding.dropped_forces, p.Q1)],
     7: lambda p: [(at(p.hamel.eom, p.other),
                    at(p.m.T_star.jacobian(p.m.u).T.diff(t), p.other)
                    - p.T_star_q2 - p.Q2)],
     8: lambda p: [(p.u.T*p.B.T*p.M12*p.u, p.u.T*p.M21*p.B*p.u)],
-    9: lambda p: [(at(p.hamel.form_hamel_equations(), p.other),
+    9: lambda p: [(at(p.hamel.eom, p.other),
                    p.Psi*p.du - p.G)],
     10: lambda p: [(p.hamel.mass_matrix, p.B.T*p.M11*p.B - p.B.T*p.M12
                     - p.M21*p.B + p.M22)],
     11: lambda p: [(p.hamel.forcing, -p.dPsi*p.u - p.dPhi + p.T_star_q2
                     + p.Q2)],
     12: linear_part,
-    13: lambda p: [(p.uk.constraint_matrix, p.A),
+    13: lambda p: [(p.uk.system.A, p.A),
                    (p.A*p.at(p.uk.acceleration), p.b)],
-    14: lambda p: [(p.uk.constraint_vector, -p.dA*p.v + p.dc)],
+    14: lambda p: [(p.uk.system.b, -p.dA*p.v + p.dc)],
     15: lambda p: [(p.M*p.at(p.uk.acceleration), p.F + p.A.T*pinv(p.AMA)
                     * (p.b - p.A*p.M**-1*p.F))],
-    16: lambda p: [(p.uk.unconstrained_forcing,
+    16: lambda p: [(p.uk.system.Q,
                     -p.dN.T - p.dM*p.v + p.T_q + p.Q)],
     17: lambda p: [(p.uk.constraint_forces, p.A.T*pinv(p.AMA)
                     * (p.b - p.A*p.M**-1*p.F))],
     18: lambda p: [(p.M*p.at(p.uk.acceleration),
-                    p.at(p.uk.unconstrained_forcing)
+                    p.at(p.uk.system.Q)
                     + p.at(p.uk.constraint_forces))],
     19: lambda p: [(p.M11*p.w1 + p.M12*p.w2, p.F1 + p.Fc1)],
     20: lambda p: [(p.M21*p.w1 + p.M22*p.w2, p.F2 + p.Fc2)],
@@ -285,22 +285,22 @@ AS_PRINTED = {
                      + p.M22)*p.w2,
                     -p.B.T*p.F1 - p.M21*p.I1*p.b + p.B.T*p.M11*p.I1*p.b
                     + p.F2)],
-    29: lambda p: [(p.hamel.true_forcing, H(p, p.F))],
-    30: lambda p: [(at(p.hamel.form_voronets_equations(), p.other),
+    29: lambda p: [(p.hamel.corrected.forcing, H(p, p.F))],
+    30: lambda p: [(at(p.hamel.corrected.eom, p.other),
                     p.Psi*p.du - H(p, p.F)),
                    (p.Psi*p.at(p.uk.acceleration)[p.r:, 0], H(p, p.F))],
     33: lambda p: [(W(p)[0], p.Psi/2)],
     35: lambda p: [(W(p)[2], p.a.T*p.M11*p.a/2 + p.N1*p.a + p.P)],
-    37: lambda p: [(p.hamel.discrepancy, p.at(p.hamel.forcing)
-                    - p.at(p.hamel.true_forcing))],
-    38: lambda p: [(p.hamel.discrepancy,
+    37: lambda p: [(p.hamel.embedding.discrepancy, p.at(p.hamel.forcing)
+                    - p.at(p.hamel.corrected.forcing))],
+    38: lambda p: [(p.hamel.embedding.discrepancy,
                     -p.dPsi*p.u - p.dPhi + p.T_star_q2 + p.Q2
                     + p.B.T*p.F1 + p.M21*p.I1*p.b
                     - p.B.T*p.M11*p.I1*p.b - p.F2)],
     39: rate_of_Psi,
-    41: lambda p: [(p.uk.unconstrained_forcing[:p.r, :], -p.dN1.T
+    41: lambda p: [(p.uk.system.Q[:p.r, :], -p.dN1.T
                     - p.dM11*p.v1 - p.dM12*p.u + p.T_q1 + p.Q1)],
-    42: lambda p: [(p.uk.unconstrained_forcing[p.r:, :], -p.dN2.T
+    42: lambda p: [(p.uk.system.Q[p.r:, :], -p.dN2.T
                     - p.dM21*p.v1 - p.dM22*p.u + p.T_q2 + p.Q2)],
     44: gradient_from_W,
 }
@@ -328,14 +328,16 @@ def test_printed_discrepancy_lacks_a_term(r):
     in place of Gamma = B' + dg/dq2 - (dg/dq1) B."""
     for seed in SEEDS:
         p = letters(r, seed)
-        E = p.at(p.hamel.discrepancy)
-        assert close(p.at(p.hamel.paper_discrepancy), p.E_printed)
+        E = p.at(p.hamel.embedding.discrepancy)
+        assert close(p.at(p.hamel.embedding.paper_discrepancy), p.E_printed)
         assert close(E, p.E) and not close(E, p.E_printed, 1e-3)
         assert close(E, p.E_printed + p.lost)
-        assert close(p.at(p.hamel.neglected_row), p.B.T*(p.T_star_q1 + p.Q1))
-        assert close(p.at(p.hamel.curvature), p.Gamma)
-        assert close(p.at(p.hamel.constraint_momenta), p.momenta)
-        assert close(p.at(p.hamel.curvature_force), p.Gamma.T*p.momenta)
+        assert close(p.at(p.hamel.embedding.neglected_row),
+                     p.B.T*(p.T_star_q1 + p.Q1))
+        assert close(p.at(p.hamel.embedding.curvature), p.Gamma)
+        assert close(p.at(p.hamel.embedding.momenta), p.momenta)
+        assert close(p.at(p.hamel.embedding.curvature_force),
+                     p.Gamma.T*p.momenta)
 
 
 @cites(16, 38, 41, 42, 43)
@@ -348,7 +350,7 @@ def test_printed_discrepancy_belongs_to_another_reference(r):
         p = letters(r, seed)
         starred = p.F - p.T_q + p.T_star_q
         assert close(p.G - H(p, starred), p.E_printed)
-        assert not close(p.at(p.uk.unconstrained_forcing), starred, 1e-3)
+        assert not close(p.at(p.uk.system.Q), starred, 1e-3)
         G = p.G - p.T_star_q2 + p.T_q2
         assert close(G - H(p, p.F),
                      p.B.T*(p.T_q1 + p.Q1) + p.dB.T*p.momenta)
@@ -399,7 +401,7 @@ def test_printed_force_repairs_the_printed_discrepancy_only():
         brace = p.T_star_q1 + K*p.M12*p.u + K*p.N1.T + K*p.M11*g
         in_parts = (p.B.T*p.T_star_q1 + p.B.T*K*p.M12*p.u + p.B.T*K*p.N1.T
                     + p.B.T*p.Q1 + p.B.T*K*p.M11*g)                 # (46)
-        assert close(p.at(p.hamel.paper_discrepancy), in_parts)
+        assert close(p.at(p.hamel.embedding.paper_discrepancy), in_parts)
         assert close(in_parts, p.B.T*(brace + p.Q1))                # (47)
         assert norm(brace + printed) < 1e-50                        # (48)
         # what is left of E, and the force that leaves nothing
@@ -407,7 +409,7 @@ def test_printed_force_repairs_the_printed_discrepancy_only():
         assert close(left, p.lost) and norm(left) > 1e-3
         corrected = -p.T_star_q1 - p.B.T**-1*p.Gamma.T*p.momenta
         assert norm(p.E + p.B.T*(corrected - p.Q1)) < 1e-50
-        assert close(p.at(p.hamel.required_force()), corrected)
+        assert close(p.at(p.hamel.embedding.required_force()), corrected)
 
 
 @cites(31, 36)
@@ -418,12 +420,13 @@ def test_embedding_is_right_where_the_discrepancy_vanishes():
     wrong, forces = methods(2)
     for seed in SEEDS:
         values = letters(2, seed).values
-        assert norm(at(right.discrepancy, values)) < 1e-50          # (31)
+        assert norm(at(right.embedding.discrepancy, values)
+                    ) < 1e-50          # (31)
         assert close(at(right.forcing, values),
-                     at(right.true_forcing, values))                # (36)
+                     at(right.corrected.forcing, values))                # (36)
         motion = at(reference.acceleration, values)[2:, 0]
         assert close(at(right.rhs(), values)[4:, 0], motion)
-        assert norm(at(right.paper_discrepancy, values)) > 1e-3
+        assert norm(at(right.embedding.paper_discrepancy, values)) > 1e-3
         motion = at(forces.acceleration, values)[2:, 0]
         assert not close(at(wrong.rhs(), values)[4:, 0], motion, 1e-3)
     assert right.is_valid() is True
@@ -437,7 +440,7 @@ def test_theorem_2_asks_for_the_range_of_B():
     both = mp.matrix(2, 2)
     both[:, 0], both[:, 1] = p.B.T, p.Gamma.T*p.momenta
     assert (rank(p.B.T), rank(both)) == (1, 2)
-    assert p.hamel.required_force() is None
+    assert p.hamel.embedding.required_force() is None
 
 
 def test_lemma_1_needs_a_definite_mass_matrix():
@@ -519,9 +522,9 @@ def test_constraint_of_the_example(name):
     A = Matrix([[e.A1, *e.A2]])
     assert equal(h.constraints_jacobian, A)
     assert equal(h.velocity_constraints, A*Matrix(e.q).diff(t))
-    assert equal(h.embedding_matrix, Matrix([e.A2])/e.A1)
-    assert equal(h.embedding_vector, [0])
-    assert h.is_holonomic is (name in (1, 3))
+    assert equal(h.embedding.matrix, Matrix([e.A2])/e.A1)
+    assert equal(h.embedding.vector, [0])
+    assert h.embedding.is_holonomic is (name in (1, 3))
 
 
 @numbered({1: (49,), 3: (64,), 4: (71, 72), 5: (78, 79), 6: (85, 86)})
@@ -540,7 +543,7 @@ def test_inertia_of_the_example(name):
 @numbered({4: (73, 74, 75), 5: (80, 81, 82), 6: (87, 88, 89)})
 def test_W_of_the_example(name):
     e = EXAMPLES[name]
-    T = e.hamel().embedded_kinetic_energy
+    T = e.hamel().embedding.lagrangian
     u = Matrix([dy, dz])
     W1 = hessian(T, list(u))/2
     assert equal(W1, e.mass*Matrix([[z**2 + 1, 0], [0, 1]])/2)
@@ -552,8 +555,8 @@ def test_rate_of_B_in_the_example(name):
     h = EXAMPLES[name].hamel()
     B, rate = {1: ([1/x, 1/x], [-dx/x**2, -dx/x**2]),
                2: ([-z, 0], [-dz, 0])}[name]
-    assert equal(h.embedding_matrix.T, B)
-    assert equal(h.embedding_matrix.diff(t).T, rate)
+    assert equal(h.embedding.matrix.T, B)
+    assert equal(h.embedding.matrix.diff(t).T, rate)
 
 
 @numbered({1: (55, 56), 2: (62, 63)})
@@ -563,14 +566,14 @@ def test_force_of_theorem_2_in_the_example(name):
     e = EXAMPLES[name]
     h = e.hamel()
     K = {1: -dx/x, 2: dz/z}[name]
-    B = h.embedding_matrix
+    B = h.embedding.matrix
     assert equal(B.diff(t).T, B.T*K)
     assert not equal(B.diff(t).T, -B.T*K)
-    force = (-h.embedded_kinetic_energy.diff(x)
-             - K*h.constraint_momenta[0]).xreplace(h.velocity_map)
+    force = (-h.embedding.lagrangian.diff(x)
+             - K*h.embedding.momenta[0]).xreplace(h.embedding.velocity_map)
     assert equal([force], [e.force])
-    assert equal(h.paper_discrepancy, [0, 0])
-    assert equal(h.discrepancy, e.E)
+    assert equal(h.embedding.paper_discrepancy, [0, 0])
+    assert equal(h.embedding.discrepancy, e.E)
     assert h.is_valid() is False
 
 
@@ -581,20 +584,20 @@ def test_force_that_repairs_the_example(name):
     e = EXAMPLES[name]
     force = {1: s**2/x**3, 3: y**2*dy**2/x**3}.get(name)
     if force is None:
-        assert e.hamel().required_force() is None
+        assert e.hamel().embedding.required_force() is None
         return
-    assert equal(e.hamel().required_force(), [force])
+    assert equal(e.hamel().embedding.required_force(), [force])
     right = e.hamel(force)
-    assert equal(right.discrepancy, [0]*len(e.A2))
+    assert equal(right.embedding.discrepancy, [0]*len(e.A2))
     assert right.is_valid() is True
-    assert not equal(right.paper_discrepancy, [0]*len(e.A2))
+    assert not equal(right.embedding.paper_discrepancy, [0]*len(e.A2))
 
 
 @numbered({4: (70,), 5: (77,), 6: (84,)})
 def test_forces_of_the_example(name):
     e = EXAMPLES[name]
-    assert equal(e.hamel().dropped_forces, [e.force])
-    assert equal(e.hamel().embedded_forces, [0, 0])
+    assert equal(e.hamel().embedding.dropped_forces, [e.force])
+    assert equal(e.hamel().embedding.forces, [0, 0])
 
 
 @numbered({3: (67,), 4: (76,), 5: (83,), 6: (90,)})
@@ -602,9 +605,9 @@ def test_discrepancy_of_the_example(name):
     """E as printed, and as it is: checked against multipliers too."""
     e = EXAMPLES[name]
     h = e.hamel()
-    printed = Matrix(e.printed).xreplace(h.velocity_map)
-    assert equal(h.paper_discrepancy, printed)
-    assert equal(h.discrepancy, e.E)
+    printed = Matrix(e.printed).xreplace(h.embedding.velocity_map)
+    assert equal(h.embedding.paper_discrepancy, printed)
+    assert equal(h.embedding.discrepancy, e.E)
     assert not equal(e.E, printed)
     assert h.is_valid() is False
     reference = Reference.lagrange(

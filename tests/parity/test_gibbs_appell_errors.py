@@ -255,7 +255,8 @@ def test_missing_data_of_higher_order_are_counted(
         rows, missing, order, states, free):
     """Of theory section 5: 2n + (m - 2)c, and c fewer for order 1."""
     method = made(*rows)
-    values = {**VALUES, **({k: 3} if k in method.constants else {})}
+    constants = method.equations_of_motion.constants
+    values = {**VALUES, **({k: 3} if k in constants else {})}
     told(ValueError, lambda: simulate(
         method, 1, {x: 0, y: 0, z: 0, u: 1, v: 1, w: 1}, constants=values),
         '`start`: no value for', missing, f'Constraints of order {order}',

@@ -82,9 +82,6 @@ def test_rates_of_the_coordinates_stay(name):
 @each(SMALL)
 def test_mass_matrix_and_forcing_give_the_same(name):
     m, method, upstream, admissible = swapped(name)
-    M, = ready.evaluate([method.mass_matrix], ready.floats(admissible(5)))
-    if np.linalg.matrix_rank(M) < len(method.u):
-        pytest.skip('the mass matrix is singular')
     for seed in (5, 6):
         values = admissible(seed)
         assert ready.disagreement(
@@ -101,9 +98,9 @@ def test_the_vocabulary_stays(name):
     assert list(method.bodies or ()) == list(upstream.bodies or ())
     assert list(method.loads or ()) == list(upstream.loads or ())
     assert isinstance(method, KanesMethod)
-    o = len(method.u)
-    assert method.mass_matrix.shape == (o, o)
-    assert method.forcing.shape == (o, 1)
+    for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
+                 'forcing_full'):
+        assert getattr(method, name).shape == getattr(upstream, name).shape
 
 
 @pytest.mark.parametrize('name', ['nonminimal_pendulum', 'two_wheeled_cart',
@@ -180,7 +177,7 @@ def test_a_system_forms_our_equations(name):
     n for n in SWAPPED if n not in SLOW and n in ready.SYSTEMS])
 def test_from_system(name):
     m, _, upstream, admissible = swapped(name)
-    method = UdwadiaKalabaMethod.from_system(
+    method = UdwadiaKalabaMethod.from_method(
         m.system, potential_energy='include')
     agree(method, upstream, [admissible(11)])
 

@@ -128,7 +128,7 @@ def test_three_parallel_cranks_upstream_raises():
 def test_three_parallel_cranks_the_rank_is_that_on_the_constraint_set():
     for name, rank in (('parallel_cranks', 3), ('coupler_on_cranks', 2)):
         m = MODELS[name]()
-        assert m.form(UdwadiaKalabaMethod).constraint_rank() == rank
+        assert len(m.form(UdwadiaKalabaMethod).independent_rows) == rank
         reference = ready.reference(m)
         values = ready.admissible(m, 1, reference)
         off = {**values, **{q: values[q] + number(0.1*k) for k, q in

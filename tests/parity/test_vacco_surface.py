@@ -6,6 +6,7 @@ written for SymPy's classes, tried on a skate in a bowl: a holonomic row and
 another one, in both call shapes.
 """
 import functools
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def moving(method, values):
     found = at(method.rhs(), values)
     n = len(method.q)
     known = dict(zip(method.equations_of_motion.unknowns, found[n:, 0]))
-    known |= dict(zip(method.lam_vec, found[2*n:, 0]))
+    known |= dict(zip(method.lam_vec, at(method._solved_for(), values)))
     rates = dict(zip(method.q, found[n:2*n, 0]))
     for q, u, v in zip(Q, U, V):
         if q in rates:
@@ -144,54 +145,53 @@ def public(thing):
 # Order of reading, shapes
 
 
-def table(key, n, m, mh, rank):
-    """Shapes of all matrices of a method."""
+def table(key, keeps, n, m, mh, rank):
+    """Shapes of all matrices of a method, which may keep multipliers."""
     mu = m if key == 'vacco' else 0
     free = n - rank
+    k = m if keeps else 0
     found = {
-        'q': (n, 1), 'u': (n, 1), 'states': (2*n + mu, 1),
-        'mu_vec': (mu, 1), 'lam_vec': (m, 1), 'eom': (n, 1),
-        'constraint_term': (n, 1), 'constraints_jacobian': (m, n),
-        'velocity_constraints': (m, 1), 'acceleration_constraints': (m, 1),
-        'holonomic_constraints': (mh, 1),
-        'nonholonomic_constraints': (m - mh, 1), 'coneqs': (m, 1),
-        'lam_coeffs': (m, n), 'modified_mass_matrix': (n, n),
-        'mass_matrix': (n, n + m), 'forcing': (n, 1),
-        'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
-        'mass_matrix_full': (2*n + m, 2*n + m), 'forcing_full': (2*n + m, 1),
-        'momenta': (n, 1), 'momentum_rates': (n, 1), 'multipliers': (m, 1),
-        'constraint_forces': (n, 1), 'applied_forces': (n, 1),
-        'acceleration': (n, 1), 'free_directions': (n, free),
-        'regularity_matrix': (free, free)}
-    if key == 'vacco':
-        found |= {'multiplier_rates': (m, 1),
-                  'coincidence_matrix': (free, m)}
-    else:
-        found |= {'maggi_equations': (free, 1)}
-    return found
+        'q': (n, 1), 'u': (n, 1), 'mu_vec': (mu, 1), 'lam_vec': (m, 1),
+        'eom': (n if keeps else free, 1), 'variation.constraint_term': (
+            n, 1), 'constraints_jacobian': (m, n), 'velocity_constraints': (
+                m, 1), 'acceleration_constraints': (m, 1),
+        'holonomic_constraints': (mh, 1), 'nonholonomic_constraints': (
+            m - mh, 1), 'coneqs': (m, 1), 'lam_coeffs': (
+                m, n), 'variation.modified_mass_matrix': (
+                    n, n), 'mass_matrix': (n, n + k), 'forcing': (
+                        n, 1), 'mass_matrix_kin': (n, n), 'forcing_kin': (
+                            n, 1), 'mass_matrix_full': (2*n + k, 2*n + k),
+        'forcing_full': (2*n + k, 1), 'variation.momenta': (
+            n, 1), 'variation.momentum_rates': (n, 1), 'constraint_forces': (
+                n, 1), 'acceleration': (n, 1), 'variation.free_directions': (
+                    n, free), 'variation.regularity_matrix': (
+                        free, free), 'variation.maggi_equations': (free, 1)
+    }
+    return found if key == 'vacco' else {**found, 'multipliers': (m, 1)}
 
 
 def check_shapes(method, key, *counts):
-    wanted = table(key, *counts)
-    assert {name: getattr(method, name).shape for name in wanted} == wanted
+    keeps = key == 'vacco' or method._shape == 'lagrange'
+    wanted = table(key, keeps, *counts)
+    assert {name: attrgetter(name)(method).shape for name in wanted} == wanted
     n, m = counts[:2]
-    assert method.rhs().shape == (2*n + m, 1)
-    assert method.residual().shape == (2*n + m, 1)
+    assert method.rhs().shape == (2*n + m*keeps, 1)
+    assert method.equations_of_motion.residual.shape == (2*n + m, 1)
     assert len(method.kindiffdict()) == n
     assert list(method._qdot) == [q.diff(t) for q in method.q]
     assert list(method._udot) == [u.diff(t) for u in method.u]
     assert len(method._uaux) == 0
-    assert isinstance(method.energy, Expr)
-    assert isinstance(method.energy_rate, Expr)
+    assert isinstance(method.variation.energy, Expr)
+    assert isinstance(method.variation.energy_rate, Expr)
     assert isinstance(method.closed_form, Graph)
-    assert isinstance(method.conserved_quantities(), dict)
-    quantity = method.noether_quantity([1] + [0]*(n - 1))
+    assert isinstance(method.variation.conserved_quantities(), dict)
+    quantity = method.variation.noether_quantity([1] + [0]*(n - 1))
     assert isinstance(quantity, Quantity) and len(quantity) == 2
     equations = method.equations_of_motion
     assert isinstance(equations, EquationsOfMotion)
     assert (equations.W.shape, equations.r.shape) == (
         (n + m, n + m), (n + m, 1))
-    assert equations.states == tuple(method.states)
+    assert equations.states == (*method.q, *method.u, *method.mu_vec)
     assert equations.unknowns == (*method._udot, *method.lam_vec)
     assert equations.multipliers == (
         tuple(method.lam_vec) if key == 'routh' else ())
@@ -211,23 +211,23 @@ def test_shapes_of_the_matrices(key, shape):
     assert (second - blade(V)).expand() == 0
     assert method.form_lagranges_equations() == method.eom
     if key == 'routh':
-        assert method.form_rouths_equations() == method.eom
-        assert list(method.states) == [*method.q, *method.u]
+        assert list(equations.states) == [*method.q, *method.u]
         assert list(method.lam_vec) == dynamicsymbols('lam1 lam2')
         return
-    assert method.form_vacco_equations() == method.eom
     assert list(method.mu_vec) == dynamicsymbols('mu1 mu2')
     assert list(method.lam_vec) == [mu.diff(t) for mu in method.mu_vec]
-    assert list(method.states) == [*method.q, *method.u, *method.mu_vec]
-    assert method.multipliers == method.mu_vec
-    assert isinstance(method.modified_lagrangian, Expr)
+    assert list(equations.states) == [
+        *method.q, *method.u, *method.mu_vec]
+    with pytest.raises(UnsupportedFeatureError, match='no `multipliers`'):
+        method.multipliers
+    assert isinstance(method.variation.lagrangian, Expr)
     assert isinstance(method.coincidence, Graph)
     assert {name: method.coincidence.outputs[name] for name in (
         'Gamma', 'A', 'acceleration', 'multipliers', 'S')} == {
             'Gamma': (4, 2), 'A': (2, 4), 'acceleration': (4, 1),
             'multipliers': (2, 1), 'S': (2, 2)}
     assert method.always_coincides is False
-    assert isinstance(method.routh(), RouthMethod)
+    assert isinstance(RouthMethod.from_method(method), RouthMethod)
     hamilton = method.hamiltonian_equations()
     assert isinstance(hamilton, EquationsOfMotion)
     assert len(hamilton.states) == 8 and len(hamilton.unknowns) == 4
@@ -270,14 +270,14 @@ def test_the_full_form_is_the_right_hand_side(key, shape):
         if key == 'routh':
             assert close(rhs[n:2*n, 0],
                          [exact.acceleration[i] for i in order], EXACT)
-            assert close(rhs[2*n:, 0], exact.lam, EXACT)
-        # A row of the constraint block is that of the velocities.
-        assert close(full[2*n:, n:2*n],
-                     at(method.constraints_jacobian, values), EXACT)
+            assert close(at(method.multipliers, values), exact.lam, EXACT)
+        # The constraint rows are the last ones.
+        A = at(method.constraints_jacobian, values)
+        assert close(full[full.rows - A.rows:, n:2*n], A, EXACT)
         known = moving(method, values)
         small = EXACT*(1 + norm(right))
         for equations in (method.eom, method.acceleration_constraints,
-                          method.residual()):
+                          method.equations_of_motion.residual):
             assert norm(at(equations, known)) < small
 
 
@@ -301,8 +301,8 @@ def test_names_of_multipliers(key, form):
     usual = once(key, shape)
     swap = dict(zip(usual.lam_vec, method.lam_vec))
     swap |= dict(zip(usual.mu_vec, method.mu_vec))
-    for name in ('eom', 'residual', 'rhs'):
-        one, other = (getattr(e, name) for e in (usual, method))
+    for name in ('eom', 'equations_of_motion.residual', 'rhs'):
+        one, other = (attrgetter(name)(e) for e in (usual, method))
         if callable(one):
             one, other = one(), other()
         assert Matrix(one).xreplace(swap) == Matrix(other)
@@ -338,13 +338,14 @@ def test_from_method_with_our_own_arguments(key):
     # One force per speed of the call: x', phi', y', z'.
     order = [list(Q).index(q) for q in method.q]
     assert order == [0, 1, 2, 3]
-    change = method.applied_forces - once(key, 'kane').applied_forces
+    change = method.system.graph.sympy(
+        'applied') - once(key, 'kane').system.graph.sympy('applied')
     assert change.expand() == Matrix([c*x, 0, 0, m])
 
 
 def test_routh_of_a_vakonomic_method_keeps_everything():
     vacco = kane(VaccoMethod, generalized_forces=[c*x, 0, 0, m])
-    routh = vacco.routh()
+    routh = RouthMethod.from_method(vacco)
     same = kane(RouthMethod, generalized_forces=[c*x, 0, 0, m])
     assert routh.rhs() == same.rhs() and routh.eom == same.eom
     other = RouthMethod.from_method(vacco, generalized_forces=[c*x, 0, 0, m])
@@ -406,16 +407,17 @@ def test_a_system_with_joints_forms_our_equations(key, speeds):
     equations = system.form_eoms(eom_method=METHODS[key])
     method = system.eom_method
     assert type(method) is METHODS[key]
-    assert equations == method.eom and equations.shape == (2, 1)
+    keeps = key == 'vacco'
+    assert equations == method.eom and equations.shape == (1 + keeps, 1)
     for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
                  'forcing_full'):
-        assert getattr(system, name) == getattr(method, name)
-    assert system.mass_matrix.shape == (2, 3)
-    assert system.mass_matrix_full.shape == (5, 5)
+        assert attrgetter(name)(system) == attrgetter(name)(method)
+    assert system.mass_matrix.shape == (2, 2 + keeps)
+    assert system.mass_matrix_full.shape == (4 + keeps, 4 + keeps)
     assert system.rhs() == method.rhs()
     theirs, _ = crane()
     theirs.form_eoms(eom_method=KanesMethod)
-    known = UdwadiaKalabaMethod.from_system(theirs)
+    known = UdwadiaKalabaMethod.from_method(theirs)
     for seed in SEEDS:
         values = on_the_crane(system, numbers, seed)
         values |= dict.fromkeys(method.mu_vec, number(Rational(seed, 3)))
@@ -426,7 +428,8 @@ def test_a_system_with_joints_forms_our_equations(key, speeds):
         # The row is holonomic: one motion for all.
         assert close(found[:4, 0], wanted, EXACT)
         lam = at(known.multipliers, values)
-        assert close(found[4:, 0], lam if key == 'routh' else -lam, EXACT)
+        if keeps:
+            assert close(found[4:, 0], -lam, EXACT)
 
 
 # Multipliers at a point
@@ -437,15 +440,17 @@ def test_solve_multipliers(shape):
     for key in METHODS:
         method = once(key, shape)
         values = state(2, method)
-        states = {s: Rational(k + 3, 7) for k, s in enumerate(method.states)}
+        states = {s: Rational(k + 3, 7)
+                  for k, s in enumerate(method.equations_of_motion.states)}
         found = method.solve_multipliers(states, sol_type='Matrix')
-        assert not found.has(*method.states)
+        assert not found.has(*method.equations_of_motion.states)
         split = list(states.items())
         parted = [dict(split[:3]), dict(split[3:])]
         assert method.solve_multipliers(parted) == dict(
             zip(method.lam_vec, found))
         other = {**values, **states}
-        assert close(at(found, other), at(method.rhs(), other)[8:, 0], EXACT)
+        wanted = at(method._solved_for(), other)
+        assert close(at(found, other), wanted, EXACT)
         with pytest.raises(ValueError, match='`sol_type`'):
             method.solve_multipliers(states, sol_type='list')
 
@@ -523,7 +528,8 @@ def test_vakonomic_equations_have_no_linearizer(name):
     # What the error recommends:
     method = VaccoMethod(m*(V[0]**2 + V[1]**2)/2, [x, y],
                          nonhol_coneqs=[V[1] - x*V[0]])
-    assert method.rhs().jacobian(list(method.states)).shape == (5, 5)
+    assert method.rhs().jacobian(list(
+        method.equations_of_motion.states)).shape == (5, 5)
 
 
 # SymPy's SymbolicSystem
@@ -543,7 +549,7 @@ def test_rows_that_kanes_method_repeats_are_no_redundant_rows(key):
     wanted = once(key, 'kane')
     first = BOWL.diff(t).xreplace(speeds)
     for row in (first, -first, (2 + cos(x))*first, first*l + blade(U)*0):
-        arguments = wanted.call[1]
+        arguments = wanted._call[1]
         arguments['velocity_constraints'] = [row, blade(U)]
         method = METHODS[key](**arguments)
         assert len(method.lam_vec) == 2
@@ -635,9 +641,10 @@ def test_specified_inputs(key, shape):
     else:
         method = METHODS[key](
             Lagrangian(N, *bodies), Q, loads, bodies, N, hol_coneqs=[z - h])
-    assert set(method.specifieds) == {f, h.diff(t), h.diff(t, 2), PUSH} | (
-        {h} if h in method.specifieds else set())
-    assert set(method.constants) == {m, J, g, c}
+    assert set(method.equations_of_motion.specifieds) == {
+        f, h.diff(t), h.diff(t, 2), PUSH
+    } | ({h} if h in method.equations_of_motion.specifieds else set())
+    assert set(method.equations_of_motion.constants) == {m, J, g, c}
     # l is of the bowl, which is not there.
     values = {**{s: number(v_) for s, v_ in NUMBERS.items()},
               **{s: number(Rational(k, 7)) for k, s in enumerate(
@@ -658,14 +665,14 @@ def test_an_input_in_the_lagrangian_and_in_a_velocity_row(key):
     method = METHODS[key](
         m*(V[0]**2 + V[1]**2)/2 - m*(x - f)**2/2, [x, y],
         nonhol_coneqs=[V[1] - x*f])
-    assert set(method.specifieds) == {f, f.diff(t)}
-    assert method.momentum_rates[0].has(f)
+    assert set(method.equations_of_motion.specifieds) == {f, f.diff(t)}
+    assert method.variation.momentum_rates[0].has(f)
     values = anywhere([method.rhs(), Matrix([f.diff(t)])], 3)
     found = at(method.acceleration, values)[1]
     wanted = at(V[0]*f + x*f.diff(t), values)
     assert close([found], wanted, EXACT)
     # Energy is not conserved: L and g contain the time.
-    assert 'energy' not in method.conserved_quantities()
+    assert 'energy' not in method.variation.conserved_quantities()
 
 
 # Lagrangians that are not a quadratic form
@@ -678,12 +685,13 @@ def test_terms_linear_in_the_velocities():
     plane = z - x/2
     for key, method in METHODS.items():
         charge = method(L, [x, y, z], hol_coneqs=[plane])
-        assert not charge.modified_mass_matrix.has(b)
-        assert charge.momenta[0].has(b)
-        assert set(charge.conserved_quantities()) == {'energy'}
-        values = anywhere([charge.rhs(), Matrix([charge.energy])], 5)
+        assert not charge.variation.modified_mass_matrix.has(b)
+        assert charge.variation.momenta[0].has(b)
+        assert set(charge.variation.conserved_quantities()) == {'energy'}
+        values = anywhere(
+            [charge.rhs(), Matrix([charge.variation.energy])], 5)
         energy = at(m*(V[0]**2 + V[1]**2 + V[3]**2)/2 + m*g*z, values)
-        assert close(at(charge.energy, values), energy, EXACT)
+        assert close(at(charge.variation.energy, values), energy, EXACT)
         ax, ay, az = at(charge.acceleration, values)
         # (5/4)*m*x'' = b*y' - m*g/2, m*y'' = -b*x'
         wanted = at(Matrix([(b*V[1] - m*g/2)*4/(5*m), -b*V[0]/m]), values)
@@ -712,13 +720,13 @@ def test_relativistic_kinetic_energy():
         momenta = m*gamma*v
         if key == 'vacco':
             momenta += particle.mu_vec[0]*Matrix([-y, 0, 1])
-        assert close(at(particle.momenta, values), at(momenta, values),
-                     EXACT)
-        assert close(at(particle.energy, values), at(
+        assert close(at(particle.variation.momenta, values),
+                     at(momenta, values), EXACT)
+        assert close(at(particle.variation.energy, values), at(
             gamma*m*c**2, values), EXACT)
-        assert set(particle.conserved_quantities()) >= {'energy'}
+        assert set(particle.variation.conserved_quantities()) >= {'energy'}
         W = m*gamma*(Matrix.eye(3) + gamma**2*v*v.T/c**2)
-        assert close(at(particle.modified_mass_matrix, values),
+        assert close(at(particle.variation.modified_mass_matrix, values),
                      at(W, values), EXACT)
         # The momentum changes as the multipliers and the reactions ask.
         known = dict(zip(v, at(particle.acceleration, values)))
@@ -726,15 +734,15 @@ def test_relativistic_kinetic_energy():
         known |= dict(zip(particle.lam_vec, at(
             particle.rhs(), values)[6:, 0]))
         rate = momenta.diff(t)
-        other = particle.momentum_rates
+        other = particle.variation.momentum_rates
         full = {**values, **known}
         assert close(at(rate, full), at(other, full), EXACT)
         assert abs(at(row.diff(t), full)[0]) < EXACT*100
     # The row depends on y, and its reaction has no part along y.
     vacco, routh = (method(L, [x, y, z], nonhol_coneqs=[row], sample={c: 10})
                     for method in (VaccoMethod, RouthMethod))
-    assert set(vacco.conserved_quantities()) == {'energy', x, z}
-    assert set(routh.conserved_quantities()) == {'energy', y}
+    assert set(vacco.variation.conserved_quantities()) == {'energy', x, z}
+    assert set(routh.variation.conserved_quantities()) == {'energy', y}
     with pytest.raises(UnsupportedFeatureError, match='not quadratic'):
         vacco.hamiltonian_equations()
 
@@ -757,9 +765,9 @@ def test_rays_of_light_are_vakonomic():
     ray = VaccoMethod(1 + y**2, [x, y],
                       nonhol_coneqs=[(V[0]**2 + V[1]**2 - c**2)/2])
     mu, = ray.mu_vec
-    assert ray.modified_mass_matrix == mu*Matrix.eye(2)
-    assert set(ray.conserved_quantities()) == {'energy', x}
-    assert equal(ray.momenta, mu*Matrix(V[:2]))
+    assert ray.variation.modified_mass_matrix == mu*Matrix.eye(2)
+    assert set(ray.variation.conserved_quantities()) == {'energy', x}
+    assert equal(ray.variation.momenta, mu*Matrix(V[:2]))
     values = {x: number(2), y: number(Rational(1, 3)), c: number(5),
               V[0]: number(3), V[1]: number(4), mu: number(Rational(7, 4))}
     # (mu*v)' = grad n, and c^2*mu' = n'

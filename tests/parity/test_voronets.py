@@ -9,6 +9,7 @@ of the model, which share nothing with the embedding.
 """
 import functools
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -253,14 +254,15 @@ def embedded(name, names):
 def corrected(h, values):
     """``q'``, ``q''`` in the order of ``q``, and multipliers, by the
     corrected equations."""
-    eom = h.voronets_equations_of_motion
+    eom = h.corrected.equations_of_motion
     rates, W, r = ready.outputs(eom, h, values, 'rates', 'W', 'r')
     z = mp.lu_solve(W, r)
     p = len(h.u)
-    second = dict(zip(h.q_independent, z[:p]))
+    second = dict(zip(h.embedding.q_independent, z[:p]))
     known = {**values, **{q.diff(t, 2): a for q, a in second.items()},
              **{u.diff(t): a for u, a in zip(h.u, z[:p])}}
-    for q, g in zip(h.q_dependent, h.velocity_map.values()):
+    for q, g in zip(h.embedding.q_dependent,
+                    h.embedding.velocity_map.values()):
         second[q] = at(g.diff(t), known)[0]
     return rates, mp.matrix([second[q] for q in h.q]), z[p:, 0]
 
@@ -317,11 +319,12 @@ def test_accelerations_and_forces_are_those_of_udwadia_kalaba(name, names):
         if len(case.rows.velocity) == len(multipliers):     # none left out
             assert close(multipliers, lam, EXACT, scale=1)
         # and from the properties, which are expressions in the states
-        assert close(at(h.multipliers, values), multipliers, EXACT, scale=1)
-        assert close(at(h.constraint_forces, values),
+        assert close(at(h.corrected.multipliers, values),
+                     multipliers, EXACT, scale=1)
+        assert close(at(h.corrected.constraint_forces, values),
                      ordered(h, forces, case), EXACT, scale=1)
-        assert close(at(h.true_acceleration, values), [
-            second[list(h.q).index(q)] for q in h.q_independent],
+        assert close(at(h.corrected.acceleration, values), [
+            second[list(h.q).index(q)] for q in h.embedding.q_independent],
             EXACT, scale=1)
 
 
@@ -343,8 +346,8 @@ def upstream(name):
 def test_comparison_with_upstream_is_zero(name, names):
     case, h = given(name), embedded(name, names)
     values = case.state(6)
-    gap = at(h.compare(upstream(name)), values)
-    size = norm(at(h.true_forcing, values)) + 1
+    gap = at(h.corrected.residual_along(upstream(name)), values)
+    size = norm(at(h.corrected.forcing, values)) + 1
     assert norm(gap) < EXACT*size
 
 
@@ -366,13 +369,13 @@ def test_comparison_with_another_model_is_the_missing_force(name, names):
     J = at(case.slopes, values)
     force = ordered(h, mp.lu_solve(J.T, at(Matrix(forces), values)), case)
     force = dict(zip(h.q, force))
-    missing = mp.matrix([force[q] for q in h.q_independent])
-    if h.q_dependent:
-        missing -= at(h.embedding_matrix, values).T*mp.matrix(
-            [force[q] for q in h.q_dependent])
+    missing = mp.matrix([force[q] for q in h.embedding.q_independent])
+    if h.embedding.q_dependent:
+        missing -= at(h.embedding.matrix, values).T*mp.matrix(
+            [force[q] for q in h.embedding.q_dependent])
     assert norm(missing) > 0.1
-    gap = at(h.compare(pushed), values)
-    size = norm(at(h.true_forcing, values)) + 1
+    gap = at(h.corrected.residual_along(pushed), values)
+    size = norm(at(h.corrected.forcing, values)) + 1
     assert close(gap, missing, EXACT, scale=size)
     # Given to both, the force is no difference any more.
     if names and case.model.shape == 'kane':
@@ -384,9 +387,9 @@ def test_comparison_with_another_model_is_the_missing_force(name, names):
             names) else {}
         ours = case.model.form(
             HamelEmbedding, generalized_forces=forces, **named_)
-    assert norm(at(ours.compare(pushed), values)) < EXACT*size
-    assert close(at(ours.compare(case.method), values), -missing, EXACT,
-                 scale=size)
+    assert norm(at(ours.corrected.residual_along(pushed), values)) < EXACT*size
+    assert close(at(ours.corrected.residual_along(case.method), values),
+                 -missing, EXACT, scale=size)
 
 
 @named([('rolling_disc', 'q3 q5'), ('upright_disc', 'y theta'),
@@ -399,11 +402,11 @@ def test_where_hamel_is_wrong_he_is_told_apart(name, names):
     case, h = given(name), embedded(name, names)
     assert h.is_valid() is False
     values = case.state(8)
-    gap = at(h.discrepancy, values)
+    gap = at(h.embedding.discrepancy, values)
     assert norm(gap) > 1e-3
     W, r = ready.outputs(h.equations_of_motion, h, values, 'W', 'r')
     wrong = mp.lu_solve(W, r)
-    right = at(h.true_acceleration, values)
+    right = at(h.corrected.acceleration, values)
     assert close(W*(wrong - right), gap, EXACT, scale=norm(r))
     assert close(at(h.acceleration, values), wrong, EXACT, scale=1)
 
@@ -430,7 +433,7 @@ def test_a_system_forms_our_equations(name):
     system.form_eoms(eom_method=HamelEmbedding, **options)
     h = system.eom_method
     assert isinstance(h, HamelEmbedding)
-    n, p, r = len(h.q), len(h.u), len(h.q_dependent)
+    n, p, r = len(h.q), len(h.u), len(h.embedding.q_dependent)
     assert (system.mass_matrix.shape, system.forcing.shape) == (
         (p, p), (p, 1))
     assert system.mass_matrix_full.shape == (n + p, n + p)
@@ -439,12 +442,12 @@ def test_a_system_forms_our_equations(name):
     assert system.forcing_full == h.forcing_full
     named_ = [q for q in system.q_dep] or [
         q for q, u in zip(h.q, h.system.u) if u in list(system.u_dep)]
-    assert list(h.q_dependent) == named_ and r == len(system.u_dep)
-    again = HamelEmbedding.from_system(system, **options)
+    assert list(h.embedding.q_dependent) == named_ and r == len(system.u_dep)
+    again = HamelEmbedding.from_method(system, **options)
     assert again.mass_matrix == h.mass_matrix and again.forcing == h.forcing
     values = with_velocities(m, ready.admissible(m, 9))
-    gap = at(h.compare(m.form(UPSTREAM[m.shape])), values)
-    size = norm(at(h.true_forcing, values)) + 1
+    gap = at(h.corrected.residual_along(m.form(UPSTREAM[m.shape])), values)
+    size = norm(at(h.corrected.forcing, values)) + 1
     assert norm(gap) < EXACT*size
 
 
@@ -456,16 +459,16 @@ def test_a_partition_in_kanes_shape():
     arguments = dict(m.arguments)
     arguments |= {'q_ind': [x, theta], 'q_dependent': [y]}
     by_name = HamelEmbedding(**arguments)
-    later = HamelEmbedding.from_method(
-        m.form(UdwadiaKalabaMethod), q_dependent=[x]).with_partition([y])
+    later = HamelEmbedding.from_method(HamelEmbedding.from_method(
+        m.form(UdwadiaKalabaMethod), q_dependent=[x]), q_dependent=[y])
     values = with_velocities(m, ready.admissible(m, 3))
     upstream_ = m.form(KanesMethod)
     for h in (by_name, later):
-        assert list(h.q_dependent) == [y]
+        assert list(h.embedding.q_dependent) == [y]
         assert set(h.u) == {x.diff(t), m.speeds[1]}     # theta' is u3
-        assert norm(at(h.compare(upstream_), values)) < EXACT
+        assert norm(at(h.corrected.residual_along(upstream_), values)) < EXACT
     knife = model('knife_edge').form(HamelEmbedding)
-    assert [str(q) for q in knife.q_dependent] == ['y(t)']
+    assert [str(q) for q in knife.embedding.q_dependent] == ['y(t)']
 
 
 # The public surface
@@ -484,39 +487,41 @@ def test_shapes_of_the_matrices(shape):
                'system': (5, 3, 2), 'free': (2, 2, 0)}[shape]
     mh = 2 if shape == 'kane' else 0
     wanted = {
-        'q': (n, 1), 'u': (p, 1), 'states': (n + p, 1),
+        'q': (n, 1), 'u': (p, 1),
         '_qdot': (n, 1), '_udot': (p, 1), '_qdep': (r, 1), '_udep': (0, 1),
-        'q_dependent': (r, 1), 'q_independent': (p, 1),
         'mass_matrix': (p, p), 'forcing': (p, 1), 'eom': (p, 1),
         'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
         'mass_matrix_full': (n + p, n + p), 'forcing_full': (n + p, 1),
-        'acceleration': (p, 1), 'true_mass_matrix': (p, p),
-        'true_forcing': (p, 1), 'discrepancy': (p, 1),
-        'neglected_row': (p, 1), 'curvature_force': (p, 1),
-        'paper_discrepancy': (p, 1), 'curvature': (r, p),
-        'constraint_momenta': (r, 1), 'embedding_matrix': (r, p),
-        'embedding_vector': (r, 1), 'embedded_forces': (p, 1),
-        'dropped_forces': (r, 1), 'multipliers': (r, 1), 'lam_vec': (r, 1),
-        'constraint_forces': (n, 1), 'holonomic_constraints': (mh, 1),
+        'acceleration': (p, 1), 'lam_vec': (0, 1),
+        'embedding.q_dependent': (r, 1), 'embedding.q_independent': (p, 1),
+        'embedding.matrix': (r, p), 'embedding.vector': (r, 1),
+        'embedding.forces': (p, 1), 'embedding.dropped_forces': (r, 1),
+        'embedding.momenta': (r, 1), 'embedding.curvature': (r, p),
+        'embedding.discrepancy': (p, 1), 'embedding.neglected_row': (p, 1),
+        'embedding.curvature_force': (p, 1),
+        'embedding.paper_discrepancy': (p, 1),
+        'corrected.mass_matrix': (p, p), 'corrected.forcing': (p, 1),
+        'corrected.multipliers': (r, 1), 'corrected.lam_vec': (r, 1),
+        'corrected.constraint_forces': (n, 1),
+        'holonomic_constraints': (mh, 1),
         'nonholonomic_constraints': (r - mh, 1), 'coneqs': (r, 1),
         'velocity_constraints': (r, 1), 'acceleration_constraints': (r, 1),
         'constraints_jacobian': (r, n), 'lam_coeffs': (r, n)}
-    assert {name: getattr(h, name).shape for name in wanted} == wanted
+    assert {name: attrgetter(name)(h).shape for name in wanted} == wanted
     assert len(h._uaux) == 0
     assert list(h._qdot) == [q.diff(t) for q in h.q]
     assert list(h._udot) == [u.diff(t) for u in h.u]
     assert h.rhs().shape == (n + p, 1)
-    assert list(h.states) == [*h.q, *h.u]
-    tensor, vector = h.curvature_tensor
+    assert list(h.equations_of_motion.states) == [*h.q, *h.u]
+    tensor, vector = h.embedding.curvature_tensor
     assert (tensor.shape, vector.shape) == ((r, p, p), (r, p))
     assert list(h.kindiffdict()) == list(h._qdot)
-    assert list(h.velocity_map) and len(h.velocity_map) == r or not r
+    assert len(h.embedding.velocity_map) == r
     assert Matrix(list(h.kindiffdict().values())) == Matrix(h.forcing_kin)
-    assert h.form_hamel_equations() == h.eom == h.form_lagranges_equations()
-    assert h.embedded_lagrangian == h.embedded_kinetic_energy
+    assert h.eom == h.form_lagranges_equations()
     for equations, count in ((h.equations_of_motion, p),
-                             (h.voronets_equations_of_motion, p + r)):
-        assert equations.states == tuple(h.states)
+                             (h.corrected.equations_of_motion, p + r)):
+        assert equations.states == tuple(h.equations_of_motion.states)
         assert len(equations.unknowns) == count
         assert equations.W.shape == (count, count)
 
@@ -534,7 +539,7 @@ def test_the_full_form_is_the_right_hand_side(shape):
     if shape == 'lagrange':
         return
     fr, frstar = h.kanes_equations()
-    assert close(at(fr, values), at(h.embedded_forces, values), EXACT)
+    assert close(at(fr, values), at(h.embedding.forces, values), EXACT)
     along = {**values, **{u.diff(t): a for u, a in zip(
         h.u, rhs[len(h.q):, 0])}}
     assert norm(at(fr + frstar, along)) < EXACT*(1 + norm(right))
@@ -630,7 +635,7 @@ def test_linearization_about_a_steady_motion(name, names):
                 5*m.parameters[radius]) - 12*spin**2/5)
             assert min(abs(np.linalg.eigvals(found) - true)) > 1e-2
             # which the corrected equations have
-            true_slope = slope_of(h.true_acceleration, h, values)
+            true_slope = slope_of(h.corrected.acceleration, h, values)
             full = np.vstack([found[:len(h.q)], true_slope])
             assert min(abs(np.linalg.eigvals(full) - true)) < 1e-6
 
@@ -647,7 +652,7 @@ def test_linearization_along_a_position_row_and_by_an_input():
     found = [np.array(x.subs(dict(case.model.parameters)), dtype=float)
              for x in (A, B)]
     # The pendulum, which comes first, follows the cart along the row.
-    along = np.array([[-float(at(h.embedding_matrix, values)[0]), 0], [1, 0],
+    along = np.array([[-float(at(h.embedding.matrix, values)[0]), 0], [1, 0],
                       [0, 1]])
     wanted = (slope_of(h.rhs(), h, values)@along,
               slope_of(h.rhs(), h, values, [force]))

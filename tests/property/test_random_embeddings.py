@@ -214,9 +214,9 @@ def test_discrepancy_is_what_the_multipliers_say(seed):
     method, p = embedding(seed), len(system(seed).q2)
     for values, _, motion, _ in states(seed):
         Psi, G, H, E, row, curved = (exact(e, values) for e in (
-            method.mass_matrix, method.forcing, method.true_forcing,
-            method.discrepancy, method.neglected_row,
-            method.curvature_force))
+            method.mass_matrix, method.forcing, method.corrected.forcing,
+            method.embedding.discrepancy, method.embedding.neglected_row,
+            method.embedding.curvature_force))
         assert Psi.shape == (p, p) and G.shape == H.shape == E.shape == (
             p, 1)
         assert Psi == Psi.T
@@ -230,7 +230,7 @@ def test_discrepancy_is_what_the_multipliers_say(seed):
 def test_discrepancy_from_the_rows(seed):
     """(E1), with every block made here and all derivatives from SymPy."""
     model, method = system(seed), embedding(seed)
-    g = Matrix([method.velocity_map[e.diff(t)] for e in model.q1])
+    g = Matrix([method.embedding.velocity_map[e.diff(t)] for e in model.q1])
     q1, q2 = Matrix(model.q1), Matrix(model.q2)
     d1, u = q1.diff(t), q2.diff(t)
     L = model.model['Lagrangian']
@@ -244,8 +244,8 @@ def test_discrepancy_from_the_rows(seed):
         inverse = exact(A1, values).inv()
         B = inverse*exact(A2, values)
         start = inverse*exact(c, values)
-        assert exact(method.embedding_matrix, values) == B
-        assert exact(method.embedding_vector, values) == start
+        assert exact(method.embedding.matrix, values) == B
+        assert exact(method.embedding.vector, values) == start
         velocities, dependent = exact(u, values), exact(d1, values)
         assert exact(g, values) == start - B*velocities == dependent
         # B' and the slopes of g, by differentiating A1 g + A2 u = c
@@ -259,17 +259,18 @@ def test_discrepancy_from_the_rows(seed):
         by_q2 = Matrix.hstack(*(slopes[e] for e in q2))
         bracket = by_q2 - by_q1*B
         momentum = exact(p1, values)
-        assert exact(method.constraint_momenta, values) == momentum
-        assert exact(method.curvature, values) == Bdot + bracket
+        assert exact(method.embedding.momenta, values) == momentum
+        assert exact(method.embedding.curvature, values) == Bdot + bracket
         # dL*/dq1 by the chain rule
-        assert exact(method.embedded_lagrangian, values) == exact(L, values)
-        assert exact(method.neglected_row, values) == B.T*(
+        assert exact(method.embedding.lagrangian, values) == exact(L, values)
+        assert exact(method.embedding.neglected_row, values) == B.T*(
             exact(slope, values) + by_q1.T*momentum + exact(Q1, values))
-        assert exact(method.curvature_force, values) == (
+        assert exact(method.embedding.curvature_force, values) == (
             Bdot + bracket).T*momentum
         # (E3)
-        assert exact(method.discrepancy - method.paper_discrepancy,
-                     values) == bracket.T*momentum
+        assert exact(
+            method.embedding.discrepancy - method.embedding.paper_discrepancy,
+            values) == bracket.T*momentum
 
 
 def partial(matrix, variable):
@@ -285,14 +286,14 @@ def partial(matrix, variable):
 def test_curvature_tensor(seed):
     """Gamma = omega u + eta, omega antisymmetric and without u."""
     model, method = system(seed), embedding(seed)
-    omega, eta = method.curvature_tensor
+    omega, eta = method.embedding.curvature_tensor
     r, p = model.r, len(model.q2)
     assert omega.shape == (r, p, p) and eta.shape == (r, p)
     u = {e.diff(t) for e in model.q}
     for entry in (*omega.reshape(r*p*p), *eta):
         assert not entry.atoms(Derivative) & u
     for values, *_ in states(seed):
-        Gamma = exact(method.curvature, values)
+        Gamma = exact(method.embedding.curvature, values)
         flat = exact(Matrix(r*p, p, list(omega.reshape(r*p*p))), values)
         numbers = [flat[i*p:(i + 1)*p, :] for i in range(r)]
         speeds = exact(Matrix(method.u), values)
@@ -307,24 +308,24 @@ def test_corrected_equations_are_those_of_udwadia_and_kalaba(seed):
     model, method = system(seed), embedding(seed)
     other = UdwadiaKalabaMethod(**model.model)
     rates = Matrix(method.u).diff(t)
-    corrected = method.form_voronets_equations()
-    hamel = method.form_hamel_equations()
+    corrected = method.corrected.eom
+    hamel = method.eom
     for values, acceleration, motion, lam in states(seed):
         assert exact(other.acceleration, values) == acceleration
-        assert exact(method.multipliers, values) == lam
+        assert exact(method.corrected.multipliers, values) == lam
         assert exact(other.multipliers, values) == lam
-        assert exact(method.constraint_forces, values) == exact(
+        assert exact(method.corrected.constraint_forces, values) == exact(
             other.constraint_forces, values) == exact(
                 model.reference.A, values).T*lam
-        assert not any(exact(method.compare(other), values))
+        assert not any(exact(method.corrected.residual_along(other), values))
         moving = {**values, **{e: Fraction(int(x.p), int(x.q))
                                for e, x in zip(rates, motion)}}
         assert not any(exact(corrected, moving))
         assert exact(hamel, moving) == -exact(
-            method.discrepancy, values)
+            method.embedding.discrepancy, values)
         wrong = exact(method.rhs(), values)[model.n:, 0]
         assert wrong - motion == exact(method.mass_matrix, values).LUsolve(
-            exact(method.discrepancy, values))
+            exact(method.embedding.discrepancy, values))
 
 
 @every
@@ -332,16 +333,16 @@ def test_projected_loads_drop_out(seed):
     """G - H = E without the forces on the dependent coordinates."""
     model, plain = system(seed), embedding(seed)
     method = model.method(project_loads=True)
-    dropped = plain.embedding_matrix.T*plain.dropped_forces
+    dropped = plain.embedding.matrix.T*plain.embedding.dropped_forces
     for values, _, motion, _ in states(seed):
         Psi = exact(method.mass_matrix, values)
         assert Psi == exact(plain.mass_matrix, values)
-        assert exact(method.true_forcing, values) == Psi*motion
+        assert exact(method.corrected.forcing, values) == Psi*motion
         assert exact(method.forcing, values) - Psi*motion == exact(
-            method.discrepancy, values)
-        assert exact(method.discrepancy, values) == exact(
-            plain.discrepancy - dropped, values)
-        assert not any(exact(method.dropped_forces, values))
+            method.embedding.discrepancy, values)
+        assert exact(method.embedding.discrepancy, values) == exact(
+            plain.embedding.discrepancy - dropped, values)
+        assert not any(exact(method.embedding.dropped_forces, values))
 
 
 # What the class decides, on some of them
@@ -354,9 +355,9 @@ def test_verdict_and_witness(seed):
     assert not validity.holds and validity.faults
     state = {e: Fraction(str(v)) for e, v in validity.state.items()}
     missing = {e.diff(t) for e in model.q1} - set(state)
-    assert not missing or not method.discrepancy.atoms(
+    assert not missing or not method.embedding.discrepancy.atoms(
         Derivative) & missing
-    E = exact(method.discrepancy, state)
+    E = exact(method.embedding.discrepancy, state)
     assert any(abs(e) > 1e-9 for e in E)
     for found, expected in zip(validity.discrepancy, E):
         assert float(found) == pytest.approx(float(expected), rel=1e-9)
@@ -373,12 +374,13 @@ def test_every_regular_partition_has_the_same_motion(seed):
         A1 = exact(model.A[:, list(part)], values)
         if not A1.det() or not model.regular(part):
             continue
-        method = embedding(seed).with_partition([model.q[i] for i in part])
+        method = HamelEmbedding.from_method(
+            embedding(seed), q_dependent=[model.q[i] for i in part])
         motion = Matrix([acceleration[i] for i in range(n)
                          if i not in part])
         Psi = exact(method.mass_matrix, values)
-        assert exact(method.true_forcing, values) == Psi*motion
-        assert exact(method.forcing - method.discrepancy,
+        assert exact(method.corrected.forcing, values) == Psi*motion
+        assert exact(method.forcing - method.embedding.discrepancy,
                      values) == Psi*motion
         found.append(part)
     assert found
@@ -397,6 +399,6 @@ def test_the_systems_are_general():
     curved = forced = 0
     for seed in SEEDS:
         values, *_ = system(seed).truth(0)
-        curved += any(exact(embedding(seed).curvature_force, values))
-        forced += any(exact(embedding(seed).neglected_row, values))
+        curved += any(exact(embedding(seed).embedding.curvature_force, values))
+        forced += any(exact(embedding(seed).embedding.neglected_row, values))
     assert curved > 12 and forced > 12

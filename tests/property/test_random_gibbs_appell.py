@@ -263,7 +263,7 @@ def check_higher(seed):
     method = model.method()
     assert list(method.constraint_orders) == [top]
     wanted = model.plain().higher(list(method.lam_vec))
-    assert set(method.states) == set(wanted.states)
+    assert set(method.equations_of_motion.states) == set(wanted.states)
     values = model.numbers()
     values.update({x: fraction(model.random) for x in (
         *model.q, *model.u, *wanted.multipliers(0))})
@@ -277,7 +277,7 @@ def check_higher(seed):
     assume(norm(solution) < 1e12)
     known = {**values, **dict(zip(wanted.unknowns, solution))}
     expected = mp.matrix([
-        known[x.diff(t)] for x in method.states[model.n:]])
+        known[x.diff(t)] for x in method.equations_of_motion.states[model.n:]])
     found = at(method.rhs(), values)[model.n:, 0]
     assert close(found, expected, EXACT, 1 + norm(expected))
 

@@ -14,6 +14,7 @@ differentiation last; 0 is time.
 """
 from functools import cache, cached_property
 from itertools import combinations, product
+from operator import attrgetter
 from random import Random
 
 import pytest
@@ -196,7 +197,8 @@ def test_reduced_accelerations_and_multipliers(seed):
     assert equal(found['multipliers'], exact.lam)
     assert equal(found['constraint_forces'], exact.forces)
     if model.p:
-        assert equal(found['M']*found['acceleration'], found['forcing'])
+        M, forcing = at(method.mass_matrix, values), at(method.forcing, values)
+        assert equal(M*found['acceleration'], forcing)
 
 
 @pytest.mark.parametrize('seed', [s for s in SEEDS if SIZES[
@@ -209,10 +211,10 @@ def test_matrices(seed):
     a, a0 = at(model.a, values), at(model.a0, values)
     inverse = a**-1
     M, F, A, b = model.reference.matrices(values)
-    assert equal(at(method.b, values), inverse)
-    assert equal(at(method.b0, values), -(inverse*a0))
-    assert equal(at(method.a, values), a)
-    assert equal(at(method.a0, values), a0)
+    assert equal(at(method.mapping.b, values), inverse)
+    assert equal(at(method.mapping.nu, values), -(inverse*a0))
+    assert equal(at(method.mapping.a, values), a)
+    assert equal(at(method.mapping.a0, values), a0)
     rates = Matrix([method.kindiffdict()[v] for v in model.v])
     assert equal(at(rates, values), [values[v] for v in model.v])
     assert equal(at(method.multipliers, values), exact.lam)
@@ -220,7 +222,7 @@ def test_matrices(seed):
     assert method.rhs().shape == (n + p, 1)
     if K:
         drift = a0[p:, 0]
-        assert equal(at(method.constraints_drift, values), drift)
+        assert equal(at(method.mapping.constraints_drift, values), drift)
         assert equal([at(method.constraint_power, values)[0]],
                      [-(exact.lam.T*drift)[0]])
     if not p:
@@ -242,6 +244,9 @@ def test_completion_changes_neither_mass_matrix_nor_forcing(seed):
     assert set(ours) == set(theirs)
     for name in ours:
         assert equal(ours[name], theirs[name])
+    for name in ('mass_matrix', 'forcing') if p else ():
+        assert equal(*(at(getattr(method, name), values) for method in (
+            model.method, model.completed))), name
     graph = model.completed.equations_of_motion.graph
     known = {x: values[x] for x in graph.inputs if x in values}
     found = graph.evaluate(known, ['rates', 'W', 'r'], context=mp)
@@ -286,15 +291,15 @@ def test_motion_does_not_depend_on_the_free_rows():
         for options in choices:
             options = options or {'q_dependent': None}
             method = model.make(**options)
-            rows = Matrix(method.a)[:p, :]*model.v + Matrix(
-                method.a0)[:p, :]
+            rows = Matrix(method.mapping.a)[:p, :]*model.v + Matrix(
+                method.mapping.a0)[:p, :]
             known = {**values, **dict(zip(model.u, at(rows, values)))}
             found = solved(method, known)
             wanted = model.reduced(rows, known, exact.acceleration)
             assert equal(found['acceleration'], wanted)
             assert equal(found['multipliers'], exact.lam)
             if 'inverse_mapping' in options:
-                assert equal(at(method.N, values), at(N, values))
+                assert equal(at(method.mapping.N, values), at(N, values))
             count += 1
     assert count > 20
 
@@ -521,9 +526,9 @@ def test_metric(seed):
     """(8), its inverse, and its derivatives: metric compatibility."""
     here, method = space(seed), space_system(seed).method
     b = here.B[1:, 1:]
-    g = at(method.metric, here.values)
+    g = at(method.space.metric, here.values)
     assert equal(g, b.T*here.M*b)
-    assert equal(at(method.metric_inv, here.values)*g, mp.eye(g.rows))
+    assert equal(at(method.space.metric_inv, here.values)*g, mp.eye(g.rows))
     gamma = arrays(seed, 'connection_ext')
     size = range(1, here.size)
 
@@ -540,7 +545,7 @@ def test_contortion(seed):
     """Invariant 3: Gamma_rmn = {r;mn} + (T_rmn + T_mnr + T_nmr)/2."""
     here = space(seed)
     size = range(1, here.size)
-    g = at(space_system(seed).method.metric, here.values)
+    g = at(space_system(seed).method.space.metric, here.values)
     slope = along_fields(seed, metric_of(seed))
 
     def lower(entries):
@@ -659,9 +664,9 @@ def test_restricted_connection(seed):
 def test_random_mappings_are_not_integrable(seed):
     model = space_system(seed)
     method = model.method
-    assert method.is_integrable is False and method.is_riemannian is False
+    assert method.is_integrable is False
     T = arrays(seed, 'torsion_ext')
-    for k, potential in enumerate(method.quasi_coordinates, start=1):
+    for k, potential in enumerate(method.space.quasi_coordinates, start=1):
         curl = max(abs(x) for (s, *_), x in T.items() if s == k)
         assert (potential is None) == (curl > 1e-40)
     if model.K and model.p > 1:
@@ -705,18 +710,19 @@ def test_mapping_of_speeds_is_the_composed_one(seed, K):
               for x in [*q, t, *u]}
     values.update({c: number(Rational(1, 3)), m: number(Rational(6, 5))})
     for name in ('mass_matrix', 'forcing', 'multipliers', 'acceleration',
-                 'metric', 'forcing_kin'):
-        assert equal(*(at(getattr(method, name), values)
+                 'space.metric', 'forcing_kin'):
+        assert equal(*(at(attrgetter(name)(method), values)
                        for method in (kane, lagrange))), name
-    for name in ('connection_ext', 'torsion_ext', 'curvature'):
-        one, two = (array(getattr(method, name), values)
+    for name in ('space.connection_ext', 'space.torsion_ext',
+                 'space.curvature'):
+        one, two = (array(attrgetter(name)(method), values)
                     for method in (kane, lagrange))
         assert same(one, two)
         if name == 'torsion_ext':
             assert max(map(abs, one.values())) > SOME
     # the rows in speeds themselves
-    assert equal(at(kane.a, values), at(a, values))
-    assert equal(at(kane.a0, values), at(a0, values))
+    assert equal(at(kane.mapping.a, values), at(a, values))
+    assert equal(at(kane.mapping.a0, values), at(a0, values))
     forces = at(kane.constraint_forces, values)
     assert equal(at(W, values).T*forces,
                  at(lagrange.constraint_forces, values))

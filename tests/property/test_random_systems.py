@@ -198,7 +198,7 @@ def agree(system, method):
         forces = at(method.constraint_forces, system.values)
         assert close(forces, exact.forces, RTOL, scale=size)
         # In Kane's shape rows that repeat a differentiated one are dropped.
-        ours = at(method.constraint_matrix, system.values)
+        ours = at(method.system.A, system.values)
         assert (ours.rows == A.rows if system.shape == 'lagrange'
                 else rank(ours) == exact.rank)
         lam = at(method.multipliers, system.values)
@@ -252,8 +252,8 @@ def test_repeated_rows_share_their_multipliers_by_least_norm(seed):
     system = RandomSystem(seed, 'redundant')
     method = system.method(solver='pinv')
     M, F, *_ = system.numbers
-    A, b = (at(x, system.values) for x in (method.constraint_matrix,
-                                           method.constraint_vector))
+    A, b = (at(x, system.values) for x in (method.system.A,
+                                           method.system.b))
     exact = solve(M, F, A, b)
     assert close(at(method.multipliers, system.values), exact.lam, RTOL,
                  scale=ZERO)

@@ -270,7 +270,7 @@ def test_equations(seed):
     term = model.modified.euler(v, a) - model.lagrangian.euler(v, a)
     term += model.A.T*model.d
     assert agree(model.vacco.eom, free + term, values)
-    assert agree(model.vacco.constraint_term, term, values)
+    assert agree(model.vacco.variation.constraint_term, term, values)
     assert agree(model.routh.eom, free - model.A.T*model.lam, values)
     assert agree(model.vacco.acceleration_constraints,
                  stacked([row.rate(v, a) for row in model.rows]), values)
@@ -315,7 +315,7 @@ def test_constraint_forces(seed):
         model.speed, a) - model.force, model.values)
     exact = model.exact
     assert agree(model.routh.constraint_forces, exact.forces, model.values)
-    assert norm(at(model.routh.maggi_equations, model.moving(
+    assert norm(at(model.routh.variation.maggi_equations, model.moving(
         exact.acceleration))) < 1e-35
 
 
@@ -335,12 +335,13 @@ def test_rates_of_energy_and_momenta(seed):
         momenta, rates = L.by_v, L.rate_by_v(v, a) + impulse
         # mu'.g of the rate of L' vanishes on the constraints
         change = ((a.T*momenta)[0] + (v.T*rates)[0] - L.rate(v, a))
-        assert agree(method.energy, (v.T*momenta)[0] - L.value, values)
-        assert agree(method.energy_rate, change, values)
+        assert agree(method.variation.energy,
+                     (v.T*momenta)[0] - L.value, values)
+        assert agree(method.variation.energy_rate, change, values)
         assert close([change], [(v.T*model.force)[0] - L.by_t + work], RTOL,
                      scale=1)
-        assert agree(method.momenta, momenta, values)
-        assert agree(method.momentum_rates, rates, values)
+        assert agree(method.variation.momenta, momenta, values)
+        assert agree(method.variation.momentum_rates, rates, values)
 
 
 @seeds
@@ -348,16 +349,16 @@ def test_the_two_meet_where_S_mu_vanishes(seed):
     """At a state; mu = 0 is such a place, with mu' = -lam."""
     model = drawn(seed)
     vacco, exact = model.vacco, model.exact
-    B = at(vacco.free_directions, model.values)
+    B = at(vacco.variation.free_directions, model.values)
     assert B.cols == rank(B) == model.n - model.r
     assert norm(model.A*B) < 1e-40*(1 + norm(B))
     gamma = joined(tuple(row.euler(model.speed, exact.acceleration)
                          for row in model.rows))
-    assert agree(vacco.coincidence_matrix, B.T*gamma, model.values)
-    assert agree(vacco.regularity_matrix, B.T*model.modified.by_vv*B,
+    assert agree(vacco.coincidence.sympy('S'), B.T*gamma, model.values)
+    assert agree(vacco.variation.regularity_matrix, B.T*model.modified.by_vv*B,
                  model.values)
     zero = {**model.values, **dict.fromkeys(vacco.mu_vec, mp.mpf(0))}
-    assert agree(vacco.multiplier_rates, -exact.lam, zero)
+    assert agree(vacco.closed_form.sympy('multiplier_rates'), -exact.lam, zero)
     assert agree(vacco.acceleration, exact.acceleration, zero)
 
 

@@ -135,7 +135,7 @@ def test_ours_know_constants_of_the_constraints():
     eom = method.equations_of_motion
     assert set(eom.constants) == {m, g, a}
     assert s in eom.specifieds
-    assert set(eom.constants) == set(method.constants)
+    assert set(eom.constants) == set(method.equations_of_motion.constants)
 
 
 @pytest.mark.parametrize('stiffness', [
@@ -144,8 +144,9 @@ def test_elements_of_arrays_are_constants(stiffness):
     """They were inputs, for they are no symbols."""
     method = UdwadiaKalabaMethod(
         (q1.diff(t)**2 - stiffness*q1**2)/2 + s*q1, [q1])
-    assert method.constants == method.system.constants == (stiffness,)
-    assert method.specifieds == method.system.specifieds == (s,)
+    for value in (method.equations_of_motion, method.system):
+        assert value.constants == (stiffness,)
+        assert value.specifieds == (s,)
     A, B, inputs = method.linearize(A_and_B=True, op_point={q1: 0})
     assert A == Matrix([[0, 1], [-stiffness, 0]]) and B == Matrix([0, 1])
     assert inputs == Matrix([s])
@@ -185,7 +186,7 @@ def test_the_matrices_are_those_of_the_graph():
     5, object(), ReferenceFrame('N'), SimpleNamespace(q=[q1], u=[u1])])
 def test_other_objects_are_refused(thing):
     with pytest.raises(UnsupportedFeatureError,
-                       match='has no `mass_matrix_full`.*KanesM.*from_system'):
+                       match='has no `mass_matrix_full`.*KanesM.*from_method'):
         EquationsOfMotion.from_method(thing)
 
 

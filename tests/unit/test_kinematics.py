@@ -609,7 +609,7 @@ def test_velocities_of_other_points_raise_no_alarm(N, O):
 def reversible():
     """Ready models in Kane's shape, with each of their speeds."""
     for name in MODELS:
-        shape, given = model(name).form(UdwadiaKalabaMethod).call
+        shape, given = model(name).form(UdwadiaKalabaMethod)._call
         if shape == 'kane':
             kd_eqs = Matrix(given['kd_eqs'])
             yield from ((name, x) for x in kd_eqs.atoms(AppliedUndef)
@@ -621,7 +621,7 @@ def test_reversed_speeds_of_ready_models_are_reported():
     """Unless no velocity was set, so that all follow from positions."""
     reported, silent = set(), set()
     for name, speed in reversible():
-        shape, given = model(name).form(UdwadiaKalabaMethod).call
+        shape, given = model(name).form(UdwadiaKalabaMethod)._call
         kd_eqs = [row.xreplace({speed: -speed}) for row in given['kd_eqs']]
         try:
             build_system(shape, {**given, 'kd_eqs': kd_eqs},

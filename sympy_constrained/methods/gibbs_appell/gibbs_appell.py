@@ -18,7 +18,8 @@ from ...model.build import build_system, potential_of
 from ...model.call_signatures import as_dictionary, as_list, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
-from ..base import ConstrainedMethod, column
+from ..base import ConstrainedMethod
+from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
     check_gradients, higher_equations, higher_orders, highest_derivatives)
@@ -139,6 +140,9 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     """
 
+    # The equations are projected in both shapes of the call.
+    _keeps_multipliers = False
+
     def __init__(self, *args, reaction_matrix=None, anchors=None,
                  mass_rates=None, **kwargs):
         self._exchange = MassExchange(
@@ -235,7 +239,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     @cached_property
     def lam_vec(self):
         """Symbols of the multipliers, functions of time, shape (m, 1)."""
-        return self._fresh_symbols('lam', len(self.constraint_orders))
+        return fresh_symbols(self._system, 'lam', len(self.constraint_orders))
 
     @cached_property
     def constraints_jacobian(self):
@@ -399,19 +403,10 @@ class GibbsAppellMethod(ConstrainedMethod):
             g, [x for x, in (M @ u - Q).rows])))
 
     def rhs(self, inv_method=None, **kwargs):
-        """The rates of the :attr:`states`; ``inv_method`` is not used."""
+        """The rates of the states; ``inv_method`` is not used."""
         solved = (self.closed_form.sympy('highest') if self._is_higher
                   else self.acceleration)
         return self.forcing_kin.col_join(solved)
-
-    def residual(self):
-        """Residuals of the explicit rates, then ``W*z - r``."""
-        equations = self.equations_of_motion
-        count = len(self.forcing_kin)
-        rates = column(x.diff(self._system.t)
-                       for x in equations.states[:count])
-        return (rates - self.forcing_kin).col_join(self._linear_residual(
-            equations.graph, 'W', 'r', equations.unknowns))
 
     def _check_reactions(self):
         if self._reaction is not None:

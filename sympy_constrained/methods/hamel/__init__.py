@@ -1,5 +1,6 @@
-"""Hamel's embedding of constraints, and when it is valid."""
+"""Hamel's embedding, its validity, and Voronets' equations."""
 from .hamel import HamelEmbedding
 from .validity import Validity
+from .voronets import VoronetsMethod
 
-__all__ = ['HamelEmbedding', 'Validity']
+__all__ = ['HamelEmbedding', 'Validity', 'VoronetsMethod']

@@ -69,13 +69,13 @@ def embed(system, dependent, project_loads=False):
         It has the attribute ``reason``, ``'nonlinear'``.
 
     """
-    work = Embedding(system, dependent, project_loads)
+    work = EmbeddedEquations(system, dependent, project_loads)
     return Graph.freeze(work.g, {
         **work.state(), **work.hamel(), **work.faults(), **work.projected(),
         **work.linear_parts()})
 
 
-class Embedding:
+class EmbeddedEquations:
     """One embedding under construction; see :func:`embed`.
 
     ``one`` and ``two`` are the positions of ``q1`` and ``q2``, ``S`` the

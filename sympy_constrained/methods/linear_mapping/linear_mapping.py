@@ -12,13 +12,15 @@ from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
 from ...graph import Graph
 from ...model.build import build_system
-from ...model.call_signatures import as_list, as_matrix, as_residuals, shape_of
+from ...model.call_signatures import as_list, as_matrix, as_residuals
 from ...precision import precise
-from ..base import ConstrainedMethod, column
-from ..linearization import embedded_linearizer
+from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
-from .mapping import FreeRows, map_velocities
-from .space import MappedSpace
+from ..partition import occurring
+from ..solution import columns_of
+from ..symbols import column, fresh_symbols, named_symbols
+from .mapping import FreeRows, Mapping, map_velocities
+from .space import ANYWHERE, MappedSpace
 
 __all__ = ['LinearMappingMethod']
 
@@ -26,8 +28,6 @@ __all__ = ['LinearMappingMethod']
 INDEPENDENT = mp.mpf('1e-8')
 # Keyword arguments of which only one may define the quasi-velocities.
 DEFINITIONS = frozenset({'mapping', 'inverse_mapping', 'q_dependent'})
-# Random states that need not satisfy the constraints.
-ANYWHERE = ({}, {})
 
 
 @KanesMethod.register
@@ -89,8 +89,8 @@ class LinearMappingMethod(ConstrainedMethod):
     Matrix([[0, 0]])
     >>> sleigh.multipliers
     Matrix([[m*u(t)*w(t)]])
-    >>> sleigh.is_integrable, sleigh.is_holonomic, sleigh.is_block_diagonal
-    (False, False, True)
+    >>> sleigh.is_integrable, sleigh.is_holonomic
+    (False, False)
     >>> print(sleigh.space.table('torsion'))
     T^1_23 = 1
     T^1_32 = -1
@@ -150,28 +150,26 @@ class LinearMappingMethod(ConstrainedMethod):
 
     """
 
-    options = ('potential_energy', 'generalized_forces')
-    drops_repetitions = True
+    _accepts = ('potential_energy', 'generalized_forces')
+    _drops_repetitions = True
+    _takes_partition = True
 
     def __init__(self, *args, us=None, mapping=None, inverse_mapping=None,
                  completion='given', **kwargs):
-        q_dependent = None
-        if shape_of(args, kwargs) == 'lagrange':
-            q_dependent = kwargs.pop('q_dependent', None)
         if completion not in ('given', 'orthogonal'):
             raise ValueError(
                 f"`completion` is {completion!r}. Choose 'given' or "
                 "'orthogonal'.")
+        self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
+        self._completion = completion
+        super().__init__(*args, **kwargs)
         given = [name for name, x in (
             ('mapping', mapping), ('inverse_mapping', inverse_mapping),
-            ('q_dependent', q_dependent)) if x is not None]
+            ('q_dependent', self._named)) if x is not None]
         if len(given) > 1:
             raise ConstraintError(
                 f"Both `{given[0]}` and `{given[1]}` were given. Each "
                 "defines the quasi-velocities; give one of them.")
-        self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
-        self._named, self._completion = q_dependent, completion
-        super().__init__(*args, **kwargs)
         self._check_velocity_level('maps')
         self._speeds
         if given:
@@ -262,16 +260,7 @@ class LinearMappingMethod(ConstrainedMethod):
                     f"`q_dependent` is {named}. Name a different "
                     f"coordinate for each of the {count} constraint rows, of "
                     f"{', '.join(map(str, system.q))}.")
-            pattern = system.graph.pattern('velocity_jacobian')
-            idle = [str(x) for x in named if not any(
-                row[system.q.index(x)] for row in pattern)]
-            if idle:
-                raise ConstraintError(
-                    f"No constraint contains the velocity of "
-                    f"{', '.join(idle)}, so it cannot be eliminated. Name "
-                    "coordinates that the constraints relate to others in "
-                    "`q_dependent`.")
-            return tuple(map(system.q.index, named))
+            return occurring(system, named)
         if len(system.u_dependent) == count:
             return tuple(map(system.u.index, system.u_dependent))
         return self._pivots
@@ -286,9 +275,9 @@ class LinearMappingMethod(ConstrainedMethod):
                     and (not system.counts[2] or system.u_dependent)):
                 return column(x for i, x in enumerate(system.u)
                               if i not in self._dependent)
-            return self._fresh_symbols('u', p)
-        return self._named_symbols(self._us, 'us', 'quasi-velocity',
-                                   'free quasi-velocities', p)
+            return fresh_symbols(system, 'u', p)
+        return named_symbols(system, self._us, 'us', 'quasi-velocity',
+                             'free quasi-velocities', p)
 
     @cached_property
     def _mapped(self):
@@ -326,61 +315,16 @@ class LinearMappingMethod(ConstrainedMethod):
         return self._speeds
 
     @cached_property
-    def a(self):
-        """Rows of the mapping, free ones first, (4), shape (o, o)."""
-        return self._mapped.sympy('a')
-
-    @cached_property
-    def a0(self):
-        """Drift of the rows, ``u = a*w + a0``, shape (o, 1)."""
-        return self._mapped.sympy('a0')
-
-    @cached_property
-    def b(self):
-        """Inverse of ``a``, ``(N | b_A)``, (7), shape (o, o)."""
-        return self._mapped.sympy('b')
-
-    @cached_property
-    def b0(self):
-        """``-b*a0``, which is ``nu``, shape (o, 1)."""
-        return self._mapped.sympy('nu')
-
-    @cached_property
-    def N(self):
-        """Free columns of ``b``, with ``A*N = 0``, shape (o, p)."""
-        return self._mapped.sympy('N')
-
-    @property
-    def nu(self):
-        """Drift of ``w = N*u + nu``, shape (o, 1)."""
-        return self.b0
-
-    @cached_property
-    def constraints_drift(self):
-        """``A_0`` of ``A*w + A_0 = 0``, shape (K, 1)."""
-        return self._mapped.sympy('A0')
+    def mapping(self):
+        """The :class:`.Mapping`: ``a``, ``b``, ``N`` and their drifts."""
+        return Mapping(self._mapped)
 
     # -- equations -------------------------------------------------------
 
-    @cached_property
-    def mass_matrix(self):
-        """``N^T*M*N``, shape (p, p)."""
-        return self._mapped.sympy('mass')
-
-    @cached_property
-    def forcing(self):
-        """``N^T*(Q - M*gamma)``, shape (p, 1)."""
-        return self._mapped.sympy('forcing')
-
-    @cached_property
+    @property
     def forcing_kin(self):
         """``q'`` in terms of the states, shape (n, 1)."""
         return self._mapped.sympy('rates')
-
-    @cached_property
-    def eom(self):
-        """``mass_matrix*u' - forcing``, zero along the motion, (p, 1)."""
-        return self._linear_residual(self._mapped, 'mass', 'forcing')
 
     @property
     def _qdep(self):
@@ -410,16 +354,9 @@ class LinearMappingMethod(ConstrainedMethod):
                for row, (y,) in zip(out['X'], out['y'])]
         forces = [g.dot(lam, c) for c in zip(*out['A'])] or [0]*len(
             self._system.u)
-        return Graph.freeze(g, {
-            'M': (out['mass'], len(solution)), 'forcing': (out['forcing'], 1),
-            **{name: ([[x] for x in refs], 1) for name, refs in (
-                ('acceleration', solution), ('multipliers', lam),
-                ('constraint_forces', forces))}})
-
-    @cached_property
-    def constraint_forces(self):
-        """``A^T*lam``, one force for each parent speed, shape (o, 1)."""
-        return self.closed_form.sympy('constraint_forces')
+        return Graph.freeze(g, columns_of({
+            'acceleration': solution, 'multipliers': lam,
+            'constraint_forces': forces}))
 
     @cached_property
     def constraint_power(self):
@@ -430,20 +367,10 @@ class LinearMappingMethod(ConstrainedMethod):
         """
         if not self._system.counts[2]:
             return 0
-        return -(self.multipliers.T*self.constraints_drift)[0]
-
-    @property
-    def constraint_residual(self):
-        """Holonomic residuals, which the motion keeps, shape (mh, 1)."""
-        return self.holonomic_constraints
+        return -(self.multipliers.T*self.mapping.constraints_drift)[0]
 
     def _active_forces(self):
         return self.forcing
-
-    def to_linearizer(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,
-                      linear_solver='LU'):
-        """Return SymPy's ``Linearizer``; all quasi-velocities are free."""
-        return embedded_linearizer(self, q_ind, q_dep, linear_solver)
 
     # -- geometry --------------------------------------------------------
 
@@ -454,41 +381,6 @@ class LinearMappingMethod(ConstrainedMethod):
                               in_velocities=True, **self._options)
         return MappedSpace(parent, self._mapped, self._count)
 
-    @property
-    def metric(self):
-        """``b^T*M*b``, (8), shape (n, n)."""
-        return self.space.metric
-
-    @property
-    def metric_inv(self):
-        """Inverse of :attr:`metric`, shape (n, n)."""
-        return self.space.metric_inv
-
-    @property
-    def connection(self):
-        """``Gamma^s_mn``, (9), derivative index last, (n, n, n)."""
-        return self.space.connection
-
-    @property
-    def connection_ext(self):
-        """:attr:`connection` with time as index 0, (n + 1,)*3."""
-        return self.space.connection_ext
-
-    @property
-    def torsion(self):
-        """``T^s_mn``, shape (n, n, n)."""
-        return self.space.torsion
-
-    @property
-    def torsion_ext(self):
-        """:attr:`torsion` with time as index 0, (n + 1,)*3."""
-        return self.space.torsion_ext
-
-    @property
-    def curvature(self):
-        """``R^s_rmn``, the tensor, shape (n, n, n, n)."""
-        return self.space.curvature
-
     @cached_property
     def is_integrable(self):
         """Whether every row is the rate of a function; None if undecided.
@@ -498,11 +390,6 @@ class LinearMappingMethod(ConstrainedMethod):
         """
         return vanishing(self._system, self.space.questions, 'torsion',
                          None, ANYWHERE, relations=()).holds
-
-    @property
-    def is_riemannian(self):
-        """Whether there is no torsion, the same as :attr:`is_integrable`."""
-        return self.is_integrable
 
     @cached_property
     def is_holonomic(self):
@@ -516,19 +403,3 @@ class LinearMappingMethod(ConstrainedMethod):
         return vanishing(
             self._system, self.space.questions, 'constraints',
             sample=self._sample, states=self._report.points).holds
-
-    @cached_property
-    def is_block_diagonal(self):
-        """Whether the metric is, (17); None if undecided."""
-        return vanishing(self._system, self.space.questions, 'mixed',
-                         None, ANYWHERE, relations=()).holds
-
-    @cached_property
-    def quasi_coordinates(self):
-        """For each row of the mapping its potential, or None, a list.
-
-        A function of coordinates and time whose rate is the quasi-velocity,
-        if the row is closed. It contains an unevaluated integral if SymPy
-        finds none.
-        """
-        return [self.space.potential(k + 1) for k in range(self.space.size)]

@@ -20,8 +20,9 @@ from ...errors import ConstraintError
 from ...graph import (
     Graph, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
+from ..solution import columns_of, output
 
-__all__ = ['FreeRows', 'map_velocities']
+__all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,29 @@ class FreeRows:
     kind: str
     value: Any
     orthogonal: bool = False
+
+
+class Mapping:
+    """The matrices of a mapping, ``u = a*w + a0`` and ``w = N*u + nu``.
+
+    Attributes
+    ==========
+
+    graph : Graph
+        See :func:`.map_velocities` for all of its outputs.
+
+    """
+
+    def __init__(self, graph):
+        self.graph = graph
+
+    a = output('a', "Rows, free ones first, (4), shape (o, o).")
+    a0 = output('a0', "Drift of the rows, shape (o, 1).")
+    b = output('b', "Inverse of ``a``, ``(N | b_A)``, (7), shape (o, o).")
+    N = output('N', "Free columns of ``b``, with ``A*N = 0``, shape (o, p).")
+    nu = output('nu', "``-b*a0``, drift of ``w = N*u + nu``, shape (o, 1).")
+    constraints_drift = output(
+        'A0', "``A_0`` of ``A*w + A_0 = 0``, shape (K, 1).")
 
 
 def map_velocities(system, free, us):
@@ -118,7 +142,7 @@ def map_velocities(system, free, us):
         'forcing': [g.dot(c, known_force) for c in columns(N, p)],
         'y': [-g.dot(c, known_force) for c in columns(b_A, K)]}
     return Graph.freeze(g, {
-        **{name: ([[x] for x in refs], 1) for name, refs in single.items()},
+        **columns_of(single),
         'a': (a + A, o), 'b': ([x + y for x, y in zip(N, b_A)], o),
         'N': (N, p), 'A': (A, o),
         'A1': ([[int(i == k) for i in range(K)] for k in range(K)], K),

@@ -16,14 +16,17 @@ from sympy import (
     Symbol, cancel, count_ops, integrate, latex, nan, sympify)
 from sympy.core.function import AppliedUndef
 
-from ...analysis.zero_tests import values_at
+from ...analysis.zero_tests import values_at, vanishing
 from ...errors import UnsupportedFeatureError
 from ...graph import (
     Derivation, Graph, gradient, jacobian, read, substitute, time_derivative,
     without)
 from ...graph.linalg import solve
 
-__all__ = ['MappedSpace']
+__all__ = ['MappedSpace', 'ANYWHERE']
+
+# Random states that need not satisfy the constraints.
+ANYWHERE = ({}, {})
 
 
 class MappedSpace:
@@ -358,6 +361,17 @@ class MappedSpace:
             (p, p + 1, p + 1))
 
     # -- questions -------------------------------------------------------
+
+    @cached_property
+    def is_block_diagonal(self):
+        """Whether the metric is, (17); None if undecided."""
+        return vanishing(self._system, self.questions, 'mixed', None,
+                         ANYWHERE, relations=()).holds
+
+    @cached_property
+    def quasi_coordinates(self):
+        """For each row of the mapping its :meth:`potential`, or None."""
+        return [self.potential(k + 1) for k in range(self.size)]
 
     @cached_property
     def questions(self):

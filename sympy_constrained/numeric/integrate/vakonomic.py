@@ -145,15 +145,16 @@ def matching_multipliers(method, start, t_span, *, constants=None,
         raise ValueError(
             f"`samples` is {samples!r}; it must be a whole number from 2.")
     check_sizes(rtol=rtol, max_steps=max_steps)
-    compiled = compile_equations(method.routh(), constants, inputs)
+    compiled = compile_equations(method._routh, constants, inputs)
     x0 = compiled.names.vector(start, 'start')
     span = time_span(t_span)
     far = distances(compiled, span[0], x0)
     if not far.is_within(TOLERANCE):
         raise ConstraintError(
             f"The start violates {violations(compiled, far, TOLERANCE)[1]}. "
-            "Correct it, for example with `consistent_state(method.routh(), "
-            "start)`.", residuals=far.residuals)
+            "Correct it, for example with "
+            "`consistent_state(RouthMethod.from_method(method), start)`.",
+            residuals=far.residuals)
     rates = Rates(compiled, method.coincidence, span[0], x0)
     size, m = len(x0), rates.count
     found = integrated(

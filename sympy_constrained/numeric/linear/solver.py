@@ -151,9 +151,13 @@ class LinearSolver:
         ConstrainedDynamicsError if the accelerations are not determined.
         """
         rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes), balance(magnitudes, motion),
-                       equilibrate(magnitudes)))
-        ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+            matrices, (scales(magnitudes), balance(magnitudes, motion)))
+        try:
+            ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
+        except ConstraintError:     # a residue may have determined a factor
+            rows, columns, scaled, spectra = best_scaling(
+                matrices, (equilibrate(magnitudes),))
+            ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
         rank = ranks[best]
         surplus = [check_rows(matrix, motion, len(rows) - k, equations)

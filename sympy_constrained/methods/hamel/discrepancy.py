@@ -1,0 +1,188 @@
+"""What an embedding consists of, and what it lacks."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from mpmath import mp
+from sympy import ImmutableDenseNDimArray
+
+from ...analysis.consistent_points import norm, orthonormal_rows
+from ...analysis.zero_tests import values_at, vanishing
+from ...errors import UnsupportedFeatureError
+from ...graph import Graph
+from ...graph.linalg import FullRankFactorization, ldl_factor, ldl_solve
+from ...precision import precise
+from ..solution import columns_of, output
+from ..symbols import column
+
+__all__ = ['Embedding']
+
+# Relative size of what is new in an independent row of B.
+INDEPENDENT = mp.mpf('1e-8')
+
+
+class Embedding:
+    """The parts of Hamel's embedding; see :attr:`.HamelEmbedding.embedding`.
+
+    Attributes
+    ==========
+
+    graph : Graph
+        See :func:`.embed` for all of its outputs.
+    q_dependent, q_independent : ImmutableMatrix, shapes (r, 1) and (p, 1)
+        ``q1``, whose velocities are eliminated, and ``q2``.
+
+    """
+
+    def __init__(self, method):
+        self._method = method
+        self.graph = method._embedding
+        q = method._system.q
+        self.q_dependent = column(q[i] for i in method._dependent)
+        self.q_independent = column(q[i] for i in method._others)
+
+    matrix = output('B', "``B`` of ``q1' = -B*u + a``, (4), shape (r, p).")
+    vector = output('a', "``a`` of ``q1' = -B*u + a``, (4), shape (r, 1).")
+    forces = output(
+        'Q2', "``Q2*``, (6), shape (p, 1); projected ``Q2* - B^T*Q1*``.")
+    dropped_forces = output(
+        'Q1', "``Q1*``, which Hamel's equations leave out, shape (r, 1).")
+    momenta = output('p1', "``p1* = (dL/dq1')*``, shape (r, 1).")
+    neglected_row = output(
+        'neglected', "``B^T*(dL*/dq1 + Q1*)``, a part of ``E``, (p, 1).")
+    curvature_force = output(
+        'bent', "``Gamma^T*p1*``, the other part of ``E``, shape (p, 1).")
+    discrepancy = output('E', """``E`` of (E1), shape (p, 1).
+
+        ``E = G - H`` for constraints linear in the velocities. For others it
+        is the residual of the right equations minus Hamel's, and contains
+        ``u'``.
+        """)
+    curvature = output('Gamma', """``Gamma`` of (E2), shape (r, p).
+
+        ``B' + dg/dq2 - (dg/dq1)*B``, the term of Voronets and Chaplygin. It
+        vanishes if and only if the constraints are integrable.
+        """)
+
+    @cached_property
+    def velocity_map(self):
+        """Dictionary of the eliminated velocities, ``q1'`` to ``g``."""
+        method = self._method
+        return dict(zip((method._system.u[i] for i in method._dependent),
+                        self.graph.sympy('g')))
+
+    @cached_property
+    def lagrangian(self):
+        """``L*``, (5): the Lagrangian with ``g`` in the place of ``q1'``.
+
+        For a model without potential this is ``T*``.
+        """
+        return self.graph.sympy('lagrangian')[0]
+
+    def _only_linear(self, what):
+        """Raise if constraints are nonlinear in the velocities."""
+        if 'omega' not in self.graph.outputs:
+            raise UnsupportedFeatureError(
+                f"{what} for constraints that are linear in the velocities, "
+                "and these are not. Read `embedding.curvature` and "
+                "`embedding.discrepancy`, which hold for both.")
+
+    @cached_property
+    def paper_discrepancy(self):
+        """``E`` as printed, (32) and (43), shape (p, 1).
+
+        ``B^T*(dL*/dq1 + Q1*) + B'^T*p1*``. It lacks
+        ``(dg/dq2 - (dg/dq1)*B)^T*p1*``, (E3), and is neither sufficient nor
+        necessary; for comparison with the paper only.
+        """
+        self._only_linear('The printed formula is')
+        return self.graph.sympy('paper')
+
+    @cached_property
+    def curvature_tensor(self):
+        """``(omega, eta)`` with ``Gamma_aj = omega_ajk*u_k + eta_aj``.
+
+        An array (r, p, p), antisymmetric in the last two, and a matrix
+        (r, p).
+        """
+        self._only_linear('The curvature has components')
+        omega, eta = map(self.graph.sympy, ('omega', 'eta'))
+        r, p = eta.shape
+        return ImmutableDenseNDimArray(list(omega), (r, p, p)), eta
+
+    @cached_property
+    def is_holonomic(self):
+        """Whether the constraints are integrable; None if undecided.
+
+        The theorem of Frobenius: ``omega`` and ``eta`` vanish where the
+        holonomic rows hold.
+        """
+        method = self._method
+        if not method._dependent:
+            return True
+        names = ('omega', 'eta') if 'omega' in self.graph.outputs else (
+            'Gamma',)
+        answers = [vanishing(method._system, self.graph, name,
+                             method._sample, method._report.points).holds
+                   for name in names]
+        return False if False in answers else (
+            None if None in answers else True)
+
+    def required_force(self):
+        r"""Return a force ``Q1`` that makes Hamel's equations right, or None.
+
+        Explanation
+        ===========
+
+        It exists at a state if and only if :math:`\Gamma^T p_1^*` is in the
+        range of :math:`B^T`. Then
+
+        .. math::
+
+           Q_1 = -\frac{\partial L^*}{\partial q_1}
+           - (B^T)^+ \Gamma^T p_1^* \qquad \text{(E4)}
+
+        is one, the least beyond the first term; anything with
+        :math:`B^T w = 0` may be added. It replaces the forces of the loads on
+        ``q1``, and is a property of the model, not a choice of the method.
+        Shape (r, 1).
+        """
+        self._only_linear('A force is found')
+        method = self._method
+        r = len(method._dependent)
+        if method._project_loads:       # then E does not contain Q1
+            return column([0]*r) if method.is_valid() else None
+        rows = self._independent_rows()
+        if rows is None:
+            return None
+        g, out = self.graph.load(None, ('B', 'bent', 'pull'))
+        F = [out['B'][k] for k in rows]
+        extra = [0]*r
+        if F:
+            gram = ldl_factor(g, [[g.dot(x, y) for y in F] for x in F])
+            right = [x for x, in out['bent']]
+            least = ldl_solve(g, gram, [g.dot(row, right) for row in F])
+            extra = FullRankFactorization(g, out['B'], F).spread(least)
+        return Graph.freeze(g, columns_of({'Q1': [
+            -g.add(pull, x) for (pull,), x in zip(out['pull'], extra)]})
+        ).sympy('Q1')
+
+    def _independent_rows(self):
+        """Rows that span those of ``B``; None if ``Gamma^T*p1`` is new."""
+        method, best = self._method, ()
+        r = len(method._dependent)
+        with precise():
+            for values in method._report.points:
+                found = values_at(method._system, self.graph, values,
+                                  ('B', 'bent', 'Gamma', 'p1'))
+                sizes = [max(map(norm, found['B']), default=0)]*r + [sum(
+                    norm(row)*abs(p) for row, (p,) in zip(
+                        found['Gamma'], found['p1']))]
+                _, extended = orthonormal_rows(
+                    found['B'] + [[x for x, in found['bent']]], INDEPENDENT,
+                    sizes)
+                kept = [k for k, _ in extended]
+                if r in kept:
+                    return None
+                best = max(best, kept, key=len)
+        return best

@@ -1,0 +1,246 @@
+"""Voronets' equations: constraints embedded in d'Alembert's principle."""
+from __future__ import annotations
+
+from functools import cached_property
+
+from sympy.physics.mechanics import KanesMethod
+
+from ...errors import ConstraintError, UnsupportedFeatureError
+from ...graph import Graph, gradient, substitute, time_derivative
+from ...graph.linalg import solve
+from ...model.equations import EquationsOfMotion
+from ..base import ConstrainedMethod
+from ..null_space import accelerations, no_mass, reduced_equations
+from ..solution import columns_of
+from ..symbols import column
+from .embedding import embed
+from ..partition import (
+    check_regular, dependent_positions, named_coordinates, partitioned)
+
+__all__ = ['VoronetsMethod']
+
+
+@KanesMethod.register
+class VoronetsMethod(ConstrainedMethod):
+    r"""Equations in the velocities of independent coordinates.
+
+    Explanation
+    ===========
+
+    The constraints are solved for the velocities of as many coordinates
+    :math:`q_1` as there are rows, :math:`\dot q_1 = -B u + a` with
+    :math:`u = \dot q_2`, and d'Alembert's principle is taken along the
+    velocities that they allow:
+
+    .. math::
+
+       \Psi\dot u = H, \qquad \Psi = N^T M N, \qquad
+       N = \begin{bmatrix} -B \\ I \end{bmatrix} \qquad (29), (30)
+
+    These are the equations of Voronets, and of Chaplygin where nothing
+    depends on :math:`q_1`. They hold for every choice of :math:`q_1` and
+    differ from those of :class:`.HamelEmbedding` by its discrepancy
+    :math:`E = G - H` [1]_. For constraints nonlinear in the velocities
+    virtual displacements are those of Appell and Chetaev.
+
+    Multipliers follow from the rows of :math:`q_1`,
+    :math:`A_1^T\lambda = (M\ddot q - F)_1`.
+
+    Examples
+    ========
+
+    A particle with ``x' = z*y'``:
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import VoronetsMethod
+    >>> m = symbols('m')
+    >>> x, y, z = dynamicsymbols('x y z')
+    >>> vx, vy, vz = (s.diff() for s in (x, y, z))
+    >>> T = m*(vx**2 + vy**2 + vz**2)/2
+    >>> particle = VoronetsMethod(
+    ...     T, [x, y, z], nonhol_coneqs=[vx - z*vy], q_dependent=[x])
+    >>> particle.eom[1]
+    m*Derivative(z(t), (t, 2))
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``LagrangesMethod`` or ``KanesMethod``, as for
+        :class:`.HamelEmbedding`.
+    q_dependent : iterable, optional
+        The coordinates whose velocities are eliminated, one for each row. By
+        default they are chosen where the constraints hold.
+    generalized_forces, potential_energy, sample
+        As for :class:`.HamelEmbedding`.
+
+    Raises
+    ======
+
+    ConstraintError
+        If the dependent coordinates do not fit the constraints.
+    RedundantConstraintsError
+        If rows are redundant; carries ``rows``.
+    UnsupportedFeatureError
+        For constraints at acceleration level.
+
+    References
+    ==========
+
+    .. [1] H. Zhao, X. Zhao and J. Jiang, "Study on Hamel's embedding method
+       via the Udwadia-Kalaba theory," Appl. Math. Mech. (Chinese ed.) 38
+       (2017) 696-707.
+    .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
+       Systems," AMS (1972).
+
+    """
+
+    _accepts = ('potential_energy', 'generalized_forces')
+    _in_velocities = True
+    _drops_repetitions = True
+    _takes_partition = True
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._check_velocity_level('embeds')
+        if named_coordinates(self):
+            self._dependent             # complains at once
+
+    @classmethod
+    def from_method(cls, method, *, q_dependent=None, **options):
+        """As :meth:`.HamelEmbedding.from_method`."""
+        return partitioned(cls, method, q_dependent, options)
+
+    @cached_property
+    def _dependent(self):
+        """Positions of the dependent coordinates in ``q``."""
+        named = named_coordinates(self)
+        return dependent_positions(self, named) if named else self._pivots
+
+    @property
+    def _others(self):
+        return [i for i in range(len(self._system.q))
+                if i not in self._dependent]
+
+    @property
+    def u(self):
+        """Velocities of the independent coordinates, shape (p, 1)."""
+        return column(self._system.u[i] for i in self._others)
+
+    @property
+    def _qdep(self):
+        return column(self._system.q[i] for i in self._dependent)
+
+    @property
+    def _udep(self):
+        return column(())
+
+    @cached_property
+    def _embedding(self):
+        if self._dependent:
+            check_regular(self, self._dependent)
+        return embed(self.system, self._dependent)
+
+    @property
+    def forcing_kin(self):
+        """``q'`` in terms of the states, shape (n, 1)."""
+        return self._embedding.sympy('rates')
+
+    def equations(self, system):
+        """``Psi*u' = H``, and ``A1^T*lam = (M*q'' - F)_1``."""
+        names = ', '.join(map(str, self._qdep))
+        return reduced_equations(
+            self, self._embedding, 'Psi_true', 'H', when_singular=(
+                "Usually the rows do not determine the velocities of "
+                f"{names} there: embed with other dependent coordinates."))
+
+    def _active_forces(self):
+        g = self._embedding
+        Q1, Q2, B = (g.sympy(name) for name in ('Q1', 'Q2', 'B'))
+        return Q2 - B.T*Q1
+
+    def _solve(self):
+        """Accelerations, then the reactions on all coordinates."""
+        g, out = self._embedding.load(None, (
+            'Psi_true', 'H', 'A1', 'X', 'y', 'X2', 'y2'))
+        u = accelerations(g, out['Psi_true'], out['H'])
+        if u is None:
+            raise no_mass()
+        first, second = (
+            [g.add(g.dot(row, u), y) for row, (y,) in zip(
+                out[slope], out[known])]
+            for slope, known in (('X', 'y'), ('X2', 'y2')))
+        forces = dict([*zip(self._dependent, first),
+                       *zip(self._others, second)])
+        return Graph.freeze(g, columns_of({
+            'acceleration': u,
+            'multipliers': solve(
+                g, [list(row) for row in zip(*out['A1'])], first),
+            'constraint_forces': [forces[i] for i in sorted(forces)]}))
+
+    def residual_along(self, other):
+        """Return ``Psi*q2'' - H`` along the motion of another method.
+
+        Parameters
+        ==========
+
+        other : a ConstrainedMethod, KanesMethod or LagrangesMethod
+            For the same coordinates, with its equations formed; or
+            ``EquationsOfMotion``.
+
+        Returns
+        =======
+
+        Matrix, shape (p, 1)
+            Zero where the constraints hold if the other method agrees.
+
+        """
+        equations = EquationsOfMotion.from_method(other) if not isinstance(
+            other, EquationsOfMotion) else other
+        q, others, name = self._system.q, self._others, type(other).__name__
+        if set(equations.q) != set(q):
+            raise ValueError(
+                f"{name} has the coordinates {list(equations.q)}, not "
+                f"{list(q)}. Compare methods of the same model.")
+        if len(equations.u) not in (len(q), len(others)):
+            raise UnsupportedFeatureError(
+                f"{name} has {len(equations.u)} speeds for {len(q)} "
+                "coordinates, so its speeds do not follow from the "
+                "velocities. Compare accelerations numerically.")
+        g, out = equations.graph.load(None, ('rates', 'W', 'r'))
+        _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
+        speeds = [g.input(x, dynamic=True) for x in equations.u]
+        rates = dict(zip(equations.q, (x for x, in out['rates'])))
+        chosen = range(len(q)) if len(speeds) == len(q) else others
+        theirs = [rates[q[i]] for i in chosen]
+        known = substitute(g, theirs, dict.fromkeys(speeds, 0))
+        value = solve(
+            g, [gradient(g, rate, speeds) for rate in theirs],
+            [g.sub(mine['rates'][i][0], x) for i, x in zip(chosen, known)])
+        moving = accelerations_of(other, equations, g, out)
+        if value is None or moving is None:
+            raise ConstraintError(
+                f"The equations of {name} are singular, because of redundant "
+                "rows or dependent speeds. Compare accelerations "
+                "numerically.")
+        along = time_derivative(g, {
+            **{g.input(x, dynamic=True): rate for x, rate in rates.items()},
+            **dict(zip(speeds, moving))})
+        g.avoid(set(speeds) - {abs(x) for x in value})
+        second = substitute(g, [along(rates[q[i]]) for i in others],
+                            dict(zip(speeds, value)))
+        return Graph.freeze(g, columns_of({'gap': [
+            g.sub(g.dot(row, second), right) for row, (right,) in zip(
+                mine['Psi_true'], mine['H'])]})).sympy('gap')
+
+
+def accelerations_of(other, equations, g, out):
+    """References of ``u'`` of other equations; None if singular."""
+    if isinstance(other, ConstrainedMethod):    # rows may be redundant
+        _, solved = other.closed_form.load(g, ('acceleration',))
+        return [x for x, in solved['acceleration']]
+    z = solve(g, out['W'], [x for x, in out['r']])
+    unknowns = list(equations.unknowns)
+    return z and [z[unknowns.index(x.diff(equations.t))]
+                  for x in equations.u]

@@ -1,0 +1,128 @@
+"""Which coordinates lose their velocities to the constraints."""
+from __future__ import annotations
+
+from ..analysis.constraint_rank import (
+    independent_at, independent_columns, warn_of_branches)
+from ..errors import ConstraintError, MissingIngredientError
+from ..model.call_signatures import arguments_of, as_list
+from ..precision import precise
+from .base import with_inherited
+
+__all__ = ['named_coordinates', 'dependent_positions', 'occurring',
+           'check_regular', 'partitioned', 'sharing_model']
+
+ONE_EACH = 'an embedding eliminates one velocity for each row'
+
+
+def named_coordinates(method):
+    """The dependent coordinates that were given, in one way or another."""
+    system = method._system
+    if method._named is not None:
+        return as_list(method._named, 'q_dependent')
+    count = system.graph.outputs['velocity'][0]
+    named = list(system.q_dependent)
+    if len(named) < count:
+        named += [x for x, v in zip(system.q, system.u)
+                  if v in system.u_dependent and x not in named]
+        strange = [str(x) for x in system.u_dependent if x not in system.u]
+        if len(named) < count and strange:
+            raise MissingIngredientError(
+                f"`u_dependent` has {', '.join(strange)}, which is the "
+                "velocity of no coordinate, and the embedding eliminates "
+                f"velocities of coordinates. Move {count} of "
+                f"{', '.join(map(str, system.q))} from `q_ind` to "
+                "`q_dependent`.")
+    return named
+
+
+def dependent_positions(method, named):
+    """Positions of named coordinates in ``q``, one for each row."""
+    system = method._system
+    count = system.graph.outputs['velocity'][0]
+    known = ', '.join(map(str, system.q))
+    for k, x in enumerate(named):
+        if x not in system.q or x in named[:k]:
+            raise ConstraintError(
+                f"`q_dependent` contains {x}, which is "
+                f"{'there twice' if x in system.q else 'no coordinate'}. "
+                f"Name {count} different ones of {known}.")
+    if len(named) != count:
+        method._check_independent(ONE_EACH)
+        raise ConstraintError(
+            f"`q_dependent` has {len(named)} coordinates for {count} "
+            "constraint rows. Each row eliminates one velocity: name "
+            f"{count} of {known}.")
+    return occurring(system, named)
+
+
+def occurring(system, named):
+    """Positions of coordinates whose velocities the rows contain."""
+    positions = tuple(map(system.q.index, named))
+    pattern = system.graph.pattern('velocity_jacobian')
+    idle = [str(system.q[i]) for i in positions
+            if not any(row[i] for row in pattern)]
+    if idle:
+        raise ConstraintError(
+            f"No constraint contains the velocity of {', '.join(idle)}, "
+            "so it cannot be eliminated. Name coordinates that the "
+            "constraints relate to others in `q_dependent`.")
+    return positions
+
+
+def check_regular(method, dependent):
+    """Raise unless the rows determine the dependent velocities."""
+    method._check_independent(ONE_EACH)
+    columns, system = method._point_columns, method._system
+    with precise():
+        serves = [{*independent_at(here, dependent)} == {*dependent}
+                  for here in columns]
+        if all(serves):
+            return
+        if any(serves):
+            warn_of_branches()
+            return
+        works = [system.q[i] for i in independent_columns(
+            columns, dependent)]
+    names = ', '.join(str(system.q[i]) for i in dependent)
+    raise ConstraintError(
+        "Where the constraints hold they do not determine the velocities "
+        f"of {names}: that part of the constraint matrix is singular. Choose "
+        "others, for example "
+        f"q_dependent=[{', '.join(map(str, works))}].",
+        q_dependent=tuple(works), reason='singular')
+
+
+def partitioned(cls, method, q_dependent, options):
+    """``cls`` for the model of a method, with other dependent coordinates.
+
+    By default those of the method. In Kane's shape they become the last of
+    ``q``.
+    """
+    shape, arguments = arguments_of(method)
+    if q_dependent is None:
+        q_dependent = getattr(method, '_named', None)
+    if q_dependent is not None:
+        named = as_list(q_dependent, 'q_dependent')
+        if shape == 'kane':
+            q, u = ([x for name in names
+                     for x in as_list(arguments.get(name), name)]
+                    for names in (('q_ind', 'q_dependent'),
+                                  ('u_ind', 'u_dependent')))
+            arguments = {
+                **arguments, 'q_ind': [x for x in q if x not in named],
+                'u_ind': u, 'u_dependent': []}
+        arguments = {**arguments, 'q_dependent': named}
+    return cls(**arguments, **with_inherited(
+        cls, method, arguments, options))
+
+
+def sharing_model(cls, method, **attributes):
+    """``cls`` for the system of a method, which is not made anew."""
+    other = object.__new__(cls)
+    for name in ('_shape', '_arguments', '_options', '_sample', '_system',
+                 '_named', 'inertial', 'explicit_kinematics'):
+        setattr(other, name, getattr(method, name))
+    for name in ('_report', '_point_columns'):
+        other.__dict__[name] = getattr(method, name)
+    other.__dict__.update(attributes)
+    return other

@@ -1,0 +1,88 @@
+"""Vakonomic motion in coordinates and momenta: Pontryagin's form."""
+from __future__ import annotations
+
+from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..graph import (
+    Graph, gradient, jacobian, substitute, time_derivative, without)
+from ..model.equations import EquationsOfMotion
+from .symbols import fresh_symbols
+
+__all__ = ['hamiltonian_equations']
+
+
+def hamiltonian_equations(method):
+    r"""Return vakonomic motion in coordinates and momenta.
+
+    Explanation
+    ===========
+
+    With :math:`p = \partial L'/\partial\dot q` the velocities and
+    multipliers follow from :math:`p` and :math:`g = 0`, and
+    :math:`H(q, p, t) = p\cdot\dot q - L` gives
+    :math:`\dot q = H_p`, :math:`\dot p = -H_q + Q`. Nothing of (V) is
+    used: this is an independent check, and the form of Pontryagin.
+
+    Returns
+    =======
+
+    EquationsOfMotion
+        The states are ``q`` and the momenta. The outputs ``velocities``
+        (n, 1) and ``mu`` (m, 1) of its graph are functions of them.
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If the Lagrangian is not quadratic or the constraints are not
+        linear in the velocities, so that there is no explicit ``H``.
+
+    """
+    system = method.system
+    n = len(system.q)
+    g, out = system.graph.load(None, (
+        'lagrangian', 'applied', 'velocity', 'A'))
+    q, u = ([g.input(x, dynamic=True) for x in xs]
+            for xs in (system.q, system.u))
+    symbols = tuple(fresh_symbols(system, 'p', n))
+    p = [g.input(x, dynamic=True) for x in symbols]
+    lagrangian = out['lagrangian'][0][0]
+    momenta = gradient(g, lagrangian, u)
+    M = [without(g, row, u) for row in jacobian(g, momenta, u)]
+    A = [without(g, row, u) for row in out['A']]
+    if any(None in row for row in (*M, *A)):
+        raise UnsupportedFeatureError(
+            "The Lagrangian is not quadratic, or a constraint not "
+            "linear, in the velocities, so they cannot be expressed by "
+            "momenta. Use `equations_of_motion`.")
+    at_rest = dict.fromkeys(u, 0)
+    rows = [y for y, in out['velocity']]
+    x, mu = method._block_solve(
+        g, M, M, A, [g.sub(x, y) for x, y in zip(
+            p, substitute(g, momenta, at_rest))],
+        [-x for x in substitute(g, rows, at_rest)])
+    if x is None:
+        raise MissingIngredientError(
+            "Momenta and constraints do not determine the velocities: "
+            "the problem is abnormal or a direction has no inertia.")
+    star = dict(zip(u, x))
+    g.avoid(u)
+    lagrangian, *force = substitute(
+        g, [lagrangian, *(y for y, in out['applied'])], star)
+    H = g.sub(g.dot(p, x), lagrangian)
+    slopes = gradient(g, H, p + q)
+    rates = [g.sub(y, z) for y, z in zip(force, slopes[n:])]
+    explicit = time_derivative(g, dict.fromkeys((*p, *q), 0))(H)
+    identity = [[int(i == j) for j in range(n)] for i in range(n)]
+    graph = Graph.freeze(g, {
+        'W': (identity, n), 'M': (identity, n), **{
+            name: ([[y] for y in refs], 1) for name, refs in (
+                ('rates', slopes[:n]), ('r', rates), ('Q', rates),
+                ('energy', [H]), ('power', [g.add(
+                    explicit, g.dot(slopes[:n], force))]),
+                ('velocities', x), ('mu', mu))},
+        **{name: ([], columns) for name, columns in (
+            ('holonomic', 1), ('velocity', 1), ('A', n), ('b', 1),
+            ('holonomic_jacobian', n), ('velocity_jacobian', n))}})
+    return EquationsOfMotion(
+        graph, system.q, symbols, system.q + symbols,
+        tuple(x.diff(system.t) for x in symbols), (), ())

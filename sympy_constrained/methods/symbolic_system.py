@@ -1,0 +1,25 @@
+"""SymPy's ``SymbolicSystem`` of a method."""
+from __future__ import annotations
+
+from sympy import ImmutableDenseMatrix
+from sympy.physics.mechanics import SymbolicSystem
+
+__all__ = ['symbolic_system']
+
+
+def symbolic_system(method):
+    """Return SymPy's ``SymbolicSystem`` with the explicit right-hand side.
+
+    Parameters
+    ==========
+
+    method : ConstrainedMethod
+
+    """
+    states = method.equations_of_motion.states
+    index = states.index
+    return SymbolicSystem(
+        ImmutableDenseMatrix(states), method.rhs()[:len(states), :],
+        coord_idxs=tuple(map(index, method.q)),
+        speed_idxs=tuple(map(index, method.u)),
+        bodies=method.bodies or None, loads=method.loads or None)

@@ -1,0 +1,257 @@
+"""The variation of a Lagrangian, with or without multipliers in it."""
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from sympy import Expr
+
+from ..graph import Graph, gradient, jacobian, read, time_derivative
+from ..model.call_signatures import as_expressions
+from .solution import columns_of, output
+
+__all__ = ['Quantity', 'Variation', 'vary']
+
+
+class Quantity(NamedTuple):
+    """A function of the states, and its rate along the motion.
+
+    The rate is zero if the quantity is conserved. It may contain the
+    multipliers.
+    """
+
+    value: Expr
+    rate: Expr
+
+    @property
+    def is_conserved(self):
+        """Whether the rate is zero as it is written."""
+        return self.rate == 0
+
+
+class Variation:
+    """Momenta, energy and what is conserved; the free directions.
+
+    Attributes
+    ==========
+
+    graph : Graph
+        See :func:`.vary` for all of its outputs.
+
+    """
+
+    def __init__(self, method):
+        self._method, self._system = method, method.system
+        self.graph = method._varied
+        self._mu = tuple(method.mu_vec)
+        self._lam = () if self._mu else method.lam_vec
+
+    lagrangian = cached_property(lambda self: self.graph.sympy(
+        'lagrangian')[0])
+    momenta = output(
+        'momenta', "Derivatives of the Lagrangian by velocities, (n, 1).")
+    modified_mass_matrix = output(
+        'W', "``W``, second derivatives by the velocities, shape (n, n).")
+
+    @cached_property
+    def energy(self):
+        """``u.dL/du - L`` of the Lagrangian that is varied."""
+        return self.graph.sympy('energy')[0]
+
+    @cached_property
+    def energy_rate(self):
+        """Rate of :attr:`energy` along the motion; see :class:`Quantity`.
+
+        The reactions contribute ``lam^T*(A*q' - g)``, which is zero for rows
+        homogeneous of degree one.
+        """
+        g, out = self._system.graph.load(None, ('A', 'velocity'))
+        u = [g.input(x, dynamic=True) for x in self._system.u]
+        slip = Graph.freeze(g, columns_of({'slip': [
+            g.sub(g.dot(row, u), x) for row, (x,) in zip(
+                out['A'], out['velocity'])]})).sympy('slip')
+        return self.graph.sympy('energy_rate')[0] + self._power(slip)
+
+    @cached_property
+    def momentum_rates(self):
+        """Rates of :attr:`momenta` along the motion, shape (n, 1)."""
+        rates = self.graph.sympy('momentum_rates')
+        return rates if self._mu else rates - self.constraint_term
+
+    def _power(self, slip):
+        """Power of the reactions for a velocity with ``A*velocity = slip``.
+        """
+        return (slip.T*self._lam)[0] if len(self._lam) else 0
+
+    @cached_property
+    def constraint_term(self):
+        """Minus the generalized constraint forces, as in ``eom``, (n, 1).
+
+        ``-A^T*lam``, and ``A^T*mu' + Gamma*mu`` for vakonomic motion, (27).
+        """
+        A = self._system.A
+        if not self._mu:
+            return -A.T*self._lam
+        mu = self._method.mu_vec
+        return A.T*mu.diff(self._system.t) + self.graph.sympy('Gamma')*mu
+
+    def conserved_quantities(self):
+        """Quantities whose rates vanish as they are written.
+
+        Returns
+        =======
+
+        dict
+            ``'energy'`` if the energy is constant, and every coordinate
+            whose momentum is. The values are expressions.
+
+        """
+        found = {'energy': self.energy} if self.energy_rate == 0 else {}
+        return found | {
+            x: value for x, value, rate in zip(
+                self._system.q, self.momenta, self.momentum_rates)
+            if rate == 0}
+
+    def noether_quantity(self, xi):
+        """Return the :class:`Quantity` ``xi . dL/du`` of a displacement.
+
+        It is conserved if ``xi`` leaves Lagrangian and constraints
+        unchanged; for reactions that do work only if it also satisfies the
+        constraints.
+
+        Parameters
+        ==========
+
+        xi : iterable of Expr
+            A displacement of each coordinate, functions of coordinates and
+            time, in the order of ``q``.
+
+        """
+        xi = as_expressions(xi, 'xi')
+        n = len(self._system.q)
+        if len(xi) != n:
+            raise ValueError(
+                f"`xi` has {len(xi)} entries for {n} coordinates. Give one "
+                "displacement for each coordinate.")
+        g, out = self.graph.load()
+        q, u = ([g.input(x, dynamic=True) for x in xs]
+                for xs in (self._system.q, self._system.u))
+        for x, rate in zip(self._system.q, u):
+            g.bound[x.diff(self._system.t)] = rate
+        shift = [read(g, x) for x in xi]
+        if any(g.depends_on(x, *u) for x in shift if x):
+            raise ValueError(
+                "`xi` contains a velocity. Give displacements that depend on "
+                "coordinates and time.")
+        along = time_derivative(g, dict(zip(q, u)))
+        momenta = [x for x, in out['momenta']]
+        rate = g.add(g.dot(map(along, shift), momenta),
+                     g.dot(shift, [x for x, in out['momentum_rates']]))
+        found = Graph.freeze(g, columns_of({
+            'value': [g.dot(shift, momenta)], 'rate': [rate],
+            'slip': [g.dot(row, shift) for row in out['A']]}))
+        return Quantity(found.sympy('value')[0], found.sympy('rate')[0]
+                        + self._power(found.sympy('slip')))
+
+    # -- the free directions ---------------------------------------------
+
+    @cached_property
+    def free_directions(self):
+        """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank).
+
+        The identity in the coordinates that are left free, which are chosen
+        where the constraints hold.
+        """
+        g, _, columns = self._method._with_basis(self.graph, ())
+        return Graph.freeze(g, {'B': (
+            [[c[i] for c in columns] for i in range(len(self._system.q))],
+            len(columns))}).sympy('B')
+
+    @cached_property
+    def maggi_equations(self):
+        """``B^T*(E(L) - Q)``, without multipliers, shape (n - rank, 1).
+
+        Of the Lagrangian without multipliers.
+        """
+        t, u = self._system.t, self._system.u
+        g, out, columns = self._method._with_basis(
+            self._system.graph, ('M', 'Q'))
+        z = [g.input(x.diff(t), dynamic=True) for x in u]
+        rows = [g.sub(g.dot(row, z), x)
+                for row, (x,) in zip(out['M'], out['Q'])]
+        return Graph.freeze(g, columns_of({
+            'maggi': [g.dot(c, rows) for c in columns]})).sympy('maggi')
+
+    @cached_property
+    def regularity_matrix(self):
+        """``B^T*W*B``; singular where the motion is not determined."""
+        g, out, columns = self._method._with_basis(self.graph, ('W',))
+        pull = [[g.dot(row, c) for row in out['W']] for c in columns]
+        return Graph.freeze(g, {'R': (
+            [[g.dot(c, x) for x in pull] for c in columns],
+            len(columns))}).sympy('R')
+
+
+def vary(system, mu):
+    """Return the graph of the variation of ``L + mu^T*g``.
+
+    Explanation
+    ===========
+
+    ===================  =======  ========================================
+    output               shape    meaning
+    ===================  =======  ========================================
+    ``lagrangian``       (1, 1)   ``L' = L + mu^T*g``
+    ``momenta``          (n, 1)   ``dL'/du``
+    ``momentum_rates``   (n, 1)   ``dL'/dq + Q``
+    ``W``, ``right``     n, (n,)  ``W*u' + A^T*mu' = right``, (V)
+    ``A``, ``b``         (m, n)   ``A*u' = b``
+    ``M``, ``Q``         (n, n)   of ``L`` alone
+    ``Gamma``            (n, m)   ``E_i(g_s)``, with ``u'``
+    ``energy``           (1, 1)   ``u.dL'/du - L'``
+    ``energy_rate``      (1, 1)   ``-dL'/dt + u.Q``
+    ===================  =======  ========================================
+
+    Without ``mu`` there is no constraint in ``L'``; ``Gamma`` is there in
+    any case.
+    """
+    g, out = system.graph.load(None, (
+        'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))
+    q, u = ([g.input(x, dynamic=True) for x in xs]
+            for xs in (system.q, system.u))
+    states = [g.input(x, dynamic=True) for x in mu]
+    accelerations = [g.input(x.diff(system.t), dynamic=True)
+                     for x in system.u]
+    rows = [x for x, in out['velocity']]
+    lagrangian = g.add(out['lagrangian'][0][0], g.dot(states, rows))
+    slopes = gradient(g, lagrangian, u + q)
+    momenta, by_q = slopes[:len(u)], slopes[len(u):]
+    resting = {**dict(zip(q, u)), **dict.fromkeys(states, 0)}
+    bias = time_derivative(g, {**resting, **dict.fromkeys(u, 0)})
+    total = time_derivative(g, {**resting, **dict(zip(u, accelerations))})
+    explicit = time_derivative(
+        g, dict.fromkeys((*q, *u, *states), 0))
+    force = [x for x, in out['applied']]
+    rates = [g.add(x, y) for x, y in zip(by_q, force)]
+    slopes = [gradient(g, row, u + q) for row in rows]
+
+    def euler(along):
+        """Rows (n, m) of ``E_i(g_s)`` with the given derivative."""
+        return [[g.sub(along(x[i]), x[len(u) + i]) for x in slopes]
+                for i in range(len(u))]
+
+    right = [x for x, in out['Q']]
+    if states:                          # what is not in Q, at u' = 0
+        right = [g.sub(x, g.dot(row, states))
+                 for x, row in zip(right, euler(bias))]
+    columns = {
+        'lagrangian': [lagrangian], 'momenta': momenta,
+        'momentum_rates': rates,
+        'right': right,
+        'energy': [g.sub(g.dot(u, momenta), lagrangian)],
+        'energy_rate': [g.sub(g.dot(u, force), explicit(lagrangian))]}
+    return Graph.freeze(g, {
+        **columns_of(columns),
+        'W': (jacobian(g, momenta, u), len(u)), 'A': (out['A'], len(u)),
+        'b': (out['b'], 1), 'M': (out['M'], len(u)), 'Q': (out['Q'], 1),
+        'Gamma': (euler(total), len(rows))})

@@ -1,0 +1,170 @@
+"""One meaning, shape and sign for each name of a method; the table is in
+``doc/notation.rst``.
+
+Numbers at seeded states on the constraints. The motion is taken from
+``equations_of_motion``, solved here, and compared with SymPy's own methods in
+``test_name_swap.py``.
+"""
+import functools
+
+import numpy as np
+import pytest
+
+import ready
+from sympy_constrained import (
+    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod, VoronetsMethod)
+from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.models import model
+
+METHODS = (UdwadiaKalabaMethod, RouthMethod, VaccoMethod, HamelEmbedding,
+           VoronetsMethod, LinearMappingMethod, GibbsAppellMethod)
+# Kane's shape, then Lagrange's.
+MODELS = {'slider_crank': (), 'rolling_disc': ('q3', 'q5'), 'four_bar': (),
+          'upright_disc': ('y', 'theta'), 'disc_on_incline': (),
+          'cartesian_pendulum': ('y',)}
+WITHOUT_MULTIPLIERS = (HamelEmbedding, VoronetsMethod, LinearMappingMethod,
+                       GibbsAppellMethod)
+EXACT = 1e-9
+
+
+@functools.cache
+def formed(name, method):
+    """A method and numbers for a state on its constraints."""
+    ready_model = model(name)
+    options = {}
+    if method in (HamelEmbedding, VoronetsMethod):
+        named = {str(q.func): q for q in ready_model.coordinates}
+        if MODELS[name]:
+            options['q_dependent'] = [named[x] for x in MODELS[name]]
+    if options and ready_model.shape == 'kane':
+        found = method.from_method(
+            ready_model.form(UdwadiaKalabaMethod), **options)
+    else:
+        found = ready_model.form(method, **options)
+    values = ready.floats(ready.admissible(ready_model, 3))
+    rates = ready.rows(ready_model).rates
+    for q in ready_model.coordinates:       # q' where speeds are others
+        if rates:
+            values[q.diff(ready.t)] = float(ready.at(rates[q.diff(ready.t)],
+                                                     values)[0])
+    if method is LinearMappingMethod:
+        a, a0 = ready.evaluate([found.mapping.a, found.mapping.a0], values)
+        w = np.array([[values[x]] for x in found.system.u])
+        values |= dict(zip(found.u, (a@w + a0)[:, 0]))
+    if method is VaccoMethod:
+        values |= {mu: 0.3 + 0.2*k for k, mu in enumerate(found.mu_vec)}
+    return found, values
+
+
+@functools.cache
+def motion(name, method):
+    """``z`` of ``W z = r`` at the state, by unknown."""
+    found, values = formed(name, method)
+    equations = found.equations_of_motion
+    W, r = ready.evaluate([equations.W, equations.r], values)
+    z = np.linalg.lstsq(W, r, rcond=1e-12)[0][:, 0]
+    return dict(zip(equations.unknowns, z))
+
+
+def taken(name, method):
+    """Whether a method takes a model; the reason is tested elsewhere."""
+    return not (method is HamelEmbedding and name in (
+        'four_bar', 'disc_on_incline')
+        or name == 'four_bar' and method is VaccoMethod)
+
+
+each = pytest.mark.parametrize(('name', 'method'), [
+    (name, method) for name in MODELS for method in METHODS
+    if taken(name, method)])
+
+
+def close(one, other, size=1.):
+    one, other = (np.asarray(x, dtype=float).reshape(-1)
+                  for x in (one, other))
+    assert one.shape == other.shape
+    scale = max(1., size, *np.abs(other)) if len(other) else 1.
+    assert np.all(np.abs(one - other) < EXACT*scale)
+
+
+@each
+def test_mass_matrix_and_forcing_determine_the_motion(name, method):
+    found, values = formed(name, method)
+    z = motion(name, method)
+    o = len(found.u)
+    M, F = ready.evaluate([found.mass_matrix, found.forcing], values)
+    keeps = len(found.independent_rows) and (
+        method is VaccoMethod or found._shape == 'lagrange'
+        and method not in WITHOUT_MULTIPLIERS)
+    m = len(found.lam_vec) if keeps else 0
+    assert M.shape == (o, o + m) and F.shape == (o, 1)
+    close(M@[*z.values()][:o + m], F, np.abs(F).max(initial=0))
+    if not keeps:
+        assert np.linalg.matrix_rank(M) == o
+
+
+@each
+def test_full_matrices_belong_to_the_right_hand_side(name, method):
+    found, values = formed(name, method)
+    M, F, rates = ready.evaluate(
+        [found.mass_matrix_full, found.forcing_full, found.rhs()], values)
+    assert M.shape == (len(F), len(F)) == (len(rates), len(rates))
+    close(M@rates, F, np.abs(F).max())
+    close(list(ready.evaluate([list(found.kindiffdict().values())],
+                              values)[0]), rates[:len(found.q)])
+
+
+@each
+def test_acceleration_is_that_of_the_equations(name, method):
+    found, values = formed(name, method)
+    z = motion(name, method)
+    a, = ready.evaluate([found.acceleration], values)
+    assert found.acceleration.shape == (len(found.u), 1)
+    close(a, [z[x.diff(ready.t)] for x in found.u], 10)
+
+
+@each
+def test_eom_vanishes_along_the_motion_only(name, method):
+    found, values = formed(name, method)
+    values = {**values, **motion(name, method)}
+    here, = ready.evaluate([found.eom], values)
+    size = 1 + max(map(abs, motion(name, method).values()))
+    close(here, np.zeros(len(found.eom)), 10*size)
+    first = found.u[0].diff(ready.t)
+    off, = ready.evaluate([found.eom], {**values, first: values[first] + 1})
+    others = [x.diff(ready.t) for x in found.u[1:]]
+    assert np.abs(off).max() > 1e-6 or others
+
+
+@each
+def test_constraint_forces_and_multipliers(name, method):
+    """``M*w' = Q + Q_c`` and ``Q_c = A^T*lam`` for the speeds ``w``."""
+    found, values = formed(name, method)
+    if method is HamelEmbedding:
+        for member in ('multipliers', 'constraint_forces'):
+            with pytest.raises(UnsupportedFeatureError, match='corrected'):
+                getattr(found, member)
+        return
+    system = found.system
+    M, Q, A, force = ready.evaluate(
+        [system.M, system.Q, system.A, found.constraint_forces], values)
+    assert force.shape == Q.shape == (len(system.u), 1)
+    z = motion(name, method)
+    if tuple(found.u) == system.u:
+        w = [z[x.diff(ready.t)] for x in system.u]
+    else:                               # true motion, in the parent's speeds
+        reference = model(name).form(UdwadiaKalabaMethod)
+        if {*reference.u} != {*system.u}:
+            reference = RouthMethod.from_method(reference)
+        rates = ready.evaluate([reference.acceleration], values)[0][:, 0]
+        order = list(reference.u)
+        w = [rates[order.index(x)] for x in system.u]
+    close((M@w).reshape(-1, 1) - Q, force, 10 + np.abs(Q).max())
+    if method is VaccoMethod:
+        with pytest.raises(UnsupportedFeatureError, match='mu_vec'):
+            found.multipliers
+        return
+    lam, = ready.evaluate([found.multipliers], values)
+    assert lam.shape == (len(A), 1)
+    close(A.T@lam, force, 10 + np.abs(Q).max())
+    assert found.eom.shape[0] <= len(found.u)
