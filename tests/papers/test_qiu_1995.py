@@ -881,7 +881,7 @@ def test_third_order_leaves_equations_of_second_order(c):
     assert same(found.eom, dotted(
         [1, 1], p.force, base_vectors(c, 'time', 3, 'linear')),
         everywhere(c, 'time', 3, 'linear'))
-    states = found.states
+    states = found.equations_of_motion.states
     assert list(states)[:3*p.n] == [*q_class[:p.n], *u, *u.diff(t)]
     assert len(states) - p.n == 2*p.n + c       # p.n equations E + A^T lam
 
@@ -925,8 +925,9 @@ def test_family_of_motions_of_third_order():
         start = consistent_state(
             found, given, given, t=float(values[t]), fill=0,
             p={e: float(values[e]) for e in (slope, f0, mass)})
-        assert start == pytest.approx(
-            [float(values[e]) for e in found.states], rel=1e-12)
+        assert start == pytest.approx([
+            float(values[e]) for e in found.equations_of_motion.states],
+            rel=1e-12)
     assert starts[0] != starts[1]
 
 
