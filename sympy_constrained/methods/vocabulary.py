@@ -272,7 +272,8 @@ class SympyVocabulary:
             position, as in ``KanesMethod``.
 
         """
-        if isinstance(q_ind, str) or callable(q_ind):
+        if self._shape == 'kane' and (
+                isinstance(q_ind, str) or callable(q_ind)):
             q_ind, linear_solver = None, q_ind
         return linearizer(self, q_ind, qd_ind, q_dep, qd_dep, linear_solver)
 
