@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import reduce
 from hashlib import blake2b
 
-from sympy import Float, Symbol
+from sympy import Float, Rational, Symbol
 
 from ..errors import ConstrainedDynamicsError
 
@@ -35,10 +35,14 @@ SHADOW_FUNCTIONS['Abs'] = abs
 
 
 def sympy_float(value, *operands):
-    """A SymPy Float if one of the constant nodes is written as float."""
-    if any(text is not None for _, _, text in operands):
-        return Float(value.numerator)/Float(value.denominator)
-    return None
+    """A SymPy Float if one of the constant nodes is written as float.
+
+    With the digits of the most precise of them.
+    """
+    digits = [getattr(text, '_prec', 53) for _, _, text in operands
+              if text is not None]
+    return Float(Rational(value.numerator, value.denominator),
+                 precision=max(digits)) if digits else None
 
 
 class GraphBuilder:

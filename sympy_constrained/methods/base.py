@@ -90,8 +90,7 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         self._shape, self._arguments = bind_arguments(
             type(self).__name__, args, kwargs, known)
         self._build()
-        # attributes of SymPy's objects, too
-        self.inertial, self.explicit_kinematics = self.frame, True
+        self.inertial = self.frame      # as in SymPy
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
@@ -336,10 +335,11 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
             return self._applied()
         return self._projected.sympy('projector').T*self._applied()
 
-    def _linear_residual(self, graph, matrix, right, unknowns=None):
+    def _linear_residual(self, graph, matrix, right, unknowns=None,
+                         negated=()):
         """``matrix*u' - right`` of two outputs."""
         return linear_residual(graph, matrix, right, (
-            self._udot if unknowns is None else unknowns))
+            self._udot if unknowns is None else unknowns), negated)
 
     # -- solved ----------------------------------------------------------
 
@@ -355,7 +355,7 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def lam_vec(self):
-        """Symbols of the multipliers, functions of time, shape (m, 1)."""
+        """Symbols of the multipliers in :attr:`eom`, shape (m, 1)."""
         return fresh_symbols(self._system, 'lam', self._system.counts[2])
 
     @cached_property
@@ -373,8 +373,12 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         return self.closed_form.sympy('constraint_forces')
 
     def _solved_for(self):
-        """Values of :attr:`lam_vec`."""
+        """Multipliers in :meth:`rhs`."""
         return self.multipliers
+
+    def _eom_multipliers(self):
+        """Values of :attr:`lam_vec` in :attr:`eom`."""
+        return -self._solved_for()
 
     def _check_reactions(self):
         """Raise if reactions are not in the directions of the rows."""

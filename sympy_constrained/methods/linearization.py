@@ -3,43 +3,45 @@ from __future__ import annotations
 
 from warnings import warn
 
-from sympy import Matrix, eye, nan, oo, zeros, zoo
+from sympy import (
+    Matrix, diag, eye, nan, oo, simplify as simplified, zeros, zoo)
 from sympy.matrices.exceptions import NonInvertibleMatrixError
 from sympy.physics.mechanics import msubs
 
 from .. import _compat
-from ..errors import ConstraintError, UnsupportedFeatureError
+from ..errors import (
+    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
+from ..graph import Graph, GraphBuilder, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point, with_known_keywords
 
-__all__ = ['linearizer', 'embedded_linearizer', 'Linearizer']
+__all__ = ['linearizer', 'Linearizer']
 
 OFF = 1e-6      # beyond the rounding of a state that someone has typed
 
 
 class Linearizer(_compat.Linearizer):
-    """SymPy's ``Linearizer``, which tells where it is singular."""
+    """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    def __init__(self, *args, **kwargs):
+    Parameters
+    ==========
+
+    *args, **kwargs
+        As in SymPy, with ``q' = -f_1``.
+    multipliers : function, optional
+        Returns the values of multipliers at an operating point.
+
+    """
+
+    def __init__(self, *args, multipliers=None, **kwargs):
         super().__init__(*args, **kwargs)
-        self._solve, self.linear_solver = self.linear_solver, self._solved
-
-    def _solved(self, matrix, right):
-        """The rows of constraints come last.
-
-        An elimination then begins with the mass matrix. A constraint row may
-        begin with what vanishes where the constraints hold.
-        """
-        q, rows = len(self.q), len(self.f_a)
-        order = [*range(q), *range(q + rows, matrix.rows),
-                 *range(q, q + rows)]
-        if matrix.rows != q + rows + len(self.u):
-            return self._solve(matrix, right)
-        return self._solve(matrix.extract(order, list(range(matrix.cols))),
-                           right.extract(order, list(range(right.cols))))
+        self._multipliers = multipliers
+        self._form_permutation_matrices()
 
     @with_known_keywords
     def linearize(self, op_point=None, A_and_B=False, simplify=False):
         """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
+
+        Multipliers that ``op_point`` does not contain are solved for there.
 
         Raises
         ======
@@ -49,14 +51,66 @@ class Linearizer(_compat.Linearizer):
 
         """
         op_point = as_point(op_point, 'op_point')
+        if self._multipliers and op_point:
+            op_point = {**self._multipliers(op_point), **op_point}
         self._warn_off_the_constraints(op_point)
         try:
-            found = super().linearize(op_point, A_and_B, simplify)
-        except NonInvertibleMatrixError as error:
+            found = self._linearized(op_point, A_and_B)
+        except (NonInvertibleMatrixError, ConstrainedDynamicsError) as error:
             raise self._singular() from error
         if any(matrix.has(nan, oo, -oo, zoo) for matrix in found):
             raise self._singular()
-        return found
+        return tuple(matrix.applyfunc(simplified) if simplify else matrix
+                     for matrix in found)
+
+    def _linearized(self, op_point, A_and_B):
+        n, l, m = len(self.q), len(self.f_c), len(self.f_v)
+        parts = self._derivatives(op_point)
+        by_state, by_rate = parts['state'], parts['rate']
+        C_0, C_1, C_2 = self._Pqi, zeros(len(self.u), n), self._Pui
+        if l:
+            slope = parts['holonomic']
+            C_0 = C_0 - self._Pqd*self.linear_solver(
+                slope*self._Pqd, slope*C_0)
+        if m:
+            slope = parts['velocity'][:, n:]
+            dependent, rest = slope*self._Pud, Matrix.hstack(
+                parts['velocity'][:, :n], slope*C_2)
+            rest = self._Pud*self.linear_solver(dependent, rest)
+            C_1, C_2 = -rest[:, :n], C_2 - rest[:, n:]
+        A = Matrix.hstack((by_state[:, :n] + by_state[:, n:]*C_1)*C_0,
+                          by_state[:, n:]*C_2)
+        M, B = diag(eye(n), by_rate), parts['input']
+        if not A_and_B:
+            return M, A, B or Matrix()
+        # An elimination begins with the mass matrix: a constraint row may
+        # begin with what vanishes where the constraints hold.
+        order = [*range(n), *range(n + m, M.rows), *range(n, n + m)]
+        solved = self.perm_mat.T*self.linear_solver(
+            M[order, :], Matrix.hstack(A, B)[order, :])
+        return solved[:, :A.cols], solved[:, A.cols:] or Matrix()
+
+    def _derivatives(self, op_point):
+        """Derivatives of the residuals at the operating point, by name."""
+        g = GraphBuilder(_compat.time_symbol())
+        q, u, rates, lam, r = (
+            [g.input(x, dynamic=True) for x in names] for names in (
+                self.q, self.u, self._ud, self.lams, self.r))
+        rows = [*-self.f_1, *-self.f_a, *-(self.f_2 + self.f_3 + self.f_4)]
+        out = {name: (jacobian(g, [read(g, e) for e in residuals], inputs),
+                      len(inputs))
+               for name, residuals, inputs in (
+                   ('holonomic', self.f_c, q), ('velocity', self.f_v, q + u),
+                   ('state', rows, q + u), ('input', rows, r),
+                   ('rate', [-e for e in rows[len(q):]], rates + lam))}
+        values = {g.input(x, dynamic=True): read(g, value)
+                  for x, value in op_point.items()}
+        used = g.mask(values.values())
+        g.avoid([x for x in values if not g.depends[x] & used])
+        graph = Graph.freeze(g, {
+            name: ([substitute(g, row, values) for row in matrix], columns)
+            for name, (matrix, columns) in out.items()})
+        return {name: Matrix(graph.sympy(name)) for name in out}
 
     def _warn_off_the_constraints(self, op_point):
         """Warn of rows that certainly do not hold at the point."""
@@ -83,9 +137,7 @@ class Linearizer(_compat.Linearizer):
             "The linearized equations are singular. Usually the constraints "
             f"do not determine {', '.join(map(str, names))} at the operating "
             "point: name others in `q_dep` and `qd_dep`, or linearize "
-            "elsewhere. If they do, LU has met a pivot that is zero there: "
-            "name them in another order, or pass `linear_solver='ADJ'`, which "
-            "divides by determinants only.")
+            "elsewhere.")
 
 
 def check_solver(linear_solver):
@@ -108,108 +160,75 @@ def is_rounded(value):
         abs(value.evalf()) < OFF)
 
 
-def check_partition(known, independent, dependent, names):
-    """Raise unless all variables are in one of two groups, once."""
-    given = [*independent, *dependent]
-    if len(given) != len(known) or set(given) != set(known):
-        raise ConstraintError(
-            f"`{names[0]}` and `{names[1]}` have {', '.join(map(str, given))}"
-            f", and together they must have {', '.join(map(str, known))}, "
-            "each once.")
+def partition(method, q_ind, qd_ind, q_dep, qd_dep):
+    """Independent and dependent coordinates and speeds, four lists.
+
+    None means the partition of the method, or what the others leave.
+    """
+    system, rows = method.system, method.independent_rows
+    holonomic = [k for k in rows if k < len(system.holonomic_rows)]
+    known = list(system.q), list(method.u)
+    eliminated = tuple(method.u) != system.u
+    parts = []
+    for names, ind, dep, own, states, count in (
+            (('q_ind', 'q_dep'), q_ind, q_dep,
+             method._qdep if holonomic else (), known[0], len(holonomic)),
+            (('qd_ind', 'qd_dep'), qd_ind, qd_dep, method._udep, known[1],
+             0 if eliminated else len(rows))):
+        dep = list(own) if dep is None else as_list(dep, names[1])
+        ind = [x for x in states if x not in dep] if ind is None else (
+            as_list(ind, names[0]))
+        if len(dep) != count:
+            raise ConstraintError(
+                f"`{names[1]}` has {len(dep)} names and needs {count}, one "
+                "for each independent constraint"
+                + (' of position level' if states is known[0] else '')
+                + ". Pass q_ind, qd_ind, q_dep and qd_dep.")
+        if len(ind) + count != len(states) or {*ind, *dep} != {*states}:
+            raise ConstraintError(
+                f"`{names[0]}` and `{names[1]}` have "
+                f"{', '.join(map(str, ind + dep))}, and together they must "
+                f"have {', '.join(map(str, states))}, each once.")
+        parts += [ind, dep]
+    return parts
 
 
 def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     """Return the ``Linearizer``; None means the partition of the method."""
     system = method.system
-    if tuple(method.u) != system.u:     # all speeds are independent
-        return embedded_linearizer(method, q_ind, q_dep, linear_solver)
     if system.acceleration_rows:
         raise UnsupportedFeatureError(
             "The system has constraints at acceleration level, which SymPy's "
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
     check_solver(linear_solver)
-    rows = list(method.independent_rows)
-    given = {
-        'q_dep': system.q_dependent if q_dep is None else (
-            as_list(q_dep, 'q_dep')),
-        'qd_dep': system.u_dependent if qd_dep is None else (
-            as_list(qd_dep, 'qd_dep'))}
-    given['q_ind'] = as_list(q_ind, 'q_ind') if q_ind is not None else [
-        x for x in system.q if x not in list(given['q_dep'])]
-    given['qd_ind'] = as_list(qd_ind, 'qd_ind') if qd_ind is not None else [
-        x for x in system.u if x not in list(given['qd_dep'])]
-    strange = [str(x) for x in given['qd_dep'] if x not in system.u]
-    if strange:
-        raise ConstraintError(
-            f"{', '.join(strange)} is no speed of these equations, which "
-            f"have {', '.join(map(str, system.u))}. Pass `qd_ind` and "
-            "`qd_dep` with a partition of them.")
-    mh = len(system.holonomic_rows)
-    holonomic = [k for k in rows if k < mh]
-    needed = len(holonomic), len(rows)
-    found = len(given['q_dep']), len(given['qd_dep'])
-    if found != needed:
-        raise ConstraintError(
-            f"The constraints have {needed[0]} independent holonomic "
-            f"rows and {needed[1]} independent rows in all, but "
-            f"{found[0]} dependent coordinates and {found[1]} dependent "
-            "speeds were named. Pass q_ind, qd_ind, q_dep and qd_dep.")
-    for known, kind in ((system.q, 'q'), (system.u, 'qd')):
-        names = f'{kind}_ind', f'{kind}_dep'
-        check_partition(known, *(given[name] for name in names), names)
-    pick = [method.velocity_constraints[k] for k in rows
-            if k < len(method.velocity_constraints)]
-    lam = Matrix([method.lam_vec[k] for k in rows])
-    o, m = len(system.u), system.counts[2]
-    if method.equations_of_motion.W.cols < o + m:
-        raise UnsupportedFeatureError(
-            f"The equations of {type(method).__name__} contain no "
-            "multipliers, which SymPy's Linearizer needs. Linearize "
-            "`UdwadiaKalabaMethod.from_method(method)`, or differentiate "
-            "`rhs()`.")
-    # Minus the forces of all multipliers: -A^T*lam, unless they are weighted.
-    # Those of redundant rows are numbers of the operating point.
-    action = method.equations_of_motion.W.extract(
-        list(range(o)), list(range(o, o + m)))
-    empty = Matrix()
-    f_4 = action*method.lam_vec if rows else zeros(o, 1)
-    r = inputs_of(system)
-    return Linearizer(
-        method._qdot, -system.rates, system.M*method._udot,
-        -(system.Q + system.graph.sympy('C')), f_4,
-        Matrix([method.holonomic_constraints[k] for k in holonomic])
-        if holonomic else empty,
-        Matrix(pick) if pick else empty,
-        Matrix([method.acceleration_constraints[k] for k in rows])
-        if rows else empty,
-        method.q, method.u, given['q_ind'], given['q_dep'],
-        given['qd_ind'], given['qd_dep'], r, lam if rows else None,
-        linear_solver=linear_solver)
+    parts = partition(method, q_ind, qd_ind, q_dep, qd_dep)
+    rows = method.independent_rows
+    moving = list(rows) if parts[3] else []
 
+    def picked(column, rows):
+        return Matrix([column[k] for k in rows])
 
-def embedded_linearizer(method, q_ind, q_dep, linear_solver):
-    """The ``Linearizer`` of equations whose speeds are all independent."""
-    check_solver(linear_solver)
-    system = method.system
-    if q_dep is None:
-        q_dep = method._qdep if system.holonomic_rows else ()
-    q_dep = as_list(q_dep, 'q_dep')
-    q_ind = as_list(q_ind, 'q_ind') if q_ind is not None else [
-        x for x in system.q if x not in q_dep]
-    if len(q_dep) != len(system.holonomic_rows):
-        raise ConstraintError(
-            f"There are {len(system.holonomic_rows)} holonomic rows and "
-            f"{len(q_dep)} dependent coordinates. Pass `q_ind` and `q_dep` "
-            "with one dependent coordinate for each holonomic row.")
-    check_partition(system.q, q_ind, q_dep, ('q_ind', 'q_dep'))
-    empty = Matrix()
+    lam = Matrix()
+    if method._keeps_multipliers:
+        W, r = method.equations_of_motion.W, method.equations_of_motion.r
+        o = len(method.u)
+        lam = picked(method.lam_vec, rows)
+        f_2, f_3 = W[:o, :o]*method._udot, -r[:o, :]
+        f_4 = -W[:o, o:]*method.lam_vec     # as in `eom`
+    else:
+        free = len(method.u) - len(parts[3])
+        f_2 = method.mass_matrix[:free, :]*method._udot
+        f_3, f_4 = -method.forcing[:free, :], zeros(free, 1)
     return Linearizer(
-        method._qdot, -method.forcing_kin, method.mass_matrix*method._udot,
-        -method.forcing, zeros(len(method.u), 1),
-        method.holonomic_constraints if q_dep else empty, empty, empty,
-        method.q, method.u, q_ind, q_dep, method.u, [], inputs_of(system),
-        None, linear_solver=linear_solver)
+        method._qdot, -method._rates, f_2, f_3, f_4,
+        picked(method.holonomic_constraints,
+               [k for k in rows if k < len(system.holonomic_rows)]),
+        picked(method.velocity_constraints, moving),
+        picked(method.acceleration_constraints, moving),
+        method.q, method.u, *parts, inputs_of(system), lam,
+        linear_solver=linear_solver,
+        multipliers=method.solve_multipliers if lam else None)
 
 
 def inputs_of(system):

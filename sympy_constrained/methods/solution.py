@@ -18,10 +18,14 @@ def columns_of(named):
     return {name: ([[x] for x in refs], 1) for name, refs in named.items()}
 
 
-def linear_residual(graph, matrix, right, unknowns):
-    """``matrix*unknowns - right`` of two outputs, as a SymPy column."""
+def linear_residual(graph, matrix, right, unknowns, negated=()):
+    """``matrix*unknowns - right`` of two outputs, as a SymPy column.
+
+    The unknowns that are ``negated`` count with a minus sign.
+    """
     g, out = graph.load(None, (matrix, right))
-    z = [g.input(x, dynamic=True) for x in unknowns]
+    z = [g.input(x, dynamic=True)*(-1 if x in negated else 1)
+         for x in unknowns]
     return Graph.freeze(g, columns_of({'residual': [
         g.sub(g.dot(row, z), b) for row, (b,) in zip(
             out[matrix], out[right])]})).sympy('residual')

@@ -209,6 +209,8 @@ class VaccoMethod(LagrangianMethod):
     def _solved_for(self):
         return self.closed_form.sympy('multiplier_rates')
 
+    _eom_multipliers = _solved_for
+
     def _active_forces(self):
         return self._applied() - self.variation.constraint_term
 

@@ -85,7 +85,7 @@ class Variation:
 
     @cached_property
     def constraint_term(self):
-        """Minus the generalized constraint forces, as in ``eom``, (n, 1).
+        """Minus the generalized constraint forces, shape (n, 1).
 
         ``-A^T*lam``, and ``A^T*mu' + Gamma*mu`` for vakonomic motion, (27).
         """

@@ -6,7 +6,7 @@ from functools import cached_property
 from sympy import ImmutableDenseMatrix, Matrix, diag, eye
 
 from ..errors import ConstraintError, UnsupportedFeatureError
-from ..model.call_signatures import as_point
+from ..model.call_signatures import as_list, as_point
 from .linearization import linearizer
 from .symbols import column
 
@@ -115,39 +115,73 @@ class SympyVocabulary:
         """Residual of the dynamic equations, zero along the motion.
 
         Inertia minus forces. In Lagrange's shape it contains the multipliers
-        ``lam_vec``, shape (o, 1), with ``Q_c = A^T*lam``, which is
-        opposite to the sign of ``LagrangesMethod.eom``. In Kane's shape it is
-        projected on the independent speeds, shape (o - rank, 1).
+        ``lam_vec`` with the sign of ``LagrangesMethod.eom``, opposite to that
+        of :attr:`multipliers`: ``M*u' - Q + A^T*lam_vec``, shape (o, 1). In
+        Kane's shape it is projected on the independent speeds, shape
+        (o - rank, 1).
         """
         if self._keeps_multipliers:
             equations = self.equations_of_motion
             return self._linear_residual(
-                equations.graph, 'W', 'r',
-                equations.unknowns)[:len(self.u), :]
+                equations.graph, 'W', 'r', equations.unknowns,
+                equations.multipliers)[:len(self.u), :]
         rows = self._projected.outputs.get('projector', self.u.shape[::-1])[1]
         return self._linear_residual(
             self._projected, 'mass', 'forcing')[:rows, :]
 
     @property
+    def explicit_kinematics(self):
+        """Whether the kinematic equations are solved for ``q'``.
+
+        If not, :attr:`mass_matrix_kin` and :attr:`forcing_kin` are those of
+        ``kd_eqs`` as given, as in ``KanesMethod``.
+        """
+        return self._arguments.get('explicit_kinematics', True)
+
+    @explicit_kinematics.setter
+    def explicit_kinematics(self, value):
+        self._arguments = {**self._arguments, 'explicit_kinematics': value}
+
+    @property
+    def _rates(self):
+        """``q'`` in terms of the states, shape (n, 1)."""
+        return self._system.rates
+
+    def _implicit_kinematics(self):
+        """The rows of ``kd_eqs``, or None if ``q'`` is explicit."""
+        rows = as_list(self._arguments.get('kd_eqs'), 'kd_eqs')
+        if (self.explicit_kinematics or tuple(self.u) != self._system.u
+                or len(rows) != len(self._rates)
+                or {*self._qdot} & {*self.u}):
+            return None
+        return Matrix(rows).subs(dict.fromkeys(self._uaux, 0))
+
+    @property
     def mass_matrix_kin(self):
-        """Identity: ``q'`` is given explicitly, shape (n, n)."""
-        return ImmutableDenseMatrix(eye(len(self.forcing_kin)))
+        """Coefficients of ``q'``, the identity if explicit, (n, n)."""
+        rows = self._implicit_kinematics()
+        return ImmutableDenseMatrix(
+            eye(len(self._rates)) if rows is None
+            else rows.jacobian(self._qdot))
 
     @property
     def forcing_kin(self):
-        """``q'`` in terms of the states, shape (n, 1)."""
-        return self._system.rates
+        """Right side that belongs to :attr:`mass_matrix_kin`, (n, 1)."""
+        rows = self._implicit_kinematics()
+        return self._rates if rows is None else ImmutableDenseMatrix(
+            -rows.subs(dict.fromkeys(self._qdot, 0)))
 
     @property
     def mass_matrix_full(self):
         """Matrix of the rates of coordinates, speeds and unknown multipliers.
 
-        Block diagonal of the identity and :attr:`mass_matrix`; with
-        multipliers the constraint rows complete it, (n + o + m, n + o + m).
+        Block diagonal of :attr:`mass_matrix_kin` and :attr:`mass_matrix`;
+        with multipliers the constraint rows complete it, shape (n + o + m,
+        n + o + m).
         """
         below = (self.equations_of_motion.W if self._keeps_multipliers
                  else self.mass_matrix)
-        if not len(self.forcing_kin):
+        if not len(self._rates):
             return below
         return ImmutableDenseMatrix(diag(self.mass_matrix_kin, below))
 
@@ -160,7 +194,7 @@ class SympyVocabulary:
 
     def kindiffdict(self):
         """Dictionary of the ``q'`` in terms of the states."""
-        return dict(zip(self._qdot, self.forcing_kin))
+        return dict(zip(self._qdot, self._rates))
 
     def rhs(self, inv_method=None, **kwargs):
         """Rates of coordinates and speeds; with multipliers also these.
@@ -168,12 +202,12 @@ class SympyVocabulary:
         The solution of ``mass_matrix_full*rhs = forcing_full``. No inverse is
         formed, so ``inv_method`` has no effect.
         """
-        rates = self.forcing_kin.col_join(self.acceleration)
+        rates = self._rates.col_join(self.acceleration)
         return rates.col_join(self._solved_for()) if (
             self._keeps_multipliers) else rates
 
     def _form_eoms(self):
-        return self.eom
+        return -self.eom if self._shape == 'kane' else self.eom
 
     def form_lagranges_equations(self):
         """Return ``eom``."""
@@ -199,11 +233,11 @@ class SympyVocabulary:
             "`constraint_loads()`.")
 
     def solve_multipliers(self, op_point=None, sol_type='dict'):
-        """Multipliers at a point, by symbol or as a matrix.
+        """Values of ``lam_vec`` at a point, by symbol or as a matrix.
 
-        Their sign is that of ``Q_c = A^T*lam``, as in the trailing entries of
-        ``LagrangesMethod.rhs()`` and opposite to
-        ``LagrangesMethod.solve_multipliers()``.
+        Their sign is that of :attr:`eom` and of
+        ``LagrangesMethod.solve_multipliers()``, opposite to
+        :attr:`multipliers` and to the trailing entries of ``rhs()``.
         """
         if not len(self.lam_vec):
             raise ConstraintError(
@@ -212,7 +246,7 @@ class SympyVocabulary:
                 "Give constraints, or read `constraint_forces`.")
         values = as_point(op_point, 'op_point')
         moving = {k: v for k, v in values.items() if k.is_Derivative}
-        found = self._solved_for().subs(moving).subs(values)
+        found = self._eom_multipliers().subs(moving).subs(values)
         if sol_type == 'Matrix':
             return Matrix(found)
         if sol_type == 'dict':
@@ -234,9 +268,13 @@ class SympyVocabulary:
             the constructor. Methods without dependent speeds use the
             coordinates only.
         linear_solver : str or callable
-            As in SymPy.
+            As in SymPy. In Kane's shape it may be the first argument by
+            position, as in ``KanesMethod``.
 
         """
+        if self._shape == 'kane' and (
+                isinstance(q_ind, str) or callable(q_ind)):
+            q_ind, linear_solver = None, q_ind
         return linearizer(self, q_ind, qd_ind, q_dep, qd_dep, linear_solver)
 
     def linearize(self, q_ind=None, qd_ind=None, q_dep=None, qd_dep=None,

@@ -43,24 +43,30 @@ def rows_by_level(kinematics, fields, shape):
     holonomic = residuals_of(kinematics, 'holonomic', fields)
     velocity = residuals_of(kinematics, 'velocity', fields)
     rates = [kinematics.bias(row.ref) for row in holonomic]
+    given = rates + [row.ref for row in velocity]
     if shape == 'kane':
-        velocity = without_repeated(velocity, rates)
+        velocity = without_repeated(kinematics.builder, velocity, rates)
     acceleration = []
     if fields['acceleration_rows']:
         kinematics.declare_accelerations(fields['u'])
-        rates += [row.ref for row in velocity]
-        known = [kinematics.total_derivative(ref) for ref in rates
+        known = [kinematics.total_derivative(ref) for ref in given
                  if shape == 'kane']
         acceleration = without_repeated(
+            kinematics.builder,
             residuals_of(kinematics, 'acceleration', fields), known)
     return {'holonomic': holonomic, 'velocity': velocity,
             'acceleration': acceleration}
 
 
-def without_repeated(residuals, refs):
-    """Residuals that are not, up to the sign, one of the references."""
-    known = set(map(abs, refs))
-    return [row for row in residuals if abs(row.ref) not in known]
+def without_repeated(builder, residuals, refs):
+    """Residuals that are not, up to the sign, one of the references.
+
+    Ratios show it where roots were simplified in one of the two only.
+    """
+    return [row for row in residuals if not any(
+        abs(row.ref) == abs(x) or row.ref and x and any(
+            builder.same_value(builder.div(row.ref, x), sign)
+            for sign in (1, -1)) for x in refs)]
 
 
 def rows_by_order(kinematics, fields):

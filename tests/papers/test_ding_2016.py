@@ -339,6 +339,11 @@ def free_part(method):
     return method.eom.xreplace(dict.fromkeys(method.lam_vec, sympify(0)))
 
 
+def with_reactions(method):
+    """``eom`` with the sign of ``multipliers``, as in the paper."""
+    return method.eom.xreplace({x: -x for x in method.lam_vec})
+
+
 # 1.1: holonomic constraints and variations that are not independent
 
 @cites(1, 18)
@@ -439,12 +444,12 @@ def test_multipliers_for_dependent_variations(kind, r):
 
         for method in c.routh, c.pushed_otherwise:
             left = weighted(free_part(method), c.X, virtual)
-            assert left == weighted(method.eom, some, virtual)
+            assert left == weighted(with_reactions(method), some, virtual)
             assert (left == 0) is (method is c.routh)
             assert weighted(free_part(method), c.X, free) != (
-                weighted(method.eom, some, free))
-        assert weighted(c.routh.eom, c.on_routh, free) == 0
-        assert weighted(c.routh.eom, some, free) != 0
+                weighted(with_reactions(method), some, free))
+        assert weighted(with_reactions(c.routh), c.on_routh, free) == 0
+        assert weighted(with_reactions(c.routh), some, free) != 0
 
 
 @cites(7, 21)
@@ -455,9 +460,8 @@ def test_rouths_equations(kind, r):
     A = (c.rows.jacobian(q) if c.holonomic
          else c.rows.jacobian(Matrix(q).diff(t)))
     printed = euler(c.L_routh, q) - A.T*lam
-    assert same(c.routh.eom, printed)
-    assert same(c.routh.eom, printed)
-    assert not any(along(c.routh.eom, c.on_routh))
+    assert same(with_reactions(c.routh), printed)
+    assert not any(along(with_reactions(c.routh), c.on_routh))
     assert len(lam) == c.r
     for seed in SEEDS:      # n + r equations determine n + r unknowns
         values = instant(c.on_routh, seed)
@@ -570,7 +574,7 @@ def test_both_ways_agree_for_holonomic_constraints(kind, r):
     mu = dict(zip(nu.diff(t), -c.routh.lam_vec))
     printed = euler(c.L_vacco, c.q) - c.rows.jacobian(c.q).T*c.routh.lam_vec
     assert same(c.vacco.eom.xreplace(mu), printed)
-    assert same(c.routh.eom, printed)
+    assert same(with_reactions(c.routh), printed)
     assert not any(along(c.vacco.eom, c.on_vacco))
     for seed in SEEDS:
         values = instant(c.on_vacco, seed)
@@ -695,7 +699,7 @@ def test_reaction_that_keeps_the_speed():
     routh = constant_speed(RouthMethod)
     assert same(routh.constraints_jacobian, 2*v.T)
     lam, = routh.lam_vec
-    assert same(routh.eom, mass*v.diff(t)
+    assert same(with_reactions(routh), mass*v.diff(t)
                 + Matrix([0, 0, mass*gravity]) - 2*lam*v)
     # z' = -c tanh(gamma t/c), at an angle of 1 to the plane of x and z
     s = gravity*t/speed

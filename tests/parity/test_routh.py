@@ -170,7 +170,7 @@ def test_blocks_are_those_of_lagranges_method(name, block):
 
 
 @pytest.mark.parametrize('name', [*LAGRANGE, *CALLS])
-def test_eom_is_that_of_lagranges_method_with_the_sign_of_its_rhs(name):
+def test_eom_is_that_of_lagranges_method(name):
     ours, theirs = beside(name)
     lam = list(theirs.lam_vec) if theirs.coneqs else []
     names = list(ours.lam_vec)
@@ -179,12 +179,11 @@ def test_eom_is_that_of_lagranges_method_with_the_sign_of_its_rhs(name):
     known = {x: Rational(random.randint(1, 99), 70) for x in names}
     one = Matrix(ours.eom).xreplace(known)
     other = Matrix(theirs.eom).xreplace({
-        x: -known[y] for x, y in zip(lam, names)})
+        x: known[y] for x, y in zip(lam, names)})
     assert equal(one, other)
-    # The constraint term is in it as told.
     free = Matrix(ours.eom).xreplace(dict.fromkeys(names, 0))
     assert equal(
-        one - free, Matrix(ours.variation.constraint_term).xreplace(known))
+        free - one, Matrix(ours.variation.constraint_term).xreplace(known))
 
 
 @pytest.mark.parametrize('name', [*LAGRANGE, *CALLS])

@@ -237,7 +237,7 @@ CALLS = {
 def test_linearization_calls_of_upstream_run(name):
     ours = kane(UdwadiaKalabaMethod)
     wanted = CALLS[name](formed('kane'), REST)
-    found = CALLS[name](ours, {**REST, ours.lam_vec[0]: -m*g/(2*l)})
+    found = CALLS[name](ours, REST)
     for one, other in zip(wanted[:2], found[:2]):
         assert one.shape == other.shape
         gap = Matrix(one - other)

@@ -276,9 +276,12 @@ def test_the_full_form_is_the_right_hand_side(key, shape):
         assert close(full[full.rows - A.rows:, n:2*n], A, EXACT)
         known = moving(method, values)
         small = EXACT*(1 + norm(right))
-        for equations in (method.eom, method.acceleration_constraints,
+        for equations in (method.acceleration_constraints,
                           method.equations_of_motion.residual):
             assert norm(at(equations, known)) < small
+        if key == 'routh':              # SymPy's sign in `eom`
+            known |= {x: -known[x] for x in method.lam_vec}
+        assert norm(at(method.eom, known)) < small
 
 
 # Kane's calling sequence
@@ -408,7 +411,7 @@ def test_a_system_with_joints_forms_our_equations(key, speeds):
     method = system.eom_method
     assert type(method) is METHODS[key]
     keeps = key == 'vacco'
-    assert equations == method.eom and equations.shape == (1 + keeps, 1)
+    assert equations == -method.eom and equations.shape == (1 + keeps, 1)
     for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
                  'forcing_full'):
         assert attrgetter(name)(system) == attrgetter(name)(method)
@@ -449,7 +452,8 @@ def test_solve_multipliers(shape):
         assert method.solve_multipliers(parted) == dict(
             zip(method.lam_vec, found))
         other = {**values, **states}
-        wanted = at(method._solved_for(), other)
+        wanted = at(method.rhs()[-2:, :] if key == 'vacco'
+                    else -method.multipliers, other)
         assert close(at(found, other), wanted, EXACT)
         with pytest.raises(ValueError, match='`sol_type`'):
             method.solve_multipliers(states, sol_type='list')
@@ -503,12 +507,11 @@ def test_linearization_of_lagranges_method():
     ours = RouthMethod(L, [x, y], hol_coneqs=[rod])
     parts_ = dict(q_ind=[x], qd_ind=[V[0]], q_dep=[y], qd_dep=[V[1]])
     rest = {x: 0, y: -l, V[0]: 0, V[1]: 0, V[0].diff(t): 0, V[1].diff(t): 0}
-    # Of upstream the multiplier has the other sign.
-    lam = -m*g/(2*l)
+    lam = m*g/(2*l)
     found = ours.linearize(**parts_, A_and_B=True, simplify=True,
                            op_point={**rest, ours.lam_vec[0]: lam})
     wanted = theirs.linearize(**parts_, A_and_B=True, simplify=True,
-                              op_point={**rest, theirs.lam_vec[0]: -lam})
+                              op_point={**rest, theirs.lam_vec[0]: lam})
     assert found[0] == wanted[0] == Matrix([[0, 1], [-g/l, 0]])
     made = ours.to_linearizer(**parts_)
     assert made.linearize(A_and_B=True, simplify=True, op_point={

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import ImmutableDenseMatrix, Matrix, diag, eye, sympify
+from sympy import Matrix, sympify
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
@@ -306,22 +306,9 @@ class GibbsAppellMethod(ConstrainedMethod):
         return self._projected.sympy('forcing')
 
     @property
-    def forcing_kin(self):
+    def _rates(self):
         """Rates of coordinates, mass states and lower derivatives."""
         return self.equations_of_motion.graph.sympy('rates')
-
-    @property
-    def mass_matrix_kin(self):
-        """Identity."""
-        return ImmutableDenseMatrix(eye(len(self.forcing_kin)))
-
-    @property
-    def mass_matrix_full(self):
-        """Block diagonal of identity and :attr:`mass_matrix`."""
-        if not len(self.forcing_kin):
-            return self.mass_matrix
-        return ImmutableDenseMatrix(diag(self.mass_matrix_kin,
-                                         self.mass_matrix))
 
     @cached_property
     def acceleration_constraints(self):
@@ -406,7 +393,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         """The rates of the states; ``inv_method`` is not used."""
         solved = (self.closed_form.sympy('highest') if self._is_higher
                   else self.acceleration)
-        return self.forcing_kin.col_join(solved)
+        return self._rates.col_join(solved)
 
     def _check_reactions(self):
         if self._reaction is not None:

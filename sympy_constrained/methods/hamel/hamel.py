@@ -247,7 +247,7 @@ class HamelEmbedding(ConstrainedMethod):
         return Embedding(self)
 
     @property
-    def forcing_kin(self):
+    def _rates(self):
         """``q'`` in terms of the states, shape (n, 1)."""
         return self._embedding.sympy('rates')
 

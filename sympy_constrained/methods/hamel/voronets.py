@@ -143,7 +143,7 @@ class VoronetsMethod(ConstrainedMethod):
         return embed(self.system, self._dependent)
 
     @property
-    def forcing_kin(self):
+    def _rates(self):
         """``q'`` in terms of the states, shape (n, 1)."""
         return self._embedding.sympy('rates')
 

@@ -322,7 +322,7 @@ class LinearMappingMethod(ConstrainedMethod):
     # -- equations -------------------------------------------------------
 
     @property
-    def forcing_kin(self):
+    def _rates(self):
         """``q'`` in terms of the states, shape (n, 1)."""
         return self._mapped.sympy('rates')
 
