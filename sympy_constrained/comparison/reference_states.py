@@ -108,10 +108,9 @@ class ReferenceStates:
         """Values of specified functions and their derivatives."""
         time = self.equations.t
         every = dict.fromkeys([*self.compiled.specifieds, *needed])
-        inputs = Inputs.match(every, self.inputs, time, self.constants)
-        exact = {x: Float(values[x], DIGITS) for x in (
-            time, *self.constants)}
-        found = {x: mp.mpmathify(given.subs(exact).evalf(DIGITS))
+        inputs = Inputs.match(every, self.inputs, time, self.equations)
+        exact = {x: Float(value, DIGITS) for x, value in values.items()}
+        found = {x: mp.mpmathify(given.xreplace(exact).evalf(DIGITS))
                  for x, given in inputs.given.items() if x in needed}
         if inputs.called:
             state = np.array([values[x] for x in self.equations.states],

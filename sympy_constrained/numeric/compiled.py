@@ -70,9 +70,12 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         ``model.constants``. These are the default of ``p``; without them
         every call needs ``p``.
     inputs : mapping, optional
-        Value of each specified function: an expression in time and the
-        constants, a number, a Python function of ``(t, x)``, or a table, as
-        a pair of sequences ``(times, values)`` or a :class:`.Table`.
+        Value of each specified function: an expression in time, states,
+        constants and other inputs, where new symbols become constants; a
+        number; a Python function of ``(t, x)``, or of states by name such as
+        ``lambda q1, u1: -q1 - u1`` (``x_dot`` is the derivative of ``x``, the
+        time ``t`` comes last); or a table, as a pair of sequences ``(times,
+        values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm', 'c'}
         Without machine code, by llvmlite (extra ``fast``), or by the system's
         C compiler. ``'auto'`` is LLVM where it is installed. NumPy evaluates
@@ -214,7 +217,7 @@ class CompiledEquations:
         """
         if change not in self._variants:
             self._variants[change] = CompiledEquations(
-                self._evaluator.with_equations(change(self.equations)))
+                self._evaluator.changed(change))
         return self._variants[change]
 
     # -- names -----------------------------------------------------------
