@@ -186,7 +186,7 @@ class CompiledEquations:
                 '_quick': {},           # solver, constants -> function
                 '_default': None,       # the one of the default constants
                 '_inertia': None,
-                '_variants': {}}        # function -> changed equations
+                '_variants': {}}        # key -> equations or functions
 
     def __repr__(self):
         return (f'<CompiledEquations of {len(self.states)} states, '
@@ -215,10 +215,14 @@ class CompiledEquations:
 
         ``change`` maps EquationsOfMotion to others with the same states.
         """
-        if change not in self._variants:
-            self._variants[change] = CompiledEquations(
-                self._evaluator.changed(change))
-        return self._variants[change]
+        return self.kept(change, lambda: CompiledEquations(
+            self._evaluator.changed(change)))
+
+    def kept(self, key, make):
+        """The result of ``make()``, kept also for other constants."""
+        if key not in self._variants:
+            self._variants[key] = make()
+        return self._variants[key]
 
     # -- names -----------------------------------------------------------
 

@@ -25,8 +25,9 @@ UNUSABLE = object()
 class Inputs:
     """What the specified functions of the equations are.
 
-    ``given`` maps SymPy objects to expressions, which generated code computes;
-    ``called`` to Python functions of ``(t, x)``, which may be tables.
+    ``given`` maps SymPy objects to expressions, which generated code computes,
+    after those that they contain; ``called`` to Python functions of ``(t,
+    x)``, which may be tables.
     """
 
     given: dict
@@ -54,7 +55,7 @@ class Inputs:
         problems += _lacking(lacking if complete else [
             x for x in specifieds if x in lacking], resolved.known, time)
         raise_problems(problems, MissingIngredientError)
-        return cls({x: given[x] for x in specifieds if x in given}, called)
+        return cls(given, called)
 
     def same_code(self, other) -> bool:
         """Whether generated code is the same; values of calls are arguments.
@@ -89,7 +90,7 @@ def functions_in(expr, time):
 
 
 class Resolution:
-    """Values of inputs; expressions without other inputs in them.
+    """Values of inputs, and of the inputs that expressions contain.
 
     ``every`` maps what was asked for to its value, None without any.
     """
@@ -152,29 +153,30 @@ class Resolution:
                 "in the model")
         if item not in self.every:
             value = self.known.get(item)
-            for find in self._rate, self._derivative:
-                value = find(item, path) if value is None else value
-            self.every[item] = self._expanded(value, (*path, item))
+            if value is None:
+                value = self._derivative(item, path)
+            self.every[item] = self._in_states(value, (*path, item))
         return self.every[item]
 
-    def _expanded(self, value, path):
-        """An expression with the other inputs replaced by their values."""
+    def _in_states(self, value, path):
+        """An expression without rates of states; finds its other inputs."""
         if not isinstance(value, Expr):
             return value
-        parts = {f: self(f, path) for f in functions_in(value, self.time)
-                 if f not in self.states}
-        return value.xreplace({
-            f: part for f, part in parts.items() if isinstance(part, Expr)})
+        value = value.xreplace({
+            f: self._rate(f, path) for f in functions_in(value, self.time)
+            if _function(f) in self.moving and f not in self.states})
+        for f in functions_in(value, self.time):
+            if f not in self.states:
+                self(f, path)
+        return value
 
     def _rate(self, item, path):
-        """The rate of a coordinate in terms of speeds; None of an input."""
-        if _function(item) not in self.moving:
-            return None
+        """The rate of a coordinate in terms of speeds."""
         for i, [rate] in enumerate(self.equations.graph.pattern('rates')):
             if item == self.states[i].diff(self.time):
                 return self.equations.graph.sympy('rates')[i]
         raise ValueError(
-            f"{label((*path, item)[0])} needs {item}, an acceleration, which "
+            f"{label(path[0])} needs {item}, an acceleration, which "
             "the equations are solved for. Use states; a force by an "
             "acceleration is an inertia, and a prescribed relation a "
             "constraint, so that they belong in the model")
