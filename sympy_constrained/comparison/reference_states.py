@@ -108,17 +108,14 @@ class ReferenceStates:
         """Values of specified functions and their derivatives."""
         time = self.equations.t
         every = dict.fromkeys([*self.compiled.specifieds, *needed])
-        inputs = Inputs.match(every, self.inputs, time, self.constants)
-        exact = {x: Float(values[x], DIGITS) for x in (
-            time, *self.constants)}
-        found = {x: mp.mpmathify(given.subs(exact).evalf(DIGITS))
-                 for x, given in inputs.given.items() if x in needed}
-        if inputs.called:
-            state = np.array([values[x] for x in self.equations.states],
-                             dtype=float)
-            found.update(zip(inputs.called,
-                             inputs.values(values[time], state)))
-        return found
+        inputs = Inputs.match(every, self.inputs, time, self.equations)
+        state = np.array([values[x] for x in self.equations.states], float)
+        called = inputs.values(values[time], state) if inputs.called else ()
+        exact = {x: Float(value, DIGITS) for x, value in (
+            *values.items(), *zip(inputs.called, called))}
+        for x, given in inputs.given.items():
+            exact[x] = given.xreplace(exact).evalf(DIGITS)
+        return {x: mp.mpmathify(exact[x]) for x in needed}
 
     def rows(self, system):
         """The velocity Jacobian of a system at every state."""

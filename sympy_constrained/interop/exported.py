@@ -20,7 +20,7 @@ from ..numeric.codegen.native import (
 from ..numeric.codegen.solution import blocks, select
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
-from ..numeric.inputs import Inputs
+from ..numeric.inputs import closed
 
 __all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'library',
            'loaded', 'names_in', 'renamed', 'walk']
@@ -63,10 +63,10 @@ class Exported:
             compiled = model.with_values(constants, inputs)
             equations, given = compiled.equations, compiled.inputs.given
         else:
-            equations = equations_of(model)
-            given = Inputs.match(
-                equations.specifieds, inputs, equations.t,
-                equations.constants, complete=False).given
+            equations, known = closed(equations_of(model), inputs,
+                                      complete=False)
+            given = {x: expr for x, expr in known.given.items()
+                     if x in equations.specifieds}
         free = tuple(f for f in equations.specifieds if f not in given)
         if compiled is None and (constants is not None or x is not None):
             compiled = compile_equations(

@@ -2,7 +2,7 @@
 
 :func:`compile_equations` makes functions of ``(t, x, p)``,
 :func:`consistent_state` a start on the constraints, :func:`simulate` a
-:class:`Trajectory`, :func:`sweep` many of them.
+:class:`Trajectory`, :func:`sweep` many of them, :func:`linearize` matrices.
 
 ``names`` and ``inputs`` translate between symbols and arrays, ``evaluation``
 between expressions and functions. ``codegen`` writes and compiles code,
@@ -17,6 +17,7 @@ from .integrate.simulate import simulate
 from .integrate.singular_configurations import (
     SingularConfiguration, singular_configurations)
 from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
+from .linearization import Linearization, linearize
 from .manifold.consistent_state import consistent_state
 from .sweeps.result import SweepResult, SweepRun
 from .sweeps.sweep import grid, sweep
@@ -27,7 +28,7 @@ __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
     'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
     'singular_configurations', 'SingularConfiguration',
-    'dae_form', 'DAEForm',
+    'dae_form', 'DAEForm', 'linearize', 'Linearization',
     'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

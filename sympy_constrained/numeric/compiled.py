@@ -70,9 +70,12 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         ``model.constants``. These are the default of ``p``; without them
         every call needs ``p``.
     inputs : mapping, optional
-        Value of each specified function: an expression in time and the
-        constants, a number, a Python function of ``(t, x)``, or a table, as
-        a pair of sequences ``(times, values)`` or a :class:`.Table`.
+        Value of each specified function: an expression in time, states,
+        constants and other inputs, where new symbols become constants; a
+        number; a Python function of ``(t, x)``, or of states by name such as
+        ``lambda q1, u1: -q1 - u1`` (``x_dot`` is the derivative of ``x``, the
+        time ``t`` comes last); or a table, as a pair of sequences ``(times,
+        values)`` or a :class:`.Table`.
     backend : {'auto', 'numpy', 'llvm', 'c'}
         Without machine code, by llvmlite (extra ``fast``), or by the system's
         C compiler. ``'auto'`` is LLVM where it is installed. NumPy evaluates
@@ -183,7 +186,7 @@ class CompiledEquations:
                 '_quick': {},           # solver, constants -> function
                 '_default': None,       # the one of the default constants
                 '_inertia': None,
-                '_variants': {}}        # function -> changed equations
+                '_variants': {}}        # key -> equations or functions
 
     def __repr__(self):
         return (f'<CompiledEquations of {len(self.states)} states, '
@@ -212,10 +215,14 @@ class CompiledEquations:
 
         ``change`` maps EquationsOfMotion to others with the same states.
         """
-        if change not in self._variants:
-            self._variants[change] = CompiledEquations(
-                self._evaluator.with_equations(change(self.equations)))
-        return self._variants[change]
+        return self.kept(change, lambda: CompiledEquations(
+            self._evaluator.changed(change)))
+
+    def kept(self, key, make):
+        """The result of ``make()``, kept also for other constants."""
+        if key not in self._variants:
+            self._variants[key] = make()
+        return self._variants[key]
 
     # -- names -----------------------------------------------------------
 

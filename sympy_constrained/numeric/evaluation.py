@@ -16,7 +16,7 @@ from ..graph import Graph
 from ..precision import precise
 from .codegen.native import (
     NativeFunction, arguments_of, chosen, compiled_outputs, with_given)
-from .inputs import Inputs
+from .inputs import closed
 from .names import Names, array, by_label, read_only
 
 __all__ = ['Evaluator', 'finite_time', 'times_of']
@@ -46,18 +46,16 @@ class Evaluator:
 
     Functions are compiled at their first call and cached by group of outputs;
     pickles do not contain them. ``states`` and ``constants`` are
-    ``Names``, ``p`` the default values of the constants or None, and
-    ``inputs`` the ``Inputs``.
+    ``Names``, ``p`` the default values of the constants or None, ``inputs``
+    the ``Inputs``, and ``model`` the equations without their feedback.
     """
 
     def __init__(self, equations, constants, inputs, backend):
-        self.equations = equations
+        self.model = equations
         self.backend = chosen(backend)
         self.states = Names(equations.states, 'state',
                             equations.when_incomplete)
-        self.constants = Names(equations.constants, 'constant')
-        self.inputs = Inputs.match(equations.specifieds, inputs, equations.t,
-                                   self.constants)
+        self._close(inputs)
         if constants is None and not len(self.constants):
             constants = {}
         self.p = None if constants is None else read_only(
@@ -72,6 +70,11 @@ class Evaluator:
         if self.p is not None:          # pickles lose the flag
             self.p = read_only(self.p)
 
+    def _close(self, inputs):
+        """Take the equations of the model with these inputs."""
+        self.equations, self.inputs = closed(self.model, inputs)
+        self.constants = Names(self.equations.constants, 'constant')
+
     def _copy(self, **changes) -> Evaluator:
         result = object.__new__(Evaluator)
         result.__dict__.update(self.__dict__, **changes)
@@ -79,27 +82,30 @@ class Evaluator:
 
     def with_values(self, constants=None, inputs=None) -> Evaluator:
         """A copy with other constants (some or all) or inputs (all)."""
-        result = self._copy()
-        if constants is not None:
-            result.p = read_only(self.constants.vector(
-                constants, 'constants', self.p))
+        result, p = self._copy(), self.p
         if inputs is not None:
-            result.inputs = Inputs.match(
-                self.equations.specifieds, inputs, self.equations.t,
-                self.constants)
+            result._close(inputs)
             if not result.inputs.same_code(self.inputs):
                 result._functions = {}
+            if p is not None:
+                known = dict(zip(self.constants, p))
+                p = [known.get(x) for x in result.constants]
+                result.p = None if None in p else read_only(np.array(p))
+        if constants is not None:
+            result.p = read_only(result.constants.vector(
+                constants, 'constants', p))
         return result
 
     def with_backend(self, backend) -> Evaluator:
         """A copy for another backend."""
         return self._copy(backend=chosen(backend), _functions={})
 
-    def with_equations(self, equations) -> Evaluator:
+    def changed(self, change) -> Evaluator:
         """A copy for equations with more constants, without their values."""
+        equations = change(self.equations)
         return self._copy(
-            equations=equations, p=None, _functions={},
-            constants=Names(equations.constants, 'constant'))
+            model=change(self.model), equations=equations, p=None,
+            _functions={}, constants=Names(equations.constants, 'constant'))
 
     def parameters(self, p=None, states=None) -> np.ndarray:
         """The constants as an array ``(np,)``.
@@ -212,8 +218,9 @@ class Evaluator:
 
     def _made(self, graph, names, more=()):
         """The function of some outputs."""
+        graph = with_given(graph, names, self.inputs.given)
         function = compiled_outputs(self.backend, graph, names,
-                                    self._arguments(more), self.inputs.given)
+                                    self._arguments(more), {})
         function.reads_called = not self.inputs.called.keys().isdisjoint(
             graph.symbols(names))
         return function

@@ -1,18 +1,21 @@
-"""Specified functions of time: expressions, numbers or Python functions."""
+"""Specified functions: expressions, numbers, tables, Python functions."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import signature
 
 from sympy import Derivative, Expr, Float
 from sympy.core.function import AppliedUndef
 
 from ..errors import MissingIngredientError, raise_problems
-from ..graph import real_derivative
+from ..graph import is_function_of, real_derivative
+from .codegen.native import with_given
 from .names import Names, call_fault, label, number, read_only, sentence
 from .table import Table
 
-__all__ = ['Inputs']
+__all__ = ['Inputs', 'closed']
 
 # The value of an input that has been reported as a problem.
 UNUSABLE = object()
@@ -22,44 +25,37 @@ UNUSABLE = object()
 class Inputs:
     """What the specified functions of the equations are.
 
-    ``given`` maps SymPy objects to expressions in time and constants, which
-    generated code computes; ``called`` to Python functions of ``(t, x)``,
-    which may be tables.
+    ``given`` maps SymPy objects to expressions, which generated code computes,
+    after those that they contain; ``called`` to Python functions of ``(t,
+    x)``, which may be tables.
     """
 
     given: dict
     called: dict
 
     @classmethod
-    def match(cls, specifieds, values, time, constants,
+    def match(cls, specifieds, values, time, equations=None,
               complete=True) -> Inputs:
         """Find each of the ``specifieds`` in the user's ``inputs``.
 
         ``values`` maps functions of time, their derivatives, or names to an
-        expression in ``time`` and the ``constants``, a number, a Python
-        function of ``(t, x)``, or a table. Derivatives are computed, except
-        those of a Python function. A MissingIngredientError has all problems;
-        functions without any value are one if ``complete``.
+        expression in ``time``, constants, the states of ``equations`` and
+        other inputs, a number, a Python function, or a table. Derivatives are
+        computed, except those of a Python function. A MissingIngredientError
+        has all problems; functions without any value are one if ``complete``.
         """
-        if values is not None and not isinstance(values, Mapping):
-            raise TypeError(
-                "`inputs` must be a mapping from specified functions to "
-                "expressions, numbers, Python functions or tables, not "
-                f"{type(values).__name__}.")
-        names = Names(dict.fromkeys((
-            *specifieds, *map(_function, specifieds))), 'specified function')
-        known, problems = _read(values or {}, names, {time, *constants})
+        resolved = Resolution(time, equations)
+        problems = resolved.read(
+            {} if values is None else values, specifieds)
         if not complete:
-            some = set(map(_function, known))
+            some = set(map(_function, resolved.known))
             specifieds = [f for f in specifieds if _function(f) in some]
-        every = _with_derivatives(specifieds, known, problems)
-        problems += _lacking(
-            [item for item in specifieds if every[item] is None], known, time)
+        problems += resolved.find(specifieds)
+        given, called, lacking = resolved.kinds()
+        problems += _lacking(lacking if complete else [
+            x for x in specifieds if x in lacking], resolved.known, time)
         raise_problems(problems, MissingIngredientError)
-        given = {item: value for item, value in every.items()
-                 if isinstance(value, Expr)}
-        return cls(given, {item: value for item, value in every.items()
-                           if item not in given})
+        return cls(given, called)
 
     def same_code(self, other) -> bool:
         """Whether generated code is the same; values of calls are arguments.
@@ -85,64 +81,183 @@ def _function(item):
     return item.expr if isinstance(item, Derivative) else item
 
 
-def _read(values, names, allowed):
-    """SymPy object -> checked value, and the problems."""
-    known, problems = {}, []
-    for key, value in values.items():
-        item = None
-        try:
-            item = names.objects[names.index(key)]
-            known[item] = _checked(value, allowed, item)
-        except (KeyError, TypeError, ValueError) as error:
-            problems.append(f"`inputs`: {sentence(error.args[:1])}")
-            known[item] = UNUSABLE
-    return known, problems
+def functions_in(expr, time):
+    """Functions of time and their derivatives that an expression contains."""
+    rates = [x for x in expr.atoms(Derivative) if is_function_of(x, time)]
+    rest = expr.xreplace(dict.fromkeys(rates, time))
+    return rates + [x for x in rest.atoms(AppliedUndef)
+                    if is_function_of(x, time) and not hasattr(x, '_imp_')]
 
 
-def _with_derivatives(specifieds, known, problems):
-    """SymPy object -> value or its derivative, None without any."""
-    every = {}
-    for item in specifieds:
-        try:
-            every[item] = (known[item] if item in known else
-                           _derivative(item, known))
-        except ValueError as error:
-            problems.append(f"`inputs`: {error}")
-            every[item] = UNUSABLE
-    return every
+class Resolution:
+    """Values of inputs, and of the inputs that expressions contain.
+
+    ``every`` maps what was asked for to its value, None without any.
+    """
+
+    def __init__(self, time, equations):
+        self.time, self.equations = time, equations
+        self.states = () if equations is None else equations.states
+        self.moving = set(map(_function, self.states))
+        self.known, self.every = {}, {}
+
+    def read(self, values, specifieds):
+        """Check the user's values; returns the problems."""
+        if not isinstance(values, Mapping):
+            raise TypeError(
+                "`inputs` must be a mapping from specified functions to "
+                "expressions, numbers, Python functions or tables, not "
+                f"{type(values).__name__}.")
+        inside = {f for value in values.values() if isinstance(value, Expr)
+                  for f in functions_in(value, self.time)
+                  if _function(f) not in self.moving}
+        names = Names(dict.fromkeys(
+            y for x in (*specifieds, *sorted(inside, key=str))
+            for y in (x, _function(x))), 'specified function')
+        problems = []
+        for key, value in values.items():
+            item = None
+            try:
+                item = names.objects[names.index(key)]
+                self.known[item] = _checked(value, item, self.states)
+            except (KeyError, TypeError, ValueError) as error:
+                problems.append(f"`inputs`: {sentence(error.args[:1])}")
+                self.known[item] = UNUSABLE
+        return problems
+
+    def find(self, items):
+        """Find the values of several inputs; returns the problems."""
+        problems = []
+        for item in items:
+            try:
+                self(item)
+            except ValueError as error:
+                problems.append(f"`inputs`: {sentence(error.args)}")
+        return problems
+
+    def kinds(self):
+        """Expressions, what is called, and inputs without a value."""
+        kinds = {}, {}, {}
+        for item, value in self.every.items():
+            kinds[2 if value is None else not isinstance(value, Expr)][
+                item] = value
+        return kinds
+
+    def __call__(self, item, path=()):
+        """The value of an input, which those in ``path`` contain."""
+        if item in path:
+            chain = ' -> '.join(map(label, (*path, item)))
+            raise ValueError(
+                f"{label(item)} depends on itself ({chain}). Give one of "
+                "these without the others; an equation for an input belongs "
+                "in the model")
+        if item not in self.every:
+            value = self.known.get(item)
+            if value is None:
+                value = self._derivative(item, path)
+            self.every[item] = self._in_states(value, (*path, item))
+        return self.every[item]
+
+    def _in_states(self, value, path):
+        """An expression without rates of states; finds its other inputs."""
+        if not isinstance(value, Expr):
+            return value
+        value = value.xreplace({
+            f: self._rate(f, path) for f in functions_in(value, self.time)
+            if _function(f) in self.moving and f not in self.states})
+        for f in functions_in(value, self.time):
+            if f not in self.states:
+                self(f, path)
+        return value
+
+    def _rate(self, item, path):
+        """The rate of a coordinate in terms of speeds."""
+        for i, [rate] in enumerate(self.equations.graph.pattern('rates')):
+            if item == self.states[i].diff(self.time):
+                return self.equations.graph.sympy('rates')[i]
+        raise ValueError(
+            f"{label(path[0])} needs {item}, an acceleration, which "
+            "the equations are solved for. Use states; a force by an "
+            "acceleration is an inertia, and a prescribed relation a "
+            "constraint, so that they belong in the model")
+
+    def _derivative(self, item, path):
+        """The derivative of an input by expression, number or table."""
+        if not isinstance(item, Derivative):
+            return None
+        (variable, count), = item.variable_count
+        for lower in range(count - 1, -1, -1):
+            base = Derivative(item.expr, (variable, lower)) if lower else (
+                item.expr)
+            value = self.known.get(base)
+            if isinstance(value, Expr):
+                return real_derivative(self(base, path),
+                                       *[variable]*(count - lower))
+            if isinstance(value, Table):
+                return value.derivative(count - lower)
+            if value is UNUSABLE:
+                return value
+        return None
 
 
-def _checked(value, allowed, item):
+def _checked(value, item, states):
     if isinstance(value, Expr):
-        strange = value.free_symbols - allowed
-        if strange:
-            raise ValueError(
-                f"{value} contains {', '.join(sorted(map(str, strange)))}, "
-                "which is neither time nor a constant of the equations; "
-                "write a number in its place")
-        moving = sorted(str(f) for f in value.atoms(AppliedUndef)
-                        if not hasattr(f, '_imp_'))
-        if moving:
-            raise ValueError(
-                f"{value} contains {', '.join(moving)}, and an input is an "
-                "expression in time and constants alone; add an expression "
-                "that depends on the motion to the model, or give a function "
-                "of (t, x)")
         return value
     if callable(value):
-        fault = call_fault(value)
-        if fault:
-            raise ValueError(
-                f"the function for {label(item)} cannot be called with "
-                f"(t, x) ({fault}); give one that takes the time and the "
-                "states")
-        return value
+        return _of_time_and_states(value, item, states)
     if isinstance(value, (tuple, list)):
         if len(value) != 2:
             raise ValueError(
                 f"a table is a pair (times, values), not {len(value)} items")
         return Table(*value)
     return Float(number(value), 17)
+
+
+def _of_time_and_states(function, item, states):
+    """A Python function as one of ``(t, x)``.
+
+    Its parameters may be the names of states, and ``t``. A function that can
+    be called with ``(t, x)`` is not changed, unless a state is its first.
+    """
+    places = {parameter_name(state): i for i, state in enumerate(states)}
+    required, fault = required_parameters(function), call_fault(function)
+    if not fault and places.keys().isdisjoint(required[:1]):
+        return function
+    strange = {*required} - {'t', *places}
+    if required and not strange:
+        return partial(by_name, function, [
+            (name, places.get(name)) for name in required])
+    fault, known = fault or f'{min(strange)} is no state', ', '.join(places)
+    raise ValueError(
+        f"the function for {label(item)} cannot be called with (t, x) "
+        f"({fault}); give one that takes the time and the states, or whose "
+        f"parameters are names of states ({known})")
+
+
+def parameter_name(state):
+    """The name of a state as a parameter of a function: ``q1``, ``q1_dot``."""
+    if isinstance(state, Derivative):
+        dots = 'd'*(state.derivative_count - 1) + 'dot'
+        return f'{label(state.expr)}_{dots}'
+    return label(state)
+
+
+def required_parameters(function):
+    """Names of the parameters without a default, () if they have no names."""
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    needed = [x for x in parameters if x.default is x.empty
+              and x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    has_names = all(x.kind is not x.POSITIONAL_ONLY for x in needed)
+    return tuple(x.name for x in needed) if has_names else ()
+
+
+def by_name(function, places, t, x):
+    """Call a function with the states that it names; None stands for time."""
+    return function(**{name: t if i is None else float(x[i])
+                       for name, i in places})
 
 
 def _lacking(items, found, time):
@@ -167,18 +282,20 @@ def _lacking(items, found, time):
                    "model.")
 
 
-def _derivative(item, found):
-    """The derivative of an input given as expression, number or table."""
-    if not isinstance(item, Derivative):
-        return None
-    (variable, count), = item.variable_count
-    for lower in range(count - 1, -1, -1):
-        base = Derivative(item.expr, (variable, lower)) if lower else item.expr
-        value = found.get(base)
-        if isinstance(value, Expr):
-            return real_derivative(value, *[variable]*(count - lower))
-        if isinstance(value, Table):
-            return value.derivative(count - lower)
-        if value is UNUSABLE:
-            return value
-    return None
+def closed(equations, values, complete=True):
+    """Equations with the feedback of their ``inputs``, and these.
+
+    Expressions that contain more than time and constants of the model replace
+    their functions in the equations, so that derivatives include them.
+    """
+    inputs = Inputs.match(equations.specifieds, values, equations.t,
+                          equations, complete)
+    known = {equations.t, *equations.constants}
+    feedback = {item: expr for item, expr in inputs.given.items()
+                if functions_in(expr, equations.t)
+                or not expr.free_symbols <= known}
+    if feedback:
+        graph = equations.graph
+        equations = replace(equations, graph=with_given(
+            graph, graph.outputs, feedback))
+    return equations, inputs

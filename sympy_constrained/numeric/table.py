@@ -101,7 +101,7 @@ class Table:
             raise ValueError(
                 f"derivative {self.order + order} of a table of kind "
                 f"{self.kind!r} is infinite where its pieces meet. Use a "
-                "smoother kind, or give the derivative under its own key.")
+                "smoother kind, or give the derivative under its own key")
         result = object.__new__(Table)
         result.times, result.kind = self.times, self.kind
         result.order = self.order + order

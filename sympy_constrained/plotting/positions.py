@@ -317,7 +317,8 @@ class Positions:
         inputs = self._inputs(others)
         if inputs.given:
             graph = with_given(graph, rows, inputs.given)
-            known, _ = self._known(graph, times, x)
+            known, others = self._known(graph, times, x)
+            self._check(others)
         for k, item in enumerate(inputs.called):
             known[item] = np.array([inputs.values(t, state)[k]
                                     for t, state in zip(times, x)])
@@ -363,13 +364,11 @@ class Positions:
         names = Names(dict.fromkeys(
             x for item in others for x in (item, getattr(item, 'expr', item))
         ), 'specified function')
-        used, symbols = {}, set()
+        used = {}
         for key, value in (self.inputs or {}).items():
             try:
                 names.index(key)
             except (KeyError, ValueError):
                 continue
             used[key] = value
-            symbols |= getattr(value, 'free_symbols', set())
-        return Inputs.match(others, used, _compat.time_symbol(), [
-            x for x in symbols if self._number(x) is not None])
+        return Inputs.match(others, used, _compat.time_symbol())

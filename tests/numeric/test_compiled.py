@@ -317,7 +317,7 @@ def test_missing_inputs_are_named():
             ({f: lambda t, x: 0.},
              r'gives f as a Python function, but the equations also need '
              r'Derivative\(f\(t\), t\)'),
-            ({f: sin(symbols('w')*t)}, 'contains w, which is neither time'),
+            ({f: sin(symbols('w')*x)}, "f'' needs .*, an acceleration"),
             ({f: 1j}, '1j is not a real number'),
             ({f: 0, 'h': 1}, "'h' is no specified function; known: f")):
         with pytest.raises(MissingIngredientError, match=text):

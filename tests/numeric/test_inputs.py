@@ -70,7 +70,7 @@ def test_functions_do_not_change_the_states(backend):
 
 
 @pytest.mark.parametrize('function', [
-    lambda: 0, lambda t: 0, lambda t, x, v: 0, math.sin, lambda *, t: 0])
+    lambda: 0, lambda t, x, v: 0, math.sin, lambda *, time: 0])
 def test_functions_that_cannot_be_called_are_named(function):
     with pytest.raises(MissingIngredientError, match=(
             r'`inputs`: the function for f cannot be called with \(t, x\)')):
@@ -78,7 +78,7 @@ def test_functions_that_cannot_be_called_are_named(function):
 
 
 @pytest.mark.parametrize('function', [
-    lambda *both: 1., lambda t, x, scale=1.: scale, partial(
+    lambda *both: 1., lambda t, x, scale=1.: scale, lambda t: 1., partial(
         lambda c, t, x: c, 1.), Mock(return_value=1.),
     Table([0, 1], [1, 1])])
 def test_functions_that_can_be_called_are_accepted(function):

@@ -86,6 +86,9 @@ def with_given(graph, names, given):
     if not given:
         return graph
     builder = GraphBuilder(graph.time)
+    for item, is_dynamic in zip(graph.inputs, graph.dynamic):
+        if item not in given:           # before those of the expressions
+            builder.input(item, is_dynamic)
     for item, expr in given.items():
         builder.bound[item] = read(builder, expr)
     shapes = graph.outputs
