@@ -241,7 +241,24 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         """Numbers of rows of ``A`` that span all, where they hold."""
         if not self._system.counts[2]:
             return []
-        return list(self._report.independent_rows)
+        return list(self._ranks.independent_rows)
+
+    @cached_property
+    def _ranks(self):
+        """The report; of the rows only if no accelerations are determined."""
+        try:
+            return self._report
+        except MissingIngredientError as error:
+            if hasattr(error, 'functions'):     # without a numeric meaning
+                raise
+            with precise():
+                return constraint_report(
+                    self.system, self._sample, determined=False)
+
+    @property
+    def _is_determined(self):
+        """Whether masses and constraints determine the accelerations."""
+        return self._ranks is self.__dict__.get('_report')
 
     @cached_property
     def _pivots(self):
@@ -255,21 +272,21 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
             return ()
         with precise():
             return independent_columns(
-                self._point_columns, preferred_columns(system, self._report))
+                self._point_columns, preferred_columns(system, self._ranks))
 
     @cached_property
     def _point_columns(self):
         """Columns of :func:`.columns_at` at the states of the report."""
         with precise():
-            return columns_at(self._system, self._report.points,
-                              self._report.independent_rows)
+            return columns_at(self._system, self._ranks.points,
+                              self._ranks.independent_rows)
 
     def _at_states(self, graph, name, at_rest=False):
         """An output in floats at states on the constraints, for pivots.
 
         With ``at_rest`` at the state where all coordinates are zero.
         """
-        states = self._report.points
+        states = self._ranks.points
         if at_rest:
             states = [{**states[0], **dict.fromkeys(self._system.q, 0)}]
         return floats_at(self.system, graph, name, states)

@@ -238,15 +238,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             return constraint_report(self.system, self._sample,
                                      self._inconsistent)
 
-    def _report_or_none(self):
-        """The report, or None if the accelerations are not determined."""
-        try:
-            return self._report
-        except MissingIngredientError as error:
-            if hasattr(error, 'functions'):     # without a numeric meaning
-                raise
-            return None
-
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.
 
@@ -257,7 +248,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
         M, A, F = out['M'], out['A'], [out['A'][k] for k in rows]
         Q, C, b = ([x for x, in out[name]] for name in 'QCb')
-        if not rows and self._report_or_none() is None:
+        if not rows and not self._is_determined:
             return Graph.freeze(g, columns_of({
                 'multipliers': [0]*len(A), 'ideal': [0]*len(C),
                 'nonideal': C, 'constraint_forces': C}))

@@ -5,8 +5,9 @@ from functools import cached_property
 
 from sympy import ImmutableDenseMatrix, Matrix, diag, eye
 
-from ..errors import ConstraintError, UnsupportedFeatureError
+from ..errors import ConstraintError
 from ..model.call_signatures import as_list, as_point
+from .auxiliary import auxiliary_forces
 from .linearization import linearizer
 from .symbols import column
 
@@ -218,19 +219,28 @@ class SympyVocabulary:
 
         ``Fr`` holds the applied forces, ``Fr*`` the inertia forces, one row
         for each row of ``eom``. Bodies and loads given here replace those of
-        the constructor.
+        the constructor. Rows of auxiliary speeds follow.
         """
         self._take(bodies, loads)
-        active = Matrix(self._active_forces())
-        return active, Matrix(-self.eom - active)
+        active = self._active_forces()
+        return self._with_auxiliary(active, -self.eom - active)
+
+    def _with_auxiliary(self, *forces):
+        return tuple(Matrix([*rows, *more]) for rows, more in zip(
+            forces, self._auxiliary_forces))
 
     @property
     def auxiliary_eqs(self):
-        """Not available; raises with the way to the constraint forces."""
-        raise UnsupportedFeatureError(
-            f"{type(self).__name__} has no auxiliary equations. Constraint "
-            "forces are in `multipliers`, `constraint_forces` and "
-            "`constraint_loads()`.")
+        """``Fr + Fr*`` of the auxiliary speeds, shape (a, 1).
+
+        Zero along the motion; they determine the forces and torques that
+        only auxiliary speeds have in their equations.
+        """
+        return sum(self._auxiliary_forces, Matrix.zeros(len(self._uaux), 1))
+
+    @cached_property
+    def _auxiliary_forces(self):
+        return auxiliary_forces(self)
 
     def solve_multipliers(self, op_point=None, sol_type='dict'):
         """Values of ``lam_vec`` at a point, by symbol or as a matrix.
@@ -301,7 +311,7 @@ class SympyVocabulary:
 
     @property
     def _uaux(self):
-        return Matrix()
+        return Matrix(self._system.u_auxiliary)
 
     @property
     def _qdep(self):

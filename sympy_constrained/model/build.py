@@ -14,7 +14,8 @@ from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
 from .build_exchange import check_masses, separate_accelerations
-from .build_kane import build_kane, potential_of, speeds_of
+from .build_kane import (
+    build_kane, potential_of, set_to_zero, speeds_of)
 from .build_lagrange import build_lagrange
 from .call_signatures import as_expressions, as_list, check_bodies
 from .constraint_order import replace_right_sides
@@ -68,8 +69,7 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     exchange : MassExchange, optional
         For the method that projects Meshchersky's equation: mass is
         exchanged with the surroundings, kinematics may be nonlinear in the
-        speeds, loads linear in ``u'``, constraints of any order, and
-        auxiliary speeds are allowed.
+        speeds, loads linear in ``u'``, and constraints of any order.
 
     """
     bodies = as_list(arguments['bodies'], 'bodies')
@@ -117,7 +117,7 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     if exchange:
         if arguments['bodies'] is not None:
             check_masses(builder, exchange, blocks)
-        kinematics = separate_accelerations(kinematics, blocks, fields)
+        separate_accelerations(kinematics, blocks)
     if not in_velocities:
         for name in ('lagrangian', 'applied', 'speeds'):
             blocks.pop(name, None)
@@ -314,8 +314,7 @@ def kinematics_of(system, anchors=None, bind_masses=True):
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)
-    for x in system.u_auxiliary:
-        builder.bound[x] = builder.bound[x.diff(system.t)] = 0
+    set_to_zero(builder, system.u_auxiliary)
     names = ('rates', 'mass_rates') if bind_masses and system.masses else (
         'rates',)
     _, outputs = system.graph.load(builder, names)

@@ -1,14 +1,11 @@
-"""Accelerations in loads, auxiliary speeds and masses that are states.
+"""Accelerations in loads, and masses that are states.
 
 Only the method that projects Meshchersky's equation allows these.
 """
 from __future__ import annotations
 
-from ..errors import (
-    ConstrainedDynamicsError, UnsupportedFeatureError, located)
+from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
-from .constraint_rows import rows_by_order
-from .kinematics import Kinematics
 
 __all__ = ['check_masses', 'declare_exchange', 'separate_accelerations']
 
@@ -55,18 +52,8 @@ def check_masses(builder, exchange, blocks):
             "or leave it out.")
 
 
-def separate_accelerations(kinematics, blocks, fields):
-    """Move terms of ``u'`` from loads into the mass matrix, and drop
-    auxiliary speeds.
-
-    Returns
-    =======
-
-    Kinematics
-        In the speeds without the auxiliary ones, which are zero from here
-        on. Their rows are ``auxiliary_M`` and ``auxiliary_Q``.
-
-    """
+def separate_accelerations(kinematics, blocks):
+    """Move terms of ``u'`` from loads into the mass matrix."""
     g = kinematics.builder
     accelerations = [g.input(g.inputs[g.nodes[k][1]].diff(g.time),
                              dynamic=True) for k in kinematics.u]
@@ -78,10 +65,6 @@ def separate_accelerations(kinematics, blocks, fields):
         g, [x for x, in blocks['Q']], dict.fromkeys(accelerations, 0))]
     if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
         blocks['power'] = []            # masses that depend on speeds
-    if len(kinematics.u) == len(fields['u']):
-        return kinematics
-    check_auxiliary(kinematics, fields)
-    return without_auxiliary(kinematics, blocks, fields)
 
 
 def check_linear(kinematics, force, slopes, accelerations):
@@ -96,36 +79,3 @@ def check_linear(kinematics, force, slopes, accelerations):
             + (f" and contain {late[0]}" if late else "") + ". They may "
             "depend on coordinates, speeds, time and, linearly, on the "
             "rates of the speeds; write them in these.")
-
-
-def without_auxiliary(kinematics, blocks, fields):
-    """Set auxiliary speeds to zero, and move their equations apart."""
-    g, count = kinematics.builder, len(fields['u'])
-    rest = dict.fromkeys(kinematics.u[count:], 0)
-    for name, rows in blocks.items():
-        blocks[name] = [substitute(g, row, rest) for row in rows]
-    blocks['auxiliary_M'] = [row[:count] for row in blocks['M'][count:]]
-    blocks['auxiliary_Q'] = blocks['Q'][count:]
-    blocks['M'] = [row[:count] for row in blocks['M'][:count]]
-    for name in ('Q', 'C', 'applied'):
-        blocks[name] = blocks[name][:count]
-    for x in fields['u_auxiliary']:
-        g.bound[x] = g.bound[x.diff(g.time)] = 0
-    return Kinematics(g, kinematics.frame, fields['q'], fields['u'],
-                      [rate for rate, in blocks['rates']],
-                      kinematics.anchors)
-
-
-def check_auxiliary(kinematics, fields):
-    """Raise if a constraint contains an auxiliary speed."""
-    g, count = kinematics.builder, len(fields['u'])
-    rows, _ = rows_by_order(kinematics, fields)
-    late = [g.inputs[g.nodes[k][1]] for k in kinematics.u[count:]]
-    late = {*late, *(x.diff(g.time) for x in late)}
-    refs = [row.ref for level in rows.values() for row in level]
-    wrong = [x for x in g.symbols_of(*refs) if x in late]
-    if wrong:
-        raise UnsupportedFeatureError(
-            f"A constraint contains {wrong[0]}, and auxiliary speeds may be "
-            "in velocities and loads only. State the constraint without "
-            "them, and read its reaction from `multipliers`.")

@@ -19,7 +19,8 @@ from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import parse_loads
 
-__all__ = ['agree', 'build_kane', 'potential_of', 'speeds_of']
+__all__ = [
+    'agree', 'build_kane', 'potential_of', 'set_to_zero', 'speeds_of']
 
 
 def build_kane(builder, given, composite, in_velocities=False,
@@ -30,20 +31,15 @@ def build_kane(builder, given, composite, in_velocities=False,
     dependent, auxiliary, bodies, forces = (
         as_list(given[name], name) for name in (
             'q_dependent', 'u_auxiliary', 'bodies', 'forcelist'))
-    if auxiliary and not exchange:
-        raise UnsupportedFeatureError(
-            f"Auxiliary speeds {auxiliary} were given. This "
-            "method has no auxiliary equations: leave them out, write the "
-            "constraint on the motion instead, and read `multipliers`, "
-            "`constraint_forces` or `constraint_loads()`.")
     q, u = as_list(given['q_ind'], 'q_ind') + dependent, user_speeds
     check_coordinates(q, u + auxiliary, builder.time)
+    set_to_zero(builder, auxiliary)
     rates = solve_kinematics(
-        builder, as_residuals(given['kd_eqs'], 'kd_eqs'), q, u + auxiliary,
+        builder, as_residuals(given['kd_eqs'], 'kd_eqs'), q, u,
         linear=not exchange)
     if in_velocities:
         u, rates = solve_speeds(builder, rates, q, u)
-    kinematics = Kinematics(builder, frame, q, [*u, *auxiliary], rates,
+    kinematics = Kinematics(builder, frame, q, u, rates,
                             exchange and exchange.points())
     masses = declare_exchange(kinematics, exchange,
                               given['bodies'] and bodies, q, u)
@@ -70,6 +66,12 @@ def build_kane(builder, given, composite, in_velocities=False,
         u_dependent=tuple(as_list(given['u_dependent'], 'u_dependent')),
         masses=tuple(exchange.rates) if exchange else (),
         u_auxiliary=tuple(auxiliary)), kinematics, blocks
+
+
+def set_to_zero(builder, auxiliary):
+    """Let auxiliary speeds and their rates be zero wherever they are read."""
+    for x in auxiliary:
+        builder.bound[x] = builder.bound[x.diff(builder.time)] = 0
 
 
 def speeds_of(arguments):

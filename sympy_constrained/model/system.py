@@ -223,10 +223,10 @@ class ConstrainedSystem:
             See :func:`.stabilization_gains`; None keeps none.
 
         """
-        if self.masses or self.higher_rows or self.u_auxiliary:
+        if self.masses or self.higher_rows:
             raise UnsupportedFeatureError(
-                "The system has masses that are states, auxiliary speeds or "
-                "constraints of a higher order. Create the method again with "
+                "The system has masses that are states, or constraints of a "
+                "higher order. Create the method again with "
                 "the other constraints.")
         given = {'holonomic': holonomic, 'velocity': velocity,
                  'acceleration': acceleration}

@@ -4,7 +4,7 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Point
 
 from errors.parts import (
     BOB, KD, L, N, P, ROD, WEIGHT, Case, flat, g, k, kane, l, m, rod, t, u, v,
-    x, y, z)
+    x, y)
 from sympy_constrained import (
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod, constraint_report)
 from sympy_constrained.errors import (
@@ -161,11 +161,6 @@ CASES = (
          ConstraintError, 'Both `velocity_constraints` and',
          'The first contains the second',
          'give one of them'),
-    Case('auxiliary speeds',
-         lambda: kane(u_auxiliary=[z]),
-         UnsupportedFeatureError, 'Auxiliary speeds [z(t)] were given',
-         'This method has no auxiliary equations:',
-         'write the constraint on the motion instead, and'),
     Case('a stabilization with one gain',
          lambda: rod(stabilization=(1,)),
          ConstraintError, '`stabilization` is (1,)',

@@ -276,6 +276,18 @@ def test_what_a_linearizer_and_pydy_read():
 
 
 @each
-def test_auxiliary_equations_tell_the_way(cls):
-    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
-        kane(cls).auxiliary_eqs
+def test_auxiliary_equations_are_those_of_kanes_method(cls):
+    """A force along a direction of a speed that is zero."""
+    assert kane(cls).auxiliary_eqs.shape == (0, 1)
+    N, O, z = ReferenceFrame('N'), Point('O'), dynamicsymbols('z')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', x*N.x)
+    P.set_vel(N, u*N.x + (z + x*u)*N.y)
+    given = dict(frame=N, q_ind=[x], u_ind=[u], kd_eqs=[x.diff() - u],
+                 u_auxiliary=[z], bodies=[Particle('P', P, 2)],
+                 forcelist=[(P, symbols('F')*N.y)])
+    ours, theirs = cls(**given), KanesMethod(**given)
+    theirs.kanes_equations(given['bodies'], given['forcelist'])
+    assert (ours.auxiliary_eqs - theirs.auxiliary_eqs.subs(
+        z, 0)).expand() == Matrix([0])
+    assert ours.mass_matrix == theirs.mass_matrix.expand()

@@ -298,13 +298,6 @@ def test_other_objects_are_refused(thing):
         UdwadiaKalabaMethod.from_method(thing)
 
 
-def test_a_kane_object_with_auxiliary_speeds_is_refused():
-    z = dynamicsymbols('z')
-    method = KanesMethod(N, [x, y], [u, v], KD, u_auxiliary=[z])
-    with pytest.raises(UnsupportedFeatureError, match='`multipliers`'):
-        UdwadiaKalabaMethod.from_method(method)
-
-
 # Bodies later
 
 def test_bodies_may_be_given_to_kanes_equations():

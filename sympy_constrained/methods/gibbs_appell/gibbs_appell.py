@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sympy import Matrix, sympify
+from sympy import sympify
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
@@ -419,19 +419,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         self._take(bodies, loads)
         forms = self._forms
         active = forms.written(forms.projected(forms.forces))
-        return Matrix(active), Matrix(self.eom - active)
-
-    @cached_property
-    def auxiliary_eqs(self):
-        """Rows of ``E`` of the auxiliary speeds, shape (a, 1)."""
-        if not self._system.u_auxiliary:
-            return super().auxiliary_eqs
-        return -self._linear_residual(self.system.graph, 'auxiliary_M',
-                                      'auxiliary_Q', self._udot)
-
-    @property
-    def _uaux(self):
-        return Matrix(self._system.u_auxiliary)
+        return self._with_auxiliary(active, self.eom - active)
 
     # -- classical forms -------------------------------------------------
 
