@@ -136,7 +136,7 @@ def own_options(method):
              and name not in ('potential_energy', 'stabilization')]
     if getattr(method, '_inconsistent', 'error') != 'error':
         found.append('inconsistent')
-    if given.get('potential_energy') == 'include':
+    if method._shape == 'kane' and method._potential != 0:
         found.append('potential_energy')
     return found
 

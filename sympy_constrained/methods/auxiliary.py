@@ -5,7 +5,7 @@ from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, GraphMatrix, read, substitute
-from ..model.build import applied_forces, build_system, potential_of
+from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
 from .null_space import null_basis
 from .solution import columns_of
@@ -49,9 +49,7 @@ def auxiliary_forces(method):
             "`u_dependent` for each constraint, and leave redundant "
             "constraints out.")
     Z = null_basis(GraphMatrix(g, out['A'], count), given).T.rows
-    potential = potential_of(system.bodies, options.get('potential_energy')
-                             or 'ignore')
-    applied = [read(g, x) for x in applied_forces(system, potential)]
+    applied = [read(g, x) for x in applied_forces(system, method._potential)]
     applied = [g.add(x, read(g, y)) for x, y in zip(
         applied, [*more, *[0]*count] if more else [0]*count)]
     rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]

@@ -22,9 +22,10 @@ from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
-from ..model.build import applied_forces, build_system, potential_of
+from ..model.build import applied_forces, build_system
 from ..model.call_signatures import (
-    arguments_of, as_list, bind_arguments, own, shape_of)
+    arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
+from ..model.potential import potential_of
 from ..precision import precise
 from .solution import has_multipliers, linear_residual, projected, solved
 from .symbols import column, fresh_symbols
@@ -89,8 +90,17 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
                 self._named = kwargs.pop('q_dependent', None)
         self._shape, self._arguments = bind_arguments(
             type(self).__name__, args, kwargs, known)
+        self._read_without_speeds()
         self._build()
         self.inertial = self.frame      # as in SymPy
+
+    def _read_without_speeds(self):
+        """Take a model of Kane's shape without speeds as Lagrange's."""
+        found = self._shape == 'kane' and lagrangian_call(self._arguments)
+        if found:
+            if self._takes_partition:
+                self._named = self._arguments['q_dependent']
+            self._shape, self._arguments = 'lagrange', found
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
@@ -158,7 +168,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         Parameters
         ==========
 
-        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
+        method : System, JointsMethod, KanesMethod, LagrangesMethod, ...
+            Or a ConstrainedMethod.
         **options
             Keyword arguments that SymPy's classes do not have. Those that
             both methods of this package have are kept unless given.
@@ -336,14 +347,17 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         with precise():
             return independent_columns(self._point_columns, given)
 
+    @property
+    def _potential(self):
+        """The potential energy of the bodies that counts."""
+        return potential_of(self.system.bodies, self._options.get(
+            'potential_energy'), self.system.loads)
+
     def _applied(self):
         """Applied forces without a potential that counts, shape (o, 1)."""
-        potential = potential_of(
-            self.system.bodies, self._options.get('potential_energy')
-            or 'ignore')
         more = as_list(self._options.get('generalized_forces'),
                        'generalized_forces')
-        return (applied_forces(self.system, potential)
+        return (applied_forces(self.system, self._potential)
                 + column(more or [0]*len(self._system.u)))
 
     def _active_forces(self):

@@ -14,8 +14,7 @@ from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
 from .build_exchange import check_masses, separate_accelerations
-from .build_kane import (
-    build_kane, potential_of, set_to_zero, speeds_of)
+from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import as_expressions, as_list, check_bodies
 from .constraint_order import replace_right_sides
@@ -26,10 +25,11 @@ from .constraints import constraint_blocks
 from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import axes_of_vector, motion_of, parse_loads
+from .potential import potential_of
 from .system import ConstrainedSystem, freeze
 from .velocity_checks import check_velocities, prepare_points
 
-__all__ = ['build_system', 'applied_forces', 'kinematics_of', 'potential_of',
+__all__ = ['build_system', 'applied_forces', 'kinematics_of',
            'symbols_in_use']
 
 # The kinetics are formed by both routes, and the one with fewer operations is
@@ -56,8 +56,8 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     stabilization : optional
         See :func:`.stabilization_gains`.
     potential_energy : 'include', 'ignore' or None
-        What to do in Kane's shape with the potential energy of bodies; None
-        ignores it with a warning, as SymPy does without one.
+        What to do in Kane's shape with the potential energy of bodies; see
+        :func:`.potential_of`.
     generalized_forces : iterable of Expr, optional
         Forces in addition to loads and Lagrangian, one per speed.
     in_velocities : bool
@@ -80,7 +80,9 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                'in_velocities': in_velocities, 'exchange': exchange}
     if shape == 'kane':
         arguments = {**arguments,
-                     'potential': potential_of(bodies, potential_energy)}
+                     'potential': potential_of(
+                         bodies, potential_energy, as_list(
+                             arguments['forcelist'], 'forcelist'), True)}
     if shape == 'kane' and len(bodies) >= 3:
         best = form(shape, arguments, True, **options)
         least = operations(best)

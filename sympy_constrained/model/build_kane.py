@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from random import Random
 
 from mpmath import mp
-from sympy import sympify
 
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
@@ -19,8 +17,7 @@ from .kinematics import Kinematics
 from .kinetics import from_bodies
 from .loads import parse_loads
 
-__all__ = [
-    'agree', 'build_kane', 'potential_of', 'set_to_zero', 'speeds_of']
+__all__ = ['agree', 'build_kane', 'set_to_zero', 'speeds_of']
 
 
 def build_kane(builder, given, composite, in_velocities=False,
@@ -151,22 +148,3 @@ def agree(builder, a, b):
         if not isinstance(gap, mp.mpc) and mp.isfinite(gap):
             return abs(gap) <= 1e-9*max(abs(x), abs(y), 1)
     return True
-
-
-def potential_of(bodies, choice):
-    """The potential energy of bodies that is to be counted."""
-    if choice not in (None, 'include', 'ignore'):
-        raise ValueError(
-            f"`potential_energy` is {choice!r}. Choose 'include' or "
-            "'ignore'.")
-    having = [body for body in bodies if body.potential_energy != 0]
-    if having and choice is None:
-        warnings.warn(
-            "The potential energy of "
-            f"{', '.join(body.name for body in having)} is not used: in this "
-            "call shape forces come from the loads only, as in KanesMethod. "
-            "Pass potential_energy='include' to count it, or 'ignore' to "
-            "silence this warning.", stacklevel=5)
-    if choice != 'include':
-        return sympify(0)
-    return sum((body.potential_energy for body in having), sympify(0))

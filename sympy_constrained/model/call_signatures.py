@@ -14,7 +14,7 @@ from sympy import (
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Particle, RigidBody, System)
+    KanesMethod, Lagrangian, LagrangesMethod, Particle, RigidBody, System)
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
@@ -25,7 +25,7 @@ from ..errors import (
 __all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
            'as_expressions', 'as_list', 'as_matrix', 'as_point',
            'as_residuals', 'check_bodies', 'check_coordinates',
-           'check_frame', 'with_known_keywords']
+           'check_frame', 'lagrangian_call', 'with_known_keywords']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -103,6 +103,29 @@ def bind_arguments(name, args, kwargs, options=()):
     return shape, {key: own(value) for key, value in bound.arguments.items()}
 
 
+def lagrangian_call(arguments):
+    """The same model in Lagrange's shape if it has no speeds, else None.
+
+    ``System.form_eoms`` calls a class in Kane's shape, also if the system has
+    coordinates only, as for ``LagrangesMethod``.
+    """
+    q, dependent, u, u_dependent, kd_eqs, bodies, holonomic, velocity = (
+        as_list(arguments[name], name) for name in (
+            'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs',
+            'bodies', 'configuration_constraints', 'velocity_constraints'))
+    if u or u_dependent or kd_eqs or not bodies or not q:
+        return None
+    rates = [x.diff(_compat.time_symbol()) for x in holonomic]
+    return {
+        'Lagrangian': Lagrangian(arguments['frame'], *bodies),
+        'qs': q + dependent, 'hol_coneqs': holonomic, 'nonhol_coneqs': [
+            x for x in velocity if x not in rates] + as_list(
+                arguments['nonholonomic_constraints'],
+                'nonholonomic_constraints'),
+        **{name: arguments[name] for name in (
+            'frame', 'bodies', 'forcelist', 'acceleration_constraints')}}
+
+
 def own(value):
     """A copy of a list, so that later changes do not affect the model."""
     return list(value) if isinstance(value, list) else value
@@ -147,7 +170,7 @@ def arguments_of(model):
     ======
 
     UnsupportedFeatureError
-        If the object is none of the three.
+        If the object is none of these.
 
     """
     if isinstance(model, type):
@@ -166,6 +189,11 @@ def arguments_of(model):
             'configuration_constraints': list(model.holonomic_constraints),
             'velocity_constraints': velocity,
             'bodies': list(model.bodies), 'forcelist': loads}
+    if hasattr(model, '_convert_bodies'):       # a JointsMethod
+        return 'kane', {
+            'frame': model.frame, 'q_ind': list(model.q),
+            'u_ind': list(model.u), 'kd_eqs': list(model.kdes),
+            'bodies': model._convert_bodies(), 'forcelist': model.loads}
     mro = type(model).__mro__           # registered classes do not count
     if KanesMethod in mro:
         return 'kane', _compat.kane_parts(model)
@@ -175,7 +203,7 @@ def arguments_of(model):
         return model._call
     raise UnsupportedFeatureError(
         f"A model cannot be read from {type(model).__name__}. Give a System, "
-        "a KanesMethod or a LagrangesMethod object.")
+        "a JointsMethod, a KanesMethod or a LagrangesMethod object.")
 
 
 # -- normalising ---------------------------------------------------------

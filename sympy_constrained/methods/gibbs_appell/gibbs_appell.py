@@ -14,8 +14,8 @@ from ...analysis.constraint_rank import constraint_report
 from ...errors import RedundantConstraintsError, UnsupportedFeatureError
 from ...graph import GraphMatrix
 from ...graph.writing import nested
-from ...model.build import build_system, potential_of
-from ...model.call_signatures import as_dictionary, as_list, as_residuals
+from ...model.build import build_system
+from ...model.call_signatures import as_dictionary, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
@@ -425,10 +425,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def _forms(self):
-        potential = potential_of(
-            as_list(self.system.bodies, 'bodies'), self._options.get(
-                'potential_energy') or 'ignore'
-        ) if self._shape == 'kane' else sympify(0)
+        potential = self._potential if self._shape == 'kane' else sympify(0)
         forces = self._options.get('generalized_forces')
         return ClassicalForms(
             self._hypersurface, self._exchange.points(), potential,

@@ -1,0 +1,79 @@
+"""Which potential energies of bodies count in a call of Kane's shape."""
+from __future__ import annotations
+
+from warnings import warn
+
+from sympy import sympify
+from sympy.physics.mechanics import RigidBody
+
+from .. import _compat
+from .loads import parse_loads
+
+__all__ = ['potential_of']
+
+
+def potential_of(bodies, choice, loads, warns=False):
+    """The potential energy of bodies that is to be counted.
+
+    ``KanesMethod`` ignores it. With ``choice`` None that of a body counts
+    unless it seems to be among the loads: they contain one of its constants
+    that is no mass and no length, such as ``g``; or, if it has none, there
+    is a force at the mass centre.
+    """
+    if choice not in (None, 'include', 'ignore'):
+        raise ValueError(
+            f"`potential_energy` is {choice!r}. Choose 'include' or "
+            "'ignore'.")
+    counted = [body for body in bodies if body.potential_energy != 0
+               and choice != 'ignore']
+    if choice is None and counted:
+        given = [body for body in counted if is_given(body, bodies, loads)]
+        counted = [body for body in counted if body not in given]
+        if warns:
+            announce(counted, given)
+    return sum((body.potential_energy for body in counted), sympify(0))
+
+
+def is_given(body, bodies, loads):
+    """Whether forces of a potential energy seem to be among the loads."""
+    loads = parse_loads(loads)
+    marks = (sympify(body.potential_energy).free_symbols
+             - {_compat.time_symbol()} - constants_of_motion(bodies))
+    if not marks:
+        return any(where == body.masscenter for where, _ in loads)
+    return any(marks & symbols_in(vector) for _, vector in loads)
+
+
+def constants_of_motion(bodies):
+    """Symbols in masses, inertias and positions: those of inertia forces."""
+    found, points = set(), [body.masscenter for body in bodies]
+    for body in bodies:
+        found |= sympify(body.mass).free_symbols
+        if isinstance(body, RigidBody):
+            found |= {x for size, *_ in body.central_inertia.args
+                      for x in sympify(size).free_symbols}
+    for point in points:
+        for other, place in _compat.positions(point).items():
+            found |= symbols_in(place)
+            if other not in points:
+                points.append(other)
+    return found
+
+
+def symbols_in(vector):
+    """Symbols in the measure numbers of a vector."""
+    return {x for numbers, _ in vector.args for x in numbers.free_symbols}
+
+
+def announce(counted, given):
+    """Say once what counts."""
+    for bodies, text in (
+            (counted, "is counted. KanesMethod would ignore it. Pass "
+             "potential_energy='include' to silence this warning, or 'ignore' "
+             "to leave it out."),
+            (given, "is not counted: the loads seem to contain its forces "
+             "already. Pass potential_energy='include' to count it too, or "
+             "'ignore' to silence this warning.")):
+        if bodies:
+            names = ', '.join(body.name for body in bodies)
+            warn(f"The potential energy of {names} {text}", stacklevel=6)
