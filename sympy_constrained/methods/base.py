@@ -59,6 +59,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     # Whether ``q_dependent`` is an argument in Lagrange's shape, too.
     _takes_partition = False
     _named = None
+    # Arguments of ``constraint_report``.
+    _report_options = ()
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -232,9 +234,14 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _report(self):
-        """Rank of the rows, and states at which they hold."""
+        """Rank of the rows, and states at which they hold.
+
+        Without bodies accelerations are of no interest, but ``Fr`` may be.
+        """
         with precise():
-            return constraint_report(self.system, self._sample)
+            return constraint_report(
+                self.system, self._sample, *self._report_options,
+                determined=self._shape != 'kane' or bool(self.bodies))
 
     @property
     def independent_rows(self):
