@@ -20,8 +20,7 @@ from ..analysis.constraint_rank import (
     row_relations)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
-    MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
 from ..model.build import applied_forces, build_system, potential_of
 from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, own, shape_of)
