@@ -104,6 +104,22 @@ def size(spec):
         upstream.blocks(fresh(spec)))}
 
 
+def written(spec, form, runs=3):
+    """``mass_matrix`` and ``forcing``: nodes of the trees, ``lambdify``."""
+    import upstream
+    from sympy import lambdify
+    from sympy_constrained import UdwadiaKalabaMethod
+    given = fresh(spec)
+    method = upstream.kane(given) if form == 'kane' else UdwadiaKalabaMethod(
+        **given.arguments, **given.extra)
+    matrices = method.mass_matrix, method.forcing
+    names = [*method.q, *method.u], [*given.parameters]
+    return {'nodes': upstream.tree_nodes(matrices),
+            'lambdify': clock.repeated(
+                lambda: matrices, lambda found: lambdify(
+                    names, found, cse=True), PATIENCE, runs)}
+
+
 # -- functions of the state --------------------------------------------------
 
 def vectors(spec):
@@ -360,8 +376,9 @@ def solvers(spec, solver):
 
 
 JOBS = {job.__name__: job for job in (
-    derive, grow, upstream_derive, methods, memory, size, numbers, function,
-    cython, casadi, program, batch, simulation, long_run, sweeps, solvers)}
+    derive, grow, upstream_derive, methods, memory, size, written, numbers,
+    function, cython, casadi, program, batch, simulation, long_run, sweeps,
+    solvers)}
 
 
 def main(file, job, arguments):

@@ -102,7 +102,7 @@ HEAD = ('work', 'model', 'ours', 'error', 'peer', 'theirs', 'error',
 def table(record):
     """Rows of text."""
     found = Results(record)
-    for rows in (derivation, sizes, making, calls, natives, batches,
+    for rows in (derivation, sizes, trees, making, calls, natives, batches,
                  simulations, long_runs, memories, solvers):
         yield from rows(found)
 
@@ -138,6 +138,16 @@ def sizes(found):
         yield row('operations of M, Q, A, b', spec, ours, '',
                   'cse of Kane\'s blocks',
                   found.value(f'size {spec}', 'operations', ''))
+
+
+def trees(found):
+    for spec in found.specs('written'):
+        for key, unit, work in (
+                ('nodes', '', 'tree nodes of mass_matrix and forcing'),
+                ('lambdify', 's', 'lambdify of mass_matrix and forcing')):
+            ours, theirs = (found.value(f'written {spec} {form}', key, unit)
+                            for form in ('ours', 'kane'))
+            yield row(work, spec, ours, '', 'KanesMethod', theirs)
 
 
 def making(found):
@@ -429,6 +439,11 @@ def counted_figures(found):
                 found.value(f'derive {spec}', 'operations', ''),
                 found.value(f'size {spec}', 'operations', ''))
             for spec in specs})
+    yield at_most('tree nodes of mass_matrix and forcing', 'KanesMethod', 3., {
+        named(spec): ratio(*(
+            found.value(f'written {spec} {form}', 'nodes', '')
+            for form in ('ours', 'kane')))
+        for spec in found.specs('written')})
 
 
 def long_figures(found):

@@ -32,6 +32,7 @@ SMALL = ('rolling_disc', 'rolling_disc_minimal', 'four_bar',
 LARGE = ('closed_chain:8', 'closed_chain_absolute:16', 'closed_chain_3d:6',
          'bicycle', 'bicycle_whole')
 DERIVED = ('closed_chain:4', *LARGE, *SMALL)
+WRITTEN = ('four_bar', 'rolling_disc', 'bicycle')
 CALLED = ('closed_chain:8', 'bicycle', 'bicycle_whole', 'andrews_squeezer',
           'closed_chain_3d:6')
 MECHANISMS = ('closed_chain:8', 'closed_chain_3d:6')
@@ -63,6 +64,9 @@ def size():
     for spec in DERIVED:
         yield 'derive', spec
         yield 'size', spec
+    for spec in WRITTEN:
+        yield 'written', spec, 'ours'
+        yield 'written', spec, 'kane'
 
 
 def call():

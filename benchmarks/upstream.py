@@ -98,6 +98,18 @@ def operations(expr):
     return below + 1
 
 
+def tree_nodes(matrices):
+    """Nodes of the expressions as trees, with shared parts counted again."""
+    known = {}
+
+    def nodes(expr):
+        if expr not in known:
+            known[expr] = 1 + sum(map(nodes, expr.args))
+        return known[expr]
+
+    return sum(nodes(entry) for matrix in matrices for entry in matrix)
+
+
 # -- functions ---------------------------------------------------------------
 
 def cython(given):

@@ -20,8 +20,7 @@ from ..analysis.constraint_rank import (
     row_relations)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
-    MissingIngredientError, RedundantConstraintsError,
-    UnsupportedFeatureError)
+    MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
@@ -60,6 +59,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     # Whether ``q_dependent`` is an argument in Lagrange's shape, too.
     _takes_partition = False
     _named = None
+    # Arguments of ``constraint_report``.
+    _report_options = ()
 
     @overload
     def __init__(self, frame: ReferenceFrame, q_ind, u_ind, kd_eqs=None,
@@ -245,7 +246,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     def _report(self):
         """Rank of the rows, and states at which they hold."""
         with precise():
-            return constraint_report(self.system, self._sample)
+            return constraint_report(
+                self.system, self._sample, *self._report_options)
 
     @property
     def independent_rows(self):

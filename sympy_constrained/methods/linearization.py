@@ -96,21 +96,23 @@ class Linearizer(_compat.Linearizer):
         q, u, rates, lam, r = (
             [g.input(x, dynamic=True) for x in names] for names in (
                 self.q, self.u, self._ud, self.lams, self.r))
-        rows = [*-self.f_1, *-self.f_a, *-(self.f_2 + self.f_3 + self.f_4)]
-        out = {name: (jacobian(g, [read(g, e) for e in residuals], inputs),
-                      len(inputs))
-               for name, residuals, inputs in (
-                   ('holonomic', self.f_c, q), ('velocity', self.f_v, q + u),
-                   ('state', rows, q + u), ('input', rows, r),
-                   ('rate', [-e for e in rows[len(q):]], rates + lam))}
+        dynamic = [*self.f_a, *(self.f_2 + self.f_3 + self.f_4)]
+        rows = [-e for e in (*self.f_1, *dynamic)]
         values = {g.input(x, dynamic=True): read(g, value)
                   for x, value in op_point.items()}
         used = g.mask(values.values())
-        g.avoid([x for x in values if not g.depends[x] & used])
-        graph = Graph.freeze(g, {
-            name: ([substitute(g, row, values) for row in matrix], columns)
-            for name, (matrix, columns) in out.items()})
-        return {name: Matrix(graph.sympy(name)) for name in out}
+
+        def at_point(residuals, inputs):
+            slopes = jacobian(g, [read(g, e) for e in residuals], inputs)
+            g.avoid([x for x in values if not g.depends[x] & used])
+            graph = Graph.freeze(g, {'slopes': (
+                [substitute(g, row, values) for row in slopes], len(inputs))})
+            return Matrix(graph.sympy('slopes'))
+
+        return {'holonomic': at_point(self.f_c, q),
+                'velocity': at_point(self.f_v, q + u),
+                'state': at_point(rows, q + u), 'input': at_point(rows, r),
+                'rate': at_point(dynamic, rates + lam)}
 
     def _warn_off_the_constraints(self, op_point):
         """Warn of rows that certainly do not hold at the point."""
@@ -166,31 +168,30 @@ def partition(method, q_ind, qd_ind, q_dep, qd_dep):
     None means the partition of the method, or what the others leave.
     """
     system, rows = method.system, method.independent_rows
-    holonomic = [k for k in rows if k < len(system.holonomic_rows)]
-    known = list(system.q), list(method.u)
-    eliminated = tuple(method.u) != system.u
-    parts = []
-    for names, ind, dep, own, states, count in (
-            (('q_ind', 'q_dep'), q_ind, q_dep,
-             method._qdep if holonomic else (), known[0], len(holonomic)),
-            (('qd_ind', 'qd_dep'), qd_ind, qd_dep, method._udep, known[1],
-             0 if eliminated else len(rows))):
-        dep = list(own) if dep is None else as_list(dep, names[1])
-        ind = [x for x in states if x not in dep] if ind is None else (
-            as_list(ind, names[0]))
-        if len(dep) != count:
-            raise ConstraintError(
-                f"`{names[1]}` has {len(dep)} names and needs {count}, one "
-                "for each independent constraint"
-                + (' of position level' if states is known[0] else '')
-                + ". Pass q_ind, qd_ind, q_dep and qd_dep.")
-        if len(ind) + count != len(states) or {*ind, *dep} != {*states}:
-            raise ConstraintError(
-                f"`{names[0]}` and `{names[1]}` have "
-                f"{', '.join(map(str, ind + dep))}, and together they must "
-                f"have {', '.join(map(str, states))}, each once.")
-        parts += [ind, dep]
-    return parts
+    holonomic = sum(k < len(system.holonomic_rows) for k in rows)
+    moving = len(rows) if tuple(method.u) == system.u else 0
+    return [*split(system.q, q_ind, q_dep, method._qdep if holonomic else (),
+                   holonomic, ('q_ind', 'q_dep'), ' of position level'),
+            *split(method.u, qd_ind, qd_dep, method._udep, moving,
+                   ('qd_ind', 'qd_dep'))]
+
+
+def split(states, ind, dep, default, count, names, level=''):
+    """Independent and dependent states, each once."""
+    dep = list(default) if dep is None else as_list(dep, names[1])
+    ind = [x for x in states if x not in dep] if ind is None else (
+        as_list(ind, names[0]))
+    if len(dep) != count:
+        raise ConstraintError(
+            f"`{names[1]}` has {len(dep)} names and needs {count}, one for "
+            f"each independent constraint{level}. Pass q_ind, qd_ind, q_dep "
+            "and qd_dep.")
+    if len(ind) + count != len(states) or {*ind, *dep} != {*states}:
+        raise ConstraintError(
+            f"`{names[0]}` and `{names[1]}` have "
+            f"{', '.join(map(str, ind + dep))}, and together they must have "
+            f"{', '.join(map(str, states))}, each once.")
+    return ind, dep
 
 
 def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):

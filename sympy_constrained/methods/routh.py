@@ -32,7 +32,8 @@ class RouthMethod(LagrangianMethod):
     :math:`A\,\delta q = 0`, also for constraints nonlinear in the velocities
     (Appell and Chetaev, (19)), and the multipliers are reactions [1]_. This
     is what rolling bodies and blades do; :class:`.VaccoMethod` computes
-    vakonomic motion.
+    vakonomic motion. In ``eom`` the multipliers have the opposite sign, that
+    of ``LagrangesMethod.eom``.
 
     Examples
     ========
@@ -50,8 +51,8 @@ class RouthMethod(LagrangianMethod):
     ...                     nonhol_coneqs=[vx*sin(phi) - vy*cos(phi)])
     >>> skate.eom
     Matrix([
-    [-g*m + m*Derivative(x(t), (t, 2)) - lam1(t)*sin(phi(t))],
-    [       m*Derivative(y(t), (t, 2)) + lam1(t)*cos(phi(t))],
+    [-g*m + m*Derivative(x(t), (t, 2)) + lam1(t)*sin(phi(t))],
+    [       m*Derivative(y(t), (t, 2)) - lam1(t)*cos(phi(t))],
     [                           J*Derivative(phi(t), (t, 2))]])
     >>> skate.variation.conserved_quantities()[phi]
     J*Derivative(phi(t), t)

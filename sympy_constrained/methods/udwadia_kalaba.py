@@ -5,7 +5,6 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..analysis.constraint_rank import constraint_report
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
@@ -14,7 +13,6 @@ from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
-from ..precision import precise
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
 from .solution import columns_of
@@ -232,11 +230,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "`(M*W)^-1*A^T*lam`, which is no reaction in the directions "
                 "of the rows. Read `constraint_forces`.")
 
-    @cached_property
-    def _report(self):
-        with precise():
-            return constraint_report(self.system, self._sample,
-                                     self._inconsistent)
+    @property
+    def _report_options(self):
+        return (self._inconsistent,)
 
     def _solve(self):
         """Closed forms on the graph, by elimination of the independent rows.

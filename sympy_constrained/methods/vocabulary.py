@@ -320,3 +320,9 @@ class SympyVocabulary:
     @property
     def _udep(self):
         return Matrix(self._system.u_dependent)
+
+    @property
+    def _Ars(self):
+        """Dependent speeds in terms of the independent ones."""
+        rows = self._projected.sympy('projector')
+        return Matrix([rows[self.u[:].index(x), :] for x in self._udep])

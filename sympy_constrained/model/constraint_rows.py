@@ -45,26 +45,27 @@ def rows_by_level(kinematics, fields, shape):
     rates = [kinematics.bias(row.ref) for row in holonomic]
     given = rates + [row.ref for row in velocity]
     if shape == 'kane':
-        velocity = without_repeated(kinematics.builder, velocity, rates)
+        velocity = without_repeated(velocity, rates)
     acceleration = []
     if fields['acceleration_rows']:
         kinematics.declare_accelerations(fields['u'])
         known = [kinematics.total_derivative(ref) for ref in given
                  if shape == 'kane']
         acceleration = without_repeated(
-            kinematics.builder,
-            residuals_of(kinematics, 'acceleration', fields), known)
+            residuals_of(kinematics, 'acceleration', fields), known,
+            kinematics.builder)
     return {'holonomic': holonomic, 'velocity': velocity,
             'acceleration': acceleration}
 
 
-def without_repeated(builder, residuals, refs):
+def without_repeated(residuals, refs, builder=None):
     """Residuals that are not, up to the sign, one of the references.
 
-    Ratios show it where roots were simplified in one of the two only.
+    With a builder ratios at its real point decide, too: users simplify the
+    roots of a derivative.
     """
     return [row for row in residuals if not any(
-        abs(row.ref) == abs(x) or row.ref and x and any(
+        abs(row.ref) == abs(x) or builder and row.ref and x and any(
             builder.same_value(builder.div(row.ref, x), sign)
             for sign in (1, -1)) for x in refs)]
 

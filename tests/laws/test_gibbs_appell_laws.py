@@ -428,7 +428,7 @@ def test_solved_multipliers(name):
     assert list(found) == list(method.lam_vec)
     for column in (Matrix([*found.values()]),
                    method.solve_multipliers(sol_type='Matrix')):
-        assert close(at(column, moving), at(method.multipliers, values),
+        assert close(-at(column, moving), at(method.multipliers, values),
                      scale=1)
 
 
@@ -1235,7 +1235,7 @@ def test_higher_order_at_a_state(case):
             values[e] for e in wanted.unknowns), mp.mpf(10)**-40, scale=1)
         column = method.solve_multipliers(sol_type='Matrix')
         assert not column.has(*method.lam_vec)
-        assert close(at(column, values), [values[e] for e in method.lam_vec],
+        assert close(at(column, values), [-values[e] for e in method.lam_vec],
                      mp.mpf(10)**-45, scale=1)
     residual = at(equations.residual, values)
     assert len(residual) == len(equations.states)

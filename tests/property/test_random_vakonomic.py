@@ -262,7 +262,7 @@ def test_the_models_differ():
 
 @seeds
 def test_equations(seed):
-    """``E(L') - Q`` and ``E(L) - Q - A^T lam`` for any accelerations."""
+    """``E(L') - Q`` and ``E(L) - Q + A^T lam`` for any accelerations."""
     model = drawn(seed)
     v, a = model.speed, model.a
     values = model.moving(a, model.d, model.lam)
@@ -271,7 +271,7 @@ def test_equations(seed):
     term += model.A.T*model.d
     assert agree(model.vacco.eom, free + term, values)
     assert agree(model.vacco.variation.constraint_term, term, values)
-    assert agree(model.routh.eom, free - model.A.T*model.lam, values)
+    assert agree(model.routh.eom, free + model.A.T*model.lam, values)
     assert agree(model.vacco.acceleration_constraints,
                  stacked([row.rate(v, a) for row in model.rows]), values)
 

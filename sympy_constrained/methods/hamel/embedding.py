@@ -12,12 +12,17 @@ star means that ``q1'`` is replaced by ``g``. Equation numbers are those of
 """
 from __future__ import annotations
 
+from functools import cached_property
+
 from ...errors import ConstraintError
 from ...graph import (
     Graph, gradient, jacobian, substitute, time_derivative, without)
 from ...graph.linalg import solve
+from ..base import ConstrainedMethod
+from ..partition import check_regular, partitioned
+from ..symbols import column
 
-__all__ = ['embed']
+__all__ = ['EmbeddedMethod', 'embed']
 
 
 def embed(system, dependent, project_loads=False):
@@ -104,7 +109,7 @@ class EmbeddedEquations:
         self.S = columns(free if self.linear else slopes, len(two))
         self.total = self.along if self.linear else time_derivative(
             g, {**motion, **dict(zip(self.u, accelerations))})
-        force = self.at(column(out['applied']))
+        force = self.at(flat(out['applied']))
         self.Q1 = [force[i] for i in one]
         self.Q2 = [force[i] for i in two]
         if project_loads:
@@ -181,10 +186,10 @@ class EmbeddedEquations:
         """
         g, out, one, two = self.g, self.out, self.one, self.two
         M = [self.at(row) for row in out['M']]
-        F = self.at(column(out['Q']))
+        F = self.at(flat(out['Q']))
         A = [self.at(row) for row in out['velocity_jacobian']]
         A1 = [[row[i] for i in one] for row in A]
-        bias = solve(g, A1, self.at(column(out['b'])))
+        bias = solve(g, A1, self.at(flat(out['b'])))
         known = [g.sub(force, g.dot([row[i] for i in one], bias))
                  for row, force in zip(M, F)]   # F - M*[A1^-1*b; 0]
         slope = [self.projected_on(row) for row in M]   # M*[S; 1]
@@ -265,7 +270,7 @@ def solved_rates(system, g, out, one, v1):
     return solve(g, A1, [-x for x in at_rest])
 
 
-def column(rows):
+def flat(rows):
     """The references of an output with one column."""
     return [x for x, in rows]
 
@@ -278,3 +283,61 @@ def columns(matrix, count):
 def singles(named):
     """Columns under their names, as outputs of a graph."""
     return {name: ([[x] for x in refs], 1) for name, refs in named.items()}
+
+
+class EmbeddedMethod(ConstrainedMethod):
+    """Abstract base of methods in the velocities of independent coordinates.
+
+    A subclass defines ``_dependent``, the positions of the others in ``q``.
+    """
+
+    _accepts = ('potential_energy', 'generalized_forces')
+    _in_velocities = True
+    _drops_repetitions = True
+    _takes_partition = True
+    _project_loads = False
+
+    @classmethod
+    def from_method(cls, method, *, q_dependent=None, **options):
+        """Return this method for the model of another method object.
+
+        Parameters
+        ==========
+
+        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
+        q_dependent : iterable, optional
+            By default the dependent coordinates and speeds of ``method``. In
+            Kane's shape they become the last of ``q``.
+        **options
+            The other keyword arguments of the class.
+
+        """
+        return partitioned(cls, method, q_dependent, options)
+
+    @property
+    def _others(self):
+        return [i for i in range(len(self._system.q))
+                if i not in self._dependent]
+
+    @property
+    def u(self):
+        """Velocities of the independent coordinates, shape (p, 1)."""
+        return column(self._system.u[i] for i in self._others)
+
+    @property
+    def _qdep(self):
+        return column(self._system.q[i] for i in self._dependent)
+
+    @property
+    def _udep(self):
+        return column(())
+
+    @cached_property
+    def _embedding(self):
+        if self._dependent:
+            check_regular(self, self._dependent)
+        return embed(self.system, self._dependent, self._project_loads)
+
+    @property
+    def _rates(self):
+        return self._embedding.sympy('rates')

@@ -14,15 +14,12 @@ from ...errors import (
 from ...graph import Graph, substitute
 from ...graph.linalg import solve
 from ...model.call_signatures import as_list
-from ..base import ConstrainedMethod
 from ..null_space import accelerations, reduced_equations
+from ..partition import dependent_positions, named_coordinates, sharing_model
 from ..solution import columns_of
 from ..symbols import column
 from .discrepancy import Embedding
-from .embedding import embed
-from ..partition import (
-    check_regular, dependent_positions, named_coordinates, partitioned,
-    sharing_model)
+from .embedding import EmbeddedMethod
 from .validity import Validity
 from .voronets import VoronetsMethod
 
@@ -37,7 +34,7 @@ WRONG = (
 
 
 @KanesMethod.register
-class HamelEmbedding(ConstrainedMethod):
+class HamelEmbedding(EmbeddedMethod):
     r"""Constraints embedded in the kinetic energy: Hamel's equations.
 
     Explanation
@@ -165,32 +162,10 @@ class HamelEmbedding(ConstrainedMethod):
 
     """
 
-    _accepts = ('potential_energy', 'generalized_forces')
-    _in_velocities = True
-    _drops_repetitions = True
-    _takes_partition = True
-
     def __init__(self, *args, project_loads=False, **kwargs):
         self._project_loads = bool(project_loads)
         super().__init__(*args, **kwargs)
         self._dependent                 # complains at once
-
-    @classmethod
-    def from_method(cls, method, *, q_dependent=None, **options):
-        """Return the embedding for the model of another method object.
-
-        Parameters
-        ==========
-
-        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
-        q_dependent : iterable, optional
-            By default the dependent coordinates and speeds of ``method``. In
-            Kane's shape they become the last of ``q``.
-        **options
-            The other keyword arguments of the class.
-
-        """
-        return partitioned(cls, method, q_dependent, options)
 
     @property
     def _own(self):
@@ -215,41 +190,12 @@ class HamelEmbedding(ConstrainedMethod):
                 "VoronetsMethod needs no choice.")
         return dependent_positions(self, named)
 
-    @property
-    def _others(self):
-        return [i for i in range(len(self._system.q))
-                if i not in self._dependent]
-
-    @property
-    def u(self):
-        """Velocities of the independent coordinates, shape (p, 1)."""
-        return column(self._system.u[i] for i in self._others)
-
-    @property
-    def _qdep(self):
-        return column(self._system.q[i] for i in self._dependent)
-
-    @property
-    def _udep(self):
-        return column(())
-
     # -- Hamel's equations -----------------------------------------------
-
-    @cached_property
-    def _embedding(self):
-        if self._dependent:
-            check_regular(self, self._dependent)
-        return embed(self.system, self._dependent, self._project_loads)
 
     @cached_property
     def embedding(self):
         """The :class:`.Embedding`: ``B``, ``L*``, ``E`` and its parts."""
         return Embedding(self)
-
-    @property
-    def _rates(self):
-        """``q'`` in terms of the states, shape (n, 1)."""
-        return self._embedding.sympy('rates')
 
     def _active_forces(self):
         return self.embedding.forces

@@ -11,17 +11,15 @@ from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
+from ..partition import dependent_positions, named_coordinates
 from ..solution import columns_of
-from ..symbols import column
-from .embedding import embed
-from ..partition import (
-    check_regular, dependent_positions, named_coordinates, partitioned)
+from .embedding import EmbeddedMethod
 
 __all__ = ['VoronetsMethod']
 
 
 @KanesMethod.register
-class VoronetsMethod(ConstrainedMethod):
+class VoronetsMethod(EmbeddedMethod):
     r"""Equations in the velocities of independent coordinates.
 
     Explanation
@@ -96,56 +94,17 @@ class VoronetsMethod(ConstrainedMethod):
 
     """
 
-    _accepts = ('potential_energy', 'generalized_forces')
-    _in_velocities = True
-    _drops_repetitions = True
-    _takes_partition = True
-
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._check_velocity_level('embeds')
         if named_coordinates(self):
             self._dependent             # complains at once
 
-    @classmethod
-    def from_method(cls, method, *, q_dependent=None, **options):
-        """As :meth:`.HamelEmbedding.from_method`."""
-        return partitioned(cls, method, q_dependent, options)
-
     @cached_property
     def _dependent(self):
         """Positions of the dependent coordinates in ``q``."""
         named = named_coordinates(self)
         return dependent_positions(self, named) if named else self._pivots
-
-    @property
-    def _others(self):
-        return [i for i in range(len(self._system.q))
-                if i not in self._dependent]
-
-    @property
-    def u(self):
-        """Velocities of the independent coordinates, shape (p, 1)."""
-        return column(self._system.u[i] for i in self._others)
-
-    @property
-    def _qdep(self):
-        return column(self._system.q[i] for i in self._dependent)
-
-    @property
-    def _udep(self):
-        return column(())
-
-    @cached_property
-    def _embedding(self):
-        if self._dependent:
-            check_regular(self, self._dependent)
-        return embed(self.system, self._dependent)
-
-    @property
-    def _rates(self):
-        """``q'`` in terms of the states, shape (n, 1)."""
-        return self._embedding.sympy('rates')
 
     def equations(self, system):
         """``Psi*u' = H``, and ``A1^T*lam = (M*q'' - F)_1``."""
