@@ -232,9 +232,8 @@ def bind(g, compiled, rates):
     equations = compiled.equations
     for state, rate in zip(equations.states, rates):
         g.bound.setdefault(state.diff(equations.t), rate)
-    for item, expr in compiled.inputs.given.items():
-        if item not in compiled.specifieds:
-            g.bound[item] = read(g, expr)
+    for item, expr in compiled.inputs.feedback.items():
+        g.bound[item] = read(g, expr)
 
 
 def tangent(compiled, found, preferred):
