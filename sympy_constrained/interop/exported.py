@@ -65,8 +65,7 @@ class Exported:
         else:
             equations, known = closed(equations_of(model), inputs,
                                       complete=False)
-            given = {x: expr for x, expr in known.given.items()
-                     if x in equations.specifieds}
+            given = known.given
         free = tuple(f for f in equations.specifieds if f not in given)
         if compiled is None and (constants is not None or x is not None):
             compiled = compile_equations(

@@ -292,7 +292,8 @@ class SympyVocabulary:
         """Linearize with SymPy's ``Linearizer``; returns ``(..., r)``.
 
         The keyword arguments are those of ``Linearizer.linearize``:
-        ``op_point``, ``A_and_B``, ``simplify``.
+        ``op_point``, ``A_and_B``, ``simplify``. For matrices of numbers,
+        :func:`sympy_constrained.numeric.linearize` takes milliseconds.
         """
         kwargs.pop('new_method', None)          # SymPy ignores it, too
         made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,

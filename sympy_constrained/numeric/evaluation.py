@@ -181,9 +181,9 @@ class Evaluator:
 
     def output(self, graph, name) -> Callable:
         """An output of another graph as a function of ``(t, x, p)``."""
-        arguments = self._arguments()
+        known = {*self._arguments(), *self.inputs.expressions}
         strange = [str(item) for item in graph.symbols((name,))
-                   if item not in arguments and item not in self.inputs.given]
+                   if item not in known]
         if strange:
             raise ValueError(
                 f"`{name}` contains {', '.join(sorted(strange))}, which is "
@@ -218,9 +218,9 @@ class Evaluator:
 
     def _made(self, graph, names, more=()):
         """The function of some outputs."""
-        graph = with_given(graph, names, self.inputs.given)
+        graph = with_given(graph, names, self.inputs.feedback)
         function = compiled_outputs(self.backend, graph, names,
-                                    self._arguments(more), {})
+                                    self._arguments(more), self.inputs.given)
         function.reads_called = not self.inputs.called.keys().isdisjoint(
             graph.symbols(names))
         return function

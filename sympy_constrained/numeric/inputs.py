@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 
@@ -27,11 +27,13 @@ class Inputs:
 
     ``given`` maps SymPy objects to expressions, which generated code computes,
     after those that they contain; ``called`` to Python functions of ``(t,
-    x)``, which may be tables.
+    x)``, which may be tables; ``feedback`` has the expressions that are part
+    of the equations.
     """
 
     given: dict
     called: dict
+    feedback: dict = field(default_factory=dict)
 
     @classmethod
     def match(cls, specifieds, values, time, equations=None,
@@ -60,8 +62,13 @@ class Inputs:
     def same_code(self, other) -> bool:
         """Whether generated code is the same; values of calls are arguments.
         """
-        return self.given == other.given and list(self.called) == list(
-            other.called)
+        return self.expressions == other.expressions and (
+            list(self.called) == list(other.called))
+
+    @property
+    def expressions(self):
+        """Those of ``given`` and ``feedback``."""
+        return {**self.given, **self.feedback}
 
     def values(self, t, x, count=None) -> list:
         """Numbers of the Python functions at the first ``count`` states."""
@@ -294,8 +301,10 @@ def closed(equations, values, complete=True):
     feedback = {item: expr for item, expr in inputs.given.items()
                 if functions_in(expr, equations.t)
                 or not expr.free_symbols <= known}
-    if feedback:
-        graph = equations.graph
-        equations = replace(equations, graph=with_given(
-            graph, graph.outputs, feedback))
-    return equations, inputs
+    if not feedback:
+        return equations, inputs
+    graph = with_given(equations.graph, equations.graph.outputs, feedback)
+    given = {item: expr for item, expr in inputs.given.items()
+             if item not in feedback}
+    return replace(equations, graph=graph), Inputs(
+        given, inputs.called, feedback)

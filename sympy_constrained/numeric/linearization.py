@@ -129,7 +129,9 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     model : CompiledEquations
         Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
         with its ``constants`` and ``inputs``. Compiled equations keep the
-        derivatives, so further calls take milliseconds.
+        derivatives, so further calls take milliseconds. Constraints of
+        SymPy's own methods are not known here, so all their states count as
+        independent.
     at : mapping or sequence
         A state on the constraints.
     outputs : sequence of expressions, optional
@@ -163,8 +165,8 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
     check_point(compiled, t, x, p)
     if dependent is None:
-        dependent = [*getattr(model, '_qdep', ()),
-                     *getattr(model, '_udep', ())]
+        dependent = {*getattr(model, '_qdep', ()), *getattr(
+            model, '_udep', ())} & {*compiled.states}
     solver = compiled.linear_solver(t, x, p)
     here = compiled.evaluate(('rates', 'W', 'r'), t, x, p)
     z = solver.solve_all(here['W'], here['r'][:, 0]).z
@@ -232,9 +234,8 @@ def bind(g, compiled, rates):
     equations = compiled.equations
     for state, rate in zip(equations.states, rates):
         g.bound.setdefault(state.diff(equations.t), rate)
-    for item, expr in compiled.inputs.given.items():
-        if item not in compiled.specifieds:
-            g.bound[item] = read(g, expr)
+    for item, expr in compiled.inputs.feedback.items():
+        g.bound[item] = read(g, expr)
 
 
 def tangent(compiled, found, preferred):

@@ -4,11 +4,11 @@ from functools import partial
 from unittest import mock
 
 import numpy as np
-from sympy import I, Function, Symbol, oo, sin, sqrt
+from errors.parts import (
+    KD, VALUES, Case, L, N, flat, g, k, l, m, rod, t, u, v, x, y, z)
+from sympy import Function, I, Symbol, oo, sin, sqrt
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
-from errors.parts import (
-    KD, L, N, VALUES, Case, flat, g, k, l, m, rod, t, u, v, x, y, z)
 from sympy_constrained import GibbsAppellMethod, HamelEmbedding, VaccoMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
@@ -16,7 +16,7 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import (
-    boundary_value, compile_equations, consistent_state, grid,
+    boundary_value, compile_equations, consistent_state, grid, linearize,
     matching_multipliers, simulate, sweep)
 
 f = Function('f')
@@ -333,6 +333,11 @@ STARTS = (
          ValueError, "`guess`: 'z(t)' is no state; known: x, y,",
          "x', y'",
          'Each state takes one finite real number'),
+    Case('a linearization off the constraints',
+         lambda: linearize(COMPILED, {**START, x: 1.2}),
+         ConstraintError, 'The state `at` violates holonomic row 0 by 4.4e-01',
+         'so no motion is near it',
+         '`consistent_state` finds one that satisfies the constraints'),
     Case('a guess that is not finite',
          lambda: consistent_state(COMPILED, {**START, x: oo}),
          ValueError, '`guess`: x: inf is not finite; give a',

@@ -6,7 +6,8 @@ from sympy import symbols
 from sympy.physics.mechanics import (
     KanesMethod, Particle, Point, ReferenceFrame, dynamicsymbols)
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
+from sympy_constrained.comparison import compare
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.numeric import (
     Table, compile_equations, dae_form, simulate, sweep)
@@ -97,6 +98,29 @@ def test_a_prescribed_speed_that_follows_a_coordinate():
     motion = simulate(method, 1, [1, 0, 2, 3], constants={m: 2, k: 3},
                       inputs={F: k*x})
     assert motion['y'][-1] == pytest.approx(3*(1 + 1), abs=1e-8)
+
+
+def test_vakonomic_motion():
+    """The force is given, not varied: as of the potential k*x**2/2."""
+    motions = []
+    for potential in F*x, -k*x**2/2:
+        method = VaccoMethod(
+            m*(x.diff()**2 + y.diff()**2 + q1.diff()**2)/2 + potential,
+            [x, y, q1], nonhol_coneqs=[q1.diff() - y*x.diff()])
+        inputs = {F: -k*x} if potential.has(F) else {}
+        motions.append(simulate(
+            method, 1, [.1, .2, .3, .4, .5, .08, .3], t_eval=3,
+            constants={m: 1, k: 3}, inputs=inputs))
+    np.testing.assert_allclose(motions[0].x, motions[1].x, atol=1e-12)
+
+
+def test_comparison():
+    found = compare(UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], nonideal_forces=[F, 0],
+        hol_coneqs=[x**2 + y**2 - 1]), 0.2, constants={m: 2},
+        start={x: 1, y: 0, x.diff(): 0, y.diff(): 1},
+        inputs={F: -3*x - x.diff()})
+    assert found.agrees, found
 
 
 @pytest.mark.parametrize('inputs, text', [

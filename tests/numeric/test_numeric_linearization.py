@@ -4,12 +4,12 @@ import pytest
 from mechanisms import m, t, x, y
 from mpmath import matrix, mp
 from scipy.signal import StateSpace, lsim
-from sympy import Float, Rational, cos, sin, symbols
+from sympy import Float, cos, sin, symbols
 from sympy.physics.mechanics import KanesMethod, dynamicsymbols
 
 from sympy_constrained import (
-    GibbsAppellMethod, LinearMappingMethod, UdwadiaKalabaMethod)
-from sympy_constrained.errors import ConstraintError
+    GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod,
+    VoronetsMethod)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, linearize, simulate)
@@ -103,6 +103,23 @@ def test_ready_models(name, count):
                   ready.start, ready.fixed, inputs=ready.inputs)
     assert count in (None, len(found.states))
     assert found.basis.shape[1] == len(found.states)
+
+
+@pytest.mark.parametrize('cls', [
+    LinearMappingMethod, GibbsAppellMethod, VoronetsMethod, RouthMethod])
+def test_formulations_agree(cls):
+    ready = model('four_bar')
+    compiled = compile_equations(
+        ready.form(UdwadiaKalabaMethod), ready.parameters)
+    at = consistent_state(compiled, ready.start, fixed=ready.fixed)
+    wanted = linearize(compiled, at, dependent=['q2', 'q3', 'u2', 'u3'])
+    method = ready.form(cls)
+    states = method.equations_of_motion.states
+    found = linearize(method, {
+        x: value for x, value in zip(compiled.states, at) if x in states},
+        constants=ready.parameters)
+    assert found.states == wanted.states
+    np.testing.assert_allclose(found.A, wanted.A, rtol=1e-9)
 
 
 def test_a_chain_with_redundant_rows():
@@ -222,10 +239,3 @@ def test_the_eigenvalues_of_the_benchmark_bicycle(name):
         assert np.abs(wobble - table).max() < 1e-12*np.abs(table).max()
         speeds = [s in method.u for s in found.states]
         assert np.abs(found.rates[speeds]).max() < 1e-12    # steady motion
-
-
-def test_off_the_constraints():
-    pendulum = UdwadiaKalabaMethod(m*(x.diff()**2 + y.diff()**2)/2, [x, y],
-                                   hol_coneqs=[x**2 + y**2 - 1])
-    with pytest.raises(ConstraintError, match='`at` violates .* by 4.4e-01'):
-        linearize(pendulum, [1.2, 0, 0, 0], constants={m: Rational(1)})

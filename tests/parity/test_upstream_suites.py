@@ -20,6 +20,8 @@ NAMES = 'KanesMethod', 'LagrangesMethod'
 SLOW = {'linearize-test_linearize_rolling_disc_kane'}
 PRINTED = 'printed form: '
 # Tests of which SymPy's classes only can pass, each with the reason.
+SHAPE = ("SymPy's System takes the class for KanesMethod: it is checked, or "
+         "called with the speeds that are there, in Kane's shape")
 EXCEPTIONS = {
     'jointsmethod-test_complete_simple_double_pendulum':
         PRINTED + 'sin**2 + cos**2 of one angle',
@@ -34,17 +36,10 @@ EXCEPTIONS = {
         'asserts the refusal of constraints that this package accepts',
     'linearize-test_linearize_rolling_disc_kane':
         PRINTED + 'order of the rows of f_v, holonomic first',
+    'system_class-TestSystem-test_system_lagrange_form_eoms_kwargs': SHAPE,
+    'system_class-TestSystemExamples-test_cart_pendulum_lagrange': SHAPE,
+    'system_class-TestValidateSystem-test_speeds_in_lagrange': SHAPE,
 }
-# To be repaired: auxiliary speeds, and a System in Lagrange's shape.
-PENDING = dict.fromkeys((
-    'kane-test_aux', 'kane2-test_aux_dep', 'kane2-test_non_central_inertia',
-    'kane2-test_sub_qdot', 'system_class-TestSystemExamples-test_box_on_ground'
-), 'auxiliary speeds') | dict.fromkeys((
-    'jointsmethod-test_simple_pedulum',
-    'system_class-TestSystem-test_system_lagrange_form_eoms_kwargs',
-    'system_class-TestSystemExamples-test_cart_pendulum_lagrange',
-    'system_class-TestValidateSystem-test_speeds_in_lagrange'
-), "a System in Lagrange's shape")
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +70,8 @@ def marked(function, name):
     def test(*args, **kwargs):
         return function(*args, **kwargs)
 
-    if name in {**EXCEPTIONS, **PENDING}:
-        test = pytest.mark.xfail(
-            strict=name in EXCEPTIONS,
-            reason=EXCEPTIONS.get(name) or PENDING[name])(test)
+    if name in EXCEPTIONS:
+        test = pytest.mark.xfail(strict=True, reason=EXCEPTIONS[name])(test)
     return pytest.mark.slow(test) if name in SLOW else test
 
 

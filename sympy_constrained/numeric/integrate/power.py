@@ -79,7 +79,7 @@ def constraints_work(compiled, t_span, x):
     called = compiled.inputs.called
     if called:
         compiled = compiled.with_values(inputs={
-            **compiled.inputs.given, **{
+            **compiled.inputs.expressions, **{
                 item: lambda t, x, value=1 + 0.5*np.cos(2.4*k): value
                 for k, item in enumerate(called)}})
     index = compiled.u_index
