@@ -121,8 +121,8 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     method, seconds = reference_method(model)
     equations = method.equations_of_motion
     model = replace(
-        model, parameters=by_symbol(
-            model.parameters, equations.constants, 'constant'),
+        model, parameters=by_symbol(model.parameters, dict.fromkeys(
+            (*equations.constants, *equations.symbols)), 'constant'),
         start=by_symbol(model.start, equations.states, 'state'),
         inputs=by_symbol(model.inputs, dict.fromkeys(
             y for x in equations.specifieds for y in (function_of(x), x)),

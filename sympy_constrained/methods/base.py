@@ -224,7 +224,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     @cached_property
     def equations_of_motion(self):
         """The :class:`.EquationsOfMotion` ``W z = r`` of the model."""
-        return self.equations(self.system)
+        return replace(self.equations(self.system),
+                       symbols=self.system.symbols)
 
     @cached_property
     def closed_form(self):

@@ -140,7 +140,9 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
                 len(fields['holonomic_rows']):])
     return ConstrainedSystem(
         graph=freeze(builder, blocks, fields['q'], fields['u']),
-        stabilization=stabilization, **fields)
+        stabilization=stabilization, symbols=tuple(
+            x for x in builder.inputs
+            if isinstance(x, Symbol) and x != builder.time), **fields)
 
 
 def add_constraints(kinematics, blocks, fields, stabilization, shape):

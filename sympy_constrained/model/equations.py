@@ -81,6 +81,9 @@ class EquationsOfMotion:
         values are missing.
     is_stabilized : bool
         Whether ``b`` has terms that pull states back to the constraints.
+    symbols : tuple
+        Constants of the model; values of those that dropped out of the
+        equations are accepted and not used.
     warning : str
         Shown to the user before these equations are integrated.
 
@@ -100,6 +103,7 @@ class EquationsOfMotion:
     upper_names: tuple = ()
     is_stabilized: bool = False
     warning: str = ''
+    symbols: tuple = ()
 
     def __post_init__(self):
         missing = [name for name in OUTPUTS if name not in self.graph.outputs]

@@ -74,6 +74,8 @@ class ConstrainedSystem:
     geometry : tuple
         Row number -> ``(point or frame, Vector)`` for rows that were given
         geometrically.
+    symbols : tuple
+        Constants of the model, also those that drop out of the equations.
     q_dependent, u_dependent : tuple
         The user's choice, used for linearization and embeddings only.
     stabilization
@@ -98,6 +100,7 @@ class ConstrainedSystem:
     higher_rows: tuple = ()
     masses: tuple = ()
     u_auxiliary: tuple = ()
+    symbols: tuple = ()
 
     @property
     def t(self):

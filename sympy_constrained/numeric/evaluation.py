@@ -73,7 +73,8 @@ class Evaluator:
     def _close(self, inputs):
         """Take the equations of the model with these inputs."""
         self.equations, self.inputs = closed(self.model, inputs)
-        self.constants = Names(self.equations.constants, 'constant')
+        self.constants = Names(self.equations.constants, 'constant',
+                               unused=self.equations.symbols)
 
     def _copy(self, **changes) -> Evaluator:
         result = object.__new__(Evaluator)
@@ -105,7 +106,8 @@ class Evaluator:
         equations = change(self.equations)
         return self._copy(
             model=change(self.model), equations=equations, p=None,
-            _functions={}, constants=Names(equations.constants, 'constant'))
+            _functions={}, constants=Names(
+                equations.constants, 'constant', unused=equations.symbols))
 
     def parameters(self, p=None, states=None) -> np.ndarray:
         """The constants as an array ``(np,)``.

@@ -99,7 +99,8 @@ class Names:
     """A tuple of SymPy objects that is also searched by name.
 
     ``kind`` is a singular noun for messages, such as ``'state'``, and ``hint``
-    the remedy in messages about missing values.
+    the remedy in messages about missing values. Values of ``unused`` objects
+    are accepted and left out.
 
     >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained.numeric.names import Names
@@ -108,11 +109,13 @@ class Names:
     array([2. , 0.5])
     """
 
-    def __init__(self, objects, kind: str, hint: str = ''):
+    def __init__(self, objects, kind: str, hint: str = '', unused=()):
         self.objects = tuple(objects)
         self.kind = kind
         self.hint = hint
         self.labels = tuple(map(label, self.objects))
+        self.unused = {name for x in unused if x not in self.objects
+                       for name in (x, label(x))}
         self._positions = {item: i for i, item in enumerate(self.objects)
                            if self.objects.count(item) == 1}
 
@@ -205,6 +208,8 @@ class Names:
             try:
                 i = self.index(key)
             except KeyError as error:
+                if key in self.unused:
+                    continue
                 problems.append(error.args[0])
                 continue
             if i in seen:
