@@ -15,8 +15,7 @@ from ..graph import GraphBuilder
 from ..graph.linalg import ldl_factor
 from ..model.equations import EquationsOfMotion
 from ..numeric.codegen.instructions import program
-from ..numeric.codegen.native import (
-    arguments_of, slots, with_given)
+from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import blocks, select
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)

@@ -8,8 +8,7 @@ from ..graph import Graph
 from ..graph.linalg import ldl_factor, ldl_solve
 from ..numeric.codegen.solution import blocks, select
 from ..numeric.names import label
-from .exported import (
-    Exported, free_name, library, loaded, names_in, renamed)
+from .exported import Exported, free_name, library, loaded, names_in, renamed
 
 __all__ = ['to_pydy']
 

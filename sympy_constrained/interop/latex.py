@@ -1,0 +1,73 @@
+"""The equations in LaTeX, in the notation of the documentation."""
+from __future__ import annotations
+
+from sympy import Matrix, numbered_symbols
+from sympy.physics.vector import vlatex
+
+from ..numeric.compiled import equations_of
+
+__all__ = ['to_latex']
+
+# Shared parts get names if the equations have more operations than this.
+SHORT = 60
+
+
+def to_latex(model, shared=None):
+    r"""Return the equations of motion in LaTeX, not solved.
+
+    Kinematic equations, ``W z = r`` with the accelerations and multipliers
+    ``z``, and the constraints. Dots denote derivatives by time. The text is
+    an ``align*`` environment of ``amsmath``.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.interop import to_latex
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[(x**2 + y**2 - l**2)/2])
+    >>> print(to_latex(pendulum))
+    \begin{align*}
+    \left[\begin{matrix}m & 0 & - x\\0 & m & - y\\x & y & 0\end{matrix}\right]
+    \left[\begin{matrix}\ddot{x}\\\ddot{y}\\lam_{1}\end{matrix}\right] &=
+    \left[\begin{matrix}0\\- g m\\- \dot{x}^{2} -
+    \dot{y}^{2}\end{matrix}\right] \\
+    0 &= - \frac{l^{2}}{2} + \frac{x^{2}}{2} + \frac{y^{2}}{2}
+    \end{align*}
+
+    Parameters
+    ==========
+
+    model : a method or EquationsOfMotion
+    shared : bool, optional
+        Whether parts that occur more than once are named ``a_1, a_2, ...``
+        and come first; by default if the equations are long.
+
+    Returns
+    =======
+
+    str
+
+    """
+    equations = equations_of(model)
+    graph, names = equations.graph, (
+        'rates', 'W', 'r', 'holonomic', 'velocity')
+    if shared is None:
+        shared = graph.operation_count(names) > SHORT
+    parts, out = graph.assignments(names, numbered_symbols('a_', start=1)) \
+        if shared else ([], {name: graph.sympy(name) for name in names})
+    lines = [f'{vlatex(name)} &= {vlatex(e)}' for name, e in parts]
+    lines += [f'{vlatex(x.diff(equations.t))} &= {vlatex(rate)}'
+              for x, rate in zip(equations.states, out['rates'])
+              if x.diff(equations.t) != rate]
+    lines.append(f"{vlatex(out['W'])} {vlatex(Matrix(equations.unknowns))} "
+                 f"&= {vlatex(out['r'])}")
+    rows = [*out['holonomic'], *out['velocity'][len(out['holonomic']):]]
+    lines += [f'0 &= {vlatex(e)}' for e in rows]
+    return '\n'.join([r'\begin{align*}', ' \\\\\n'.join(lines),
+                      r'\end{align*}'])

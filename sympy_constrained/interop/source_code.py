@@ -1,0 +1,347 @@
+"""The equations as source code of another language."""
+from __future__ import annotations
+
+import re
+from string import Template
+
+from sympy import (
+    Float, Heaviside, NumberSymbol, Piecewise, Symbol, numbered_symbols)
+from sympy.codegen.ast import float32, real
+from sympy.printing.c import C99CodePrinter
+from sympy.printing.codeprinter import PrintMethodNotImplementedError
+from sympy.printing.julia import JuliaCodePrinter
+from sympy.printing.octave import OctaveCodePrinter
+from sympy.printing.rust import RustCodePrinter
+
+from ..errors import UnsupportedFeatureError
+from ..numeric.codegen.native import with_given
+from ..numeric.compiled import CompiledEquations, equations_of
+from ..numeric.inputs import closed, parameter_name
+from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
+
+__all__ = ['to_source']
+
+OUTPUTS = 'rates', 'W', 'r'
+
+
+def to_source(model, language='c', name='model', *, precision='double',
+              constants=None, inputs=None):
+    r"""Return the equations of motion as source code.
+
+    Explanation
+    ===========
+
+    The code computes the rates of the states and the multipliers from time,
+    states, constants and inputs. It uses nothing of this package.
+
+    ============  ==========================================================
+    language      files
+    ============  ==========================================================
+    ``'c'``       ``name.c`` and ``name.h``, C99. With ``-DNAME_EXAMPLE``
+                  it contains an example ``main``.
+    ``'octave'``  ``name.m``, for MATLAB too: ``[rates, lam] = name(t, x, p,
+                  w)``
+    ``'julia'``   ``name.jl``: ``rates, lam = name(t, x, p, w)``
+    ``'rust'``    ``name.rs``: ``pub fn name(t, x, p, w, rates, lam) -> bool``
+    ============  ==========================================================
+
+    States ``x`` are in the order of ``equations_of_motion.states``, which a
+    comment in the code names; constants ``p`` and inputs ``w`` have names, in
+    a ``struct`` or in a comment. Rows that are redundant at a state get
+    multipliers, which are not unique; the accelerations are. At a singular
+    configuration the function fails (C and Rust return false) or gives values
+    that are not finite.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.interop import to_source
+    >>> m, k = symbols('m k')
+    >>> q = dynamicsymbols('q')
+    >>> spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q])
+    >>> print(to_source(spring, 'julia', 'spring')['spring.jl'])
+    # States x: q, q_dot. Constants p: m, k. Inputs w: none.
+    using LinearAlgebra
+    function spring(t, x, p, w=())
+        q, q_dot = x
+        m, k = p
+        W, r = zeros(1, 1), zeros(1)
+        W[1, 1] = m
+        r[1] = -k .* q
+        z = qr(W, ColumnNorm()) \ r
+        return [q_dot; z[1:1]], z[2:end]
+    end
+    <BLANKLINE>
+
+    Parameters
+    ==========
+
+    model : a method, EquationsOfMotion or CompiledEquations
+    language : 'c', 'octave', 'julia' or 'rust'
+    name : str
+        Of the function and of the files.
+    precision : 'double' or 'float'
+        Of the numbers in C and Rust.
+    constants, inputs : mapping, optional
+        Default values of constants, for the example in C, and what the
+        inputs are, as for :func:`.compile_equations`. Inputs without an
+        expression are arguments.
+
+    Returns
+    =======
+
+    dict
+        File name -> text.
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If an expression has no counterpart in the language.
+
+    """
+    if language not in LANGUAGES:
+        raise ValueError(
+            f"`language` is {language!r}. Choose one of "
+            f"{', '.join(map(repr, LANGUAGES))}.")
+    if precision not in ('double', 'float'):
+        raise ValueError(
+            f"`precision` is {precision!r}. Choose 'double' or 'float'.")
+    if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name):
+        raise ValueError(
+            f"`name` is {name!r}. Give a name that a function can have: a "
+            "letter, then letters, digits and underscores.")
+    return LANGUAGES[language](model, name, precision, constants,
+                               inputs).files()
+
+
+class Source:
+    """Names, assignments and the text of the files; C by default."""
+
+    base = 0                            # first index
+    end = ';'
+    element, entry = '{0}[{1}]', '{0}[{1}][{2}]'
+    shared_as = 'const real {0}'
+    template = C
+
+    def __init__(self, model, name, precision, constants, inputs):
+        self.name, self.precision = name, precision
+        values = dict(constants or {})
+        if isinstance(model, CompiledEquations):
+            equations, given = model.equations, model.inputs.given
+            if model.p is not None:
+                values = {**dict(zip(model.constants, model.p)), **values}
+        else:
+            equations, known = closed(equations_of(model), inputs,
+                                      complete=False)
+            given = known.given
+        self.printer = self.made_printer()
+        self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
+                      *'txpw', 'rates', 'lam', *self.printer.reserved_words}
+        self.symbols = {equations.t: Symbol('t', real=True)}
+        self.states, self.constants, self.inputs = (
+            [self.named(item) for item in items] for items in (
+                equations.states, equations.constants,
+                [x for x in equations.specifieds if x not in given]))
+        self.values = [float(values.get(x, values.get(str(x), 1)))
+                       for x in equations.constants]
+        self.size = len(equations.unknowns)
+        self.motion = self.size - len(equations.multipliers)
+        self.read(with_given(equations.graph, OUTPUTS, given))
+
+    def made_printer(self):
+        aliases = {real: float32} if self.precision == 'float' else {}
+        return C99CodePrinter({'type_aliases': aliases, 'human': False})
+
+    def named(self, item):
+        """A name in the code for a SymPy object."""
+        text = re.sub('[^A-Za-z0-9_]', '_', parameter_name(item))
+        text = text if text[0].isalpha() else f'v{text}'
+        while text in self.taken:
+            text += '_'
+        self.taken.add(text)
+        self.symbols[item] = Symbol(text, real=True)
+        return text
+
+    def read(self, graph):
+        """Write the assignments of shared parts, ``W`` and ``r``."""
+        shared, outputs = graph.assignments(OUTPUTS, numbered_symbols(
+            'a', exclude=map(Symbol, self.taken)))
+        self.rates = [self.written(e) for e in outputs['rates']]
+        b, W, r = self.base, outputs['W'], outputs['r']
+        self.lines = [(self.shared_as.format(x), e) for x, e in shared]
+        self.lines += [(self.entry.format('W', i + b, j + b), W[i, j])
+                       for i in range(W.rows) for j in range(W.cols)
+                       if W[i, j] != 0]
+        self.lines += [(self.element.format('r', i + b), e)
+                       for i, e in enumerate(r) if e != 0]
+        self.lines = [f'{name} = {self.written(e)}{self.end}'
+                      for name, e in self.lines]
+
+    def written(self, expression):
+        """An expression in the language, on one line."""
+        expression = expression.xreplace({
+            step: step.rewrite(Piecewise)
+            for step in expression.atoms(Heaviside)})
+        numbers = {x: Float(x, 17) for x in expression.atoms(NumberSymbol)}
+        try:
+            _, strange, text = self.printer.doprint(
+                expression.xreplace({**self.symbols, **numbers}))
+        except PrintMethodNotImplementedError as error:
+            strange = {str(error).rpartition(' ')[2]}
+        if strange:
+            raise UnsupportedFeatureError(
+                f"{', '.join(sorted(map(str, strange)))} cannot be written "
+                "in this language. Use elementary functions.")
+        # all numbers are real, and a line may be long
+        return ' '.join(text.replace('...\n', ' ').replace(
+            ' as f64', '').split())
+
+    def declared(self, line, letter, names):
+        """Lines that give the entries of an argument their names."""
+        return [line.format(name, letter, i + self.base)
+                for i, name in enumerate(names)]
+
+    def filled(self, template):
+        """A template with the parts of the code."""
+        def block(lines, indent=4):
+            return '\n'.join(' '*indent + line for line in lines)
+
+        upper, c = self.name.upper(), 'real {0};'
+        name_of = 'const real {0} = {1}[{2}];'
+        field = 'const real {0} = {1}->{0};'
+        return Template(template).substitute(
+            name=self.name, upper=upper, precision=self.precision,
+            rust='f64' if self.precision == 'double' else 'f32',
+            suffix='' if self.precision == 'double' else 'f',
+            tiny='1e-11' if self.precision == 'double' else '1e-5',
+            size=self.size, motion=self.motion, multipliers=max(
+                self.size - self.motion, 1), first=len(self.states),
+            comment=(f"States x: {', '.join(self.states)}. Constants p: "
+                     f"{', '.join(self.constants) or 'none'}. Inputs w: "
+                     f"{', '.join(self.inputs) or 'none'}."),
+            states=', '.join(self.states), lines=block(self.lines),
+            constants=', '.join(self.constants),
+            inputs=', '.join(self.inputs), rates=', '.join(self.rates),
+            rate_lines=block(f'rates[{i}] = {e};'
+                             for i, e in enumerate(self.rates)),
+            enum=', '.join(f'{upper}_{x}' for x in self.states),
+            p_fields=block(self.declared(c, 'p', self.constants or ['_'])),
+            w_fields=block(self.declared(c, 'w', self.inputs or ['_'])),
+            names=block(self.declared(name_of, 'x', self.states)
+                        + self.declared(field, 'p', self.constants)
+                        + self.declared(field, 'w', self.inputs)),
+            unused=block(f'(void){x};' for x in (
+                't', 'x', 'p', 'w', *self.states, *self.constants,
+                *self.inputs)),
+            values=', '.join(map(repr, self.values or [0.])),
+            known=len(self.rates), after=self.motion + 1,
+            m=self.size - self.motion)
+
+    def files(self):
+        """File name -> text."""
+        return {f'{self.name}.h': self.filled(HEADER),
+                f'{self.name}.c': self.filled(C)}
+
+
+class OctavePrinter(OctaveCodePrinter):
+    """Writes all digits of floats."""
+
+    def _print_Float(self, expr):
+        return repr(float(expr))
+
+
+class JuliaPrinter(JuliaCodePrinter):
+    """Writes all digits of floats."""
+
+    _print_Float = OctavePrinter._print_Float
+
+
+class RustPrinter(RustCodePrinter):
+    """Writes numbers as floats, and conditions in parentheses."""
+
+    _print_Float = OctavePrinter._print_Float
+
+    def _print_Integer(self, expr):
+        return f'{int(expr)}.0'
+
+    def _print_Rational(self, expr):
+        return f'({expr.p}.0/{expr.q}.0)'
+
+    def _print_Pow(self, expr):
+        base = self.parenthesize(expr.base, 1000)
+        if expr.exp == -1:
+            return f'(1.0/{base})'
+        if expr.exp.is_Integer:
+            return f'{base}.powi({int(expr.exp)})'
+        if expr.exp.is_Rational and expr.exp.q == 2 and expr.exp.p == 1:
+            return f'{base}.sqrt()'
+        return f'{base}.powf({self._print(expr.exp)})'
+
+    def _print_Max(self, expr, name='max'):
+        first, *others = (f'({self._print(x)})' for x in expr.args)
+        return first + ''.join(f'.{name}({x})' for x in others)
+
+    def _print_Min(self, expr):
+        return self._print_Max(expr, 'min')
+
+    def _print_Piecewise(self, expr):
+        return f'({super()._print_Piecewise(expr)})'
+
+
+class Octave(Source):
+    """MATLAB and Octave."""
+
+    base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
+
+    def made_printer(self):
+        return OctavePrinter({'human': False})
+
+    def files(self):
+        letters = ('x', self.states), ('p', self.constants), (
+            'w', self.inputs)
+        names = [line for letter, given in letters for line in self.declared(
+            '{0} = {1}({2});', letter, given)]
+        self.lines = names + self.lines
+        return {f'{self.name}.m': self.filled(OCTAVE)}
+
+
+class Julia(Source):
+    """Julia."""
+
+    base, end, entry, shared_as = 1, '', '{0}[{1}, {2}]', '{0}'
+
+    def made_printer(self):
+        return JuliaPrinter({'human': False})
+
+    def files(self):
+        self.lines = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
+                      f'= {letter}' for letter, names in (
+                          ('x', self.states), ('p', self.constants),
+                          ('w', self.inputs)) if names] + [
+            f'W, r = zeros({self.size}, {self.size}), zeros({self.size})',
+            *self.lines]
+        return {f'{self.name}.jl': self.filled(JULIA)}
+
+
+class Rust(Source):
+    """Rust."""
+
+    shared_as = 'let {0}: Real'
+
+    def made_printer(self):
+        return RustPrinter({'human': False})
+
+    def files(self):
+        letters = ('x', self.states), ('p', self.constants), (
+            'w', self.inputs)
+        names = [line for letter, given in letters for line in self.declared(
+            'let {0}: Real = {1}[{2}];', letter, given)]
+        self.lines = names + self.lines
+        return {f'{self.name}.rs': self.filled(RUST)}
+
+
+LANGUAGES = {'c': Source, 'octave': Octave, 'julia': Julia, 'rust': Rust}

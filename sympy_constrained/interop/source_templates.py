@@ -1,0 +1,252 @@
+"""Text around the equations in source code of other languages."""
+
+__all__ = ['HEADER', 'C', 'OCTAVE', 'JULIA', 'RUST']
+
+HEADER = """\
+#ifndef ${upper}_H
+#define ${upper}_H
+/* ${comment} */
+
+typedef ${precision} ${name}_real;
+
+/* Positions of the states in x and rates. */
+enum { ${enum}, ${upper}_STATES };
+
+#define ${upper}_MULTIPLIERS ${m}
+
+typedef struct {
+#define real ${name}_real
+${p_fields}
+} ${name}_constants;
+
+typedef struct {
+${w_fields}
+#undef real
+} ${name}_inputs;
+
+/* Rates of the states, and multipliers unless lam is null. Returns 1, or 0 at
+   a singular configuration. */
+int ${name}(${name}_real t, const ${name}_real x[],
+    const ${name}_constants *p, const ${name}_inputs *w,
+    ${name}_real rates[], ${name}_real lam[]);
+
+#endif
+"""
+
+C = """\
+#include "${name}.h"
+#include <math.h>
+
+#define N ${size}
+#define MOTION ${motion}
+typedef ${name}_real real;
+
+/* Elimination with complete pivoting. Unknowns that redundant rows leave free
+   are zero; they must be multipliers. */
+static int solve(real W[N][N], real r[N], real z[N])
+{
+    int column[N], rank, i, j, k;
+    real largest = 0;
+    for (i = 0; i < N; i++) {
+        real size = 0;
+        column[i] = i;
+        z[i] = 0;
+        for (j = 0; j < N; j++)
+            if (fabs${suffix}(W[i][j]) > size)
+                size = fabs${suffix}(W[i][j]);
+        for (j = 0; j < N && size > 0; j++)
+            W[i][j] /= size;
+        if (size > 0)
+            r[i] /= size;
+    }
+    for (rank = 0; rank < N; rank++) {
+        int row = rank, pivot = rank;
+        for (i = rank; i < N; i++)
+            for (j = rank; j < N; j++)
+                if (fabs${suffix}(W[i][j]) > fabs${suffix}(W[row][pivot])) {
+                    row = i;
+                    pivot = j;
+                }
+        if (rank == 0)
+            largest = fabs${suffix}(W[row][pivot]);
+        if (!(fabs${suffix}(W[row][pivot]) > (real)${tiny}*largest))
+            break;
+        for (j = 0; j < N; j++) {
+            real kept = W[row][j];
+            W[row][j] = W[rank][j];
+            W[rank][j] = kept;
+        }
+        for (i = 0; i < N; i++) {
+            real kept = W[i][pivot];
+            W[i][pivot] = W[i][rank];
+            W[i][rank] = kept;
+        }
+        {
+            real kept = r[row];
+            r[row] = r[rank];
+            r[rank] = kept;
+            k = column[pivot];
+            column[pivot] = column[rank];
+            column[rank] = k;
+        }
+        for (i = rank + 1; i < N; i++) {
+            real factor = W[i][rank]/W[rank][rank];
+            for (j = rank; j < N; j++)
+                W[i][j] -= factor*W[rank][j];
+            r[i] -= factor*r[rank];
+        }
+    }
+    for (k = rank; k < N; k++)
+        if (column[k] < MOTION)
+            return 0;
+    for (i = rank - 1; i >= 0; i--) {
+        real sum = r[i];
+        for (j = i + 1; j < rank; j++)
+            sum -= W[i][j]*z[column[j]];
+        z[column[i]] = sum/W[i][i];
+    }
+    return 1;
+}
+
+int ${name}(real t, const real x[], const ${name}_constants *p,
+    const ${name}_inputs *w, real rates[], real lam[])
+{
+    real W[N][N] = {{0}}, r[N] = {0}, z[N];
+    int i;
+${names}
+${unused}
+${lines}
+${rate_lines}
+    if (!solve(W, r, z))
+        return 0;
+    for (i = 0; i < MOTION; i++)
+        rates[${known} + i] = z[i];
+    for (i = MOTION; lam && i < N; i++)
+        lam[i - MOTION] = z[i];
+    return 1;
+}
+
+#ifdef ${upper}_EXAMPLE
+#include <stdio.h>
+
+int main(void)
+{
+    ${name}_constants p = {${values}};
+    ${name}_inputs w = {0};
+    real x[${upper}_STATES], rates[${upper}_STATES], lam[${multipliers}];
+    int i;
+    for (i = 0; i < ${upper}_STATES; i++)
+        x[i] = (real)0.1*(real)(i + 1);
+    if (!${name}(0, x, &p, &w, rates, lam))
+        return 1;
+    for (i = 0; i < ${upper}_STATES; i++)
+        printf("%.17g\\n", (double)rates[i]);
+    return 0;
+}
+#endif
+"""
+
+OCTAVE = """\
+function [rates, lam] = ${name}(t, x, p, w)
+% ${comment}
+    W = zeros(${size});
+    r = zeros(${size}, 1);
+${lines}
+    if rcond(W) > 1e-13
+        z = W \\ r;
+    else
+        z = pinv(W)*r;
+    end
+    rates = [${rates}, z(1:${motion}).'].';
+    lam = z(${after}:end);
+end
+"""
+
+JULIA = """\
+# ${comment}
+using LinearAlgebra
+function ${name}(t, x, p, w=())
+${lines}
+    z = qr(W, ColumnNorm()) \\ r
+    return [${rates}; z[1:${motion}]], z[${after}:end]
+end
+"""
+
+RUST = """\
+// ${comment}
+#![allow(unused_variables, unused_parens, non_snake_case)]
+#![allow(non_upper_case_globals, clippy::all)]
+
+pub type Real = ${rust};
+const N: usize = ${size};
+const MOTION: usize = ${motion};
+
+/// Elimination with complete pivoting. Unknowns that redundant rows leave free
+/// are zero; they must be multipliers.
+fn solve(W: &mut [[Real; N]; N], r: &mut [Real; N]) -> Option<[Real; N]> {
+    let mut column: [usize; N] = core::array::from_fn(|i| i);
+    let mut z = [0.0; N];
+    for i in 0..N {
+        let size = W[i].iter().fold(0.0, |a: Real, b| a.max(b.abs()));
+        if size > 0.0 {
+            W[i].iter_mut().for_each(|e| *e /= size);
+            r[i] /= size;
+        }
+    }
+    let (mut rank, mut largest): (usize, Real) = (0, 0.0);
+    while rank < N {
+        let (mut row, mut pivot) = (rank, rank);
+        for i in rank..N {
+            for j in rank..N {
+                if W[i][j].abs() > W[row][pivot].abs() {
+                    (row, pivot) = (i, j);
+                }
+            }
+        }
+        let size = W[row][pivot].abs();
+        if rank == 0 {
+            largest = size;
+        }
+        if !(size > ${tiny}*largest) {
+            break;
+        }
+        W.swap(row, rank);
+        r.swap(row, rank);
+        W.iter_mut().for_each(|e| e.swap(pivot, rank));
+        column.swap(pivot, rank);
+        for i in rank + 1..N {
+            let factor = W[i][rank]/W[rank][rank];
+            for j in rank..N {
+                W[i][j] -= factor*W[rank][j];
+            }
+            r[i] -= factor*r[rank];
+        }
+        rank += 1;
+    }
+    if column[rank..].iter().any(|k| *k < MOTION) {
+        return None;
+    }
+    for i in (0..rank).rev() {
+        let rest: Real = (i + 1..rank).map(|j| W[i][j]*z[column[j]]).sum();
+        z[column[i]] = (r[i] - rest)/W[i][i];
+    }
+    Some(z)
+}
+
+/// Rates of the states and multipliers; false at a singular configuration.
+pub fn ${name}(t: Real, x: &[Real], p: &[Real], w: &[Real],
+    rates: &mut [Real], lam: &mut [Real]) -> bool {
+    let mut W: [[Real; N]; N] = [[0.0; N]; N];
+    let mut r: [Real; N] = [0.0; N];
+${lines}
+    rates[..${known}].copy_from_slice(&[${rates}]);
+    match solve(&mut W, &mut r) {
+        Some(z) => {
+            rates[${known}..].copy_from_slice(&z[..MOTION]);
+            lam.copy_from_slice(&z[MOTION..]);
+            true
+        }
+        None => false,
+    }
+}
+"""

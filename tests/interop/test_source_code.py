@@ -1,0 +1,200 @@
+"""Exported source code against ``rhs``: C, Octave, Julia and Rust."""
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from sympy import Heaviside, Max, Piecewise, pi, sign, symbols, zeta
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import UnsupportedFeatureError
+from sympy_constrained.interop import to_latex, to_source
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations, consistent_state
+
+NAMES = ('cartesian_pendulum', 'four_bar', 'rolling_disc', 'closed_chain',
+         'duplicated_rows', 'duffing_pendulum')
+STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror', '-O1']
+x, y, F = dynamicsymbols('x y F')
+m, k = symbols('m k')
+
+
+def ready(name):
+    """Compiled equations and a state on the constraints."""
+    given = model(name)
+    compiled = compile_equations(
+        given.form(UdwadiaKalabaMethod), given.parameters, given.inputs)
+    return compiled, consistent_state(compiled, given.start)
+
+
+def piecewise():
+    """Conditions, an input, a function of time and names to avoid."""
+    t, double = dynamicsymbols._t, symbols('double')
+    force = Piecewise((k*x, x > 0), (pi*x**3/7, True)) + Max(x, t) + sign(
+        y)*Heaviside(x.diff()) + F
+    method = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 + double*y.diff()**2/2, [x, y],
+        generalized_forces=[force, 2*t**2])
+    return compile_equations(method, {m: 1.3, k: .7, double: 2}, {
+        F: lambda t, x: .4}), np.array([.3, -.2, .5, .1])
+
+
+def written(folder, source):
+    for name, text in source.items():
+        (folder/name).write_text(text)
+
+
+def built(folder, source, *flags):
+    """The library of a C source."""
+    if not shutil.which('cc'):
+        pytest.skip('no C compiler')
+    written(folder, source)
+    subprocess.run(['cc', *STRICT, *flags, '-shared', '-fPIC', 'it.c', '-o',
+                    'it.so', '-lm'], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder/'it.so')).it
+
+
+def called(function, t, state, p, w, multipliers, real=ctypes.c_double):
+    """Rates and multipliers."""
+    def array(values):
+        return (real*max(len(values), 1))(*values)
+
+    rates, lam = array([0]*len(state)), array([0]*multipliers)
+    assert function(real(t), array(state), array(p), array(w), rates, lam)
+    return np.array(rates[:len(state)]), np.array(lam[:multipliers])
+
+
+@pytest.mark.parametrize('name', [*NAMES, 'piecewise'])
+def test_c_gives_our_rates(name, tmp_path):
+    compiled, state = piecewise() if name == 'piecewise' else ready(name)
+    function = built(tmp_path, to_source(compiled, 'c', 'it'))
+    rates, lam = called(function, .3, state, compiled.p,
+                        [.4] if name == 'piecewise' else [],
+                        len(compiled.equations.multipliers))
+    wanted = compiled.rhs(.3, state)
+    np.testing.assert_allclose(rates, wanted, rtol=1e-13,
+                               atol=1e-14*np.abs(wanted).max())
+    method = compiled.equations
+    forces = compiled.constraint_forces(.3, state)
+    if method.multipliers:
+        A = compiled.expression(method.graph.sympy('A'))(.3, state)
+        np.testing.assert_allclose(A.T@lam, forces, atol=1e-12*max(
+            1, np.abs(lam).max()))
+
+
+def test_c_in_single_precision_and_its_example(tmp_path):
+    compiled, state = ready('four_bar')
+    source = to_source(compiled, 'c', 'it', precision='float')
+    function = built(tmp_path, source)
+    rates, _ = called(function, 0, state, compiled.p, [], 2, ctypes.c_float)
+    np.testing.assert_allclose(rates, compiled.rhs(0, state), rtol=1e-3)
+    written(tmp_path, to_source(compiled, 'c', 'it'))
+    subprocess.run(['cc', *STRICT, '-DIT_EXAMPLE', 'it.c', '-o', 'it', '-lm'],
+                   cwd=tmp_path, check=True)
+    text = subprocess.run(['./it'], cwd=tmp_path, check=True,
+                          capture_output=True, text=True).stdout
+    size = len(compiled.states)
+    np.testing.assert_allclose(
+        [float(e) for e in text.split()][:size//2],
+        compiled.rhs(0, .1*np.arange(1, size + 1))[:size//2], rtol=1e-13)
+
+
+def test_c_notices_a_singular_configuration(tmp_path):
+    method = UdwadiaKalabaMethod(
+        x*x.diff()**2/2 - k*x, [x])
+    function = built(tmp_path, to_source(method, 'c', 'it'))
+    real = ctypes.c_double
+    assert not function(real(0), (real*2)(0, 1), (real*1)(1), None,
+                        (real*2)(), None)
+
+
+OCTAVE = """\
+[rates, lam] = it({t}, {x}, {p}, {w});
+printf("%.17g\\n", rates);
+"""
+JULIA = """\
+include("it.jl")
+rates, lam = it({t}, {x}, {p}, {w})
+foreach(println, rates)
+"""
+RUST = """\
+mod it;
+fn main() {{
+    let (mut rates, mut lam) = ([0.0; {n}], [0.0; {m}]);
+    let x: [f64; {n}] = {x};
+    let p: Vec<f64> = vec!{p};
+    let w: Vec<f64> = vec!{w};
+    assert!(it::it({t}, &x, &p, &w, &mut rates, &mut lam));
+    for rate in rates {{ println!("{{:.17e}}", rate); }}
+}}
+"""
+
+
+@pytest.mark.parametrize('language, file, script, commands', [
+    ('octave', 'main.m', OCTAVE, [
+        ['octave-cli', '--norc', '--quiet', 'main.m']]),
+    ('julia', 'main.jl', JULIA, [['julia', 'main.jl']]),
+    ('rust', 'main.rs', RUST, [['rustc', 'main.rs'], ['./main']])])
+@pytest.mark.parametrize('name', ['four_bar', 'duplicated_rows', 'piecewise'])
+def test_other_languages(name, language, file, script, commands, tmp_path):
+    if not shutil.which(commands[0][0]):
+        pytest.skip(f'{commands[0][0]} is not installed')
+    compiled, state = piecewise() if name == 'piecewise' else ready(name)
+    written(tmp_path, to_source(compiled, language, 'it'))
+    w = [.4] if name == 'piecewise' else []
+    (tmp_path/file).write_text(script.format(
+        t=.3, x=state.tolist(), p=compiled.p.tolist(), w=w, n=len(state),
+        m=len(compiled.equations.multipliers)))
+    for command in commands:
+        text = subprocess.run(command, cwd=tmp_path, check=True, text=True,
+                              capture_output=True).stdout
+    wanted = compiled.rhs(.3, state)
+    np.testing.assert_allclose(
+        [float(e) for e in text.split()], wanted, rtol=1e-11,
+        atol=1e-12*np.abs(wanted).max())
+
+
+def test_inputs_may_be_expressions():
+    """A spring and its force, fed back by name."""
+    method = UdwadiaKalabaMethod(
+        m*x.diff()**2/2, [x], generalized_forces=[F])
+    text = to_source(method, 'c', inputs={F: -k*x})['model.c']
+    assert 'const real k = p->k;' in text and 'F' not in text.split('N')[0]
+
+
+@pytest.mark.parametrize('options, error, match', [
+    ({'language': 'ada'}, ValueError, 'Choose one of'),
+    ({'name': '2x'}, ValueError, 'Give a name'),
+    ({'precision': 'half'}, ValueError, "'double' or 'float'")])
+def test_errors(options, error, match):
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x])
+    with pytest.raises(error, match=match):
+        to_source(method, **options)
+
+
+def test_functions_without_counterpart():
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[
+        zeta(2 + x**2)])
+    with pytest.raises(UnsupportedFeatureError, match='elementary'):
+        to_source(method, 'rust')
+
+
+@pytest.mark.parametrize('name', ['cartesian_pendulum', 'four_bar',
+                                  'rolling_disc', 'appell_hamel'])
+@pytest.mark.parametrize('shared', [None, True, False])
+def test_latex_is_complete_and_balanced(name, shared):
+    method = model(name).form(UdwadiaKalabaMethod)
+    text = to_latex(method, shared)
+    for one, other in (r'\begin', r'\end'), ('{', '}'), (
+            r'\left', r'\right'):
+        assert text.count(one) == text.count(other) > 0
+    assert 'Derivative' not in text and '(t)' not in text
+    n, o, m = method.system.counts
+    velocity = len(method.nonholonomic_constraints)
+    assert text.count('0 &= ') == len(
+        method.holonomic_constraints) + velocity
+    assert ('a_{1} &=' in text) is bool(
+        shared is not False and name == 'four_bar' or shared
+        and name != 'cartesian_pendulum')
