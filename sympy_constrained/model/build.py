@@ -169,7 +169,7 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
             "on coordinates, speeds and time; write it in these.")
     fields['geometry'] = tuple(
         (k, row.location)
-        for k, row in enumerate(rows['velocity'], len(rows['holonomic']))
+        for k, row in enumerate(rows['holonomic'] + rows['velocity'])
         if row.location)
     fields.update((f'{level}_rows', tuple(row.expression for row in found))
                   for level, found in rows.items())

@@ -72,8 +72,8 @@ class ConstrainedSystem:
     masses, u_auxiliary : tuple
         Masses that are states; speeds that are zero.
     geometry : tuple
-        Row number -> ``(point or frame, Vector)`` for rows that were given
-        geometrically.
+        Pairs of a row number and the ``(point or frame, Vector)`` on which
+        the row acts, for rows that were given geometrically.
     q_dependent, u_dependent : tuple
         The user's choice, used for linearization and embeddings only.
     stabilization
@@ -253,8 +253,10 @@ class ConstrainedSystem:
         shift = len(rows['holonomic']) - len(self.holonomic_rows)
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
-            geometry=tuple((k + shift, where) for k, where in self.geometry
-                           if velocity is None),
+            geometry=tuple(
+                (k + shift, where) for k, where in self.geometry
+                if (holonomic if k < len(self.holonomic_rows) else velocity)
+                is None),
             stabilization=stabilization,
             **{f'{level}_rows': found for level, found in rows.items()})
 
