@@ -1,6 +1,8 @@
 """Constraint rows of a call, read and sorted by level or by order."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
@@ -53,8 +55,17 @@ def rows_by_level(kinematics, fields, shape):
                  if shape == 'kane']
         acceleration = without_repeated(
             residuals_of(kinematics, 'acceleration', fields), known)
-    return {'holonomic': holonomic, 'velocity': velocity,
-            'acceleration': acceleration}
+    return {'holonomic': placed(kinematics, holonomic, fields),
+            'velocity': velocity, 'acceleration': acceleration}
+
+
+def placed(kinematics, holonomic, fields):
+    """Holonomic rows with the places of velocity rows that repeat them."""
+    places = {sign*row.ref: tuple((x, sign*n) for x, n in row.location)
+              for row in residuals_of(kinematics, 'velocity', fields)
+              if row.location for sign in (1, -1)}
+    return [replace(row, location=row.location or places.get(
+        kinematics.bias(row.ref))) for row in holonomic]
 
 
 def without_repeated(residuals, refs):

@@ -9,12 +9,16 @@ import pytest
 from mpmath import mp
 from sympy import Matrix, cos, lambdify, sin, symbols
 from sympy.physics.mechanics import (
-    CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, PrismaticJoint,
-    RigidBody, SphericalJoint, System, TorqueActuator, WeldJoint, inertia)
+    CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, Point,
+    PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
+    TorqueActuator, WeldJoint, dynamicsymbols, inertia)
 
-from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VoronetsMethod
+from sympy_constrained.errors import (
+    ConstraintError, KinematicsError, UnsupportedFeatureError)
 from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric import (
+    Trajectory, compile_equations, consistent_state, simulate)
 
 m, g, l, T, k = symbols('m g l T k', positive=True)
 CLOSE = 1e-10
@@ -313,3 +317,205 @@ def test_every_joint(cls, free):
     value = numbers['joint']
     assert abs(value[list(vanishing)]).max() < CLOSE
     assert np.count_nonzero(abs(value) > 1e-3) == 6 - len(vanishing)
+
+
+def test_bicycle():
+    """Contact forces of the wheels, axles and steering.
+
+    The velocity of the rear wheel is put in by hand, which holds its contact
+    point: the moment there vanishes, as do those about the free axes.
+    """
+    given = model('bicycle')
+    N, bodies = given.arguments['frame'], given.arguments['bodies']
+    frame, fork, rear, front = bodies
+    contact = point_of(rear, 'rear_contact')
+    touching = point_of(front, 'front_contact')
+    steer = point_of(rear, 'steer')
+    upright = next(B for B in frame.frame._dcm_dict if B.name == 'R')
+    level = next(B for B in upright._dcm_dict if B.name == 'Y')
+    method = UdwadiaKalabaMethod(**{
+        **given.arguments, 'velocity_constraints': [
+            (touching, axis) for axis in level]})
+    equations, x = compiled(given, method)
+    reactions = method.joint_reactions([
+        ('road', None, rear, contact),
+        ('rear axle', rear, frame, rear.masscenter),
+        ('steering', frame, fork, steer),
+        ('front axle', fork, front, front.masscenter)])
+    numbers = reactions.function(equations)(0., x)
+
+    values = {**given.parameters, **dict(zip(equations.states, x)), **dict(
+        zip(method.q.diff(), equations.rhs(0., x))), **dict(
+        zip(method.u.diff(), equations.accelerations(0., x)))}
+
+    def numbered(vector):
+        matrix = vector.to_matrix(N)
+        return np.array(lambdify(list(values), matrix, cse=True)(
+            *values.values()), float).ravel()
+
+    balance = {body: 0*numbered(N.x) for body in bodies}
+    moments = {body: 0*numbered(N.x) for body in bodies}
+
+    def act(body, point, force, moment=(0, 0, 0)):
+        arm = numbered(point.pos_from(body.masscenter))
+        balance[body] += force
+        moments[body] += moment + np.cross(arm, force)
+
+    for name, inner, outer, point in (
+            ('road', None, rear, contact),
+            ('rear axle', rear, frame, rear.masscenter),
+            ('steering', frame, fork, steer),
+            ('front axle', fork, front, front.masscenter)):
+        force, moment = numbers[name][:3], numbers[name][3:]
+        act(outer, point, force, moment)
+        if inner:
+            act(inner, point, -force, -moment)
+    rows = [value for name, value in numbers.items() if 'row' in name]
+    act(front, touching, sum(rows)[:3])
+    for body, (_, weight) in zip(bodies, given.arguments['forcelist']):
+        act(body, body.masscenter, numbered(weight))
+    for body in bodies:
+        rate = body.masscenter.vel(N).dt(N)*body.mass
+        spin = body.central_inertia.dot(body.frame.ang_vel_in(N)).dt(N)
+        assert np.allclose(balance[body], numbered(rate), 0, 1e-9)
+        assert np.allclose(moments[body], numbered(spin), 0, 1e-9)
+    for name, axis in (('rear axle', frame.y), ('front axle', fork.y),
+                       ('steering', fork.x), ('road', N.x), ('road', N.y),
+                       ('road', N.z)):
+        assert abs(numbers[name][3:] @ numbered(axis)) < 1e-9
+
+
+# -- rows given geometrically ----------------------------------------------
+
+def hanging(level, moving):
+    """A plate that hangs by a corner on an arm that turns about the origin.
+
+    On its tip, or ``moving`` along the arm; then the row turns with it.
+    """
+    q, u = dynamicsymbols('x y a b'), dynamicsymbols('v_x v_y w_a w_b')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    A, B = (N.orientnew(name, 'Axis', (angle, N.z))
+            for name, angle in zip('AB', q[2:]))
+    A.set_ang_vel(N, u[2]*N.z)
+    B.set_ang_vel(N, u[3]*N.z)
+    G, tip = O.locatenew('G', q[0]*N.x + q[1]*N.y), O.locatenew('tip', l*A.x)
+    tip.set_vel(N, l*u[2]*A.y)
+    G.set_vel(N, u[0]*N.x + u[1]*N.y)
+    corner = G.locatenew('corner', -l/2*B.x + l/3*B.y)
+    corner.v2pt_theory(G, N, B)
+    axes = [A.y] if moving else [N.x, N.y]
+    rows = [(corner, axis, tip) for axis in axes]
+    bodies = [RigidBody('plate', G, B, m, (inertia(B, 0, 0, m*l**2), G)),
+              RigidBody('arm', O, A, m, (inertia(A, 0, 0, m*l**2/3), O))]
+    given = {
+        'configuration': {'configuration_constraints': rows},
+        'velocity': {'configuration_constraints': [
+            corner.pos_from(tip).dot(axis) for axis in axes],
+            'velocity_constraints': rows},
+        'expressions': {'configuration_constraints': [
+            tip.pos_from(corner).dot(axis) for axis in axes]}}[level]
+    method = UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - v for x, v in zip(q, u)], bodies=bodies,
+        forcelist=[(G, -m*g*N.y)], **given)
+    return method, bodies, rows, (N, O, corner)
+
+
+@pytest.mark.parametrize('level, moving', [
+    ('configuration', False), ('configuration', True), ('velocity', False),
+    ('expressions', False)])
+def test_rows_given_geometrically(level, moving):
+    method, bodies, rows, (N, O, corner) = hanging(level, moving)
+    equations = compile_equations(method, {m: 1.3, g: 9.81, l: 0.4})
+    x = consistent_state(equations, [0.5, -0.3, 0.3, 0.5, 0, 0, 2, 1])
+    reactions = method.joint_reactions(
+        [('pin', None, bodies[1], O)],
+        rows=rows if level == 'expressions' else ())
+    numbers = reactions.function(equations)(0., x)
+    du = equations.accelerations(0., x)
+    hook = sum(value for name, value in numbers.items() if 'row' in name)
+    assert np.allclose(
+        hook[:3], [1.3*du[0], 1.3*(du[1] + 9.81), 0], 0, CLOSE)
+    # the mass centre of the arm is at rest in the pin
+    assert np.allclose(numbers['pin'][:3], hook[:3], 0, CLOSE)
+    assert abs(numbers['pin'][3:]).max() < CLOSE
+    if level != 'expressions':          # its loads are the constraint forces
+        work = sum((where.vel(N) if isinstance(where, Point) else
+                    where.ang_vel_in(N)).diff(u, N).dot(vector)
+                   for where, vector in method.constraint_loads()
+                   for u in [method.u[2]])
+        values = {**dict(zip(equations.states, x)), **dict(zip(
+            equations.constants, equations.parameters()))}
+        assert np.isclose(float(work.subs(values)),
+                          equations.constraint_forces(0., x)[2], 0, CLOSE)
+
+
+# -- along a motion ---------------------------------------------------------
+
+def test_histories(tmp_path):
+    system, ground, rod = pendulum()
+    method = UdwadiaKalabaMethod.from_method(system)
+    numbers = {m: 1.3, g: 9.81, l: 0.4}
+    reactions = method.joint_reactions(frame=rod.frame)
+    motion = simulate(method, 2, [1., 0.], constants=numbers, t_eval=21,
+                      rtol=1e-11, reactions=reactions)
+    q, w = motion.x.T
+    pin = motion.reactions['pin']
+    # by the energy alone: w^2 = 3*g/(2*l)*(cos(q) - cos(1)) for I = 4/3*m*l^2
+    assert np.allclose(pin[:, 1], 1.3*9.81*(
+        np.cos(q) + 1.5*(np.cos(q) - np.cos(1))), 0, 1e-6)
+    assert np.allclose(motion.to_table()['F_y pin'], pin[:, 1], 0, 0)
+    motion.save(tmp_path/'motion.npz')
+    again = Trajectory.load(tmp_path/'motion.npz')
+    assert (again.reactions['pin'] == pin).all()
+
+
+def test_pictures_have_units():
+    plotting = pytest.importorskip('sympy_constrained.plotting')
+    method = UdwadiaKalabaMethod.from_method(arm(2))
+    reactions = method.joint_reactions()
+    motion = simulate(method, 0.1, 4*[0.1], constants={m: 1, g: 9.81, l: 1},
+                      reactions=reactions, units={'force': 'N'})
+    figure = plotting.plot_reactions(motion)
+    above, below = figure.axes
+    assert above.get_ylabel() == 'in N' and below.get_ylabel() == ''
+    assert np.allclose(above.lines[0].get_ydata(), np.linalg.norm(
+        motion.reactions['pin0'][:, :3], axis=1))
+    figure = plotting.plot_reactions(motion, 'pin1')
+    assert [len(ax.lines) for ax in figure.axes] == [3, 3]
+
+
+# -- what is refused --------------------------------------------------------
+
+def refused(case):
+    system = model('four_bar').system if 'row' in case else pendulum()[0]
+    options = {}
+    if case == 'potential':
+        system.bodies[1].potential_energy = m*g*system.q[0]
+        options['potential_energy'] = 'include'
+    method = UdwadiaKalabaMethod.from_method(system, **options)
+    ground, link, *others = system.bodies
+    if case == 'wrong row':
+        return method.joint_reactions(rows=[(link.frame, ground.z)])
+    if case == 'loop':
+        return method.joint_reactions(
+            [*system.joints, ('again', ground, link, link.masscenter)])
+    return method.joint_reactions()
+
+
+@pytest.mark.parametrize('case, error, match', [
+    ('row without a place', ConstraintError, 'holonomic row 0, holonomic'),
+    ('wrong row', ConstraintError, 'Entry 0 of `rows`'),
+    ('potential', UnsupportedFeatureError, 'potential energy'),
+    ('loop', KinematicsError, 'again closes a loop')])
+def test_refused(case, error, match):
+    with pytest.raises(error, match=match):
+        refused(case)
+
+
+def test_other_speeds_are_refused():
+    given = model('slider_crank')
+    method = VoronetsMethod.from_method(given.system)
+    reactions = method.joint_reactions(())
+    with pytest.raises(UnsupportedFeatureError, match='other speeds'):
+        reactions.function(compile_equations(method, given.parameters))
