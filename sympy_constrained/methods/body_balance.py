@@ -208,16 +208,23 @@ class Tree:
         The one that is nearest along the positions (or orientations) of
         SymPy among those that move with it.
         """
-        kinematics, home = self.kinematics, self.home
-        if location in home:
-            return home[location]
-        given = isinstance(location, Point) and _compat.velocity(
-            location, kinematics.frame)
-        if given == 0:
+        bodies = [x.name for x in self.bodies if x.masscenter == location]
+        if len(bodies) > 1:
+            raise KinematicsError(
+                f"A load acts at {location}, the mass centre of "
+                f"{', '.join(bodies)}, so it is not known on which. Give "
+                "these bodies mass centres that are points of their own.")
+        if location in self.home:
+            return self.home[location]
+        if isinstance(location, Point) and _compat.velocity(
+                location, self.kinematics.frame) == 0:
             return None
+        return self._nearest(location)
+
+    def _nearest(self, location):
         edges = _compat.positions if isinstance(location, Point) else (
             _compat.orientations)
-        for near in kinematics._tree(location, edges):
+        for near in self.kinematics._tree(location, edges):
             for body, node in self.bodies.items():
                 if near in (body.masscenter, getattr(
                         body, 'frame', None)) and self._moves_with(

@@ -13,7 +13,9 @@ from sympy.physics.mechanics import (
     PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
     TorqueActuator, WeldJoint, dynamicsymbols, inertia)
 
-from sympy_constrained import RouthMethod, UdwadiaKalabaMethod, VoronetsMethod
+from sympy_constrained import (
+    PlaneSurface, PointContact, RouthMethod, SphereSurface,
+    UdwadiaKalabaMethod, VoronetsMethod)
 from sympy_constrained.errors import (
     ConstraintError, KinematicsError, UnsupportedFeatureError)
 from sympy_constrained.models import model
@@ -495,6 +497,11 @@ def refused(case):
         options['potential_energy'] = 'include'
     method = UdwadiaKalabaMethod.from_method(system, **options)
     ground, link, *others = system.bodies
+    if case == 'shared':                # two bodies with one mass centre
+        twin = RigidBody('twin', link.masscenter, mass=m)
+        system.add_joints(PinJoint('twins', link, twin))
+        system.add_loads(Force(twin, m*g*ground.x))
+        method = UdwadiaKalabaMethod.from_method(system)
     if case == 'wrong row':
         return method.joint_reactions(rows=[(link.frame, ground.z)])
     if case == 'loop':
@@ -507,6 +514,7 @@ def refused(case):
     ('row without a place', ConstraintError, 'holonomic row 0, holonomic'),
     ('wrong row', ConstraintError, 'Entry 0 of `rows`'),
     ('potential', UnsupportedFeatureError, 'potential energy'),
+    ('shared', KinematicsError, 'mass centre of rod, twin'),
     ('loop', KinematicsError, 'again closes a loop')])
 def test_refused(case, error, match):
     with pytest.raises(error, match=match):
@@ -519,3 +527,52 @@ def test_other_speeds_are_refused():
     reactions = method.joint_reactions(())
     with pytest.raises(UnsupportedFeatureError, match='other speeds'):
         reactions.function(compile_equations(method, given.parameters))
+
+
+def test_rolling_contact():
+    """A ball on a plane of slope T, and a weight on an axle in its centre.
+
+    With the weight as a point at the centre the force of the plane along it
+    is that on a ball: ``I/(I + (m + k)*R^2)`` of the weight's part.
+    """
+    x, y, z, vx, vy, vz, wx, wy, wz, *a = dynamicsymbols(
+        'x y z v_x v_y v_z w_x w_y w_z a1:4')
+    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
+                  Point('C'))
+    O.set_vel(N, 0)
+    C.set_pos(O, x*N.x + y*N.y + z*N.z)
+    C.set_vel(N, vx*N.x + vy*N.y + vz*N.z)
+    B.orient_body_fixed(N, a, 'zyz')
+    rates = [B.ang_vel_in(N).dot(axis) for axis in N]
+    B.set_ang_vel(N, wx*N.x + wy*N.y + wz*N.z)
+    ball = RigidBody('ball', C, B, m, (inertia(B, *3*[2*m*l**2/5]), C))
+    P = C.locatenew('P', 0)
+    weight, down = Particle('weight', P, k), g*(sin(T)*N.x - cos(T)*N.z)
+    contact = PointContact(
+        'contact', RigidBody('plane', O, N), ball, PlaneSurface(N, O, N.z),
+        SphereSurface(B, C, l))
+    method = UdwadiaKalabaMethod(
+        N, [x, y, z, *a], [vx, vy, vz, wx, wy, wz],
+        [x.diff() - vx, y.diff() - vy, z.diff() - vz,
+         *(rate - w for rate, w in zip(rates, (wx, wy, wz)))],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.nonholonomic_constraints,
+        bodies=[ball, weight], forcelist=[(C, m*down), (P, k*down)])
+    axes = contact.normal, *contact.tangents
+    reactions = method.joint_reactions(
+        [('axle', ball, weight, P)],
+        rows=[(contact.child_point, axis, contact.parent_point)
+              for axis in axes])
+    equations = compile_equations(
+        method, {m: 1.3, k: 0.7, g: 9.81, l: 0.4, T: 0.3})
+    state = consistent_state(equations, [
+        0.1, 0.2, 0.4, 0.3, 0.8, 0.2, 0.4, 0, 0, 0, 1, 0.5])
+    numbers = reactions.function(equations)(0., state)
+    plane = sum(value for name, value in numbers.items() if 'row' in name)
+    share = 0.4*1.3/(0.4*1.3 + 2)
+    assert np.allclose(plane[:3], 2*9.81*np.array(
+        [-share*np.sin(0.3), 0, np.cos(0.3)]), 0, CLOSE)
+    along = 9.81*np.sin(0.3)*(1 - share)
+    assert abs(plane[3:]).max() == 0
+    assert np.allclose(numbers['axle'], 0.7*np.array([
+        along - 9.81*np.sin(0.3), 0, 9.81*np.cos(0.3), 0, 0, 0]), 0, CLOSE)
