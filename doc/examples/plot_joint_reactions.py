@@ -17,7 +17,7 @@ start               crank and rod stretched
 
 Two rows close the loop at the small end of the rod, a third turns the crank.
 These are expressions; ``rows`` says where they act. Their names are those of
-the constraints.
+the constraints; the last is the torque of the drive.
 
 If the rod is long, the piston moves as :math:`r\\cos wt + (r^2/4l)\\cos
 2wt`, up to terms of the order :math:`(r/l)^3` (J. P. Den Hartog, *Mechanical
@@ -97,8 +97,9 @@ polar.plot(0, 0, 'k+')
 polar.set(xlabel='x, in kN', ylabel='y, in kN', title='bearing forces')
 polar.set_aspect('equal', 'datalim')
 polar.legend(fontsize='small', loc='upper left')
-plot_reactions(motion, ['main bearing', 'big end', 'guide'],
-               right.subplots(2, 1, sharex=True))
+plot_reactions(
+    motion, ['main bearing', 'big end', 'guide', 'holonomic row 2'],
+    right.subplots(2, 1, sharex=True))
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

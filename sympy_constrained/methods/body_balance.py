@@ -177,7 +177,10 @@ class Tree:
         self._grow()
 
     def node(self, body):
-        return self.bodies.get(body)
+        """The body with this mass centre and frame; None for the ground.
+        """
+        return next((node for other, node in self.bodies.items()
+                     if body and place(other) == place(body)), None)
 
     def _grow(self):
         """Find the bodies beyond each joint, from the ground outwards."""
@@ -283,3 +286,9 @@ class Tree:
                 arm = self.kinematics.offset(point, where, self.balance.axes)
                 moment = g.added(moment, g.cross(arm, f))
         return force, moment
+
+
+def place(body):
+    """Mass centre and frame: what bodies of `JointsMethod` and copies share.
+    """
+    return body.masscenter, getattr(body, 'frame', None)

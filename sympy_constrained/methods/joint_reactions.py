@@ -25,8 +25,9 @@ from itertools import chain
 from sympy import ImmutableDenseMatrix
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
-from ..errors import ConstraintError, UnsupportedFeatureError
-from ..graph import Graph
+from ..errors import (
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from ..graph import Graph, read, substitute
 from .body_balance import ZERO, Balance, Tree
 
 __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
@@ -133,6 +134,14 @@ class JointReactions(Mapping):
                 "The compiled equations are in other speeds than the "
                 "reactions. Compile a method that keeps all speeds, such as "
                 "`RouthMethod.from_method(method)`.")
+        known = {eom.t, *compiled.states, *compiled.constants,
+                 *compiled.specifieds, *self.accelerations}
+        lost = [str(x) for x in self.graph.symbols() if x not in known]
+        if lost:
+            raise MissingIngredientError(
+                f"The reactions depend on {', '.join(lost)}, which the "
+                "equations of motion do not contain. Pass the values as "
+                "`constants` of `joint_reactions`.", symbols=tuple(lost))
         values = compiled.group(self.graph, tuple(self), self.accelerations)
 
         def reactions(t, x, p=None):
@@ -143,7 +152,7 @@ class JointReactions(Mapping):
         return reactions
 
 
-def joint_reactions(method, joints, rows, frame):
+def joint_reactions(method, joints, rows, frame, constants):
     """The :class:`JointReactions` of a method."""
     system = method.system
     balance = Balance(system, frame or system.frame)
@@ -163,10 +172,16 @@ def joint_reactions(method, joints, rows, frame):
         balance.check_loads()
         found |= tree.reactions(chain(*acting.values()))
         locations |= {x.name: x.child_point for x in tree.joints}
-    graph = Graph.freeze(balance.g, {
-        name: ([[x] for x in numbers], 1) for name, numbers in found.items()})
-    return JointReactions(graph, balance.axes, locations,
-                          [x.diff(system.t) for x in system.u])
+    return JointReactions(frozen(balance.g, found, constants), balance.axes,
+                          locations, [x.diff(system.t) for x in system.u])
+
+
+def frozen(g, found, constants):
+    """A graph of columns with values in place of constants."""
+    values = {read(g, x): read(g, value) for x, value in constants.items()}
+    return Graph.freeze(g, {
+        name: ([[x] for x in substitute(g, numbers, values)], 1)
+        for name, numbers in found.items()})
 
 
 def wrench(location, vector):

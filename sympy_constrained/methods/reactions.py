@@ -58,7 +58,8 @@ class Reactions:
                 for k, loads in located.items()
                 for location, direction in loads]
 
-    def joint_reactions(self, joints=None, rows=(), frame=None):
+    def joint_reactions(self, joints=None, rows=(), frame=None,
+                        constants=None):
         """Force and moment of every joint, and of rows that have a place.
 
         Explanation
@@ -104,6 +105,10 @@ class Reactions:
             restricts; without a third entry that of the ground.
         frame : ReferenceFrame, optional
             The axes of numbers, by default the inertial ones.
+        constants : mapping, optional
+            Symbol -> value to insert. Numbers need it for constants that are
+            not in the equations of motion, such as a weight that a joint
+            carries.
 
         Returns
         =======
@@ -122,4 +127,5 @@ class Reactions:
         self._check_reactions()
         joints = self._joints if joints is None else joints
         return joint_reactions(
-            self, list(getattr(joints, 'joints', joints)), rows, frame)
+            self, list(getattr(joints, 'joints', joints)), rows, frame,
+            constants or {})

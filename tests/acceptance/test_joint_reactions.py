@@ -17,7 +17,8 @@ from sympy_constrained import (
     PlaneSurface, PointContact, RouthMethod, SphereSurface,
     UdwadiaKalabaMethod, VoronetsMethod)
 from sympy_constrained.errors import (
-    ConstraintError, KinematicsError, UnsupportedFeatureError)
+    ConstraintError, KinematicsError, MissingIngredientError,
+    UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Trajectory, compile_equations, consistent_state, simulate)
@@ -519,6 +520,22 @@ def refused(case):
 def test_refused(case, error, match):
     with pytest.raises(error, match=match):
         refused(case)
+
+
+def test_constants_that_drop_out_of_the_equations():
+    """The weight of a slider on a level guide."""
+    ground, slider = RigidBody('ground'), Particle('slider', mass=m)
+    system = System.from_newtonian(ground)
+    system.add_joints(PrismaticJoint('guide', ground, slider))
+    system.apply_uniform_gravity(-g*ground.y)
+    system.add_loads(Force(slider, T*ground.x))
+    method = UdwadiaKalabaMethod.from_method(system)
+    equations = compile_equations(method, {m: 2, T: 3})
+    with pytest.raises(MissingIngredientError, match='depend on g'):
+        method.joint_reactions().function(equations)
+    reactions = method.joint_reactions(constants={g: 9.81})
+    assert np.allclose(reactions.function(equations)(0., [1, 2])['guide'],
+                       [0, 2*9.81, 0, 0, 0, 0], 0, CLOSE)
 
 
 def test_other_speeds_are_refused():
