@@ -152,18 +152,15 @@ class Balance:
 class Tree:
     """Bodies and the joints between them, from the ground outwards.
 
-    The ground is None, and so is every body with the inertial frame or
-    without equations.
+    The ground is None, and so is every body at rest with the inertial frame.
     """
 
     def __init__(self, balance, joints):
         self.balance, self.kinematics = balance, balance.kinematics
         self.joints = [joint if hasattr(joint, 'child_point')
                        else Connection(*joint) for joint in joints]
-        bodies = balance.system.bodies
-        self.bodies = {body: None if getattr(
-            body, 'frame', None) == self.kinematics.frame else body
-            for body in bodies}
+        self.bodies = {body: None if self._is_ground(body) else body
+                       for body in balance.system.bodies}
         self.home = {}
         for joint in self.joints:
             self.home[joint.child_point] = self.node(joint.child)
@@ -175,6 +172,11 @@ class Tree:
         self.home[self.kinematics.frame] = None
         self.outer, self.beyond = {}, {}    # joint -> body, its joints
         self._grow()
+
+    def _is_ground(self, body):
+        kinematics = self.kinematics
+        return getattr(body, 'frame', None) == kinematics.frame and not any(
+            kinematics.velocity(body.masscenter, kinematics.frame))
 
     def node(self, body):
         """The body with this mass centre and frame; None for the ground.
