@@ -26,15 +26,16 @@ class Reactions:
         Explanation
         ===========
 
-        A velocity-level row may be given as ``(point, direction)`` or
-        ``(frame, direction)``, with a third entry for the prescribed speed:
-        ``v_P . n = value`` or ``omega_B . n = value``, or for another point
-        or frame whose motion is subtracted (and then a fourth for the value).
-        A holonomic row may be given as ``(point, direction, other point)``,
-        with the distance in that direction as a fourth entry. Its reaction is
-        the force ``lam*n`` at the point, or the torque ``lam*n`` on the frame,
-        the opposite on the other one, and a torque on a frame with which the
-        direction turns.
+        A row may be given as ``(point, direction)`` or ``(frame,
+        direction)``, which restricts the velocity of the point or the angular
+        velocity of the frame, among the acceleration constraints their rates.
+        The other point or frame follows if it moves, too, then the value if
+        that is not zero: ``(v_P - v_O) . n = value``. A holonomic row is
+        ``(point, direction, other point)``, with the distance in that
+        direction as a fourth entry. The reaction is the force ``lam*n`` at the
+        point, or the torque ``lam*n`` on the frame, and its opposite on the
+        other one. A direction of a distance that turns has a torque on its
+        frame.
         Rows that were given as expressions have none, and a warning names
         them.
 

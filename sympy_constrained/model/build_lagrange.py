@@ -47,5 +47,5 @@ def build_lagrange(builder, given, exchange=None):
         velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs',
                                    True),
         acceleration_rows=as_residuals(given['acceleration_constraints'],
-                                       'acceleration_constraints'),
+                                       'acceleration_constraints', True),
     ), kinematics, blocks

@@ -213,8 +213,8 @@ def as_residuals(value, name, geometric=False):
             problems.append(
                 f"Row {k} of `{name}` is {row!r}, which is not an "
                 "expression. Give the residual, an expression that is zero "
-                "when the constraint holds. Only rows at position and "
-                "velocity level may be tuples.")
+                "when the constraint holds. Only constraint rows may be "
+                "tuples of a place and a direction.")
         residuals.append(found)
     raise_problems(problems, ConstraintError)
     return residuals

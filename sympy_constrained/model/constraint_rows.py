@@ -125,9 +125,10 @@ def geometric_row(kinematics, row, label, level='velocity'):
         motion = kinematics.offset(other, location, axes)
         loads += turning_loads(kinematics, direction, location, other, label)
     else:
-        motion = motion_of(kinematics, location, axes)
+        motion = moving(kinematics, location, axes, level)
         if other is not None:
-            motion = map(g.sub, motion, motion_of(kinematics, other, axes))
+            motion = map(g.sub, motion, moving(
+                kinematics, other, axes, level))
     ref = g.dot(tuple(motion), numbers)
     with located(label):
         for value in values:
@@ -135,27 +136,48 @@ def geometric_row(kinematics, row, label, level='velocity'):
     return ref, tuple(loads)
 
 
-FORMS = {
-    'velocity': '(point or frame, direction Vector), with the other point or '
-                'frame whose motion is subtracted, and the speed in that '
-                'direction, as further entries',
-    'holonomic': '(point, direction Vector, other point), with the distance '
-                 'in that direction as a further entry'}
+def moving(kinematics, location, axes, level):
+    """Velocity or acceleration of a point, or the angular one of a frame."""
+    motion = motion_of(kinematics, location, axes)
+    if level == 'velocity':
+        return motion
+    g = kinematics.builder
+    rates = kinematics.declare_accelerations(
+        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    total = (kinematics.acceleration if isinstance(location, Point)
+             else kinematics.angular_acceleration)(location, axes)
+    for k, column in kinematics.columns(motion).items():
+        total = g.added(total, g.scaled(rates[k], column))
+    return total
+
+
+MOVING = ('(point or frame, direction Vector), with the other point or frame '
+          'whose motion is subtracted, and the speed (or acceleration) in '
+          'that direction, as further entries')
+APART = ('(point, direction Vector, other point), with the distance in that '
+         'direction as a further entry')
 
 
 def parts_of_row(row, label, level):
     """Point or frame, direction, the other one or None, at most one value.
     """
-    kinds = (Point, ReferenceFrame) if level == 'velocity' else (Point,)
-    kind = next((x for x in kinds if isinstance(row[0], x)), ())
-    count = 3 if len(row) > 2 and isinstance(row[2], kind) else 2
-    if (not isinstance(row[0], kind) or len(row) not in (count, count + 1)
+    is_place = level == 'holonomic'
+    kind = kind_of(row[0])
+    count = 3 if kind and kind_of(*row[2:3]) == kind else 2
+    if (not kind or len(row) not in (count, count + 1)
             or not isinstance(row[1], Vector)
-            or (level, count) == ('holonomic', 2)):
+            or is_place and (kind, count) != (Point, 3)):
         raise ConstraintError(
             f"{label} is {row!r}. A row given geometrically is "
-            f"{FORMS[level]}; give one of these, or a residual.")
+            f"{APART if is_place else MOVING}; give one of these, or a "
+            "residual.")
     return row[0], row[1], row[2] if count == 3 else None, row[count:]
+
+
+def kind_of(location=None):
+    """Point, ReferenceFrame or None."""
+    return next((kind for kind in (Point, ReferenceFrame)
+                 if isinstance(location, kind)), None)
 
 
 def turning_loads(kinematics, direction, location, other, label):
