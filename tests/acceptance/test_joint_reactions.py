@@ -173,6 +173,20 @@ def test_pin_of_a_pendulum():
     assert inertial.dot(rod.y).equals(pin.force.dot(rod.y))
 
 
+def test_ways_to_name_a_joint():
+    """A System after ``form_eoms``, a tuple, and one from body to ground."""
+    system, ground, rod = pendulum()
+    system.form_eoms(eom_method=UdwadiaKalabaMethod)
+    method, point = system.eom_method, system.joints[0].child_point
+    assert not method.joint_reactions()
+    pin, = method.joint_reactions(system).values()
+    same, opposite = method.joint_reactions([
+        ('same', None, rod, point)]), method.joint_reactions([
+            ('opposite', rod, None, point)])
+    assert pin.force == same['same'].force == -opposite['opposite'].force
+    assert pin.moment == -opposite['opposite'].moment
+
+
 def test_weld_carries_the_weight():
     """A bracket welded to a wall at its end: force m*g, moment m*g*l."""
     wall, bracket = RigidBody('wall'), RigidBody('bracket', mass=m)
@@ -293,6 +307,40 @@ def test_arm_of_six_pins(axes):
         axis = np.array(laws.vector((
             joint.parent.z, joint.parent.y, joint.parent.x)[i % 3]), float)
         assert abs(axis.ravel() @ numbers[joint.name][3:]) < 1e-9
+
+
+def test_bodies_in_free_fall():
+    """No ground: the reaction is what moves the outer body."""
+    q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    system = System(N, O)
+    hull, panel = RigidBody('hull', mass=3*m), RigidBody('panel', mass=m)
+    for one in hull, panel:
+        one.central_inertia = inertia(
+            one.frame, m*l**2, 2*m*l**2, 2.5*m*l**2, m*l**2/9)
+    hull.masscenter.set_pos(O, sum(
+        (x*axis for x, axis in zip(q, N)), 0*N.x))
+    hull.masscenter.set_vel(N, sum(
+        (x*axis for x, axis in zip(u, N)), 0*N.x))
+    hull.frame.orient_body_fixed(N, q[3:], 'zxy')
+    rates = dict(zip([x.diff() for x in q], u))
+    hull.frame.set_ang_vel(N, hull.frame.ang_vel_in(N).subs(rates))
+    system.add_bodies(hull)
+    system.add_coordinates(*q)
+    system.add_speeds(*u)
+    system.add_kdes(*(x.diff() - v for x, v in zip(q, u)))
+    system.add_joints(PinJoint(
+        'hinge', hull, panel, parent_point=l*hull.x, child_point=-l*panel.y,
+        joint_axis=hull.y))
+    system.apply_uniform_gravity(-g*N.y)
+    system.add_actuators(TorqueActuator(T, hull.y, panel, hull))
+    method = UdwadiaKalabaMethod.from_method(system)
+    equations = compile_equations(method, {m: 1.3, g: 9.81, l: 0.4, T: 2.})
+    x = np.random.default_rng(5).uniform(-1, 1, 14)
+    numbers = method.joint_reactions().function(equations)(0., x)
+    check(system, equations, x, numbers, [
+        (panel, None, 0*N.x, T*hull.y), (hull, None, 0*N.x, -T*hull.y)])
 
 
 @pytest.mark.parametrize('cls, free', [
