@@ -98,6 +98,12 @@ class Balance:
     def multipliers(self, rows):
         """``lam`` of ``A^T*lam = M*u' - Q``, of least norm."""
         g, A = self.g, self.out['A']
+        if self.system.higher_rows:
+            raise UnsupportedFeatureError(
+                "The forces of constraints of a higher order, or nonlinear in "
+                "the accelerations, have no directions in space, so that "
+                "joint reactions beside them are not known. Read "
+                "`constraint_forces`.")
         if not rows:
             return [0]*len(A)
         F, forces = [A[k] for k in rows], self.forces()

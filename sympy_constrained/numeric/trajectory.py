@@ -170,7 +170,7 @@ class Trajectory:
     dense: DenseOutput | None = None
 
     def __post_init__(self):
-        for value in vars(self).values():
+        for value in (*vars(self).values(), *self.reactions.values()):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 

@@ -14,7 +14,7 @@ from sympy.physics.mechanics import (
     TorqueActuator, WeldJoint, dynamicsymbols, inertia)
 
 from sympy_constrained import (
-    PlaneSurface, PointContact, RouthMethod, SphereSurface,
+    GibbsAppellMethod, PlaneSurface, PointContact, RouthMethod, SphereSurface,
     UdwadiaKalabaMethod, VoronetsMethod)
 from sympy_constrained.errors import (
     ConstraintError, KinematicsError, MissingIngredientError,
@@ -550,6 +550,9 @@ def refused(case):
         options['potential_energy'] = 'include'
     method = UdwadiaKalabaMethod.from_method(system, **options)
     ground, link, *others = system.bodies
+    if case == 'higher':
+        method = GibbsAppellMethod.from_method(
+            system, acceleration_constraints=[system.u[0].diff().diff()])
     if case == 'shared':                # two bodies with one mass centre
         twin = RigidBody('twin', link.masscenter, mass=m)
         system.add_joints(PinJoint('twins', link, twin))
@@ -567,6 +570,7 @@ def refused(case):
     ('row without a place', ConstraintError, 'holonomic row 0, holonomic'),
     ('wrong row', ConstraintError, 'Entry 0 of `rows`'),
     ('potential', UnsupportedFeatureError, 'potential energy'),
+    ('higher', UnsupportedFeatureError, 'higher order'),
     ('shared', KinematicsError, 'mass centre of rod, twin'),
     ('loop', KinematicsError, 'again closes a loop')])
 def test_refused(case, error, match):
