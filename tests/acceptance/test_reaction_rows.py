@@ -18,7 +18,6 @@ from sympy_constrained.numeric import (
     Trajectory, compile_equations, consistent_state, simulate)
 
 
-
 def hanging(level, moving):
     """A plate that hangs by a corner on an arm that turns about the origin.
 
