@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from typing import overload
-from warnings import warn
 
 from sympy import Expr
-from sympy.physics.mechanics import Force, Torque
-from sympy.physics.vector import Point, ReferenceFrame
+from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
 from ..analysis.consistent_points import check_sample
@@ -26,6 +24,7 @@ from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
 from ..model.potential import potential_of
 from ..precision import precise
+from .reactions import Reactions
 from .solution import has_multipliers, linear_residual, projected, solved
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
@@ -33,7 +32,7 @@ from .vocabulary import SympyVocabulary
 __all__ = ['ConstrainedMethod']
 
 
-class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
+class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     """Abstract base of the methods of this package.
 
     Explanation
@@ -177,8 +176,11 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
 
         """
         _, arguments = arguments_of(method)
-        return cls(**arguments, **with_inherited(
+        result = cls(**arguments, **with_inherited(
             cls, method, arguments, options))
+        result._joints = getattr(method, 'joints', getattr(
+            method, '_joints', ()))
+        return result
 
     @property
     def _own(self):
@@ -413,41 +415,6 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
     def _eom_multipliers(self):
         """Values of :attr:`lam_vec` in :attr:`eom`."""
         return -self._solved_for()
-
-    def _check_reactions(self):
-        """Raise if reactions are not in the directions of the rows."""
-
-    def constraint_loads(self):
-        """Reaction loads of the rows that were given geometrically.
-
-        Explanation
-        ===========
-
-        A velocity-level row may be given as ``(point, direction)`` or
-        ``(frame, direction)``, with a third entry for the prescribed speed:
-        ``v_P . n = value`` or ``omega_B . n = value``. Its reaction is the
-        force ``lam*n`` at the point, or the torque ``lam*n`` on the frame.
-        Rows that were given as expressions have none, and a warning names
-        them.
-
-        Returns
-        =======
-
-        list of Force and Torque
-
-        """
-        self._check_reactions()
-        located = dict(self._system.geometry)
-        others = [name for k, name in enumerate(self._system.constraint_names)
-                  if k not in located]
-        if others:
-            warn(f"No loads are known of {', '.join(others)}: an expression "
-                 "has no place and no direction. Give the row as "
-                 "`(point, direction)` or `(frame, direction)`, or read "
-                 "`constraint_forces`.", stacklevel=2)
-        return [(Force if isinstance(location, Point) else Torque)(
-                    location, self.multipliers[k]*direction)
-                for k, (location, direction) in located.items()]
 
     def __repr__(self):
         n, o, m = len(self.q), len(self.u), self._system.counts[2]

@@ -214,8 +214,7 @@ class VaccoMethod(LagrangianMethod):
     def _active_forces(self):
         return self._applied() - self.variation.constraint_term
 
-    def constraint_loads(self):
-        """Raises an error that names an alternative."""
+    def _check_reactions(self):
         raise UnsupportedFeatureError(
             "Vakonomic reactions `-(A^T*mu' + Gamma*mu)` are not along the "
             "rows of the constraints, so they are no loads there. Read "

@@ -6,6 +6,7 @@ Input is normalised here; everything behind works on the graph of a
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from sympy import Derivative, Dummy, Matrix, Symbol
 from sympy.core.function import AppliedUndef
@@ -173,7 +174,7 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
             "on coordinates, speeds and time; write it in these.")
     fields['geometry'] = tuple(
         (k, row.location)
-        for k, row in enumerate(rows['velocity'], len(rows['holonomic']))
+        for k, row in enumerate(chain(*rows.values()))
         if row.location)
     fields.update((f'{level}_rows', tuple(row.expression for row in found))
                   for level, found in rows.items())

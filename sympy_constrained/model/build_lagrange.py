@@ -43,9 +43,9 @@ def build_lagrange(builder, given, exchange=None):
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
         masses=tuple(exchange.rates) if exchange else (),
         loads=tuple(forcelist), lagrangian=lagrangian,
-        holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs'),
+        holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs', True),
         velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs',
                                    True),
         acceleration_rows=as_residuals(given['acceleration_constraints'],
-                                       'acceleration_constraints'),
+                                       'acceleration_constraints', True),
     ), kinematics, blocks

@@ -241,8 +241,8 @@ def as_residuals(value, name, geometric=False):
             problems.append(
                 f"Row {k} of `{name}` is {row!r}, which is not an "
                 "expression. Give the residual, an expression that is zero "
-                "when the constraint holds. Only velocity-level rows may be "
-                "tuples of a point or frame and a direction.")
+                "when the constraint holds. Only constraint rows may be "
+                "tuples of a place and a direction.")
         residuals.append(found)
     raise_problems(problems, ConstraintError)
     return residuals

@@ -1,7 +1,9 @@
 """Constraint rows of a call, read and sorted by level or by order."""
 from __future__ import annotations
 
-from sympy.physics.vector import Point, ReferenceFrame, Vector
+from dataclasses import replace
+
+from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
 
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError, located)
@@ -24,7 +26,7 @@ def residuals_of(kinematics, level, fields):
     for k, row in enumerate(fields[f'{level}_rows']):
         label, location = f'Row {k} of the {LEVELS[level]}', None
         if isinstance(row, tuple):
-            ref, location = geometric_row(kinematics, row, k)
+            ref, location = geometric_row(kinematics, row, label, level)
             row = nested_expression(g, ref)
         else:
             with located(label):
@@ -54,8 +56,17 @@ def rows_by_level(kinematics, fields, shape):
         acceleration = without_repeated(
             residuals_of(kinematics, 'acceleration', fields), known,
             kinematics.builder)
-    return {'holonomic': holonomic, 'velocity': velocity,
-            'acceleration': acceleration}
+    return {'holonomic': placed(kinematics, holonomic, fields),
+            'velocity': velocity, 'acceleration': acceleration}
+
+
+def placed(kinematics, holonomic, fields):
+    """Holonomic rows with the places of velocity rows that repeat them."""
+    places = {sign*row.ref: tuple((x, sign*n) for x, n in row.location)
+              for row in residuals_of(kinematics, 'velocity', fields)
+              if row.location for sign in (1, -1)}
+    return [replace(row, location=row.location or places.get(
+        kinematics.bias(row.ref))) for row in holonomic]
 
 
 def without_repeated(residuals, refs, builder=None):
@@ -104,23 +115,88 @@ def nested_expression(builder, ref):
     return nested(builder, [ref])[0]
 
 
-def geometric_row(kinematics, row, k):
-    """Residual of ``(point or frame, direction[, value])``, and where."""
+def geometric_row(kinematics, row, label, level='velocity'):
+    """Residual of a row given geometrically, and pairs (where, direction).
+
+    A multiplier times these directions are the loads of the row.
+    """
     g = kinematics.builder
-    if (len(row) not in (2, 3) or not isinstance(row[1], Vector) or
-            not isinstance(row[0], (Point, ReferenceFrame))):
-        raise ConstraintError(
-            f"Row {k} of the velocity-level constraints is {row!r}. A row "
-            "given geometrically is (point or frame, direction Vector) or "
-            "(point or frame, direction Vector, value), which prescribes the "
-            "speed in that direction; give one of these, or a residual.",
-            rows=(k,))
+    location, direction, other, values = parts_of_row(row, label, level)
     need_frame(kinematics, 'a row given geometrically')
-    location, direction = row[:2]
     axes = axes_of_vector(kinematics, direction)
+    numbers = kinematics.measure(direction, axes)
+    loads = [(location, direction)]
+    if other is not None:
+        loads.append((other, -direction))
+    if level == 'holonomic':
+        motion = kinematics.offset(other, location, axes)
+        loads += turning_loads(kinematics, direction, location, other, label)
+    else:
+        motion = moving(kinematics, location, axes, level)
+        if other is not None:
+            motion = map(g.sub, motion, moving(
+                kinematics, other, axes, level))
+    ref = g.dot(tuple(motion), numbers)
+    with located(label):
+        for value in values:
+            ref = g.sub(ref, read(g, value))
+    return ref, tuple(loads)
+
+
+def moving(kinematics, location, axes, level):
+    """Velocity or acceleration of a point, or the angular one of a frame."""
     motion = motion_of(kinematics, location, axes)
-    ref = g.dot(motion, kinematics.measure(direction, axes))
-    if len(row) == 3:
-        with located(f'Row {k} of the velocity-level constraints'):
-            ref = g.sub(ref, read(g, row[2]))
-    return ref, (location, direction)
+    if level == 'velocity':
+        return motion
+    g = kinematics.builder
+    rates = kinematics.declare_accelerations(
+        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    total = (kinematics.acceleration if isinstance(location, Point)
+             else kinematics.angular_acceleration)(location, axes)
+    for k, column in kinematics.columns(motion).items():
+        total = g.added(total, g.scaled(rates[k], column))
+    return total
+
+
+MOVING = ('(point or frame, direction Vector), with the other point or frame '
+          'whose motion is subtracted, and the speed (or acceleration) in '
+          'that direction, as further entries')
+APART = ('(point, direction Vector, other point), with the distance in that '
+         'direction as a further entry')
+
+
+def parts_of_row(row, label, level):
+    """Point or frame, direction, the other one or None, at most one value.
+    """
+    is_place = level == 'holonomic'
+    kind = kind_of(row[0])
+    count = 3 if kind and kind_of(*row[2:3]) == kind else 2
+    if (not kind or len(row) not in (count, count + 1)
+            or not isinstance(row[1], Vector)
+            or is_place and (kind, count) != (Point, 3)):
+        raise ConstraintError(
+            f"{label} is {row!r}. A row given geometrically is "
+            f"{APART if is_place else MOVING}; give one of these, or a "
+            "residual.")
+    return row[0], row[1], row[2] if count == 3 else None, row[count:]
+
+
+def kind_of(location=None):
+    """Point, ReferenceFrame or None."""
+    return next((kind for kind in (Point, ReferenceFrame)
+                 if isinstance(location, kind)), None)
+
+
+def turning_loads(kinematics, direction, location, other, label):
+    """Torques on the frames with which the direction of a distance turns."""
+    arm, loads = location.pos_from(other), []
+    for (frame, refs), (numbers, _) in zip(
+            kinematics.parts(direction), direction.args):
+        if any(kinematics.builder.depends_on(x, *kinematics.q)
+               for x in refs):
+            raise ConstraintError(
+                f"{label} has a direction whose components in {frame} depend "
+                "on coordinates. Write it in a frame in which it is fixed.")
+        if frame != kinematics.frame:
+            loads.append((frame, cross(Vector([(numbers, frame)]), arm)))
+    return loads

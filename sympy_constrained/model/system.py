@@ -72,8 +72,8 @@ class ConstrainedSystem:
     masses, u_auxiliary : tuple
         Masses that are states; speeds that are zero.
     geometry : tuple
-        Row number -> ``(point or frame, Vector)`` for rows that were given
-        geometrically.
+        Pairs of a row number and the ``(point or frame, Vector)`` on which
+        the row acts, for rows that were given geometrically.
     symbols : tuple
         Constants of the model, also those that drop out of the equations.
     q_dependent, u_dependent : tuple
@@ -253,13 +253,20 @@ class ConstrainedSystem:
             refs[level] = [read(builder, e) for e in expressions]
         outputs.update(constraint_blocks(
             kinematics, **refs, u=self.u, stabilization=stabilization))
-        shift = len(rows['holonomic']) - len(self.holonomic_rows)
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
-            geometry=tuple((k + shift, where) for k, where in self.geometry
-                           if velocity is None),
+            geometry=tuple(self._kept_geometry(given, rows)),
             stabilization=stabilization,
             **{f'{level}_rows': found for level, found in rows.items()})
+
+    def _kept_geometry(self, given, rows):
+        """The geometry of levels that keep their rows."""
+        old = new = 0
+        for level, residuals in given.items():
+            end = old + len(getattr(self, f'{level}_rows'))
+            yield from ((k - old + new, where) for k, where in self.geometry
+                        if old <= k < end and residuals is None)
+            old, new = end, new + len(rows[level])
 
 
 def freeze(builder, outputs, q, u):

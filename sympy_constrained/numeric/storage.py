@@ -27,6 +27,7 @@ SHAPE = '__shape__'
 ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
           'rank', 'condition')
 OPTIONAL = ('energy', 'work', 'power', 'energy_rate')
+PARTS = 'F_x', 'F_y', 'F_z', 'M_x', 'M_y', 'M_z'
 NAMES = ('states', 'speeds', 'multiplier_names', 'residual_names')
 
 
@@ -52,6 +53,9 @@ def table_of(trajectory):
             (trajectory.residual_names, trajectory.residuals, 'residual of ')):
         columns += [(prefix + label(name), values)
                     for name, values in zip(names, array.T)]
+    columns += [(f'{part} {name}', values)
+                for name, array in trajectory.reactions.items()
+                for part, values in zip(PARTS, array.T)]
     columns += [(name, getattr(trajectory, name)) for name in OPTIONAL
                 if getattr(trajectory, name) is not None]
     return by_name(columns)
@@ -172,6 +176,8 @@ def checked(trajectory):
         if name in ARRAYS or array is not None:
             shape = (count, widths[name]) if name in widths else (count,)
             check_array(name, array, shape, 'iu' if name == 'rank' else 'f')
+    for name, array in trajectory.reactions.items():
+        check_array(name, array, (count, 6))
     expect(len(trajectory.states) == size, 'states and their values differ')
     for name in ('t', 'x'):
         expect(np.isfinite(getattr(trajectory, name)).all(),

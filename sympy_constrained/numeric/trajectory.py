@@ -134,6 +134,9 @@ class Trajectory:
         Numbers of ``steps``, ``evaluations`` and ``seconds``.
     units : dict
         Name -> text, as given to ``simulate``.
+    reactions : dict
+        Name of a joint or row -> ndarray, shape (N, 6), force and moment in
+        the axes of the ``reactions`` given to ``simulate``.
     dense : DenseOutput or None
         The interpolants of the integrator, with ``dense=True``.
 
@@ -163,10 +166,11 @@ class Trajectory:
     passages: tuple = ()
     statistics: dict = field(default_factory=dict)
     units: dict = field(default_factory=dict)
+    reactions: dict = field(default_factory=dict)
     dense: DenseOutput | None = None
 
     def __post_init__(self):
-        for value in vars(self).values():
+        for value in (*vars(self).values(), *self.reactions.values()):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
@@ -329,8 +333,8 @@ class Trajectory:
         """Name of a column -> array of shape (N,).
 
         The columns are time, states, multipliers, constraint forces
-        (``Q_c`` and the name of the speed), residuals, and, where known,
-        energy, work and power.
+        (``Q_c`` and the name of the speed), residuals, reactions (such as
+        ``F_x pin``), and, where known, energy, work and power.
         """
         return table_of(self)
 

@@ -10,11 +10,11 @@ written to the axes.
 from .animation import animate, plot_snapshots
 from .histories import (
     plot, plot_constraint_forces, plot_energy, plot_motion, plot_multipliers,
-    plot_phase, plot_power, plot_residuals, plot_states)
+    plot_phase, plot_power, plot_reactions, plot_residuals, plot_states)
 from .sweeps import plot_sweep
 from .symmeplot_scene import scene
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
-           'plot_multipliers', 'plot_motion', 'plot_sweep', 'animate',
-           'plot_snapshots', 'scene']
+           'plot_multipliers', 'plot_reactions', 'plot_motion', 'plot_sweep',
+           'animate', 'plot_snapshots', 'scene']

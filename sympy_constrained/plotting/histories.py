@@ -11,7 +11,7 @@ from ..numeric.names import label
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
-           'plot_multipliers', 'plot_motion']
+           'plot_multipliers', 'plot_reactions', 'plot_motion']
 
 FLOOR = 1e-17           # smaller residuals are drawn here
 FEW_ROWS = 4            # of more, the largest at each level is drawn
@@ -219,6 +219,45 @@ def plot_multipliers(trajectory, ax=None):
                   [unit_of(trajectory, name) for name in names])
 
 
+def plot_reactions(trajectory, names=None, ax=None):
+    """Forces and moments in joints, of a run with ``reactions``.
+
+    Of one joint the components, of several the magnitudes.
+
+    Parameters
+    ==========
+
+    trajectory : Trajectory
+    names : str or iterable of str, optional
+        Joints or rows; all by default.
+    ax : pair of matplotlib axes, optional
+        For forces and moments.
+
+    """
+    if not trajectory.reactions:
+        raise ValueError(
+            "`trajectory` has no reactions. Pass `reactions="
+            "method.joint_reactions()` to `simulate`.")
+    names = [names] if isinstance(names, str) else list(
+        names or trajectory.reactions)
+    if ax is None:
+        ax = _column(2)[1][:, 0]
+        ax[0].tick_params(labelbottom=False)
+    for k, (kind, place) in enumerate(zip(('force', 'moment'), ax)):
+        parts = [trajectory.reactions[name][:, 3*k:3*k + 3] for name in names]
+        if len(names) == 1:
+            columns, labels = parts[0].T, 'xyz'
+            title = f'{kind} in {names[0]}'
+        else:
+            columns, labels = [np.linalg.norm(part, axis=1)
+                               for part in parts], names
+            title = f'{kind}s in joints'
+        _lines(trajectory, columns, labels, title, place,
+               [unit_of(trajectory, kind)]*len(columns))
+    ax[0].set_xlabel('')
+    return ax[0].figure
+
+
 def plot_motion(points, ax=None):
     """Paths of points in a plane, each with its start and its end.
 
@@ -277,8 +316,8 @@ def named(key):
 def unit_of(trajectory, key):
     """Text of the unit of a quantity, or an empty one.
 
-    ``trajectory.units`` maps states, or ``'t'``, ``'energy'``, ``'power'`` and
-    ``'length'``, to texts.
+    ``trajectory.units`` maps states, or ``'t'``, ``'energy'``, ``'power'``,
+    ``'force'``, ``'moment'`` and ``'length'``, to texts.
     """
     units = getattr(trajectory, 'units', None) or {}
     found = {named(name): text for name, text in units.items()}

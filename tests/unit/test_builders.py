@@ -453,7 +453,7 @@ BAD = {
         'Row 0 .*given geometrically'),
     'geometric holonomic row': (
         lambda: plain(configuration_constraints=[(P, N.x)]),
-        ConstraintError, 'Row 0 .*velocity'),
+        ConstraintError, 'Row 0 .*direction Vector, other point'),
     'no speeds in a geometric row': (
         lambda: plain(velocity_constraints=[(P, N.z)]), ConstraintError,
         'Row 0 .*does not depend on any speed'),

@@ -31,7 +31,7 @@ MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
-OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length'}
+OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
 MAX_STEPS = MAX_OUTPUTS = 10_000_000
 # Arguments that may be infinite, which means no limit.
 LIMITS = ('max_step', 'max_steps')
@@ -42,7 +42,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
              stabilization='projection', t_eval=None, initial='check',
              tolerance=TOLERANCE, events=(), max_step=np.inf,
              max_steps=MAX_STEPS, progress=None, throw=True, dense=False,
-             units=None) -> Trajectory:
+             units=None, reactions=None) -> Trajectory:
     r"""Integrate the equations of motion of a model.
 
     Explanation
@@ -152,8 +152,11 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         ten times the memory of the steps. Otherwise it uses cubics.
     units : mapping, optional
         Text for the axes of pictures, by SymPy object or name of states and
-        multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``, or
-        ``'length'`` for positions of bodies.
+        multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``,
+        ``'force'``, ``'moment'``, or ``'length'`` for positions of bodies.
+    reactions : JointReactions, optional
+        Of ``joint_reactions()`` of the method, for
+        ``Trajectory.reactions``.
 
     Returns
     =======
@@ -224,6 +227,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     fault = trajectory.success and run.balance.fault(trajectory, rtol, atol)
     if fault:
         warn(fault, stacklevel=2)
+    if reactions:
+        trajectory = replace(trajectory, reactions=reactions.function(
+            compiled)(trajectory.t, trajectory.x))
     if gains:
         trajectory = replace(
             trajectory, statistics={**trajectory.statistics, 'gains': gains},

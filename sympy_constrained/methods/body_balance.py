@@ -1,0 +1,302 @@
+"""Newton's and Euler's laws of bodies that joints connect, on the graph."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sympy.physics.mechanics import RigidBody
+from sympy.physics.vector import Point
+
+from .. import _compat
+from ..errors import ConstraintError, KinematicsError, UnsupportedFeatureError
+from ..graph import gradient, read
+from ..graph.linalg import FullRankFactorization, ldl_factor, ldl_solve
+from ..model.build import kinematics_of
+from ..model.build_kane import agree
+from ..model.constraint_rows import geometric_row
+from ..model.kinetics import (
+    Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
+    translation)
+from ..model.loads import motion_of, parse_loads
+
+__all__ = ['Balance', 'Connection', 'Tree', 'ZERO']
+
+ZERO = 0, 0, 0
+
+
+class Connection(NamedTuple):
+    """A joint that is in the kinematics without an object of SymPy.
+
+    Attributes
+    ==========
+
+    name : str
+    parent, child : RigidBody, Particle or None
+        None is the ground.
+    child_point : Point
+        The point at which the reaction is reduced.
+
+    """
+
+    name: str
+    parent: Any
+    child: Any
+    child_point: Point
+
+
+class Balance:
+    """Newton's and Euler's laws of the bodies of a system, on one graph.
+
+    Vectors are measured in the frame ``axes``.
+    """
+
+    def __init__(self, system, axes):
+        self.system, self.axes = system, axes
+        self.kinematics = kinematics_of(system)
+        self.g = self.kinematics.builder
+        _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A'))
+        self.rates = self.kinematics.declare_accelerations(system.u)
+        self.loads = parse_loads(system.loads)
+        self.inertia = {body: self._inertia(body) for body in system.bodies}
+
+    def scaled(self, factor, vector):
+        """A reference times a SymPy vector, measured."""
+        return self.g.scaled(factor, self.kinematics.measure(
+            vector, self.axes))
+
+    def _inertia(self, body):
+        """``m*a`` and the rate of the central angular momentum."""
+        g, kinematics = self.g, self.kinematics
+        assembly, none = Assembly(kinematics), Applied(kinematics)
+        axes = replace(axes_of_body(kinematics, body), linear=self.axes,
+                       angular=self.axes)
+        mass, rate, momentum = read(g, body.mass), ZERO, ZERO
+        v, bias = translation(assembly, body, mass, axes, none, False)
+        rate = self._with_rates(bias, v, lambda x: g.scaled(mass, x))
+        if isinstance(body, RigidBody) and body.central_inertia != 0:
+            inertia = measure_dyadic(
+                kinematics, body.central_inertia, axes.inertia)
+            w, bias = rotation(assembly, body, inertia, axes, none, False)
+            inertia = kinematics.rotated_matrix(
+                self.axes, axes.inertia, inertia)
+            momentum = self._with_rates(
+                bias, w, lambda x: times(g, inertia, x))
+        return rate, momentum
+
+    def _with_rates(self, bias, motion, momentum):
+        """``-bias``, and ``u'`` times the momenta of partial velocities."""
+        g, total = self.g, self.g.scaled(-1, bias)
+        for k, column in self.kinematics.columns(motion).items():
+            total = g.added(total, g.scaled(self.rates[k], momentum(column)))
+        return total
+
+    def forces(self):
+        """``M*u' - Q``, one for each speed."""
+        return [self.g.sub(self.g.dot(row, self.rates), x)
+                for row, (x,) in zip(self.out['M'], self.out['Q'])]
+
+    def multipliers(self, rows):
+        """``lam`` of ``A^T*lam = M*u' - Q``, of least norm."""
+        g, A = self.g, self.out['A']
+        if self.system.higher_rows:
+            raise UnsupportedFeatureError(
+                "The forces of constraints of a higher order, or nonlinear in "
+                "the accelerations, have no directions in space, so that "
+                "joint reactions beside them are not known. Read "
+                "`constraint_forces`.")
+        if not rows:
+            return [0]*len(A)
+        F, forces = [A[k] for k in rows], self.forces()
+        gram = [[g.dot(x, y) for y in F] for x in F]
+        return FullRankFactorization(g, A, F).spread(ldl_solve(
+            g, ldl_factor(g, gram), [g.dot(x, forces) for x in F]))
+
+    def located_rows(self, candidates):
+        """Row number -> pairs (where, direction)."""
+        found = dict(self.system.geometry)
+        for i, row in enumerate(candidates):
+            label = f'Entry {i} of `rows`'
+            ref, loads = geometric_row(self.kinematics, row, label)
+            slopes = gradient(self.g, ref, self.kinematics.u)
+            k, sign = next(((k, sign) for k, other in enumerate(
+                self.out['A']) for sign in (1, -1) if all(
+                    agree(self.g, x, sign*y)
+                    for x, y in zip(slopes, other))), (None, 0))
+            if not sign:
+                raise ConstraintError(
+                    f"{label} is {row!r}, and no constraint row restricts "
+                    "this velocity or its opposite. Write it as the row is "
+                    "written.")
+            found.setdefault(k, tuple((where, sign*n) for where, n in loads))
+        return found
+
+    def check_loads(self):
+        """Raise if forces are in the equations that are no loads."""
+        g, kinematics = self.g, self.kinematics
+        work = [0]*len(self.system.u)
+
+        def add(sign, location, force):
+            motion = motion_of(kinematics, location, self.axes)
+            for k, column in kinematics.columns(motion).items():
+                work[k] = g.add(work[k], sign*g.dot(column, force))
+
+        for body, (rate, momentum) in self.inertia.items():
+            add(1, body.masscenter, rate)
+            if any(momentum):
+                add(1, body.frame, momentum)
+        for location, vector in self.loads:
+            add(-1, location, self.scaled(1, vector))
+        for x, force, (other,) in zip(work, self.forces(), self.out['C']):
+            if not agree(g, x, g.sub(force, other)):
+                raise UnsupportedFeatureError(
+                    "The equations contain forces that are no loads at "
+                    "points or frames, such as a potential energy or "
+                    "generalized forces, and on which body they act is not "
+                    "known. Give them as loads for joint reactions.")
+
+
+class Tree:
+    """Bodies and the joints between them, from the ground outwards.
+
+    The ground is None, and so is every body at rest with the inertial frame.
+    """
+
+    def __init__(self, balance, joints):
+        self.balance, self.kinematics = balance, balance.kinematics
+        self.joints = [joint if hasattr(joint, 'child_point')
+                       else Connection(*joint) for joint in joints]
+        self.bodies = {body: None if self._is_ground(body) else body
+                       for body in balance.system.bodies}
+        self.home = {}
+        for joint in self.joints:
+            self.home[joint.child_point] = self.node(joint.child)
+            if hasattr(joint, 'parent_point'):
+                self.home[joint.parent_point] = self.node(joint.parent)
+        for body, node in self.bodies.items():
+            self.home[body.masscenter] = node
+            self.home[getattr(body, 'frame', body)] = node
+        self.home[self.kinematics.frame] = None
+        self.outer, self.beyond = {}, {}    # joint -> body, its joints
+        self._grow()
+
+    def _is_ground(self, body):
+        kinematics = self.kinematics
+        return getattr(body, 'frame', None) == kinematics.frame and not any(
+            kinematics.velocity(body.masscenter, kinematics.frame))
+
+    def node(self, body):
+        """The body with this mass centre and frame; None for the ground.
+        """
+        return next((node for other, node in self.bodies.items()
+                     if body and place(other) == place(body)), None)
+
+    def _grow(self):
+        """Find the bodies beyond each joint, from the ground outwards."""
+        children = [self.node(joint.child) for joint in self.joints]
+        for root in sorted((None, *self.bodies.values()), key=lambda x: (
+                x is not None and x in children)):
+            queue = [] if root in self.beyond else [root]
+            for body in queue:
+                self.beyond[body] = []
+                for joint in self.joints:
+                    ends = self.node(joint.parent), self.node(joint.child)
+                    if body in ends and joint not in self.outer:
+                        self._add(joint, body, ends[ends[0] is body], queue)
+
+    def _add(self, joint, body, other, queue):
+        if other in queue:
+            raise KinematicsError(
+                f"The joint {joint.name} closes a loop of joints, or "
+                "connects bodies at rest, so that its reaction is not "
+                "determined. Leave the joint out, and give rows for it.")
+        self.outer[joint] = other
+        self.beyond[body].append(joint)
+        queue.append(other)
+
+    def carrier(self, location):
+        """The body on which a load acts; None for the ground.
+
+        The one that is nearest along the positions (or orientations) of
+        SymPy among those that move with it.
+        """
+        bodies = [x.name for x in self.bodies if x.masscenter == location]
+        if len(bodies) > 1:
+            raise KinematicsError(
+                f"A load acts at {location}, the mass centre of "
+                f"{', '.join(bodies)}, so it is not known on which. Give "
+                "these bodies mass centres that are points of their own.")
+        if location in self.home:
+            return self.home[location]
+        if isinstance(location, Point) and _compat.velocity(
+                location, self.kinematics.frame) == 0:
+            return None
+        return self._nearest(location)
+
+    def _nearest(self, location):
+        edges = _compat.positions if isinstance(location, Point) else (
+            _compat.orientations)
+        for near in self.kinematics._tree(location, edges):
+            for body, node in self.bodies.items():
+                if near in (body.masscenter, getattr(
+                        body, 'frame', None)) and self._moves_with(
+                            body, location):
+                    return node
+        raise KinematicsError(
+            f"No body moves with {location}, so it is not known on which "
+            "body the load there acts. Let it act at a point or frame that "
+            "is fixed in a body.")
+
+    def _moves_with(self, body, location):
+        g, kinematics, axes = self.balance.g, self.kinematics, (
+            self.balance.axes)
+        motion = motion_of(kinematics, location, axes)
+        w = kinematics.angular_velocity(body.frame, axes) if isinstance(
+            body, RigidBody) else ZERO
+        if isinstance(location, Point):
+            w = g.added(
+                kinematics.velocity(body.masscenter, axes),
+                g.cross(w, kinematics.offset(body.masscenter, location, axes)))
+        return all(agree(g, x, y) for x, y in zip(motion, w))
+
+    def reactions(self, reactions):
+        """Name -> force and moment on the child.
+
+        ``reactions`` of rows are pairs of where they act and numbers.
+        """
+        g, wrenches = self.balance.g, {}
+        for body, (rate, momentum) in self.balance.inertia.items():
+            wrenches.setdefault(self.node(body), []).append(
+                (body.masscenter, rate, momentum))
+        loads = [(location, self.balance.scaled(1, vector))
+                 for location, vector in self.balance.loads]
+        for location, vector in (*loads, *reactions):
+            vector = g.scaled(-1, vector)
+            wrenches.setdefault(self.carrier(location), []).append(
+                (location, vector, ZERO) if isinstance(location, Point)
+                else (None, ZERO, vector))
+        found = {}
+        for joint in reversed(self.outer):      # the outer ones first
+            body = self.outer[joint]
+            found[joint] = self._reduced(joint.child_point, [
+                *wrenches.get(body, ()), *(
+                    (other.child_point, *found[other])
+                    for other in self.beyond[body])])
+        return {joint.name: g.scaled(
+            1 if self.outer[joint] is self.node(joint.child) else -1,
+            sum(found[joint], ())) for joint in self.joints}
+
+    def _reduced(self, point, wrenches):
+        """Resultant force and moment at a point."""
+        g, force, moment = self.balance.g, ZERO, ZERO
+        for where, f, m in wrenches:
+            force, moment = g.added(force, f), g.added(moment, m)
+            if any(f):
+                arm = self.kinematics.offset(point, where, self.balance.axes)
+                moment = g.added(moment, g.cross(arm, f))
+        return force, moment
+
+
+def place(body):
+    """Mass centre and frame: what bodies of `JointsMethod` and copies share.
+    """
+    return body.masscenter, getattr(body, 'frame', None)

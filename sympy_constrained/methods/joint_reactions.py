@@ -1,0 +1,211 @@
+r"""Forces and moments in joints, by the balance of the bodies beyond them.
+
+A joint of relative coordinates does no work, so that its reaction is in no
+equation of motion. It follows from Newton's and Euler's laws: the force and
+the moment on the part of the mechanism beyond joint ``j`` are
+
+.. math::
+
+   F_j = \sum_b m_b a_b - \sum_i F_i, \qquad
+   T_j = \sum_b (\dot H_b + r_b\times m_b a_b)
+       - \sum_i (T_i + r_i\times F_i),
+
+with the central angular momenta ``H`` of the bodies of that part, the loads
+on them, among these the reactions :math:`\lambda n` of constraint rows, and
+the positions ``r`` relative to the joint. The sums are formed from the outer
+bodies inwards.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from sympy import ImmutableDenseMatrix
+from sympy.physics.vector import Point, ReferenceFrame, Vector
+
+from ..errors import (
+    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from ..graph import Graph, read, substitute
+from .body_balance import ZERO, Balance, Tree
+
+__all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointReaction:
+    """Force and moment of a joint on its child, or of a constraint row.
+
+    Attributes
+    ==========
+
+    name : str
+    location : Point or ReferenceFrame
+        The point where the force acts and to which the moment refers; a frame
+        for a row that has a torque only.
+    frame : ReferenceFrame
+        The axes of the numbers.
+
+    """
+
+    name: str
+    location: Point | ReferenceFrame
+    frame: ReferenceFrame
+    graph: Graph
+
+    @cached_property
+    def _numbers(self):
+        return self.graph.sympy(self.name)
+
+    @property
+    def force(self):
+        """Vector, in terms of states and the derivatives of the speeds."""
+        return Vector([(ImmutableDenseMatrix(self._numbers[:3]), self.frame)])
+
+    @property
+    def moment(self):
+        """Vector, in terms of states and the derivatives of the speeds."""
+        return Vector([(ImmutableDenseMatrix(self._numbers[3:]), self.frame)])
+
+    def __repr__(self):
+        return f'<JointReaction {self.name} at {self.location}>'
+
+
+class JointReactions(Mapping):
+    """Name of a joint or constraint row -> :class:`JointReaction`.
+
+    Explanation
+    ===========
+
+    Vectors are written when they are read. :meth:`function` compiles them
+    without that, and ``simulate(..., reactions=...)`` gives their histories.
+
+    Attributes
+    ==========
+
+    frame : ReferenceFrame
+        The axes of numbers.
+    graph : Graph
+        One output of shape (6, 1) for each name, three components of the
+        force and three of the moment.
+    accelerations : tuple
+        The derivatives of the speeds, inputs of the graph.
+
+    """
+
+    def __init__(self, graph, frame, locations, accelerations):
+        self.graph, self.frame = graph, frame
+        self.accelerations = tuple(accelerations)
+        self._items = {name: JointReaction(name, location, frame, graph)
+                       for name, location in locations.items()}
+
+    def __getitem__(self, name):
+        return self._items[name]
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __len__(self):
+        return len(self._items)
+
+    def __repr__(self):
+        return f'<JointReactions: {", ".join(self)}>'
+
+    def function(self, compiled):
+        """Return a function of ``(t, x, p)`` with all numbers.
+
+        Parameters
+        ==========
+
+        compiled : CompiledEquations
+            Made from the method.
+
+        Returns
+        =======
+
+        function
+            Gives a dictionary of arrays ``(6,)``, or ``(N, 6)`` for a batch.
+
+        """
+        eom = compiled.equations
+        if tuple(x.diff(eom.t) for x in eom.u) != self.accelerations:
+            raise UnsupportedFeatureError(
+                "The compiled equations are in other speeds than the "
+                "reactions. Compile a method that keeps all speeds, such as "
+                "`RouthMethod.from_method(method)`.")
+        known = {eom.t, *compiled.states, *compiled.constants,
+                 *compiled.specifieds, *self.accelerations}
+        lost = [str(x) for x in self.graph.symbols() if x not in known]
+        if lost:
+            raise MissingIngredientError(
+                f"The reactions depend on {', '.join(lost)}, which the "
+                "equations of motion do not contain. Pass the values as "
+                "`constants` of `joint_reactions`.", symbols=tuple(lost))
+        values = compiled.group(self.graph, tuple(self), self.accelerations)
+
+        def reactions(t, x, p=None):
+            rates = compiled.rhs(t, x, p)[..., compiled.u_index]
+            return {name: value[..., 0] for name, value in
+                    values(t, x, p, rates.T).items()}
+
+        return reactions
+
+
+def joint_reactions(method, joints, rows, frame, constants):
+    """The :class:`JointReactions` of a method."""
+    system = method.system
+    balance = Balance(system, frame or system.frame)
+    located = balance.located_rows([*rows, *given_rows(method)])
+    lam = balance.multipliers(method.independent_rows)
+    acting = {k: [(location, balance.scaled(lam[k], direction))
+                  for location, direction in loads]
+              for k, loads in located.items()}
+    found, locations = {}, {}
+    for k, ((location, force), *_) in acting.items():
+        name = system.constraint_names[k]
+        locations[name] = location
+        found[name] = wrench(location, force)
+    if joints:
+        check_located(system, balance.out['A'], located)
+        tree = Tree(balance, joints)
+        balance.check_loads()
+        found |= tree.reactions(chain(*acting.values()))
+        locations |= {x.name: x.child_point for x in tree.joints}
+    return JointReactions(frozen(balance.g, found, constants), balance.axes,
+                          locations, [x.diff(system.t) for x in system.u])
+
+
+def frozen(g, found, constants):
+    """A graph of columns with values in place of constants."""
+    values = {read(g, x): read(g, value) for x, value in constants.items()}
+    return Graph.freeze(g, {
+        name: ([[x] for x in substitute(g, numbers, values)], 1)
+        for name, numbers in found.items()})
+
+
+def wrench(location, vector):
+    """Force and moment, from the force at a point or the torque on a frame.
+    """
+    return (*vector, *ZERO) if isinstance(location, Point) else (
+        *ZERO, *vector)
+
+
+def check_located(system, A, located):
+    """Raise if the balances need forces of rows without a place."""
+    lost = [system.constraint_names[k] for k, row in enumerate(A)
+            if any(row) and k not in located]
+    if lost:
+        raise ConstraintError(
+            f"It is not known where {', '.join(lost)} acts, because an "
+            "expression has no place and no direction. Pass `rows=` with "
+            "`(point, direction, other point)` or `(frame, direction, other "
+            "frame)` for each, whose relative velocity it restricts.")
+
+
+def given_rows(method):
+    """The tuples among the velocity-level rows of the call."""
+    return [row for name in ('velocity_constraints', 'nonhol_coneqs',
+                             'nonholonomic_constraints')
+            for row in method._call[1].get(name) or ()
+            if isinstance(row, tuple)]

@@ -1,0 +1,277 @@
+"""Reactions of joints: Newton's and Euler's laws for each body."""
+import numpy as np
+import pytest
+from newton_euler import (
+    CLOSE, Laws, T, arm, check, g, k, l, m, pendulum, row_actions)
+from sympy import cos, lambdify, sin
+from sympy.physics.mechanics import (
+    CylindricalJoint, Force, Particle, PinJoint, PlanarJoint, Point,
+    PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
+    TorqueActuator, WeldJoint, dynamicsymbols, inertia)
+
+from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import compile_equations, consistent_state
+
+
+def test_pin_of_a_pendulum():
+    """Along the rod ``m*g*cos(q) + m*l*w^2``, and no moment about the axis.
+    """
+    system, ground, rod = pendulum()
+    method = UdwadiaKalabaMethod.from_method(system)
+    q, u = method.q[0], method.u[0]
+    pin = method.joint_reactions(frame=rod.frame)['pin']
+    assert pin.force.dot(rod.y).equals(m*g*cos(q) + m*l*u**2)
+    moving = {u.diff(): method.acceleration[0]}
+    assert pin.moment.dot(rod.z).subs(moving).equals(0)
+    # a rod that swings about its end: g*m/4 across it
+    assert pin.force.dot(rod.x).subs(moving).equals(m*g*sin(q)/4)
+    inertial = method.joint_reactions()['pin'].force
+    assert inertial.dot(rod.y).equals(pin.force.dot(rod.y))
+
+
+def test_ways_to_name_a_joint():
+    """A System after ``form_eoms``, a tuple, and one from body to ground."""
+    system, ground, rod = pendulum()
+    system.form_eoms(eom_method=UdwadiaKalabaMethod)
+    method, point = system.eom_method, system.joints[0].child_point
+    assert not method.joint_reactions()
+    pin, = method.joint_reactions(system).values()
+    same, opposite = method.joint_reactions([
+        ('same', None, rod, point)]), method.joint_reactions([
+            ('opposite', rod, None, point)])
+    assert pin.force == same['same'].force == -opposite['opposite'].force
+    assert pin.moment == -opposite['opposite'].moment
+
+
+def test_weld_carries_the_weight():
+    """A bracket welded to a wall at its end: force m*g, moment m*g*l."""
+    wall, bracket = RigidBody('wall'), RigidBody('bracket', mass=m)
+    slider = Particle('slider', mass=m)
+    system = System.from_newtonian(wall)
+    system.add_joints(
+        WeldJoint('weld', wall, bracket, child_point=-l*bracket.x),
+        PrismaticJoint('guide', bracket, slider, child_interframe=None))
+    system.apply_uniform_gravity(-g*wall.y)
+    method = UdwadiaKalabaMethod.from_method(system)
+    q, u = method.q[0], method.u[0]
+    weld, guide = method.joint_reactions().values()
+    assert weld.force.dot(wall.y).equals(2*m*g)
+    assert weld.force.dot(wall.x).equals(m*u.diff())
+    assert weld.moment.dot(wall.z).equals(m*g*l + m*g*(l + q))
+    assert guide.force.dot(wall.y).equals(m*g)
+    assert guide.moment == 0*wall.x
+
+
+# -- Newton's and Euler's laws ---------------------------------------------
+
+def compiled(given, method):
+    equations = compile_equations(method, given.parameters)
+    return equations, consistent_state(
+        equations, dict(given.start), fixed=given.fixed)
+
+
+def linkage(name, rows):
+    """A ready linkage, the actions of its loop rows."""
+    given = model(name)
+    method = UdwadiaKalabaMethod.from_method(given.system)
+    equations, x = compiled(given, method)
+    reactions = method.joint_reactions(rows=rows(given.system))
+    return given.system, equations, x, reactions.function(equations)(0., x)
+
+
+def point_of(body, name):
+    """A point that the model has made on a body."""
+    return next(p for p in body.masscenter._pos_dict if p.name == name)
+
+
+def test_four_bar():
+    def rows(system):
+        link1, *_, link4 = system.bodies
+        ends = point_of(link4, 'end'), point_of(link1, 'start')
+        return [(ends[0], axis, ends[1]) for axis in (link1.x, link1.y)]
+
+    system, equations, x, numbers = linkage('four_bar', rows)
+    end = rows(system)[0][0]
+    check(system, equations, x, numbers, row_actions(
+        numbers, system.frame, ('holonomic row 0', system.bodies[3], end, 1),
+        ('holonomic row 1', system.bodies[3], end, 1)))
+    for i in range(1, 4):               # planar, and no torque about the pin
+        assert abs(numbers[f'J{i}'][[2, 3, 4, 5]]).max() < 1e-9
+
+
+def test_slider_crank():
+    def rows(system):
+        ground, _, rod, piston = system.bodies
+        end = point_of(rod, 'small_end')
+        return [(end, axis, piston.masscenter) for axis in ground.frame][:2]
+
+    system, equations, x, numbers = linkage('slider_crank', rows)
+    _, _, rod, piston = system.bodies
+    end = rows(system)[0][0]
+    check(system, equations, x, numbers, row_actions(
+        numbers, system.frame, *(
+            (f'holonomic row {i}', body, point, sign) for i in (0, 1)
+            for body, point, sign in ((rod, end, 1),
+                                      (piston, piston.masscenter, -1)))))
+    assert abs(numbers['guide'][0]) < 1e-9      # it slides without friction
+    assert abs(numbers['guide'][1]) > 1         # and carries the side thrust
+
+
+@pytest.mark.parametrize('axes', [None, 'link2'])
+def test_arm_of_six_pins(axes):
+    system = arm()
+    links = system.bodies
+    hook = links[6].masscenter.locatenew('hook', l/2*links[6].x)
+    pull = T/l*links[3].y + k*links[0].x
+    system.add_actuators(TorqueActuator(
+        T, links[3].z, links[3], links[2]))
+    system.add_loads(Force(hook, pull))
+    method = UdwadiaKalabaMethod.from_method(system)
+    equations = compile_equations(method, {
+        m: 1.3, g: 9.81, l: 0.4, T: 2., k: 3.})
+    x = np.random.default_rng(3).uniform(-1, 1, 12)
+    frame = next((body.frame for body in links if body.name == axes), None)
+    reactions = method.joint_reactions(frame=frame)
+    numbers = reactions.function(equations)(0., x)
+    laws = Laws(system, equations, x)
+    if axes:                            # back to the inertial frame
+        R = np.array(laws.at(frame.dcm(system.frame).T).tolist(), float)
+        numbers = {name: np.concatenate([R @ value[:3], R @ value[3:]])
+                   for name, value in numbers.items()}
+    none = 0*system.frame.x
+    check(system, equations, x, numbers, [
+        (links[6], hook, pull, none), (links[3], None, none, T*links[3].z),
+        (links[2], None, none, -T*links[3].z)])
+    # the joint transmits nothing in its free direction, nor the motor's
+    for i, joint in enumerate(system.joints):
+        axis = np.array(laws.vector((
+            joint.parent.z, joint.parent.y, joint.parent.x)[i % 3]), float)
+        assert abs(axis.ravel() @ numbers[joint.name][3:]) < 1e-9
+
+
+def test_bodies_in_free_fall():
+    """No ground: the reaction is what moves the outer body."""
+    q, u = dynamicsymbols('q1:7'), dynamicsymbols('u1:7')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    system = System(N, O)
+    hull, panel = RigidBody('hull', mass=3*m), RigidBody('panel', mass=m)
+    for one in hull, panel:
+        one.central_inertia = inertia(
+            one.frame, m*l**2, 2*m*l**2, 2.5*m*l**2, m*l**2/9)
+    hull.masscenter.set_pos(O, sum(
+        (x*axis for x, axis in zip(q, N)), 0*N.x))
+    hull.masscenter.set_vel(N, sum(
+        (x*axis for x, axis in zip(u, N)), 0*N.x))
+    hull.frame.orient_body_fixed(N, q[3:], 'zxy')
+    rates = dict(zip([x.diff() for x in q], u))
+    hull.frame.set_ang_vel(N, hull.frame.ang_vel_in(N).subs(rates))
+    system.add_bodies(hull)
+    system.add_coordinates(*q)
+    system.add_speeds(*u)
+    system.add_kdes(*(x.diff() - v for x, v in zip(q, u)))
+    system.add_joints(PinJoint(
+        'hinge', hull, panel, parent_point=l*hull.x, child_point=-l*panel.y,
+        joint_axis=hull.y))
+    system.apply_uniform_gravity(-g*N.y)
+    system.add_actuators(TorqueActuator(T, hull.y, panel, hull))
+    method = UdwadiaKalabaMethod.from_method(system)
+    equations = compile_equations(method, {m: 1.3, g: 9.81, l: 0.4, T: 2.})
+    x = np.random.default_rng(5).uniform(-1, 1, 14)
+    numbers = method.joint_reactions().function(equations)(0., x)
+    check(system, equations, x, numbers, [
+        (panel, None, 0*N.x, T*hull.y), (hull, None, 0*N.x, -T*hull.y)])
+
+
+@pytest.mark.parametrize('cls, free', [
+    (CylindricalJoint, 'FM'), (PrismaticJoint, 'F'), (PinJoint, 'M'),
+    (PlanarJoint, 'plane'), (SphericalJoint, 'ball')])
+def test_every_joint(cls, free):
+    ground, body, tip = RigidBody('ground'), RigidBody('body', mass=m), (
+        RigidBody('tip', mass=m))
+    for one in body, tip:
+        one.central_inertia = inertia(
+            one.frame, m*l**2, 2*m*l**2, 2.5*m*l**2, m*l**2/9)
+    system = System.from_newtonian(ground)
+    system.add_joints(
+        cls('joint', ground, body, child_point=l*body.y + l*body.x),
+        PinJoint('pin', body, tip, joint_axis=body.y, parent_point=l*body.z,
+                 child_point=l*tip.x))
+    system.apply_uniform_gravity(-g*ground.y + g*ground.z - g*ground.x)
+    method = RouthMethod.from_method(system)
+    equations = compile_equations(method, {m: 1.3, g: 9.81, l: 0.4})
+    x = np.random.default_rng(4).uniform(-1, 1, len(equations.states))
+    numbers = method.joint_reactions().function(equations)(0., x)
+    check(system, equations, x, numbers)
+    vanishing = {'FM': (0, 3), 'F': (0,), 'M': (3,), 'plane': (1, 2, 3),
+                 'ball': (3, 4, 5)}[free]
+    value = numbers['joint']
+    assert abs(value[list(vanishing)]).max() < CLOSE
+    assert np.count_nonzero(abs(value) > 1e-3) == 6 - len(vanishing)
+
+
+def test_bicycle():
+    """Contact forces of the wheels, axles and steering.
+
+    The velocity of the rear wheel is put in by hand, which holds its contact
+    point: the moment there vanishes, as do those about the free axes.
+    """
+    given = model('bicycle')
+    N, bodies = given.arguments['frame'], given.arguments['bodies']
+    frame, fork, rear, front = bodies
+    contact = point_of(rear, 'rear_contact')
+    touching = point_of(front, 'front_contact')
+    steer = point_of(rear, 'steer')
+    upright = next(B for B in frame.frame._dcm_dict if B.name == 'R')
+    level = next(B for B in upright._dcm_dict if B.name == 'Y')
+    method = UdwadiaKalabaMethod(**{
+        **given.arguments, 'velocity_constraints': [
+            (touching, axis) for axis in level]})
+    equations, x = compiled(given, method)
+    reactions = method.joint_reactions([
+        ('road', None, rear, contact),
+        ('rear axle', rear, frame, rear.masscenter),
+        ('steering', frame, fork, steer),
+        ('front axle', fork, front, front.masscenter)])
+    numbers = reactions.function(equations)(0., x)
+
+    values = {**given.parameters, **dict(zip(equations.states, x)), **dict(
+        zip(method.q.diff(), equations.rhs(0., x))), **dict(
+        zip(method.u.diff(), equations.accelerations(0., x)))}
+
+    def numbered(vector):
+        matrix = vector.to_matrix(N)
+        return np.array(lambdify(list(values), matrix, cse=True)(
+            *values.values()), float).ravel()
+
+    balance = {body: 0*numbered(N.x) for body in bodies}
+    moments = {body: 0*numbered(N.x) for body in bodies}
+
+    def act(body, point, force, moment=(0, 0, 0)):
+        arm = numbered(point.pos_from(body.masscenter))
+        balance[body] += force
+        moments[body] += moment + np.cross(arm, force)
+
+    for name, inner, outer, point in (
+            ('road', None, rear, contact),
+            ('rear axle', rear, frame, rear.masscenter),
+            ('steering', frame, fork, steer),
+            ('front axle', fork, front, front.masscenter)):
+        force, moment = numbers[name][:3], numbers[name][3:]
+        act(outer, point, force, moment)
+        if inner:
+            act(inner, point, -force, -moment)
+    rows = [value for name, value in numbers.items() if 'row' in name]
+    act(front, touching, sum(rows)[:3])
+    for body, (_, weight) in zip(bodies, given.arguments['forcelist']):
+        act(body, body.masscenter, numbered(weight))
+    for body in bodies:
+        rate = body.masscenter.vel(N).dt(N)*body.mass
+        spin = body.central_inertia.dot(body.frame.ang_vel_in(N)).dt(N)
+        assert np.allclose(balance[body], numbered(rate), 0, 1e-9)
+        assert np.allclose(moments[body], numbered(spin), 0, 1e-9)
+    for name, axis in (('rear axle', frame.y), ('front axle', fork.y),
+                       ('steering', fork.x), ('road', N.x), ('road', N.y),
+                       ('road', N.z)):
+        assert abs(numbers[name][3:] @ numbered(axis)) < 1e-9

@@ -1,0 +1,231 @@
+"""Reactions of constraint rows, their histories, and what is refused."""
+import numpy as np
+import pytest
+from newton_euler import CLOSE, T, arm, g, k, l, m, pendulum
+from sympy import cos, sin
+from sympy.physics.mechanics import (
+    Force, Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
+    RigidBody, System, dynamicsymbols, inertia)
+
+from sympy_constrained import (
+    GibbsAppellMethod, PlaneSurface, PointContact, SphereSurface,
+    UdwadiaKalabaMethod, VoronetsMethod)
+from sympy_constrained.errors import (
+    ConstraintError, KinematicsError, MissingIngredientError,
+    UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Trajectory, compile_equations, consistent_state, simulate)
+
+
+def hanging(level, moving):
+    """A plate that hangs by a corner on an arm that turns about the origin.
+
+    On its tip, or ``moving`` along the arm; then the row turns with it.
+    """
+    q, u = dynamicsymbols('x y a b'), dynamicsymbols('v_x v_y w_a w_b')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    A, B = (N.orientnew(name, 'Axis', (angle, N.z))
+            for name, angle in zip('AB', q[2:]))
+    A.set_ang_vel(N, u[2]*N.z)
+    B.set_ang_vel(N, u[3]*N.z)
+    G, tip = O.locatenew('G', q[0]*N.x + q[1]*N.y), O.locatenew('tip', l*A.x)
+    tip.set_vel(N, l*u[2]*A.y)
+    G.set_vel(N, u[0]*N.x + u[1]*N.y)
+    corner = G.locatenew('corner', -l/2*B.x + l/3*B.y)
+    corner.v2pt_theory(G, N, B)
+    axes = [A.y] if moving else [N.x, N.y]
+    rows = [(corner, axis, tip) for axis in axes]
+    bodies = [RigidBody('plate', G, B, m, (inertia(B, 0, 0, m*l**2), G)),
+              RigidBody('arm', O, A, m, (inertia(A, 0, 0, m*l**2/3), O))]
+    given = {
+        'configuration': {'configuration_constraints': rows},
+        'velocity': {'configuration_constraints': [
+            corner.pos_from(tip).dot(axis) for axis in axes],
+            'velocity_constraints': rows},
+        'acceleration': {'acceleration_constraints': rows},
+        'expressions': {'configuration_constraints': [
+            tip.pos_from(corner).dot(axis) for axis in axes]}}
+    given['plain'] = given['expressions']
+    method = UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - v for x, v in zip(q, u)], bodies=bodies,
+        forcelist=[(G, -m*g*N.y)], **given[level])
+    return method, bodies, rows, (N, O, corner)
+
+
+@pytest.mark.parametrize('level, moving', [
+    ('configuration', False), ('configuration', True), ('velocity', False),
+    ('acceleration', False), ('expressions', False)])
+def test_rows_given_geometrically(level, moving):
+    method, bodies, rows, (N, O, corner) = hanging(level, moving)
+    equations, plain = (compile_equations(one, {m: 1.3, g: 9.81, l: 0.4})
+                        for one in (method, hanging('plain', moving)[0]))
+    x = consistent_state(plain, [0.5, -0.3, 0.3, 0.5, 0, 0, 2, 1])
+    reactions = method.joint_reactions(
+        [('pin', None, bodies[1], O)],
+        rows=rows if level == 'expressions' else ())
+    numbers = reactions.function(equations)(0., x)
+    du = plain.accelerations(0., x)
+    assert np.allclose(equations.accelerations(0., x), du, 0, 1e-9)
+    hook = sum(value for name, value in numbers.items() if 'row' in name)
+    assert np.allclose(
+        hook[:3], [1.3*du[0], 1.3*(du[1] + 9.81), 0], 0, CLOSE)
+    # the mass centre of the arm is at rest in the pin
+    assert np.allclose(numbers['pin'][:3], hook[:3], 0, CLOSE)
+    assert abs(numbers['pin'][3:]).max() < CLOSE
+    if level != 'expressions':          # its loads are the constraint forces
+        work = sum((where.vel(N) if isinstance(where, Point) else
+                    where.ang_vel_in(N)).diff(u, N).dot(vector)
+                   for where, vector in method.constraint_loads()
+                   for u in [method.u[2]])
+        values = {**dict(zip(equations.states, x)), **dict(zip(
+            equations.constants, equations.parameters()))}
+        assert np.isclose(float(work.subs(values)),
+                          equations.constraint_forces(0., x)[2], 0, CLOSE)
+
+
+def test_rolling_contact():
+    """A ball on a plane of slope T, and a weight on an axle in its centre.
+
+    With the weight as a point at the centre the force of the plane along it
+    is that on a ball: ``I/(I + (m + k)*R^2)`` of the weight's part.
+    """
+    x, y, z, vx, vy, vz, wx, wy, wz, *a = dynamicsymbols(
+        'x y z v_x v_y v_z w_x w_y w_z a1:4')
+    N, B, O, C = (ReferenceFrame('N'), ReferenceFrame('B'), Point('O'),
+                  Point('C'))
+    O.set_vel(N, 0)
+    C.set_pos(O, x*N.x + y*N.y + z*N.z)
+    C.set_vel(N, vx*N.x + vy*N.y + vz*N.z)
+    B.orient_body_fixed(N, a, 'zyz')
+    rates = [B.ang_vel_in(N).dot(axis) for axis in N]
+    B.set_ang_vel(N, wx*N.x + wy*N.y + wz*N.z)
+    ball = RigidBody('ball', C, B, m, (inertia(B, *3*[2*m*l**2/5]), C))
+    P = C.locatenew('P', 0)
+    weight, down = Particle('weight', P, k), g*(sin(T)*N.x - cos(T)*N.z)
+    contact = PointContact(
+        'contact', RigidBody('plane', O, N), ball, PlaneSurface(N, O, N.z),
+        SphereSurface(B, C, l))
+    method = UdwadiaKalabaMethod(
+        N, [x, y, z, *a], [vx, vy, vz, wx, wy, wz],
+        [x.diff() - vx, y.diff() - vy, z.diff() - vz,
+         *(rate - w for rate, w in zip(rates, (wx, wy, wz)))],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.nonholonomic_constraints,
+        bodies=[ball, weight], forcelist=[(C, m*down), (P, k*down)])
+    axes = contact.normal, *contact.tangents
+    reactions = method.joint_reactions(
+        [('axle', ball, weight, P)],
+        rows=[(contact.child_point, axis, contact.parent_point)
+              for axis in axes])
+    equations = compile_equations(
+        method, {m: 1.3, k: 0.7, g: 9.81, l: 0.4, T: 0.3})
+    state = consistent_state(equations, [
+        0.1, 0.2, 0.4, 0.3, 0.8, 0.2, 0.4, 0, 0, 0, 1, 0.5])
+    numbers = reactions.function(equations)(0., state)
+    plane = sum(value for name, value in numbers.items() if 'row' in name)
+    share = 0.4*1.3/(0.4*1.3 + 2)
+    assert np.allclose(plane[:3], 2*9.81*np.array(
+        [-share*np.sin(0.3), 0, np.cos(0.3)]), 0, CLOSE)
+    along = 9.81*np.sin(0.3)*(1 - share)
+    assert abs(plane[3:]).max() == 0
+    assert np.allclose(numbers['axle'], 0.7*np.array([
+        along - 9.81*np.sin(0.3), 0, 9.81*np.cos(0.3), 0, 0, 0]), 0, CLOSE)
+
+
+# -- along a motion ---------------------------------------------------------
+
+def test_histories(tmp_path):
+    system, ground, rod = pendulum()
+    method = UdwadiaKalabaMethod.from_method(system)
+    numbers = {m: 1.3, g: 9.81, l: 0.4}
+    reactions = method.joint_reactions(frame=rod.frame)
+    motion = simulate(method, 2, [1., 0.], constants=numbers, t_eval=21,
+                      rtol=1e-11, reactions=reactions)
+    q, w = motion.x.T
+    pin = motion.reactions['pin']
+    # by the energy alone: w^2 = 3*g/(2*l)*(cos(q) - cos(1)) for I = 4/3*m*l^2
+    assert np.allclose(pin[:, 1], 1.3*9.81*(
+        np.cos(q) + 1.5*(np.cos(q) - np.cos(1))), 0, 1e-6)
+    assert np.allclose(motion.to_table()['F_y pin'], pin[:, 1], 0, 0)
+    motion.save(tmp_path/'motion.npz')
+    again = Trajectory.load(tmp_path/'motion.npz')
+    assert (again.reactions['pin'] == pin).all()
+
+
+def test_pictures_have_units():
+    plotting = pytest.importorskip('sympy_constrained.plotting')
+    method = UdwadiaKalabaMethod.from_method(arm(2))
+    reactions = method.joint_reactions()
+    motion = simulate(method, 0.1, 4*[0.1], constants={m: 1, g: 9.81, l: 1},
+                      reactions=reactions, units={'force': 'N'})
+    figure = plotting.plot_reactions(motion)
+    above, below = figure.axes
+    assert above.get_ylabel() == 'in N' and below.get_ylabel() == ''
+    assert np.allclose(above.lines[0].get_ydata(), np.linalg.norm(
+        motion.reactions['pin0'][:, :3], axis=1))
+    figure = plotting.plot_reactions(motion, 'pin1')
+    assert [len(ax.lines) for ax in figure.axes] == [3, 3]
+
+
+# -- what is refused --------------------------------------------------------
+
+def refused(case):
+    system = model('four_bar').system if 'row' in case else pendulum()[0]
+    options = {}
+    if case == 'potential':
+        system.bodies[1].potential_energy = m*g*system.q[0]
+        options['potential_energy'] = 'include'
+    method = UdwadiaKalabaMethod.from_method(system, **options)
+    ground, link, *others = system.bodies
+    if case == 'higher':
+        method = GibbsAppellMethod.from_method(
+            system, acceleration_constraints=[system.u[0].diff().diff()])
+    if case == 'shared':                # two bodies with one mass centre
+        twin = RigidBody('twin', link.masscenter, mass=m)
+        system.add_joints(PinJoint('twins', link, twin))
+        system.add_loads(Force(twin, m*g*ground.x))
+        method = UdwadiaKalabaMethod.from_method(system)
+    if case == 'wrong row':
+        return method.joint_reactions(rows=[(link.frame, ground.z)])
+    if case == 'loop':
+        return method.joint_reactions(
+            [*system.joints, ('again', ground, link, link.masscenter)])
+    return method.joint_reactions()
+
+
+@pytest.mark.parametrize('case, error, match', [
+    ('row without a place', ConstraintError, 'holonomic row 0, holonomic'),
+    ('wrong row', ConstraintError, 'Entry 0 of `rows`'),
+    ('potential', UnsupportedFeatureError, 'potential energy'),
+    ('higher', UnsupportedFeatureError, 'higher order'),
+    ('shared', KinematicsError, 'mass centre of rod, twin'),
+    ('loop', KinematicsError, 'again closes a loop')])
+def test_refused(case, error, match):
+    with pytest.raises(error, match=match):
+        refused(case)
+
+
+def test_constants_that_drop_out_of_the_equations():
+    """The weight of a slider on a level guide."""
+    ground, slider = RigidBody('ground'), Particle('slider', mass=m)
+    system = System.from_newtonian(ground)
+    system.add_joints(PrismaticJoint('guide', ground, slider))
+    system.apply_uniform_gravity(-g*ground.y)
+    system.add_loads(Force(slider, T*ground.x))
+    method = UdwadiaKalabaMethod.from_method(system)
+    equations = compile_equations(method, {m: 2, T: 3})
+    with pytest.raises(MissingIngredientError, match='depend on g'):
+        method.joint_reactions().function(equations)
+    reactions = method.joint_reactions(constants={g: 9.81})
+    assert np.allclose(reactions.function(equations)(0., [1, 2])['guide'],
+                       [0, 2*9.81, 0, 0, 0, 0], 0, CLOSE)
+
+
+def test_other_speeds_are_refused():
+    given = model('slider_crank')
+    method = VoronetsMethod.from_method(given.system)
+    reactions = method.joint_reactions(())
+    with pytest.raises(UnsupportedFeatureError, match='other speeds'):
+        reactions.function(compile_equations(method, given.parameters))
