@@ -219,8 +219,9 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         f_4 = -W[:o, o:]*method.lam_vec     # as in `eom`
     else:
         free = len(method.u) - len(parts[3])
-        f_2 = method.mass_matrix[:free, :]*method._udot
-        f_3, f_4 = -method.forcing[:free, :], zeros(free, 1)
+        sign = -1 if method._shape == 'kane' else 1     # Fr + Fr*, or `eom`
+        f_2 = sign*method.mass_matrix[:free, :]*method._udot
+        f_3, f_4 = -sign*method.forcing[:free, :], zeros(free, 1)
     return Linearizer(
         method._qdot, -method._rates, f_2, f_3, f_4,
         picked(method.holonomic_constraints,
