@@ -92,6 +92,8 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
             type(self).__name__, args, kwargs, known)
         self._build()
         self.inertial = self.frame      # as in SymPy
+        self.explicit_kinematics = self._arguments.get(
+            'explicit_kinematics', True)
 
     def _build(self):
         """Make the system anew and forget what was computed from the old."""
@@ -233,10 +235,7 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _report(self):
-        """Rank of the rows, and states at which they hold.
-
-        Without bodies accelerations are of no interest, but ``Fr`` may be.
-        """
+        """Rank of the rows, and states; without bodies for ``Fr`` only."""
         with precise():
             return constraint_report(
                 self.system, self._sample, *self._report_options,
@@ -335,12 +334,6 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         return (applied_forces(self.system, potential)
                 + column(more or [0]*len(self._system.u)))
 
-    def _active_forces(self):
-        """Applied forces in the rows of ``eom``."""
-        if 'projector' not in self._projected.outputs:
-            return self._applied()
-        return self._projected.sympy('projector').T*self._applied()
-
     def _linear_residual(self, graph, matrix, right, unknowns=None,
                          negated=()):
         """``matrix*u' - right`` of two outputs."""
@@ -377,14 +370,6 @@ class ConstrainedMethod(SympyVocabulary, _compat.MethodBase):
         One for each speed of ``system``, shape (o, 1).
         """
         return self.closed_form.sympy('constraint_forces')
-
-    def _solved_for(self):
-        """Multipliers in :meth:`rhs`."""
-        return self.multipliers
-
-    def _eom_multipliers(self):
-        """Values of :attr:`lam_vec` in :attr:`eom`."""
-        return -self._solved_for()
 
     def _check_reactions(self):
         """Raise if reactions are not in the directions of the rows."""
