@@ -93,6 +93,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         self._read_without_speeds()
         self._build()
         self.inertial = self.frame      # as in SymPy
+        self.explicit_kinematics = self._arguments.get(
+            'explicit_kinematics', True)
 
     def _read_without_speeds(self):
         """Take a model of Kane's shape without speeds as Lagrange's."""
@@ -365,12 +367,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         return (applied_forces(self.system, self._potential)
                 + column(more or [0]*len(self._system.u)))
 
-    def _active_forces(self):
-        """Applied forces in the rows of ``eom``."""
-        if 'projector' not in self._projected.outputs:
-            return self._applied()
-        return self._projected.sympy('projector').T*self._applied()
-
     def _linear_residual(self, graph, matrix, right, unknowns=None,
                          negated=()):
         """``matrix*u' - right`` of two outputs."""
@@ -407,14 +403,6 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         One for each speed of ``system``, shape (o, 1).
         """
         return self.closed_form.sympy('constraint_forces')
-
-    def _solved_for(self):
-        """Multipliers in :meth:`rhs`."""
-        return self.multipliers
-
-    def _eom_multipliers(self):
-        """Values of :attr:`lam_vec` in :attr:`eom`."""
-        return -self._solved_for()
 
     def __repr__(self):
         n, o, m = len(self.q), len(self.u), self._system.counts[2]

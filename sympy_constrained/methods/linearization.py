@@ -13,6 +13,7 @@ from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import Graph, GraphBuilder, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point, with_known_keywords
+from .solution import has_multipliers
 
 __all__ = ['linearizer', 'Linearizer']
 
@@ -217,10 +218,17 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
         lam = picked(method.lam_vec, rows)
         f_2, f_3 = W[:o, :o]*method._udot, -r[:o, :]
         f_4 = -W[:o, o:]*method.lam_vec     # as in `eom`
+    elif moving and not has_multipliers(method.equations_of_motion):
+        raise UnsupportedFeatureError(
+            f"The equations of {type(method).__name__} contain no "
+            "multipliers, so their dynamic rows are not known. Linearize "
+            "`UdwadiaKalabaMethod.from_method(method)`, or differentiate "
+            "`rhs()`.")
     else:
         free = len(method.u) - len(parts[3])
-        f_2 = method.mass_matrix[:free, :]*method._udot
-        f_3, f_4 = -method.forcing[:free, :], zeros(free, 1)
+        sign = -1 if method._shape == 'kane' else 1     # Fr + Fr*, or `eom`
+        f_2 = sign*method.mass_matrix[:free, :]*method._udot
+        f_3, f_4 = -sign*method.forcing[:free, :], zeros(free, 1)
     return Linearizer(
         method._qdot, -method._rates, f_2, f_3, f_4,
         picked(method.holonomic_constraints,

@@ -131,19 +131,6 @@ class SympyVocabulary:
             self._projected, 'mass', 'forcing')[:rows, :]
 
     @property
-    def explicit_kinematics(self):
-        """Whether the kinematic equations are solved for ``q'``.
-
-        If not, :attr:`mass_matrix_kin` and :attr:`forcing_kin` are those of
-        ``kd_eqs`` as given, as in ``KanesMethod``.
-        """
-        return self._arguments.get('explicit_kinematics', True)
-
-    @explicit_kinematics.setter
-    def explicit_kinematics(self, value):
-        self._arguments = {**self._arguments, 'explicit_kinematics': value}
-
-    @property
     def _rates(self):
         """``q'`` in terms of the states, shape (n, 1)."""
         return self._system.rates
@@ -263,6 +250,20 @@ class SympyVocabulary:
             return dict(zip(self.lam_vec, found))
         raise ValueError(
             f"`sol_type` is {sol_type!r}. Choose 'dict' or 'Matrix'.")
+
+    def _active_forces(self):
+        """Applied forces in the rows of ``eom``."""
+        if 'projector' not in self._projected.outputs:
+            return self._applied()
+        return self._projected.sympy('projector').T*self._applied()
+
+    def _solved_for(self):
+        """Multipliers in :meth:`rhs`."""
+        return self.multipliers
+
+    def _eom_multipliers(self):
+        """Values of :attr:`lam_vec` in :attr:`eom`."""
+        return -self._solved_for()
 
     # -- linearization ---------------------------------------------------
 

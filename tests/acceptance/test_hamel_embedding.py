@@ -1159,9 +1159,9 @@ def test_system():
     check_particle(HamelEmbedding.from_method(particle_system()))
     values = in_speeds(EXAMPLES[5].point(1))
     values.update({uy.diff(t): 2, uz.diff(t): -3})
-    assert same(equations, system.eom_method.eom, values)
-    assert same(equations, column(2*m*(1 + z**2) + 2*m*z*uy*uz,
-                                  -3*m - m*z*uy**2), values)
+    assert same(-equations, system.eom_method.eom, values)
+    assert same(-equations, column(2*m*(1 + z**2) + 2*m*z*uy*uz,
+                                   -3*m - m*z*uy**2), values)
     rhs = system.rhs()
     W = at(system.eom_method.mass_matrix, values)
     assert close(W*at(rhs, values)[3:, 0],

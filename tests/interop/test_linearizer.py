@@ -94,6 +94,20 @@ def test_every_partition_is_the_slope_of_the_equations(
     assert not B
 
 
+@pytest.mark.parametrize('cls', [UdwadiaKalabaMethod, RouthMethod])
+def test_multipliers_are_solved_for_at_the_point(cls):
+    method = with_multipliers(cls)
+    values = point(method)
+    parts = {'q_ind': [x, z], 'q_dep': [y], 'qd_ind': [V[0], V[2]],
+             'qd_dep': [V[1]], 'A_and_B': True}
+    given, solved = (
+        np.array(method.linearize(op_point=values, **parts)[0], dtype=float)
+        for values in (values, {s: value for s, value in values.items()
+                                if s not in [*method.lam_vec]}))
+    np.testing.assert_allclose(given, solved, rtol=1e-12, atol=1e-12)
+    assert method.linearize(**parts)[0].has(method.lam_vec[0])
+
+
 def test_upstream_linearizes_another_partition():
     """Where it is fixed, the class in ``_compat`` is not needed any more."""
     theirs = LagrangesMethod(L, list(Q), hol_coneqs=[ROW])

@@ -141,7 +141,7 @@ MUTANTS = [
            (('units', CLOSED, 'massless'),)),
     Mutant('Voronets term dropped',
            'methods.hamel.embedding:EmbeddedEquations.projected',
-           "bias = solve(g, A1, self.at(column(out['b'])))",
+           "bias = solve(g, A1, self.at(flat(out['b'])))",
            'bias = [0]*len(one)',
            (('gauss', VORONETS, 'sleigh'),)),
     Mutant('transpositional term of the mapping dropped',

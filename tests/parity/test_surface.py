@@ -3,7 +3,7 @@ import inspect
 import warnings
 
 import pytest
-from sympy import Expr, Matrix, MatrixBase, symbols
+from sympy import Expr, Matrix, MatrixBase, simplify, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame,
     dynamicsymbols)
@@ -230,7 +230,9 @@ CALLS = {
     'linear solver': lambda method, rest: method.linearize(
         linear_solver='LU', A_and_B=True, op_point=rest),
     'linearizer': lambda method, rest: method.to_linearizer().linearize(
-        A_and_B=True, op_point=rest)}
+        A_and_B=True, op_point=rest),
+    'solver by position': lambda method, rest: method.to_linearizer(
+        'GJ').linearize(A_and_B=True, op_point=rest)}
 
 
 @pytest.mark.parametrize('name', CALLS)
@@ -243,6 +245,38 @@ def test_linearization_calls_of_upstream_run(name):
         gap = Matrix(one - other)
         assert gap.applyfunc(lambda e: e.cancel()).is_zero_matrix is not False
     assert found[0] == Matrix([[0, 1], [-g/l, 0]])
+
+
+@pytest.mark.parametrize('name', SHAPES)
+def test_equations_have_the_rows_and_signs_of_upstream(name):
+    ours, theirs = SHAPES[name](UdwadiaKalabaMethod), formed(name)
+    found, wanted = ours._form_eoms(), theirs._form_eoms()
+    if name == 'kane':                  # `Fr`, `Fr*`
+        found = Matrix([*ours.kanes_equations(), found])
+        wanted = Matrix([*theirs.kanes_equations(), wanted])
+    assert found.shape == wanted.shape
+    assert (found - wanted).applyfunc(simplify).is_zero_matrix
+
+
+def test_a_massless_coordinate_has_its_acceleration():
+    """``mass_matrix`` is regular though ``M`` is singular."""
+    N, bodies, loads = parts()
+    s, w = dynamicsymbols('s w')
+    method = UdwadiaKalabaMethod(
+        N, [x, y], [u, v], [x.diff(t) - u, y.diff(t) - v, s.diff(t) - w],
+        [s], [s - x*y], [w], bodies=bodies, forcelist=loads)
+    assert method.system.M.det() == 0
+    assert method.mass_matrix.LUsolve(method.forcing).expand() == Matrix(
+        [0, -g, 2*u*v - g*x])
+
+
+@pytest.mark.parametrize('explicit', [True, False])
+def test_kinematic_equations_are_those_of_upstream(explicit):
+    ours, theirs = kane(UdwadiaKalabaMethod), formed('kane')
+    ours.explicit_kinematics = theirs.explicit_kinematics = explicit
+    for name in ('mass_matrix_kin', 'forcing_kin'):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert ours.kindiffdict() == theirs.kindiffdict()
 
 
 def test_values_of_upstream_are_kept():

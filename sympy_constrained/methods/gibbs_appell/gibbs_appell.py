@@ -410,6 +410,9 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "`states`.")
         return super().to_linearizer(*args, **kwargs)
 
+    def _form_eoms(self):
+        return self.eom
+
     def kanes_equations(self, bodies=None, loads=None):
         """Return ``(Fr, Fr*)`` for the independent speeds.
 
