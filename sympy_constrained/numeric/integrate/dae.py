@@ -187,10 +187,8 @@ def beginning(compiled, solver, t, x, size):
 
 
 def dae_graph(compiled, rows, columns, kept):
-    """The graph of the residual, the symbols of ``y'``, names, ``algebraic``.
-
-    ``rows`` and ``columns`` of ``W`` are independent, ``kept`` contains the
-    independent residuals of each level.
+    """The graph of the residual, the symbols of ``y'``, names, ``algebraic``,
+    from independent ``rows`` and ``columns`` of ``W`` and residuals ``kept``.
     """
     equations, motion = compiled.equations, compiled.motion
     g, out = equations.graph.load()
@@ -280,8 +278,7 @@ class DAEMethod:
 class DAESolver:
     """A solver of a package with SciPy's interface.
 
-    It also integrates the work, if ``y`` contains it; ``rates`` are those of
-    states and work.
+    It also integrates the work, if ``y`` and ``rates`` contain it.
     """
 
     def __init__(self, solver, form, rates, y, t_bound, options):

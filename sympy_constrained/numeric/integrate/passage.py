@@ -203,10 +203,8 @@ class PassageFinder:
         yield from self._candidates(rows, middle, between, b, second)
 
     def approach(self, path, begin, near, reach):
-        """An :class:`Approach` of the first minimum of ``s``, if it is a zero.
-
-        The minimum on ``path``, ``t -> x``, is searched within ``reach`` of
-        the time ``near``; ``begin`` is that of the last accepted state.
+        """An :class:`Approach` of the first minimum of ``s`` on ``path``,
+        ``t -> x``, within ``reach`` of the time ``near``, if it is a zero.
         """
         sign = np.sign(near - begin) or 1.
 
@@ -242,10 +240,8 @@ class PassageFinder:
     # -- passage ---------------------------------------------------------
 
     def passage(self, approach, rates, limit):
-        """A :class:`Passage` from the last state to ``limit`` at most.
-
-        An :class:`Approach` if the edge can be nearer, None if the
-        constraints keep their rank.
+        """A :class:`Passage` from the last state to ``limit`` at most, an
+        :class:`Approach` if the edge can be nearer, None if no rank is lost.
         """
         t, y = self.accepted[-1]
         half = approach.singular - t
