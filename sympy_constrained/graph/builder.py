@@ -1,11 +1,8 @@
 """Expressions under construction: nodes with value numbering.
 
 A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
-``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. It carries
-its value at one random point of a prime field; an operation whose value is
-already known returns the old node. A second value at a random real point (the
-shadow) guards merges. The rules for sums and products belong to this class,
-which makes the file long.
+``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. The rules
+for sums and products belong to one class, which makes the file long.
 """
 from __future__ import annotations
 
@@ -54,10 +51,10 @@ class GraphBuilder:
     Operands precede their node. Constants are exact rationals and fold at
     once. Nodes whose values agree at a random point of the field of
     ``2**127 - 1`` elements are merged: for rational functions of degree ``d``
-    the risk of a false merge is ``d / 2**127``. Sines and cosines lie on the
-    circle of that field, so ``sin(x)**2 + cos(x)**2`` becomes one; roots and
-    other functions are taken as independent. A missed identity costs
-    operations, never correctness.
+    the risk of a false merge is ``d / 2**127``. A second value at a random
+    real point, the shadow, guards merges. Sines and cosines lie on the circle
+    of the field, so ``sin(x)**2 + cos(x)**2`` becomes one; roots and other
+    functions are independent. A missed identity only costs operations.
 
     Examples
     ========
@@ -169,46 +166,41 @@ class GraphBuilder:
 
     def _sum(self, a, b):
         """A sum that is not in the memo, of ``a > 0`` and ``b``."""
-        one, other = self.nodes[a], self.nodes[abs(b)]
-        if one[0] == other[0] == CONST:
-            total = one[1] + (other[1] if b > 0 else -other[1])
-            return self.constant(total, sympy_float(total, one, other))
-        has_product = one[0] == MUL or other[0] == MUL
+        k, sign = (b, 1) if b > 0 else (-b, -1)
+        first, second = self.nodes[a], self.nodes[k]
+        if first[0] == second[0] == CONST:
+            total = first[1] + sign*second[1]
+            return self.constant(total, sympy_float(total, first, second))
+        has_product = first[0] == MUL or second[0] == MUL
         ref = None
         if a == b:
             ref = self._double(a)
         elif b > 0 and has_product:
             ref = self._circle(a, b)
-        value = self.values[abs(b)]
-        value = (self.values[a] + (value if b > 0 else -value)) % PRIME
+        value = (self.values[a] + sign*self.values[k]) % PRIME
         if ref is None and has_product and value not in self._known:
             ref = self._collected(a, b)
         if ref is not None:
             return ref
-        s, t = self.shadows[a], self.shadow(b)
+        s, t = self.shadows[a], sign*self.shadows[k]
         return self._new((ADD, a, b), value, s + t, max(abs(s), abs(t)),
-                         self.depends[a] | self.depends[abs(b)])
+                         self.depends[a] | self.depends[k])
 
     def _collected(self, a, b):
         """``(c + d)*x`` for ``c*x + d*x`` with constants, else None."""
         k = abs(b)
-        one, other = self.nodes[a], self.nodes[k]
-        one = one[1:] if one[0] == MUL else (a, a)
-        other = other[1:] if other[0] == MUL else (k, k)
-        if one[0] not in other and one[1] not in other:
+        first, second = self.nodes[a], self.nodes[k]
+        first = first[1:] if first[0] == MUL else (a, a)
+        second = second[1:] if second[0] == MUL else (k, k)
+        if first[0] not in second and first[1] not in second:
             return None
-        first, second = self._scales(a), self._scales(k)
-        for x, c in first.items():
-            d = second.get(x)
-            if d is not None:
-                return self.mul(self.add(c, d if b > 0 else -d), x)
-        return None
+        (x, c), = self._scales(a).items()
+        d = self._scales(k).get(x)
+        return d and self.mul(self.add(c, d if b > 0 else -d), x)
 
     def _scales(self, k):
-        """Remaining factor of a product -> its constant factor.
-
-        Constants are numbers or, in a product that moves, anything that
-        does not move.
+        """Remaining factor of a product -> its constant factor: a number, or
+        in a product that moves anything that does not move.
         """
         kind, x, y = self.nodes[k]
         if kind != MUL:
@@ -237,14 +229,14 @@ class GraphBuilder:
         One of the two may be the last term of a sum.
         """
         for p, q in ((a, b), (b, a)):
-            squares = self._squares(q)
+            squares = self.nodes[q][0] == MUL and self._squares(q)
             if not squares:
                 continue
             kind, rest, last = self.nodes[p]
             if kind == MUL:
                 return self._square_sum(p, squares)
             for term, other in ((last, rest), (rest, last)):
-                if kind == ADD and term > 0:
+                if kind == ADD and term > 0 and self.nodes[term][0] == MUL:
                     found = self._square_sum(term, squares)
                     if found is not None:
                         return self.add(other, found)
@@ -525,9 +517,7 @@ class GraphBuilder:
     def avoid(self, inputs):
         """Do not merge new nodes with old ones that depend on these inputs.
 
-        Inputs may cancel in an expression, so that it has the value of one
-        without them. Where inputs are to be eliminated, the two must be kept
-        apart.
+        Needed where inputs are eliminated that cancel in old expressions.
         """
         mask = self.mask(inputs)
         if mask & ~self.unwanted:
@@ -538,10 +528,9 @@ class GraphBuilder:
                 or not self.depends[abs(ref)] & self.unwanted}
 
     def same_value(self, a, b):
-        """Whether two references agree, at least at the random real point.
+        """Whether two references agree at the random real point.
 
-        This also sees identities that the fingerprints miss, such as those
-        of sines of sums, but it is not exact enough for merging.
+        This also sees identities of sines of sums, unlike fingerprints.
         """
         if a == b:
             return True

@@ -117,33 +117,21 @@ def slopes(builder, k, mask):
     Those that do not depend on the inputs in ``mask`` may be missing.
     """
     g, (kind, x, y) = builder, builder.nodes[k]
+    if kind == MUL:
+        return (x, y), (y, x)
     if kind == ADD:
-        yield x, 1
-        yield y, 1
-    elif kind == MUL:
-        yield x, y
-        yield y, x
-    elif kind == INV:
-        yield x, -g.mul(k, k)
-    elif kind == ROOT:
-        yield x, root_slope(g, k)
-    elif kind == SIN:
-        yield x, g.sincos(x)[1]
-    elif kind == COS:
-        yield x, -g.sincos(x)[0]
-    elif kind == CALL:
-        for i, z in enumerate(y):
-            if g.depends[abs(z)] & mask:
-                yield z, partial(g, k, i)
-
-
-def root_slope(builder, k):
-    """Reference of the derivative of the root node ``k`` by its radicand."""
-    _, x, degree = builder.nodes[k]
-    one_over = builder.inv(builder.constant(degree))
-    if degree == 2:
-        return builder.mul(one_over, builder.inv(k))
-    return builder.mul(one_over, builder.div(k, x))
+        return (x, 1), (y, 1)
+    if kind == SIN:
+        return (x, g.sincos(x)[1]),
+    if kind == COS:
+        return (x, -g.sincos(x)[0]),
+    if kind == INV:
+        return (x, -g.mul(k, k)),
+    if kind == ROOT:
+        part = g.inv(g.constant(y))
+        return (x, g.mul(part, g.inv(k) if y == 2 else g.div(k, x))),
+    return ((z, partial(g, k, i)) for i, z in enumerate(y or ())
+            if g.depends[abs(z)] & mask)
 
 
 class TimeDerivative(Derivation):
@@ -179,12 +167,10 @@ def time_derivative(builder, rates):
 
 
 def gradient(builder, ref, inputs):
-    """References of the partial derivatives of one output.
+    """References of the partial derivatives of one output, by a reverse pass.
 
-    A reverse pass: all the partial derivatives together cost a small
-    multiple of the operations of the output. Choices (``Piecewise``) are
-    differentiated forwards by each input, because the pieces that are not
-    chosen may have no finite slope.
+    Choices (``Piecewise``) are differentiated forwards by each input, because
+    the pieces that are not chosen may have no finite slope.
     """
     depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1}
@@ -231,8 +217,7 @@ def substitute(builder, refs, replacements):
 def without(builder, refs, inputs):
     """References of the same values, written without some inputs.
 
-    An expression in which the inputs cancel is rebuilt with numbers in their
-    place. None for one whose value depends on them.
+    None for a value that depends on them.
     """
     inputs = list(inputs)
     builder.avoid(inputs)

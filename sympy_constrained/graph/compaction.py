@@ -1,10 +1,8 @@
 """The same graph with fewer operations.
 
-Sums and products of two are joined to those of many wherever a part has one
-user only. Then common factors are taken out of sums, ``x*a + x*b`` becoming
-``x*(a + b)``, and pairs that several sums or several products have in common
-become nodes of their own, the most frequent first. Only the order and the
-grouping of operations change.
+Sums and products of two become those of many where a part has one user. Then
+common factors are taken out of sums, and pairs that several sums or products
+have in common become nodes, the most frequent first.
 """
 from __future__ import annotations
 
@@ -18,27 +16,10 @@ MOST_PARTS = 24                 # of a sum or product whose pairs are compared
 
 
 def compacted(nodes, order, uses, refs):
-    """Nodes with fewer operations.
+    """Nodes with fewer operations, and a map from old to new references.
 
-    Parameters
-    ==========
-
-    nodes : sequence of nodes
-        All that the outputs reach, operands first.
-    order : list of int
-        The nodes whose operations are to be few, operands first.
-    uses : sequence of int
-        Number of users of each of these, outputs included.
-    refs : sequence of int
-        The outputs.
-
-    Returns
-    =======
-
-    list of nodes
-    dict
-        Old reference -> new reference, for the outputs and their negatives.
-
+    ``order`` and ``uses`` are those of :func:`.used_nodes` for the nodes whose
+    operations are reduced, ``refs`` are all outputs.
     """
     parts = Parts(nodes, order, uses)
     parts.factor()
@@ -67,13 +48,11 @@ class Parts:
                 continue
             parts = []
             for ref in (x, y):
-                j = ref if ref > 0 else -ref
+                j = abs(ref)
                 if uses[j] > 1 or j not in table:
                     parts.append(ref)
-                elif ref > 0:
-                    parts += table.pop(j)
                 else:
-                    parts += [-z for z in table.pop(j)]
+                    parts += signed(table.pop(j), ref)
             table[k] = parts
         # sums and products with one user
         self.single = {k for table in tables.values() for k in table
@@ -118,7 +97,7 @@ class Parts:
 
     def factors(self, ref):
         """Factors of a term that no other sum has."""
-        k = ref if ref > 0 else -ref
+        k = abs(ref)
         return self.products.get(k, ()) if k in self.single else ()
 
     def is_number(self, ref, factor):
@@ -136,12 +115,10 @@ class Parts:
         if len(parts) > 1:
             rest = self.new()
             self.products[rest] = parts
-            return [rest if ref > 0 else -rest]
-        part, = parts
-        if part not in self.single or part not in self.sums:
-            return [part if ref > 0 else -part]
-        inner = self.sums.pop(part)
-        return inner if ref > 0 else [-z for z in inner]
+            parts = [rest]
+        elif parts[0] in self.single and parts[0] in self.sums:
+            parts = self.sums.pop(parts[0])
+        return signed(parts, ref)
 
     # -- common pairs ----------------------------------------------------
 
@@ -155,19 +132,10 @@ class Parts:
             elif len(parts) <= MOST_PARTS:
                 some.append(k)
             for ref in parts:
-                j = ref if ref > 0 else -ref
-                counts[j] = counts.get(j, 0) + 1
-        fresh = None                    # parts that are new
+                counts[abs(ref)] = counts.get(abs(ref), 0) + 1
+        fresh = counts                  # parts that are new
         while some:
-            users = {}
-            for k in some:
-                parts = [ref for ref in table[k] if counts[abs(ref)] > 1]
-                for i, y in enumerate(parts):
-                    for x in parts[:i]:
-                        if fresh is None or abs(x) in fresh or (
-                                abs(y) in fresh):
-                            pair = (x, y) if x > 0 else (-x, -y)
-                            users.setdefault(pair, []).append(k)
+            users = pair_users(table, some, counts, fresh)
             often = sorted(
                 ((len(ks) + (pair in whole), pair)
                  for pair, ks in users.items()
@@ -184,12 +152,10 @@ class Parts:
         found = {}
         for k in users:
             parts = table[k]
-            if len(parts) > 2:
-                for x, y in ((a, b), (-a, -b)):
-                    if x in parts and y in parts and (
-                            x != y or parts.count(x) > 1):
-                        found[k] = x, y
-                        break
+            for x, y in ((-a, -b), (a, b)) if len(parts) > 2 else ():
+                if x in parts and y in parts and (
+                        x != y or parts.count(x) > 1):
+                    found[k] = x, y
         joined = whole.get(pair)
         if len(found) + (joined is not None) < 2:
             return
@@ -243,40 +209,27 @@ class Parts:
                 ref = product_of(refs, node)
             elif kind == ADD:
                 ref = sum_of(refs, node)
-            elif kind == CALL:
-                ref = node((CALL, old[k][1], tuple(refs)))
-            elif not refs:
-                ref = node(old[k])
-            elif refs[0] > 0 or kind == ROOT:
-                ref = node((kind, refs[0], old[k][2]))
             else:
-                ref = node((kind, -refs[0], None))*(1 if kind == COS else -1)
+                ref = function_of(old[k], refs, node)
             moved[k], moved[-k] = ref, -ref
             waiting.pop()
         return nodes, moved
 
     def _parts(self, k):
         """Kind of a node, and the references it is made of."""
-        parts = self.products.get(k)
-        if parts is not None:
-            return MUL, parts
-        parts = self.sums.get(k)
-        if parts is not None:
-            return ADD, parts
+        if k in self.products:
+            return MUL, self.products[k]
+        if k in self.sums:
+            return ADD, self.sums[k]
         kind, x, y = self.nodes[k]
-        if kind == CALL:
-            return kind, y
-        if kind in (CONST, INPUT):
-            return kind, ()
-        return kind, (x, y) if kind in (ADD, MUL) else (x,)
+        if kind in (ADD, MUL):
+            return kind, (x, y)
+        return kind, y if kind == CALL else () if kind in (
+            CONST, INPUT) else (x,)
 
 
 class Terms:
-    """The terms of a sum, and which factors they have in common.
-
-    A factor is taken out of all terms that have it, so that what takes their
-    place has nothing in common with the others.
-    """
+    """The terms of a sum, and which factors they have in common."""
 
     def __init__(self, parts, terms):
         self.parts = parts
@@ -328,6 +281,37 @@ class Terms:
         """What the sum is made of now."""
         return [ref for ref, taken in zip(self.old, self.is_taken)
                 if not taken] + self.new
+
+
+def signed(refs, sign):
+    """References, or their negatives if ``sign`` is negative."""
+    return refs if sign > 0 else [-ref for ref in refs]
+
+
+def pair_users(table, some, counts, fresh):
+    """Pair -> the sums or products with it, if one of the two is fresh."""
+    users = {}
+    for k in some:
+        parts = [ref for ref in table[k] if counts[abs(ref)] > 1]
+        is_fresh = [abs(ref) in fresh for ref in parts]
+        for i, y in enumerate(parts):
+            for j, x in enumerate(parts[:i]):
+                if is_fresh[i] or is_fresh[j]:
+                    pair = (x, y) if x > 0 else (-x, -y)
+                    users.setdefault(pair, []).append(k)
+    return users
+
+
+def function_of(old, refs, node):
+    """Reference of a node like ``old`` with these operands."""
+    kind, x, y = old
+    if kind == CALL:
+        return node((CALL, x, tuple(refs)))
+    if not refs:
+        return node(old)
+    if refs[0] > 0 or kind == ROOT:
+        return node((kind, refs[0], y))
+    return node((kind, -refs[0], None))*(1 if kind == COS else -1)
 
 
 def product_of(refs, node):

@@ -1,8 +1,7 @@
-"""Functions of the user's in generated code, under names of our own.
+"""Safe names for the user's functions in generated code.
 
-A function of SymPy is printed by its name. That of a function of the user's
-may be anything, also code; so it is replaced before anything is printed, and
-what it does is handed over as a Python function.
+The name of a user's function may be any text, also code, so it is replaced
+before printing; the function itself is passed as a Python object.
 """
 from __future__ import annotations
 
@@ -15,16 +14,8 @@ __all__ = ['own_functions', 'unnamed']
 def own_functions(expressions):
     """Rename the user's functions in expressions to ``f0, f1, ...``.
 
-    Returns
-    =======
-
-    list of Expr
-    dict
-        New name -> Python function.
-    list of str
-        Names of functions that nothing is known of. Expressions that have
-        some must not be printed.
-
+    Returns the expressions, a map from new names to Python functions, and the
+    names of functions without a definition: do not print if there are any.
     """
     expressions = list(expressions)
     calls = set().union(*(e.atoms(AppliedUndef) for e in expressions))
@@ -45,7 +36,7 @@ def own_functions(expressions):
 
 
 def unnamed(expressions):
-    """Names of classes of functions that are no names of Python's."""
+    """Names of function classes that are not valid Python identifiers."""
     found = set().union(*(e.atoms(Function) for e in expressions))
     return sorted({e.func.__name__ for e in found
                    if not isinstance(e, AppliedUndef)

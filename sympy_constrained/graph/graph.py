@@ -113,46 +113,33 @@ class Graph:
         """
         order, _ = used_nodes(builder.nodes, flat(outputs))
         order = [0, 1] + [k for k in order if k > 1]
-        index = {k: i for i, k in enumerate(order)}
-        inputs, templates = (sorted({
-            builder.nodes[k][1] for k in order
-            if builder.nodes[k][0] == kind}) for kind in (INPUT, CALL))
-        position = {p: i for i, p in enumerate(inputs)}
-        template = {p: i for i, p in enumerate(templates)}
+        used = [builder.nodes[k] for k in order]
+        index = positions(order)
+        inputs, templates = (
+            positions(sorted({x for kind, x, _ in used if kind == wanted}))
+            for wanted in (INPUT, CALL))
 
         def moved(ref):
             return index[ref] if ref >= 0 else -index[-ref]
 
-        nodes = []
-        for k in order:
-            kind, x, y = builder.nodes[k]
-            if kind in (ADD, MUL):
-                x, y = moved(x), moved(y)
-            elif kind == INPUT:
-                x = position[x]
-            elif kind == CALL:
-                x, y = template[x], tuple(map(moved, y))
-            elif kind != CONST:
-                x = moved(x)
-            nodes.append((kind, x, y))
+        operands = {
+            CONST: lambda x, y: (x, y), INPUT: lambda x, y: (inputs[x], y),
+            CALL: lambda x, y: (templates[x], tuple(map(moved, y))),
+            **dict.fromkeys((ADD, MUL), lambda x, y: (moved(x), moved(y))),
+            **dict.fromkeys((INV, ROOT, SIN, COS),
+                            lambda x, y: (moved(x), y))}
         return cls(
             builder.time, tuple(builder.inputs[p] for p in inputs),
             tuple(bool(builder.dynamic >> p & 1) for p in inputs),
-            tuple(nodes), tuple(builder.templates[p] for p in templates),
+            tuple((kind, *operands[kind](x, y)) for kind, x, y in used),
+            tuple(builder.templates[p] for p in templates),
             mapped(outputs, moved), builder.at_states)
 
     def compacted(self, names=None):
-        """The same graph with fewer operations.
+        """The same graph with fewer operations for some outputs, or all.
 
         Common factors are taken out of sums, and parts that several sums or
         products share are computed once. Values agree up to rounding.
-
-        Parameters
-        ==========
-
-        names : iterable of str, optional
-            The outputs whose operations are reduced; all by default.
-
         """
         nodes, moved = compacted(
             self.nodes, *used_nodes(self.nodes, self._flat(names)),
@@ -230,8 +217,7 @@ class Graph:
         return tuple(tuple(map(bool, row)) for row in self._refs[name][0])
 
     def operation_count(self, names=None):
-        """Additions, multiplications and functions in use; signs are free.
-        """
+        """Number of additions, multiplications and functions; no signs."""
         order, _ = used_nodes(self.nodes, self._flat(names))
         return sum(self.nodes[k][0] not in (CONST, INPUT) for k in order)
 
@@ -251,13 +237,11 @@ class Graph:
             len(rows), columns, nested(self, self._flat(name)))
 
     def assignments(self, names=None, symbols=None):
-        """Outputs in terms of assignments of the shared parts.
+        """Outputs (all by default) in terms of assignments of shared parts.
 
         Parameters
         ==========
 
-        names : iterable of str, optional
-            All outputs by default.
         symbols : iterator of Symbol, optional
             Names of the shared parts; fresh dummies by default.
 
@@ -310,7 +294,8 @@ class Graph:
 
         """
         memo = self._evaluated(values, names, context, functions)
-        result = {name: [[signed(memo, ref) for ref in row] for row in rows]
+        result = {name: [[memo[ref] if ref >= 0 else -memo[-ref]
+                          for ref in row] for row in rows]
                   for name, (rows, _) in self._selected(names).items()}
         for name, rows in result.items():
             if any(x - x != 0 for row in rows for x in row):
@@ -400,6 +385,11 @@ class Graph:
         return value
 
 
+def positions(items):
+    """Item -> its position."""
+    return {item: i for i, item in enumerate(items)}
+
+
 def flat(outputs):
     """All references of outputs."""
     return [r for rows, _ in outputs.values() for row in rows for r in row]
@@ -409,11 +399,6 @@ def mapped(outputs, moved):
     """Outputs with other references."""
     return {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
             for name, (rows, columns) in outputs.items()}
-
-
-def signed(memo, ref):
-    """Value of a reference."""
-    return memo[ref] if ref >= 0 else -memo[-ref]
 
 
 @lru_cache(maxsize=1024)

@@ -1,9 +1,8 @@
 """Linear systems on the graph, with pivots tested by value.
 
-An entry is zero if it vanishes identically, as far as the value numbering
-sees. Entries that vanish on the constraints are not pivots either, if the
-builder knows states of the constraint set, see :class:`.GraphBuilder`. The
-numeric layer checks the pivots at every other state.
+Pivots neither vanish identically nor, if the builder knows states of the
+constraint set (:class:`.GraphBuilder`), on the constraints. The numeric layer
+checks them at every other state.
 """
 from __future__ import annotations
 
@@ -59,25 +58,21 @@ def solve(builder, matrix, right):
 
 
 class Elimination:
-    """Rows ``[A, b]`` under elimination; ``rows`` and ``columns`` are left.
-    """
+    """Rows ``[A, b]``; ``rows`` and ``columns`` remain to be eliminated."""
 
     def __init__(self, builder, matrix, right):
         self.builder = builder
         self.size = len(right)
         self.entries = [[*row, value] for row, value in zip(matrix, right)]
-        self.rows, self.columns = list(range(self.size)), list(
-            range(self.size))
+        self.rows = list(range(self.size))
+        self.columns = list(range(self.size))
         self.pivots = []
 
     def constant_pivot(self):
         """Row and column of the first number, None if there is none."""
-        for i in self.rows:
-            for j in self.columns:
-                if self.entries[i][j] and is_constant(
-                        self.builder, self.entries[i][j]):
-                    return i, j
-        return None
+        return next(((i, j) for i in self.rows for j in self.columns
+                     if self.entries[i][j] and is_constant(
+                         self.builder, self.entries[i][j])), None)
 
     def eliminate(self, i, j):
         """Solve row ``i`` for the unknown ``j``."""
@@ -152,11 +147,11 @@ def by_cofactors(builder, matrix, right):
 def lu_solve(builder, matrix, right, chosen=None):
     """Solution of a square system, or None if it is singular.
 
-    Pivots in the order of preference: one, numbers, entries that do not move,
-    entries with the fewest nonzeros in their row and column, all of them not
-    small at any of the builder's states; see :class:`Pivots`. Without such a
-    pivot the rest is solved by cofactors, unless it is large. The list
-    ``chosen`` receives row, column and value of each pivot.
+    Preferred pivots are one, numbers, entries that do not move, and entries
+    with few nonzeros in their row and column, all of them not small at any of
+    the builder's states; see :class:`Pivots`. Without such a pivot the rest is
+    solved by cofactors, unless it is large. The list ``chosen`` receives row,
+    column and value of each pivot.
 
     Examples
     ========

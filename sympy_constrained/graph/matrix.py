@@ -113,18 +113,18 @@ def block_matrix(blocks):
     builder = next(x.builder for row in blocks for x in row if x)
     rows = []
     for height, row in zip(heights, blocks):
-        filled = [sized(block, builder, (height, width))
+        filled = [rows_of(block, (height, width))
                   for block, width in zip(row, widths)]
-        rows += [sum(parts, []) for parts in zip(*(x.rows for x in filled))]
+        rows += [sum(parts, []) for parts in zip(*filled)]
     return GraphMatrix(builder, rows, sum(widths))
 
 
-def sized(block, builder, shape):
-    """A block that has this shape; zeros for None."""
+def rows_of(block, shape):
+    """Rows of a block, which must have this shape; zeros for None."""
     if block is None:
-        return GraphMatrix(builder, [[0]*shape[1]]*shape[0], shape[1])
+        return [[0]*shape[1]]*shape[0]
     if block.shape != shape:
         raise ValueError(
             f"A block has shape {block.shape}, and its neighbours need "
             f"{shape}. Transpose it, or select rows.")
-    return block
+    return block.rows

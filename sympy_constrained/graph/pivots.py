@@ -1,6 +1,8 @@
 """Pivots of eliminations on the graph, chosen by their values at states."""
 from __future__ import annotations
 
+from collections import Counter
+
 from .builder import CONST
 from .graph import Graph
 
@@ -23,11 +25,9 @@ def is_constant(builder, ref):
 class Pivots:
     """Chooses the pivots of an elimination by their values at states.
 
-    The matrix is eliminated in floats, too, at each of the builder's states.
-    A pivot that is not constant has to be good at all of them, see ``GOOD``;
-    states at which the matrix turns out to be singular are ignored. A
-    symmetric matrix that is definite there has its pivots on the diagonal:
-    they are positive wherever it is.
+    The matrix is eliminated in floats, too. A pivot that is not constant has
+    to be good at all states where the matrix is regular, see ``GOOD``. Pivots
+    of a symmetric matrix that is definite there are on the diagonal.
     """
 
     def __init__(self, builder, matrix):
@@ -41,22 +41,19 @@ class Pivots:
         self.numbers = list(map(scaled, numbers))
 
     def next(self, work):
-        """Row and column of a pivot; None if cofactors are to be used.
+        """Row and column of a pivot, or None: use cofactors.
 
-        That is if no pivot is good. If too many rows are left for cofactors,
-        the pivot whose smallest size is largest is taken.
+        None if no pivot is good, and not too many rows are left.
         """
         self._leave_singular_states(work.rows, work.columns)
-        in_row = {i: sum(bool(work.entries[i][j]) for j in work.columns)
-                  for i in work.rows}
-        in_column = {j: sum(bool(work.entries[k][j]) for k in work.rows)
-                     for j in work.columns}
+        filled = [(i, j) for i in work.rows for j in work.columns
+                  if work.entries[i][j]]
+        in_row, in_column = map(Counter, zip(*filled)) if filled else ({}, {})
         best = min((
             (*self._rank(work.entries[i][j], i, j),
              (in_row[i] - 1)*(in_column[j] - 1), i, j)
-            for i in work.rows
-            for j in ([i] if self.on_diagonal else work.columns)
-            if work.entries[i][j]), default=None)
+            for i, j in filled if i == j or not self.on_diagonal),
+            default=None)
         if best is None or best[0] and len(work.rows) <= MOST_COFACTORS:
             return None
         i, j = best[-2:]

@@ -38,7 +38,7 @@ SLOTS = tuple(Dummy(f'slot{i}', dummy_index=7000000 + i, real=True)
 
 @lru_cache(maxsize=4096)
 def derivative(x, time, count=1):
-    """The time derivative of a function of time; SymPy takes its time."""
+    """The time derivative of a function of time; SymPy's is slow."""
     return x.diff(time, count)
 
 
@@ -208,8 +208,7 @@ def rational_exponent(e):
 def real_derivative(expr, *variables):
     """A derivative where symbols and functions of time are real.
 
-    SymPy takes them for complex numbers. Of functions such as ``Abs`` it
-    leaves derivatives of real parts then, for ever.
+    For complex symbols SymPy does not finish the derivative of ``Abs``.
     """
     found = expr
     for x in variables:
@@ -237,10 +236,8 @@ def is_plain(e):
 
 
 def of_user_function(e):
-    """Template and operands of a derivative of a user's function.
-
-    ``Derivative(f(x(t)), x(t))`` is read as a partial derivative of ``f``,
-    and ``Subs(Derivative(f(v), v), v, g)`` as the same at ``g``.
+    """Template and operands of ``Derivative(f(x(t)), x(t))``, a partial
+    derivative of ``f``, and of ``Subs(Derivative(f(v), v), v, g)``.
     """
     derivative, point = e, {}
     if isinstance(e, Subs):
@@ -258,41 +255,36 @@ def of_user_function(e):
 
 def combine(builder, e, template, refs):
     """Reference of an expression from the references of its operands."""
-    if template is not None:
-        return called(builder, template, refs)
+    if template is not None:            # SymPy may reduce it to an operand
+        return refs[SLOTS.index(template)] if template in SLOTS else (
+            builder.call(template, refs))
     if isinstance(e, Add):
         return builder.sum(refs)
     if isinstance(e, Mul):
-        product = 1
-        for ref in refs:
-            product = builder.mul(product, ref)
-        return product
+        return builder.product(refs)
     if isinstance(e, Pow):
-        base, exponent = refs[0], rational_exponent(e)
-        if not base and exponent < 0:
-            raise ConstrainedDynamicsError(
-                f"The denominator `{e.base}` vanishes for all values of its "
-                "variables. Check the formula, or the zero that was "
-                "substituted into it.", expression=e)
-        if exponent.denominator > 1 and exponent > 1:
-            # one function, whose derivative has no root below the line
-            return builder.call(Pow(SLOTS[0], Rational(
-                exponent.numerator, exponent.denominator)), (base,))
-        if exponent.denominator > 1:
-            base = builder.root(base, exponent.denominator)
-        return builder.power(base, exponent.numerator)
+        return rational_power(builder, e, refs[0])
     s, c = builder.sincos(refs[0])
-    return {sin: lambda: s, cos: lambda: c,
-            tan: lambda: builder.div(s, c), cot: lambda: builder.div(c, s),
-            sec: lambda: builder.inv(c),
-            csc: lambda: builder.inv(s)}[e.func]()
+    numerator, denominator = {sin: (s, 1), cos: (c, 1), tan: (s, c),
+                              cot: (c, s), sec: (1, c), csc: (1, s)}[e.func]
+    return builder.div(numerator, denominator)
 
 
-def called(builder, template, refs):
-    """Reference of a template with operands, in the order of its slots."""
-    if template in SLOTS:               # what SymPy made of it is an operand
-        return refs[SLOTS.index(template)]
-    return builder.call(template, refs)
+def rational_power(builder, e, base):
+    """Reference of a power with a rational exponent."""
+    exponent = rational_exponent(e)
+    if not base and exponent < 0:
+        raise ConstrainedDynamicsError(
+            f"The denominator `{e.base}` vanishes for all values of its "
+            "variables. Check the formula, or the zero that was substituted "
+            "into it.", expression=e)
+    if exponent.denominator > 1 and exponent > 1:
+        # a single function, whose derivative does not divide by a root
+        return builder.call(Pow(SLOTS[0], Rational(
+            exponent.numerator, exponent.denominator)), (base,))
+    if exponent.denominator > 1:
+        base = builder.root(base, exponent.denominator)
+    return builder.power(base, exponent.numerator)
 
 
 def chosen(template):
@@ -325,7 +317,7 @@ def without_derivative(name, function=None):
 
 
 def without_impulses(derived, name):
-    """A derivative between the jumps of a function, and a warning if any."""
+    """A derivative between the jumps of a function; warns if it jumps."""
     if not derived.has(DiracDelta):
         return derived
     warn(f"The derivative of a `{name}` has an impulse where the function "

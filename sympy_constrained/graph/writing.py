@@ -1,10 +1,8 @@
 """The graph back into SymPy expressions, nested or as assignments.
 
-Nested expressions share their parts. SymPy evaluates them up to a readable
-size, so that sums and products are flat and sorted as usual. Larger ones are
-built unevaluated and bypass SymPy's cache, because sorting and cache look-ups
-compare trees: a graph of a thousand operations may be a tree of millions. For
-the same reason, never walk the nested form of a large model.
+SymPy evaluates nested expressions up to a readable size. Larger ones are built
+unevaluated and bypass SymPy's cache, which would compare trees. Never walk
+them: a thousand operations may be a tree of millions.
 """
 from __future__ import annotations
 
@@ -74,18 +72,9 @@ def plain_power(base, exponent):
     return make(Pow, base, exponent, evaluate=False)
 
 
-def plain_sum(*args):
-    """An unevaluated sum."""
-    return Add._from_args(args, True)
-
-
-def plain_product(*args):
-    """An unevaluated product."""
-    return Mul._from_args(args, True)
-
-
 EVALUATED = Add, Mul, Pow
-UNEVALUATED = plain_sum, plain_product, plain_power
+UNEVALUATED = (lambda *terms: Add._from_args(terms, True),
+               lambda *factors: Mul._from_args(factors, True), plain_power)
 
 
 def write(graph, refs, named):

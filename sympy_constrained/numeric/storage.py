@@ -257,10 +257,8 @@ def unpacked(value, place, arrays, used):
 
 
 def read_archive(path, kind, make, remedy):
-    """What ``make`` builds from the content of an archive.
-
-    A file that cannot be opened raises OSError. A damaged archive can raise
-    any exception, also OSError; each becomes a ValueError.
+    """What ``make`` builds from an archive; ValueError if it is damaged, with
+    whatever exception, OSError if it cannot be opened.
     """
     with open(as_path(path), 'rb') as stream:
         try:

@@ -1,9 +1,8 @@
 """Programs evaluated operation by operation.
 
-Compiling takes milliseconds, as long as tens of interpreted evaluations. Code
-that runs only a few times, to decide a rank or to find a start, is therefore
-not compiled. Each operation is rounded as in machine code without
-optimisation, so that both give the same digits.
+Compiling takes as long as tens of interpreted evaluations, so code that runs
+only a few times is not compiled. Each operation is rounded as in machine code
+without optimisation.
 """
 from __future__ import annotations
 

@@ -81,9 +81,7 @@ KEPT = []                       # machine code that is never released
 class Writer:
     """Text of a program for one state, or for ``lanes`` states at once.
 
-    With ``room``, at most this many values are kept in registers: the one that
-    is needed last goes to memory. LLVM would do the same after a longer
-    search.
+    With ``room`` registers, the value needed last goes to memory.
     """
 
     def __init__(self, program, lanes, room=None):

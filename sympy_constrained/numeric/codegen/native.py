@@ -58,10 +58,8 @@ def works(backend):
 
 
 def chosen(backend):
-    """The name of the backend for a request, checked.
-
-    ``'auto'`` is LLVM if llvmlite is installed, else NumPy; a C compiler is
-    slow, so it is used on request only.
+    """The name of the backend for a request, checked; ``'auto'`` is LLVM if
+    llvmlite is installed, else NumPy, because a C compiler is slow.
     """
     if backend == 'auto':
         return 'llvm' if works('llvm') else 'numpy'
@@ -190,8 +188,7 @@ def slots(arguments):
 def run_batch(entry, size, t, x, p, r, count, kept=None):
     """Call a batch function; returns outputs ``(size, kept)`` and bad states.
 
-    States go in blocks that fit in the processor's cache, filled up by their
-    last state.
+    Blocks of states fit in the cache and are filled up by their last state.
     """
     function, lanes = entry
     padded = min(BLOCK, -(-size//lanes)*lanes)
@@ -284,11 +281,9 @@ class NativeFunction:
         return LowLevelCallable(self.function, signature=SIGNATURE)
 
     def bound(self, shape, p, count=None, called=None):
-        """A quick function of ``(t, x)`` with constants ``p``.
-
-        It returns the first ``count`` outputs, or None if they are not good
-        or ``x`` is not an array of this shape. ``called(t, x)`` returns the
-        values of Python inputs.
+        """A quick function of ``(t, x)`` for the first ``count`` outputs; None
+        if they are not good or ``x`` has another shape. ``called(t, x)``
+        returns the values of Python inputs.
         """
         function, local = self.function, threading.local()
         p = np.array(p, dtype=float)

@@ -1,15 +1,8 @@
 """Outputs of an expression graph as one Python function.
 
-SymPy's ``lambdify`` prints the assignments of the graph, so shared parts are
-computed once. The user's names never reach the code: states, constants, inputs
-and shared parts are ``x0``, ``p0``, ``r0`` and ``a0``, numeric functions of
-the user ``f0``.
-
-The scalar function calls Python's :mod:`math` where this has every function,
-which is several times quicker than NumPy on single numbers; the array function
-takes many states. Where a scalar call fails (a root of a negative number in
-the unused branch of a ``Piecewise``, a division by zero) the array function
-decides, because it continues with ``nan`` and ignores unused branches.
+SymPy's ``lambdify`` prints it without the user's names. Single states use
+Python's :mod:`math` where this has every function. If that raises, the array
+function decides, which continues with ``nan`` and ignores unused branches.
 """
 from __future__ import annotations
 
@@ -85,8 +78,6 @@ class Generated:
 
     ``arguments`` maps SymPy inputs to symbols of the generated code in the
     order of the arguments, ``given`` others to expressions that replace them.
-    All entries go to one flat buffer per state, whose constant entries are
-    filled beforehand; the outputs are views of it.
     """
 
     def __init__(self, graph, names, arguments, given):

@@ -1,9 +1,8 @@
 r"""Sine and cosine of several angles at once, for compiled programs.
 
-The nearest multiple :math:`n\pi/2` is subtracted, with :math:`\pi/2` in three
-parts, so that no digit is lost up to ``LIMIT``; polynomials of the rest give
-both functions to about one unit in the last place. The C library computes
-larger angles and those that are not finite.
+The nearest multiple :math:`n\pi/2` is subtracted in three parts; polynomials
+of the rest give both functions to about one unit in the last place. The C
+library computes angles above ``LIMIT`` and those that are not finite.
 """
 from __future__ import annotations
 
@@ -79,9 +78,7 @@ def combined(program, lanes):
     """The program with sines and cosines together, up to ``lanes`` angles.
 
     It has operations ``('sincos', angle, ...)``, whose values are both
-    functions of these angles, and ``('sine', value, lane)`` or ``('cosine',
-    value, lane)``. Angles that depend on other sines follow these; operations
-    that no angle needs come last.
+    functions, and ``('sine', value, lane)`` or ``('cosine', value, lane)``.
     """
     old = program.operations
     used = list(map(operands, old))

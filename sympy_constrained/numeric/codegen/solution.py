@@ -1,11 +1,8 @@
 r"""The solution of ``W z = r`` as straight-line code.
 
-A block system of mass matrix and constraints is solved by :math:`L D L^T` of
-the mass matrix and of the Schur complement, any other by elimination with
-pivots that are good at a random point. Every call checks the result: pivots
-must not be small relative to the entries they come from, nor to the usual size
-of their row and column; residuals, those of all constraint rows included, must
-be small relative to their terms. What fails is left to the linear solver.
+A system of mass matrix and constraints is solved by :math:`L D L^T` of the
+mass matrix and of the Schur complement, any other by elimination. Every call
+checks pivots and residuals; what fails is left to the linear solver.
 """
 from __future__ import annotations
 
@@ -36,16 +33,13 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
 
     The graph has the outputs ``out`` (ns + m, 1) and ``checks`` (k, 2): the
     solution is good if the absolute value of the first is at most the second.
-    None if there is no quick solution.
 
     ``kept`` are the independent constraint rows, if not all are; multipliers
-    of the others are zero. ``sizes`` of the rows and of the columns of ``W``
-    are symbols or numbers whose products are the usual size of the entries;
-    without them a row that vanishes at a state is noticed only if it vanishes
-    exactly. With ``agree``, rows that are not kept are checked, too; this
-    needs ``sizes``. From the outputs ``work`` the power that changes the
-    energy is computed, see the class ``Work``; it stands between rates and
-    multipliers.
+    of the others are zero. ``sizes`` are symbols or numbers, one for each row
+    and column of ``W``, whose products are the usual size of its entries.
+    With ``agree``, which needs ``sizes``, rows that are not kept are checked,
+    too. From the outputs ``work`` the power that changes the energy is
+    computed (class ``Work``); it follows the rates.
     """
     count = len(equations.unknowns)
     motion = count - len(equations.multipliers)
@@ -146,8 +140,7 @@ def blocks(W, motion):
 def block_solution(g, W, r, motion, share):
     """By the Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
 
-    Returns the solution, the checks of the pivots, and the pivots with their
-    places.
+    Returns the solution, checks of the pivots, and pivots with their places.
     """
     parts = blocks(W, motion)
     if parts is None:
@@ -171,10 +164,7 @@ def block_solution(g, W, r, motion, share):
 def schur_solution(g, M, A, known, right):
     """Solution of ``M*u - A^T*lam = known``, ``A*u = right``, or None.
 
-    With :math:`Y = L^{-1} A^T` the complement is :math:`Y^T D^{-1} Y`, so that
-    each right side goes through :math:`L`, and only the solution through
-    :math:`L^T`. The diagonal entries and pivots of both factorizations follow
-    the solution.
+    The diagonal entries and pivots of both factorizations follow it.
     """
     mass = ldl_factor(g, M)
     if mass is None:
@@ -194,7 +184,7 @@ def schur_solution(g, M, A, known, right):
 
 
 def complement(g, mass, A):
-    """The Schur complement, and :math:`D^{-1} Y`."""
+    """The Schur complement, and ``D^-1*Y`` with ``Y = L^-1*A^T``."""
     Y = [ldl_forward(g, mass, row) for row in A]
     Z = [list(map(g.mul, row, mass[1])) for row in Y]
     return [[g.dot(row, z) for z in Z] for row in Y], Z

@@ -1,21 +1,8 @@
-r"""Compare the balances of energy and constraints with the tolerances.
+"""Compare the balances of energy and constraints with the tolerances.
 
-A solution of the equations of motion keeps three balances: energy changes by
-the work done, the accelerations satisfy :math:`A\dot u = b` row by row, and
-positions and velocities satisfy the constraints. An integrator disturbs the
-first and the last by its tolerances in every step. A larger error means that
-the equations contradict the energy or the constraints of the model, or that
-the integrator has missed something.
-
-A step may change a state by ``atol + rtol*|x|`` (in the root mean square of
-all states, by an estimate), and projection moves it by as much. The energy
-changes by :math:`M u` times the error of the speeds, and by the forces times
-the error of the coordinates. These errors add up; the energy does not amplify
-them. :data:`FACTOR` allows for estimates that are too small and for
-interpolation between steps.
-
-The work of moving constraints is computed from the forces of the equations.
-An error of these forces is therefore found only if it violates a row.
+Energy changes by the work done, accelerations satisfy ``A u' = b``, and states
+the constraints. Each step disturbs states by ``atol + rtol*|x|``, and thus the
+energy by ``M u`` and by the forces times the errors of speeds and coordinates.
 """
 from __future__ import annotations
 

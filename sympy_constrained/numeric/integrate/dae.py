@@ -14,11 +14,8 @@ and not two:
    \dot q = f(q, u, t) + H^T\dot\Gamma, \quad
    M\dot u = Q + A^T\dot\Lambda, \quad h(q, t) = 0, \quad \psi(q, u, t) = 0
 
-with :math:`H = \partial h/\partial q`. Along a motion :math:`\dot\Gamma = 0`,
-so it does not matter that the correction of the coordinates is not weighted by
-the mass. Nothing depends on :math:`\Lambda` and :math:`\Gamma` themselves.
-
-Only independent rows are used. Where the equations have no rows
+with :math:`H = \partial h/\partial q` and :math:`\dot\Gamma = 0` along a
+motion. Only independent rows are used. Where the equations have no rows
 :math:`A\dot u = b` that :math:`\psi = 0` can replace, the speeds get
 corrections as the coordinates do; so do accelerations that are states.
 
@@ -190,10 +187,8 @@ def beginning(compiled, solver, t, x, size):
 
 
 def dae_graph(compiled, rows, columns, kept):
-    """The graph of the residual, the symbols of ``y'``, names, ``algebraic``.
-
-    ``rows`` and ``columns`` of ``W`` are independent, ``kept`` contains the
-    independent residuals of each level.
+    """The graph of the residual, the symbols of ``y'``, names, ``algebraic``,
+    from independent ``rows`` and ``columns`` of ``W`` and residuals ``kept``.
     """
     equations, motion = compiled.equations, compiled.motion
     g, out = equations.graph.load()
@@ -283,8 +278,7 @@ class DAEMethod:
 class DAESolver:
     """A solver of a package with SciPy's interface.
 
-    It also integrates the work, if ``y`` contains it; ``rates`` are those of
-    states and work.
+    It also integrates the work, if ``y`` and ``rates`` contain it.
     """
 
     def __init__(self, solver, form, rates, y, t_bound, options):

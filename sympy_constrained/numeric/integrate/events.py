@@ -67,11 +67,9 @@ class Events:
         return value
 
     def crossed(self, t_old, t, x, path) -> list[tuple]:
-        """Where functions changed sign since the last step.
-
-        ``x`` is the state at ``t``, ``path`` maps times in the step to states
-        in columns. Returned are number of the function, begin and end of the
-        part of the step.
+        """Where functions changed sign since the last step: number of the
+        function, begin and end of the part of the step. ``path`` maps times
+        to states in columns.
         """
         times = np.linspace(t_old, t, PARTS + 1)[1:]
         states = [*np.array(path(times[:-1]))[:len(x)].T, x]
@@ -88,11 +86,7 @@ class Events:
         return result
 
     def locate(self, crossed, state) -> float | None:
-        """Record the zeros; return the time of the first terminal one.
-
-        ``crossed`` is a result of :meth:`crossed`, ``state`` maps times in
-        the step to states.
-        """
+        """Record the zeros; return the time of the first terminal one."""
         zeros = sorted((self._zero(i, state, start, end), i)
                        for i, start, end in crossed)
         if crossed[0][2] < crossed[0][1]:

@@ -10,10 +10,8 @@ __all__ = ['Interruption']
 class Interruption:
     """Remembers that the user has asked to stop.
 
-    Python drops a ``KeyboardInterrupt`` that it raises in a destructor.
-    Within a ``with`` block of this class :meth:`check` raises it again. After
-    :meth:`hold` nothing is raised, while results are assembled. A handler
-    that the user has installed stays in place.
+    Python drops a ``KeyboardInterrupt`` in a destructor; :meth:`check` raises
+    it again. A handler that the user has installed stays in place.
     """
 
     def __enter__(self):

@@ -4,26 +4,18 @@ Explanation
 ===========
 
 Where the constraint rows :math:`A` lose rank at an instant :math:`t^*`, the
-equations give the accelerations as a quotient 0/0. On the branch of the motion
-the quotient has a limit, and the motion is smooth [1]_. At a distance
-:math:`e` from the branch its error is of the order :math:`e/|t - t^*|`, so the
-stages of an integrator must not come close.
-
-No step crosses :math:`t^*`. The integrator stops at an edge
-:math:`t^* - \delta`. A polynomial through the last accepted states and their
-rates leads to :math:`t^* + \delta`, where the rows have their rank again, and
-the integrator starts anew.
+accelerations are a quotient 0/0, which has a limit on the branch of the motion
+[1]_. No step crosses :math:`t^*`: the integrator stops at an edge
+:math:`t^* - \delta`, and a polynomial through the last accepted states and
+their rates leads to :math:`t^* + \delta`.
 
 The reciprocal condition :math:`s = \sigma_r/\sigma_1` is the smallest singular
 value of the scaled rows at the nominal rank :math:`r`, relative to the largest
-one of the run. Where the velocity selects a branch, :math:`s` has a simple
-zero. At a double zero the motion turns, or branches touch, and the equations
-do not determine how it continues.
+one of the run. It has a simple zero where the velocity selects a branch. At a
+double zero the equations do not determine how the motion continues.
 
-Projection determines velocities to :math:`\epsilon/s^2`; the error of the
-polynomial grows with a high power of :math:`\delta`. :data:`EDGE` balances the
-two. If the polynomial is less accurate than the integrator, the edge moves
-closer.
+Projection determines velocities to :math:`\epsilon/s^2`, and the error of the
+polynomial grows with :math:`\delta`; the choice of the edge balances the two.
 
 References
 ==========
@@ -211,10 +203,8 @@ class PassageFinder:
         yield from self._candidates(rows, middle, between, b, second)
 
     def approach(self, path, begin, near, reach):
-        """An :class:`Approach` of the first minimum of ``s``, if it is a zero.
-
-        The minimum on ``path``, ``t -> x``, is searched within ``reach`` of
-        the time ``near``; ``begin`` is that of the last accepted state.
+        """An :class:`Approach` of the first minimum of ``s`` on ``path``,
+        ``t -> x``, within ``reach`` of the time ``near``, if it is a zero.
         """
         sign = np.sign(near - begin) or 1.
 
@@ -250,10 +240,8 @@ class PassageFinder:
     # -- passage ---------------------------------------------------------
 
     def passage(self, approach, rates, limit):
-        """A :class:`Passage` from the last state to ``limit`` at most.
-
-        An :class:`Approach` if the edge can be nearer, None if the
-        constraints keep their rank.
+        """A :class:`Passage` from the last state to ``limit`` at most, an
+        :class:`Approach` if the edge can be nearer, None if no rank is lost.
         """
         t, y = self.accepted[-1]
         half = approach.singular - t

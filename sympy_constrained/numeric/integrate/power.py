@@ -68,12 +68,9 @@ def moves_by_itself(equations):
 
 
 def constraints_work(compiled, t_span, x):
-    """Whether ``A u`` differs from zero at some admissible states.
+    """Whether ``A u``, thus ``lam^T A u``, is not zero at admissible states.
 
-    The power of ideal constraints is ``lam^T A u``. The computed forces
-    would count errors of the equations as work. The result does not depend
-    on inputs; Python inputs must not be called ahead of the run, so constants
-    replace them.
+    Constants replace Python inputs, which must not be called before the run.
     """
     t0, t1 = t_span
     called = compiled.inputs.called

@@ -77,8 +77,7 @@ class Rates:
     def jacobian(self, t, y):
         """Derivatives of the rates by the states, from differences.
 
-        SciPy's differences use the absolute tolerance as the size of a state
-        that is zero; if that is small, they consist of rounding errors.
+        SciPy's take ``atol`` as the size of a zero state, often too small.
         """
         size = np.maximum(np.abs(y), SMALL*size_of(y))
         size *= np.sqrt(np.finfo(float).eps)

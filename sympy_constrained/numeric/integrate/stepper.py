@@ -34,12 +34,8 @@ JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
 
 
 class Run:
-    """The state of one integration, and what it has recorded.
-
-    States are projected if ``on_set``, and the integrator continues from the
-    projected state if it ``moves``. ``times`` are the output times, None for
-    the steps.
-
+    """One integration; states are projected if ``on_set``, and the integrator
+    continues from them if it ``moves``. Without ``times`` steps are recorded.
     """
 
     def __init__(self, compiled, span, x, times=None, events=(), *,
@@ -170,10 +166,8 @@ class Run:
                       **options)
 
     def step(self, solver):
-        """One step: integrate, project, watch, look for events, record.
-
-        Returns whether the integrator may continue. If not, a singular
-        configuration is ahead, or the rank has risen within the step.
+        """One step; False if a singular configuration is ahead or the rank
+        has risen within the step, so that the integrator cannot continue.
         """
         t_old, self.rates.trouble = self.t, None
         if self.feedback is not None:
@@ -237,8 +231,7 @@ class Run:
     def accept(self, t_old, t, y, path, state, rates=None):
         """Look for events in a step, record what is due, and move on.
 
-        ``state`` and ``rates`` return the state and its rates at a time of
-        the step; by default the rates are those of the equations.
+        ``state(t)`` and ``rates(t)`` are those of the step.
         """
         crossed = end = None
         if self.events:
@@ -390,11 +383,7 @@ class Run:
     # -- outputs ---------------------------------------------------------
 
     def record(self, t, y, rates=None):
-        """Add an output: all that a trajectory contains about a state.
-
-        ``rates`` returns the rates at a time where the equations do not
-        determine them.
-        """
+        """Add an output; ``rates(t)`` where the equations give no rates."""
         compiled, x = self.compiled, y[:self.size]
         is_solved = rates is None
         with self.stopping():

@@ -38,11 +38,9 @@ class CarriedRank:
     def watch(self, t, x, drift=None, begin=None, path=None):
         """Check an accepted state, and decide again in case of doubt.
 
-        ``drift`` is the relative distance from the constraint set, if known;
-        ``begin`` the time of the last accepted state, and ``path(t)`` the
-        states since then. Returns the time up to which the earlier rank holds:
-        ``t``, or earlier after a rise on the path. Raises
-        SingularEquationsError or InconsistentConstraintsError.
+        ``drift`` is the relative distance from the constraint set, if known,
+        ``path(t)`` the states since the time ``begin``. Returns the time up to
+        which the earlier rank holds, before ``t`` if it rises on the path.
         """
         solver = self.solver
         W, r = self.compiled.matrices(t, x)
@@ -81,11 +79,7 @@ class CarriedRank:
                 and condition > WORN*solution.condition)
 
     def _drift(self, t, x):
-        """Relative distance from the rows that the solver keeps.
-
-        Other rows follow from these or have begun to act; their distance is
-        no drift.
-        """
+        """Relative distance from the rows that the solver keeps."""
         equations = self.compiled.equations
         where, kept = equations.constraint_rows, set(self.solver.kept[0])
         holonomic, velocity = (equations.graph.outputs[name][0]

@@ -1,9 +1,8 @@
 """Decide the rank of the equations at a state and near it.
 
-One state is not enough: rows may vanish there by accident (a coordinate that
-starts at zero), or the state may be singular. So ``W`` is also evaluated
-nearby, off the constraint set for the size of its entries and on the set for
-its rank.
+One state may be singular, or rows may vanish there by accident. So ``W`` is
+also evaluated nearby: off the constraint set for the size of its entries, on
+the set for its rank.
 """
 from __future__ import annotations
 
@@ -42,9 +41,7 @@ ON_SET = 1e-10
 def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     """The solver of ``W z = r`` with the rank on the constraint set near x.
 
-    If the set cannot be reached from ``x``, the rank at ``x`` itself. If no
-    other state on the set can be reached, this one cannot be distinguished
-    from a singular one: SingularEquationsError.
+    If the set cannot be reached from ``x``, the rank is that at ``x`` itself.
     """
     start = project(compiled, t, x, p)
     is_on_set = start.is_within(ON_SET)
@@ -53,11 +50,10 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     if is_on_set and not states and compiled.has('holonomic'):
         raise SingularEquationsError(
             "The rank of the equations cannot be decided here: the "
-            "constraints hold at this state, but at no other state nearby. It "
-            "is singular or very close to a singular configuration: start "
-            "from a state beside it. Or the velocity rows together restrict "
-            "the configuration: give that restriction as a configuration "
-            "constraint.", condition=0.)
+            "constraints hold at this state, but at no other state nearby. "
+            "Start farther from a singular configuration. If velocity rows "
+            "together restrict the configuration, give that restriction as a "
+            "configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in (base, *states)]
     rows, columns = equation_labels(compiled.equations)
@@ -78,9 +74,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
 def _neighbours(compiled, t, base, p, is_on_set):
     """States near ``base`` on the constraint set, and the size of ``W``.
 
-    Two states, or a closer one if these cannot be projected; none unless
-    ``base`` is on the set. The size of each entry is the largest at all states
-    before projection.
+    Two states, or a closer one if these cannot be projected.
     """
     steps = step_sizes(compiled, t, base, p)
     magnitudes = _magnitude(compiled, t, base, p, steps)
@@ -169,8 +163,7 @@ def _beside(x, steps, i):
 def _carried(compiled, t, x, p, near, steps, i):
     """``x`` after a short time with other admissible speeds.
 
-    This keeps the constraints and the invariants of the kinematic equations,
-    such as the norm of a quaternion, for which there may be no row.
+    This keeps invariants that have no row, such as the norm of a quaternion.
     """
     state = _beside(x, steps, i)
     n = compiled.equations.graph.outputs['rates'][0]

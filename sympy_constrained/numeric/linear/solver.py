@@ -4,32 +4,17 @@ Explanation
 ===========
 
 With ``z = [x2'; multipliers]`` redundant rows leave the accelerations unique
-and the multipliers not: ``W`` is singular, its null vectors have multiplier
-components only.
+and the multipliers not; these have the least Euclidean norm (unscaled).
 
-*The rank is decided once, on the constraint set, and carried.* Off the set a
-redundant row is not exactly redundant: its part independent of the other rows,
-and its right side, have the size of the drift instead of zero. A solver that
-decides by machine precision at every step would take the quotient of the two
-for an equation. So a :class:`LinearSolver` keeps the nominal rank and only
-monitors it:
+The rank is decided once, on the constraint set. Off the set the independent
+part of a redundant row, and its right side, have the size of the drift. A
+decision at every step would take their quotient for an equation. So a
+:class:`LinearSolver` keeps the nominal rank: ``sigma_rank`` too small is a
+singular configuration, ``sigma_(rank+1)`` too large for the drift a new rank.
 
-* ``sigma_rank`` too small: a singular configuration, an error;
-* ``sigma_(rank+1)`` too large for the drift: the rank has risen, reported.
-
-*Scaling.* Singular values compare entries of different units, so rows and
-columns are scaled first. Scaling does not change the rank, but a large factor
-can hide it. So two scalings of the entries, free of rounding noise, are tried,
-and the one that shows the higher rank is used:
-
-* The logarithms of the entries are small in the least-squares sense [1]_. All
-  entries count, and a few tiny ones spoil the result.
-* The largest entries of rows and columns are 1 [2]_: first those of the mass
-  matrix, then those of the constraint rows, because otherwise the norms of
-  ``[M, -A^T]`` are those of ``A`` for small masses. Tiny entries do not count.
-
-*Minimum norm.* Multipliers that are not unique have the least Euclidean norm
-(unscaled).
+Entries have different units, so rows and columns are scaled first, in the way
+that shows the higher rank: by least squares of the logarithms of all entries
+[1]_, or to largest entries of 1 [2]_, which ignores tiny entries.
 
 References
 ==========
@@ -103,11 +88,9 @@ class Solution:
 class LinearSolver:
     """Solver of ``W z = r`` with a rank decided beforehand.
 
-    Made by :meth:`decide`. With full rank it uses LU with LAPACK's estimate of
-    the condition. With redundant rows, :meth:`solve` factorises the
-    independent rows and columns kept by the decision, which is enough for the
-    accelerations, and :meth:`solve_all` uses a singular value decomposition
-    truncated at the nominal rank.
+    Made by :meth:`decide`. With full rank it uses LU. With redundant rows,
+    :meth:`solve` factorises the independent rows and columns, and
+    :meth:`solve_all` truncates a singular value decomposition at the rank.
 
     Attributes
     ==========
@@ -217,18 +200,16 @@ class LinearSolver:
             if condition < SINGULAR:
                 self._singular(condition)
             return z*self.column_scale, condition
-        if self.contradiction == 'least-squares':
-            solution = self._truncated(scaled, right)
-            return solution.z, solution.condition
         rows, columns = self.kept
-        part, condition = lu_solve(scaled[rows[:, None], columns],
-                                   right[rows])
-        if condition < POOR_CHOICE:
-            solution = self._truncated(scaled, right)
-            return solution.z, solution.condition
-        z = np.zeros(len(right))
-        z[columns] = part*self.column_scale[columns]
-        return z, condition
+        if self.contradiction == 'error':
+            part, condition = lu_solve(
+                scaled[rows[:, None], columns], right[rows])
+            if not condition < POOR_CHOICE:
+                z = np.zeros(len(right))
+                z[columns] = part*self.column_scale[columns]
+                return z, condition
+        solution = self._truncated(scaled, right)
+        return solution.z, solution.condition
 
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.
@@ -265,7 +246,10 @@ class LinearSolver:
         if condition < SINGULAR:
             self._singular(condition)
         if self.contradiction == 'least-squares':
-            right = self._reachable(left[:, k:], right)
+            # the nearest right side, unscaled, without contradictions
+            basis = np.linalg.qr(self.row_scale[:, None]*left[:, k:])[0]
+            right = right/self.row_scale
+            right = (right - basis@(basis.T@right))*self.row_scale
             drift = None
         z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
         z = z*self.column_scale
@@ -282,12 +266,6 @@ class LinearSolver:
                 self._check(scaled, right, z/self.column_scale, drift,
                             rounding)
         return Solution(z, rank, float(condition))
-
-    def _reachable(self, null, right):
-        """The nearest right side, unscaled, without contradictions."""
-        basis = np.linalg.qr(self.row_scale[:, None]*null)[0]
-        right = right/self.row_scale
-        return (right - basis@(basis.T@right))*self.row_scale
 
     def _check(self, scaled, right, z, drift, rounding):
         """Raise unless every row holds, compared with its own terms."""
@@ -351,9 +329,7 @@ def numerical_rank(sigma):
 def check_rows(matrix, motion, missing, names):
     """Raise if constraint rows are neither redundant nor clearly independent.
 
-    ``W`` squares a small singular value of the rows, which then looks like
-    rounding. Returns the ``missing`` rank of ``W`` that redundant rows do not
-    explain.
+    Returns the ``missing`` rank of ``W`` that redundant rows do not explain.
     """
     rows = matrix[motion:, :motion]
     if not rows.size or matrix[motion:, motion:].any():
@@ -373,18 +349,16 @@ def check_rows(matrix, motion, missing, names):
     raise ConstraintError(
         "The rank of the equations cannot be told: the gradients of "
         f"{which} have a combination that nearly vanishes (scaled singular "
-        f"value {ratio[worst]:.0e}), which floating point can neither solve "
-        "for nor leave out. Usually a row is meant to follow from others and "
-        "a constant is a little off: correct it, or leave the row out. Else "
-        "choose other constants or another state.",
+        f"value {ratio[worst]:.0e}). Usually a row is meant to follow from "
+        "others and a constant is a little off: correct it, or leave the row "
+        "out. Else choose other constants or another state.",
         singular_values=tuple(sigma))
 
 
 def best_scaling(matrices, scalings):
     """The scaling that shows the highest rank, then the best condition.
 
-    Returns factors of rows, factors of columns, the scaled matrices, and
-    their singular value decompositions.
+    Factors of rows and columns, scaled matrices, their decompositions.
     """
     def scaled(rows, columns):
         changed = [matrix*np.outer(rows, columns) for matrix in matrices]
@@ -403,9 +377,7 @@ def best_scaling(matrices, scalings):
 def scales(magnitudes):
     """Factors of rows and columns that bring all entries close to 1.
 
-    The least-squares solution of ``log2|a_ij| + row_i + column_j = 0`` over
-    the entries that are not zero [1]_, rounded to powers of two, so that
-    scaling adds no rounding error.
+    Least squares of ``log2|a_ij| + row_i + column_j`` over the nonzeros [1]_.
     """
     mask = np.asarray(magnitudes) != 0
     logarithms = np.zeros(mask.shape)
@@ -414,16 +386,13 @@ def scales(magnitudes):
                        [mask.T, np.diag(mask.sum(axis=0))]])
     right = -np.concatenate([logarithms.sum(axis=1), logarithms.sum(axis=0)])
     exponents = np.linalg.lstsq(normal, right, rcond=None)[0]
-    size = len(mask)
-    factors = power_of_two(exponents)
-    return factors[:size], factors[size:]
+    return tuple(np.split(power_of_two(exponents), 2))
 
 
 def balance(magnitudes, motion):
     """Factors by which the largest entries of rows and columns are about 1.
 
-    First of the leading ``motion`` rows and columns, then of the others
-    [2]_; powers of two.
+    The mass matrix comes first, so that a small mass counts [2]_.
     """
     rows, columns = np.ones((2, len(magnitudes)))
     lead = slice(motion)
@@ -437,11 +406,7 @@ def balance(magnitudes, motion):
 
 
 def equilibrate(magnitudes):
-    """Factors by which the largest entry of each row and column is about 1.
-
-    For mass matrices with an entry that is only a rounding residue of exact
-    constants, which must not determine a factor.
-    """
+    """The same for all at once, where ``M`` may contain rounding residues."""
     return tuple(power_of_two(np.log2(x)) for x in equilibrium(magnitudes))
 
 

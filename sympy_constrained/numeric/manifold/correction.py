@@ -1,19 +1,9 @@
 r"""Return the states of one motion to the constraints, quickly.
 
-Every accepted step ends with a state that is off by the error of one step. A
-compiled function returns residuals, gradients, :math:`M` and
-:math:`G = \partial\dot q/\partial u`. A change of the speeds by
-
-.. math::
-
-   \Delta u = -M^{-1}A^T(A M^{-1}A^T)^{-1}\,\psi
-
-has the least kinetic energy, and :math:`\Delta q = G\,\Delta u`, with the
-residuals :math:`h` in place of :math:`\psi`, is the least change of the
-coordinates in the same sense. Only the independent rows of the motion are
-used: close to a configuration where gradients vanish, rounding makes redundant
-rows look independent. Massless directions, singular configurations and long
-steps are left to the module ``projection``.
+:math:`\Delta u = -M^{-1}A^T(A M^{-1}A^T)^{-1}\,\psi` is the change of least
+kinetic energy that removes the residuals :math:`\psi`; :math:`\Delta q` is
+:math:`\partial\dot q/\partial u` times the same with the residuals :math:`h`.
+Only the independent rows of the motion are used.
 """
 from __future__ import annotations
 
@@ -219,10 +209,8 @@ def independent(gradient):
 
 
 def lengths(blocks, name, rows=slice(None)):
-    """Residuals divided by the norm of their gradient.
-
-    The gradients of rows outside the independent ``rows`` may nearly vanish;
-    their residuals are divided by the largest norm.
+    """Residuals divided by the norm of their gradient; by the largest norm
+    outside the independent ``rows``, where gradients may nearly vanish.
     """
     gradient = blocks[f'{name}_jacobian']
     norms = np.sqrt(np.einsum('ij,ij->i', gradient, gradient))

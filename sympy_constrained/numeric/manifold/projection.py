@@ -1,20 +1,8 @@
 r"""Bring a state back to the constraints, first ``q``, then ``u``.
 
-Explanation
-===========
-
-Accelerations that are states come last. All levels are solved by Gauss-Newton
-steps of least norm. Rows are divided by the norm of their gradient, so that a
-residual becomes a distance, whatever the scale of the row. Away from the
-constraint set redundant rows look independent; singular values smaller than
-the remaining distance are therefore ignored. This limit shrinks with the
-distance, and convergence stays quadratic.
-
-Speeds move by the least kinetic energy of the change, ``du^T M du``, where
-``M`` is positive definite, else by the least Euclidean norm. So do coordinates
-if ``weighted``: a change of speeds ``du`` that lasts for a unit of time moves
-them by ``G*du``, ``G = dq'/du``; changes that this cannot reach (the norm of a
-quaternion) are orthogonal to it.
+Gauss-Newton steps of least norm: rows are divided by the norm of their
+gradient, and singular values below the remaining distance are ignored, because
+off the constraint set redundant rows look independent.
 """
 from __future__ import annotations
 
@@ -80,9 +68,10 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
     """The consistent state near ``x``.
 
     ``free`` contains, for each of ``compiled.levels``, the positions in ``x``
-    of the states that may move; all by default. If ``weighted``, coordinates
-    move by the least kinetic energy, too; all of them must be free. At most
-    ``steps`` Gauss-Newton steps are made at each level; 0 only measures.
+    of the states that may move; all by default. Speeds move by the least
+    kinetic energy ``du^T M du`` where ``M`` is positive; so do coordinates if
+    ``weighted`` and free, by ``G*du``, ``G = dq'/du``. At most ``steps`` steps
+    are made at each level; 0 only measures.
     """
     x = np.array(x, dtype=float)
     levels = compiled.levels
@@ -116,10 +105,8 @@ def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
                  least=LEAST_CUT['holonomic']):
     """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
 
-    ``rows`` returns residuals, shape (m,), and gradients, shape (m,
-    len(moving)). Steps are ``metric*d`` with the least norm of ``d``; relative
-    singular values below ``least`` are ignored. Returned are ``v``, residuals
-    and distances.
+    ``rows`` returns residuals and gradients. Steps are ``metric*d`` with the
+    least norm of ``d``. Returns ``v``, residuals and distances.
     """
     v = np.array(start, dtype=float)
     value, gradient = rows(v)

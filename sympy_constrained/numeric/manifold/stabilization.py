@@ -7,10 +7,9 @@ Explanation
 :math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0`, and :math:`\dot\psi = 0` by
 :math:`\dot\psi + \alpha\psi = 0`; this changes :math:`b`.
 
-*Braun and Goldfarb* [2]_ add an impulse and a force that remove the residuals
-of earlier steps within a step of length :math:`\Delta t`. With
-:math:`M = R^T R`, :math:`C = A R^{-1}` and the residuals :math:`\Delta_q` of
-the position and :math:`\Delta_\nu` of the velocity level
+*Braun and Goldfarb* [2]_ remove the residuals :math:`\Delta_q` (position) and
+:math:`\Delta_\nu` (velocity) within a step of length :math:`\Delta t`. With
+:math:`M = R^T R` and :math:`C = A R^{-1}`
 
 .. math::
 
@@ -19,9 +18,7 @@ the position and :math:`\Delta_\nu` of the velocity level
    \dot v = a_c - R^{-1} C_\nu^+\,\Delta_\nu/\Delta t
 
 where :math:`A_q v = b_q` is the differentiated position constraint and
-:math:`a_c` the acceleration of Udwadia and Kalaba. The impulse has the least
-kinetic energy, the force changes the acceleration least in Gauss's sense, and
-the pseudo-inverses allow redundant rows.
+:math:`a_c` the acceleration of Udwadia and Kalaba. Rows may be redundant.
 
 References
 ==========
@@ -30,9 +27,8 @@ References
    dynamical systems," Comput. Methods Appl. Mech. Engrg. 1 (1972) 1-16.
 .. [2] D. J. Braun and M. Goldfarb, "Eliminating constraint drift in the
    numerical simulation of constrained dynamical systems," Comput. Methods
-   Appl. Mech. Engrg. 198 (2009) 3151-3160; in the notation of the authors'
-   "Simulation of constrained mechanical systems - part I," J. Appl. Mech. 79
-   (2012) 041017, eq. (17).
+   Appl. Mech. Engrg. 198 (2009) 3151-3160; also J. Appl. Mech. 79 (2012)
+   041017, eq. (17).
 
 """
 from __future__ import annotations

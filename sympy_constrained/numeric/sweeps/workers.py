@@ -1,9 +1,8 @@
 """Make the runs of a sweep: here, in processes, or by an executor.
 
-A :class:`.Job`, which all runs share, is sent as bytes, which a process
-unpacks once. Runs are sent in chunks. An executor is any object with the
-``submit`` of ``concurrent.futures``; a Dask client provides one. Processes are
-those of loky.
+A :class:`.Job`, which all runs share, is sent as bytes and unpacked once in
+each process; runs are sent in chunks. An executor is any object with the
+``submit`` of ``concurrent.futures``. Processes are those of loky.
 """
 from __future__ import annotations
 
@@ -114,10 +113,8 @@ def process_pool():
 
 
 def in_processes(pool, count, chunks, packed):
-    """In processes. If one dies, its run is lost and the others are repeated.
-
-    A pool breaks as a whole when a process dies, without naming the run. The
-    runs that may have been in work are therefore repeated one by one.
+    """In processes. If one dies, its run is lost and the others are repeated,
+    those that may have been in work one by one.
     """
     while chunks:
         left: list = []
