@@ -15,7 +15,9 @@
 #                   installed are named there
 #   make peers      installs the peers of the benchmarks
 #   make interop    installs the programs that equations are handed to, and
-#                   runs their tests; names what is not available
+#                   runs their tests, PyDy's own among them; names what is not
+#                   available. Checkouts of symbrim and opty are read if
+#                   SYMBRIM_DEV=path and OPTY_DEV=path are given
 #   make lint       style only
 #   make versions   the tests on every supported SymPy, the oldest of all that
 #                   is needed, every Python in PYTHONS, and a checkout of

@@ -51,14 +51,6 @@ def kills_itself_at_seven(compiled, start):
     return float(start[0])
 
 
-def falls_silent_at_seven(compiled, start):
-    """Closes all its files, and stays."""
-    if start[0] == 7:
-        os.closerange(0, 256)
-        time.sleep(600)
-    return float(start[0])
-
-
 def interrupts(compiled, start):
     """As the keyboard does, while the fifth run is made."""
     if start[0] == 4:
@@ -85,26 +77,10 @@ def never_ends(compiled, start):
 never_ends.runs = 0
 
 
-def hears_nothing_for_ever(compiled, start):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return never_ends(compiled, start)
-
-
-def interrupts_from_a_thread(compiled, start):
-    if start[0] == 4:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.3)
-    return float(start[0])
-
-
 def leaves_a_thread(compiled, start):
     """Keeps its process from ending."""
     Thread(target=time.sleep, args=(600,)).start()
     return float(start[0])
-
-
-def dies():
-    os._exit(1)
 
 
 def twice(compiled, value):
@@ -124,12 +100,6 @@ def cannot_be_read(compiled, start):
 
 def cannot_be_sent(compiled, start):
     return (lambda: 7) if start[0] == 7 else float(start[0])
-
-
-def compiles_at_one(compiled, start):
-    if start[0] == 1:
-        assert compiled.native_function().address
-    return float(start[0])
 
 
 def is_too_deep(compiled, start):

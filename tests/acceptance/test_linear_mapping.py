@@ -1019,15 +1019,6 @@ def test_states_and_forms(name):
                     values)
 
 
-# Section 2: the conventions
-
-
-# Section 5: orthogonal completion
-
-
-# Section 6: what a rescaled or recombined row changes
-
-
 # Section 7: verdicts, and what they mean
 
 def plain_rows(found, method):

@@ -579,12 +579,6 @@ def test_6_verdicts():
     assert found.coincides and found.free == 1
 
 
-# Case 7: mixed constraints
-
-
-# Case 8: rheonomic
-
-
 # Case 9: forced
 
 def test_9_forced_skate_numbers():
@@ -651,9 +645,6 @@ def partial_time(expression, case):
     back = {v: k for k, v in {**held, **coordinates}.items()}
     return sympify(expression).xreplace(held).xreplace(coordinates).diff(
         t).xreplace(back)
-
-
-# Holonomic constraints: all methods are one
 
 
 # Scaling of the constraints

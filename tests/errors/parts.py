@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sympy import symbols
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
 
@@ -57,7 +57,6 @@ A.orient_axis(N, z, N.z)
 P = O.locatenew('P', x*N.x + y*N.y)
 BOB = Particle('bob', P, m)
 G = O.locatenew('G', x*N.x + y*N.y)
-BAR = RigidBody('bar', G, A, m, (inertia(A, 0, 0, m*l**2), G))
 WEIGHT = [(P, -m*g*N.y)]
 KD = [x.diff() - u, y.diff() - v]
 L = m*(x.diff()**2 + y.diff()**2)/2 - m*g*y

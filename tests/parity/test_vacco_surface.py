@@ -139,9 +139,6 @@ def public(thing):
     return {name for name in dir(thing) if not name.startswith('_')}
 
 
-# Names
-
-
 # Order of reading, shapes
 
 
@@ -282,9 +279,6 @@ def test_the_full_form_is_the_right_hand_side(key, shape):
         if key == 'routh':              # SymPy's sign in `eom`
             known |= {x: -known[x] for x in method.lam_vec}
         assert norm(at(method.eom, known)) < small
-
-
-# Kane's calling sequence
 
 
 # Names of multipliers
@@ -535,12 +529,6 @@ def test_vakonomic_equations_have_no_linearizer(name):
         method.equations_of_motion.states)).shape == (5, 5)
 
 
-# SymPy's SymbolicSystem
-
-
-# Compiled equations
-
-
 # Redundant rows
 
 
@@ -779,6 +767,3 @@ def test_rays_of_light_are_vakonomic():
     found = at(ray.rhs(), values)
     assert close(found[2:4, 0], wanted, EXACT)
     assert close(found[4:, 0], [rate], EXACT)
-
-
-# What is refused
