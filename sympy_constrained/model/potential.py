@@ -37,8 +37,9 @@ def potential_of(bodies, choice, loads, warns=False):
 def is_given(body, bodies, loads):
     """Whether forces of a potential energy seem to be among the loads."""
     loads = parse_loads(loads)
-    marks = (sympify(body.potential_energy).free_symbols
-             - {_compat.time_symbol()} - constants_of_motion(bodies))
+    energy = sympify(body.potential_energy, strict=True)
+    marks = (energy.free_symbols - {_compat.time_symbol()}
+             - constants_of_motion(bodies))
     if not marks:
         return any(where == body.masscenter for where, _ in loads)
     return any(marks & symbols_in(vector) for _, vector in loads)
@@ -48,10 +49,10 @@ def constants_of_motion(bodies):
     """Symbols in masses, inertias and positions: those of inertia forces."""
     found, points = set(), [body.masscenter for body in bodies]
     for body in bodies:
-        found |= sympify(body.mass).free_symbols
+        found |= sympify(body.mass, strict=True).free_symbols
         if isinstance(body, RigidBody):
             found |= {x for size, *_ in body.central_inertia.args
-                      for x in sympify(size).free_symbols}
+                      for x in sympify(size, strict=True).free_symbols}
     for point in points:
         for other, place in _compat.positions(point).items():
             found |= symbols_in(place)

@@ -221,7 +221,7 @@ CASES = (
          lambda: UdwadiaKalabaMethod.from_method(3),
          UnsupportedFeatureError, 'A model cannot',
          'be read from int',
-         'Give a System, a KanesMethod or a LagrangesMethod'),
+         'Give a System, a JointsMethod, a KanesMethod or a'),
     Case('the class in the place of its object',
          lambda: UdwadiaKalabaMethod.from_method(KanesMethod),
          UnsupportedFeatureError, 'A model cannot be read',
