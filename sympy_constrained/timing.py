@@ -49,7 +49,7 @@ def time_limit(seconds):
         return
 
     def stop(*_):
-        raise TimeoutError
+        raise TimeoutError(f'took longer than {seconds} s')
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,10 +1,8 @@
 """What every method makes of a random mechanism, against ``newton``."""
-import signal
 import time
 import traceback
 import warnings
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
@@ -24,6 +22,7 @@ from sympy_constrained import (
     LinearMappingMethod, MissingIngredientError, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod, constraint_report)
 from sympy_constrained.numeric import compile_equations
+from sympy_constrained.timing import time_limit
 
 BLOCKS = 'M', 'Q', 'A', 'b'
 EXACT = mpf(10)**-35            # relative difference of blocks
@@ -55,20 +54,6 @@ class Finding:
     def fail(self, method, text):
         self.verdicts[method] = 'WRONG'
         self.failures.append(f'{method}: {text}')
-
-
-@contextmanager
-def time_limit(seconds):
-    def stop(*_):
-        raise TimeoutError(f'took longer than {seconds} s')
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def drawn(seed, keep_void=0.03):

@@ -140,7 +140,7 @@ MUTANTS = [
            'g.sub(x, g.mul(w, y))', 'x',
            (('units', CLOSED, 'massless'),)),
     Mutant('Voronets term dropped',
-           'methods.hamel.embedding:EmbeddedEquations.projected',
+           'methods.hamel.embedded_equations:EmbeddedEquations.projected',
            "bias = solve(g, A1, self.at(flat(out['b'])))",
            'bias = [0]*len(one)',
            (('gauss', VORONETS, 'sleigh'),)),

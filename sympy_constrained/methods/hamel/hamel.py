@@ -18,8 +18,8 @@ from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates, sharing_model
 from ..solution import columns_of
 from ..symbols import column
-from .discrepancy import Embedding
-from .embedding import EmbeddedMethod
+from .embedded_equations import EmbeddedMethod
+from .embedding import Embedding
 from .validity import Validity
 from .voronets import VoronetsMethod
 

@@ -13,7 +13,7 @@ from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
 from ..partition import dependent_positions, named_coordinates
 from ..solution import columns_of
-from .embedding import EmbeddedMethod
+from .embedded_equations import EmbeddedMethod
 
 __all__ = ['VoronetsMethod']
 

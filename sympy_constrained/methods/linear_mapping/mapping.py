@@ -18,7 +18,7 @@ from sympy import Derivative
 
 from ...errors import ConstraintError
 from ...graph import (
-    Graph, jacobian, read, substitute, time_derivative, without)
+    Graph, GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
 from ..solution import columns_of, output
 
@@ -100,60 +100,64 @@ def map_velocities(system, free, us):
 
     """
     g, out = system.graph.load()
-    w = [g.input(x, dynamic=True) for x in system.u]
-    q = [g.input(x, dynamic=True) for x in system.q]
-    known = dict.fromkeys(w, 0)
-    rows = [x for x, in out['velocity']]
+    w, q = ([g.input(x, dynamic=True) for x in names]
+            for names in (system.u, system.q))
+    still, rates = dict.fromkeys(w, 0), flat(out['rates'])
     A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
                'Use UdwadiaKalabaMethod for it.')
-    A0 = substitute(g, rows, known)
-    o, K = len(w), len(A)
-    p = o - K
-    for x, rate in zip(system.q, out['rates']):
-        g.bound[x.diff(system.t)] = rate[0]
+    A0 = substitute(g, flat(out['velocity']), still)
+    g.bound.update(zip((x.diff(system.t) for x in system.q), rates))
+    p = len(w) - len(A)
     a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
         b_A = orthogonal_columns(g, a, N, b_A, p)
-
     u = [g.input(x, dynamic=True) for x in us]
     mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
     star = dict(zip(w, mapped))
-    g.avoid(x for x in w if x not in u)
+    g.avoid({*w} - {*u})
 
     def at(refs):
         return substitute(g, refs, star)
 
-    rates = at([x for x, in out['rates']])
-    bias = time_derivative(
-        g, {**dict(zip(q, [x for x, in out['rates']])), **known})
+    bias = time_derivative(g, {**dict(zip(q, rates)), **still})
     change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
-    right = at(change) + at([x for x, in out['b'][:K]])
+    parent = {name: [at(row) for row in out[name]] for name in (
+        'rates', 'M', 'Q', 'b', 'energy', 'power')}
+    right = at(change) + flat(parent.pop('b'))[:len(A)]
     gamma = ([g.dot(x + y, right) for x, y in zip(N, b_A)]
              if free.orthogonal else solve(g, a + A, right))
-    M, Q = [at(row) for row in out['M']], at([x for x, in out['Q']])
-    inertia = [[g.dot(row, column) for column in columns(N, p)] for row in M]
-    known_force = [g.sub(x, g.dot(row, gamma)) for x, row in zip(Q, M)]
-    single = {
-        'rates': rates, 'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
-        'slip': [-x for x in A0],
-        'a0': a0 + A0,
-        'forcing': [g.dot(c, known_force) for c in columns(N, p)],
-        'y': [-g.dot(c, known_force) for c in columns(b_A, K)]}
+    drifts = {'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
+              'slip': [-x for x in A0], 'a0': a0 + A0}
+    blocks = {
+        'a': GraphMatrix(g, a + A, len(w)), 'A': GraphMatrix(g, A, len(w)),
+        'b': GraphMatrix(g, [x + y for x, y in zip(N, b_A)], len(w)),
+        'holonomic': GraphMatrix(g, out['holonomic'], 1),
+        'holonomic_jacobian': GraphMatrix(
+            g, out['holonomic_jacobian'], len(q)),
+        **projected_blocks(
+            GraphMatrix(g, N, p), GraphMatrix(g, b_A, len(A)),
+            GraphMatrix(g, parent.pop('M'), len(w)),
+            GraphMatrix(g, parent.pop('Q'), 1),
+            GraphMatrix(g, [[x] for x in gamma], 1))}
     return Graph.freeze(g, {
-        **columns_of(single),
-        'a': (a + A, o), 'b': ([x + y for x, y in zip(N, b_A)], o),
-        'N': (N, p), 'A': (A, o),
-        'A1': ([[int(i == k) for i in range(K)] for k in range(K)], K),
-        'mass': ([[g.dot(c, d) for d in columns(inertia, p)]
-                  for c in columns(N, p)], p),
-        'X': ([[g.dot(c, d) for d in columns(inertia, p)]
-               for c in columns(b_A, K)], p),
-        'holonomic': (out['holonomic'], 1),
-        'holonomic_jacobian': (out['holonomic_jacobian'], len(q)),
-        'energy': ([at(row) for row in out['energy']], 1),
-        'power': ([at(row) for row in out['power']], 1)})
+        **columns_of(drifts), **{name: (x, 1) for name, x in parent.items()},
+        **{name: (x.rows, x.shape[1]) for name, x in blocks.items()}})
+
+
+def projected_blocks(N, b_A, M, Q, gamma):
+    """The equations of the free speeds, and those of the multipliers."""
+    inertia, force = M @ N, Q - M @ gamma
+    count = b_A.shape[1]
+    return {'N': N, 'mass': N.T @ inertia, 'forcing': N.T @ force,
+            'X': b_A.T @ inertia, 'y': -(b_A.T @ force),
+            'A1': GraphMatrix(M.builder, units(count), count)}
+
+
+def flat(rows):
+    """The references of an output with one column."""
+    return [x for x, in rows]
 
 
 def affine(g, slopes, w, names, remedy):
@@ -189,23 +193,43 @@ def check_contents(g, rows, is_forbidden, name, remedy):
 
 def free_rows(g, free, w, A, p, is_forbidden):
     """References of the free rows and their drift."""
-    o = len(w)
     if free.kind == 'partition':
+        o = len(w)
         return [[int(i == j) for j in range(o)] for i in range(o)
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
-        refs = [read(g, e) for e in free.value]
-        check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
-                       "Give expressions linear in the velocities, of "
-                       "coordinates and time.")
-        a = affine(g, jacobian(g, refs, w), w, [
-            f'Row {k} of `mapping`' for k in range(o)],
-            'Give expressions linear in the velocities.')
-        a0 = substitute(g, refs, dict.fromkeys(w, 0))
-        if len(refs) == o:
-            check_span(g, a[p:], A)
-        return a[:p], a0[:p]
-    entries = [[read(g, e) for e in row] for row in free.value]
+        return given_rows(g, free.value, w, A, p, is_forbidden)
+    matrix = given_columns(g, free.value, w, A, p, is_forbidden)
+    if matrix and len(matrix[0]) == len(w):     # first rows of b^-1
+        rows = [solve(g, [list(c) for c in zip(*matrix)], unit)
+                for unit in units(len(w))[:p]]
+    else:
+        N = columns(matrix, p)
+        gram = [[g.dot(c, d) for d in N] for c in N]
+        rows = [solve(g, gram, list(row[:p])) for row in matrix]
+        rows = rows if None in rows else [list(c) for c in zip(*rows)]
+    if None in rows:
+        raise singular_mapping()
+    return rows, [0]*p
+
+
+def given_rows(g, expressions, w, A, p, is_forbidden):
+    """The free rows of a ``mapping``, and their drift."""
+    refs = [read(g, e) for e in expressions]
+    check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
+                   "Give expressions linear in the velocities, of "
+                   "coordinates and time.")
+    a = affine(g, jacobian(g, refs, w), w, [
+        f'Row {k} of `mapping`' for k in range(len(w))],
+        'Give expressions linear in the velocities.')
+    if len(refs) == len(w):
+        check_span(g, a[p:], A)
+    return a[:p], substitute(g, refs, dict.fromkeys(w, 0))[:p]
+
+
+def given_columns(g, rows, w, A, p, is_forbidden):
+    """The matrix of an ``inverse_mapping``, on the constraints."""
+    entries = [[read(g, e) for e in row] for row in rows]
     only = "Its entries depend on coordinates and time only."
     check_contents(g, entries, is_forbidden, 'inverse_mapping', only)
     matrix = [without(g, row, w) for row in entries]
@@ -213,27 +237,18 @@ def free_rows(g, free, w, A, p, is_forbidden):
     if bad:
         raise ConstraintError(
             f"Row {bad[0]} of `inverse_mapping` contains a velocity. {only}")
-    N = [row[:p] for row in matrix]
-    for row in A:
-        for column in columns(N, p):
-            slip = g.dot(row, column)
-            if slip and not g.same_value(slip, 0):
-                raise ConstraintError(
-                    "The columns of `inverse_mapping` that belong to free "
-                    "quasi-velocities do not satisfy the constraints: A*N "
-                    "is not zero. Correct them, or give `mapping`.")
-    if matrix and len(matrix[0]) == o:          # first rows of b^-1
-        transposed = [list(c) for c in zip(*matrix)]
-        a = [solve(g, transposed, [int(i == k) for i in range(o)])
-             for k in range(p)]
-        if None in a:
-            raise singular_mapping()
-        return a, [0]*p
-    gram = [[g.dot(c, d) for d in columns(N, p)] for c in columns(N, p)]
-    rows = [solve(g, gram, list(N[i])) for i in range(o)]
-    if None in rows:
-        raise singular_mapping()
-    return [list(c) for c in zip(*rows)], [0]*p
+    slips = [g.dot(row, c) for row in A for c in columns(matrix, p)]
+    if not all(x == 0 or g.same_value(x, 0) for x in slips):
+        raise ConstraintError(
+            "The columns of `inverse_mapping` that belong to free "
+            "quasi-velocities do not satisfy the constraints: A*N "
+            "is not zero. Correct them, or give `mapping`.")
+    return matrix
+
+
+def units(size):
+    """Rows of the identity."""
+    return [[int(i == k) for i in range(size)] for k in range(size)]
 
 
 def check_span(g, last, A):
@@ -286,9 +301,7 @@ def orthogonal_columns(g, a, N, b_A, p):
 
 def solved(g, rows, drift, p):
     """``N``, ``nu`` and ``b_A`` of ``rows*w + drift = [u; 0]``."""
-    o = len(rows)
-    found = [solve(g, rows, [int(i == k) for i in range(o)])
-             for k in range(o)]
+    found = [solve(g, rows, unit) for unit in units(len(rows))]
     nu = solve(g, rows, [-x for x in drift])
     if None in found or nu is None:
         raise singular_mapping()
