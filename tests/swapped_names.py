@@ -8,9 +8,12 @@ import sympy.physics.mechanics as me
 
 from sympy_constrained import UdwadiaKalabaMethod
 
-for function in (me.JointsMethod.form_eoms, me.System.form_eoms,
-                 me.System.validate_system):
-    function.__defaults__ = tuple(
-        UdwadiaKalabaMethod if x is me.KanesMethod else x
-        for x in function.__defaults__)
-me.KanesMethod = me.LagrangesMethod = UdwadiaKalabaMethod
+
+def pytest_configure():
+    """Before the modules of the suite are imported."""
+    for function in (me.JointsMethod.form_eoms, me.System.form_eoms,
+                     me.System.validate_system):
+        function.__defaults__ = tuple(
+            UdwadiaKalabaMethod if x is me.KanesMethod else x
+            for x in function.__defaults__)
+    me.KanesMethod = me.LagrangesMethod = UdwadiaKalabaMethod

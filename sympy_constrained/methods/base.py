@@ -387,7 +387,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def lam_vec(self):
-        """Symbols of the multipliers in :attr:`eom`, shape (m, 1)."""
+        """Symbols of the multipliers in ``eom``, shape (m, 1)."""
         return fresh_symbols(self._system, 'lam', self._system.counts[2])
 
     @cached_property

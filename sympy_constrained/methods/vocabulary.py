@@ -117,7 +117,7 @@ class SympyVocabulary:
 
         Inertia minus forces. In Lagrange's shape it contains the multipliers
         ``lam_vec`` with the sign of ``LagrangesMethod.eom``, opposite to that
-        of :attr:`multipliers`: ``M*u' - Q + A^T*lam_vec``, shape (o, 1). In
+        of ``multipliers``: ``M*u' - Q + A^T*lam_vec``, shape (o, 1). In
         Kane's shape it is projected on the independent speeds, shape
         (o - rank, 1).
         """
@@ -232,9 +232,9 @@ class SympyVocabulary:
     def solve_multipliers(self, op_point=None, sol_type='dict'):
         """Values of ``lam_vec`` at a point, by symbol or as a matrix.
 
-        Their sign is that of :attr:`eom` and of
+        Their sign is that of ``eom`` and of
         ``LagrangesMethod.solve_multipliers()``, opposite to
-        :attr:`multipliers` and to the trailing entries of ``rhs()``.
+        ``multipliers`` and to the trailing entries of ``rhs()``.
         """
         if not len(self.lam_vec):
             raise ConstraintError(

@@ -127,7 +127,7 @@ MUTANTS = [
             ('ideal', 'Routh', 'turning_wire'))),
     Mutant('redundant rows kept',
            'methods.base:ConstrainedMethod.independent_rows',
-           'return list(self._report.independent_rows)',
+           'return list(self._ranks.independent_rows)',
            'return list(range(self._system.counts[2]))',
            (('repeated', CLOSED, 'pendulum'),
             ('derived', CLOSED, 'pendulum'))),

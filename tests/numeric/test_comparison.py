@@ -872,7 +872,7 @@ def test_a_file_with_a_method(write, monkeypatch, capsys):
     (SPRING, 'start = [1, 0]', '', MissingIngredientError,
      '`start` in .*--help'),
     (SPRING, 'parameters = {m: 2.}; start = {q: 1.}', '',
-     MissingIngredientError, r'for u\. ')])
+     MissingIngredientError, r'for k, u\. ')])
 def test_files_that_cannot_be_used(write, text, more, name, error, message):
     with pytest.raises(error, match=message):
         compare(find_model(f'{write(text, more=more)}{name}'))
