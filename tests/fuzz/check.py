@@ -422,16 +422,19 @@ def upstream(result, model, values, answers):
 # -- one mechanism in several writings -------------------------------------
 
 def rewriting(found, writings):
-    """Whether writings of a mechanism agree; needs no reference solution.
+    """Texts on writings whose result differs from that of the first one.
 
-    Returns texts that name the writings whose accelerations, or whose
-    refusals, differ from those of the first writing.
+    Results are accelerations or refusals; mechanisms that have no motion are
+    left out. No result needs to be known.
     """
     with mp.workdps(DIGITS), warnings.catch_warnings():
         warnings.simplefilter('ignore')
         try:
             state = admissible(found)
-        except NoState:
+            solution(state)
+        except (NoState, Undetermined, Inconsistent):
+            return []
+        if vanishing(found):
             return []
         results = [(how, motion(SympyModel(found, how), state))
                    for how in writings]

@@ -20,6 +20,9 @@ __all__ = ['decide_rank', 'equation_labels']
 NEARBY, NEARER = 1e-2, 1e-4
 # Runge-Kutta steps to a state along admissible speeds.
 CARRIES = 4
+# The stages of a step keep invariants only to the square of the step. Rows
+# whose independent part is smaller stay redundant, so that speeds do not jump.
+CARRIED_CUT = 1e-3
 # An entry is a rounding error if it changes by more than NOISE when the
 # states, which come from a projection, change by a few rounding errors; or by
 # more than NO_DIGIT when the last digits of constants and time change.
@@ -173,7 +176,8 @@ def _carried(compiled, t, x, p, near, steps, i):
 
     def rates(q):
         state[:n] = q
-        admissible = project(compiled, t, state, p, free).x
+        admissible = project(
+            compiled, t, state, p, free, least=CARRIED_CUT).x
         return compiled.evaluate(('rates',), t, admissible, p)['rates'][:, 0]
 
     q = x[:n]

@@ -58,6 +58,9 @@ OUTGROWN = 1e4
 POOR_CHOICE = 1e-6
 # A null vector with a larger (scaled) part in the accelerations moves them.
 MOTION_PART = 1e-6
+# Smaller entries, relative to the largest of their row and column, determine
+# no factor of the scaling.
+RESIDUE = 1e-14
 # Scaled right sides below this are zero.
 NOTHING = 1e-40
 # Relative contradiction of redundant rows that rounding may explain.
@@ -134,7 +137,8 @@ class LinearSolver:
         ConstrainedDynamicsError if the accelerations are not determined.
         """
         rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes), balance(magnitudes, motion)))
+            matrices, (scales(magnitudes, motion),
+                       balance(magnitudes, motion)))
         try:
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         except ConstraintError:     # a residue may have determined a factor
@@ -374,12 +378,15 @@ def best_scaling(matrices, scalings):
     return max((scaled(*factors) for factors in scalings), key=quality)
 
 
-def scales(magnitudes):
+def scales(magnitudes, motion):
     """Factors of rows and columns that bring all entries close to 1.
 
-    Least squares of ``log2|a_ij| + row_i + column_j`` over the nonzeros [1]_.
+    Least squares of ``log2|a_ij| + row_i + column_j`` [1]_ over the entries
+    that are no residues of others in their row and column.
     """
-    mask = np.asarray(magnitudes) != 0
+    scaled = magnitudes*np.outer(*balance(magnitudes, motion))
+    mask = scaled > RESIDUE*np.minimum.outer(
+        scaled.max(axis=1, initial=0), scaled.max(axis=0, initial=0))
     logarithms = np.zeros(mask.shape)
     logarithms[mask] = np.log2(magnitudes[mask])
     normal = np.block([[np.diag(mask.sum(axis=1)), mask],

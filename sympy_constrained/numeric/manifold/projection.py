@@ -64,14 +64,15 @@ def distances(compiled, t, x, p=None) -> Correction:
 
 
 def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
-            weighted=False) -> Correction:
+            weighted=False, least=0.) -> Correction:
     """The consistent state near ``x``.
 
     ``free`` contains, for each of ``compiled.levels``, the positions in ``x``
     of the states that may move; all by default. Speeds move by the least
     kinetic energy ``du^T M du`` where ``M`` is positive; so do coordinates if
     ``weighted`` and free, by ``G*du``, ``G = dq'/du``. At most ``steps`` steps
-    are made at each level; 0 only measures.
+    are made at each level; 0 only measures. Relative singular values below
+    ``least`` are ignored, too.
     """
     x = np.array(x, dtype=float)
     levels = compiled.levels
@@ -95,7 +96,8 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
         elif steps and weighted and name == 'holonomic':
             metric = coordinate_metric(*compiled.inertia(t, x, p))
         x[index], value, distance = gauss_newton(
-            rows, x[index], moving, metric, steps, LEAST_CUT[name])
+            rows, x[index], moving, metric, steps,
+            max(least, LEAST_CUT[name]))
         residuals.append(value)
         far.append(distance)
     return Correction(x, np.concatenate(residuals), np.concatenate(far))
