@@ -450,12 +450,18 @@ class CompiledEquations:
         may be trusted on redundant rows. With the outputs ``work`` the work is
         another state.
         """
-        native = self._native_rates(solver, carried, work)
+        native, p = self.native_rates(solver, work, p, carried)
         if native is None:
             return None
         count = len(self.states) + bool(work)
-        p = np.concatenate([self.parameters(p), sizes(solver)])
         return native.bound((count,), p, count, self.called)
+
+    def native_rates(self, solver, work=(), p=None, carried=True):
+        """The machine code of :meth:`quick_rates`, None if there is none, and
+        its constants.
+        """
+        return self._native_rates(solver, carried, work), np.concatenate(
+            [self.parameters(p), sizes(solver)])
 
     def _native_rates(self, solver, is_carried, work=()):
         """The compiled solution, None if there is none.
@@ -488,18 +494,19 @@ class CompiledEquations:
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self._evaluator.native(graph, 'out', 'checks', names)
 
-    def bound(self, graph):
-        """The output ``out`` of a graph as a quick function of ``(t, x)``.
-
-        Flat, for the default constants. None without machine code; the
-        function returns None where the values are not finite.
-        """
+    def native_output(self, graph, checks=None):
+        """The output ``out`` of a graph in machine code, None without it."""
         if self.backend == 'numpy':
             return None
-        try:
-            native = self._evaluator.native(graph, 'out')
-        except ConstrainedDynamicsError:
-            return None
+        with suppress(ConstrainedDynamicsError):
+            return self._evaluator.native(graph, 'out', checks)
+
+    def bound(self, native):
+        """Machine code as a quick function of ``(t, x)``.
+
+        Flat, for the default constants; it returns None where the values are
+        not finite.
+        """
         return native.bound((len(self.states),), self.parameters(), None,
                             self.called)
 

@@ -36,30 +36,33 @@ class Balance:
         self._gradients, self._violations = [], []      # of the rows
 
     def add(self, outputs, x, accelerations, forces):
-        """Take note of an output.
+        """Take note of several outputs.
 
         ``outputs`` are values of ``M``, ``Q`` and :attr:`names`.
         """
-        compiled = self.compiled
-        u = x[compiled.u_index]
-        momenta = np.abs(outputs['M']@u)
-        loads = np.abs(outputs['Q'][:, 0]) + np.abs(forces)
-        length = np.abs(x[compiled.q_index]).max(initial=0.)
-        self.absolute = max(self.absolute, momenta.sum() + loads.sum())
-        self.relative = max(
-            self.relative, momenta@np.abs(u) + loads.sum()*length)
+        compiled, M = self.compiled, outputs['M']
+        u = x[:, compiled.u_index]
+        momenta = np.abs(product(M, u))
+        loads = np.abs(outputs['Q'][..., 0]) + np.abs(forces)
+        load = loads.sum(axis=1)
+        length = np.abs(x[:, compiled.q_index]).max(axis=1, initial=0.)
+        self.absolute = (momenta.sum(axis=1) + load).max(
+            initial=self.absolute)
+        self.relative = ((momenta*np.abs(u)).sum(axis=1) + load*length).max(
+            initial=self.relative)
         if not self.names:
             return
-        A, b = np.abs(outputs['A']), outputs['b'][:, 0]
-        terms = outputs['A']*accelerations
-        masses = np.abs(outputs['M'].diagonal())
+        A, b = np.abs(outputs['A']), outputs['b'][..., 0]
+        terms = outputs['A']*accelerations[:, None]
+        masses = np.abs(M.diagonal(axis1=1, axis2=2))
         free = np.divide(loads, masses, out=np.abs(accelerations),
                          where=masses > 0)
-        size = (np.abs(terms).sum(axis=1) + np.abs(b)
-                + NOTHING*(A@free))     # where accelerations vanish
-        self._gradients.append(A.max(axis=1))
-        self._violations.append(np.abs(terms.sum(axis=1) - b)/(
-            size + NOTHING*size.max() + np.finfo(float).tiny))
+        size = (np.abs(terms).sum(axis=2) + np.abs(b)
+                + NOTHING*product(A, free))     # where accelerations vanish
+        self._gradients.append(A.max(axis=2))
+        self._violations.append(np.abs(terms.sum(axis=2) - b)/(
+            size + NOTHING*size.max(axis=1, keepdims=True)
+            + np.finfo(float).tiny))
 
     def fault(self, trajectory, rtol, atol):
         """A warning if a balance fails, else None.
@@ -102,9 +105,10 @@ class Balance:
     def _row_fault(self, allowed):
         if not self._violations:
             return None
-        gradients = np.array(self._gradients)
+        gradients, violations = map(np.concatenate, (
+            self._gradients, self._violations))
         largest = np.where(gradients > NOTHING*gradients.max(axis=0),
-                           self._violations, 0.).max(axis=0)
+                           violations, 0.).max(axis=0)
         if largest.max(initial=0.) <= allowed:
             return None
         k = int(np.argmax(largest))
@@ -129,3 +133,8 @@ class Balance:
             "jumps, and steps miss it: pass a smaller `max_step`, or (c) the "
             "equations are wrong: compare the model with another method "
             "(`compare`).")
+
+
+def product(matrices, vectors):
+    """Matrices times vectors, state by state."""
+    return np.einsum('kij,kj->ki', matrices, vectors)

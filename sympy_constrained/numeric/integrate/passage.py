@@ -110,7 +110,7 @@ class PassageFinder:
 
     def rows(self, t, x):
         """The scaled constraint rows ``A``, shape (m, o)."""
-        part = slice(self.motion, None), slice(None, self.motion)
+        part = ..., slice(self.motion, None), slice(None, self.motion)
         W = self.compiled.evaluate(('W',), t, x)['W']
         return W[part]*self.solver.scale[part]
 
@@ -124,7 +124,9 @@ class PassageFinder:
         """The smallest one at the nominal rank, and the largest."""
         sigma = np.linalg.svd(rows, compute_uv=False)
         rank = self.solver.rank - self.motion
-        return (sigma[rank - 1], sigma[0]) if rank > 0 else (1., 1.)
+        if rank <= 0:
+            return np.ones((2, *rows.shape[:-2]))
+        return sigma[..., rank - 1], sigma[..., 0]
 
     def _ratio(self, rows):
         if rows is None:
@@ -151,6 +153,38 @@ class PassageFinder:
         self.largest = max(self.largest, largest)
         self.usual = max(self.usual, least/self.largest)
         self._last = t, rows, least/self.largest
+
+    def ordinary(self, t, y, rates):
+        """The states of a block that follow the first one, as a function that
+        accepts some of them, and the numbers of doubtful steps.
+
+        Steps in which Weyl's bound excludes a zero are not doubtful.
+        """
+        step = np.diff(t)[:, None]
+        middle = (y[1:] + y[:-1])/2 + step/8*(rates[:-1] - rates[1:])
+        rows = self.rows(t, y[:, :self.size])
+        between = self.rows((t[1:] + t[:-1])/2, middle[:, :self.size])
+        least, largest = self.singular_values(rows)
+        largest = np.maximum.accumulate(np.maximum(largest, self.largest))
+        ratio = least/largest
+        usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
+        change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
+            rows[1:] - between, between - rows[:-1]))
+        is_clear = change <= LITTLE*np.max(
+            [least[1:], self.singular_values(between)[0], least[:-1]], axis=0)
+        is_near = ratio[1:] < np.minimum(
+            np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
+
+        def accept(k):
+            """Take note of the states up to number ``k``."""
+            before = self.accepted[-1][0]
+            self.accepted.extend(
+                (s, state) for s, state in zip(t[1:k + 1], y[1:k + 1])
+                if (s - before)*(t[-1] - t[0]) > 0)
+            self.largest, self.usual = largest[k], usual[k]
+            self._last = t[k], rows[k], ratio[k]
+
+        return accept, np.flatnonzero(is_near | ~is_clear)
 
     def clear(self, end):
         """Find no singular configuration before a time."""

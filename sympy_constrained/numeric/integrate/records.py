@@ -9,17 +9,18 @@ from .power import energy_rates
 __all__ = ['assembled']
 
 
-def assembled(compiled, span, rows, **fields) -> Trajectory:
-    """The trajectory of outputs, which are dictionaries; possibly none."""
+def assembled(compiled, span, records, **fields) -> Trajectory:
+    """The trajectory of recorded outputs, possibly none."""
     widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
               'condition': (), 'x': (len(compiled.states),),
               'rates': (len(compiled.states),),
               'residuals': (len(compiled.residual_names),),
               'multipliers': (len(compiled.multiplier_names),),
               'constraint_forces': (len(compiled.u_index),)}
-    columns = {name: np.array(
-        [row[name] for row in rows], int if name == 'rank' else float
-        ).reshape(len(rows), *width) for name, width in widths.items()}
+    columns = {name: np.concatenate([
+        np.zeros((0, *width), int if name == 'rank' else float),
+        *(record[name] for record in records)])
+        for name, width in widths.items()}
     has_energy, has_power = compiled.has('energy'), compiled.has('power')
     for name, is_known in (('energy', has_energy), ('power', has_power),
                            ('work', has_energy and has_power)):

@@ -13,7 +13,8 @@ from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..trajectory import Reason, Trajectory
-from .balance import Balance
+from .balance import Balance, product
+from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
 from .ends import SLOW, Pace, Stop, cause_of
 from .events import Events
@@ -61,7 +62,8 @@ class Run:
             *self.balance.names)
         self.events = Events(events, self.t, x)
         self.units = dict(units)
-        self.rows: list[dict] = []
+        self.records: list[dict] = []
+        self.blocks: Blocks | None = None
         self.pieces: list[Piece] | None = [] if dense else None
         self.pace = Pace(max_steps, *span)
         self.next_output = self.unprojected = 0
@@ -134,8 +136,12 @@ class Run:
             if is_new or self.solver.status == 'finished':
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
-            is_new = not self.step(self.solver)
-            self.steps += 1
+            steps = self.make_block()
+            if steps is None:           # singular ahead
+                is_new = True
+                continue
+            is_new = not steps and not self.step(self.solver)
+            self.steps += steps or 1
             progress.update(self.t)
             interruption.check()
             slow = self.t != self.span[1] and self.pace.fault(
@@ -157,6 +163,11 @@ class Run:
         self.stop = end
         if method in (Radau, BDF):
             options = {**options, 'jac': self.rates.jacobian}
+        if self.blocks is None and Blocks.apply_to(
+                self.compiled, method, self.projector, self.feedback):
+            self.blocks = Blocks(
+                self.compiled, self.rank, self.rates.work.outputs,
+                self.projector, method, **options)
         if not self.kinks:
             return method(self.rates, begin, y, end, **options)
         begin, self.kink, self.stop = self.kinks.interval(
@@ -164,6 +175,80 @@ class Run:
         self.checked_rates(begin, y)
         return method(self.rates, begin, y, self.stop - self.kinks.clear,
                       **options)
+
+    def make_block(self):
+        """Make ordinary steps in a compiled loop; their number, or None if a
+        singular configuration is ahead.
+        """
+        blocks, solver = self.blocks, self.solver
+        if blocks is None or self.ahead is not None or not blocks.is_due():
+            return 0
+        times = () if self.times is None else self.times[self.next_output:]
+        block = blocks.steps(solver, np.array(times, dtype=float))
+        steps, is_ahead = 0, False
+        if block is not None and len(block.drift):
+            with suppress(ConstrainedDynamicsError, ArithmeticError):
+                steps, is_ahead = self.checked(block)
+        blocks.made(steps)
+        if steps:
+            self.evaluations += block.evaluations
+            self.accept_block(block, steps, times)
+            solver.t, solver.y, solver.f = (
+                float(block.t[steps]), block.y[steps], block.rates[steps])
+            solver.h_abs = block.following if steps == len(block.drift) else (
+                abs(block.t[steps] - block.t[steps - 1]))
+            if solver.t == solver.t_bound:
+                solver.status = 'finished'
+        return None if is_ahead else steps
+
+    def checked(self, block):
+        """How many steps of a block are ordinary, and whether a singular
+        configuration is ahead of them.
+        """
+        t, x = block.t[1:], block.y[1:, :self.size]
+        steps = self.rank.holds_for(
+            *self.compiled.matrices(t, x), t, x, block.drift)
+        if self.passages is None or not steps:
+            return steps, False
+        accept, doubtful = self.passages.ordinary(
+            block.t[:steps + 1], block.y[:steps + 1], block.rates[:steps + 1])
+        start = self.t
+        for k in doubtful:
+            accept(k)
+            self.t = block.t[k]
+            path = block.path(k)
+            is_ahead = path is not None and self.is_singular_ahead(
+                block.t[k + 1], x[k], path)
+            self.t = start
+            if is_ahead or path is None:
+                return k, is_ahead
+        accept(steps)
+        return steps, False
+
+    def accept_block(self, block, steps, times):
+        """Look for events in steps, record what is due, and move on."""
+        end = state = None
+        for k in range(steps if self.events or self.pieces is not None else 0):
+            path = block.path(k)
+            state = self.state_on(path, block.t[k + 1], block.y[k + 1])
+            end = self.end_within(block.t[k], block.t[k + 1], block.y[k + 1],
+                                  path, state)
+            if end is not None:
+                break
+        last = block.t[steps] if end is None else end
+        if self.times is None:
+            count = np.count_nonzero(self.forward*(block.t[1:] - last) <= 0)
+            if count:
+                self.record_all(block.t[1:count + 1], block.y[1:count + 1])
+        else:
+            count = np.count_nonzero(self.forward*(
+                times[:len(block.outputs)] - last) <= 0)
+            if count:
+                self.record_all(times[:count], block.outputs[:count])
+            self.next_output += count
+        if end is not None:
+            self.end_at(end, state)
+        self.t, self.last = float(last), block.y[steps]
 
     def step(self, solver):
         """One step; False if a singular configuration is ahead or the rank
@@ -191,14 +276,15 @@ class Run:
         if not is_whole:
             t, y = rise, self.with_new_rows(rise, path(rise))
 
-        def state(s):
-            return y if s == t else self.projected(s, path(s))[0]
-
-        self.accept(t_old, t, y, path, state)
+        self.accept(t_old, t, y, path, self.state_on(path, t, y))
         if is_whole and self.on_set and self.moves and (
                 solver.status == 'running'):
             solver.y, solver.f = y, self.checked_rates(t, y)
         return is_whole
+
+    def state_on(self, path, t, y):
+        """The states in a step that ends at ``t`` with ``y``."""
+        return lambda s: y if s == t else self.projected(s, path(s))[0]
 
     def advance(self, solver):
         """Let the integrator make its step."""
@@ -233,27 +319,35 @@ class Run:
 
         ``state(t)`` and ``rates(t)`` are those of the step.
         """
-        crossed = end = None
-        if self.events:
-            crossed = self.events.crossed(t_old, t, y[:self.size], path)
+        end = self.end_within(t_old, t, y, path, state)
+        self.record_due(t if end is None else end, state, rates)
+        if end is not None:
+            self.end_at(end, state, rates)
+        if self.times is None:
+            self.record(t, y, rates)
+        self.t, self.last = t, y
+        if self.passages is not None:
+            self.passages.accept(t, y, self.rank.solver)
+
+    def end_within(self, t_old, t, y, path, state):
+        """Look for events in a step; the time of a terminal one, or None."""
+        end = None
+        crossed = self.events and self.events.crossed(
+            t_old, t, y[:self.size], path)
         if crossed:
             end = self.events.locate(
                 crossed, lambda s: state(s)[:self.size])
         if self.pieces is not None:
             self.pieces.append(Piece(t_old, t, path, (
                 y - path(t))[:self.size]))
-        self.record_due(t if end is None else end, state, rates)
-        if end is not None:
-            self.t = end
-            if not self.rows or self.rows[-1]['t'] != end:
-                self.record(end, state(end), rates)
-            raise Stop(Reason.EVENT,
-                       f"A terminal event occurred at t = {end:.6g}.")
-        if self.times is None:
-            self.record(t, y, rates)
-        self.t, self.last = t, y
-        if self.passages is not None:
-            self.passages.accept(t, y, self.rank.solver)
+        return end
+
+    def end_at(self, end, state, rates=None):
+        """End the run at a terminal event."""
+        self.t = end
+        if not self.records or self.records[-1]['t'][-1] != end:
+            self.record(end, state(end), rates)
+        raise Stop(Reason.EVENT, f"A terminal event occurred at t = {end:.6g}.")
 
     def projected(self, t, y):
         """The state on the constraint set, and its remaining distance."""
@@ -384,32 +478,42 @@ class Run:
 
     def record(self, t, y, rates=None):
         """Add an output; ``rates(t)`` where the equations give no rates."""
-        compiled, x = self.compiled, y[:self.size]
+        self.record_all(np.array([t]), y[None], rates)
+
+    def record_all(self, t, y, rates=None):
+        """Add several outputs."""
+        compiled, x = self.compiled, y[:, :self.size].copy()
         is_solved = rates is None
         with self.stopping():
             outputs = compiled.evaluate(self.recorded, t, x)
-            W, r = outputs['W'], outputs['r'][:, 0]
+            W, r = outputs['W'], outputs['r'][..., 0]
             if is_solved:
-                solution = self.rank.solve_all(W, r, t, x)
+                z, rank, condition = self.rank.solve_outputs(W, r, t, x)
             else:
-                solution = self.rank.solver.reactions(W, r, rates(t)[
+                solution = self.rank.solver.reactions(W[0], r[0], rates(t[0])[
                     self.size - compiled.motion:self.size])
-        rates = np.concatenate(
-            [outputs['rates'][:, 0], solution.z[:compiled.motion]])
-        accelerations = rates[compiled.u_index]
-        forces = outputs['M']@accelerations - outputs['Q'][:, 0]
-        if is_solved and not self.is_near_passage(t, x):
-            self.balance.add(outputs, x, accelerations, forces)
-        self.rows.append({
-            't': t, 'x': x.copy(), 'rates': rates,
+                z, rank, condition = (np.array([part]) for part in (
+                    solution.z, solution.rank, solution.condition))
+        rates = np.hstack([outputs['rates'][..., 0], z[:, :compiled.motion]])
+        accelerations = rates[:, compiled.u_index]
+        forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
+        if is_solved:
+            here = np.array([not self.is_near_passage(*state)
+                             for state in zip(t, x)])
+            self.balance.add(
+                {name: value[here] for name, value in outputs.items()},
+                x[here], accelerations[here], forces[here])
+        nothing = np.zeros((len(t), 1, 1))
+        self.records.append({
+            't': t, 'x': x, 'rates': rates,
             'residuals': np.concatenate(
-                [outputs[name] for name in self.residuals])[:, 0],
-            'multipliers': solution.z[compiled.motion:],
+                [outputs[name] for name in self.residuals], axis=1)[..., 0],
+            'multipliers': z[:, compiled.motion:],
             'constraint_forces': forces,
-            'energy': outputs['energy'][0, 0] if 'energy' in outputs else 0.,
-            'work': y[-1] if self.rates.work.outputs else 0.,
-            'power': outputs['power'][0, 0] if 'power' in outputs else 0.,
-            'rank': solution.rank, 'condition': solution.condition})
+            **{name: outputs.get(name, nothing)[:, 0, 0]
+               for name in ('energy', 'power')},
+            'work': y[:, -1] if self.rates.work.outputs else nothing[:, 0, 0],
+            'rank': rank, 'condition': condition})
 
     def record_due(self, t, state, rates):
         """Record the output times up to ``t``."""
@@ -422,14 +526,14 @@ class Run:
 
     def record_last(self):
         """Record the last accepted state of a run that ends early."""
-        if self.last is not None and self.rows and (
-                self.forward*(self.t - self.rows[-1]['t']) > 0):
+        if self.last is not None and self.records and (
+                self.forward*(self.t - self.records[-1]['t'][-1]) > 0):
             with suppress(Exception, KeyboardInterrupt):
                 self.record(self.t, self.last)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         return assembled(
-            self.compiled, self.span, self.rows, reason=reason,
+            self.compiled, self.span, self.records, reason=reason,
             message=message, events=tuple(self.events.found),
             rank_changes=tuple(self.rank.changes),
             passages=tuple(self.passed), statistics=statistics,

@@ -1,17 +1,20 @@
 """The rank decision along a motion: kept, watched, revised."""
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 from warnings import warn
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf
 
 from ...errors import (
-    ConstraintError, InconsistentConstraintsError, SingularEquationsError)
+    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
+    SingularEquationsError)
 from ..manifold.projection import distances, size_of
 from ..trajectory import RankChange
-from .solver import LinearSolver, Solution
+from .solver import OUTGROWN, LinearSolver, Solution
 
 __all__ = ['CarriedRank']
 
@@ -63,6 +66,24 @@ class CarriedRank:
         warn(f"The rank of the equations changed: {change}. Multipliers "
              "before and after are not comparable.", stacklevel=7)
         return t
+
+    def holds_for(self, W, r, t, x, drift):
+        """For how many states in a row the decision needs no review."""
+        if self.solver.kept is not None:
+            return leading(self._is_ordinary(*state) for state in zip(
+                W, r, t, x, drift))
+        scaled = W*self.solver.scale
+        signs = np.linalg.slogdet(scaled)[0]
+        count = leading((signs*(self._sign or signs[0]) > 0) & (
+            np.abs(scaled).max(axis=(1, 2), initial=0) <= OUTGROWN))
+        if count:
+            self._sign = signs[0]
+        return count
+
+    def _is_ordinary(self, *state):
+        with suppress(ConstrainedDynamicsError):
+            return self._still_holds(*state)
+        return False
 
     def _still_holds(self, W, r, t, x, drift):
         """Whether the kept decision needs no review."""
@@ -123,10 +144,21 @@ class CarriedRank:
                 "the last step.", condition=0., rank=self.solver.rank)
         self._sign = sign
 
-    def solve_all(self, W, r, t, x) -> Solution:
-        """The checked solution at an output time.
+    def solve_outputs(self, W, r, t, x):
+        """Checked solutions ``z``, ranks and conditions at output times."""
+        solver = self.solver
+        if solver.kept is None and len(t) > 1:
+            found = solver.solve_many(W, r)
+            if found is not None:
+                return found
+        found = [self._solve_all(*state) for state in zip(W, r, t, x)]
+        return [np.array([getattr(solution, name) for solution in found])
+                for name in ('z', 'rank', 'condition')]
 
-        That may lie before the last change, where the earlier rank holds.
+    def _solve_all(self, W, r, t, x) -> Solution:
+        """One of them.
+
+        It may lie before the last change, where the earlier rank holds.
         """
         drift = 0. if self.solver.kept is None else self._drift(t, x)
         rounding = partial(self.compiled.rounding, t, x)
@@ -136,3 +168,8 @@ class CarriedRank:
             if self._earlier is None:
                 raise
             return self._earlier.solve_all(W, r, drift, rounding)
+
+
+def leading(values):
+    """Number of true values before the first that is not."""
+    return sum(1 for _ in takewhile(bool, values))

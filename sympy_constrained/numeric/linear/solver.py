@@ -215,6 +215,24 @@ class LinearSolver:
         solution = self._truncated(scaled, right)
         return solution.z, solution.condition
 
+    def solve_many(self, matrices, rights):
+        """``z``, ranks and conditions at many states of full rank, or None.
+        """
+        scaled = matrices*self.scale
+        if np.abs(scaled).max(initial=0) > OUTGROWN or not scaled.size:
+            return None
+        try:
+            inverses = np.linalg.inv(scaled)
+        except np.linalg.LinAlgError:
+            return None
+        condition = 1/np.prod([np.abs(part).sum(axis=1).max(axis=1)
+                               for part in (scaled, inverses)], axis=0)
+        if not condition.min() > SINGULAR:
+            return None
+        z = np.linalg.solve(scaled, (rights*self.row_scale)[..., None])
+        return (z[..., 0]*self.column_scale, np.full(len(z), self.rank),
+                condition)
+
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.
 

@@ -12,11 +12,14 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ...graph import Graph, gradient
+from ...graph.linalg import ldl_order
+from ..codegen.solution import schur_solution, size
 from .projection import (
     CLOSE, LEAST_CUT, NO_MASS, ROUNDING, Correction, coordinate_metric,
     distances, least_norm_step, mass_metric, norms_of, project, size_of)
 
-__all__ = ['Projector', 'correction_graph', 'independent', 'mass_factor']
+__all__ = ['Projector', 'correction_graph', 'independent', 'mass_factor',
+           'newton_graph']
 
 # A distance that further steps hardly improve, and steps at each level.
 GOOD, STEPS = 4*CLOSE, 4
@@ -47,14 +50,66 @@ def correction_graph(equations):
         'out': (flat, 1)})
 
 
+def newton_graph(equations, rows):
+    """One step of :class:`Projector` as straight-line code, or None.
+
+    ``rows`` are positions of independent rows, by level. The outputs are
+    ``out``, changes of coordinates and speeds, then the relative residuals of
+    the independent rows of both levels and of the others, and ``checks`` of
+    the pivots.
+    """
+    g, out = correction_graph(equations).load(None, BLOCKS)
+    levels = 'holonomic', 'velocity'
+    changes, used, others, checks = [], [], [], []
+    for name in levels:
+        A, values = out[f'{name}_jacobian'], [x for x, in out[name]]
+        squares = [g.dot(row, row) for row in A]
+        usual = g.sum(squares[k] for k in rows[name])
+        for k, (x, square) in enumerate(zip(values, squares)):
+            kept = k in rows[name]
+            (used if kept else others).append(g.div(
+                size(g, x), g.root(square if kept else usual, 2)))
+        moved = name == 'holonomic'
+        A = [A[k] for k in rows[name]]
+        if moved:
+            A = [[g.dot(row, column) for column in zip(*out['G'])]
+                 for row in A]
+        change = least_change(g, out['M'], A, [
+            -values[k] for k in rows[name]], checks)
+        if change is None:
+            return None
+        changes += [g.dot(row, change) for row in out['G']] if moved else (
+            change)
+    return Graph.freeze(g, {'out': ([[x] for x in (
+        *changes, *used, *others)], 1), 'checks': (checks, 2)})
+
+
+def least_change(g, M, A, values, checks):
+    """The change ``u`` with ``A u = values`` and the least ``u^T M u``."""
+    order = ldl_order(M, A)
+    mass, rows = ([[row[j] for j in order] for row in part]
+                  for part in (M, A))
+    solution = schur_solution(g, [mass[i] for i in order], rows,
+                              [0]*len(M), values)
+    if solution is None:
+        return None
+    change, _, diagonal, pivots = solution
+    shares = [NO_MASS]*len(M) + [PIVOT]*len(A)
+    checks += [[g.mul(g.constant(share), entry), pivot] for share, entry, pivot
+               in zip(shares, diagonal, pivots) if entry != pivot]
+    return [x for _, x in sorted(zip(order, change))]
+
+
 class Projector:
     """Projection of states near the constraint set."""
 
     def __init__(self, compiled):
         self.compiled = compiled
-        graph = correction_graph(compiled.equations)
-        self.evaluate = compiled.group(graph, BLOCKS)
-        self.function = compiled.bound(graph)
+        graph, native, self.evaluate = compiled.kept('projection', lambda: (
+            graph := correction_graph(compiled.equations),
+            compiled.native_output(graph), compiled.group(graph, BLOCKS)))
+        self.function = native and compiled.bound(native)
+        self.p = compiled.parameters()
         self.parts, start = {}, 0
         for name in BLOCKS:
             rows, columns = graph.outputs[name]
@@ -116,7 +171,7 @@ class Projector:
         """The values of :data:`BLOCKS`; raises if one is not finite."""
         values = None if self.function is None else self.function(t, x)
         if values is None:
-            return self.evaluate(t, x)
+            return self.evaluate(t, x, self.p)
         return {name: values[part].reshape(shape)
                 for name, (part, shape) in self.parts.items()}
 
