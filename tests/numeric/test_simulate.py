@@ -211,7 +211,8 @@ def test_a_state_that_cannot_be_returned_ends_the_run(pendulum,
 
     project = Projector.__call__
     monkeypatch.setattr(Projector, '__call__', far)
-    motion = simulate(pendulum.compiled, 2, pendulum.start, throw=False)
+    motion = simulate(pendulum.compiled, 2, pendulum.start, throw=False,
+                      method='Radau')
     assert motion.reason is Reason.OFF_CONSTRAINTS
     assert 'could not be returned to the constraints (rel' in motion.message
     assert 0.2 < motion.t[-1] < 0.5 and motion.largest_residual < 1e-9
@@ -388,8 +389,8 @@ def test_times_increase_if_a_step_ends_among_its_outputs(
 
     monkeypatch.setattr(Run, 'record', recorded)
     motion = simulate(pendulum.compiled, 3, pendulum.start, t_eval=301,
-                      throw=False)
-    assert motion.t[-1] == pytest.approx(1)
+                      throw=False, method='Radau')
+    assert motion.t[-1] == pytest.approx(1, abs=0.01)
     assert (np.diff(motion.t) > 0).all()
 
 

@@ -5,12 +5,14 @@ in Python, and the next block follows.
 """
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
+from ...errors import ConstrainedDynamicsError
 from ..manifold.correction import newton_graph
 
 __all__ = ['Blocks', 'Block']
@@ -90,9 +92,8 @@ class Blocks:
             if rows is None:
                 return None
             rows, p = numbers(rows, compiled), compiled.parameters()
-            correct = compiled.kept(('projection', rows), lambda: (
-                compiled.native_output(newton_graph(
-                    compiled.equations, dict(zip(LEVELS, rows))), 'checks')))
+            correct = compiled.kept(
+                ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
                 return None
             count = sum(compiled.equations.graph.outputs[name][0]
@@ -108,16 +109,17 @@ class Blocks:
         self.waiting -= 1
         return self.waiting < 0
 
-    def steps(self, solver, times) -> Block | None:
-        """The steps that follow, up to one that is not ordinary."""
-        n = len(solver.y)
+    def steps(self, solver, times, most) -> Block | None:
+        """At most so many steps that follow, up to one that is not ordinary.
+        """
+        n, most = len(solver.y), int(min(SIZE, most))
         code = self.code(solver.t, solver.y[:len(self.compiled.states)])
         if code is None:
             self.waiting = np.inf
             return None
-        T, drift = np.empty(SIZE + 1), np.empty(SIZE)
-        Y, F = np.empty((2, SIZE + 1, n))
-        K = np.empty((SIZE, len(self.tableau.c), n))
+        T, drift = np.empty(most + 1), np.empty(most)
+        Y, F = np.empty((2, most + 1, n))
+        K = np.empty((most, len(self.tableau.c), n))
         T[0], Y[0], F[0] = solver.t, solver.y, solver.f
         states = np.empty((len(times), n))
         _, steps, due, evaluations, h = self.loop.make_steps(
@@ -126,15 +128,18 @@ class Blocks:
             **self.options)
 
         def path(k):
-            h = T[k + 1] - T[k]
-            powers, is_good = self.loop.interpolant(
-                code['rates'], code['p_rates'], self.tableau, T[k], h, Y[k],
-                K[k], np.empty(n), np.empty(code['size']))
-            return Path(T[k], h, Y[k], powers) if is_good else None
+            return self.path(solver.fun, T[k], T[k + 1] - T[k], Y[k], K[k])
 
         rows = slice(steps + 1)
         return Block(T[rows], Y[rows], F[rows], drift[:steps], states[:due], h,
                      evaluations, path)
+
+    def path(self, rates, t, h, y, K):
+        """The interpolant of a step with the stages ``K``."""
+        tableau = self.tableau
+        for k in range(tableau.stages + 1, len(tableau.c)):
+            K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
+        return Path(t, h, y, h*(tableau.extension.T@K))
 
     def made(self, steps):
         """Take note of the number of steps that were accepted."""
@@ -145,6 +150,13 @@ class Blocks:
 
 
 LEVELS = 'holonomic', 'velocity'
+
+
+def newton_code(compiled, rows):
+    """The machine code of a step of the projection, None without it."""
+    with suppress(ConstrainedDynamicsError):        # a row has no gradient
+        graph = newton_graph(compiled.equations, dict(zip(LEVELS, rows)))
+        return graph and compiled.native_output(graph, 'checks')
 
 
 def numbers(rows, compiled):

@@ -40,6 +40,10 @@ class Pace:
         self.max_steps, self.start, self.end = max_steps, start, end
         self.mark, self.stalled = (0, start), 0
 
+    def left(self, steps):
+        """How many steps may be made until the pace is due."""
+        return min(PACE - steps % PACE, max(self.max_steps - steps, 1))
+
     def fault(self, steps, t):
         """A problem with the pace after a step, None if there is none."""
         if steps % PACE and steps < self.max_steps:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import contextmanager
 
 __all__ = ['Interruption']
 
@@ -31,6 +32,13 @@ class Interruption:
         self.asked = True
         if not self._is_held:
             signal.default_int_handler(number, frame)
+
+    @contextmanager
+    def deferred(self):
+        """Leave interrupts to :meth:`check`; compiled code cannot raise."""
+        self._is_held = True
+        yield
+        self._is_held = False
 
     def check(self):
         """Raise if the user has asked to stop."""

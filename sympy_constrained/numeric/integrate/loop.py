@@ -79,7 +79,7 @@ def tableau_of(method):
     more = method.A_EXTRA if method is DOP853 else np.zeros((0, size + 1))
     count = size + 1 + len(more)
     a = np.zeros((count, count))
-    a[:size, :size] = method.A[:size, :size]
+    a[:size, :method.A.shape[1]] = method.A[:size, :size]
     a[size, :size] = method.B
     a[size + 1:, :more.shape[1]] = more
     c = np.concatenate([method.C[:size], [1.], method.C_EXTRA if len(more)

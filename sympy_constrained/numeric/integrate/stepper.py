@@ -66,6 +66,7 @@ class Run:
         self.blocks: Blocks | None = None
         self.pieces: list[Piece] | None = [] if dense else None
         self.pace = Pace(max_steps, *span)
+        self.interruption = Interruption()
         self.next_output = self.unprojected = 0
         self.steps = self.evaluations = 0
         self.solver = None
@@ -75,10 +76,9 @@ class Run:
 
     def integrate(self, method, progress, **options) -> Trajectory:
         """Make steps to the end, or until something stops them."""
-        with np.errstate(under='ignore'), Interruption() as interruption:
-            reason, message = self._ending(
-                method, progress, interruption, options)
-            interruption.hold()
+        with np.errstate(under='ignore'), self.interruption:
+            reason, message = self._ending(method, progress, options)
+            self.interruption.hold()
             progress.close()
             return self.trajectory(reason, message, {
                 'steps': self.steps, 'evaluations': self.evaluations + int(
@@ -86,17 +86,17 @@ class Run:
                 'unprojected': self.unprojected,
                 'seconds': progress.seconds})
 
-    def _ending(self, method, progress, interruption, options):
+    def _ending(self, method, progress, options):
         """Make the steps; the reason of their end, and its message."""
         try:
-            self._make_steps(method, progress, interruption, options)
+            self._make_steps(method, progress, options)
         except Stop as stop:
             self.record_last()
             return stop.reason, stop.message
         except KeyboardInterrupt:
             message = f"The run was interrupted at t = {self.t:.6g}."
             self.record_last()
-            interruption.hold()
+            self.interruption.hold()
             self.rates.raised = None
             try:
                 warn(f"{message} What was computed is returned.",
@@ -119,7 +119,7 @@ class Run:
                         "passed; see `passages`.")
         return Reason.END, message
 
-    def _make_steps(self, method, progress, interruption, options):
+    def _make_steps(self, method, progress, options):
         y = self.rates.begin
         with self.stopping():
             self.rank.watch(self.t, y[:self.size])
@@ -136,14 +136,12 @@ class Run:
             if is_new or self.solver.status == 'finished':
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
-            steps = self.make_block()
-            if steps is None:           # singular ahead
-                is_new = True
-                continue
-            is_new = not steps and not self.step(self.solver)
-            self.steps += steps or 1
+            steps, is_new = self.make_block()
+            if not steps and not is_new:
+                steps, is_new = 1, not self.step(self.solver)
+            self.steps += steps
             progress.update(self.t)
-            interruption.check()
+            self.interruption.check()
             slow = self.t != self.span[1] and self.pace.fault(
                 self.steps, self.t)
             if slow:
@@ -177,18 +175,21 @@ class Run:
                       **options)
 
     def make_block(self):
-        """Make ordinary steps in a compiled loop; their number, or None if a
-        singular configuration is ahead.
+        """Make ordinary steps in a compiled loop.
+
+        Returns their number, and whether a singular configuration follows.
         """
         blocks, solver = self.blocks, self.solver
         if blocks is None or self.ahead is not None or not blocks.is_due():
-            return 0
+            return 0, False
         times = () if self.times is None else self.times[self.next_output:]
-        block = blocks.steps(solver, np.array(times, dtype=float))
         steps, is_ahead = 0, False
-        if block is not None and len(block.drift):
-            with suppress(ConstrainedDynamicsError, ArithmeticError):
-                steps, is_ahead = self.checked(block)
+        with self.interruption.deferred():
+            block = blocks.steps(solver, np.array(times, dtype=float),
+                                 self.pace.left(self.steps))
+            if block is not None and len(block.drift):
+                with suppress(ConstrainedDynamicsError, ArithmeticError):
+                    steps, is_ahead = self.checked(block)
         blocks.made(steps)
         if steps:
             self.evaluations += block.evaluations
@@ -196,10 +197,10 @@ class Run:
             solver.t, solver.y, solver.f = (
                 float(block.t[steps]), block.y[steps], block.rates[steps])
             solver.h_abs = block.following if steps == len(block.drift) else (
-                abs(block.t[steps] - block.t[steps - 1]))
+                abs(block.t[steps + 1] - block.t[steps]))
             if solver.t == solver.t_bound:
                 solver.status = 'finished'
-        return None if is_ahead else steps
+        return steps, is_ahead
 
     def checked(self, block):
         """How many steps of a block are ordinary, and whether a singular
@@ -216,39 +217,39 @@ class Run:
         for k in doubtful:
             accept(k)
             self.t = block.t[k]
-            path = block.path(k)
-            is_ahead = path is not None and self.is_singular_ahead(
-                block.t[k + 1], x[k], path)
+            is_ahead = self.is_singular_ahead(
+                block.t[k + 1], x[k], block.path(k))
             self.t = start
-            if is_ahead or path is None:
-                return k, is_ahead
+            if is_ahead:
+                return k, True
         accept(steps)
         return steps, False
 
     def accept_block(self, block, steps, times):
         """Look for events in steps, record what is due, and move on."""
-        end = state = None
-        for k in range(steps if self.events or self.pieces is not None else 0):
-            path = block.path(k)
-            state = self.state_on(path, block.t[k + 1], block.y[k + 1])
-            end = self.end_within(block.t[k], block.t[k + 1], block.y[k + 1],
-                                  path, state)
-            if end is not None:
-                break
-        last = block.t[steps] if end is None else end
-        if self.times is None:
-            count = np.count_nonzero(self.forward*(block.t[1:] - last) <= 0)
-            if count:
-                self.record_all(block.t[1:count + 1], block.y[1:count + 1])
-        else:
-            count = np.count_nonzero(self.forward*(
-                times[:len(block.outputs)] - last) <= 0)
-            if count:
-                self.record_all(times[:count], block.outputs[:count])
-            self.next_output += count
+        done, end, state = 0, None, None
+        try:
+            while done < steps and end is None and (
+                    self.events or self.pieces is not None):
+                path, t = block.path(done), block.t[done + 1]
+                state = self.state_on(path, t, block.y[done + 1])
+                end = self.end_within(
+                    block.t[done], t, block.y[done + 1], path, state)
+                done += 1
+            if end is None:
+                done = steps
+        finally:                        # also after an error in an event
+            last = block.t[done] if end is None else end
+            t, y = (block.t[1:], block.y[1:]) if self.times is None else (
+                times[:len(block.outputs)], block.outputs)
+            due = np.count_nonzero(self.forward*(t - last) <= 0)
+            if due:
+                self.record_all(t[:due], y[:due])
+            if self.times is not None:
+                self.next_output += due
+            self.t, self.last = float(block.t[done]), block.y[done]
         if end is not None:
             self.end_at(end, state)
-        self.t, self.last = float(last), block.y[steps]
 
     def step(self, solver):
         """One step; False if a singular configuration is ahead or the rank
