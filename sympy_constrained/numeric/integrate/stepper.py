@@ -137,7 +137,9 @@ class Run:
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
             steps, is_new = self.make_block()
-            if not steps and not is_new:
+            if not steps:
+                if is_new:
+                    continue
                 steps, is_new = 1, not self.step(self.solver)
             self.steps += steps
             progress.update(self.t)
