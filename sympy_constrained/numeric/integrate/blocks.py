@@ -34,6 +34,7 @@ class Block(NamedTuple):
     following: float            # size of the next step
     evaluations: int
     path: object                # number of a step -> its interpolant
+    is_full: bool               # whether the next step may be ordinary
 
 
 class Path(NamedTuple):
@@ -115,14 +116,13 @@ class Blocks:
         n, most = len(solver.y), int(min(SIZE, most))
         code = self.code(solver.t, solver.y[:len(self.compiled.states)])
         if code is None:
-            self.waiting = np.inf
             return None
         T, drift = np.empty(most + 1), np.empty(most)
         Y, F = np.empty((2, most + 1, n))
         K = np.empty((most, len(self.tableau.c), n))
         T[0], Y[0], F[0] = solver.t, solver.y, solver.f
         states = np.empty((len(times), n))
-        _, steps, due, evaluations, h = self.loop.make_steps(
+        reason, steps, due, evaluations, h = self.loop.make_steps(
             **code, tableau=self.tableau, end=solver.t_bound, h=solver.h_abs,
             T=T, Y=Y, F=F, K=K, drift=drift, times=times, states=states,
             **self.options)
@@ -132,7 +132,7 @@ class Blocks:
 
         rows = slice(steps + 1)
         return Block(T[rows], Y[rows], F[rows], drift[:steps], states[:due], h,
-                     evaluations, path)
+                     evaluations, path, reason == self.loop.FULL)
 
     def path(self, rates, t, h, y, K):
         """The interpolant of a step with the stages ``K``."""
@@ -141,12 +141,13 @@ class Blocks:
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
         return Path(t, h, y, h*(tableau.extension.T@K))
 
-    def made(self, steps):
+    def made(self, block, steps):
         """Take note of the number of steps that were accepted."""
-        if steps:
-            self.pause, self.waiting = PAUSE, 1
-        else:
+        if not steps:
             self.pause, self.waiting = 2*self.pause, self.pause
+        else:
+            is_next = block.is_full and steps == len(block.drift)
+            self.pause, self.waiting = PAUSE, int(not is_next)
 
 
 LEVELS = 'holonomic', 'velocity'

@@ -192,7 +192,7 @@ class Run:
             if block is not None and len(block.drift):
                 with suppress(ConstrainedDynamicsError, ArithmeticError):
                     steps, is_ahead = self.checked(block)
-        blocks.made(steps)
+        blocks.made(block, steps)
         if steps:
             self.evaluations += block.evaluations
             self.accept_block(block, steps, times)

@@ -147,7 +147,7 @@ class CarriedRank:
     def solve_outputs(self, W, r, t, x):
         """Checked solutions ``z``, ranks and conditions at output times."""
         solver = self.solver
-        if solver.kept is None and len(t) > 1:
+        if solver.kept is None:
             found = solver.solve_many(W, r)
             if found is not None:
                 return found

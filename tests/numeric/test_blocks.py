@@ -1,0 +1,187 @@
+"""Blocks of steps in compiled code give the motion of single steps."""
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import DOP853, RK23, RK45
+from sympy import symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.integrate.blocks import Blocks, Path
+from sympy_constrained.numeric.integrate.stepper import Run
+
+loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
+
+m, k, c, w = symbols('m k c w')
+x, y = dynamicsymbols('x y')
+
+
+def ready(name):
+    given = model(name)
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        **given.arguments, **given.extra), given.parameters)
+    return compiled, consistent_state(
+        compiled, given.start, fixed=given.fixed)
+
+
+def damped():
+    """Without constraints; the work is a state."""
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - k*(x - y)**2/2, [x, y],
+        nonideal_forces=[-c*x.diff(), 0])
+    return compile_equations(method, {m: 1, k: 30, c: .3}), [1, 0, 0, 2]
+
+
+def moved():
+    """A constraint that depends on time and does work."""
+    t = dynamicsymbols._t
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*k*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - (1 + t/10)**2])
+    return compile_equations(method, {m: 2, k: 9}), [1, 0, .1, 0]
+
+
+MODELS = {
+    'damped': damped, 'moved': moved, **{
+        name: lambda name=name: ready(name) for name in (
+            'four_bar', 'rolling_disc', 'cartesian_pendulum',
+            'duplicated_rows', 'slider_crank', 'knife_edge')}}
+
+
+@pytest.fixture(params=MODELS)
+def case(request):
+    return MODELS[request.param]()
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """A simulation without blocks."""
+    def run(*arguments, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(Blocks, 'apply_to', lambda *_: False)
+            return simulate(*arguments, **options)
+    return run
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """The times of steps that are made in Python."""
+    times, step = [], Run.step
+
+    def noted(run, solver):
+        times.append(solver.t)
+        return step(run, solver)
+
+    monkeypatch.setattr(Run, 'step', noted)
+    return times
+
+
+def same(found, wanted, tolerance):
+    assert found.reason is wanted.reason and len(found) == len(wanted)
+    np.testing.assert_allclose(found.t, wanted.t, rtol=tolerance)
+    for name in ('x', 'rates', 'multipliers', 'constraint_forces'):
+        one, other = getattr(found, name), getattr(wanted, name)
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance*(
+            1 + np.abs(other).max(initial=0)))
+    np.testing.assert_array_equal(found.rank, wanted.rank)
+    ratio = found.condition/wanted.condition    # LAPACK's is an estimate
+    assert ratio.max(initial=1) < 1.001 and ratio.min(initial=1) > 1/3
+    if wanted.work is not None:
+        np.testing.assert_allclose(found.work, wanted.work, rtol=0,
+                                   atol=tolerance*(1 + np.abs(
+                                       wanted.energy).max()))
+
+
+@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'RK23'])
+def test_the_motion_is_that_of_single_steps(case, method, one_by_one, single):
+    compiled, start = case
+    options = {'rtol': 1e-6, 'atol': 1e-8, 't_eval': 21, 'method': method}
+    found = simulate(compiled, 1, start, **options)
+    assert not single
+    wanted = one_by_one(compiled, 1, start, **options)
+    same(found, wanted, 1e-8)
+    assert found.statistics['steps'] == wanted.statistics['steps']
+    assert found.largest_residual < 1e-12
+
+
+def test_steps_dense_output_and_time_backward(case, one_by_one, single):
+    compiled, start = case
+    for options in ({}, {'dense': True}):
+        found = simulate(compiled, -1, start, **options)
+        assert not single
+        wanted = one_by_one(compiled, -1, start, **options)
+        single.clear()
+        assert found.reason is wanted.reason
+        assert abs(len(found) - len(wanted)) <= 1
+        between = np.linspace(0, -1, 33)
+        np.testing.assert_allclose(
+            found.at(between), wanted.at(between), atol=1e-6, rtol=1e-6)
+
+
+def test_events(case, one_by_one):
+    compiled, start = case
+
+    def late(t, x):
+        return t - 0.41
+
+    def turns(t, x):
+        return x[-1]
+
+    late.terminal = 1
+    for events in ([late, turns], turns):
+        found, wanted = (run(compiled, 1, start, events=events, t_eval=15)
+                         for run in (simulate, one_by_one))
+        same(found, wanted, 1e-8)
+        assert [event.index for event in found.events] == [
+            event.index for event in wanted.events]
+        np.testing.assert_allclose([event.t for event in found.events], [
+            event.t for event in wanted.events], atol=1e-9)
+
+
+@pytest.mark.parametrize('error', [ZeroDivisionError, KeyboardInterrupt])
+def test_an_error_in_an_event_keeps_the_steps_before(case, error):
+    def failing(t, x):
+        if t > 0.5:
+            raise error
+        return 1.
+
+    compiled, start = case
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        motion = simulate(compiled, 1, start, events=failing, t_eval=101,
+                          throw=False)
+    assert 0.2 < motion.t[-1] <= 0.5
+    assert (np.diff(motion.t) > 0).all()
+
+
+@pytest.mark.parametrize('method', [DOP853, RK45, RK23])
+def test_the_interpolants_are_those_of_scipy(method):
+    def rates(t, y):
+        return np.array([y[1], -y[0]*t, y[0]*y[1]])
+
+    solver = method(rates, 0.3, [0.2, -1.1, 0.7], 9., rtol=1e-4)
+    for _ in range(3):
+        begin, before = solver.t, solver.y
+        solver.step()
+    K = np.zeros((len(loop.tableau_of(method).c), 3))
+    K[:solver.n_stages + 1] = (
+        solver.K_extended if method is DOP853 else solver.K
+    )[:solver.n_stages + 1]
+    wanted, blocks = solver.dense_output(), object.__new__(Blocks)
+    blocks.tableau = loop.tableau_of(method)
+    path = blocks.path(rates, begin, solver.t - begin, before, K)
+    assert isinstance(path, Path)
+    times = np.linspace(begin, solver.t, 9)
+    np.testing.assert_allclose(path(times), wanted(times), atol=1e-13)
+    np.testing.assert_allclose(path(times[3]), wanted(times[3]), atol=1e-13)
+
+
+def test_a_long_motion_stays_on_the_constraints(single):
+    compiled, start = ready('four_bar')
+    motion = simulate(compiled, 60, start, rtol=1e-8, t_eval=601)
+    assert motion.largest_residual < 1e-12
+    assert len(single) < 0.02*motion.statistics['steps']
