@@ -187,6 +187,35 @@ def long_run(spec, by):
     return LONG[by](Chain(spec))
 
 
+# -- simulations of some models ----------------------------------------------
+
+def motion(spec):
+    """``simulate`` with projection and outputs, and SciPy's DOP853 on our
+    ``rhs``, against the same number of calls of the machine code alone.
+    """
+    import native
+    from scipy.integrate import solve_ivp
+    from sympy_constrained.numeric import simulate
+    chain = Chain(spec)
+    equations, times = chain.equations, np.linspace(0, 10, 501)
+
+    def run():
+        return simulate(equations, 10, chain.start, rtol=RTOL, atol=ATOL,
+                        t_eval=times)
+
+    run()                                               # compiles
+    seconds, found = measured(run)
+    calls = found.statistics['evaluations']
+    scipy, _ = measured(lambda: solve_ivp(
+        equations.rhs, (0, 10), chain.start, 'DOP853', times, rtol=RTOL,
+        atol=ATOL))
+    function = equations.native_function('rhs', x=chain.start)
+    return {'seconds': seconds, 'scipy': scipy, 'calls': calls,
+            'native': calls*native.time_plain(
+                function.address, found.x, equations.p, function.size),
+            'residual': float(found.largest_residual)}
+
+
 # -- sweeps ------------------------------------------------------------------
 
 def spent(compiled, motion):

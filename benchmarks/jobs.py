@@ -346,6 +346,12 @@ def long_run(spec, by):
     return bench_simulation.long_run(spec, by)
 
 
+def motion(spec):
+    """Ten seconds by ``simulate``."""
+    import bench_simulation
+    return bench_simulation.motion(spec)
+
+
 def sweeps(spec, by):
     """A thousand runs by two processes."""
     import bench_simulation
@@ -377,8 +383,8 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
-    function, cython, casadi, program, batch, simulation, long_run, sweeps,
-    solvers)}
+    function, cython, casadi, program, batch, simulation, long_run, motion,
+    sweeps, solvers)}
 
 
 def main(file, job, arguments):

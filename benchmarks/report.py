@@ -245,6 +245,12 @@ def long_runs(found):
                           found.value(f'long_run {spec} {by}'), quality(by),
                           label, found.value(f'long_run {spec} {peer}'),
                           quality(peer))
+    for spec in found.specs('motion'):
+        for key, peer in (('native', 'native calls alone'),
+                          ('scipy', "SciPy's DOP853 on `rhs`")):
+            yield row('10 s, simulate, 501 outputs', spec,
+                      found.value(f'motion {spec}'), '', peer,
+                      found.value(f'motion {spec}', key))
     for spec in found.specs('sweeps'):
         for by in ('processes', 'dask'):
             job = f'sweeps {spec} {by}'
@@ -258,7 +264,7 @@ def long_runs(found):
 
 
 WORKERS = {'processes': 'processes', 'dask': 'processes of Dask'}
-LONG = {'ours': 'SciPy\'s DOP853 with projection',
+LONG = {'ours': 'simulate, DOP853 with projection',
         'loop': 'SciPy\'s DOP853 without projection',
         'pointer': 'compiled DOP853, our pointer'}
 LONG_PEERS = {'lambdified': 'KanesMethod, lambdify, SciPy\'s DOP853',

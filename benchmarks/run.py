@@ -100,6 +100,8 @@ def batch():
 def simulation():
     yield 'simulation', 'closed_chain:8', 'auto'
     yield 'simulation', 'closed_chain:8', 'cython'
+    for spec in ('four_bar', 'rolling_disc', 'cartesian_pendulum'):
+        yield 'motion', spec
     for by in LONG:
         yield 'long_run', 'closed_chain:8', by
     for by in ('processes', 'dask'):

@@ -7,8 +7,7 @@ from warnings import warn
 import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
 
-from ...errors import (
-    ConstrainedDynamicsError, InconsistentConstraintsError)
+from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
@@ -350,7 +349,8 @@ class Run:
         self.t = end
         if not self.records or self.records[-1]['t'][-1] != end:
             self.record(end, state(end), rates)
-        raise Stop(Reason.EVENT, f"A terminal event occurred at t = {end:.6g}.")
+        raise Stop(Reason.EVENT,
+                   f"A terminal event occurred at t = {end:.6g}.")
 
     def projected(self, t, y):
         """The state on the constraint set, and its remaining distance."""

@@ -82,7 +82,8 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
         if not compiled.has(name):
             continue
         names = name, f'{name}_jacobian'
-        moving = np.flatnonzero(np.isin(index, movable))
+        moving = np.arange(len(index)) if movable is index else (
+            np.flatnonzero(np.isin(index, movable)))
 
         def rows(values):
             x[index] = values
