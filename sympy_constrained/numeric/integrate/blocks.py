@@ -54,42 +54,43 @@ class Path(NamedTuple):
 
 
 class Blocks:
-    """The compiled loop for one integration by an explicit method."""
+    """The compiled loop for one run by an explicit method."""
 
-    def __init__(self, compiled, rank, names, projector, method, **options):
+    def __init__(self, run, method, **options):
         from . import loop
-        self.loop = loop
-        self.compiled, self.rank = compiled, rank
-        self.names, self.projector = names, projector
+        self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
-        self.options = options
         self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
 
     @staticmethod
-    def apply_to(compiled, method, projector, feedback):
+    def apply_to(run, method):
         """Whether no step has to enter Python."""
         return (method in (DOP853, RK45, RK23) and find_spec('numba')
-                and compiled.backend != 'numpy' and not compiled.called
-                and feedback is None
-                and (projector is None or projector.is_simple))
+                and run.compiled.backend != 'numpy'
+                and not run.compiled.called and run.feedback is None
+                and (run.projector is None or run.projector.is_simple))
+
+    # -- machine code ----------------------------------------------------
 
     def code(self, t, x):
         """Rates, projection and their constants, or None."""
-        solver = self.rank.solver
+        solver = self.run.rank.solver
         if self._code[0] is not solver:
             self._code = solver, self._made(solver, t, x)
         return self._code[1]
 
     def _made(self, solver, t, x):
-        compiled, Code = self.compiled, self.loop.Code
-        rates, constants = compiled.native_rates(solver, self.names)
+        compiled, projector = self.run.compiled, self.run.projector
+        Code = self.loop.Code
+        rates, constants = compiled.native_rates(
+            solver, self.run.rates.work.outputs)
         if rates is None:
             return None
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
         correct, p = rates, constants
-        if self.projector is not None:
-            rows = self.projector.rows(solver, t, x)
+        if projector is not None:
+            rows = projector.rows(solver, t, x)
             if rows is None:
                 return None
             rows, p = numbers(rows, compiled), compiled.parameters()
@@ -105,16 +106,46 @@ class Blocks:
                 'p_correct': np.array(p, dtype=float),
                 'levels': np.array(levels), 'size': rates.size}
 
-    def is_due(self):
-        """Whether to try a block instead of a step."""
-        self.waiting -= 1
-        return self.waiting < 0
+    # -- blocks ----------------------------------------------------------
 
-    def steps(self, solver, times, most) -> Block | None:
+    def advance(self):
+        """Make ordinary steps.
+
+        Returns their number, and whether a singular configuration follows.
+        """
+        run = self.run
+        self.waiting -= 1
+        if run.ahead is not None or self.waiting >= 0:
+            return 0, False
+        times = () if run.times is None else run.times[run.next_output:]
+        steps, is_ahead = 0, False
+        with run.interruption.deferred():
+            block = self.block(run.solver, np.array(times, dtype=float),
+                               run.pace.left(run.steps))
+            if block is not None and len(block.drift):
+                with suppress(ConstrainedDynamicsError, ArithmeticError):
+                    steps, is_ahead = self.checked(block)
+        if not steps:
+            self.pause, self.waiting = 2*self.pause, self.pause
+            return 0, is_ahead
+        is_whole = steps == len(block.drift)
+        self.pause, self.waiting = PAUSE, int(not (block.is_full and is_whole))
+        run.evaluations += block.evaluations
+        self.accept(block, steps, times)
+        solver = run.solver
+        solver.t, solver.y, solver.f = (
+            float(block.t[steps]), block.y[steps], block.rates[steps])
+        solver.h_abs = block.following if is_whole else abs(
+            block.t[steps + 1] - block.t[steps])
+        if solver.t == solver.t_bound:
+            solver.status = 'finished'
+        return steps, is_ahead
+
+    def block(self, solver, times, most) -> Block | None:
         """At most so many steps that follow, up to one that is not ordinary.
         """
         n, most = len(solver.y), int(min(SIZE, most))
-        code = self.code(solver.t, solver.y[:len(self.compiled.states)])
+        code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
             return None
         T, drift = np.empty(most + 1), np.empty(most)
@@ -141,13 +172,51 @@ class Blocks:
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
         return Path(t, h, y, h*(tableau.extension.T@K))
 
-    def made(self, block, steps):
-        """Take note of the number of steps that were accepted."""
-        if not steps:
-            self.pause, self.waiting = 2*self.pause, self.pause
-        else:
-            is_next = block.is_full and steps == len(block.drift)
-            self.pause, self.waiting = PAUSE, int(not is_next)
+    def checked(self, block):
+        """How many steps of a block are ordinary, and whether a singular
+        configuration is ahead of them.
+        """
+        run = self.run
+        t, x = block.t[1:], block.y[1:, :run.size]
+        steps = run.rank.holds_for(
+            *run.compiled.matrices(t, x), t, x, block.drift)
+        if run.passages is None or not steps:
+            return steps, False
+        accept, doubtful = run.passages.ordinary(
+            block.t[:steps + 1], block.y[:steps + 1], block.rates[:steps + 1])
+        for k in doubtful:
+            accept(k)
+            if run.is_singular_ahead(
+                    block.t[k], block.t[k + 1], x[k], block.path(k)):
+                return k, True
+        accept(steps)
+        return steps, False
+
+    def accept(self, block, steps, times):
+        """Look for events in steps, record what is due, and move on."""
+        run, done, end, state = self.run, 0, None, None
+        try:
+            while done < steps and end is None and (
+                    run.events or run.pieces is not None):
+                path, t = block.path(done), block.t[done + 1]
+                state = run.state_on(path, t, block.y[done + 1])
+                end = run.end_within(
+                    block.t[done], t, block.y[done + 1], path, state)
+                done += 1
+            if end is None:
+                done = steps
+        finally:                        # also after an error in an event
+            last = block.t[done] if end is None else end
+            t, y = (block.t[1:], block.y[1:]) if run.times is None else (
+                times[:len(block.outputs)], block.outputs)
+            due = np.count_nonzero(run.forward*(t - last) <= 0)
+            if due:
+                run.record_all(t[:due], y[:due])
+            if run.times is not None:
+                run.next_output += due
+            run.t, run.last = float(block.t[done]), block.y[done]
+        if end is not None:
+            run.end_at(end, state)
 
 
 LEVELS = 'holonomic', 'velocity'

@@ -4,12 +4,68 @@ from __future__ import annotations
 import numpy as np
 
 from ..trajectory import Trajectory
+from .balance import Balance, product
 from .power import energy_rates
 
-__all__ = ['assembled']
+__all__ = ['Records', 'assembled']
 
 
-def assembled(compiled, span, records, **fields) -> Trajectory:
+class Records:
+    """The outputs of a run, from the equations at its states."""
+
+    def __init__(self, compiled, rank, has_work):
+        self.compiled, self.rank, self.has_work = compiled, rank, has_work
+        self.balance = Balance(compiled)
+        self.residuals = [name for name, _ in compiled.levels]
+        self.names = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
+            name for name in ('energy', 'power') if compiled.has(name)),
+            *self.balance.names)
+        self._parts: list[dict] = []
+
+    @property
+    def last(self):
+        """Time of the last output, None without any."""
+        return self._parts[-1]['t'][-1] if self._parts else None
+
+    def add(self, t, y, is_exact, rates=None):
+        """Add several outputs.
+
+        ``is_exact`` are those that show errors of the equations. Where these
+        give no ``rates``, they are given for one output.
+        """
+        compiled, motion = self.compiled, self.compiled.motion
+        x = y[:, :len(compiled.states)].copy()
+        outputs = compiled.evaluate(self.names, t, x)
+        W, r = outputs['W'], outputs['r'][..., 0]
+        if rates is None:
+            z, rank, condition = self.rank.solve_outputs(W, r, t, x)
+        else:
+            solution = self.rank.solver.reactions(
+                W[0], r[0], rates[x.shape[1] - motion:x.shape[1]])
+            z, rank, condition = (np.array([part]) for part in (
+                solution.z, solution.rank, solution.condition))
+        rates = np.hstack([outputs['rates'][..., 0], z[:, :motion]])
+        accelerations = rates[:, compiled.u_index]
+        forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
+        self.balance.add(
+            {name: value[is_exact] for name, value in outputs.items()},
+            x[is_exact], accelerations[is_exact], forces[is_exact])
+        nothing = np.zeros((len(t), 1, 1))
+        self._parts.append({
+            't': t, 'x': x, 'rates': rates,
+            'residuals': np.concatenate(
+                [outputs[name] for name in self.residuals], axis=1)[..., 0],
+            'multipliers': z[:, motion:], 'constraint_forces': forces,
+            **{name: outputs.get(name, nothing)[:, 0, 0]
+               for name in ('energy', 'power')},
+            'work': y[:, -1] if self.has_work else nothing[:, 0, 0],
+            'rank': rank, 'condition': condition})
+
+    def trajectory(self, span, **fields) -> Trajectory:
+        return assembled(self.compiled, span, self._parts, **fields)
+
+
+def assembled(compiled, span, parts=(), **fields) -> Trajectory:
     """The trajectory of recorded outputs, possibly none."""
     widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
               'condition': (), 'x': (len(compiled.states),),
@@ -19,7 +75,7 @@ def assembled(compiled, span, records, **fields) -> Trajectory:
               'constraint_forces': (len(compiled.u_index),)}
     columns = {name: np.concatenate([
         np.zeros((0, *width), int if name == 'rank' else float),
-        *(record[name] for record in records)])
+        *(part[name] for part in parts)])
         for name, width in widths.items()}
     has_energy, has_power = compiled.has('energy'), compiled.has('power')
     for name, is_known in (('energy', has_energy), ('power', has_power),

@@ -220,11 +220,12 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         message = (f"Integration stopped at t = {span[0]:.6g}: "
                    f"{type(error).__name__}: {str(error).rstrip('.')}.")
         return _checked_end(
-            assembled(compiled, span, [], reason=Reason.ERROR,
-                      message=message, units=units), span[0], error, throw)
+            assembled(compiled, span, reason=Reason.ERROR, message=message,
+                      units=units), span[0], error, throw)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
-    fault = trajectory.success and run.balance.fault(trajectory, rtol, atol)
+    fault = trajectory.success and run.records.balance.fault(
+        trajectory, rtol, atol)
     if fault:
         warn(fault, stacklevel=2)
     if reactions:

@@ -12,7 +12,6 @@ from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..trajectory import Reason, Trajectory
-from .balance import Balance, product
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
 from .ends import SLOW, Pace, Stop, cause_of
@@ -21,7 +20,7 @@ from .interrupt import Interruption
 from .kinks import Kinks
 from .passage import Approach, PassageFinder
 from .rates import TROUBLE, Rates
-from .records import assembled
+from .records import Records
 
 __all__ = ['Run']
 
@@ -54,14 +53,10 @@ class Run:
         self.passed: list[float] = []
         self.kink = None                # at which the solver ends
         self.rates = Rates(compiled, span, x, self.rank, feedback)
-        self.balance = Balance(compiled)
-        self.residuals = [name for name, _ in compiled.levels]
-        self.recorded = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
-            name for name in ('energy', 'power') if compiled.has(name)),
-            *self.balance.names)
+        self.records = Records(
+            compiled, self.rank, bool(self.rates.work.outputs))
         self.events = Events(events, self.t, x)
         self.units = dict(units)
-        self.records: list[dict] = []
         self.blocks: Blocks | None = None
         self.pieces: list[Piece] | None = [] if dense else None
         self.pace = Pace(max_steps, *span)
@@ -135,7 +130,8 @@ class Run:
             if is_new or self.solver.status == 'finished':
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
-            steps, is_new = self.make_block()
+            steps, is_new = self.blocks.advance() if self.blocks else (
+                0, False)
             if not steps:
                 if is_new:
                     continue
@@ -162,11 +158,8 @@ class Run:
         self.stop = end
         if method in (Radau, BDF):
             options = {**options, 'jac': self.rates.jacobian}
-        if self.blocks is None and Blocks.apply_to(
-                self.compiled, method, self.projector, self.feedback):
-            self.blocks = Blocks(
-                self.compiled, self.rank, self.rates.work.outputs,
-                self.projector, method, **options)
+        if self.blocks is None and Blocks.apply_to(self, method):
+            self.blocks = Blocks(self, method, **options)
         if not self.kinks:
             return method(self.rates, begin, y, end, **options)
         begin, self.kink, self.stop = self.kinks.interval(
@@ -174,83 +167,6 @@ class Run:
         self.checked_rates(begin, y)
         return method(self.rates, begin, y, self.stop - self.kinks.clear,
                       **options)
-
-    def make_block(self):
-        """Make ordinary steps in a compiled loop.
-
-        Returns their number, and whether a singular configuration follows.
-        """
-        blocks, solver = self.blocks, self.solver
-        if blocks is None or self.ahead is not None or not blocks.is_due():
-            return 0, False
-        times = () if self.times is None else self.times[self.next_output:]
-        steps, is_ahead = 0, False
-        with self.interruption.deferred():
-            block = blocks.steps(solver, np.array(times, dtype=float),
-                                 self.pace.left(self.steps))
-            if block is not None and len(block.drift):
-                with suppress(ConstrainedDynamicsError, ArithmeticError):
-                    steps, is_ahead = self.checked(block)
-        blocks.made(block, steps)
-        if steps:
-            self.evaluations += block.evaluations
-            self.accept_block(block, steps, times)
-            solver.t, solver.y, solver.f = (
-                float(block.t[steps]), block.y[steps], block.rates[steps])
-            solver.h_abs = block.following if steps == len(block.drift) else (
-                abs(block.t[steps + 1] - block.t[steps]))
-            if solver.t == solver.t_bound:
-                solver.status = 'finished'
-        return steps, is_ahead
-
-    def checked(self, block):
-        """How many steps of a block are ordinary, and whether a singular
-        configuration is ahead of them.
-        """
-        t, x = block.t[1:], block.y[1:, :self.size]
-        steps = self.rank.holds_for(
-            *self.compiled.matrices(t, x), t, x, block.drift)
-        if self.passages is None or not steps:
-            return steps, False
-        accept, doubtful = self.passages.ordinary(
-            block.t[:steps + 1], block.y[:steps + 1], block.rates[:steps + 1])
-        start = self.t
-        for k in doubtful:
-            accept(k)
-            self.t = block.t[k]
-            is_ahead = self.is_singular_ahead(
-                block.t[k + 1], x[k], block.path(k))
-            self.t = start
-            if is_ahead:
-                return k, True
-        accept(steps)
-        return steps, False
-
-    def accept_block(self, block, steps, times):
-        """Look for events in steps, record what is due, and move on."""
-        done, end, state = 0, None, None
-        try:
-            while done < steps and end is None and (
-                    self.events or self.pieces is not None):
-                path, t = block.path(done), block.t[done + 1]
-                state = self.state_on(path, t, block.y[done + 1])
-                end = self.end_within(
-                    block.t[done], t, block.y[done + 1], path, state)
-                done += 1
-            if end is None:
-                done = steps
-        finally:                        # also after an error in an event
-            last = block.t[done] if end is None else end
-            t, y = (block.t[1:], block.y[1:]) if self.times is None else (
-                times[:len(block.outputs)], block.outputs)
-            due = np.count_nonzero(self.forward*(t - last) <= 0)
-            if due:
-                self.record_all(t[:due], y[:due])
-            if self.times is not None:
-                self.next_output += due
-            self.t, self.last = float(block.t[done]), block.y[done]
-        if end is not None:
-            self.end_at(end, state)
 
     def step(self, solver):
         """One step; False if a singular configuration is ahead or the rank
@@ -263,7 +179,8 @@ class Run:
         t = self.stop if solver.status == 'finished' else solver.t
         # Before y is replaced and before a new rank changes the rates.
         path = solver.dense_output()
-        if self.is_singular_ahead(solver.t, solver.y[:self.size], path):
+        if self.is_singular_ahead(
+                self.t, solver.t, solver.y[:self.size], path):
             return False
         y, drift = self.projected(t, solver.y)
         if self.pace.is_stalled(t_old, t):
@@ -347,7 +264,7 @@ class Run:
     def end_at(self, end, state, rates=None):
         """End the run at a terminal event."""
         self.t = end
-        if not self.records or self.records[-1]['t'][-1] != end:
+        if self.records.last != end:
             self.record(end, state(end), rates)
         raise Stop(Reason.EVENT,
                    f"A terminal event occurred at t = {end:.6g}.")
@@ -379,13 +296,13 @@ class Run:
 
     # -- singular configurations -----------------------------------------
 
-    def is_singular_ahead(self, t, x, path):
+    def is_singular_ahead(self, t_old, t, x, path):
         """Whether the constraints lose rank in the step to ``t``, or soon."""
         found = self.passages and self.passages.find(t, x, path)
         if not found or not self.is_inside(found.edge):
             return False
-        if self.ahead is not None and abs(found.singular - self.t) > abs(
-                self.ahead.edge - self.t):
+        if self.ahead is not None and abs(found.singular - t_old) > abs(
+                self.ahead.edge - t_old):
             return False                # not before the one that is known
         self.ahead = found
         return True
@@ -481,42 +398,14 @@ class Run:
 
     def record(self, t, y, rates=None):
         """Add an output; ``rates(t)`` where the equations give no rates."""
-        self.record_all(np.array([t]), y[None], rates)
+        self.record_all(np.array([t]), y[None], rates and rates(t))
 
     def record_all(self, t, y, rates=None):
         """Add several outputs."""
-        compiled, x = self.compiled, y[:, :self.size].copy()
-        is_solved = rates is None
+        is_exact = np.array([rates is None and not self.is_near_passage(
+            s, state[:self.size]) for s, state in zip(t, y)])
         with self.stopping():
-            outputs = compiled.evaluate(self.recorded, t, x)
-            W, r = outputs['W'], outputs['r'][..., 0]
-            if is_solved:
-                z, rank, condition = self.rank.solve_outputs(W, r, t, x)
-            else:
-                solution = self.rank.solver.reactions(W[0], r[0], rates(t[0])[
-                    self.size - compiled.motion:self.size])
-                z, rank, condition = (np.array([part]) for part in (
-                    solution.z, solution.rank, solution.condition))
-        rates = np.hstack([outputs['rates'][..., 0], z[:, :compiled.motion]])
-        accelerations = rates[:, compiled.u_index]
-        forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
-        if is_solved:
-            here = np.array([not self.is_near_passage(*state)
-                             for state in zip(t, x)])
-            self.balance.add(
-                {name: value[here] for name, value in outputs.items()},
-                x[here], accelerations[here], forces[here])
-        nothing = np.zeros((len(t), 1, 1))
-        self.records.append({
-            't': t, 'x': x, 'rates': rates,
-            'residuals': np.concatenate(
-                [outputs[name] for name in self.residuals], axis=1)[..., 0],
-            'multipliers': z[:, compiled.motion:],
-            'constraint_forces': forces,
-            **{name: outputs.get(name, nothing)[:, 0, 0]
-               for name in ('energy', 'power')},
-            'work': y[:, -1] if self.rates.work.outputs else nothing[:, 0, 0],
-            'rank': rank, 'condition': condition})
+            self.records.add(t, y, is_exact, rates)
 
     def record_due(self, t, state, rates):
         """Record the output times up to ``t``."""
@@ -529,15 +418,15 @@ class Run:
 
     def record_last(self):
         """Record the last accepted state of a run that ends early."""
-        if self.last is not None and self.records and (
-                self.forward*(self.t - self.records[-1]['t'][-1]) > 0):
+        if self.last is not None and self.records.last is not None and (
+                self.forward*(self.t - self.records.last) > 0):
             with suppress(Exception, KeyboardInterrupt):
                 self.record(self.t, self.last)
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
-        return assembled(
-            self.compiled, self.span, self.records, reason=reason,
-            message=message, events=tuple(self.events.found),
+        return self.records.trajectory(
+            self.span, reason=reason, message=message,
+            events=tuple(self.events.found),
             rank_changes=tuple(self.rank.changes),
             passages=tuple(self.passed), statistics=statistics,
             units=self.units,
