@@ -49,7 +49,8 @@ MODELS = {
     'damped': damped, 'moved': moved, **{
         name: lambda name=name: ready(name) for name in (
             'four_bar', 'rolling_disc', 'cartesian_pendulum',
-            'duplicated_rows', 'slider_crank', 'knife_edge')}}
+            'duplicated_rows', 'slider_crank', 'knife_edge',
+            'heavy_top_quaternion')}}
 
 
 @pytest.fixture(params=MODELS)

@@ -98,9 +98,8 @@ class Blocks:
                 ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
                 return None
-            count = sum(compiled.equations.graph.outputs[name][0]
-                        for name in LEVELS)
-            levels[2:] = *map(len, rows), count - sum(map(len, rows))
+            levels[2:4] = map(len, rows)
+            levels[4] = correct.size - sum(levels)
         return {'rates': Code(rates.function), 'p_rates': constants,
                 'correct': Code(correct.function),
                 'p_correct': np.array(p, dtype=float),

@@ -178,7 +178,7 @@ def projected(correct, p, t, x, levels, out):
 def accepted(correct, p, t, x, levels, moved, out):
     """Project ``x`` to ``moved``; the distance, negative if it jumps."""
     moved[:] = x
-    if levels[3] == 0:
+    if levels[2:].sum() == 0:
         return 0.
     before, after = projected(correct, p, t, moved, levels, out)
     n = levels[0] + levels[1]

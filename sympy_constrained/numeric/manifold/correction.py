@@ -59,29 +59,43 @@ def newton_graph(equations, rows):
     the pivots.
     """
     g, out = correction_graph(equations).load(None, BLOCKS)
-    levels = 'holonomic', 'velocity'
     changes, used, others, checks = [], [], [], []
-    for name in levels:
+    for name in ('holonomic', 'velocity'):
         A, values = out[f'{name}_jacobian'], [x for x, in out[name]]
         squares = [g.dot(row, row) for row in A]
         usual = g.sum(squares[k] for k in rows[name])
         for k, (x, square) in enumerate(zip(values, squares)):
-            kept = k in rows[name]
-            (used if kept else others).append(g.div(
-                size(g, x), g.root(square if kept else usual, 2)))
-        moved = name == 'holonomic'
-        A = [A[k] for k in rows[name]]
-        if moved:
-            A = [[g.dot(row, column) for column in zip(*out['G'])]
-                 for row in A]
-        change = least_change(g, out['M'], A, [
+            if k in rows[name]:
+                used.append(g.div(size(g, x), g.root(square, 2)))
+            elif square:
+                others.append(g.div(size(g, x), g.root(usual, 2)))
+        A, M, G = [A[k] for k in rows[name]], out['M'], None
+        if name == 'holonomic':
+            M, G = with_invariants(M, out['G'], [
+                row for k, row in zip(rows[name], A)
+                if not any(out['velocity_jacobian'][k])])
+            A = [[g.dot(row, column) for column in zip(*G)] for row in A]
+        change = least_change(g, M, A, [
             -values[k] for k in rows[name]], checks)
         if change is None:
             return None
-        changes += [g.dot(row, change) for row in out['G']] if moved else (
-            change)
+        changes += [g.dot(row, change) for row in G] if G else change
     return Graph.freeze(g, {'out': ([[x] for x in (
         *changes, *used, *others)], 1), 'checks': (checks, 2)})
+
+
+def with_invariants(M, G, gradients):
+    """``M`` and ``G`` of speeds that also move along these gradients.
+
+    They are those of rows that hold for all speeds, as the norm of a
+    quaternion does.
+    """
+    count = len(gradients)
+    M = [[*row, *[0]*count] for row in M] + [
+        [int(j == len(M) + i) for j in range(len(M) + count)]
+        for i in range(count)]
+    return M, [[*row, *(gradient[i] for gradient in gradients)]
+               for i, row in enumerate(G)]
 
 
 def least_change(g, M, A, values, checks):
@@ -159,8 +173,11 @@ class Projector:
             return None
         kept = set(solver.kept[0].tolist())
         rows = [k for k in range(velocity) if where[k] in kept]
-        chosen = {'holonomic': [k for k in rows if k < holonomic],
-                  'velocity': rows}
+        pattern = self.compiled.equations.graph.pattern('velocity_jacobian')
+        invariants = [k for k in range(holonomic) if not any(pattern[k])]
+        chosen = {'holonomic': sorted({
+            *(k for k in rows if k < holonomic), *invariants}),
+            'velocity': [k for k in rows if k not in invariants]}
         blocks = self.blocks(t, x)
         is_enough = all(
             len(independent(blocks[f'{name}_jacobian'])) <= len(rows)
