@@ -136,9 +136,9 @@ class LinearSolver:
         ConstraintError if the singular values have no gap, and
         ConstrainedDynamicsError if the accelerations are not determined.
         """
+        balanced = balance(magnitudes, motion)
         rows, columns, scaled, spectra = best_scaling(
-            matrices, (scales(magnitudes, motion),
-                       balance(magnitudes, motion)))
+            matrices, (scales(magnitudes, balanced), balanced))
         try:
             ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         except ConstraintError:     # a residue may have determined a factor
@@ -396,13 +396,14 @@ def best_scaling(matrices, scalings):
     return max((scaled(*factors) for factors in scalings), key=quality)
 
 
-def scales(magnitudes, motion):
+def scales(magnitudes, balanced):
     """Factors of rows and columns that bring all entries close to 1.
 
     Least squares of ``log2|a_ij| + row_i + column_j`` [1]_ over the entries
-    that are no residues of others in their row and column.
+    that are no residues of others in their row and column, with the factors
+    ``balanced`` of :func:`balance`.
     """
-    scaled = magnitudes*np.outer(*balance(magnitudes, motion))
+    scaled = magnitudes*np.outer(*balanced)
     mask = scaled > RESIDUE*np.minimum.outer(
         scaled.max(axis=1, initial=0), scaled.max(axis=0, initial=0))
     logarithms = np.zeros(mask.shape)
