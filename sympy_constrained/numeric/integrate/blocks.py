@@ -205,17 +205,23 @@ class Blocks:
             if end is None:
                 done = steps
         finally:                        # also after an error in an event
-            last = block.t[done] if end is None else end
-            t, y = (block.t[1:], block.y[1:]) if run.times is None else (
-                times[:len(block.outputs)], block.outputs)
-            due = np.count_nonzero(run.forward*(t - last) <= 0)
-            if due:
-                run.record_all(t[:due], y[:due])
-            if run.times is not None:
-                run.next_output += due
-            run.t, run.last = float(block.t[done]), block.y[done]
+            with run.interruption.deferred():
+                self.record(block, times, block.t[done] if end is None
+                            else end)
+                run.t, run.last = float(block.t[done]), block.y[done]
         if end is not None:
             run.end_at(end, state)
+
+    def record(self, block, times, last):
+        """Record the outputs of a block up to the time ``last``."""
+        run = self.run
+        t, y = (block.t[1:], block.y[1:]) if run.times is None else (
+            times[:len(block.outputs)], block.outputs)
+        due = np.count_nonzero(run.forward*(t - last) <= 0)
+        if due:
+            run.record_all(t[:due], y[:due])
+        if run.times is not None:
+            run.next_output += due
 
 
 LEVELS = 'holonomic', 'velocity'
