@@ -19,7 +19,6 @@ from sympy import Derivative, Matrix
 from sympy.core.function import AppliedUndef
 
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.errors import ConstrainedDynamicsError
 
 SYMBRIM, OPTY = map(os.environ.get, ('SYMBRIM_DEV', 'OPTY_DEV'))
 SUITES = [
@@ -38,11 +37,7 @@ GALLERY = [
     'intermediate/plot_parallel_park', 'intermediate/plot_crane_moving_a_load',
     'intermediate/plot_car_on_racecourse_smooth',
     'advanced/plot_car_around_pylons', 'advanced/plot_car_in_garage',
-    # A load depends on an acceleration, which KanesMethod leaves in Fr.
-    pytest.param('advanced/plot_one_legged_time_trial',
-                 marks=pytest.mark.xfail(
-                     raises=ConstrainedDynamicsError, strict=True)),
-    SPINNING]
+    'advanced/plot_one_legged_time_trial', SPINNING]
 
 
 def failures(arguments, *plugins):
