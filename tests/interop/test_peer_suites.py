@@ -28,6 +28,8 @@ SUITES = [
     pytest.param('symbrim', [f'{SYMBRIM}/tests'], marks=[
         pytest.mark.slow,
         pytest.mark.skipif(not SYMBRIM, reason='SYMBRIM_DEV is not set')])]
+# Compares the printed form of `rhs()`, which is solved in another way here.
+PRINTED = {'test_OctaveMatrixGenerator'}
 # Its position rows do not follow from its velocity rows. KanesMethod forms no
 # equations of them, and so they are left out here, as the warning advises.
 SPINNING = 'advanced/plot_ball_rolling_on_spinning_disc'
@@ -55,7 +57,7 @@ def failures(arguments, *plugins):
 def test_suite_passes_with_the_name_changed(library, arguments):
     """Only tests fail that fail with SymPy's classes, too."""
     pytest.importorskip(library)
-    failing = failures(arguments, '-p', 'swapped_names')
+    failing = failures(arguments, '-p', 'swapped_names') - PRINTED
     assert not failing or failing <= failures(arguments)
 
 
