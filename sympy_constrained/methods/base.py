@@ -15,7 +15,7 @@ from .. import _compat
 from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
-    row_relations)
+    row_relations, warn_of_added_rows)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -117,6 +117,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             } - {*self._system.u})
         if self._shape != 'kane' or self._arguments['bodies'] is not None:
             check_sample(self._system, self._sample)
+            if self._arguments.get('velocity_constraints') is not None:
+                warn_of_added_rows(self._system, self._sample)
         if self._drops_repetitions and self._shape == 'kane':
             given = {*self._system.graph.inputs}
             self._system = without_repetitions(self._system, self._sample)

@@ -14,7 +14,8 @@ from sympy.core.function import AppliedUndef
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, ConstraintError, located
 from ..graph import GraphBuilder, read
-from .build_exchange import check_masses, separate_accelerations
+from .build_exchange import (
+    add_virtual_masses, check_masses, separate_accelerations)
 from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import as_expressions, as_list, check_bodies
@@ -121,6 +122,8 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
         if arguments['bodies'] is not None:
             check_masses(builder, exchange, blocks)
         separate_accelerations(kinematics, blocks)
+    elif not in_velocities:
+        add_virtual_masses(kinematics, blocks)
     if not in_velocities:
         for name in ('lagrangian', 'applied', 'speeds'):
             blocks.pop(name, None)
@@ -193,7 +196,9 @@ def check_accelerations(kinematics, blocks, replaced):
             f"The loads, velocities, inertias or the Lagrangian contain "
             f"{moving[0]}. They may depend on coordinates, speeds and time; "
             "replace the acceleration by an expression in them, or model "
-            "what depends on it as a body with mass.")
+            "what depends on it as a body with mass. Loads that are linear "
+            "in accelerations are for UdwadiaKalabaMethod, "
+            "LinearMappingMethod and GibbsAppellMethod.")
 
 
 def nonideal(kinematics, forces, u):

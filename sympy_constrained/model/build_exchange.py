@@ -1,13 +1,14 @@
 """Accelerations in loads, and masses that are states.
 
-Only the method that projects Meshchersky's equation allows these.
+Masses that are states are for the method that projects Meshchersky's equation.
 """
 from __future__ import annotations
 
 from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
 
-__all__ = ['check_masses', 'declare_exchange', 'separate_accelerations']
+__all__ = ['add_virtual_masses', 'check_masses', 'declare_exchange',
+           'separate_accelerations']
 
 
 def declare_exchange(kinematics, exchange, bodies, q, u):
@@ -65,6 +66,22 @@ def separate_accelerations(kinematics, blocks):
         g, [x for x, in blocks['Q']], dict.fromkeys(accelerations, 0))]
     if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
         blocks['power'] = []            # masses that depend on speeds
+
+
+def add_virtual_masses(kinematics, blocks):
+    """The same for methods that need a symmetric mass matrix."""
+    late = kinematics.accelerations_in(*(x for x, in blocks['Q']))
+    if not late or kinematics.accelerations_in(
+            *(x for row in blocks['M'] for x in row)):
+        return
+    separate_accelerations(kinematics, blocks)
+    if [list(column) for column in zip(*blocks['M'])] != blocks['M']:
+        raise ConstrainedDynamicsError(
+            f"The loads contain {late[0]}, and with such loads the mass "
+            "matrix is not symmetric, because they do not act where the "
+            "acceleration is taken. Use GibbsAppellMethod, which needs no "
+            "symmetry, or replace the acceleration by an expression in "
+            "coordinates, speeds and time.")
 
 
 def check_linear(kinematics, force, slopes, accelerations):

@@ -47,6 +47,9 @@ def rows_by_level(kinematics, fields, shape):
     rates = [kinematics.bias(row.ref) for row in holonomic]
     given = rates + [row.ref for row in velocity]
     if shape == 'kane':
+        stated = {abs(row.ref) for row in velocity}
+        fields['unstated'] = tuple(k for k, ref in enumerate(rates)
+                                   if stated and abs(ref) not in stated)
         velocity = without_repeated(velocity, rates)
     acceleration = []
     if fields['acceleration_rows']:

@@ -76,6 +76,9 @@ class ConstrainedSystem:
         the row acts, for rows that were given geometrically.
     symbols : tuple
         Constants of the model, also those that drop out of the equations.
+    unstated : tuple
+        Numbers of the holonomic rows whose rates are not, in the same form,
+        among the velocity constraints that were given in Kane's shape.
     q_dependent, u_dependent : tuple
         The user's choice, used for linearization and embeddings only.
     stabilization
@@ -101,6 +104,7 @@ class ConstrainedSystem:
     masses: tuple = ()
     u_auxiliary: tuple = ()
     symbols: tuple = ()
+    unstated: tuple = ()
 
     @property
     def t(self):
@@ -256,7 +260,7 @@ class ConstrainedSystem:
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
             geometry=tuple(self._kept_geometry(given, rows)),
-            stabilization=stabilization,
+            stabilization=stabilization, unstated=(),
             **{f'{level}_rows': found for level, found in rows.items()})
 
     def _kept_geometry(self, given, rows):

@@ -167,7 +167,7 @@ def test_1_matrices(seed):
     assert equal(method.forcing, forcing, values)
     assert method.constraints_jacobian.shape == (0, 2)
     values.update({dot(v): 3, dot(theta): Rational(-2, 7)})
-    assert equal(method.eom, forcing - matrix*Matrix([v, theta]).diff(t),
+    assert equal(method.eom, matrix*Matrix([v, theta]).diff(t) - forcing,
                  values)
 
 

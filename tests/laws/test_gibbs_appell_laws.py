@@ -351,7 +351,7 @@ def test_basis_of_the_hypersurface(name):
 
 @models
 def test_equations_off_the_constraints(name):
-    """``E`` of positions and rotations, ``eom = B^T E``, and both blocks."""
+    """``E`` of positions and rotations, ``eom = -B^T E``, and both blocks."""
     model = MODELS[name]()
     method, plain = model.method, model.plain
     eps = method.hypersurface_basis.cols
@@ -360,7 +360,7 @@ def test_equations_off_the_constraints(name):
         B = at(method.hypersurface_basis, values)
         E = at(plain.residual, values)
         assert close(at(method.ingredients.unrestricted_residual, values), E)
-        assert close(at(method.eom, values), B.T*E, scale=1)
+        assert close(at(method.eom, values), -B.T*E, scale=1)
         W, r = at(method.mass_matrix, values), at(method.forcing, values)
         assert close(W[:eps, :], B.T*at(plain.M, values), scale=1)
         assert close(r[:eps, 0], -B.T*at(plain.h, values), scale=1)
@@ -372,7 +372,7 @@ def test_equations_off_the_constraints(name):
 @pytest.mark.parametrize('form', FORMS)
 @models
 def test_forms(name, form):
-    """Equal to ``-eom`` identically, or the reason why there is none."""
+    """Equal to ``eom`` identically, or the reason why there is none."""
     model = MODELS[name]()
     method = model.method
     if form in model.without:
@@ -386,7 +386,7 @@ def test_forms(name, form):
         exact = Exact(model.anywhere(seed))
         wanted = exact(method.eom)
         assert any(wanted)
-        assert exact(found) == -wanted
+        assert exact(found) == wanted
 
 
 @models
@@ -579,7 +579,7 @@ def test_kinematics_with_coefficients_of_the_speeds():
     exact = Exact(values)
     for form in FORMS:
         if form != 'chaplygin':
-            wanted = -exact(method.eom)
+            wanted = exact(method.eom)
             assert exact(method.classical_equations(form)) == wanted
 
 
@@ -767,11 +767,11 @@ def test_forms_of_a_lagrangian(form):
             x, y, z) for i in range(3)))}
     exact = Exact(values)
     wanted = exact(method.eom)
-    assert any(wanted) and exact(method.classical_equations(form)) == -wanted
-    # eom = B^T E with E = Q - d/dt dL/dq' + dL/dq
+    assert any(wanted) and exact(method.classical_equations(form)) == wanted
+    # eom = -B^T E with E = Q - d/dt dL/dq' + dL/dq
     E = Matrix([y, x*dot(z), 1]) - Matrix([
         L.diff(dot(e)).diff(t) - L.diff(e) for e in (x, y, z)])
-    assert wanted == exact(method.hypersurface_basis).T*exact(E)
+    assert wanted == -exact(method.hypersurface_basis).T*exact(E)
 
 
 def test_mass_of_speeds_that_the_velocities_do_not_determine():
@@ -806,10 +806,10 @@ def test_potential_and_generalized_forces():
     force = Matrix([x, u1*y, 1]) - V.jacobian(model.u).T*Matrix(
         [P.potential_energy.diff(e) for e in model.q])
     B = exact(method.hypersurface_basis)
-    wanted = B.T*exact(model.plain.residual + force)
+    wanted = -B.T*exact(model.plain.residual + force)
     assert exact(method.eom) == wanted
     for form in FORMS:
-        assert exact(method.classical_equations(form)) == -wanted
+        assert exact(method.classical_equations(form)) == wanted
 
 
 def turning(rate, velocity):
@@ -832,9 +832,9 @@ def test_velocities_in_speeds_that_are_no_rates(form):
     own = u1 + u1**3
     model = turning(own, lambda N, B: k*u2*B.x + k*y*own*B.y + own*N.z)
     exact = Exact(model.anywhere(1) | {m: 3, g: 10, k: 2})
-    wanted = exact(model.plain.residual)
+    wanted = -exact(model.plain.residual)
     assert exact(model.method.eom) == wanted
-    assert exact(model.method.classical_equations(form)) == -wanted
+    assert exact(model.method.classical_equations(form)) == wanted
 
 
 @pytest.mark.parametrize('form', IN_VELOCITIES)
@@ -875,7 +875,7 @@ def test_rolling_put_in_by_hand(mass, form):
         return
     exact = Exact(model.anywhere(1) | {m0: 2, m: 3, g: 10, r: 1})
     wanted = exact(model.method.eom)
-    assert exact(model.method.classical_equations(form)) == -wanted
+    assert exact(model.method.classical_equations(form)) == wanted
 
 
 def test_reactive_terms():
@@ -1040,7 +1040,7 @@ def test_ready_models(name):
         except UnsupportedFeatureError:
             continue
         found.append(form)
-        assert close(at(rows, values), -eom, mp.mpf(10)**-40, scale=1), form
+        assert close(at(rows, values), eom, mp.mpf(10)**-40, scale=1), form
     assert len(found) >= 2
 
 
@@ -1316,7 +1316,7 @@ def test_rounding_errors_of_an_acceleration_do_no_harm(noise):
 
 
 def test_higher_order_has_no_matrix_of_second_order():
-    """Its hypersurface is still there, and eom is B^T E."""
+    """Its hypersurface is still there, and eom is -B^T E."""
     model, method, wanted = of_higher_order('order 3, nonlinear')
     values = wanted.state(model.numbers(1), 1, {e: -1 for e in wanted.lam})
     B = at(method.hypersurface_basis, values)

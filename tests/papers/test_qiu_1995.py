@@ -375,7 +375,7 @@ def test_basic_equations(c, mass):
     """(4): for any mass.  The reactive force is m'u, and the acceleration has
     two dots; both are lost in our copy."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
-    assert same(found.eom, d.basic, states)
+    assert same(-found.eom, d.basic, states)
     E = sum((r.jacobian(d.q).T*f for r, f in zip(d.r, d.force)),
             zeros(d.n, 1))
     assert same(found.ingredients.unrestricted_residual, E, states)
@@ -384,7 +384,7 @@ def test_basic_equations(c, mass):
             [F + R - m*a for F, R, m, a in zip(d.F, R, d.m, d.ddr)],
             [F + R - m*v for F, R, m, v in zip(d.F, d.R, d.m, d.dr)]):
         printed = dotted([1, 1], [tilde(d, e) for e in force], d.base)
-        assert differ(found.eom, printed, states)
+        assert differ(-found.eom, printed, states)
 
 
 @cites(4)
@@ -528,10 +528,10 @@ def test_generalized_forces(c, mass):
     """(9): of given and of reactive forces, R = m'u."""
     d, found, states = letters(c, mass), method(c, mass), everywhere(c, mass)
     inertia = dotted(d.tm, d.ta, d.base)
-    assert same(found.eom, d.QF + d.QR - inertia, states)
+    assert same(-found.eom, d.QF + d.QR - inertia, states)
     printed = dotted([1, 1], [
         tilde(d, m*e) for m, e in zip(d.m, d.exhaust)], d.base)
-    assert differ(found.eom, d.QF + printed - inertia, states)
+    assert differ(-found.eom, d.QF + printed - inertia, states)
 
 
 @cites(9)
@@ -656,11 +656,11 @@ def test_derivative_of_the_rate_of_energy(c, mass):
     P = projected(d, terms_of_mass(d))
     right = (d.QF + d.QR + 2*projected(d, gradient(d.T, d.q))
              + d.bend.T*d.p_bound)
-    assert same(left - right - P, -found.eom, states)
+    assert same(left - right - P, found.eom, states)
     agree = same if mass == 'time' else differ
-    assert agree(left - right - d.P, -found.eom, states)
+    assert agree(left - right - d.P, found.eom, states)
     lost = right + (d.slope - d.bend).T*d.p_bound
-    assert differ(left - lost - P, -found.eom, states)
+    assert differ(left - lost - P, found.eom, states)
 
 
 def other_nielsen(d):
@@ -734,7 +734,7 @@ def test_equations_that_are_only_named(c, mass, kind):
     away = [moved(d, x, v=[1, 2, 3, 4], a=[2, 3, 1, 4]) for x in states]
     for form in 'kane', 'maggi', 'boltzmann-hamel', 'voronets', 'volterra':
         assert same(found.classical_equations(form), -d.basic, states)
-        assert same(found.classical_equations(form), -found.eom, away)
+        assert same(found.classical_equations(form), found.eom, away)
     chaplygin = voronets + d.slope.T*gradient(d.tT, d.bound[0]) - (
         by_bound*d.slope).T*d.p_bound
     assert bool(kind) is not (d.T.has(*d.bound[0]) or d.phi.has(*d.bound[0]))
@@ -812,11 +812,11 @@ def test_basic_equations_of_any_order(c, order, mass):
     QF, QR = (dotted(one, [tilde(p, e) for e in forces], base)
               for forces in (p.F, p.R))
     inertia = dotted(p.m, p.ddr, base)
-    assert same(found.eom, QF + QR - inertia, states)
-    assert differ(found.eom, QF + QR - dotted(p.m, p.dr, base), states)
+    assert same(-found.eom, QF + QR - inertia, states)
+    assert differ(-found.eom, QF + QR - dotted(p.m, p.dr, base), states)
     if order:
         lost = jacobians([tilde(p, e) for e in p.r], p.q[:2])
-        assert differ(found.eom, dotted(one, p.force, lost), states)
+        assert differ(-found.eom, dotted(one, p.force, lost), states)
 
 
 @cites(18)
@@ -855,7 +855,7 @@ def test_motion_with_nonlinear_constraints_of_higher_order(c, order):
     E = sum((r.jacobian(p.q).T*f for r, f in zip(p.r, p.force)),
             zeros(p.n, 1))
     balance = E + p.rows.jacobian(p.top).T*lam[:c, :]
-    assert same(found.hypersurface_basis.T*balance, found.eom, [
+    assert same(found.hypersurface_basis.T*balance, -found.eom, [
         {**x, lam[0]: 3, lam[1]: -2} for x in everywhere(c, 'time', order)])
     equations, multipliers = found.equations_of_motion, found.lam_vec
     for x in everywhere(c, 'time', order):
@@ -878,7 +878,7 @@ def test_third_order_leaves_equations_of_second_order(c):
     p = model(c, 'time', 3, 'linear')
     u = u_class[:p.n, :]
     assert not found.eom.has(*u.diff(t, 2))
-    assert same(found.eom, dotted(
+    assert same(-found.eom, dotted(
         [1, 1], p.force, base_vectors(c, 'time', 3, 'linear')),
         everywhere(c, 'time', 3, 'linear'))
     states = found.equations_of_motion.states
@@ -942,8 +942,8 @@ def test_holonomic_constraints(c, mass):
              for e, m, F, R in zip(r, p.m, p.F, p.R)]
     free = dotted([1, 1], force, jacobians(r, p.q[:2]))
     assert not free.has(*p.q[2:], *p.v[2:], *p.a[2:])
-    assert same(found.eom, free, states)
-    assert differ(found.eom, dotted(    # as printed, without elimination
+    assert same(-found.eom, free, states)
+    assert differ(-found.eom, dotted(    # as printed, without elimination
         [1, 1], p.force, jacobians(p.r, p.q[:2])), states)
     assert same(found.holonomic_constraints, p.rows,
                 [moved(p, x, q=[1, 2, 3, 4]) for x in states])
@@ -957,7 +957,7 @@ def test_holonomic_constraints(c, mass):
 @each_size
 def test_first_order_is_the_case_of_one(c):
     """Before (20): for m = 1 (18) is (4)."""
-    assert same(method(c).eom, letters(c).basic, everywhere(c))
+    assert same(-method(c).eom, letters(c).basic, everywhere(c))
     assert all((x - y).expand().is_zero_matrix
                for x, y in zip(base_vectors(c, 'time', 1), letters(c).base))
 
@@ -997,12 +997,12 @@ def test_quasi_velocities(c, mass):
         states.append(named(x))
     base = jacobians(dr, pi)
     printed = dotted([1, 1], d.force, base)
-    assert same(found.eom, printed, states)
-    assert same(found.eom, chi.jacobian(pi).T*d.basic, states)
-    assert differ(found.eom, d.basic, states)
+    assert same(-found.eom, printed, states)
+    assert same(-found.eom, chi.jacobian(pi).T*d.basic, states)
+    assert differ(-found.eom, d.basic, states)
     lost = dotted([1, 1], [
         F + R - m*v for F, R, m, v in zip(d.F, d.R, d.m, d.dr)], base)
-    assert differ(found.eom, lost, states)
+    assert differ(-found.eom, lost, states)
     for form in ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'volterra'):
         assert same(found.classical_equations(form), -printed, states)
 
@@ -1023,8 +1023,8 @@ def test_quasi_velocities_of_any_order(c, order):
         second -= x[q[0]]*x[t]/4
         first -= second**2/5 + x[q[1]]*second/3
         x = {**x, pi[0]: first, pi[1]: second}
-        assert same(printed, chi.jacobian(pi).T*found.eom, [x])
-        assert differ(printed, found.eom, [x])
+        assert same(printed, -chi.jacobian(pi).T*found.eom, [x])
+        assert differ(printed, -found.eom, [x])
 
 
 # The variational principle: (22) to (25)
@@ -1092,7 +1092,7 @@ def test_differential_variational_principle(c, mass):
         both.append([*change.values()])
         printed = sum(varied(d, v, change).dot(tilde(d, f))
                       for v, f in zip(d.tv, d.force))
-        assert same([printed], [found.eom.dot(both[-1])], states)
+        assert same([printed], [-found.eom.dot(both[-1])], states)
         for x in states:
             assert norm(at(printed, moving(d, found, x))) < 1e-50
     assert Matrix(both).det() != 0      # so (4) follows from (25)
@@ -1112,7 +1112,7 @@ def test_names_of_the_principle(c, order):
     level = [tilde(p, D(e, order)) for e in p.r]
     printed = sum(varied(p, e, change).dot(f)
                   for e, f in zip(level, p.force))
-    assert same([printed], [found.eom.dot(w)], states)
+    assert same([printed], [-found.eom.dot(w)], states)
     anything = change_of(p.q)
     work = sum(varied(p, r, anything).dot(f) for r, f in zip(p.r, p.force))
     assert same([work], [found.ingredients.unrestricted_residual.dot(
@@ -1168,7 +1168,7 @@ def test_servo_reactions(c, mass):
             zeros(d.n, 1))
     for x in states:
         assert norm(at(W.T*Z, x)) < 1e-50 and rank(at(Z, x)) == d.n - c
-        assert close(at(found.eom, x), at(Z.T*E, x))
+        assert close(at(-found.eom, x), at(Z.T*E, x))
         x = moving(d, found, x)
         lam = at(found.multipliers, x)
         reaction = at(W, x)*lam

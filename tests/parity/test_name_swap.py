@@ -19,7 +19,7 @@ from sympy.physics.mechanics.models import (
     multi_mass_spring_damper, n_link_pendulum_on_cart)
 
 import ready
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import LinearMappingMethod, UdwadiaKalabaMethod
 from sympy_constrained.models import MODELS, model
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
@@ -294,6 +294,56 @@ def test_loads_as_objects_and_as_tuples_are_one():
                                m.arguments['forcelist']]
     assert (UdwadiaKalabaMethod(**as_objects).forcing
             == UdwadiaKalabaMethod(**m.arguments).forcing)
+
+
+X, Y, Z, U, V, W = dynamicsymbols('x y z u v w')
+
+
+def falling(cls, configuration, **rows):
+    """A particle in space whose dependent coordinate is ``z``."""
+    m, g = symbols('m g')
+    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, X*N.x + Y*N.y + Z*N.z)
+    P.set_vel(N, U*N.x + V*N.y + W*N.z)
+    method = cls(
+        N, [X, Y], [x for x in (U, V, W) if x not in rows.get(
+            'u_dependent', ())], [X.diff() - U, Y.diff() - V, Z.diff() - W],
+        q_dependent=[Z], configuration_constraints=configuration, **rows,
+        bodies=[Particle('P', P, m)], forcelist=[(P, -m*g*(N.y + N.z))])
+    method.kanes_equations()
+    return method
+
+
+@pytest.mark.parametrize('rows', [
+    {}, {'velocity_constraints': []}, {'nonholonomic_constraints': [V]},
+    *({'velocity_constraints': rows} for rows in (
+        [W - U, V], [2*U - 2*W, V], [W - U + t*V, W - U - V]))])
+def test_nothing_is_said_of_rows_whose_rates_follow(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        falling(UdwadiaKalabaMethod, [Z - X], **rows)
+
+
+@pytest.mark.filterwarnings('ignore:Row 0')
+@pytest.mark.parametrize('cls', [UdwadiaKalabaMethod, LinearMappingMethod])
+def test_a_row_that_kanes_method_does_not_keep_is_reported(cls):
+    """Without it the motion is that of ``KanesMethod``."""
+    g = symbols('g')
+    rows = {'u_dependent': [V], 'velocity_constraints': [V]}
+    with pytest.warns(UserWarning, match='Row 0 of `configuration_') as found:
+        kept = falling(cls, [Z - X], **rows)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        left_out = falling(cls, [], **rows)
+    upstream = falling(KanesMethod, [Z - X], **rows)
+    theirs = dict(zip(upstream.u, upstream.rhs()[3:, 0]))
+    assert theirs == {U: 0, V: 0, W: -g}
+    for method, wanted in ((left_out, theirs),
+                           (kept, {U: -g/2, V: 0, W: -g/2})):
+        udwadia = UdwadiaKalabaMethod.from_method(method)
+        assert dict(zip(udwadia.u, udwadia.acceleration)) == wanted
 
 
 def test_at_least_ten_models_of_sympy_are_swapped():

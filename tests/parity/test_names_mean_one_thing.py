@@ -139,6 +139,22 @@ def test_eom_vanishes_along_the_motion_only(name, method):
 
 
 @each
+def test_eom_is_inertia_minus_forces(name, method):
+    """The dynamic rows of ``mass_matrix`` and ``forcing``, for any ``u'``."""
+    found, values = formed(name, method)
+    du = np.random.default_rng(4).uniform(.5, 1, len(found.u))
+    values = {**values, **dict.fromkeys(found.lam_vec, 0),
+              **dict(zip(found.u.diff(ready.t), du))}
+    eom, M, F = ready.evaluate(
+        [found.eom, found.mass_matrix, found.forcing], values)
+    rows = len(eom)
+    assert np.linalg.norm(M[:rows, :len(du)]) > 1e-6
+    close(eom, M[:rows, :len(du)]@du - F[:rows, 0], 10)
+    sign = 1 if found._shape == 'lagrange' else -1
+    close(*ready.evaluate([found._form_eoms(), sign*found.eom], values), 10)
+
+
+@each
 def test_constraint_forces_and_multipliers(name, method):
     """``M*w' = Q + Q_c`` and ``Q_c = A^T*lam`` for the speeds ``w``."""
     found, values = formed(name, method)

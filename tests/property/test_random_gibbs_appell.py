@@ -212,7 +212,7 @@ def check_motion(seed):
         method.hypersurface_basis, method.constraints_jacobian))
     if A.rows:
         assert norm(A*B) < EXACT*(1 + norm(A))*(1 + norm(B))
-    assert close(at(method.eom, elsewhere), B.T*E, EXACT, scale=1)
+    assert close(at(method.eom, elsewhere), -B.T*E, EXACT, scale=1)
     values, (du, forces, lam) = state_of(model)
     size = 1 + norm(du)
     assert close(mp.lu_solve(at(method.mass_matrix, values),
@@ -235,7 +235,7 @@ def check_forms(seed):
         if (model.of_speeds and form not in OF_BODIES
                 or 2 in model.orders and form in ELIMINATED):
             continue                    # there may be none, see the laws
-        assert exact(method.classical_equations(form)) == -wanted, form
+        assert exact(method.classical_equations(form)) == wanted, form
 
 
 def check_redundant(seed):

@@ -686,3 +686,119 @@ def test_momenta_are_gradients_once():
     L = read(builder, LAGRANGIANS['quartic'])
     momenta = gradient(builder, L, refs[2:])
     assert out['M'] == [gradient(builder, p, refs[2:]) for p in momenta]
+
+
+# Loads that contain accelerations
+
+ACCEPTING = pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, LinearMappingMethod, GibbsAppellMethod])
+
+
+def on_a_circle(cls, mass, load=lambda N: 0*N.x):
+    """A particle on a circle, given as a dependent coordinate and speed."""
+    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
+    O.set_vel(N, 0)
+    P.set_pos(O, q1*N.x + q2*N.y)
+    P.set_vel(N, u1*N.x + u2*N.y)
+    return cls(N, [q1], [u1], PLAIN[:2], q_dependent=[q2], u_dependent=[u2],
+               configuration_constraints=[q1**2 + q2**2 - a**2],
+               velocity_constraints=[q1*u1 + q2*u2],
+               bodies=[Particle('P', P, mass)],
+               forcelist=[(P, -m*g*N.y + load(N))])
+
+
+@ACCEPTING
+@mp.workdps(50)
+def test_a_force_along_the_own_acceleration_is_a_mass(cls):
+    pushed = on_a_circle(cls, m, lambda N: -k*(
+        u1.diff(t)*N.x + u2.diff(t)*N.y))
+    heavier = on_a_circle(cls, m + k)
+    values = numbers(1) | {a: mp.mpf(5), q1: mp.mpf(3),
+                           q2: mp.mpf(-4), u1: mp.mpf(4), u2: mp.mpf(3)}
+    values |= {x.diff(t): mp.mpf(n) for n, x in enumerate(pushed.u, 5)}
+    for name in ('acceleration', 'constraint_forces', 'multipliers',
+                 'mass_matrix', 'forcing', 'eom'):
+        one, other = (at(getattr(x, name), values)
+                      for x in (pushed, heavier))
+        assert mp.norm(one - other) < TIGHT*(1 + mp.norm(other))
+
+
+def inerter(cls, opposite=True, power=1):
+    """Two sliding masses; the force between them is ``b*(a2 - a1)``."""
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    points = [O.locatenew(f'P{i}', q*N.x) for i, q in enumerate(Q)]
+    for point, u in zip(points, U):
+        point.set_vel(N, u*N.x)
+    force = b*(u2.diff(t) - u1.diff(t))**power*N.x
+    return cls(
+        N, list(Q), list(U), PLAIN,
+        configuration_constraints=[q2**2 - q1*q3],
+        bodies=[Particle(f'P{i}', point, i*m)
+                for i, point in enumerate(points, 1)],
+        forcelist=[(points[0], force), (points[2], k*N.x),
+                   *([(points[1], -force)] if opposite else [])])
+
+
+@pytest.mark.parametrize('cls', [UdwadiaKalabaMethod, GibbsAppellMethod])
+@mp.workdps(50)
+def test_an_inerter_between_two_bodies(cls):
+    """The motion, solved here; ``Fr`` is that of ``KanesMethod``."""
+    method, values = inerter(cls), numbers(2)
+    values[q3] = values[q2]**2/values[q1]
+    values[u3] = (2*values[q2]*values[u2]
+                  - values[q3]*values[u1])/values[q1]
+    row = [-values[q3], 2*values[q2], -values[q1]]
+    M = mp.diag([values[m], 2*values[m], 3*values[m], 0])
+    for i in (0, 1):
+        M[i, i] += values[b]
+        M[i, 1 - i] -= values[b]
+    for i in range(3):
+        M[i, 3], M[3, i] = -row[i], row[i]
+    wanted = mp.lu_solve(M, mp.matrix([
+        0, 0, values[k], 2*values[u1]*values[u3] - 2*values[u2]**2]))
+    assert mp.norm(at(method.acceleration, values) - wanted[:3]) < TIGHT
+    assert mp.norm(at(method.multipliers, values) - wanted[3:]) < TIGHT
+    assert mp.norm(at(method.constraint_forces, values)
+                   - mp.matrix(row)*wanted[3]) < TIGHT
+    if cls is UdwadiaKalabaMethod:
+        method = UdwadiaKalabaMethod(**{
+            **method._call[1], 'configuration_constraints': None})
+        theirs = KanesMethod(method.frame, list(Q), list(U), PLAIN)
+        theirs.kanes_equations(list(method.bodies), list(method.loads))
+        for ours, other in zip(method.kanes_equations(),
+                               (theirs._fr, theirs._frstar)):
+            assert (ours - other).expand().is_zero_matrix
+
+
+@mp.workdps(50)
+def test_joint_reactions_beside_a_torque_of_acceleration():
+    """A flywheel that a gear drives is an inertia, also for the bearing."""
+    N, B, O = ReferenceFrame('N'), ReferenceFrame('B'), Point('O')
+    O.set_vel(N, 0)
+    B.orient_axis(N, q1, N.z)
+    B.set_ang_vel(N, u1*N.z)
+    P = O.locatenew('P', a*B.x)
+    P.v2pt_theory(O, N, B)
+    found = []
+    for more, torque in ((0, -k*u1.diff(t)*N.z), (k, 0*N.z)):
+        body = RigidBody('rod', P, B, m, (inertia(B, I1, I2, I3 + more), P))
+        method = UdwadiaKalabaMethod(
+            N, [q1], [u1], PLAIN[:1], bodies=[body],
+            forcelist=[(P, -m*g*N.y), (B, torque)])
+        pin = method.joint_reactions([('pin', None, body, O)])['pin']
+        values = numbers(3)
+        values[u1.diff(t)] = at(method.acceleration, values)[0]
+        found.append(at(pin.force.to_matrix(N), values))
+    assert mp.norm(found[0] - found[1]) < TIGHT < mp.norm(found[0])
+
+
+def test_loads_of_accelerations_that_are_refused():
+    one_sided = inerter(GibbsAppellMethod, opposite=False).system.M
+    assert one_sided[0, 1] == -b and one_sided[1, 0] == 0
+    for cls, options, match in (
+            (UdwadiaKalabaMethod, {'opposite': False}, 'not symmetric'),
+            (UdwadiaKalabaMethod, {'power': 2}, 'not linear in the acc'),
+            (RouthMethod, {}, 'Loads that are linear in accelerations are')):
+        with pytest.raises(ConstrainedDynamicsError, match=match):
+            inerter(cls, **options).acceleration

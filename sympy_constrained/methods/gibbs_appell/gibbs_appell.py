@@ -103,7 +103,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     [k**2*m + m,      0],
     [         0, m*v(t)**2]])
     >>> method.eom[1]
-    -m*v(t)**2*Derivative(theta(t), t)
+    m*v(t)**2*Derivative(theta(t), t)
 
     Parameters
     ==========
@@ -285,9 +285,9 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def eom(self):
-        """``B^T*E``, zero along the motion, shape (p - m, 1).
+        """``-B^T*E``, inertia minus forces, shape (p - m, 1).
 
-        The negative of what :meth:`classical_equations` returns.
+        Zero along the motion; what :meth:`classical_equations` returns.
         """
         return self._projected.sympy('eom')
 
@@ -410,19 +410,8 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "`states`.")
         return super().to_linearizer(*args, **kwargs)
 
-    def _form_eoms(self):
-        return self.eom
-
-    def kanes_equations(self, bodies=None, loads=None):
-        """Return ``(Fr, Fr*)`` for the independent speeds.
-
-        Their sum is :attr:`eom`. Bodies and loads given here replace those
-        of the constructor.
-        """
-        self._take(bodies, loads)
-        forms = self._forms
-        active = forms.written(forms.projected(forms.forces))
-        return self._with_auxiliary(active, self.eom - active)
+    def _active_forces(self):
+        return self._forms.written(self._forms.projected(self._forms.forces))
 
     # -- classical forms -------------------------------------------------
 
@@ -443,7 +432,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         r"""Return the equations of motion in a classical form, (p - m, 1).
 
         The forms are those of :mod:`.classical_forms`. Each is made from its
-        own definition and equals ``-eom`` for every acceleration. Dependent
+        own definition and equals :attr:`eom` for every acceleration. Dependent
         speeds and their rates remain as symbols; substitute them by the
         constraints if needed.
 

@@ -194,15 +194,15 @@ class Hypersurface:
     # -- projected equations ---------------------------------------------
 
     def projected(self, accelerations):
-        """Graph of ``residual`` ``E``, ``eom`` ``Z^T*E``, and of the blocks
-        ``mass`` and ``forcing``."""
+        """Graph of ``residual`` ``E``, ``eom`` ``-Z^T*E``, and of the
+        blocks ``mass`` and ``forcing``."""
         M, Q, b, A, _, Z = self._blocks()
         g = M.builder
         u = GraphMatrix(g, [[g.input(x, dynamic=True)]
                             for x in accelerations], 1)
         E = Q - M @ u
         return Graph.freeze(g, as_outputs({
-            'residual': E, 'eom': Z.T @ E,
+            'residual': E, 'eom': -(Z.T @ E),
             'mass': stack(Z.T @ M, A), 'forcing': stack(Z.T @ Q, b)}))
 
     def solve(self):
