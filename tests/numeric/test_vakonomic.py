@@ -151,16 +151,6 @@ def test_histories_are_found_by_name():
     np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
 
 
-def test_events_see_the_multipliers():
-    def grown(t, state):
-        return state[6] - 2
-    grown.terminal = True
-    motion = simulate(skate(), 2, {**SKATE_START, 'mu1': 0.45},
-                      constants=SKATE, events=grown)
-    assert motion.reason is Reason.EVENT
-    assert motion['mu1'][-1] == pytest.approx(2, abs=1e-8)
-
-
 # Initial values
 
 def test_multipliers_must_be_given():
