@@ -74,9 +74,11 @@ def taken(name, method):
         or name == 'four_bar' and method is VaccoMethod)
 
 
+# The slider-crank is of the kind of the four-bar, and quick.
 each = pytest.mark.parametrize(('name', 'method'), [
-    (name, method) for name in MODELS for method in METHODS
-    if taken(name, method)])
+    pytest.param(name, method, marks=[pytest.mark.slow]
+                 if name == 'four_bar' else [])
+    for name in MODELS for method in METHODS if taken(name, method)])
 
 
 def close(one, other, size=1.):

@@ -28,7 +28,9 @@ m = symbols('m', positive=True)
 SEEDS = range(16)
 # (n, r): at least one independent coordinate
 SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (5, 2), (5, 3)]
-every = pytest.mark.parametrize('seed', SEEDS)
+every = pytest.mark.parametrize('seed', [pytest.param(
+    seed, marks=[] if seed < len(SIZES) else pytest.mark.slow)
+    for seed in SEEDS])
 
 
 # Fractions

@@ -292,9 +292,9 @@ def run(examples):
             HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
-CHECKS = {'motion': (check_motion, 10, 120), 'forms': (check_forms, 16, 60),
-          'redundant rows': (check_redundant, 5, 40),
-          'higher order': (check_higher, 4, 40)}
+CHECKS = {'motion': (check_motion, 6, 120), 'forms': (check_forms, 8, 60),
+          'redundant rows': (check_redundant, 3, 40),
+          'higher order': (check_higher, 2, 40)}
 
 
 @pytest.mark.parametrize('name', CHECKS)

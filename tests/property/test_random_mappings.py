@@ -32,6 +32,7 @@ c = symbols('c')
 SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (5, 2), (2, 0),
          (3, 0), (2, 2), (4, 0), (3, 1), (5, 0)]
 SEEDS = range(26)
+QUICK = len(SIZES)
 # (n, K, kind of parent) of those whose geometry is looked at
 SPACES = [(2, 0, 'any'), (2, 1, 'any'), (3, 1, 'any'), (3, 2, 'any'),
           (2, 1, 'flat'), (3, 1, 'flat'), (3, 0, 'any'), (2, 2, 'any')]
@@ -39,7 +40,9 @@ SPACE_SEEDS = range(len(SPACES))
 SOME = 1e-4                     # more than this is not nothing
 STEP = mp.mpf(10)**-20          # error 1e-40 of a central difference
 SLOPES = mp.mpf(10)**-33
-every = pytest.mark.parametrize('seed', SEEDS)
+every = pytest.mark.parametrize('seed', [pytest.param(
+    seed, marks=[] if seed < QUICK else pytest.mark.slow)
+    for seed in SEEDS])
 each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
 
 

@@ -23,7 +23,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 
 RTOL = 1e-9
 ZERO = 1e-20
-EXAMPLES = 50           # for each of the three kinds
+EXAMPLES = 25           # for each of the three kinds
 Q = dynamicsymbols('q1:5')
 U = dynamicsymbols('u1:5')
 
