@@ -126,10 +126,8 @@ def test_1_both_branches_of_the_row():
 DISC = {radius: 0.5, g: 9.81}
 w1, w2, w3 = dynamicsymbols('w1:4')
 DISC_MASS = 2*(1 - t/10)
-START_5 = {psi: 0.2, theta: 0.25, phi: 0, x: 0, y: 0, w1: 0.4, w2: -0.3,
-           w3: 5}
-WITHOUT = [-1.496076780, .398530204, 11.057599338, 3.518047932,
-           -2.978777441]
+START_5 = {psi: 0.2, theta: 0.25, phi: 0, x: 0, y: 0, w1: 0.4, w2: -0.3, w3: 5}
+WITHOUT = [-1.496076780, .398530204, 11.057599338, 3.518047932, -2.978777441]
 WITH = [-1.529235794, .466754749, 11.917072713, 4.048758635, -3.179394613]
 
 
@@ -195,8 +193,7 @@ def newton_euler(exhaust):
     r, gravity = 0.5, 9.81
 
     def cross(e):
-        return np.array([[0, -e[2], e[1]], [e[2], 0, -e[0]],
-                         [-e[1], e[0], 0]])
+        return np.array([[0, -e[2], e[1]], [e[2], 0, -e[0]], [-e[1], e[0], 0]])
 
     def rates_and_reaction(time, s):
         yaw, lean, (turn, tilt, spin) = s[0], s[1], s[5:8]
@@ -247,8 +244,7 @@ def test_5_kane_before_and_after_momentum_loads(seed):
     random = Random(seed)
     values.update({e: fraction(random) for e in (*disc.q, *disc.u)})
     values[radius] = Rational(1, 2)
-    true = mp.lu_solve(at(mine.mass_matrix, values),
-                       at(mine.forcing, values))
+    true = mp.lu_solve(at(mine.mass_matrix, values), at(mine.forcing, values))
     assert close(true, disc.plain.solve(values)[0])
 
     def kane(loads=()):
@@ -324,8 +320,7 @@ def test_6_two_particles_are_one_body_with_an_anchor(seed):
     # Without the anchor the drift of the mass centre counts as motion.
     other = GibbsAppellMethod(N, q, us, rates(q, us), bodies=[whole],
                               forcelist=loads)
-    values.update({dot(e, 2): fraction(Random(seed), 1)
-                   for e in (m_A, m_B)})
+    values.update({dot(e, 2): fraction(Random(seed), 1) for e in (m_A, m_B)})
     found = other.ingredients.unrestricted_residual
     assert norm(at(found, values) - wanted) > 1e-3
 
@@ -354,8 +349,7 @@ def test_inertia_of_a_rigid_body_is_that_of_the_other_methods(dyadic):
         ours = GibbsAppellMethod(*model, **options)
         other = UdwadiaKalabaMethod(*model, **options)
     values = everything(Matrix([*other.mass_matrix, *other.forcing]))
-    assert close(at(ours.acceleration, values),
-                 at(other.acceleration, values))
+    assert close(at(ours.acceleration, values), at(other.acceleration, values))
 
 
 @pytest.mark.parametrize('dyadic', [

@@ -188,8 +188,7 @@ def test_a_pushed_ball():
     loads = contact.reaction_loads(normal, *friction)
     assert np.allclose(vector(values, scene.N, loads[0].vector + loads[
         1].vector), 0)
-    assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)),
-                       0)
+    assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)), 0)
 
 
 @pytest.mark.parametrize('ratio', [math.sqrt(3), 0.2])
@@ -206,8 +205,7 @@ def test_a_ball_rolled_around_a_circle(ratio):
         velocity = ratio*R*np.array([-math.sin(phi), math.cos(phi), 0])
         turned = rotation(np.linalg.solve(B, -V @ velocity)*step) @ turned
     angle = 2*math.pi*math.sqrt(1 + ratio**2)
-    assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle),
-                        abs_tol=1e-5)
+    assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle), abs_tol=1e-5)
 
 
 # -- (b) ball in a cylinder, on and in a sphere --------------------------

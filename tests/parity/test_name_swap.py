@@ -98,8 +98,7 @@ def test_the_vocabulary_stays(name):
     assert list(method.bodies or ()) == list(upstream.bodies or ())
     assert list(method.loads or ()) == list(upstream.loads or ())
     assert isinstance(method, KanesMethod)
-    for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
-                 'forcing_full'):
+    for name in ('mass_matrix', 'forcing', 'mass_matrix_full', 'forcing_full'):
         assert getattr(method, name).shape == getattr(upstream, name).shape
 
 

@@ -82,8 +82,7 @@ each = pytest.mark.parametrize(('name', 'method'), [
 
 
 def close(one, other, size=1.):
-    one, other = (np.asarray(x, dtype=float).reshape(-1)
-                  for x in (one, other))
+    one, other = (np.asarray(x, dtype=float).reshape(-1) for x in (one, other))
     assert one.shape == other.shape
     scale = max(1., size, *np.abs(other)) if len(other) else 1.
     assert np.all(np.abs(one - other) < EXACT*scale)

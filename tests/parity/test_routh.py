@@ -207,8 +207,7 @@ def test_rhs_solves_the_full_system_of_lagranges_method(name):
     assert rhs[2*n:, :] == ours.multipliers
     for seed in SEEDS:
         values = anywhere([rhs, full, theirs.forcing_full], seed)
-        wanted = mp.lu_solve(at(full, values),
-                             at(theirs.forcing_full, values))
+        wanted = mp.lu_solve(at(full, values), at(theirs.forcing_full, values))
         assert close(at(rhs, values), wanted, EXACT)
 
 
@@ -404,8 +403,7 @@ def test_without_constraints_the_motion_is_that_of_kanes_method(name, key):
             kane.mass_matrix_full, kane.forcing_full))
         n = len(case.q)
         wanted = dict(zip(kane.u, mp.lu_solve(M, F)[n:, 0]))
-        wanted = case.accelerations(
-            values, [wanted[u] for u in case.speeds])
+        wanted = case.accelerations(values, [wanted[u] for u in case.speeds])
         found = at(method.rhs(), values)
         assert close(found[n:, 0], wanted, EXACT, scale=1)
         assert close(found[:n, 0], [values[v] for v in case.velocities],

@@ -52,8 +52,7 @@ def parts(v):
     P.set_pos(O, x*N.x + y*N.y + z*N.z)
     P.set_vel(N, v[0]*N.x + v[1]*N.y + v[3]*N.z)
     skate = RigidBody('skate', P, B, m, (inertia(B, 0, 0, J), P))
-    loads = [(P, -m*g*N.z - c*P.vel(N)), (B, -c*v[2]*N.z),
-             (P, PUSH*B.x)]
+    loads = [(P, -m*g*N.z - c*P.vel(N)), (B, -c*v[2]*N.z), (P, PUSH*B.x)]
     return N, [skate], loads
 
 
@@ -192,8 +191,7 @@ def test_shapes_of_the_matrices(key, shape):
         return
     assert list(method.mu_vec) == dynamicsymbols('mu1 mu2')
     assert list(method.lam_vec) == [mu.diff(t) for mu in method.mu_vec]
-    assert list(equations.states) == [
-        *method.q, *method.u, *method.mu_vec]
+    assert list(equations.states) == [*method.q, *method.u, *method.mu_vec]
     with pytest.raises(UnsupportedFeatureError, match='no `multipliers`'):
         method.multipliers
     assert isinstance(method.variation.lagrangian, Expr)
@@ -353,8 +351,7 @@ def test_a_system_with_joints_forms_our_equations(key, speeds):
     assert type(method) is METHODS[key]
     keeps = key == 'vacco'
     assert equations == -method.eom and equations.shape == (1 + keeps, 1)
-    for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
-                 'forcing_full'):
+    for name in ('mass_matrix', 'forcing', 'mass_matrix_full', 'forcing_full'):
         assert attrgetter(name)(system) == attrgetter(name)(method)
     assert system.mass_matrix.shape == (2, 2 + keeps)
     assert system.mass_matrix_full.shape == (4 + keeps, 4 + keeps)

@@ -234,8 +234,7 @@ def test_a_system_forms_our_equations(name):
     h = system.eom_method
     assert isinstance(h, HamelEmbedding)
     n, p, r = len(h.q), len(h.u), len(h.embedding.q_dependent)
-    assert (system.mass_matrix.shape, system.forcing.shape) == (
-        (p, p), (p, 1))
+    assert (system.mass_matrix.shape, system.forcing.shape) == ((p, p), (p, 1))
     assert system.mass_matrix_full.shape == (n + p, n + p)
     assert system.rhs().shape == (n + p, 1)
     assert system.mass_matrix == h.mass_matrix

@@ -194,8 +194,7 @@ def test_reduced_accelerations_and_multipliers(seed):
     model, method = system(seed), system(seed).method
     values, exact = model.state(1), model.truth(1)
     found = solved(method, values)
-    wanted = model.reduced(model.rows[:model.p, :], values,
-                           exact.acceleration)
+    wanted = model.reduced(model.rows[:model.p, :], values, exact.acceleration)
     assert equal(found['acceleration'], wanted)
     assert equal(found['multipliers'], exact.lam)
     assert equal(found['constraint_forces'], exact.forces)
@@ -566,8 +565,7 @@ def test_contortion(seed):
     gamma = lower(stacked(here.connection, 1))
     assert same(gamma, {k: brace[k] + wanted[k] for k in gamma}, SLOPES)
     one, two = arrays(seed, 'levi_civita'), arrays(seed, 'contortion')
-    assert same(arrays(seed, 'connection'), {k: one[k] + two[k]
-                                             for k in one})
+    assert same(arrays(seed, 'connection'), {k: one[k] + two[k] for k in one})
 
 
 @each_space
@@ -606,8 +604,7 @@ def test_boltzmann_hamel_equations(seed):
 
     def energy(place):                  # T*(x, u, t) at fixed u
         v = velocities(place, speeds)
-        return {0: (v.T*at(model.M, place)*v)[0]/2 + (
-            at(model.N, place)*v)[0]}
+        return {0: (v.T*at(model.M, place)*v)[0]/2 + (at(model.N, place)*v)[0]}
 
     def momenta(place):                 # dT*/du, with x' in `place`
         v = mp.matrix([place[x] for x in model.v])
