@@ -150,13 +150,11 @@ class Scene:
             b = mp.matrix(numbers(rows, zero))
             A = mp.matrix(3, 3)
             for j in range(3):
-                A[:, j] = mp.matrix(numbers(rows, {
-                    **zero, self.u[j]: 1})) - b
+                A[:, j] = mp.matrix(numbers(rows, {**zero, self.u[j]: 1})) - b
             v = mp.lu_solve(A, -b)
         found = dict(zip(self.u[:3], v))
         rates = contact.contact_kinematics()
-        rates = dict(zip(rates, numbers(rates.values(), {
-            **values, **found})))
+        rates = dict(zip(rates, numbers(rates.values(), {**values, **found})))
         if self.lagrange:
             return {**found, **rates}
         return {**found, **{u: rates[x.diff(t)] for x, u in zip(
@@ -344,8 +342,7 @@ def newton_euler(scene, contact, values):
 
         def residuals(y):
             (p1, p2), X, n = geometry(y)
-            return np.concatenate([
-                at[0] + p1 - at[1] - p2 - y[-1]*n, X.T @ n])
+            return np.concatenate([at[0] + p1 - at[1] - p2 - y[-1]*n, X.T @ n])
 
         y = fsolve(residuals, [*(float(values[x]) for x in
                                contact.coordinates), 0], xtol=1e-12)
@@ -363,8 +360,7 @@ def newton_euler(scene, contact, values):
                           + near[0][i])/(12*h) for i in (0, 1))
     pivots = contact.mode == 'no_pivoting'
     A, b = np.zeros((15 + pivots,)*2), np.zeros(15 + pivots)
-    for k, (body, u, turn, arm) in enumerate(zip(bodies, speeds, turns,
-                                                 arms)):
+    for k, (body, u, turn, arm) in enumerate(zip(bodies, speeds, turns, arms)):
         sign, linear, angular = 1 - 2*k, slice(6*k, 6*k + 3), slice(
             6*k + 3, 6*k + 6)
         c, w, m = turn @ np.array(body.masscenter, float), u[3:], body.mass

@@ -73,8 +73,7 @@ def spans(lines):
 def main(path):
     report = json.loads(Path(path).read_text(encoding='utf-8'))
     with TABLE.open('w', newline='', encoding='utf-8') as file:
-        csv.writer(file, lineterminator='\n').writerows(
-            [HEAD, *rows(report)])
+        csv.writer(file, lineterminator='\n').writerows([HEAD, *rows(report)])
 
 
 if __name__ == '__main__':

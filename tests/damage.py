@@ -32,8 +32,7 @@ def swapped(data, chance):
     return data[:a] + data[b:c] + data[a:b] + data[c:]
 
 
-KINDS = {kind.__name__: kind for kind in (
-    flipped, truncated, zeroed, swapped)}
+KINDS = {kind.__name__: kind for kind in (flipped, truncated, zeroed, swapped)}
 
 
 def damaged(data, kind, count):

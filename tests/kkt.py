@@ -212,8 +212,7 @@ class Reference:
         L = sympify(L)
         momenta = Matrix([L.diff(v) for v in u])
         M = momenta.jacobian(u)
-        F = (Matrix([L.diff(x) for x in q])
-             - momenta.diff(t).xreplace(zero))
+        F = (Matrix([L.diff(x) for x in q]) - momenta.diff(t).xreplace(zero))
         if Q is not None:
             F += Matrix(Q)
         return cls._finish(q, u, {}, M, F, hol, vel, acc)

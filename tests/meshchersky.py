@@ -50,10 +50,8 @@ class Meshchersky:
             x.diff(t): sympify(v) for x, v in self.masses.items()}}
         found, rates = {}, dict(first)
         for order in (1, 2, 3, 4):
-            found.update({x.diff(t, order - 1): v
-                          for x, v in rates.items()})
-            rates = {x: v.diff(t).xreplace(first)
-                     for x, v in rates.items()}
+            found.update({x.diff(t, order - 1): v for x, v in rates.items()})
+            rates = {x: v.diff(t).xreplace(first) for x, v in rates.items()}
         return found
 
     def settled(self, e):
@@ -121,8 +119,7 @@ class Meshchersky:
             E -= mass*v.jacobian(self.u).T*a
             if not isinstance(body, Particle):
                 inertia, w, alpha = self.spin(body)
-                E -= w.jacobian(self.u).T*(
-                    inertia*alpha + w.cross(inertia*w))
+                E -= w.jacobian(self.u).T*(inertia*alpha + w.cross(inertia*w))
         for where, force in self.loads:
             moves = (self.velocity(where) if hasattr(where, 'vel')
                      else self.turning(where))
@@ -349,8 +346,7 @@ class Exact:
     """
 
     def __init__(self, values):
-        self.values = {sympify(x): Fraction(str(v))
-                       for x, v in values.items()}
+        self.values = {sympify(x): Fraction(str(v)) for x, v in values.items()}
         self.known = {}
 
     def __call__(self, e):

@@ -292,16 +292,14 @@ class InVelocities:
         self.admissible = Admissible(model, written)
         self.q, self.speeds = written.q, written.u
         self.velocities = [q.diff(t) for q in written.q]
-        self.rates = Matrix([
-            written.rates.get(v, v) for v in self.velocities])
+        self.rates = Matrix([written.rates.get(v, v) for v in self.velocities])
         self.second = self.rates.diff(t)
         self.slopes = self.rates.jacobian(written.u)
 
     def state(self, seed):
         """Numbers for everything up to ``q'``, under both names."""
         values = self.admissible(seed)
-        return {**values, **dict(zip(
-            self.velocities, at(self.rates, values)))}
+        return {**values, **dict(zip(self.velocities, at(self.rates, values)))}
 
     def accelerations(self, values, rates_of_speeds):
         """``q''`` from ``u'``."""

@@ -52,8 +52,7 @@ def sloping(scene, formulation, mode='rolling'):
     """An ellipsoid in the rotating bowl, closed but not rolling."""
     centre = scene.O.locatenew('S', 0.3*scene.P.x)
     bowl = SphereSurface(scene.P, centre, 2, interior=True, pole=scene.P.y)
-    return scene.touch(bowl, scene.surface, formulation=formulation,
-                       mode=mode)
+    return scene.touch(bowl, scene.surface, formulation=formulation, mode=mode)
 
 
 def random_motion(scene, contact, rng, **options):
@@ -65,8 +64,7 @@ def random_motion(scene, contact, rng, **options):
 
 
 def jacobian_rank(rows, unknowns, values):
-    return np.linalg.matrix_rank(
-        jacobian_at(rows, unknowns, values), tol=1e-9)
+    return np.linalg.matrix_rank(jacobian_at(rows, unknowns, values), tol=1e-9)
 
 
 def test_ranks_of_the_rows(rng):
@@ -233,8 +231,7 @@ def test_montanas_equations_of_contact(rng):
     turn = e[:2] @ f[:2].T              # [[c, -s], [-s, -c]]
     assert np.allclose(turn, [[turn[0, 0], turn[0, 1]],
                               [turn[0, 1], -turn[0, 0]]])
-    wx, wy, wz = e @ vector(values, scene.N,
-                            contact.relative_angular_velocity)
+    wx, wy, wz = e @ vector(values, scene.N, contact.relative_angular_velocity)
     v = e[:2] @ vector(values, scene.N, contact.relative_velocity)
     tilted = turn @ K2 @ turn
     both = np.linalg.inv(K1 + tilted)
@@ -341,8 +338,7 @@ def test_lagranges_methods(formulation):
     routh = scene.method(RouthMethod)
     assert math.isclose(number(contact.normal_reaction(routh), values),
                         1.5*GRAVITY)
-    assert np.allclose(accelerations(scene, values), solution[
-        count:count + 6])
+    assert np.allclose(accelerations(scene, values), solution[count:count + 6])
 
 
 @pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
@@ -637,8 +633,7 @@ def test_nearest_points_of_separated_bodies():
     contact = scene.touch(SphereSurface(scene.P, scene.O, 2), scene.surface,
                           formulation='augmented')
     values = dict(zip(scene.q, (3, 4, 0, 0.3, 0.7, 0.5)))
-    near = contact.solve_contact(values, dict.fromkeys(
-        contact.coordinates, 1))
+    near = contact.solve_contact(values, dict.fromkeys(contact.coordinates, 1))
     assert math.isclose(near.pop('gap'), 5 - 2.3)
     u1, v1, u2, v2 = map(float, near.values())
     far = contact.solve_contact(values, dict(zip(contact.coordinates, (
@@ -670,8 +665,7 @@ def test_beyond_the_apex_there_is_no_cone(formulation):
     contact = scene.touch(ConeSurface(scene.P, scene.O, 0.6, -scene.N.z),
                           scene.surface, formulation=formulation)
     with pytest.raises(ConstraintError, match='beyond|penetrate|wrong side'):
-        closed(contact, scene, (0.1, 0.1, 0, *ANGLES), 0.3,
-               3, 0.1, 2.4, -0.7)
+        closed(contact, scene, (0.1, 0.1, 0, *ANGLES), 0.3, 3, 0.1, 2.4, -0.7)
 
 
 @pytest.mark.parametrize('start', [0.1, -1])
@@ -686,8 +680,7 @@ def test_beyond_its_edge_a_chart_has_no_place(start):
         'c', RigidBody('roof', scene.O, scene.N), scene.body, roof,
         SphereSurface(scene.B, scene.C, Rational(1, 10), pole=scene.B.x),
         formulation='augmented')
-    found = closed(contact, scene, (1, 0, 0, 0, 0, 0), 1.2,
-                   0, pi/2, start, 0)
+    found = closed(contact, scene, (1, 0, 0, 0, 0, 0), 1.2, 0, pi/2, start, 0)
     place = found[contact.coordinates[2]]
     across, above = 1 - place, found[scene.q[2]] - place**0.5
     assert abs(across**2 + above**2 - 0.01) < 1e-15 and above > 0
@@ -929,8 +922,7 @@ def test_wheel_located_from_its_contact(rng):
         RigidBody('wheel', C, B, 1, (inertia(B, 1, 2, 1), C)),
         PlaneSurface(N, O, N.z), CircularRim(B, C, R, B.y))
     assert contact.gap != 0 and contact.holonomic_constraints == []
-    values = {s: rng.uniform(0.1, 1) for s in (*q, *(
-        s.diff(t) for s in q), R)}
+    values = {s: rng.uniform(0.1, 1) for s in (*q, *(s.diff(t) for s in q), R)}
     for row, known in zip(contact.velocity_constraints, (
             x.diff(t) - R*cos(q1)*q3.diff(t),
             y.diff(t) - R*sin(q1)*q3.diff(t)), strict=True):

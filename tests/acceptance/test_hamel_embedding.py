@@ -31,7 +31,6 @@ from sympy_constrained.errors import (
     UnsupportedFeatureError)
 from sympy_constrained.numeric import compile_equations, simulate
 
-SEEDS = (1,)
 x, y, z, w = dynamicsymbols('x y z w')
 theta, phi = dynamicsymbols('theta phi')
 vx, vy, vz, vw = (e.diff(t) for e in (x, y, z, w))
@@ -80,8 +79,7 @@ class Case:
 
     @cached_property
     def reference(self):
-        return Reference.lagrange(self.L, self.q, self.hol, self.vel,
-                                  Q=self.Q)
+        return Reference.lagrange(self.L, self.q, self.hol, self.vel, Q=self.Q)
 
     @cached_property
     def theory(self):
@@ -160,7 +158,7 @@ def column(*entries):
     return Matrix(len(entries), 1, entries)
 
 
-def assert_is(case, method=None, seeds=SEEDS):
+def assert_is(case, method=None):
     """Everything that the class tells about a case with linear rows."""
     method, theory = method or case.hamel, case.theory
     u, du = theory.u, theory.du
@@ -172,8 +170,7 @@ def assert_is(case, method=None, seeds=SEEDS):
     assert Matrix(method.equations_of_motion.states) == Matrix([*case.q, *u])
     assert set(method.embedding.velocity_map) == {e.diff(t) for e in case.q1}
     map_ = Matrix([method.embedding.velocity_map[e.diff(t)] for e in case.q1])
-    velocity = Matrix([theory.map.get(e.diff(t), e.diff(t))
-                       for e in case.q])
+    velocity = Matrix([theory.map.get(e.diff(t), e.diff(t)) for e in case.q])
     omega, eta = method.embedding.curvature_tensor
     assert omega.shape == (r, p, p) and eta.shape == (r, p)
     slopes = Matrix(r*p, p, list(omega.reshape(r*p*p)))
@@ -183,8 +180,6 @@ def assert_is(case, method=None, seeds=SEEDS):
         (method.embedding.vector, theory.a, (r, 1)),
         (map_, theory.g, (r, 1)),
         (Matrix([method.embedding.lagrangian]), Matrix([theory.L]), (1, 1)),
-        (Matrix([method.embedding.lagrangian]), Matrix([theory.L]),
-         (1, 1)),
         (method.embedding.forces, theory.Q2, (p, 1)),
         (method.embedding.dropped_forces, theory.Q1, (r, 1)),
         (method.mass_matrix, theory.Psi, (p, p)),
@@ -210,30 +205,28 @@ def assert_is(case, method=None, seeds=SEEDS):
                   eta):
         assert not found.atoms(Derivative) & {e.diff(t) for e in case.q}
     multipliers = UdwadiaKalabaMethod(**case.model).multipliers
-    for seed in seeds:
-        values = case.point(seed)
-        for found, expected, shape in blocks:
-            assert found.shape == shape
-            assert same(found, expected, values)
-        exact = case.reference.solve(values)
-        _, motion = case.motion(values)
-        Psi = at(method.mass_matrix, values)
-        H = at(method.corrected.forcing, values)
-        E = at(method.embedding.discrepancy, values)
-        G = at(method.forcing, values)
-        assert close(Psi*motion, H, scale=1)
-        assert close(G - H, E, scale=1)
-        assert close(at(method.corrected.multipliers, values),
-                     exact.lam, scale=1)
-        assert same(method.corrected.multipliers, multipliers, values)
-        assert close(at(method.corrected.constraint_forces,
-                     values), exact.forces, scale=1)
-        moving = {**values, **dict(zip(du, motion))}
-        assert norm(at(method.corrected.eom, moving)) < 1e-50
-        assert close(at(method.eom, moving), -E, scale=1)
-        rhs = at(method.rhs(), values)
-        assert close(rhs[:n, 0], at(velocity, values), scale=1)
-        assert close(Psi*rhs[n:, 0], G, scale=1)
+    values = case.point(1)
+    for found, expected, shape in blocks:
+        assert found.shape == shape
+        assert same(found, expected, values)
+    exact = case.reference.solve(values)
+    _, motion = case.motion(values)
+    Psi = at(method.mass_matrix, values)
+    H = at(method.corrected.forcing, values)
+    E = at(method.embedding.discrepancy, values)
+    G = at(method.forcing, values)
+    assert close(Psi*motion, H, scale=1)
+    assert close(G - H, E, scale=1)
+    assert close(at(method.corrected.multipliers, values), exact.lam, scale=1)
+    assert same(method.corrected.multipliers, multipliers, values)
+    assert close(at(method.corrected.constraint_forces,
+                 values), exact.forces, scale=1)
+    moving = {**values, **dict(zip(du, motion))}
+    assert norm(at(method.corrected.eom, moving)) < 1e-50
+    assert close(at(method.eom, moving), -E, scale=1)
+    rhs = at(method.rhs(), values)
+    assert close(rhs[:n, 0], at(velocity, values), scale=1)
+    assert close(Psi*rhs[n:, 0], G, scale=1)
     hamel, voronets = (method.equations_of_motion,
                        method.corrected.equations_of_motion)
     for equations in (hamel, voronets):
@@ -250,15 +243,14 @@ def assert_is(case, method=None, seeds=SEEDS):
                      at(forcing, values), scale=1)
 
 
-def assert_values(case, expected, seeds=SEEDS):
+def assert_values(case, expected):
     """Closed forms of the members of a method, by name."""
-    for seed in seeds:
-        values = case.point(seed)
-        for name, value in expected.items():
-            found = attrgetter(name)(case.hamel)
-            value = Matrix(value)
-            assert found.shape == value.shape, name
-            assert same(found, value, values), name
+    values = case.point(1)
+    for name, value in expected.items():
+        found = attrgetter(name)(case.hamel)
+        value = Matrix(value)
+        assert found.shape == value.shape, name
+        assert same(found, value, values), name
 
 
 def assert_verdict(method, holds, faults=(), holonomic=None):
@@ -401,20 +393,6 @@ def test_cases(name):
         assert_witness(case)
 
 
-def test_h3_the_corrected_equations_are_the_sleighs():
-    """v' = a w^2 and (I + m a^2) w' = -m a v w."""
-    method = sleigh.hamel
-    v = vx*cos(theta) + method.embedding.velocity_map[vy]*sin(theta)
-    for seed in SEEDS:
-        values = sleigh.point(seed)
-        rates = mp.lu_solve(at(method.mass_matrix, values),
-                            at(method.corrected.forcing, values))
-        moving = {**values, **dict(zip((vx.diff(t), omega.diff(t)), rates))}
-        vdot = v.diff(t).xreplace(method.embedding.velocity_map)
-        assert same(vdot, a*omega**2, moving)
-        assert same((I + m*a**2)*omega.diff(t), -m*a*v*omega, moving)
-
-
 def test_h7_projected_loads_are_not_lost():
     method = CASES['H7'].method(project_loads=True)
     assert_verdict(method, True, (), True)
@@ -438,30 +416,16 @@ def test_h9_without_the_dependent_coordinate_there_is_no_discrepancy(given):
     assert method.embedding.velocity_map == {}
     assert method.embedding.discrepancy.shape == (1, 1)
     assert_verdict(method, True, (), True)
-    for seed in SEEDS:
-        values = CASES['H8'].point(seed)
-        _, motion = CASES['H8'].motion(values)
-        Psi = at(method.mass_matrix, values)
-        assert close(Psi*motion, at(method.forcing, values), scale=1)
-        assert close(Psi*motion, at(method.corrected.forcing, values), scale=1)
-        assert norm(at(method.embedding.discrepancy, values)) == 0
+    values = CASES['H8'].point(1)
+    _, motion = CASES['H8'].motion(values)
+    Psi = at(method.mass_matrix, values)
+    assert close(Psi*motion, at(method.forcing, values), scale=1)
+    assert close(Psi*motion, at(method.corrected.forcing, values), scale=1)
+    assert norm(at(method.embedding.discrepancy, values)) == 0
     upstream = LagrangesMethod(L, [y])
     upstream.form_lagranges_equations()
     assert same(method.rhs(), upstream.rhs(), CASES['H8'].point(1))
     assert [v.holds for v in method.valid_partitions()] == [True]
-
-
-def test_elimination_restores_the_neglected_row():
-    """4.3.1: T in y alone gives G of the whole, less E."""
-    case = CASES['H8']
-    L = (1 + y**2/(C - y**2))*vy**2/2
-    method = HamelEmbedding(L, [y])
-    for seed in SEEDS:
-        values = case.point(seed)
-        assert same(method.mass_matrix, case.hamel.mass_matrix, values)
-        assert same(method.forcing,
-                    case.hamel.forcing - case.hamel.embedding.discrepancy,
-                    values)
 
 
 def test_hamels_equations_depend_on_how_a_position_row_is_written():
@@ -523,7 +487,7 @@ def test_the_same_coin_is_right_or_wrong():
             other = HamelEmbedding.from_method(
                 coin.hamel, q_dependent=list(key))
             assert other.is_valid() is validity.holds
-            assert_is(replace(coin, q1=key), other, seeds=(1,))
+            assert_is(replace(coin, q1=key), other)
 
 
 def test_another_partition_is_another_object():
@@ -575,12 +539,10 @@ def test_power_identity():
         lost = gradient(method.embedding.lagrangian, case.q1) + Matrix(
             method.embedding.dropped_forces)
         g = Matrix([method.embedding.velocity_map[e.diff(t)] for e in case.q1])
-        for seed in SEEDS:
-            values = case.point(seed)
-            assert same(
-                theory.u.T*method.embedding.discrepancy, -g.T*lost, values)
-            assert same(method.embedding.curvature*theory.u,
-                        zeros(len(case.q1), 1), values)
+        values = case.point(1)
+        assert same(theory.u.T*method.embedding.discrepancy, -g.T*lost, values)
+        assert same(method.embedding.curvature*theory.u,
+                    zeros(len(case.q1), 1), values)
 
 
 def with_force(case, force):
@@ -616,23 +578,20 @@ def test_required_force_with_two_rows(name):
     assert needed.shape == (2, 1)
     theory = case.theory
     gradient_part = -gradient(theory.L, case.q1)
-    for seed in SEEDS:
-        values = case.point(seed)
-        B = at(theory.B, values)
-        rest = at(needed, values) - at(gradient_part, values)
-        assert close(B.T*rest, -at(theory.curvature, values), scale=1)
-        u, sizes, v = mp.svd_r(B.T)
-        kept = [i for i, size in enumerate(sizes) if size > 1e-30]
-        inside = sum((v[i, :].T*(v[i, :]*rest)[0] for i in kept),
-                     mp.zeros(2, 1))
-        assert close(inside, rest, scale=1)
+    values = case.point(1)
+    B = at(theory.B, values)
+    rest = at(needed, values) - at(gradient_part, values)
+    assert close(B.T*rest, -at(theory.curvature, values), scale=1)
+    u, sizes, v = mp.svd_r(B.T)
+    kept = [i for i, size in enumerate(sizes) if size > 1e-30]
+    inside = sum((v[i, :].T*(v[i, :]*rest)[0] for i in kept), mp.zeros(2, 1))
+    assert close(inside, rest, scale=1)
     repaired = with_force(case, needed)
     assert repaired.hamel.is_valid() is not False
-    for seed in SEEDS:
-        values = case.point(seed)
-        assert norm(at(repaired.hamel.embedding.discrepancy, values)) < 1e-45
-        assert same(repaired.hamel.forcing, repaired.hamel.corrected.forcing,
-                    values)
+    values = case.point(1)
+    assert norm(at(repaired.hamel.embedding.discrepancy, values)) < 1e-45
+    assert same(repaired.hamel.forcing, repaired.hamel.corrected.forcing,
+                values)
 
 
 @pytest.mark.parametrize('project', [False, True])
@@ -645,8 +604,7 @@ def test_without_constraints_no_force_is_required(project):
 
 def test_required_force_of_the_repaired_example_is_its_force():
     needed = repaired.hamel.embedding.required_force()
-    for seed in SEEDS:
-        assert same(needed, column(-vy*vz, z*vy**2), repaired.point(seed))
+    assert same(needed, column(-vy*vz, z*vy**2), repaired.point(1))
     assert with_force(repaired, needed).hamel.is_valid() is True
 
 
@@ -691,13 +649,12 @@ def test_a_discrepancy_that_vanishes_where_the_constraint_holds(name):
     assert method.validity.holds is not False
     assert 'curvature' not in method.validity.faults
     assert method.embedding.is_holonomic is True
-    for seed in SEEDS:
-        values = case.point(seed)
-        assert norm(at(method.embedding.discrepancy, values)) < 1e-50
-        aside = {**values, x: values[x] + mp.mpf('0.1')}
-        if name != 'moving':        # that one has a zero of second order
-            assert norm(at(method.embedding.discrepancy, aside)) > 1e-6
-    assert_is(case, seeds=(1,))
+    values = case.point(1)
+    assert norm(at(method.embedding.discrepancy, values)) < 1e-50
+    aside = {**values, x: values[x] + mp.mpf('0.1')}
+    if name != 'moving':        # that one has a zero of second order
+        assert norm(at(method.embedding.discrepancy, aside)) > 1e-6
+    assert_is(case)
 
 
 def test_the_spring_is_known_to_be_right():
@@ -787,8 +744,7 @@ def test_integrability_of_a_pair_of_rows():
     L = (vx**2 + vy**2 + vz**2 + vw**2)/2
     pair = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz, vw],
                           q_dependent=[x, w])
-    single = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz],
-                            q_dependent=[x])
+    single = HamelEmbedding(L, q, nonhol_coneqs=[vx - w*vz], q_dependent=[x])
     assert pair.embedding.is_holonomic is True
     assert single.embedding.is_holonomic is False
 
@@ -846,7 +802,7 @@ def test_linear_rows_are_linear_whatever_the_lagrangian(v, row, holonomic):
     plain = (vx**2 + 2*vy**2 + vz**2)/2
     case = Case(plain + x*hidden(y, v) + hidden(2*y, v)**2, (x, y, z),
                 (x,), vel=(row,))
-    assert_is(case, seeds=(1,))
+    assert_is(case)
     assert case.hamel.embedding.is_holonomic is holonomic
 
 
@@ -859,8 +815,7 @@ def test_compare_with_another_partition_and_with_other_physics():
     pushed = UdwadiaKalabaMethod(
         **{**coin.model, 'generalized_forces': [0, 0, f, 0]})
     gap = coin.hamel.corrected.residual_along(pushed)
-    for seed in SEEDS:
-        assert same(gap, column(f, 0), coin.point(seed))
+    assert same(gap, column(f, 0), coin.point(1))
 
 
 def test_compare_with_speeds_that_are_no_velocities():
@@ -888,8 +843,7 @@ def test_compare_with_redundant_rows():
     doubled = UdwadiaKalabaMethod(
         case.L, list(case.q), nonhol_coneqs=[skew, 2*skew])
     gap = case.hamel.corrected.residual_along(doubled)
-    for seed in SEEDS:
-        assert norm(at(gap, case.point(seed))) < 1e-45
+    assert norm(at(gap, case.point(1))) < 1e-45
 
 
 # Constraints that are nonlinear in the velocities
@@ -935,17 +889,16 @@ def test_nonlinear_rows_by_the_formulas(name):
     r, p = len(case.q1), len(case.q2)
     map_ = Matrix([method.embedding.velocity_map[e.diff(t)] for e in case.q1])
     residual = method.eom
-    for seed in SEEDS:
-        values, _ = random_rates(case, seed)
-        assert same(map_, theory.g, values)
-        assert same(method.embedding.lagrangian, theory.L, values)
-        assert same(method.embedding.momenta, theory.p1, values)
-        assert same(method.mass_matrix, theory.Psi, values)
-        assert same(method.forcing, theory.G, values)
-        assert same(residual, theory.Psi*theory.du - theory.G, values)
-        assert same(method.embedding.discrepancy, theory.E, values)
-        assert same(method.embedding.neglected_row, theory.row, values)
-        assert same(method.embedding.curvature_force, theory.curvature, values)
+    values, _ = random_rates(case, 1)
+    assert same(map_, theory.g, values)
+    assert same(method.embedding.lagrangian, theory.L, values)
+    assert same(method.embedding.momenta, theory.p1, values)
+    assert same(method.mass_matrix, theory.Psi, values)
+    assert same(method.forcing, theory.G, values)
+    assert same(residual, theory.Psi*theory.du - theory.G, values)
+    assert same(method.embedding.discrepancy, theory.E, values)
+    assert same(method.embedding.neglected_row, theory.row, values)
+    assert same(method.embedding.curvature_force, theory.curvature, values)
     assert method.mass_matrix.shape == method.corrected.mass_matrix.shape == (
         p, p)
     assert method.embedding.momenta.shape == (r, 1)
@@ -956,32 +909,30 @@ def test_nonlinear_motion_is_that_of_the_multipliers(name):
     case = NONLINEAR[name]
     method = case.hamel
     gap = method.corrected.residual_along(UdwadiaKalabaMethod(**case.model))
-    for seed in SEEDS:
-        values = case.point(seed)
-        exact = case.reference.solve(values)
-        _, motion = case.motion(values)
-        moving = {**values, **dict(zip(case.theory.du, motion))}
-        assert norm(at(method.corrected.eom, moving)) < 1e-45
-        M = at(method.corrected.mass_matrix, values)
-        H = at(method.corrected.forcing, values)
-        assert close(M*motion, H, scale=1)
-        assert close(at(method.corrected.multipliers, values),
-                     exact.lam, scale=1)
-        assert close(at(method.corrected.constraint_forces,
-                     values), exact.forces, scale=1)
-        assert norm(at(gap, values)) < 1e-45
-        Psi = at(method.mass_matrix, values)
-        assert norm(Psi - M) > 1e-6
-        solutions = [(method.corrected.equations_of_motion, motion)]
-        if name != 'constant speed':
-            # The motions differ, not only the way to write them.
-            rhs = at(method.rhs(), values)[len(case.q):, 0]
-            assert norm(rhs - motion) > 1e-6
-            solutions.append((method.equations_of_motion, rhs))
-        for equations, expected in solutions:
-            W, right = (at(e, values) for e in (equations.W, equations.r))
-            found = mp.lu_solve(W, right)[:len(motion), 0]
-            assert close(found, expected, scale=1)
+    values = case.point(1)
+    exact = case.reference.solve(values)
+    _, motion = case.motion(values)
+    moving = {**values, **dict(zip(case.theory.du, motion))}
+    assert norm(at(method.corrected.eom, moving)) < 1e-45
+    M = at(method.corrected.mass_matrix, values)
+    H = at(method.corrected.forcing, values)
+    assert close(M*motion, H, scale=1)
+    assert close(at(method.corrected.multipliers, values), exact.lam, scale=1)
+    assert close(at(method.corrected.constraint_forces,
+                 values), exact.forces, scale=1)
+    assert norm(at(gap, values)) < 1e-45
+    Psi = at(method.mass_matrix, values)
+    assert norm(Psi - M) > 1e-6
+    solutions = [(method.corrected.equations_of_motion, motion)]
+    if name != 'constant speed':
+        # The motions differ, not only the way to write them.
+        rhs = at(method.rhs(), values)[len(case.q):, 0]
+        assert norm(rhs - motion) > 1e-6
+        solutions.append((method.equations_of_motion, rhs))
+    for equations, expected in solutions:
+        W, right = (at(e, values) for e in (equations.W, equations.r))
+        found = mp.lu_solve(W, right)[:len(motion), 0]
+        assert close(found, expected, scale=1)
 
 
 def test_an_embedding_may_lose_all_its_mass():
@@ -989,10 +940,9 @@ def test_an_embedding_may_lose_all_its_mass():
     The corrected ones are not."""
     case = NONLINEAR['constant speed']
     method = case.hamel
-    for seed in SEEDS:
-        values = case.point(seed)
-        assert norm(at(method.mass_matrix, values)) < 1e-50
-        assert abs(mp.det(at(method.corrected.mass_matrix, values))) > 1e-6
+    values = case.point(1)
+    assert norm(at(method.mass_matrix, values)) < 1e-50
+    assert abs(mp.det(at(method.corrected.mass_matrix, values))) > 1e-6
     with pytest.raises(MissingIngredientError, match='mass'):
         method.rhs()
     assert norm(at(method.corrected.multipliers, values)) > 1e-6
@@ -1064,19 +1014,17 @@ def check_particle(method, case=EXAMPLES[5]):
     assert Matrix(method.embedding.q_dependent) == Matrix([x])
     assert Matrix(method.embedding.q_independent) == Matrix([y, z])
     assert Matrix(method.u) == Matrix([uy, uz])
-    for seed in SEEDS:
-        values = in_speeds(case.point(seed))
-        del values[vx], values[vy], values[vz]
-        assert same(method.embedding.matrix, Matrix([[-z, 0]]), values)
-        assert same(method.mass_matrix, m*diag(1 + z**2, 1), values)
-        assert same(method.forcing, m*column(-2*z*uz*uy, z*uy**2), values)
-        assert same(method.corrected.forcing, column(-(1 + m)*z*uy*uz, 0),
-                    values)
-        assert same(method.embedding.discrepancy,
-                    column((1 - m)*z*uy*uz, m*z*uy**2), values)
-        assert same(method.embedding.curvature, Matrix([[-uz, uy]]), values)
-        assert same(method.embedding.momenta, Matrix([m*z*uy]), values)
-        assert same(method.embedding.dropped_forces, Matrix([-uy*uz]), values)
+    values = in_speeds(case.point(1))
+    del values[vx], values[vy], values[vz]
+    assert same(method.embedding.matrix, Matrix([[-z, 0]]), values)
+    assert same(method.mass_matrix, m*diag(1 + z**2, 1), values)
+    assert same(method.forcing, m*column(-2*z*uz*uy, z*uy**2), values)
+    assert same(method.corrected.forcing, column(-(1 + m)*z*uy*uz, 0), values)
+    assert same(method.embedding.discrepancy,
+                column((1 - m)*z*uy*uz, m*z*uy**2), values)
+    assert same(method.embedding.curvature, Matrix([[-uz, uy]]), values)
+    assert same(method.embedding.momenta, Matrix([m*z*uy]), values)
+    assert same(method.embedding.dropped_forces, Matrix([-uy*uz]), values)
     assert_verdict(method, False, ['curvature', 'neglected row'], False)
 
 
@@ -1103,14 +1051,12 @@ def test_from_method_and_from_system():
     method = HamelEmbedding.from_method(upstream)
     check_particle(method)
     gap = method.corrected.residual_along(upstream)
-    for seed in SEEDS:
-        assert norm(at(gap, in_speeds(EXAMPLES[5].point(seed)))) < 1e-45
+    assert norm(at(gap, in_speeds(EXAMPLES[5].point(1)))) < 1e-45
 
 
 def test_from_a_lagrangian_method():
     for cls in (UdwadiaKalabaMethod, LagrangesMethod):
-        given = cls(tilted.L, list(tilted.q), nonhol_coneqs=list(
-            tilted.vel))
+        given = cls(tilted.L, list(tilted.q), nonhol_coneqs=list(tilted.vel))
         if cls is LagrangesMethod:
             given.form_lagranges_equations()
         method = HamelEmbedding.from_method(given, q_dependent=[y, theta])
@@ -1126,8 +1072,7 @@ def test_from_a_lagrangian_method():
     lambda: HamelEmbedding(**kane_particle()), EXAMPLES[6].method])
 def test_a_partition_goes_with_the_object(make):
     other = HamelEmbedding.from_method(make(), q_dependent=[y])
-    assert list(HamelEmbedding.from_method(
-        other).embedding.q_dependent) == [y]
+    assert list(HamelEmbedding.from_method(other).embedding.q_dependent) == [y]
 
 
 def particle_system():
@@ -1196,12 +1141,11 @@ def test_system_with_a_holonomic_row(named):
         method = system.eom_method
     assert Matrix(method.embedding.q_dependent) == Matrix([x])
     assert Matrix(method.u) == Matrix([uy])
-    for seed in SEEDS:
-        values = CASES['H8'].point(seed)
-        values[uy] = values.pop(vy)
-        assert same(method.embedding.discrepancy,
-                    Matrix([-y**3*uy**2/x**4]), values)
-        assert same(method.mass_matrix, Matrix([1 + y**2/x**2]), values)
+    values = CASES['H8'].point(1)
+    values[uy] = values.pop(vy)
+    assert same(method.embedding.discrepancy,
+                Matrix([-y**3*uy**2/x**4]), values)
+    assert same(method.mass_matrix, Matrix([1 + y**2/x**2]), values)
     assert_verdict(method, False, ['neglected row'], True)
 
 
@@ -1254,24 +1198,22 @@ def test_kanes_shape_with_speeds_that_are_no_velocities(load, Q):
         (u1, u2, u3), arguments['kd_eqs'], vel=arguments[
             'velocity_constraints'], Q=Q)
     x_rate = reference.rates[vx]
-    for seed in SEEDS:
-        values = body_values(reference, seed)
-        exact = reference.solve(values).acceleration
-        moving = dict(values)
-        moving.update(zip((e.diff(t) for e in (u1, u2, u3)), exact))
-        motion = mp.matrix([
-            at(x_rate.diff(t), {**moving, omega: values[u3]})[0], exact[2]])
-        hidden = {e: v for e, v in values.items()
-                  if e not in (u1, u2, vy, omega)}
-        Psi = at(method.mass_matrix, hidden)
-        assert close(Psi*motion, at(method.corrected.forcing, hidden), scale=1)
-        assert close(at(method.forcing, hidden) - Psi*motion,
-                     at(method.embedding.discrepancy, hidden), scale=1)
-        curved = (m*(vx*tan(theta) + a*u3*cos(theta))/cos(theta)**2
-                  * column(-u3, vx))
-        assert same(method.embedding.curvature_force, curved, hidden)
-        if load is Q is None:
-            assert same(method.embedding.discrepancy, curved, hidden)
+    values = body_values(reference, 1)
+    exact = reference.solve(values).acceleration
+    moving = dict(values)
+    moving.update(zip((e.diff(t) for e in (u1, u2, u3)), exact))
+    motion = mp.matrix([
+        at(x_rate.diff(t), {**moving, omega: values[u3]})[0], exact[2]])
+    hidden = {e: v for e, v in values.items() if e not in (u1, u2, vy, omega)}
+    Psi = at(method.mass_matrix, hidden)
+    assert close(Psi*motion, at(method.corrected.forcing, hidden), scale=1)
+    assert close(at(method.forcing, hidden) - Psi*motion,
+                 at(method.embedding.discrepancy, hidden), scale=1)
+    curved = (m*(vx*tan(theta) + a*u3*cos(theta))/cos(theta)**2
+              * column(-u3, vx))
+    assert same(method.embedding.curvature_force, curved, hidden)
+    if load is Q is None:
+        assert same(method.embedding.discrepancy, curved, hidden)
     assert method.is_valid() is False
     assert method.embedding.is_holonomic is False
     assert method.equations_of_motion.specifieds == ()
@@ -1297,8 +1239,7 @@ def run(equations, end, start):
 def test_the_coin_rolls_on_a_circle_only_by_the_corrected_equations():
     """Radius R theta'/phi'; the other motion has the same energy."""
     r = NUMBERS[R]
-    start = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 0.5,
-             vx: r*np.cos(0.2)*1.5}
+    start = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 0.5, vx: r*np.cos(0.2)*1.5}
     method = tilted.hamel
     right = run(method.corrected.equations_of_motion, 0.8, start)
     wrong = run(method.equations_of_motion, 0.8, start)
@@ -1316,24 +1257,6 @@ def test_the_coin_rolls_on_a_circle_only_by_the_corrected_equations():
         energy = (1.3*r**2 + 0.2)*1.5**2/2 + 0.4*0.5**2/2
         np.testing.assert_allclose(motion.energy, energy, rtol=1e-9)
     assert right.energy is not None
-
-
-def test_example_6_in_numbers():
-    """Newton: z'' = 0. Hamel: z'' = z y'^2, (1 + z^2) y' is constant."""
-    method = EXAMPLES[6].hamel
-    start = {x: 0, y: 0, z: 0.4, vy: 1.2, vz: 0.3}
-    right = run(method.corrected.equations_of_motion, 3, start)
-    wrong = run(method, 3, start)
-    np.testing.assert_allclose(right[z], 0.4 + 0.3*right.t, atol=1e-9)
-    np.testing.assert_allclose(np.sqrt(1 + right[z]**2)*right[vy],
-                               np.sqrt(1.16)*1.2, rtol=1e-9)
-    momentum = (1 + wrong[z]**2)*wrong[vy]
-    np.testing.assert_allclose(momentum, 1.16*1.2, rtol=1e-9)
-    np.testing.assert_allclose(
-        wrong[vz]**2 + momentum**2/(1 + wrong[z]**2),
-        0.09 + 1.16*1.44, rtol=1e-9)
-    assert np.abs(wrong[z] - right[z]).max() > 0.1
-    assert np.abs(right.energy_error).max() < 1e-8
 
 
 def test_power_of_the_discrepancy():
@@ -1355,20 +1278,6 @@ def test_power_of_the_discrepancy():
     assert kinetic[-1] - kinetic[0] == pytest.approx(gained, abs=1e-8)
     assert abs(gained) > 1e-2
     np.testing.assert_allclose(wrong.energy, kinetic, rtol=1e-9)
-
-
-def test_nonlinear_motion_in_numbers():
-    """Appell's machine falls with z'' = -g k^2/(1 + k^2)."""
-    method = NONLINEAR['Appell-Hamel'].hamel
-    start = {x: 0, y: 0, z: 0, vx: 3.0, vy: 4.0}
-    motion = run(method.corrected.equations_of_motion, 1, start)
-    speed = np.hypot(motion[vx], motion[vy])
-    k_ = NUMBERS[k]
-    np.testing.assert_allclose(
-        speed, 5 - 9.81*k_/(1 + k_**2)*motion.t, rtol=1e-9)
-    assert np.abs(motion.energy_error).max() < 1e-8
-    wrong = run(method, 1, start)
-    assert np.abs(np.hypot(wrong[vx], wrong[vy]) - speed).max() > 1e-2
 
 
 # Errors
@@ -1420,7 +1329,7 @@ def test_a_partition_that_does_not_work_and_one_that_does(name):
     case = Case(plane['Lagrangian'], (x, y, z), tuple(remedy),
                 tuple(rows.get('hol_coneqs', ())),
                 tuple(rows['nonhol_coneqs']))
-    assert_is(case, method, seeds=(1,))
+    assert_is(case, method)
 
 
 def test_a_partition_that_does_not_work_is_refused_later_too():
@@ -1451,8 +1360,7 @@ def test_members_are_immutable_and_plain():
                  'embedding.discrepancy'):
         found = attrgetter(name)(method)
         assert found.atoms(Derivative) <= known
-        assert found.atoms(AppliedUndef) <= known | {
-            e.expr for e in method.u}
+        assert found.atoms(AppliedUndef) <= known | {e.expr for e in method.u}
         assert found.free_symbols <= {m, a, I, t}
 
 

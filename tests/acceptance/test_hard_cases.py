@@ -34,8 +34,7 @@ def values_of(method, name, values):
 def block_solution(method, values):
     """Accelerations from the multiplier system at 30 digits."""
     with mp.workdps(30):
-        out = method.equations_of_motion.graph.evaluate(
-            values, ('W', 'r'), mp)
+        out = method.equations_of_motion.graph.evaluate(values, ('W', 'r'), mp)
         z = mp.lu_solve(mp.matrix(out['W']), mp.matrix(out['r']))
         return Matrix([z[i] for i in range(len(method.u))])
 
@@ -156,8 +155,7 @@ def particle(velocity, potential=0):
 def test_a_potential_of_speeds_is_refused():
     u = dynamicsymbols('u')
     with pytest.raises(ConstrainedDynamicsError, match='contains a speed'):
-        kane(particle(u, k*u*x), [x], [u], [X - u],
-             potential_energy='include')
+        kane(particle(u, k*u*x), [x], [u], [X - u], potential_energy='include')
 
 
 def test_float_exponents_are_powers():

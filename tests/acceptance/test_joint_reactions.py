@@ -124,8 +124,7 @@ def test_arm_of_six_pins(axes):
     links = system.bodies
     hook = links[6].masscenter.locatenew('hook', l/2*links[6].x)
     pull = T/l*links[3].y + k*links[0].x
-    system.add_actuators(TorqueActuator(
-        T, links[3].z, links[3], links[2]))
+    system.add_actuators(TorqueActuator(T, links[3].z, links[3], links[2]))
     system.add_loads(Force(hook, pull))
     method = UdwadiaKalabaMethod.from_method(system)
     equations = compile_equations(method, {
@@ -160,10 +159,8 @@ def test_bodies_in_free_fall():
     for one in hull, panel:
         one.central_inertia = inertia(
             one.frame, m*l**2, 2*m*l**2, 2.5*m*l**2, m*l**2/9)
-    hull.masscenter.set_pos(O, sum(
-        (x*axis for x, axis in zip(q, N)), 0*N.x))
-    hull.masscenter.set_vel(N, sum(
-        (x*axis for x, axis in zip(u, N)), 0*N.x))
+    hull.masscenter.set_pos(O, sum((x*axis for x, axis in zip(q, N)), 0*N.x))
+    hull.masscenter.set_vel(N, sum((x*axis for x, axis in zip(u, N)), 0*N.x))
     hull.frame.orient_body_fixed(N, q[3:], 'zxy')
     rates = dict(zip([x.diff() for x in q], u))
     hull.frame.set_ang_vel(N, hull.frame.ang_vel_in(N).subs(rates))

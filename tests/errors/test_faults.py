@@ -37,8 +37,7 @@ def pendulum(cls=UdwadiaKalabaMethod, **options):
 
 @pytest.fixture(scope='module')
 def wanted():
-    return compile_equations(pendulum(), VALUES, backend='numpy').rhs(
-        0, STATE)
+    return compile_equations(pendulum(), VALUES, backend='numpy').rhs(0, STATE)
 
 
 # Tools that are not there

@@ -129,8 +129,7 @@ def test_names_are_only_names(kind, backend, mark, plain):
 def test_names_in_a_simulation(kind, mark):
     """Results are found by the object and by the name, whatever it is."""
     method, constants, inputs, start = pendulum(names(mark)[kind])
-    motion = simulate(method, 0.05, start, constants=constants,
-                      inputs=inputs)
+    motion = simulate(method, 0.05, start, constants=constants, inputs=inputs)
     x = method.q[0]
     assert motion[x][0] == pytest.approx(1)
     assert (motion[x.func.__name__] == motion[x]).all()
@@ -186,8 +185,7 @@ def test_names_of_functions_without_meaning(kind, mark):
     """Before the name is printed it is known that it means nothing."""
     name = names(mark)[kind]
     x, m = dynamicsymbols('x'), Symbol('m')
-    method = UdwadiaKalabaMethod(
-        m*x.diff()**2/2 + Function(name)(x), [x])
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2 + Function(name)(x), [x])
     with pytest.raises(UnsupportedFeatureError, match='No numeric meaning'):
         compile_equations(method, {m: 1}).rhs(0, [1, 0])
     graph = Graph.of({'f': Matrix([m*Function(name)(x)])}, t)
@@ -198,8 +196,7 @@ def test_names_of_functions_without_meaning(kind, mark):
 @pytest.mark.parametrize('kind', FEW)
 def test_names_of_functions_with_a_meaning(kind, mark):
     """They are called by a name of ours, in floats and in mpmath."""
-    function = implemented_function(
-        Function(names(mark)[kind]), lambda x: 3*x)
+    function = implemented_function(Function(names(mark)[kind]), lambda x: 3*x)
     x, m = dynamicsymbols('x'), Symbol('m')
     method = UdwadiaKalabaMethod(
         m*x.diff()**2/2, [x], generalized_forces=[function(x)])

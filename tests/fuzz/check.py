@@ -280,8 +280,7 @@ def condition(state):
     rows = state.rows()
     A = np.array([rows[k][2] for k in solution(state)[1]], float).reshape(
         -1, len(M))
-    W = np.block([[np.array(M, float), -A.T],
-                  [A, np.zeros((len(A), len(A)))]])
+    W = np.block([[np.array(M, float), -A.T], [A, np.zeros((len(A), len(A)))]])
     for axis in (1, 0, 1, 0):
         W /= np.maximum(np.sqrt(np.abs(W).max(axis, keepdims=True)), 1e-150)
     sizes = np.linalg.svd(W)[1]
@@ -460,8 +459,7 @@ def motion(model, state):
             model, state), model.writing.rough)
     except ConstrainedDynamicsError as error:
         return type(error).__name__
-    rates = {outer.get(x, x): rate
-             for x, rate in zip(equations.states, found)}
+    rates = {outer.get(x, x): rate for x, rate in zip(equations.states, found)}
     return [mpf(rates[u]) for u in model.u]
 
 

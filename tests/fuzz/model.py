@@ -2,8 +2,7 @@
 from fractions import Fraction
 from random import Random
 
-from sympy import (
-    Float, Matrix, Rational, S, Symbol, cos, eye, sin, sqrt)
+from sympy import Float, Matrix, Rational, S, Symbol, cos, eye, sin, sqrt
 from sympy.physics.mechanics import (
     Force, Lagrangian, Particle, PinJoint, Point, PrismaticJoint,
     ReferenceFrame, RigidBody, System, Torque, Vector, WeldJoint,
@@ -138,8 +137,7 @@ class SympyModel:
             point.set_pos(start, vector)
         elif place == 'detour':
             away = self.vector(frame, [1, Rational(-1, 2), 2])
-            point.set_pos(start.locatenew(f'{name}_away', away),
-                          vector - away)
+            point.set_pos(start.locatenew(f'{name}_away', away), vector - away)
         else:
             point.set_pos(self.origin, start.pos_from(self.origin) + vector)
         velocity = self.next('velocities')
@@ -348,8 +346,7 @@ class SympyModel:
         """A point at a place of a body, -1 is the ground."""
         if index < 0:
             return self.fixed(name, self.origin, self.frame, place)
-        return self.fixed(name, self.joints[index], self.frames[index],
-                          place)
+        return self.fixed(name, self.joints[index], self.frames[index], place)
 
     def load(self, k, load):
         """The loads that one of the mechanism makes."""

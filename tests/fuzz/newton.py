@@ -144,8 +144,7 @@ class Moving:
         there = self.shifted(times(q, AXES[axis]))
         e = apply(self.R, AXES[axis])
         there.v = add(there.v, times(rate, e))
-        there.a = add(there.a, times(bias, e),
-                      times(2*rate, cross(self.w, e)))
+        there.a = add(there.a, times(bias, e), times(2*rate, cross(self.w, e)))
         there.dv = [add(v, times(c, e)) for v, c in zip(there.dv, partial)]
         return there
 
@@ -291,8 +290,7 @@ class State:
             e = times(size, vector(load.vector))
             if load.follows:
                 e = apply(where.R, e)
-            for i, partial in enumerate(where.dw if load.torque
-                                        else where.dv):
+            for i, partial in enumerate(where.dw if load.torque else where.dv):
                 Q[i] += dot(e, partial)
         return M, Q
 
@@ -398,8 +396,7 @@ def admissible(mechanism):
     state = State(mechanism, t, q, u)
     void = vanishing(mechanism)
     basis = []                      # orthonormal rows and their velocities
-    for k, (row, (_, v, A, _)) in enumerate(zip(
-            mechanism.rows, state.rows())):
+    for k, (row, (_, v, A, _)) in enumerate(zip(mechanism.rows, state.rows())):
         if row.kind == 'speed':
             continue
         size = mp.sqrt(dot(A, A))

@@ -26,8 +26,7 @@ m, k = symbols('m k')
 
 
 def spring(**options):
-    return UdwadiaKalabaMethod(
-        m*q.diff()**2/2 - k*q**2/2, [q], **options)
+    return UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q], **options)
 
 
 @pytest.mark.parametrize('name', exports.SMALL)
@@ -96,8 +95,7 @@ def test_slope_is_that_of_differences(name):
 def test_slope_is_our_linearization():
     """Of a pendulum at rest, by ``linearize``."""
     l, g = symbols('l g')
-    pendulum = UdwadiaKalabaMethod(
-        m*l**2*q.diff()**2/2 - m*g*l*sin(q), [q])
+    pendulum = UdwadiaKalabaMethod(m*l**2*q.diff()**2/2 - m*g*l*sin(q), [q])
     A, _, _ = pendulum.linearize(A_and_B=True, op_point={
         q: -np.pi/2, q.diff(): 0, q.diff().diff(): 0})
     f = to_casadi(pendulum)

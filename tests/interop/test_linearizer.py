@@ -69,8 +69,7 @@ def slopes(dependent_q, dependent_v, values):
         d = mp.mpf(10)**-12
         columns = []
         for j in range(4):
-            up, down = (rates([s*(i == j) for i in range(4)])
-                        for s in (d, -d))
+            up, down = (rates([s*(i == j) for i in range(4)]) for s in (d, -d))
             columns.append([float((a - b)/(2*d)) for a, b in zip(up, down)])
     return np.array(columns).T
 
@@ -206,8 +205,7 @@ def test_a_point_off_the_constraints_is_told(changes, level, size):
 def test_a_partition_must_be_complete(parts, names):
     method = with_multipliers(UdwadiaKalabaMethod)
     with pytest.raises(ConstraintError, match=names):
-        method.linearize(**{
-            'qd_ind': V[1:], 'qd_dep': V[:1], **parts})
+        method.linearize(**{'qd_ind': V[1:], 'qd_dep': V[:1], **parts})
 
 
 # -- SymbolicSystem -------------------------------------------------------

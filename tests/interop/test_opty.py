@@ -129,8 +129,7 @@ def test_wrong_level():
     ('four_bar', UdwadiaKalabaMethod), ('knife_edge', RouthMethod),
     ('cartesian_pendulum', UdwadiaKalabaMethod),
     ('parallel_cranks', UdwadiaKalabaMethod)])
-def test_trajectory_nearly_satisfies_the_collocation(
-        name, cls, collocation):
+def test_trajectory_nearly_satisfies_the_collocation(name, cls, collocation):
     """With the midpoint rule, to the second order of the step.
 
     The constraint function and its Jacobian are those of our functions.

@@ -147,8 +147,7 @@ def impulses(ready, method, compiled, start):
     if (cls, name) not in NOT_TAKEN])
 def test_other_layouts_go_through_to_pydy(name, cls):
     ready, method, compiled, start = formed(name, cls)
-    agree(completed(to_pydy(method), ready, compiled, start), compiled,
-          start)
+    agree(completed(to_pydy(method), ready, compiled, start), compiled, start)
     if name == 'quaternion_top_lagrange' and cls is not VaccoMethod:
         with pytest.raises(UnsupportedFeatureError, match='impulses'):
             to_pydy(compiled, 0, start, multipliers='eliminate')

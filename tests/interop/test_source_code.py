@@ -102,8 +102,7 @@ def test_c_in_single_precision_and_its_example(tmp_path):
 
 
 def test_c_notices_a_singular_configuration(tmp_path):
-    method = UdwadiaKalabaMethod(
-        x*x.diff()**2/2 - k*x, [x])
+    method = UdwadiaKalabaMethod(x*x.diff()**2/2 - k*x, [x])
     function = built(tmp_path, to_source(method, 'c', 'it'))
     real = ctypes.c_double
     assert not function(real(0), (real*2)(0, 1), (real*1)(1), None,
@@ -158,8 +157,7 @@ def test_other_languages(name, language, file, script, commands, tmp_path):
 
 def test_inputs_may_be_expressions():
     """A spring and its force, fed back by name."""
-    method = UdwadiaKalabaMethod(
-        m*x.diff()**2/2, [x], generalized_forces=[F])
+    method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[F])
     text = to_source(method, 'c', inputs={F: -k*x})['model.c']
     assert 'const real k = p->k;' in text and 'F' not in text.split('N')[0]
 
@@ -187,14 +185,12 @@ def test_functions_without_counterpart():
 def test_latex_is_complete_and_balanced(name, shared):
     method = model(name).form(UdwadiaKalabaMethod)
     text = to_latex(method, shared)
-    for one, other in (r'\begin', r'\end'), ('{', '}'), (
-            r'\left', r'\right'):
+    for one, other in (r'\begin', r'\end'), ('{', '}'), (r'\left', r'\right'):
         assert text.count(one) == text.count(other) > 0
     assert 'Derivative' not in text and '(t)' not in text
     n, o, m = method.system.counts
     velocity = len(method.nonholonomic_constraints)
-    assert text.count('0 &= ') == len(
-        method.holonomic_constraints) + velocity
+    assert text.count('0 &= ') == len(method.holonomic_constraints) + velocity
     assert ('a_{1} &=' in text) is bool(
         name in ('four_bar', 'rolling_disc') and shared is not False
         or shared and name != 'cartesian_pendulum')

@@ -86,8 +86,7 @@ def test_rolling_disc_has_the_accelerations_of_kane(wheel, rng):
     ours = disc(wheel)
     ours.form_eoms(eom_method=UdwadiaKalabaMethod)
     values = state(ours.eom_method, u[:2], rng)
-    M, F = (m.evalf(50, subs=values)
-            for m in (kane.mass_matrix, kane.forcing))
+    M, F = (m.evalf(50, subs=values) for m in (kane.mass_matrix, kane.forcing))
     wanted = dict(zip(kane.u, np.array(M.LUsolve(F), dtype=float).ravel()))
     for cls in CLASSES:
         ours = disc(wheel)

@@ -26,8 +26,7 @@ def main():
     given = parser.parse_args()
     began, found = time.monotonic(), {}
     with ProcessPoolExecutor(given.workers) as pool:
-        for model, rows in zip(given.models, pool.map(
-                quietly, given.models)):
+        for model, rows in zip(given.models, pool.map(quietly, given.models)):
             found |= rows
             print(f'{time.monotonic() - began:6.0f} s  {model}: '
                   + table.tally(x for row in rows.values()

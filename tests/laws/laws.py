@@ -20,8 +20,7 @@ from sympy.physics.mechanics import (
 
 from kkt import at, norm, number, pinv, rank, solve, t
 from laws.models import build, made
-from laws.ways import (
-    BLOCK, VACCO, Block, Formed, Refused, numbers, refusals)
+from laws.ways import BLOCK, VACCO, Block, Formed, Refused, numbers, refusals
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.numeric import compile_equations, consistent_state
 
@@ -232,8 +231,7 @@ def workless(case):
     needs_rows(case)
     one = case.one
     concerned(not one.acc, 'rows of accelerations')
-    still = {**dict.fromkeys(one.u, 0),
-             **{x.diff(t): 0 for x in one.q}}
+    still = {**dict.fromkeys(one.u, 0), **{x.diff(t): 0 for x in one.q}}
     for values, found in case.motions():
         rest = at(one.rows.velocity, {**values, **still})
         concerned(norm(rest) < 1e-50, 'rows that drift')
@@ -422,8 +420,7 @@ def seen_from_a_moving_ground(one):
         if isinstance(row, tuple) and isinstance(row[0], Point):
             raise NotConcerned('rows given at points')
     for point in places:
-        point.set_vel(ground, point.vel(old) + 2*ground.x - 3*ground.z
-                      + old.y)
+        point.set_vel(ground, point.vel(old) + 2*ground.x - 3*ground.z + old.y)
     return replace(one, frame=ground)
 
 
@@ -511,8 +508,7 @@ def reversal(case):
     one = case.one
     concerned(one.reversible, 'not conservative')
     for values, found in case.motions():
-        back = one.completed({**values, **{
-            x: -values[x] for x in one.u}})
+        back = one.completed({**values, **{x: -values[x] for x in one.u}})
         yield from same(case.formed.motion(back), found)
 
 

@@ -10,8 +10,7 @@ import ready
 from kkt import Reference, at, number, t
 
 g, m, length = symbols('g m l', positive=True)
-NUMBERS = {g: Rational(981, 100), m: Rational(7, 5),
-           length: Rational(13, 10)}
+NUMBERS = {g: Rational(981, 100), m: Rational(7, 5), length: Rational(13, 10)}
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,12 @@ class Mechanism:
         """``order`` are the new places of coordinates and of speeds."""
         q, u = self.q, self.u
         if order:
-            q, u = ([x[i] for i in places]
-                    for x, places in zip((q, u), order))
+            q, u = ([x[i] for i in places] for x, places in zip((q, u), order))
         if self.L is not None:
             args = self.L, list(q)
             rows = {'hol_coneqs': self.hol, 'nonhol_coneqs': self.vel}
             if self.loads:
-                options |= {'forcelist': list(self.loads),
-                            'frame': self.frame}
+                options |= {'forcelist': list(self.loads), 'frame': self.frame}
         else:
             args = self.frame, list(q), list(u), list(self.kd_eqs)
             rows = {'configuration_constraints': self.hol,

@@ -51,8 +51,7 @@ def case(model, way):
 
 def row(model, way):
     """Law -> outcome."""
-    return {name: outcome(law, case(model, way))
-            for name, law in LAWS.items()}
+    return {name: outcome(law, case(model, way)) for name, law in LAWS.items()}
 
 
 def rows(model):

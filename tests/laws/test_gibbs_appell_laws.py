@@ -376,8 +376,7 @@ def test_forms(name, form):
     model = MODELS[name]()
     method = model.method
     if form in model.without:
-        with pytest.raises(UnsupportedFeatureError,
-                           match=model.without[form]):
+        with pytest.raises(UnsupportedFeatureError, match=model.without[form]):
             method.classical_equations(form)
         return
     found = method.classical_equations(form)
@@ -480,8 +479,7 @@ def test_a_system_of_speeds_alone():
     # (I_x + m) u1' = lam + m, 2 u2' = g, m u3' = k - 2 lam, u1' = 2 u3'
     exact = Exact({**values, t: 0})
     found = exact(method.rhs())
-    assert found == Matrix([Rational(10, 19), Rational(7, 2),
-                            Rational(5, 19)])
+    assert found == Matrix([Rational(10, 19), Rational(7, 2), Rational(5, 19)])
     assert exact(method.mass_matrix_full)*found == exact(method.forcing_full)
     states = method.equations_of_motion.states
     assert len(states) == method.mass_matrix_full.rows == 3
@@ -591,8 +589,7 @@ def test_baumgartes_gains():
     for e in (x, u1, u3):
         values[e] = values[e] + number(Rational(1, 9))
     wanted = model.plain.reference.stabilised(3, 2).solve(values)
-    assert close(accelerations(method, values), wanted.acceleration,
-                 scale=1)
+    assert close(accelerations(method, values), wanted.acceleration, scale=1)
     assert not close(accelerations(method, values), accelerations(
         model.method, values), scale=1)
 
@@ -908,8 +905,7 @@ def test_internal_flow():
     C.set_vel(N, C.pos_from(O).dt(N))
     G = C.locatenew('G', s*B.x)
     G.set_vel(N, G.pos_from(O).dt(N))
-    body = RigidBody('rocket', G, B, m, (inertia(
-        B, I*m, I*m**2, I*m**2), G))
+    body = RigidBody('rocket', G, B, m, (inertia(B, I*m, I*m**2, I*m**2), G))
     exit = C.locatenew('E', -k*B.x + r*B.y)
     exit.v2pt_theory(C, N, B)
     h = dot(s)*B.x + s*B.z
@@ -993,8 +989,7 @@ def test_system_forms_its_equations():
                             at(system.forcing, values))
         system.add_loads(*momentum_loads(system.bodies, N))
         system.form_eoms(eom_method=KanesMethod)
-        more = {e for e in system.forcing.atoms(*KINDS)
-                if e not in values}
+        more = {e for e in system.forcing.atoms(*KINDS) if e not in values}
         values.update({e: number(values[{x: u1, theta: u2}[e.expr]])
                        for e in more if e.args[0] in (x, theta)})
         assert close(found, mp.lu_solve(
@@ -1025,8 +1020,7 @@ def test_ready_models(name):
     for seed in SEEDS:
         values = admissible(seed)
         wanted = ready.independent(model, values, reference)
-        assert ready.disagreement(ready.ours(method, values),
-                                  wanted) < 1e-11
+        assert ready.disagreement(ready.ours(method, values), wanted) < 1e-11
     random = Random(name)
     values = {**values, **{x.diff(t): number(fraction(random))
                            for x in method.u}}
@@ -1079,8 +1073,7 @@ def test_energy_with_variable_mass():
     step = motion.t[1]
     work = np.concatenate([[0], np.cumsum(
         (power[:-2:2] + 4*power[1::2] + power[2::2])*step/3)])
-    np.testing.assert_allclose(
-        kinetic[::2] - kinetic[0], work, atol=1e-8)
+    np.testing.assert_allclose(kinetic[::2] - kinetic[0], work, atol=1e-8)
     np.testing.assert_allclose(motion.work[::2], work, atol=1e-7)
     assert np.abs(motion.energy_error).max() < 1e-7
 
@@ -1105,8 +1098,7 @@ def moved_by(case):
         B.orient_axis(N, z, N.x)
         B.set_ang_vel(N, u3*N.x)
         central = inertia(B, mass, mass*(1 + x**2), 2*mass*(3 - t))
-        model.bodies = [RigidBody('B', P.point, B, mass,
-                                  (central, P.point))]
+        model.bodies = [RigidBody('B', P.point, B, mass, (central, P.point))]
         model.loads.append((B, y*N.x))
     if case.endswith('order 2'):
         model.vel = [dot(u1)**2 + dot(u2)**2 + dot(u3)**2 - 100]

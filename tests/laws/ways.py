@@ -208,10 +208,8 @@ class InVelocities(Block):
     def second(self, formed, one, values):
         """``q''``, forces on ``q``, multipliers and power."""
         a, lam, forces = self.solution(formed, values)
-        rates = mp.matrix([values[x.diff(formed.system.t)]
-                           for x in formed.q])
-        a, f, rates = (ordered(formed.q, one.q, x)
-                       for x in (a, forces, rates))
+        rates = mp.matrix([values[x.diff(formed.system.t)] for x in formed.q])
+        a, f, rates = (ordered(formed.q, one.q, x) for x in (a, forces, rates))
         return a, f, lam, (f.T*rates)[0]
 
     def inputs(self, formed, values):

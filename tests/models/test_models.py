@@ -70,8 +70,7 @@ def test_parameters_and_inputs_cover_the_equations(name):
         expressions.append(Matrix([m.arguments['Lagrangian']]))
     free = set().union(*(x.free_symbols for x in expressions if x)) - {t}
     assert free <= set(m.parameters)
-    functions = set().union(
-        *(x.atoms(AppliedUndef) for x in expressions if x))
+    functions = set().union(*(x.atoms(AppliedUndef) for x in expressions if x))
     assert functions <= {*m.coordinates, *m.speeds, *m.inputs}
     method = m.form(UdwadiaKalabaMethod)
     assert set(method.equations_of_motion.constants) <= set(m.parameters)

@@ -85,8 +85,7 @@ def heavier(part, names=('W',)):
     """A mass matrix entry off by a part of itself."""
     def change(g, out):
         for name in names:
-            out[name][0][0] = g.mul(
-                g.constant(1 + part), out[name][0][0])
+            out[name][0][0] = g.mul(g.constant(1 + part), out[name][0][0])
     return change
 
 

@@ -253,8 +253,7 @@ def test_vakonomic_motion_of_holonomic_and_of_other_rows(four_bar, disc):
     assert 'for all multipliers' in four_bar['VaccoMethod'].reason
     other = disc['VaccoMethod']
     assert other.verdict is MUST_DIFFER and other.error > 1e-3
-    assert re.search(r'not integrable.*states.*mu = \(.*, .*\)',
-                     other.reason)
+    assert re.search(r'not integrable.*states.*mu = \(.*, .*\)', other.reason)
 
 
 def test_a_vakonomic_difference_of_holonomic_rows_is_none_that_must_be(
@@ -295,8 +294,7 @@ def inject(monkeypatch, wrong):
     RouthMethod, LinearMappingMethod, GibbsAppellMethod])
 def test_a_wrong_load_is_told(monkeypatch, wrong):
     inject(monkeypatch, wrong)
-    only_named(monkeypatch, 'UdwadiaKalabaMethod, closed form',
-               wrong.__name__)
+    only_named(monkeypatch, 'UdwadiaKalabaMethod, closed form', wrong.__name__)
     found = compare(pendulum(), constants=NUMBERS, upstream=False)
     assert found[wrong.__name__].verdict is DIFFERS
     assert found[wrong.__name__].error > 1e-6
@@ -457,8 +455,7 @@ class Unlucky:
 def test_other_errors_of_upstream_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(sympy_methods, 'check_applies', lambda *args: None)
     with pytest.raises(ShapeError, match='size[.]$'):
-        sympy_methods.deriver(KanesMethod)(
-            SimpleNamespace(model=Unlucky()))
+        sympy_methods.deriver(KanesMethod)(SimpleNamespace(model=Unlucky()))
 
 
 def test_what_only_one_class_takes_is_refused_by_the_others():
@@ -570,8 +567,7 @@ def test_an_interrupt_before_the_first_state_leaves_nothing():
 
 def test_a_singular_partition_is_replaced(monkeypatch):
     """The knife edge starts across the slope, where x is no choice."""
-    only_named(monkeypatch, 'LinearMappingMethod',
-               'HamelEmbedding, corrected')
+    only_named(monkeypatch, 'LinearMappingMethod', 'HamelEmbedding, corrected')
     found = compare('knife_edge', t_end=0.3)
     assert found['LinearMappingMethod'].verdict is AGREES
     assert found['HamelEmbedding, corrected'].verdict is AGREES
@@ -633,8 +629,7 @@ def test_system_and_kane_objects(monkeypatch):
 def test_a_system_without_kinematic_equations_is_one_of_lagrange(monkeypatch):
     only_upstream(monkeypatch)
     cart = model('cart_pendulum')
-    found = compare(cart.system, constants=cart.parameters,
-                    inputs=cart.inputs)
+    found = compare(cart.system, constants=cart.parameters, inputs=cart.inputs)
     assert found["SymPy's LagrangesMethod"].verdict is AGREES
     assert found.agrees
 

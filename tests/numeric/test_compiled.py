@@ -58,8 +58,7 @@ def test_the_pendulum_in_closed_form(pendulum, states):
         np.testing.assert_allclose(rates[:2], u)
         np.testing.assert_allclose(
             rates[2:], 2*lam*q/1.5 - [0, 9.81], rtol=1e-13, atol=1e-13)
-        np.testing.assert_allclose(compiled.accelerations(0, state),
-                                   rates[2:])
+        np.testing.assert_allclose(compiled.accelerations(0, state), rates[2:])
         np.testing.assert_allclose(compiled.multipliers(0, state), [lam])
         np.testing.assert_allclose(
             compiled.constraint_forces(0, state), 2*lam*q, atol=1e-13)
@@ -103,8 +102,7 @@ def test_outputs_agree_with_fifty_digits(name):
             atol=1e-13*max(1., np.abs(expected).max(initial=0.)))
 
 
-def test_redundant_rows_change_the_multipliers_only(pendulum, doubled,
-                                                    states):
+def test_redundant_rows_change_the_multipliers_only(pendulum, doubled, states):
     for state in states:
         np.testing.assert_allclose(doubled.compiled.rhs(0, state),
                                    pendulum.compiled.rhs(0, state),
@@ -213,8 +211,7 @@ def test_inputs_in_every_form():
         batch = compiled.rhs([.3, .3], [[np.sin(.6), 0, 1., 0]]*2)
         np.testing.assert_allclose(batch, [expected]*2)
     compiled = compile_equations(method, {m: 1, g: 9.81}, {f: 3})
-    np.testing.assert_allclose(compiled.residuals(0, [3.5, 0, 1, 0]),
-                               [0.5, 1])
+    np.testing.assert_allclose(compiled.residuals(0, [3.5, 0, 1, 0]), [0.5, 1])
 
 
 def test_constants_may_occur_in_inputs():
@@ -367,13 +364,11 @@ def test_what_compiled_equations_show(pendulum):
 
 def test_many_constants_do_not_fill_the_memory(pendulum):
     """Of what is kept for each set of constants, and what it gives."""
-    compiled = compile_equations(
-        pendulum.method, pendulum.constants)
+    compiled = compile_equations(pendulum.method, pendulum.constants)
     for length in np.linspace(1, 2, 2*KEPT_SOLVERS):
         state = [length, 0, 0, 1]
         rates = compiled.rhs(0, state, {l: length})
-        np.testing.assert_allclose(rates, [0, 1, -1/length, -9.81],
-                                   atol=1e-12)
+        np.testing.assert_allclose(rates, [0, 1, -1/length, -9.81], atol=1e-12)
         assert compiled.multipliers(0, state, {l: length}).shape == (1,)
     assert len(compiled._solvers) <= KEPT_SOLVERS
     assert len(compiled._quick) <= KEPT_SOLVERS

@@ -14,8 +14,7 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, dae_form, simulate)
 
-PACKAGES = {'IDA': 'sksundae', 'RadauDAE': 'solve_dae',
-            'BDFDAE': 'solve_dae'}
+PACKAGES = {'IDA': 'sksundae', 'RadauDAE': 'solve_dae', 'BDFDAE': 'solve_dae'}
 
 
 def ready(name, cls=UdwadiaKalabaMethod):
@@ -25,8 +24,7 @@ def ready(name, cls=UdwadiaKalabaMethod):
         method, {c: found.parameters[c]
                  for c in method.equations_of_motion.constants},
         dict(found.inputs))
-    return compiled, consistent_state(compiled, dict(found.start),
-                                      found.fixed)
+    return compiled, consistent_state(compiled, dict(found.start), found.fixed)
 
 
 NAMES = ['four_bar', 'closed_chain', 'rolling_disc', 'parallel_cranks',
@@ -67,8 +65,7 @@ def test_the_jacobian_is_the_derivative(name, rng):
         for found, one, two in (
                 (by_y, (y + e, yp), (y - e, yp)),
                 (by_yp, (y, yp + e), (y, yp - e))):
-            slope = (form.residual(0.1, *one)
-                     - form.residual(0.1, *two))/(2*h)
+            slope = (form.residual(0.1, *one) - form.residual(0.1, *two))/(2*h)
             np.testing.assert_allclose(
                 found[:, k], slope, atol=1e-6*max(1, np.abs(slope).max()))
 
@@ -89,8 +86,7 @@ def test_equations_without_constraint_rows_get_corrections():
     method = HamelEmbedding(
         m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
         hol_coneqs=[x**2 + y**2 - l**2], q_dependent=[y])
-    form = dae_form(method, [1.2, -1.6, 0.5],
-                    constants={m: 1, g: 9.81, l: 2})
+    form = dae_form(method, [1.2, -1.6, 0.5], constants={m: 1, g: 9.81, l: 2})
     assert form.names == ("x", "y", "x'", 'correction of holonomic row 0')
     assert np.abs(form.residual(0, form.y0, form.yp0)).max() < 1e-14
 
@@ -158,8 +154,7 @@ def test_events_and_dense_output_of_residuals(pendulum, method):
     motion = simulate(pendulum.compiled, 9, pendulum.start, events=lowest,
                       method=method, rtol=1e-9, atol=1e-11, dense=True)
     from scipy.special import ellipk
-    assert motion.t[-1] == pytest.approx(ellipk(0.5)*np.sqrt(2/9.81),
-                                         abs=1e-6)
+    assert motion.t[-1] == pytest.approx(ellipk(0.5)*np.sqrt(2/9.81), abs=1e-6)
     expected = simulate(pendulum.compiled, 0.8, pendulum.start, rtol=1e-11,
                         atol=1e-13, t_eval=[0.123, 0.456, 0.789])
     for found in (motion, pickle.loads(pickle.dumps(motion))):
@@ -177,8 +172,7 @@ def test_the_edge_of_a_domain_ends_the_run(method):
     assert motion.t[-1] == pytest.approx(2*3**0.5 - 8/3, abs=1e-4)
     place, speed = motion.x.T
     assert (place < 1).all()
-    np.testing.assert_allclose(speed**2/2 + np.sqrt(1 - place), 1.5,
-                               atol=1e-4)
+    np.testing.assert_allclose(speed**2/2 + np.sqrt(1 - place), 1.5, atol=1e-4)
 
 
 @every_solver

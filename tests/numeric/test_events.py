@@ -281,8 +281,7 @@ def test_a_signal_at_any_moment_ends_the_run(pendulum, stabilization):
     compiled, start = pendulum.compiled, pendulum.start
     simulate(compiled, 0.1, start, stabilization=stabilization)
     for delay in (0.01, 0.07, 0.13):
-        timer = threading.Timer(
-            delay, os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
 
         def begun(t, x):                # the run is under way
             if t > 0 and timer.ident is None:

@@ -10,8 +10,7 @@ from sympy import (
 from sympy.abc import x, y
 from sympy.utilities.lambdify import implemented_function
 
-from sympy_constrained.errors import (
-    NotFiniteError, UnsupportedFeatureError)
+from sympy_constrained.errors import NotFiniteError, UnsupportedFeatureError
 from sympy_constrained.graph import Graph, GraphBuilder, read
 from sympy_constrained.numeric.codegen.python_code import Generated
 
@@ -93,8 +92,7 @@ def test_no_name_of_the_user_reaches_the_code():
 def test_given_inputs_are_computed_inside():
     t, p = symbols('t p')
     f = Function('f')(t)
-    function = generated(f**2 + x, inputs=(t, p, x),
-                         given={f: p*sin(t)})
+    function = generated(f**2 + x, inputs=(t, p, x), given={f: p*sin(t)})
     assert function.scalar(0.5, 3., 1.)['f'][0, 0] == pytest.approx(
         (3*math.sin(.5))**2 + 1, rel=1e-15)
 

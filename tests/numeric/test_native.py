@@ -42,6 +42,10 @@ COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
     name not in available(), reason=f'no backend {name!r} here'))
     for name in ('llvm', 'c')]
 each_backend = pytest.mark.parametrize('backend', COMPILED)
+# Where the compiler would run for each of many parameters.
+mostly_llvm = pytest.mark.parametrize('backend', [
+    COMPILED[0], pytest.param('c', marks=[*COMPILED[1].marks,
+                                          pytest.mark.slow])])
 # The slow run has all models.
 QUICK = {'four_bar', 'parallel_cranks', 'rolling_disc', 'driven_pendulum',
          'muscle_on_sphere', 'heavy_top_quaternion'}
@@ -178,8 +182,7 @@ def outputs(backend, *expressions, inputs=(x, y), given=None):
     rows = [[read(builder, sympify(e))] for e in expressions]
     graph = Graph.freeze(builder, {'f': (rows, 1)})
     arguments = {Symbol('t'): Symbol('t')}
-    arguments.update({item: Symbol(f'x{i}')
-                      for i, item in enumerate(inputs)})
+    arguments.update({item: Symbol(f'x{i}') for i, item in enumerate(inputs)})
     return compiled_outputs(backend, graph, ['f'], arguments, given or {})
 
 
@@ -209,7 +212,7 @@ def test_other_functions_are_evaluated_by_numpy(backend, expr):
 root = sqrt(x)
 
 
-@each_backend
+@mostly_llvm
 @pytest.mark.parametrize('expr', [
     1/(x + 1), root, cbrt(x), x**y, log(x), log(x + 1), exp(-1e3*x), asin(2*x),
     acosh(x), Max(root, y), Max(y, root), Max(root, 0), Min(root, y, 1),
@@ -248,8 +251,7 @@ def test_branches_that_are_not_taken_may_have_no_value(backend):
     points = np.array([4., -2., 0.])
     np.testing.assert_array_equal(
         quick.batch(3, 0., points, 7.)['f'].ravel(), [2, -.5, 7])
-    assert [quick.scalar(0., a, 7.)['f'].item() for a in points] == [
-        2, -.5, 7]
+    assert [quick.scalar(0., a, 7.)['f'].item() for a in points] == [2, -.5, 7]
 
 
 @each_backend
@@ -323,7 +325,7 @@ DRIVE = dynamicsymbols('f')
 f_imp = implemented_function('tabulated', table)
 
 
-@each_backend
+@mostly_llvm
 @pytest.mark.parametrize('value', [
     sin(g*t), 3, 0, t**2/2, f_imp(t), f_imp(t)*t + g, Piecewise(
         (0, t < .2), (t, True)), Integral(sin(Symbol('s')),
@@ -369,8 +371,7 @@ def agree(plain, quick, x, condition=1e-9):
     """
     x = np.asarray(x, dtype=float)
     for state in (x, x.tolist(), x[None]):
-        wanted, found = (outcome(one.rhs, 0., state)
-                         for one in (plain, quick))
+        wanted, found = (outcome(one.rhs, 0., state) for one in (plain, quick))
         if not isinstance(wanted, str):
             close(found, wanted, condition or 1e-7)
         elif condition is None:
@@ -426,7 +427,7 @@ def test_a_mass_that_vanishes_at_the_pole(backend, method):
     assert kinds == [False, False, True, True, True]
 
 
-@each_backend
+@mostly_llvm
 @pytest.mark.parametrize('small', [1e-3, 1e-6, 1e-9, 1e-12, 1e-200])
 def test_small_masses(backend, small):
     k = symbols('k')
@@ -491,8 +492,7 @@ def test_redundant_rows_that_contradict_each_other(backend):
 
 @each_backend
 def test_redundant_rows_near_the_constraint_set(backend, cranks):
-    quick = compile_equations(cranks.method, cranks.constants,
-                              backend=backend)
+    quick = compile_equations(cranks.method, cranks.constants, backend=backend)
     solver = quick.linear_solver(0, cranks.start)
     assert quick.quick_rates(solver) is not None
     for i in range(6):
@@ -534,7 +534,7 @@ def test_one_bad_state_of_a_batch(backend):
         plain, quick, 'residuals', 0, bad[:2])
 
 
-@each_backend
+@mostly_llvm
 @pytest.mark.parametrize('arguments', [
     (0., [1, 2, 3]), (0., np.zeros(3)), (0., np.zeros((2, 3))),
     (0., np.full(4, np.nan)), (np.nan, np.ones(4)), (0., 'x'),
@@ -551,7 +551,7 @@ def test_bad_arguments_are_refused_as_by_numpy(backend, arguments):
             one.rhs(0, np.array([1., 0, 0, 0]))
 
 
-@each_backend
+@mostly_llvm
 @pytest.mark.parametrize('time', [1, np.float64(1), np.int64(1),
                                   np.array(1.), np.float32(1), Float(1)])
 def test_numbers_of_every_kind_are_times(backend, time):
@@ -578,8 +578,7 @@ def test_arrays_of_every_kind_are_states(backend, pendulum):
         np.testing.assert_array_equal(quick.rhs(0, same), wanted)
     for same in (np.asfortranarray([x, x]), np.array([x, x])[::-1],
                  [x.tolist()]*2):
-        np.testing.assert_allclose(quick.rhs(0, same), [wanted]*2,
-                                   rtol=1e-13)
+        np.testing.assert_allclose(quick.rhs(0, same), [wanted]*2, rtol=1e-13)
 
 
 # -- results are the caller's, and the same again -------------------------
@@ -622,8 +621,7 @@ def test_a_state_does_not_feel_its_neighbours(backend):
 
 @each_backend
 def test_compiled_equations_pickle(backend, cranks):
-    quick = compile_equations(cranks.method, cranks.constants,
-                              backend=backend)
+    quick = compile_equations(cranks.method, cranks.constants, backend=backend)
     wanted = quick.rhs(0, cranks.start)
     packed = pickle.dumps(quick)
     assert b'lambdify' not in packed
@@ -695,8 +693,7 @@ def call_by_address(address, t, x, p, size):
     function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double,
                                 *[pointer]*4)(address)
     x, p, r, out = arrays(x, p, [0], [np.nan]*size)
-    status = function(t, *(a.ctypes.data_as(pointer)
-                           for a in (x, p, r, out)))
+    status = function(t, *(a.ctypes.data_as(pointer) for a in (x, p, r, out)))
     return status, out
 
 
@@ -731,8 +728,7 @@ def test_machine_code_lives_as_long_as_what_refers_to_it(native):
         outputs('llvm' if 'llvm' in available() else 'c', x + y).scalar(
             0., 1., 2.)
     x_, p_, out = arrays(start, p, np.zeros(5))
-    assert call(0., x_.ctypes.data, p_.ctypes.data, None,
-                out.ctypes.data) == 0
+    assert call(0., x_.ctypes.data, p_.ctypes.data, None, out.ctypes.data) == 0
     close(out[:4], wanted)
     close(bound(0., x_)[:4], wanted)
     assert scipys.function(0., x_.ctypes.data, p_.ctypes.data, None,
@@ -870,8 +866,7 @@ def test_without_a_recent_llvmlite(monkeypatch, pendulum, case):
     assert 'llvm' not in available()
     with pytest.raises(MissingIngredientError, match='needs the package '
                        'llvmlite 0.45 or newer .*the extra `fast`'):
-        compile_equations(pendulum.method, pendulum.constants,
-                          backend='llvm')
+        compile_equations(pendulum.method, pendulum.constants, backend='llvm')
     compiled = compile_equations(pendulum.method, pendulum.constants)
     assert compiled.backend == 'numpy'
     close(compiled.rhs(0, pendulum.start), [0, 0, 0, -9.81])
@@ -969,8 +964,7 @@ def test_hostile_names_do_not_reach_the_text(backend):
     constants = [Symbol(f'{name} c') for name in HOSTILE]
     L = sum((c**2 + 1)*q.diff()**2/2 - exp(-q*c)*sin(q)
             + Max(q, c)*sqrt(q**2 + 1) for q, c in zip(states, constants))
-    method = UdwadiaKalabaMethod(L, states, hol_coneqs=[
-        states[0] - states[1]])
+    method = UdwadiaKalabaMethod(L, states, hol_coneqs=[states[0] - states[1]])
     compiled = compile_equations(method,
                                  dict.fromkeys(
                                      method.equations_of_motion.constants, 2.),

@@ -146,8 +146,7 @@ def test_a_cartesian_pendulum_with_rows_given_again(cls):
 def test_an_equilibrium(cls, options):
     """With other speeds, and without multipliers in the equations."""
     ready = model('cartesian_pendulum')
-    compiled = compile_equations(
-        ready.form(cls, **options), ready.parameters)
+    compiled = compile_equations(ready.form(cls, **options), ready.parameters)
     at = np.zeros(len(compiled.states))
     at[1] = -1
     found = linearize(compiled, at)
@@ -206,8 +205,7 @@ def test_no_multipliers_and_the_partition_of_the_method():
                      compiled.rhs(0, at)))
     A, _, _ = theirs.linearize(op_point=[point, ready.parameters],
                                A_and_B=True, new_method=True)
-    np.testing.assert_allclose(
-        found.A, np.array(A.tolist(), float), atol=1e-9)
+    np.testing.assert_allclose(found.A, np.array(A.tolist(), float), atol=1e-9)
 
 
 # Meijaard, Papadopoulos, Ruina and Schwab (2007), table 2.

@@ -392,8 +392,7 @@ def test_bodies_are_where_the_equations_have_them():
     case = ready('four_bar', 0.3, t_eval=301)
     film = plotting.animate(case.motion, case.method, speed=1, fps=10)
     ax = plt.gcf().axes[0]
-    assert film._save_count == 4 and labels(ax) == [
-        'link2', 'link3', 'link4']
+    assert film._save_count == 4 and labels(ax) == ['link2', 'link3', 'link4']
     bodies = {b.name: b for b in case.method.bodies}
     base = bodies['link1'].masscenter
     for k in (0, 2, 3):
@@ -414,8 +413,7 @@ def test_frames_turn_with_the_bodies(rolling):
     body = rolling.method.bodies[0]
     turned = rolling.compiled.expression(body.frame.dcm(
         rolling.method.frame).T)(0, rolling.motion.x[150])
-    arms = [np.diff(space(line), axis=1)[:, 0]
-            for line in ax.get_lines()[-3:]]
+    arms = [np.diff(space(line), axis=1)[:, 0] for line in ax.get_lines()[-3:]]
     lengths = np.linalg.norm(arms, axis=1)
     np.testing.assert_allclose(lengths, lengths[0])
     np.testing.assert_allclose(np.array(arms).T/lengths, turned, atol=1e-7)
@@ -887,8 +885,7 @@ def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
     """Those of a Lagrangian need none."""
     N, O = ReferenceFrame('N'), Point('O')
     P = O.locatenew('P', x*N.x + y*N.y)
-    bodies = [Particle('p', P, 1),
-              Particle('q', P.locatenew('Q', N.y), 1)]
+    bodies = [Particle('p', P, 1), Particle('q', P.locatenew('Q', N.y), 1)]
     L = x.diff()**2 + y.diff()**2
     method = UdwadiaKalabaMethod(L, [x, y], frame=N, bodies=bodies)
     plain = LagrangesMethod(L, [x, y], frame=N, bodies=bodies)
@@ -899,8 +896,7 @@ def test_bodies_without_velocities_hang_on_the_origin_that_is_given():
             plotting.plot_snapshots(motion, given)
         with pytest.raises(KinematicsError, match='P has no position: no po'):
             plotting.plot_snapshots(motion, given, {'P': P})
-        ax, = plotting.plot_snapshots(motion, given, times=[1.],
-                                      origin=O).axes
+        ax, = plotting.plot_snapshots(motion, given, times=[1.], origin=O).axes
         assert places_in(ax) == {'p': (1, 2), 'q': (1, 3)}
     O.set_vel(N, 0)
     alone = UdwadiaKalabaMethod(L, [x, y], frame=N)

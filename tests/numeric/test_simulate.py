@@ -30,8 +30,7 @@ def test_the_pendulum_for_a_minute(pendulum, record_property):
     drift = np.abs(motion.energy_error).max()/(1.5*9.81*2)
     record_property('relative energy drift', float(drift))
     assert drift < 1e-6
-    free = simulate(pendulum.compiled, 60, pendulum.start,
-                    stabilization=None)
+    free = simulate(pendulum.compiled, 60, pendulum.start, stabilization=None)
     assert 1e-7 < free.largest_residual < 1e-2
 
 
@@ -118,8 +117,7 @@ def test_speed_of_constant_size():
     """Case U-6: |v| = const does work against gravity, and it is booked."""
     method = particle(vel=[x.diff()**2 + y.diff()**2 + z.diff()**2 - 9],
                       q=(x, y, z))
-    motion = simulate(method, 4, [0, 0, 0, 2, 1, 2],
-                      constants={m: 2, g: 9.81})
+    motion = simulate(method, 4, [0, 0, 0, 2, 1, 2], constants={m: 2, g: 9.81})
     speed = np.linalg.norm(motion.x[:, 3:], axis=1)
     np.testing.assert_allclose(speed, 3, rtol=1e-14)
     assert motion.work[-1] == pytest.approx(2*9.81*motion[z][-1], rel=1e-8)
@@ -202,8 +200,7 @@ def test_steps_are_counted(pendulum):
     assert f'`max_steps` is {steps - 1}.' in short.message
 
 
-def test_a_state_that_cannot_be_returned_ends_the_run(pendulum,
-                                                      monkeypatch):
+def test_a_state_that_cannot_be_returned_ends_the_run(pendulum, monkeypatch):
     def far(self, t, x, solver):
         correction, before = project(self, t, x, solver)
         return (correction if t < 0.5 else replace(
@@ -271,8 +268,7 @@ def test_underflow_is_no_fault(pendulum, method):
 def test_matrices_that_overflow_are_a_matter_of_steps(method):
     spring = UdwadiaKalabaMethod(m*x.diff()**2/2 - g*x**2/2, [x])
     with pytest.raises(SimulationError, match='smaller steps') as error:
-        simulate(spring, 1, [1, 0], constants={m: 1, g: 1e300},
-                 method=method)
+        simulate(spring, 1, [1, 0], constants={m: 1, g: 1e300}, method=method)
     assert error.value.reason is Reason.STEP_SIZE
 
 
@@ -330,8 +326,7 @@ def test_output_times(pendulum):
         pendulum.method, [0, 3], {x: 2, y: 0, "x'": 0, y.diff(): 0},
         constants=pendulum.constants, t_eval=times)
     np.testing.assert_array_equal(motion.t, times)
-    steps = simulate(pendulum.compiled, 3, pendulum.start,
-                     constants={g: 1.62})
+    steps = simulate(pendulum.compiled, 3, pendulum.start, constants={g: 1.62})
     assert len(steps) == steps.statistics['steps'] + 1
     assert steps.constants == {m: 1.5, g: 1.62, l: 2}
 

@@ -28,14 +28,12 @@ def compiled_model(name, **options):
         method, {c: ready.parameters[c]
                  for c in method.equations_of_motion.constants},
         dict(ready.inputs))
-    return compiled, consistent_state(compiled, dict(ready.start),
-                                      ready.fixed)
+    return compiled, consistent_state(compiled, dict(ready.start), ready.fixed)
 
 
 def test_a_step_out_of_the_domain_is_shortened():
     """The row has no value beyond ``x = 1``."""
-    compiled = compile_equations(particle([y - sqrt(1 - x)]),
-                                 {m: 1, g: 9.81})
+    compiled = compile_equations(particle([y - sqrt(1 - x)]), {m: 1, g: 9.81})
     solver = compiled.linear_solver(0, [0.5, 0.5**0.5, 0, 0])
     near = np.array([0.9, 0, 0, 0])
     projector = Projector(compiled)
@@ -272,8 +270,7 @@ def test_wrong_equations_are_announced():
     L = m*(x.diff()**2 + y.diff()**2 + z.diff()**2)/2
     row = z.diff() - y*x.diff()
     start = {x: 0, y: 1, z: 0, "x'": 1, "y'": 1}
-    wrong = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[row],
-                           q_dependent=[z])
+    wrong = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[row], q_dependent=[z])
     with pytest.warns(UserWarning, match='wrong for this choice.*corrected'):
         simulate(wrong, 1, start, constants={m: 1})
     straight = HamelEmbedding(L, [x, y, z], nonhol_coneqs=[

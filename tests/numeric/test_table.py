@@ -10,8 +10,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from mechanisms import m, particle, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError, SimulationError
-from sympy_constrained.numeric import (
-    Table, compile_equations, simulate)
+from sympy_constrained.numeric import Table, compile_equations, simulate
 from sympy_constrained.numeric.integrate.dae import PACKAGES
 from sympy_constrained.numeric.integrate.simulate import MULTI_STEP, ONE_STEP
 
@@ -80,8 +79,7 @@ def test_a_force_from_a_table(backend):
     compiled = compile_equations(
         driven(), {m: 2}, {f: (times, np.cos(times))}, backend=backend)
     motion = simulate(compiled, 3, [0, 0], t_eval=16)
-    np.testing.assert_allclose(motion[x], (1 - np.cos(motion.t))/2,
-                               atol=1e-8)
+    np.testing.assert_allclose(motion[x], (1 - np.cos(motion.t))/2, atol=1e-8)
     assert np.abs(motion.energy_error).max() < 1e-9
     batch = compiled.rhs(motion.t, motion.x)
     np.testing.assert_allclose(batch, motion.rates, atol=1e-13)
@@ -94,8 +92,7 @@ def test_a_table_drives_a_coordinate():
         particle([x - f]), 2, [0, 0, 1, 0], constants={m: 2, 'g': 9.81},
         inputs={'f': (times.tolist(), np.sin(times).tolist())}, t_eval=21)
     np.testing.assert_allclose(motion[x], np.sin(motion.t), atol=1e-8)
-    np.testing.assert_allclose(motion['lam1'], -2*np.sin(motion.t),
-                               atol=1e-3)
+    np.testing.assert_allclose(motion['lam1'], -2*np.sin(motion.t), atol=1e-3)
     assert motion.largest_residual < 1e-12
     with pytest.raises(MissingIngredientError, match=(
             "derivative 2 of a table of kind 'linear' is infinite.*smoother")):
@@ -111,8 +108,7 @@ def test_a_derivative_may_have_its_own_table():
         particle([x - f]), 2, [0, 0, 1, 0], constants={m: 2, 'g': 9.81},
         inputs={f: (times, np.sin(times)), slope: (times, np.cos(times)),
                 bend: lambda t, x: -np.sin(t)})
-    np.testing.assert_allclose(motion['lam1'], -2*np.sin(motion.t),
-                               atol=1e-9)
+    np.testing.assert_allclose(motion['lam1'], -2*np.sin(motion.t), atol=1e-9)
 
 
 def test_times_outside_are_told_beforehand():
@@ -268,8 +264,7 @@ def test_a_jump_at_zero_is_outside_of_the_steps():
     (Table([0, 1, 2, 3], [1, 1, -1, -1], 'previous'), 2)])
 def test_a_table_may_leave_the_domain_of_a_function(method, table, end):
     """The run ends there, and what is before is kept."""
-    root = UdwadiaKalabaMethod(
-        m*x.diff()**2/2, [x], nonideal_forces=[sqrt(f)])
+    root = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[sqrt(f)])
     with pytest.raises(SimulationError) as error:
         simulate(root, table.times[-1], [0, 0], constants={m: 1},
                  inputs={f: table}, method=method)

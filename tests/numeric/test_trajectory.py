@@ -36,8 +36,7 @@ def exact(pendulum):
 @pytest.mark.parametrize('method, error', [
     ('DOP853', 1e-7), ('RK45', 1e-6), ('RK23', 1e-3), ('Radau', 1e-4),
     ('BDF', 1e-4), ('LSODA', 1e-4)])
-def test_dense_output_is_as_good_as_the_steps(pendulum, exact, method,
-                                              error):
+def test_dense_output_is_as_good_as_the_steps(pendulum, exact, method, error):
     stabilization = None if method in ('BDF', 'LSODA') else 'projection'
     motion = simulate(pendulum.compiled, 2, pendulum.start, dense=True,
                       method=method, rtol=1e-8, atol=1e-10, t_eval=2,
@@ -53,8 +52,7 @@ def test_dense_output_is_continuous_where_states_are_projected(pendulum):
     motion = simulate(pendulum.compiled, 5, pendulum.start, dense=True,
                       rtol=1e-5, atol=1e-7)
     inner = motion.t[1:-1]
-    before, after = motion.at(inner*(1 - 1e-14)), motion.at(
-        inner*(1 + 1e-14))
+    before, after = motion.at(inner*(1 - 1e-14)), motion.at(inner*(1 + 1e-14))
     np.testing.assert_allclose(before, after, atol=1e-11)
     np.testing.assert_allclose(before, motion.x[1:-1], atol=1e-11)
 
@@ -150,8 +148,7 @@ def test_a_file_brings_everything_back(motion, tmp_path):
         np.testing.assert_array_equal(event.x, other.x)
     assert again.statistics == motion.statistics
     assert again.units == {'x': 'm', "x'": 'm/s', 't': 's'}
-    np.testing.assert_array_equal(again.at([0.1, 1.7]),
-                                  motion.at([0.1, 1.7]))
+    np.testing.assert_array_equal(again.at([0.1, 1.7]), motion.at([0.1, 1.7]))
     assert repr(again) == repr(motion)
 
 

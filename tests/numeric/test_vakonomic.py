@@ -151,16 +151,6 @@ def test_histories_are_found_by_name():
     np.testing.assert_array_equal(routh['lam1'], routh.multipliers[:, 0])
 
 
-def test_events_see_the_multipliers():
-    def grown(t, state):
-        return state[6] - 2
-    grown.terminal = True
-    motion = simulate(skate(), 2, {**SKATE_START, 'mu1': 0.45},
-                      constants=SKATE, events=grown)
-    assert motion.reason is Reason.EVENT
-    assert motion['mu1'][-1] == pytest.approx(2, abs=1e-8)
-
-
 # Initial values
 
 def test_multipliers_must_be_given():
@@ -263,8 +253,7 @@ def test_compiled_functions_are_those_of_the_method():
     np.testing.assert_allclose(compiled.accelerations(0, state), rates[3:],
                                atol=1e-14)
     copy = pickle.loads(pickle.dumps(compiled))
-    np.testing.assert_array_equal(copy.rhs(0, state),
-                                  compiled.rhs(0, state))
+    np.testing.assert_array_equal(copy.rhs(0, state), compiled.rhs(0, state))
 
 
 def test_inputs_move_the_ice():
@@ -359,8 +348,7 @@ def test_what_is_free_and_what_is_not():
     """Rolling straight: S mu = R (turn, -spin)(mu1 sin - mu2 cos) leaves mu
     along the path free."""
     start = {**DISC_START, turn: 0}
-    routh = simulate(
-        RouthMethod.from_method(disc()), 4, start, constants=DISC)
+    routh = simulate(RouthMethod.from_method(disc()), 4, start, constants=DISC)
     heading = np.array([np.cos(0.2), np.sin(0.2)])
     for mu, same in ((heading, True), (-3*heading, True),
                      ([-heading[1], heading[0]], False)):
@@ -373,8 +361,7 @@ def test_what_is_free_and_what_is_not():
 def test_the_interval_is_that_of_the_user():
     """A time in the constraints begins where the interval does."""
     start = {**SKATE_START, vx: np.sin(1) + 0.8*SLOPE[0]}
-    first = matching_multipliers(skate(sin(t + 1)), start, 2,
-                                 constants=SKATE)
+    first = matching_multipliers(skate(sin(t + 1)), start, 2, constants=SKATE)
     second = matching_multipliers(skate(sin(t)), start, (1, 3),
                                   constants=SKATE)
     assert second.residual == pytest.approx(first.residual, rel=1e-8)
@@ -429,8 +416,7 @@ def test_verdicts_do_not_depend_on_the_unit_of_time(slow):
     start = {key: value*slow if key in (vx, vy, turn) else value
              for key, value in SKATE_START.items()}
     found = matching_multipliers(skate(0, 0), start, 2/slow, constants=LEVEL)
-    usual = matching_multipliers(skate(0, 0), SKATE_START, 2,
-                                 constants=LEVEL)
+    usual = matching_multipliers(skate(0, 0), SKATE_START, 2, constants=LEVEL)
     assert not found.coincides
     assert found.residual == pytest.approx(usual.residual, rel=1e-3)
 
@@ -447,8 +433,7 @@ def test_a_motion_of_routh_that_grows_without_bound():
 
 def test_steps_of_matching_are_counted(monkeypatch):
     """``x' = x^2/sqrt(2)`` at large ``x`` makes ever shorter steps."""
-    monkeypatch.setattr(
-        'sympy_constrained.numeric.integrate.ends.PACE', 100)
+    monkeypatch.setattr('sympy_constrained.numeric.integrate.ends.PACE', 100)
     fast = VaccoMethod((vx**2 + vy**2)/2 + x**4, [x, y],
                        nonhol_coneqs=[vy - x*vx])
     with pytest.raises(SimulationError, match=(
@@ -553,8 +538,7 @@ def test_an_end_out_of_reach(method, first, last, guess, constants):
         boundary_value(method(), first, last, 1, guess, constants=constants)
     error = found.value
     assert error.distance > 0.1
-    assert error.state.shape == (
-        len(method().equations_of_motion.states),)
+    assert error.state.shape == (len(method().equations_of_motion.states),)
     np.testing.assert_array_equal(error.state[:len(first)], first)
 
 

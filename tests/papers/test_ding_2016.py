@@ -31,7 +31,6 @@ from sympy_constrained.errors import (
     ConstrainedDynamicsError, SingularEquationsError)
 from sympy_constrained.numeric import simulate
 
-SEEDS = (1,)
 MODELS = [(kind, r) for kind in ('holonomic', 'linear', 'nonlinear')
           for r in (1, 2)]
 CITED = set()
@@ -320,10 +319,9 @@ def anywhere(expressions, seed):
 def same(left, right):
     """Whether matrices agree, and are not zero, at random points."""
     left, right = Matrix(left), Matrix(right)
-    return all(close(at(left, values), at(right, values))
-               and norm(at(right, values)) > 1e-6
-               for values in (anywhere([*left, *right], seed)
-                              for seed in SEEDS))
+    values = anywhere([*left, *right], 1)
+    return close(at(left, values), at(right, values)) and (
+        norm(at(right, values)) > 1e-6)
 
 
 def column(values):
@@ -375,16 +373,15 @@ def test_lagrangian_of_coordinates_velocities_and_time(kind, r):
 def test_hamiltons_principle(kind, r):
     """The action among curves on the constraints with the same ends."""
     c = motion(kind, r)
-    for seed in SEEDS:
-        family = admissible_family(c, seed)
-        assert not any(along(c.rows, family))
-        for e, before in zip(family.values(), c.X.values()):
-            assert e != before
-            for time in start, end:
-                assert value_at(e, time) == value_at(before, time)
-        S = action(c.routh.system.lagrangian, family)
-        assert derivative(S) == 0 and S.diff(EPS) != 0
-        assert derivative(action(c.L, family)) != 0     # X is no motion of L
+    family = admissible_family(c, 1)
+    assert not any(along(c.rows, family))
+    for e, before in zip(family.values(), c.X.values()):
+        assert e != before
+        for time in start, end:
+            assert value_at(e, time) == value_at(before, time)
+    S = action(c.routh.system.lagrangian, family)
+    assert derivative(S) == 0 and S.diff(EPS) != 0
+    assert derivative(action(c.L, family)) != 0     # X is no motion of L
 
 
 @cites(4)
@@ -392,19 +389,18 @@ def test_hamiltons_principle(kind, r):
 def test_variation_of_the_action(kind, r):
     """For any curve, with or without constraints."""
     c = motion(kind, r)
-    for seed in SEEDS:
-        random = Random(seed)
-        curve = {x: polynomial(random, 2) for x in c.q}
-        E = along(free_part(c.routh), curve)
-        change = bumps(c.q, seed)
-        found = variation(c.L_routh, curve, change)
-        assert found != 0
-        assert found == integral(-dot(E, change.values()))
-        # with ends that move
-        change = {x: polynomial(random, 2) for x in c.q}
-        p = dot(along(c.routh.variation.momenta, curve), change.values())
-        assert variation(c.L_routh, curve, change) == integral(
-            -dot(E, change.values())) + value_at(p, end) - value_at(p, start)
+    random = Random(1)
+    curve = {x: polynomial(random, 2) for x in c.q}
+    E = along(free_part(c.routh), curve)
+    change = bumps(c.q, 1)
+    found = variation(c.L_routh, curve, change)
+    assert found != 0
+    assert found == integral(-dot(E, change.values()))
+    # with ends that move
+    change = {x: polynomial(random, 2) for x in c.q}
+    p = dot(along(c.routh.variation.momenta, curve), change.values())
+    assert variation(c.L_routh, curve, change) == integral(
+        -dot(E, change.values())) + value_at(p, end) - value_at(p, start)
 
 
 @cites(5)
@@ -415,16 +411,15 @@ def test_variations_of_positions(kind, r):
     c = motion(kind, r)
     J = c.routh.constraints_jacobian
     assert same(J, c.rows.jacobian(c.q))
-    for seed in SEEDS:
-        family = admissible_family(c, seed)
-        change = Matrix([derivative(e).as_expr() for e in family.values()])
-        assert not any(along(J*change, c.X))
-        for e in along(J*Matrix([
-                x.as_expr() for x in bumps(c.q, seed).values()]), c.X):
-            assert e != 0
-        B = at(c.routh.variation.free_directions, instant(c.X, seed))
-        assert norm(at(J, instant(c.X, seed))*B) < 1e-50
-        assert rank(B) == c.n - c.r
+    family = admissible_family(c, 1)
+    change = Matrix([derivative(e).as_expr() for e in family.values()])
+    assert not any(along(J*change, c.X))
+    for e in along(J*Matrix([
+            x.as_expr() for x in bumps(c.q, 1).values()]), c.X):
+        assert e != 0
+    B = at(c.routh.variation.free_directions, instant(c.X, 1))
+    assert norm(at(J, instant(c.X, 1))*B) < 1e-50
+    assert rank(B) == c.n - c.r
 
 
 @cites(6, 20)
@@ -433,23 +428,21 @@ def test_multipliers_for_dependent_variations(kind, r):
     """For changes with (5) or (19) multipliers add nothing to (4).  With
     those of the motion the integral is zero for any change."""
     c = motion(kind, r)
-    for seed in SEEDS:
-        random = Random(seed)
-        free, virtual = bumps(c.q, seed), virtual_change(c, seed)
-        some = {**c.X, **{e: polynomial(random, 2)
-                          for e in c.routh.lam_vec}}
+    random = Random(1)
+    free, virtual = bumps(c.q, 1), virtual_change(c, 1)
+    some = {**c.X, **{e: polynomial(random, 2) for e in c.routh.lam_vec}}
 
-        def weighted(residual, curve, change):
-            return integral(-dot(along(residual, curve), change.values()))
+    def weighted(residual, curve, change):
+        return integral(-dot(along(residual, curve), change.values()))
 
-        for method in c.routh, c.pushed_otherwise:
-            left = weighted(free_part(method), c.X, virtual)
-            assert left == weighted(with_reactions(method), some, virtual)
-            assert (left == 0) is (method is c.routh)
-            assert weighted(free_part(method), c.X, free) != (
-                weighted(with_reactions(method), some, free))
-        assert weighted(with_reactions(c.routh), c.on_routh, free) == 0
-        assert weighted(with_reactions(c.routh), some, free) != 0
+    for method in c.routh, c.pushed_otherwise:
+        left = weighted(free_part(method), c.X, virtual)
+        assert left == weighted(with_reactions(method), some, virtual)
+        assert (left == 0) is (method is c.routh)
+        assert weighted(free_part(method), c.X, free) != (
+            weighted(with_reactions(method), some, free))
+    assert weighted(with_reactions(c.routh), c.on_routh, free) == 0
+    assert weighted(with_reactions(c.routh), some, free) != 0
 
 
 @cites(7, 21)
@@ -463,15 +456,13 @@ def test_rouths_equations(kind, r):
     assert same(with_reactions(c.routh), printed)
     assert not any(along(with_reactions(c.routh), c.on_routh))
     assert len(lam) == c.r
-    for seed in SEEDS:      # n + r equations determine n + r unknowns
-        values = instant(c.on_routh, seed)
-        assert close(at(c.routh.acceleration, values),
-                     accelerations(c, values))
-        assert close(at(c.routh.multipliers, values),
-                     column(values[x] for x in lam))
-        assert norm(at(c.routh.variation.maggi_equations, values)) < 1e-50
-        otherwise = c.pushed_otherwise.variation.maggi_equations
-        assert norm(at(otherwise, values)) > 1e-3
+    values = instant(c.on_routh, 1)
+    assert close(at(c.routh.acceleration, values), accelerations(c, values))
+    assert close(at(c.routh.multipliers, values),
+                 column(values[x] for x in lam))
+    assert norm(at(c.routh.variation.maggi_equations, values)) < 1e-50
+    otherwise = c.pushed_otherwise.variation.maggi_equations
+    assert norm(at(otherwise, values)) > 1e-3
 
 
 # 1.2: multipliers and reactions
@@ -485,19 +476,18 @@ def test_ideal_reactions(kind, r):
                 -c.jacobian.T*c.routh.lam_vec)
     reaction = along(free_part(c.routh), c.X)   # what the motion needs
     needed = dict(zip(dynamicsymbols(f'R1:{c.n + 1}'), reaction))
-    for seed in SEEDS:
-        values = instant({**c.on_routh, **needed}, seed)
-        R = at(c.routh.constraint_forces, values)
-        assert close(R, column(values[e] for e in needed))
-        J, B = (at(e, values) for e in (c.jacobian,
-                                        c.routh.variation.free_directions))
-        lam = at(c.routh.multipliers, values)
-        assert norm(R.T*B) < 1e-50                              # (8)
-        assert norm((J.T*lam).T*B) < 1e-50                      # (9)
-        assert close(R, J.T*lam) and norm(R) > 1e-3             # (10)
-        # what does no work in the directions B is of that form
-        assert close(min_norm(J.T, R), lam)
-        assert rank(B) + rank(J) == c.n
+    values = instant({**c.on_routh, **needed}, 1)
+    R = at(c.routh.constraint_forces, values)
+    assert close(R, column(values[e] for e in needed))
+    J, B = (at(e, values) for e in (c.jacobian,
+                                    c.routh.variation.free_directions))
+    lam = at(c.routh.multipliers, values)
+    assert norm(R.T*B) < 1e-50                              # (8)
+    assert norm((J.T*lam).T*B) < 1e-50                      # (9)
+    assert close(R, J.T*lam) and norm(R) > 1e-3             # (10)
+    # what does no work in the directions B is of that form
+    assert close(min_norm(J.T, R), lam)
+    assert rank(B) + rank(J) == c.n
     change = virtual_change(c, 1)
     assert dot(reaction, change.values()) == 0
 
@@ -525,21 +515,20 @@ def test_stationary_in_coordinates_and_multipliers(kind, r):
     motions = {
         c.L_vacco + dot(mu, c.rows): ({**c.X, **dict(zip(mu, c.mu))}, mu),
         c.vacco.variation.lagrangian: (c.on_vacco, nu)}
-    for seed in SEEDS:
-        random = Random(seed)
-        for L, (curve, multipliers) in motions.items():
-            change = bumps([*c.q, *multipliers], seed)
-            for x in mu:        # the ends of mu are free
-                change[x] = polynomial(random, 2)
-            S = action(L, changed(curve, change))
-            assert derivative(S) == 0 and S.diff(EPS) != 0
-            # neither with other multipliers nor on a curve off the rows
-            wrong = {**curve, multipliers[0]: curve[multipliers[0]] + TIME**2}
-            assert variation(L, wrong, change) != 0
-            off = {**curve, c.q[-1]: curve[c.q[-1]] + TIME}
-            only = {x: change[x] for x in multipliers}
-            assert variation(L, curve, only) == 0
-            assert variation(L, off, only) != 0
+    random = Random(1)
+    for L, (curve, multipliers) in motions.items():
+        change = bumps([*c.q, *multipliers], 1)
+        for x in mu:        # the ends of mu are free
+            change[x] = polynomial(random, 2)
+        S = action(L, changed(curve, change))
+        assert derivative(S) == 0 and S.diff(EPS) != 0
+        # neither with other multipliers nor on a curve off the rows
+        wrong = {**curve, multipliers[0]: curve[multipliers[0]] + TIME**2}
+        assert variation(L, wrong, change) != 0
+        off = {**curve, c.q[-1]: curve[c.q[-1]] + TIME}
+        only = {x: change[x] for x in multipliers}
+        assert variation(L, curve, only) == 0
+        assert variation(L, off, only) != 0
 
 
 @cites(13)
@@ -549,20 +538,17 @@ def test_variation_of_the_modified_action(kind, r):
     c = motion(kind, r)
     mu, nu = dynamicsymbols(f'm1:{r + 1}'), c.vacco.mu_vec
     L = c.L_vacco + dot(mu, c.rows)
-    for seed in SEEDS:
-        random = Random(seed)
-        curve = {x: polynomial(random, 2) for x in [*c.q, *mu]}
-        change = bumps(c.q, seed)
-        slack = [polynomial(random, 2) for _ in mu]
-        printed = -euler(c.L_vacco, c.q) + (
-            c.rows.jacobian(c.q).T*Matrix(mu))
-        ours = {**curve, **{x: -antiderivative(curve[y])
-                            for x, y in zip(nu, mu)}}
-        found = variation(L, curve, {**change, **dict(zip(mu, slack))})
-        assert found != 0
-        rest = dot(along(c.vacco.holonomic_constraints, curve), slack)
-        for bracket in along(printed, curve), along(-c.vacco.eom, ours):
-            assert found == integral(dot(bracket, change.values()) + rest)
+    random = Random(1)
+    curve = {x: polynomial(random, 2) for x in [*c.q, *mu]}
+    change = bumps(c.q, 1)
+    slack = [polynomial(random, 2) for _ in mu]
+    printed = -euler(c.L_vacco, c.q) + (c.rows.jacobian(c.q).T*Matrix(mu))
+    ours = {**curve, **{x: -antiderivative(curve[y]) for x, y in zip(nu, mu)}}
+    found = variation(L, curve, {**change, **dict(zip(mu, slack))})
+    assert found != 0
+    rest = dot(along(c.vacco.holonomic_constraints, curve), slack)
+    for bracket in along(printed, curve), along(-c.vacco.eom, ours):
+        assert found == integral(dot(bracket, change.values()) + rest)
 
 
 @cites(14)
@@ -576,16 +562,15 @@ def test_both_ways_agree_for_holonomic_constraints(kind, r):
     assert same(c.vacco.eom.xreplace(mu), printed)
     assert same(with_reactions(c.routh), printed)
     assert not any(along(c.vacco.eom, c.on_vacco))
-    for seed in SEEDS:
-        values = instant(c.on_vacco, seed)
-        for shift in 0, 7:
-            values.update({x: values[x] + shift for x in nu})
-            assert close(at(c.vacco.acceleration, values),
-                         accelerations(c, values))
-            assert close(at(c.vacco.closed_form.sympy(
-                'multiplier_rates'), values), -at(c.routh.multipliers, values))
-            assert close(at(c.vacco.constraint_forces, values),
-                         at(c.routh.constraint_forces, values))
+    values = instant(c.on_vacco, 1)
+    for shift in 0, 7:
+        values.update({x: values[x] + shift for x in nu})
+        assert close(at(c.vacco.acceleration, values),
+                     accelerations(c, values))
+        assert close(at(c.vacco.closed_form.sympy(
+            'multiplier_rates'), values), -at(c.routh.multipliers, values))
+        assert close(at(c.vacco.constraint_forces, values),
+                     at(c.routh.constraint_forces, values))
     assert c.vacco.always_coincides is True
 
 
@@ -600,10 +585,8 @@ def test_reactions_have_a_potential(kind, r):
     gradient = Matrix([dot(mu, c.rows)]).jacobian(c.q).T
     assert same(c.rows.jacobian(c.q).T*Matrix(mu), gradient)
     curve = {**c.X, **dict(zip(mu, c.mu))}
-    for seed in SEEDS:
-        values = instant(curve, seed)
-        assert close(at(c.routh.constraint_forces, values),
-                     at(gradient, values))
+    values = instant(curve, 1)
+    assert close(at(c.routh.constraint_forces, values), at(gradient, values))
 
 
 @cites(16, 17)
@@ -618,11 +601,10 @@ def test_free_motion_in_the_modified_potential(kind, r):
     assert not any(along(free.eom, c.X))
     quadratic = dot(c.dq, [c.T.diff(v) for v in c.dq]) - c.T
     assert same([free.variation.energy], [quadratic + modified])
-    for seed in SEEDS:
-        values = instant(c.on_routh, seed)
-        assert close(at(free.acceleration, values), accelerations(c, values))
-        assert close(at(free.variation.energy, values), at(
-            c.routh.variation.energy, values))
+    values = instant(c.on_routh, 1)
+    assert close(at(free.acceleration, values), accelerations(c, values))
+    assert close(at(free.variation.energy, values), at(
+        c.routh.variation.energy, values))
 
 
 # 2.1: nonholonomic constraints, reactions
@@ -633,17 +615,16 @@ def test_virtual_changes(kind, r):
     c = motion(kind, r)
     A = c.rows.jacobian(c.dq)
     assert same(c.routh.constraints_jacobian, A)
-    for seed in SEEDS:
-        change = virtual_change(c, seed)
-        assert not any(along(A*Matrix([
-            e.as_expr() for e in change.values()]), c.X))
-        named = dict(zip(dynamicsymbols(f'd1:{c.n + 1}'), change.values()))
-        values = instant({**c.X, **named}, seed)
-        here = column(values[e] for e in named)
-        B = at(c.routh.variation.free_directions, values)
-        assert norm(at(c.routh.constraints_jacobian, values)*B) < 1e-50
-        assert rank(B) == c.n - c.r
-        assert close(B*min_norm(B, here), here)
+    change = virtual_change(c, 1)
+    assert not any(along(A*Matrix([
+        e.as_expr() for e in change.values()]), c.X))
+    named = dict(zip(dynamicsymbols(f'd1:{c.n + 1}'), change.values()))
+    values = instant({**c.X, **named}, 1)
+    here = column(values[e] for e in named)
+    B = at(c.routh.variation.free_directions, values)
+    assert norm(at(c.routh.constraints_jacobian, values)*B) < 1e-50
+    assert rank(B) == c.n - c.r
+    assert close(B*min_norm(B, here), here)
 
 
 @cites(19, 20)
@@ -653,20 +634,18 @@ def test_virtual_changes_leave_the_constraints(kind, r):
     when A dx is.  Curves on the constraints have dg = 0, and A dx is not."""
     c = motion(kind, r)
     gamma = Matrix.hstack(*(euler(g, c.q) for g in c.rows))
-    for seed in SEEDS:
-        change = virtual_change(c, seed)
-        leaving = [derivative(e)
-                   for e in along(c.rows, changed(c.X, change))]
-        assert any(leaving)
-        assert leaving == along(-gamma.T*Matrix([
-            e.as_expr() for e in change.values()]), c.X)
-        family = admissible_family(c, seed)
-        assert not any(along(c.rows, family))
-        inside = Matrix([derivative(e).as_expr() for e in family.values()])
-        assert any(along(c.jacobian*inside, c.X))
-        # the integral of dL, and the action among admissible curves
-        assert variation(c.L_routh, c.X, change) == 0
-        assert derivative(action(c.L_routh, family)) != 0
+    change = virtual_change(c, 1)
+    leaving = [derivative(e) for e in along(c.rows, changed(c.X, change))]
+    assert any(leaving)
+    assert leaving == along(-gamma.T*Matrix([
+        e.as_expr() for e in change.values()]), c.X)
+    family = admissible_family(c, 1)
+    assert not any(along(c.rows, family))
+    inside = Matrix([derivative(e).as_expr() for e in family.values()])
+    assert any(along(c.jacobian*inside, c.X))
+    # the integral of dL, and the action among admissible curves
+    assert variation(c.L_routh, c.X, change) == 0
+    assert derivative(action(c.L_routh, family)) != 0
 
 
 # 2.1: constant speed
@@ -705,13 +684,11 @@ def test_reaction_that_keeps_the_speed():
     s = gravity*t/speed
     down = tanh(s)
     along_ground = speed*sqrt(1 - down**2)
-    velocity = Matrix([along_ground*cos(1), along_ground*sin(1),
-                       -speed*down])
+    velocity = Matrix([along_ground*cos(1), along_ground*sin(1), -speed*down])
     for time in Rational(-1, 5), Rational(2, 5):
         values = on_velocities(velocity, time)
         assert norm(at(routh.velocity_constraints, values)) < 1e-50
-        assert close(at(routh.acceleration, values),
-                     at(v.diff(t), values))
+        assert close(at(routh.acceleration, values), at(v.diff(t), values))
         R = at(routh.constraint_forces, values)
         assert close(R, at(mass*gravity*v[2]/speed**2*v, values))
         assert close(at(routh.multipliers, values),
@@ -733,8 +710,7 @@ def test_multiplier_that_keeps_the_speed():
     assert same([vacco.variation.lagrangian],
                 [heavier*v.dot(v)/2 - mass*gravity*z - mu*speed**2])
     assert same(vacco.variation.modified_mass_matrix, heavier*eye(3))
-    assert same(vacco.eom, (heavier*v).diff(t)
-                + Matrix([0, 0, mass*gravity]))
+    assert same(vacco.eom, (heavier*v).diff(t) + Matrix([0, 0, mass*gravity]))
     # (m + 2 mu) r' = P for a P that gravity turns
     P = Matrix([2, -1, 3 - mass*gravity*t])
     size = sqrt(P.dot(P))
@@ -743,8 +719,7 @@ def test_multiplier_that_keeps_the_speed():
         for time in Rational(-1, 5), Rational(2, 5):
             values = on_velocities(sign*speed*P/size, time)
             values[mu] = at(multiplier, values)[0]
-            assert close(at(vacco.acceleration, values),
-                         at(v.diff(t), values))
+            assert close(at(vacco.acceleration, values), at(v.diff(t), values))
             assert close(
                 at(vacco.closed_form.sympy('multiplier_rates'), values),
                 at(multiplier.diff(t), values))
@@ -786,26 +761,25 @@ def test_conditional_extremum(kind, r):
     Routh is not."""
     c = motion(kind, r)
     L, mu = c.vacco.variation.lagrangian, c.vacco.mu_vec
-    for seed in SEEDS:
-        random = Random(seed)
-        change = bumps(c.q, seed)
-        for x in mu:
-            change[x] = polynomial(random, 2)
-        assert variation(L, c.on_vacco, change) == 0
-        wrong = {**c.on_vacco, mu[0]: c.on_vacco[mu[0]] + TIME}
-        assert variation(L, wrong, change) != 0
-        off = {**c.on_vacco, c.q[-1]: c.X[c.q[-1]] + TIME}
-        only = {x: change[x] for x in mu}
-        assert variation(L, c.on_vacco, only) == 0
-        assert variation(L, off, only) != 0
-        family = admissible_family(c, seed)
-        assert not any(along(c.rows, family))
-        for e, before in zip(family.values(), c.X.values()):
-            shift = derivative(e)
-            assert shift != 0
-            assert value_at(shift, start) == value_at(shift, end) == 0
-        assert derivative(action(c.L_vacco, family)) == 0
-        assert derivative(action(c.L_routh, family)) != 0
+    random = Random(1)
+    change = bumps(c.q, 1)
+    for x in mu:
+        change[x] = polynomial(random, 2)
+    assert variation(L, c.on_vacco, change) == 0
+    wrong = {**c.on_vacco, mu[0]: c.on_vacco[mu[0]] + TIME}
+    assert variation(L, wrong, change) != 0
+    off = {**c.on_vacco, c.q[-1]: c.X[c.q[-1]] + TIME}
+    only = {x: change[x] for x in mu}
+    assert variation(L, c.on_vacco, only) == 0
+    assert variation(L, off, only) != 0
+    family = admissible_family(c, 1)
+    assert not any(along(c.rows, family))
+    for e, before in zip(family.values(), c.X.values()):
+        shift = derivative(e)
+        assert shift != 0
+        assert value_at(shift, start) == value_at(shift, end) == 0
+    assert derivative(action(c.L_vacco, family)) == 0
+    assert derivative(action(c.L_routh, family)) != 0
 
 
 @cites(25)
@@ -817,18 +791,17 @@ def test_variation_with_velocity_constraints(kind, r):
     A = c.rows.jacobian(c.dq)
     bracket = (-euler(c.L_vacco, c.q) - A.T*mu.diff(t) - A.T.diff(t)*mu
                + c.rows.jacobian(c.q).T*mu)
-    for seed in SEEDS:
-        random = Random(seed)
-        curve = {e: polynomial(random, 2) for e in [*c.q, *mu]}
-        change = bumps(c.q, seed)
-        slack = [polynomial(random, 2) for _ in mu]
-        found = variation(c.L_vacco + dot(mu, c.rows), curve,
-                          {**change, **dict(zip(mu, slack))})
-        assert found != 0
-        rest = dot(slack, along(c.vacco.velocity_constraints, curve))
-        for residual in bracket, -c.vacco.eom:
-            assert found == integral(dot(
-                along(residual, curve), change.values()) + rest)
+    random = Random(1)
+    curve = {e: polynomial(random, 2) for e in [*c.q, *mu]}
+    change = bumps(c.q, 1)
+    slack = [polynomial(random, 2) for _ in mu]
+    found = variation(c.L_vacco + dot(mu, c.rows), curve,
+                      {**change, **dict(zip(mu, slack))})
+    assert found != 0
+    rest = dot(slack, along(c.vacco.velocity_constraints, curve))
+    for residual in bracket, -c.vacco.eom:
+        assert found == integral(dot(
+            along(residual, curve), change.values()) + rest)
 
 
 @cites(26)
@@ -842,12 +815,10 @@ def test_vacco_equations(kind, r):
     assert same(c.vacco.eom, printed)
     assert same(c.vacco.eom, printed)
     assert not any(along(c.vacco.eom, c.on_vacco))
-    for seed in SEEDS:
-        values = instant(c.on_vacco, seed)
-        assert close(at(c.vacco.acceleration, values),
-                     accelerations(c, values))
-        assert close(at(c.vacco.closed_form.sympy('multiplier_rates'), values),
-                     column(values[e] for e in mu.diff(t)))
+    values = instant(c.on_vacco, 1)
+    assert close(at(c.vacco.acceleration, values), accelerations(c, values))
+    assert close(at(c.vacco.closed_form.sympy('multiplier_rates'), values),
+                 column(values[e] for e in mu.diff(t)))
 
 
 @cites(26)
@@ -873,8 +844,7 @@ def test_rest_is_extremal_and_not_a_motion():
     the same ends of z leaves nothing but rest, which is extremal for any L.
     It satisfies (26) without L, and with a force no longer."""
     L = (v[0]**2 + v[1]**2 + v[2]**2)/2 + 3*x
-    vacco = VaccoMethod(L, [x, y, z],
-                        nonhol_coneqs=[v[2] - v[0]**2 - v[1]**2])
+    vacco = VaccoMethod(L, [x, y, z], nonhol_coneqs=[v[2] - v[0]**2 - v[1]**2])
     mu, = vacco.mu_vec
     rest = dict.fromkeys([x, y, z], RING(1))
     only, = along(vacco.velocity_constraints, rest)
@@ -894,8 +864,7 @@ def test_constraint_term(kind, r):
     c = motion(kind, r)
     mu, dv = c.vacco.mu_vec, c.dq.diff(t)
     A = c.rows.jacobian(c.dq)
-    printed = A.T*mu.diff(t) + (
-        A.T.diff(t) - c.rows.jacobian(c.q).T)*mu
+    printed = A.T*mu.diff(t) + (A.T.diff(t) - c.rows.jacobian(c.q).T)*mu
     term = c.vacco.variation.constraint_term
     assert same(term, printed)
     if kind == 'linear':
@@ -905,10 +874,8 @@ def test_constraint_term(kind, r):
         assert same(term.jacobian(dv), bend)
         assert same(c.vacco.variation.modified_mass_matrix - Matrix(
             [c.L.diff(e) for e in c.dq]).jacobian(c.dq), bend)
-    for seed in SEEDS:
-        values = instant(c.on_vacco, seed)
-        assert close(at(c.vacco.constraint_forces, values),
-                     -at(term, values))
+    values = instant(c.on_vacco, 1)
+    assert close(at(c.vacco.constraint_forces, values), -at(term, values))
 
 
 @cites(27)
@@ -934,9 +901,8 @@ def test_linear_constraints_have_a_generalized_potential(kind, r):
     U = -dot([e.as_expr() for e in c.mu], c.rows)
     free = RouthMethod(c.L_vacco - U, c.q)
     assert same(free.mass_matrix, c.routh.mass_matrix[:, :c.n])
-    for seed in SEEDS:
-        values = instant(c.on_vacco, seed)
-        assert close(at(free.acceleration, values), accelerations(c, values))
+    values = instant(c.on_vacco, 1)
+    assert close(at(free.acceleration, values), accelerations(c, values))
 
 
 def test_every_equation_is_treated():

@@ -194,12 +194,10 @@ def test_tangency_needs_a_side():
         assert vanish(contact.holonomic_constraints, values)
         assert abs(number(side, values) - sign) < TINY
     # A pole of the chart is a false root, with a false height.
-    pole = touching(xi2=0, xi1=pi/2 - BALL[q6],
-                    q3=-BALL[R]*cos(BALL[q5]))
+    pole = touching(xi2=0, xi1=pi/2 - BALL[q6], q3=-BALL[R]*cos(BALL[q5]))
     assert vanish(C2, pole) and abs(abs(number(side, pole)) - 1) > 0.1
     # The package takes neither.
-    guess = {q3: -1, xi1: pi.n() - BALL[q6], xi2: BALL[q5], zeta1: 0,
-             zeta2: 0}
+    guess = {q3: -1, xi1: pi.n() - BALL[q6], xi2: BALL[q5], zeta1: 0, zeta2: 0}
     found = contact.solve_contact({x: v for x, v in BALL.items()}, guess)
     assert abs(found[q3] - number(BALL[R], {})) < TINY
     with pytest.raises(ConstraintError, match='vanishes at the start'):
@@ -229,8 +227,7 @@ def test_tangency_of_the_ball():
 
 
 @cites(11, 12, 13)
-@pytest.mark.parametrize('k, n', [
-    (k, n) for k in range(3) for n in range(3)])
+@pytest.mark.parametrize('k, n', [(k, n) for k in range(3) for n in range(3)])
 def test_solutions_of_tangency(k, n):
     """``q3 = -(-1)^n R`` with the ``n`` of (12); only odd ``n`` is above."""
     contact = ball('augmented').contact
@@ -450,8 +447,7 @@ def test_virtual_displacements():
     by_q, by_parameters = variations(model)
     X, Y = tangent_matrices(model)
     rolling = evaluated(Matrix.hstack(X, -Y), model.state)      # (25)
-    rows = by_q.row_join(by_parameters).col_join(
-        zeros(3, 6).row_join(rolling))
+    rows = by_q.row_join(by_parameters).col_join(zeros(3, 6).row_join(rolling))
     A = evaluated(model.contact.virtual_displacement_matrix(q), model.state)
     exact = evaluated(model.apart.jacobian(q), model.state)
     base = evaluated(model.P.dcm(model.N), model.state)

@@ -240,8 +240,7 @@ def test_an_inconsistent_start():
         "`initial='project'`", '`u`, `v`, `w`')
     assert error.rows == ('velocity-level row 0',)
     with pytest.raises(ValueError, match='`start`: no value for w'):
-        simulate(method, 1, {x: 0, y: 0, z: 0, u: 1, v: 1},
-                 constants=VALUES)
+        simulate(method, 1, {x: 0, y: 0, z: 0, u: 1, v: 1}, constants=VALUES)
 
 
 @pytest.mark.parametrize('rows, missing, order, states, free', [

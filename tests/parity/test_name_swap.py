@@ -10,11 +10,11 @@ import warnings
 
 import numpy as np
 import pytest
-from sympy import Matrix, cos, symbols
+from sympy import Matrix, symbols
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    Force, JointsMethod, KanesMethod, Lagrangian, LagrangesMethod, Particle,
-    PinJoint, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+    Force, JointsMethod, KanesMethod, LagrangesMethod, Particle, PinJoint,
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 from sympy.physics.mechanics.models import (
     multi_mass_spring_damper, n_link_pendulum_on_cart)
 
@@ -98,8 +98,7 @@ def test_the_vocabulary_stays(name):
     assert list(method.bodies or ()) == list(upstream.bodies or ())
     assert list(method.loads or ()) == list(upstream.loads or ())
     assert isinstance(method, KanesMethod)
-    for name in ('mass_matrix', 'forcing', 'mass_matrix_full',
-                 'forcing_full'):
+    for name in ('mass_matrix', 'forcing', 'mass_matrix_full', 'forcing_full'):
         assert getattr(method, name).shape == getattr(upstream, name).shape
 
 
@@ -210,58 +209,6 @@ def test_the_models_that_sympy_ships(build):
     upstream = build()
     method = UdwadiaKalabaMethod.from_method(upstream)
     agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
-
-
-def test_inertia_about_a_point_that_is_not_the_mass_centre():
-    """SymPy's ``test_parallel_axis``: inertia given about the hinge."""
-    g, k, ls, a, mA, mC, Ix, Iy, Iz = symbols('g k ls a mA mC Ix Iy Iz')
-    q1, q2, u1, u2, F = dynamicsymbols('q1 q2 u1 u2 F')
-    N, A = ReferenceFrame('N'), ReferenceFrame('A')
-    A.orient(N, 'Axis', [-q2, N.z])
-    A.set_ang_vel(N, -u2*N.z)
-    O = Point('O')
-    C = O.locatenew('C', q1*N.x)
-    Ao = C.locatenew('Ao', a*A.y)
-    O.set_vel(N, 0)
-    C.set_vel(N, u1*N.x)
-    Ao.v2pt_theory(C, N, A)
-    bodies = [Particle('cart', C, mC),
-              RigidBody('pendulum', Ao, A, mA, (inertia(A, Ix, Iy, Iz), C))]
-    loads = [(Ao, -N.y*g*mA), (C, -N.y*g*mC), (C, -N.x*k*(q1 - ls)),
-             (C, N.x*F)]
-    call = (N, [q1, q2], [u1, u2], [q1.diff(t) - u1, q2.diff(t) - u2])
-    upstream, method = KanesMethod(*call), UdwadiaKalabaMethod(*call)
-    upstream.kanes_equations(bodies, loads)
-    method.kanes_equations(bodies, loads)
-    agree(method, upstream, [numbers(upstream, seed) for seed in (1, 2)])
-
-
-def test_the_lagrangian_disc_with_rolling_rows():
-    """SymPy's ``test_rolling_disc`` of Lagrange's method, second part."""
-    q1, q2, q3 = q = dynamicsymbols('q1 q2 q3')
-    r, m, g = symbols('r m g')
-    N = ReferenceFrame('N')
-    Y = N.orientnew('Y', 'Axis', [q1, N.z])
-    L = Y.orientnew('L', 'Axis', [q2, Y.x])
-    R = L.orientnew('R', 'Axis', [q3, L.y])
-    C = Point('C')
-    C.set_vel(N, 0)
-    Dmc = C.locatenew('Dmc', r*L.z)
-    Dmc.v2pt_theory(C, N, R)
-    disc = RigidBody('disc', Dmc, R, m, (
-        inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), Dmc))
-    disc.potential_energy = -m*g*r*cos(q2)
-    slip = C.vel(N) + R.ang_vel_in(N).cross(-r*L.z)
-    rows = [slip.dot(Y.x), slip.dot(Y.y)]
-    call = {'Lagrangian': Lagrangian(N, disc), 'qs': q,
-            'nonhol_coneqs': rows}
-    upstream, method = LagrangesMethod(**call), UdwadiaKalabaMethod(**call)
-    upstream.form_lagranges_equations()
-    # The rows stop the centre: q2' = 0 and q3' = -q1'*sin(q2).
-    values = {t: 0.7, r: 0.3, m: 2.0, g: 9.81, q1: 0.4, q2: 0.5, q3: 0.6,
-              q1.diff(t): 1.5, q2.diff(t): 0.0,
-              q3.diff(t): -1.5*float(np.sin(0.5))}
-    agree(method, upstream, [values])
 
 
 def test_joints_method_takes_our_class():

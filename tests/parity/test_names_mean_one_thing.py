@@ -74,14 +74,15 @@ def taken(name, method):
         or name == 'four_bar' and method is VaccoMethod)
 
 
+# The slider-crank is of the kind of the four-bar, and quick.
 each = pytest.mark.parametrize(('name', 'method'), [
-    (name, method) for name in MODELS for method in METHODS
-    if taken(name, method)])
+    pytest.param(name, method, marks=[pytest.mark.slow]
+                 if name == 'four_bar' else [])
+    for name in MODELS for method in METHODS if taken(name, method)])
 
 
 def close(one, other, size=1.):
-    one, other = (np.asarray(x, dtype=float).reshape(-1)
-                  for x in (one, other))
+    one, other = (np.asarray(x, dtype=float).reshape(-1) for x in (one, other))
     assert one.shape == other.shape
     scale = max(1., size, *np.abs(other)) if len(other) else 1.
     assert np.all(np.abs(one - other) < EXACT*scale)

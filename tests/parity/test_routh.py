@@ -3,9 +3,7 @@
 Routh's equations are those of ``LagrangesMethod``, block by block and to 45
 digits, and in Kane's shape the motion of ``KanesMethod``.  Vakonomic
 equations are those of ``LagrangesMethod`` for ``L + mu^T*g``, where the
-multipliers are coordinates; without constraints both are Lagrange's, and for
-holonomic constraints the motion is that of ``UdwadiaKalabaMethod`` for any
-``mu``.
+multipliers are coordinates; without constraints both are Lagrange's.
 """
 import functools
 from operator import attrgetter
@@ -20,10 +18,9 @@ from sympy.physics.mechanics import (
 from sympy.solvers.solveset import NonlinearError
 
 import ready
-from kkt import anywhere, at, close, equal, min_norm, norm, number, t
+from kkt import anywhere, at, close, equal, number, t
 from sympy_constrained import RouthMethod, VaccoMethod
-from sympy_constrained.errors import (
-    RedundantConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.models import MODELS
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
@@ -42,8 +39,6 @@ REFUSED = {
     'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
 REDUNDANT = {'parallel_cranks', 'coupler_on_cranks', 'duplicated_rows'}
 NONLINEAR = {'constant_speed_particle', 'appell_hamel'}
-# Whose velocity rows repeat holonomic ones in another way: dropped here.
-REPEATS = {'nonminimal_pendulum', 'bicycle_whole'}
 TAKEN = [name for name in MODELS if name not in REFUSED]
 LAGRANGE = [name for name in TAKEN if name in ready.LAGRANGE]
 KANE = [name for name in TAKEN if name not in ready.LAGRANGE]
@@ -97,11 +92,6 @@ CALLS = {f.__name__: f for f in (moving_ice, everything, charge)}
 
 
 # Numbers
-
-def solved(method, values):
-    """The unknowns of ``W z = r``, those of least norm, at 70 digits."""
-    W, r = ready.outputs(method.equations_of_motion, method, values, 'W', 'r')
-    return min_norm(W, r)
 
 
 @functools.cache
@@ -217,38 +207,8 @@ def test_rhs_solves_the_full_system_of_lagranges_method(name):
     assert rhs[2*n:, :] == ours.multipliers
     for seed in SEEDS:
         values = anywhere([rhs, full, theirs.forcing_full], seed)
-        wanted = mp.lu_solve(at(full, values),
-                             at(theirs.forcing_full, values))
+        wanted = mp.lu_solve(at(full, values), at(theirs.forcing_full, values))
         assert close(at(rhs, values), wanted, EXACT)
-
-
-# Kane's shape
-
-@pytest.mark.parametrize('name', [
-    'parallel_cranks', 'duplicated_rows', 'nonminimal_pendulum',
-    'rolling_disc', 'chaplygin_sleigh', 'constant_speed_particle'])
-def test_motion_and_reactions_are_those_of_udwadia_kalaba(name):
-    """Accelerations, forces and multipliers, of redundant rows those of
-    least norm, from the block system and from the properties."""
-    case, method = given(name), formed(name, 'routh')
-    n = len(case.q)
-    for seed in SEEDS:
-        values = case.state(seed)
-        second, forces, lam = case.solution(values)
-        z = solved(method, values)
-        assert close(z[:n, 0], second, EXACT, scale=1)
-        A, = ready.outputs(method.equations_of_motion, method, values, 'A')
-        if A.rows != len(lam):      # a velocity row that repeats another
-            assert name in REPEATS and A.rows < len(lam)
-            lam = min_norm(A.T, forces)
-        if A.rows:
-            assert close(A.T*z[n:, 0], forces, EXACT, scale=1)
-            assert close(z[n:, 0], lam, EXACT, scale=1)
-        found = ready.outputs(
-            method.closed_form, method, values, 'acceleration',
-            'constraint_forces', 'multipliers')
-        for one, other in zip(found, (second, forces, lam)):
-            assert close(one, other, EXACT, scale=1)
 
 
 # Vakonomic: Lagrange's equations of L + mu^T*g
@@ -350,60 +310,6 @@ def test_eom_in_kanes_shape(name):
 
 # Holonomic constraints
 
-HOLONOMIC = ('four_bar', 'disc_on_incline', 'driven_pendulum',
-             'nonminimal_pendulum', 'cart_bead', 'massless_coordinate')
-NONHOLONOMIC = ('rolling_disc', 'rolling_disc_lagrange', 'knife_edge',
-                'chaplygin_sleigh', 'upright_disc', 'snakeboard',
-                'constant_speed_particle')
-
-
-@pytest.mark.parametrize('name', HOLONOMIC)
-def test_holonomic_motion_does_not_depend_on_multipliers(name):
-    """It is that of Udwadia and Kalaba, and ``mu' = -lam``."""
-    case, method = given(name), formed(name, 'vacco')
-    n = len(case.q)
-    values = case.state(3)
-    second, forces, lam = case.solution(values)
-    if name in REPEATS:
-        A, = ready.outputs(method.equations_of_motion, method, values, 'A')
-        lam = min_norm(A.T, forces)
-    for seed in SEEDS:
-        random = Random(seed)
-        values |= {x: number(Rational(random.randint(-900, 900), 701))
-                   for x in method.mu_vec}
-        z = solved(method, values)
-        assert close(z[:n, 0], second, EXACT, scale=1)
-        assert close(-z[n:, 0], lam, EXACT, scale=1)
-        found = ready.outputs(
-            method.closed_form, method, values, 'acceleration',
-            'multiplier_rates', 'constraint_forces')
-        for one, other in zip(found, (second, -lam, forces)):
-            assert close(one, other, EXACT, scale=1)
-    assert method.always_coincides is True
-
-
-@pytest.mark.parametrize('name', NONHOLONOMIC)
-def test_other_motion_depends_on_multipliers(name):
-    """So that the agreement above means something."""
-    case, method = given(name), formed(name, 'vacco')
-    n = len(case.q)
-    values = case.state(3)
-    second, _, _ = case.solution(values)
-    seen = []
-    for seed in SEEDS:
-        random = Random(seed)
-        values |= {x: number(Rational(random.randint(-900, 900), 701))
-                   for x in method.mu_vec}
-        seen.append(solved(method, values)[:n, 0])
-        assert norm(seen[-1] - second) > 1e-3
-    assert norm(seen[0] - seen[1]) > 1e-3
-    assert method.always_coincides is False
-    # With the multipliers zero, for once, and rows linear in velocities,
-    # the accelerations are those of Routh.
-    if name not in NONLINEAR:
-        values |= dict.fromkeys(method.mu_vec, 0)
-        assert close(solved(method, values)[:n, 0], second, EXACT, scale=1)
-
 
 def test_appell_and_hamel_meet_although_not_holonomic():
     """A row of degree two: with ``(m + mu)*x'' + x'*mu' = 0`` and so on it
@@ -431,33 +337,6 @@ def test_holonomic_rows_beside_others():
 
 
 # What is made of the equations, at states of the ready models
-
-@pytest.mark.parametrize('name', [
-    'parallel_cranks', 'duplicated_rows', 'coupler_on_cranks',
-    'rolling_disc', 'snakeboard', 'driven_pendulum', 'furuta_pendulum'])
-def test_free_directions_and_maggis_equations(name):
-    """``A*B = 0``, ``B`` has full rank, and ``B^T*M*B`` and Maggi's
-    equations are what they are called."""
-    case, method = given(name), formed(name, 'routh')
-    values = case.state(4)
-    varied = method.variation
-    B, R, M, A, maggi = (at(x, values) for x in (
-        varied.free_directions, varied.regularity_matrix,
-        varied.modified_mass_matrix, method.constraints_jacobian,
-        varied.maggi_equations.xreplace(dict.fromkeys(method._udot, 0))))
-    n = len(case.q)
-    free = n - len(method.independent_rows)
-    assert (B.rows, B.cols) == (n, free) == (n, maggi.rows)
-    assert mp.svd_r(B, compute_uv=False)[free - 1] > 1e-6
-    if A.rows:
-        assert norm(A*B) < EXACT*(1 + norm(A)*norm(B))
-    assert close(R, B.T*M*B, EXACT)
-    Q, = ready.outputs(method.equations_of_motion, method, values, 'Q')
-    assert close(maggi, -B.T*Q, EXACT, scale=1)
-    second, _, _ = case.solution(values)
-    known = {**values, **{u.diff(t): a for u, a in zip(method.u, second)}}
-    along = at(method.variation.maggi_equations, known)
-    assert norm(along) < EXACT*(1 + norm(Q))*(1 + norm(B))
 
 
 @pytest.mark.parametrize('name', [
@@ -524,32 +403,11 @@ def test_without_constraints_the_motion_is_that_of_kanes_method(name, key):
             kane.mass_matrix_full, kane.forcing_full))
         n = len(case.q)
         wanted = dict(zip(kane.u, mp.lu_solve(M, F)[n:, 0]))
-        wanted = case.accelerations(
-            values, [wanted[u] for u in case.speeds])
+        wanted = case.accelerations(values, [wanted[u] for u in case.speeds])
         found = at(method.rhs(), values)
         assert close(found[n:, 0], wanted, EXACT, scale=1)
         assert close(found[:n, 0], [values[v] for v in case.velocities],
                      EXACT, scale=1)
-
-
-# Redundant rows
-
-@pytest.mark.parametrize('name', sorted(REDUNDANT))
-def test_redundant_rows(name):
-    """Routh takes them, with the multipliers of least norm; vakonomic
-    multipliers have no equations then."""
-    case, method = given(name), formed(name, 'routh')
-    values = case.state(2)
-    _, forces, lam = case.solution(values)
-    found = at(method.multipliers, values)
-    A = at(method.constraints_jacobian, values)
-    assert len(method.independent_rows) < A.rows
-    assert close(found, lam, EXACT, scale=1)
-    assert close(found, min_norm(A.T, forces), EXACT, scale=1)
-    with pytest.raises(RedundantConstraintsError, match='follows') as caught:
-        formed(name, 'vacco').rhs()
-    assert set(caught.value.rows) == (
-        set(range(A.rows)) - set(method.independent_rows))
 
 
 # Bodies and a Lagrangian are one

@@ -14,8 +14,7 @@ from sympy_constrained import (
     ConstrainedDynamicsError, GibbsAppellMethod, HamelEmbedding,
     LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod, VaccoMethod,
     VoronetsMethod)
-from sympy_constrained.errors import (
-    ConstraintError, UnsupportedFeatureError)
+from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
 
 t = dynamicsymbols._t
 x, y, u, v = dynamicsymbols('x y u v')

@@ -107,8 +107,7 @@ def test_duplicated_row_upstream_raises_or_gives_nan():
 def test_duplicated_row_in_a_lagrangian_upstream_gives_nan():
     m = model('cartesian_pendulum')
     row, = m.arguments['hol_coneqs']
-    twice = replace(m, arguments={**m.arguments,
-                                  'hol_coneqs': [row, 2*row]})
+    twice = replace(m, arguments={**m.arguments, 'hol_coneqs': [row, 2*row]})
     x, y = m.coordinates
     exact = {**m.parameters, x: Rational(3, 5), y: Rational(4, 5),
              x.diff(t): 1, y.diff(t): Rational(-3, 4)}

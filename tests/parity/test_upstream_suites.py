@@ -65,8 +65,7 @@ def default_class(monkeypatch):
 
 def swapped(path):
     """A module of the suite with our class in the place of SymPy's."""
-    spec = importlib.util.spec_from_file_location(
-        f'swapped_{path.stem}', path)
+    spec = importlib.util.spec_from_file_location(f'swapped_{path.stem}', path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name in NAMES:

@@ -8,25 +8,21 @@ hold.  Speeds that are not ``q'`` are translated by the kinematic equations
 of the model, which share nothing with the embedding.
 """
 import functools
-from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 import pytest
 from mpmath import mp
-from sympy import Matrix, cos, sin, symbols
+from sympy import Matrix
 from sympy.physics.mechanics import (
-    KanesMethod, Lagrangian, LagrangesMethod, LinearDamper, LinearPathway,
-    LinearSpring, Particle, Point, ReferenceFrame, RigidBody,
-    TorqueActuator, dynamicsymbols, inertia)
+    KanesMethod, LagrangesMethod, dynamicsymbols)
 
 import ready
 from kkt import at, close, norm, number
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, RedundantConstraintsError, UnsupportedFeatureError)
-from sympy_constrained.models import MODELS, Model, model
-from sympy_constrained.models._model import system_arguments
+from sympy_constrained.models import MODELS, model
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 EXACT = mp.mpf(10)**-45
@@ -67,13 +63,7 @@ PARTITIONS = {
     'quaternion_top_lagrange': ('e0',),
     'pinned_top': ('',),
     'massless_coordinate': ('y1', 'x1'),
-    'n_four_bar': ('q2 q3 q4 q5',),
-    # below
-    'skate_on_moving_ice': ('x', 'y'),
-    'skate_on_turntable': ('y',),
-    'driven_slider_crank': ('', 'q1 q3'),
-    'hanging_chain_on_cart': ('x1 y1 y2 h', 'y1 x2 y2 s'),
-    'parabolic_skate': ('x', 'y')}
+    'n_four_bar': ('q2 q3 q4 q5',)}
 # Model -> error and a part of its text.
 REFUSED = {
     'parallel_cranks': (ConstraintError, 'redundant'),
@@ -94,141 +84,11 @@ CASES = [(name, names) for name, choices in PARTITIONS.items()
          for names in choices]
 
 
-# Models that this file adds: explicit time, drift, loads, several rows
-
-def skate(name, row, potential=0, reference=''):
-    """A skate with friction on a plane whose points move."""
-    x, y, theta = q = dynamicsymbols('x y theta')
-    m, i, k, c, w, b = symbols('m I k c omega b')
-    vx, vy, turn = speeds = [e.diff(t) for e in q]
-    N, B = ReferenceFrame('N'), ReferenceFrame('B')
-    B.orient_axis(N, theta, N.z)
-    O, C = Point('O'), Point('C')
-    O.set_vel(N, 0)
-    C.set_pos(O, x*N.x + y*N.y)
-    C.set_vel(N, vx*N.x + vy*N.y)
-    body = RigidBody('skate', C, B, m, (inertia(B, 0, 0, i), C))
-    body.potential_energy = k*(x**2 + y**2)/2
-    along = c*C.vel(N).dot(B.x)
-    return Model(
-        name=name, title=name, reference=reference or 'of these tests',
-        shape='lagrange', arguments={
-            'Lagrangian': Lagrangian(N, body), 'qs': list(q),
-            'bodies': [body], 'frame': N,
-            'forcelist': [(C, -along*B.x), (B, -c*turn*N.z)],
-            'nonhol_coneqs': [row(q, speeds, w, b)]},
-        parameters={m: 1.3, i: 0.2, k: 3.0, c: 0.4, w: 1.7, b: 0.6},
-        start=dict(zip((*q, *speeds), (0.4, -0.3, 0.7, 0.5, 0.4, 0.8))),
-        fixed=(*q, speeds[0], turn), t_end=1.0)
-
-
-def skate_on_moving_ice():
-    """The ice moves to and fro along ``x``: a row with explicit time."""
-    def row(q, v, w, b):
-        return ((v[0] - b*cos(w*t))*sin(q[2])
-                - (v[1] - b*sin(3*t))*cos(q[2]))
-    return skate('skate_on_moving_ice', row)
-
-
-def skate_on_turntable():
-    """The ice turns steadily: a drift that depends on the position."""
-    def row(q, v, w, b):
-        return ((v[0] + w*q[1])*sin(q[2]) - (v[1] - w*q[0])*cos(q[2]) + 0*b)
-    return skate('skate_on_turntable', row)
-
-
-def parabolic_skate():
-    """Everything at once: the mass matrix, the row and the force depend on
-    the dependent coordinate, and on time."""
-    x, y, z = q = dynamicsymbols('x y z')
-    vx, vy, vz = v = [e.diff(t) for e in q]
-    m, k = symbols('m k')
-    f = dynamicsymbols('f')
-    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
-    O.set_vel(N, 0)
-    P.set_pos(O, x*N.x + y*N.y + z*N.z)
-    P.set_vel(N, vx*N.x + vy*N.y + vz*N.z)
-    T = m*((2 + sin(x))*vx**2 + (1 + x**2)*vy**2 + vz**2 + vx*vz
-           + t*x*vx*vy/3 + 2*y*x*vx + z*vy)/2
-    return Model(
-        name='parabolic_skate', title='Everything at once',
-        reference='of these tests', shape='lagrange', arguments={
-            'Lagrangian': T - k*x**2*z, 'qs': list(q), 'frame': N,
-            'forcelist': [(P, (f + x*vy)*N.x - vx*vz*N.y + t*x*N.z)],
-            'nonhol_coneqs': [(1 + x**2)*vx - (z + t*x)*vy + y*vz
-                              - x*cos(t)]},
-        parameters={m: 1.1, k: 2.0}, inputs={f: cos(3*t)},
-        start=dict(zip((*q, *v), (0.5, 0.4, 0.9, 0.3, 0.7, -0.4))),
-        fixed=(*q, vy, vz), t_end=1.0)
-
-
-def driven_slider_crank():
-    """The ready slider-crank with a motor, a damper and a spring."""
-    m = model('slider_crank')
-    system = m.system
-    ground, crank, _, piston = system.bodies
-    torque = dynamicsymbols('T')
-    c, k1, length = symbols('c k_1 l_1')
-    origin = ground.masscenter.locatenew('anchor', -length*ground.x)
-    origin.set_vel(ground.frame, 0)
-    path = LinearPathway(origin, piston.masscenter)
-    system.add_actuators(
-        TorqueActuator(torque, ground.z, crank, ground),
-        LinearDamper(c, path), LinearSpring(k1, path, length))
-    return replace(
-        m, name='driven_slider_crank',
-        arguments=system_arguments(system, 'kane'),
-        parameters={**m.parameters, c: 3.0, k1: 25.0, length: 0.3},
-        inputs={torque: 2*sin(3*t)})
-
-
-def hanging_chain_on_cart():
-    """Two bobs on rods below a cart whose height is prescribed; the rows of
-    the cart and of the rods are of position, one row is of velocity."""
-    x1, y1, x2, y2, s, h = q = dynamicsymbols('x1 y1 x2 y2 s h')
-    speeds = [e.diff(t) for e in q]
-    m, M, g, length, c = symbols('m M g l c')
-    N, O = ReferenceFrame('N'), Point('O')
-    O.set_vel(N, 0)
-    bodies = []
-    for name, (a, b), mass in (('P1', (x1, y1), m), ('P2', (x2, y2), m),
-                               ('cart', (s, h), M)):
-        point = O.locatenew(name, a*N.x + b*N.y)
-        point.set_vel(N, a.diff(t)*N.x + b.diff(t)*N.y)
-        bodies.append(Particle(name, point, mass))
-        bodies[-1].potential_energy = mass*g*b
-    second = bodies[1].point
-    return Model(
-        name='hanging_chain_on_cart', title='A chain below a lifted cart',
-        reference='of these tests', shape='lagrange', arguments={
-            'Lagrangian': Lagrangian(N, *bodies), 'qs': list(q),
-            'bodies': bodies, 'frame': N,
-            'forcelist': [(second, -c*second.vel(N))],
-            'hol_coneqs': [(x1 - s)**2 + (y1 - h)**2 - length**2,
-                           (x2 - x1)**2 + (y2 - y1)**2 - length**2],
-            'nonhol_coneqs': [h.diff(t) - sin(2*t)/5 - c*s.diff(t)/7,
-                              s.diff(t)*h/3 + x2.diff(t) - y2.diff(t)]},
-        parameters={m: 0.7, M: 2.0, g: 9.81, length: 0.8, c: 0.5},
-        start=dict(zip((*q, *speeds), (
-            0.35, -0.7, 0.8, -1.36, 0.0, 0.0,
-            0.3, 0.1, 0.2, 0.2, 0.25, 0.2))),
-        fixed=(x1, x2, s, h, speeds[0], speeds[2]), t_end=1.0)
-
-
-OURS = {f.__name__: f for f in (
-    skate_on_moving_ice, skate_on_turntable, driven_slider_crank,
-    hanging_chain_on_cart, parabolic_skate)}
-
-
-def build(name):
-    return (OURS.get(name) or MODELS[name])()
-
-
 # The same motion in the speeds of the model and in velocities
 
 @functools.cache
 def given(name):
-    return ready.InVelocities(build(name))
+    return ready.InVelocities(MODELS[name]())
 
 
 def dependent(m, names):
@@ -287,7 +147,7 @@ every_case = named(CASES)
 
 
 def test_every_ready_model_is_embedded_or_refused():
-    assert set(MODELS) == (set(PARTITIONS) | set(REFUSED)) - set(OURS)
+    assert set(MODELS) == set(PARTITIONS) | set(REFUSED)
     assert not set(PARTITIONS) & set(REFUSED)
     assert set(PARTITIONS) & ready.UPSTREAM_REFUSES == (
         UPSTREAM_REFUSES | {'knife_edge'})
@@ -295,7 +155,7 @@ def test_every_ready_model_is_embedded_or_refused():
 
 @pytest.mark.parametrize('name', REFUSED)
 def test_what_cannot_be_embedded_is_told(name):
-    m = build(name)
+    m = MODELS[name]()
     error, text = REFUSED[name]
     count = {'coupler_on_cranks': 'X Y phi', 'appell_hamel': 'x'}.get(name)
     with pytest.raises(error, match=text):
@@ -351,66 +211,6 @@ def test_comparison_with_upstream_is_zero(name, names):
     assert norm(gap) < EXACT*size
 
 
-FORCED = named([(name, PARTITIONS[name][0]) for name in (
-    'four_bar', 'rolling_disc', 'chaplygin_sleigh', 'snakeboard',
-    'pinned_top', 'driven_pendulum', 'skate_on_moving_ice',
-    'parabolic_skate', 'furuta_pendulum', 'driven_slider_crank')])
-
-
-@FORCED
-def test_comparison_with_another_model_is_the_missing_force(name, names):
-    """The other model has forces on all speeds; what is left of them on the
-    constraints is the gap."""
-    case, h = given(name), embedded(name, names)
-    forces = [k + case.model.coordinates[0]
-              for k in range(1, len(case.speeds) + 1)]
-    pushed = case.model.form(UdwadiaKalabaMethod, generalized_forces=forces)
-    values = case.state(7)
-    J = at(case.slopes, values)
-    force = ordered(h, mp.lu_solve(J.T, at(Matrix(forces), values)), case)
-    force = dict(zip(h.q, force))
-    missing = mp.matrix([force[q] for q in h.embedding.q_independent])
-    if h.embedding.q_dependent:
-        missing -= at(h.embedding.matrix, values).T*mp.matrix(
-            [force[q] for q in h.embedding.q_dependent])
-    assert norm(missing) > 0.1
-    gap = at(h.corrected.residual_along(pushed), values)
-    size = norm(at(h.corrected.forcing, values)) + 1
-    assert close(gap, missing, EXACT, scale=size)
-    # Given to both, the force is no difference any more.
-    if names and case.model.shape == 'kane':
-        ours = HamelEmbedding.from_method(
-            case.method, generalized_forces=forces,
-            q_dependent=dependent(case.model, names))
-    else:
-        named_ = {'q_dependent': dependent(case.model, names)} if (
-            names) else {}
-        ours = case.model.form(
-            HamelEmbedding, generalized_forces=forces, **named_)
-    assert norm(at(ours.corrected.residual_along(pushed), values)) < EXACT*size
-    assert close(at(ours.corrected.residual_along(case.method), values),
-                 -missing, EXACT, scale=size)
-
-
-@named([('rolling_disc', 'q3 q5'), ('upright_disc', 'y theta'),
-        ('chaplygin_sleigh', 'y'), ('knife_edge', 'x'),
-        ('snakeboard', 'y theta'), ('cart_pendulum', 'q_c'),
-        ('driven_slider_crank', ''), ('parabolic_skate', 'x')])
-def test_where_hamel_is_wrong_he_is_told_apart(name, names):
-    """Hamel's own equations differ from the right ones by ``E``, so that
-    the agreement above means something."""
-    case, h = given(name), embedded(name, names)
-    assert h.is_valid() is False
-    values = case.state(8)
-    gap = at(h.embedding.discrepancy, values)
-    assert norm(gap) > 1e-3
-    W, r = ready.outputs(h.equations_of_motion, h, values, 'W', 'r')
-    wrong = mp.lu_solve(W, r)
-    right = at(h.corrected.acceleration, values)
-    assert close(W*(wrong - right), gap, EXACT, scale=norm(r))
-    assert close(at(h.acceleration, values), wrong, EXACT, scale=1)
-
-
 # System
 
 def with_velocities(m, values):
@@ -434,8 +234,7 @@ def test_a_system_forms_our_equations(name):
     h = system.eom_method
     assert isinstance(h, HamelEmbedding)
     n, p, r = len(h.q), len(h.u), len(h.embedding.q_dependent)
-    assert (system.mass_matrix.shape, system.forcing.shape) == (
-        (p, p), (p, 1))
+    assert (system.mass_matrix.shape, system.forcing.shape) == ((p, p), (p, 1))
     assert system.mass_matrix_full.shape == (n + p, n + p)
     assert system.rhs().shape == (n + p, 1)
     assert system.mass_matrix == h.mass_matrix
@@ -527,25 +326,6 @@ def test_shapes_of_the_matrices(shape):
         assert equations.W.shape == (count, count)
 
 
-@shapes
-def test_the_full_form_is_the_right_hand_side(shape):
-    name, names = SURFACE[shape]
-    h, values = embedded(name, names), given(name).state(1)
-    full, right, rhs = (at(x, values) for x in (
-        h.mass_matrix_full, h.forcing_full, h.rhs()))
-    assert close(full*rhs, right, EXACT, scale=1)
-    rates = ordered(h, [values[v] for v in given(name).velocities],
-                    given(name))
-    assert close(rhs[:len(h.q), 0], rates, EXACT, scale=1)
-    if shape == 'lagrange':
-        return
-    fr, frstar = h.kanes_equations()
-    assert close(at(fr, values), at(h.embedding.forces, values), EXACT)
-    along = {**values, **{u.diff(t): a for u, a in zip(
-        h.u, rhs[len(h.q):, 0])}}
-    assert norm(at(fr + frstar, along)) < EXACT*(1 + norm(right))
-
-
 # Linearization
 
 def slope_of(rates, h, values, states=None):
@@ -560,44 +340,6 @@ def slope_of(rates, h, values, states=None):
 
 def slope_of_rhs(h, values):
     return slope_of(h.rhs(), h, values)
-
-
-def sorted_eigenvalues(matrix):
-    return np.array(sorted(np.linalg.eigvals(np.array(matrix, dtype=float)),
-                           key=lambda z: (round(z.real, 6), z.imag)))
-
-
-def test_linearization_about_an_equilibrium():
-    """A bob on a bowl between springs in viscous fluid.  The height is kept,
-    and Hamel forgets the weight: it is his equations that are linearized."""
-    x, y, z = dynamicsymbols('x y z')
-    m, g, c, k, kappa = symbols('m g c k kappa')
-    N, O, P = ReferenceFrame('N'), Point('O'), Point('P')
-    O.set_vel(N, 0)
-    P.set_pos(O, x*N.x + y*N.y + z*N.z)
-    P.set_vel(N, P.pos_from(O).dt(N))
-    v = P.vel(N)
-    L = m*v.dot(v)/2 - m*g*z - k*x**2/2 - k*(y + x/2)**2
-    h = HamelEmbedding(
-        L, [x, y, z], [(P, -c*v)], frame=N, q_dependent=[z],
-        hol_coneqs=[z - kappa*(x**2 + x*y + 3*y**2)/2 - kappa*y])
-    constants = {m: number(1.3), g: number(9.81), c: number(0.4),
-                 k: number(7), kappa: number(0.8)}
-    rest = dict.fromkeys([x, y, z, *h.u, *h._udot], 0)
-    values = {t: number(0), **constants,
-              **{s: number(0) for s in (*h.q, *h.u, *h._qdot)}}
-    assert norm(at(h.rhs(), values)) == 0
-    A, B, _ = h.linearize(A_and_B=True, op_point=rest)
-    assert A.shape == (4, 4) and not B
-    found = sorted_eigenvalues(A.subs(constants))
-    slope = slope_of_rhs(h, values)
-    wanted = sorted_eigenvalues(slope)
-    assert len(wanted) == 5
-    zero = np.argmin(abs(wanted))           # the row z - h(x, y) is kept
-    assert abs(wanted[zero]) < 1e-12
-    np.testing.assert_allclose(
-        found, np.delete(wanted, zero), rtol=1e-9, atol=1e-9)
-    assert abs(found.imag).max() > 1        # it swings
 
 
 @pytest.mark.parametrize('name, names', [

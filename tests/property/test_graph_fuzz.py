@@ -1,10 +1,7 @@
-"""Random expressions and mechanisms: the graph against SymPy's values.
+"""Random expressions: the graph against SymPy's values.
 
-Expressions come in batches that one builder reads, so that each meets the
-nodes of the others; a false merge gives one of them a wrong value. Mechanisms
-are random trees of bodies in space, some with a closed loop, a velocity row or
-speeds that are not ``q'``, against equations that are written with plain
-SymPy differentiation (:mod:`kkt`).
+They come in batches that one builder reads, so that each meets the nodes of
+the others; a false merge gives one of them a wrong value.
 """
 import os
 import subprocess
@@ -15,22 +12,18 @@ from random import Random
 import pytest
 from mpmath import mp
 from sympy import (
-    Abs, Add, Derivative, DiracDelta, Float, Heaviside, Matrix, Max, Min, Mul,
+    Abs, Add, Derivative, DiracDelta, Float, Heaviside, Max, Min, Mul,
     Piecewise, Pow, Rational, S, acos, asin, asinh, atan, atan2, cbrt, cos,
     cosh, cot, diff, exp, expand, expand_trig, factor, log, sec, sign, sin,
     sinh, sqrt, symbols, tan, tanh, together)
-from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from kkt import Reference, at, close, number, t
-from sympy_constrained import UdwadiaKalabaMethod
+from kkt import t
 from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
 
 x, y, z = NAMES = symbols('x y z', real=True)
 BATCH = 20
 BATCHES = 100               # 2000 expressions, of which the normal run has
 QUICK = 9                   # so many batches
-MECHANISMS, QUICK_MECHANISMS = 300, 12
 DIGITS = 50
 
 
@@ -41,8 +34,6 @@ def share(count, quick):
 
 
 batches = pytest.mark.parametrize('seed', share(BATCHES, QUICK))
-mechanisms = pytest.mark.parametrize(
-    'seed', share(MECHANISMS, QUICK_MECHANISMS))
 
 
 # -- expressions ----------------------------------------------------------
@@ -113,8 +104,7 @@ def expressions(seed):
 
 def point(seed):
     random = Random(f'point {seed}')
-    return {name: Rational(random.randint(-2000, 2000), 997)
-            for name in NAMES}
+    return {name: Rational(random.randint(-2000, 2000), 997) for name in NAMES}
 
 
 def step(a, middle):
@@ -250,9 +240,6 @@ from property.test_graph_fuzz import *
 for seed in range(4):
     graph = frozen(*read_all(expressions(seed)))
     print(graph.nodes, graph.templates, graph._refs)
-method = RandomMechanism(1).method
-graph = method.equations_of_motion.graph
-print(graph.inputs, graph.nodes, graph.templates, graph._refs)
 '''
 
 
@@ -265,148 +252,3 @@ def test_another_hash_salt_gives_the_same_graph():
         text=True, env={**os.environ, 'PYTHONHASHSEED': salt}).stdout
         for salt in '123'}
     assert len(texts) == 1 and len(texts.pop()) > 1000
-
-
-# -- mechanisms -----------------------------------------------------------
-
-m, c, k, g0 = symbols('m c k g')
-CONSTANTS = {m: Rational(13, 10), c: Rational(2, 5), k: Rational(7, 3),
-             g0: Rational(981, 100)}
-
-
-class RandomMechanism:
-    """A tree of two or three bodies on pins, sliders and turning sliders."""
-
-    def __init__(self, seed):
-        self.random = random = Random(f'mechanism {seed}')
-        count = random.randint(1, 3)
-        self.q = list(dynamicsymbols(f'q1:{count + 1}'))
-        self.u = list(dynamicsymbols(f'u1:{count + 1}'))
-        self.N, self.origin = ReferenceFrame('N'), Point('O')
-        self.origin.set_vel(self.N, 0)
-        self.bodies, self.loads, self.tips = [], [], []
-        places = [(self.N, self.origin)]
-        for i, q in enumerate(self.q):
-            places.append(self.link(i, q, *random.choice(places)))
-        self.springs()
-        self.rates()
-        self.rows()
-
-    def fraction(self):
-        return Rational(self.random.choice([-3, -2, -1, 1, 2, 4]),
-                        self.random.choice([1, 2, 3]))
-
-    def vector(self, frame):
-        """A short vector fixed in a frame."""
-        axes = self.random.sample(list(frame), 2)
-        return self.fraction()*c*axes[0] + self.fraction()/2*axes[1]
-
-    def link(self, i, q, frame, point):
-        """A body moved by ``q`` on a body; its frame and far end."""
-        random = self.random
-        kind = random.choice(['pin', 'pin', 'slider', 'skew'])
-        axis = random.choice(list(frame))
-        if kind == 'slider':
-            body, start = frame, point.locatenew(f'S{i}', q*axis)
-        else:
-            body, start = ReferenceFrame(f'B{i}'), point
-            if kind == 'skew':
-                axis = (3*frame.x + 4*random.choice([-1, 1])*frame.y)/5
-            body.orient_axis(frame, axis, q)
-        centre = start.locatenew(f'C{i}', self.vector(body))
-        if random.random() < 0.3 or body is self.N:
-            self.bodies.append(Particle(f'p{i}', centre, m*(i + 1)))
-        else:
-            moments = [abs(self.fraction()) + 5 for _ in range(3)]
-            products = [self.fraction()/3*random.randint(0, 1)
-                        for _ in range(3)]
-            about = random.choice([centre, start])
-            self.bodies.append(RigidBody(
-                f'b{i}', centre, body, m*(i + 2), (
-                    inertia(body, *moments, *products), about)))
-            if random.random() < 0.5:
-                self.loads.append((body, -k*q*random.choice(list(body))
-                                   + sin(t)*self.N.x))
-        self.loads.append((centre, -m*g0*self.N.y))
-        end = start.locatenew(f'E{i}', self.vector(body))
-        self.tips.append(end)
-        return body, end
-
-    def springs(self):
-        """A force between the last tip and a point of the ground."""
-        if self.random.random() < 0.5:
-            end = self.tips[-1]
-            reach = end.pos_from(self.origin)
-            self.loads.append((end, -k*reach))
-
-    def rates(self):
-        """Speeds that are ``q'``, or combinations of them."""
-        self.S = Matrix.eye(len(self.q))
-        if self.random.random() < 0.4 and len(self.q) > 1:
-            i, j = self.random.sample(range(len(self.q)), 2)
-            self.S[i, j] = self.fraction() + sin(self.q[i])/3
-        self.kd_eqs = list(Matrix(self.q).diff(t)
-                           - self.S*Matrix(self.u))
-
-    def rows(self):
-        """A holonomic or a velocity row, or none."""
-        random, self.hol, self.vel = self.random, [], []
-        if len(self.q) == 1:
-            return
-        kind = random.choice(['none', 'loop', 'velocity'])
-        if kind == 'loop':
-            gap = self.tips[-1].pos_from(self.origin)
-            self.hol = [gap.dot(random.choice(list(self.N)))
-                        - c*sin(t) + self.q[0]]
-        elif kind == 'velocity':
-            self.vel = [self.u[0] + cos(self.q[-1])*self.u[-1] - t*c]
-
-    @property
-    def method(self):
-        options = {}
-        if self.hol:
-            options['configuration_constraints'] = self.hol
-        if self.vel:
-            options['velocity_constraints'] = self.vel
-        return UdwadiaKalabaMethod(
-            self.N, self.q, self.u, self.kd_eqs, bodies=self.bodies,
-            forcelist=self.loads, **options)
-
-    @property
-    def reference(self):
-        return Reference.bodies(
-            self.N, self.bodies, self.loads, self.q, self.u, self.kd_eqs,
-            self.hol, self.vel)
-
-
-@pytest.mark.filterwarnings('ignore:(?s).*automatically calculated')
-@mechanisms
-def test_mechanisms_are_those_of_newton_and_euler(seed):
-    made = RandomMechanism(seed)
-    # The graph first: SymPy's own calls set velocities in the points.
-    graph = made.method.system.graph
-    random = Random(f'state {seed}')
-    values = {name: Rational(random.randint(-1500, 1500), 1000)
-              for name in (*made.q, *made.u, t)} | CONSTANTS
-    reference = made.reference
-    with mp.workdps(60):
-        numbers = {name: number(v) for name, v in values.items()}
-        out = graph.evaluate({name: numbers[name] for name in graph.inputs},
-                             ['M', 'Q', 'A', 'b'], context=mp)
-        for name, wanted in zip('MQA', (
-                reference.M, reference.F, reference.A)):
-            exact = at(wanted, numbers)
-            if exact.rows:
-                assert close(out[name], exact, mp.mpf(10)**-45, scale=1)
-        if reference.A.rows:
-            assert close(out['b'], at(reference.b, numbers),
-                         mp.mpf(10)**-45, scale=1)
-
-
-def test_the_mechanisms_differ():
-    made = [RandomMechanism(seed) for seed in range(60)]
-    assert {len(one.q) for one in made} == {1, 2, 3}
-    assert any(one.hol for one in made) and any(one.vel for one in made)
-    assert any(one.S != Matrix.eye(len(one.q)) for one in made)
-    assert {type(b) for one in made for b in one.bodies} == {
-        Particle, RigidBody}

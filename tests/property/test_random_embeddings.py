@@ -28,7 +28,9 @@ m = symbols('m', positive=True)
 SEEDS = range(16)
 # (n, r): at least one independent coordinate
 SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (4, 3), (5, 2), (5, 3)]
-every = pytest.mark.parametrize('seed', SEEDS)
+every = pytest.mark.parametrize('seed', [pytest.param(
+    seed, marks=[] if seed < len(SIZES) else pytest.mark.slow)
+    for seed in SEEDS])
 
 
 # Fractions
@@ -101,8 +103,7 @@ class RandomEmbedding:
         while True:
             self.hol = self.holonomic_rows(random.choice([0, 0, 1]))
             k = r - len(self.hol)
-            A = Matrix(k, n, [self.polynomial(1, 0.7)
-                              for _ in range(k*n)])
+            A = Matrix(k, n, [self.polynomial(1, 0.7) for _ in range(k*n)])
             c = [self.polynomial(1, 0.5) for _ in range(k)]
             self.vel = list(A*v - Matrix(k, 1, c))
             self.rows = Matrix([*(e.diff(t) for e in self.hol), *self.vel])
@@ -119,8 +120,7 @@ class RandomEmbedding:
         self.model = {
             'Lagrangian': L, 'qs': q, 'hol_coneqs': self.hol,
             'nonhol_coneqs': self.vel, 'generalized_forces': self.Q}
-        self.reference = Reference.lagrange(L, q, self.hol, self.vel,
-                                            Q=self.Q)
+        self.reference = Reference.lagrange(L, q, self.hol, self.vel, Q=self.Q)
 
     def method(self, **options):
         return HamelEmbedding(**self.model, q_dependent=self.q1, **options)
@@ -187,8 +187,7 @@ class RandomEmbedding:
         solution = W.LUsolve(F.col_join(b))
         acceleration, lam = solution[:self.n, 0], solution[self.n:, 0]
         assert M*acceleration == F + A.T*lam and A*acceleration == b
-        independent = Matrix([acceleration[self.q.index(e)]
-                              for e in self.q2])
+        independent = Matrix([acceleration[self.q.index(e)] for e in self.q2])
         return values, acceleration, independent, lam
 
 
@@ -217,8 +216,7 @@ def test_discrepancy_is_what_the_multipliers_say(seed):
             method.mass_matrix, method.forcing, method.corrected.forcing,
             method.embedding.discrepancy, method.embedding.neglected_row,
             method.embedding.curvature_force))
-        assert Psi.shape == (p, p) and G.shape == H.shape == E.shape == (
-            p, 1)
+        assert Psi.shape == (p, p) and G.shape == H.shape == E.shape == (p, 1)
         assert Psi == Psi.T
         assert Psi.is_positive_definite
         assert H == Psi*motion
@@ -238,8 +236,7 @@ def test_discrepancy_from_the_rows(seed):
     Q1 = Matrix([model.Q[model.q.index(e)] for e in model.q1])
     A1, A2 = model.rows.jacobian(d1), model.rows.jacobian(u)
     c = -model.rows.xreplace(dict.fromkeys([*d1, *u], 0))
-    parts = [(e, *(partial(X, e) for X in (A1, A2, c)))
-             for e in (*q1, *q2, t)]
+    parts = [(e, *(partial(X, e) for X in (A1, A2, c))) for e in (*q1, *q2, t)]
     for values, *_ in states(seed):
         inverse = exact(A1, values).inv()
         B = inverse*exact(A2, values)
@@ -376,8 +373,7 @@ def test_every_regular_partition_has_the_same_motion(seed):
             continue
         method = HamelEmbedding.from_method(
             embedding(seed), q_dependent=[model.q[i] for i in part])
-        motion = Matrix([acceleration[i] for i in range(n)
-                         if i not in part])
+        motion = Matrix([acceleration[i] for i in range(n) if i not in part])
         Psi = exact(method.mass_matrix, values)
         assert exact(method.corrected.forcing, values) == Psi*motion
         assert exact(method.forcing - method.embedding.discrepancy,

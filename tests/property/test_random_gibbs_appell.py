@@ -221,8 +221,7 @@ def check_motion(seed):
     assert close(at(method.constraint_forces, values), forces, EXACT,
                  1 + norm(forces))
     if len(lam):
-        assert close(at(method.multipliers, values), lam, EXACT,
-                     1 + norm(lam))
+        assert close(at(method.multipliers, values), lam, EXACT, 1 + norm(lam))
 
 
 def check_forms(seed):
@@ -251,8 +250,7 @@ def check_redundant(seed):
     model.rows = model.rows + more
     more = model.method()
     assert len(more.independent_rows) == len(method.independent_rows)
-    assert close(at(more.rhs(), values)[model.n:, 0], du, EXACT,
-                 1 + norm(du))
+    assert close(at(more.rhs(), values)[model.n:, 0], du, EXACT, 1 + norm(du))
     assert close(at(more.constraint_forces, values), forces, EXACT,
                  1 + norm(forces))
 
@@ -292,9 +290,9 @@ def run(examples):
             HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
-CHECKS = {'motion': (check_motion, 10, 120), 'forms': (check_forms, 16, 60),
-          'redundant rows': (check_redundant, 5, 40),
-          'higher order': (check_higher, 4, 40)}
+CHECKS = {'motion': (check_motion, 6, 120), 'forms': (check_forms, 8, 60),
+          'redundant rows': (check_redundant, 3, 40),
+          'higher order': (check_higher, 2, 40)}
 
 
 @pytest.mark.parametrize('name', CHECKS)

@@ -32,6 +32,7 @@ c = symbols('c')
 SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (5, 2), (2, 0),
          (3, 0), (2, 2), (4, 0), (3, 1), (5, 0)]
 SEEDS = range(26)
+QUICK = len(SIZES)
 # (n, K, kind of parent) of those whose geometry is looked at
 SPACES = [(2, 0, 'any'), (2, 1, 'any'), (3, 1, 'any'), (3, 2, 'any'),
           (2, 1, 'flat'), (3, 1, 'flat'), (3, 0, 'any'), (2, 2, 'any')]
@@ -39,7 +40,9 @@ SPACE_SEEDS = range(len(SPACES))
 SOME = 1e-4                     # more than this is not nothing
 STEP = mp.mpf(10)**-20          # error 1e-40 of a central difference
 SLOPES = mp.mpf(10)**-33
-every = pytest.mark.parametrize('seed', SEEDS)
+every = pytest.mark.parametrize('seed', [pytest.param(
+    seed, marks=[] if seed < QUICK else pytest.mark.slow)
+    for seed in SEEDS])
 each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
 
 
@@ -191,8 +194,7 @@ def test_reduced_accelerations_and_multipliers(seed):
     model, method = system(seed), system(seed).method
     values, exact = model.state(1), model.truth(1)
     found = solved(method, values)
-    wanted = model.reduced(model.rows[:model.p, :], values,
-                           exact.acceleration)
+    wanted = model.reduced(model.rows[:model.p, :], values, exact.acceleration)
     assert equal(found['acceleration'], wanted)
     assert equal(found['multipliers'], exact.lam)
     assert equal(found['constraint_forces'], exact.forces)
@@ -563,8 +565,7 @@ def test_contortion(seed):
     gamma = lower(stacked(here.connection, 1))
     assert same(gamma, {k: brace[k] + wanted[k] for k in gamma}, SLOPES)
     one, two = arrays(seed, 'levi_civita'), arrays(seed, 'contortion')
-    assert same(arrays(seed, 'connection'), {k: one[k] + two[k]
-                                             for k in one})
+    assert same(arrays(seed, 'connection'), {k: one[k] + two[k] for k in one})
 
 
 @each_space
@@ -603,8 +604,7 @@ def test_boltzmann_hamel_equations(seed):
 
     def energy(place):                  # T*(x, u, t) at fixed u
         v = velocities(place, speeds)
-        return {0: (v.T*at(model.M, place)*v)[0]/2 + (
-            at(model.N, place)*v)[0]}
+        return {0: (v.T*at(model.M, place)*v)[0]/2 + (at(model.N, place)*v)[0]}
 
     def momenta(place):                 # dT*/du, with x' in `place`
         v = mp.matrix([place[x] for x in model.v])

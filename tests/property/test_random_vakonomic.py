@@ -128,8 +128,7 @@ class RandomModel:
         L, = self.named([self.L])
         self.vacco = VaccoMethod(L, Q[:self.n], **model)
         self.routh = RouthMethod(L, Q[:self.n], **model)
-        self.values = {name: self.state[x]
-                       for x, name in self.names.items()}
+        self.values = {name: self.state[x] for x, name in self.names.items()}
         self.values[t] = self.state[t]
         self.values.update(zip(self.vacco.mu_vec, self.mu))
 
@@ -219,8 +218,7 @@ class RandomModel:
 
     @property
     def F(self):
-        return (self.force - self.lagrangian.euler(
-            self.speed, [0]*self.n))
+        return (self.force - self.lagrangian.euler(self.speed, [0]*self.n))
 
     @cached_property
     def solution(self):
@@ -371,8 +369,7 @@ def test_hamiltons_equations(seed):
     equations = model.vacco.hamiltonian_equations()
     L, v = model.modified, model.speed
     a, d = model.solution
-    values = {**model.values, **dict(zip(
-        equations.states[model.n:], L.by_v))}
+    values = {**model.values, **dict(zip(equations.states[model.n:], L.by_v))}
     for output, wanted in (
             ('rates', v), ('velocities', v), ('mu', model.mu),
             ('r', L.rate_by_v(v, a) + model.A.T*d),

@@ -187,8 +187,7 @@ def test_rows_keep_their_order():
 # From objects of SymPy
 
 def upstream_kane():
-    method = KanesMethod(
-        N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE])
+    method = KanesMethod(N, [x], [u], KD, [y], [ROD], [v], [ROD_RATE])
     method.kanes_equations([BOB], LOADS)
     return method
 
@@ -511,8 +510,7 @@ def test_columns_follow_the_order_of_the_speeds(order):
     method = lagrange(L, list(order), hol_coneqs=[x**2 + 3*y - 1])
     wanted = {x: 2*x, y: S(3)}
     assert list(method.system.A) == [wanted[q] for q in order]
-    assert list(method.system.Q) == [
-        {x: 0, y: -m*g}[q] for q in order]
+    assert list(method.system.Q) == [{x: 0, y: -m*g}[q] for q in order]
 
 
 def test_symbols_keep_their_identity():

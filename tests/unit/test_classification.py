@@ -202,8 +202,7 @@ def test_kinematic_relations_may_not_be_integrable():
         kd_eqs=[X - u1, Y - u2, Z - x*u2, W - u3],
         velocity_constraints=[u3 + z*u1 + x**2/2*u2])
     found = classify_constraints(method)
-    assert (found.growth_vector, found.derived_flag) == (
-        (2, 3, 4), (2, 1, 0))
+    assert (found.growth_vector, found.derived_flag) == ((2, 3, 4), (2, 1, 0))
     assert kinds(found) == ['nonholonomic'] and not found.wrong_slot
 
 
@@ -730,8 +729,7 @@ def test_no_model_is_an_error():
 
 def test_an_integrable_row_is_told_once():
     with pytest.warns(UserWarning) as caught:
-        found = classify_constraints(system(
-            [x, y, z], [X - R*Z, y*X - x*Y]))
+        found = classify_constraints(system([x, y, z], [X - R*Z, y*X - x*Y]))
     assert len(caught) == 1
     text = str(caught[0].message)
     assert text == found.wrong_slot
@@ -824,8 +822,7 @@ def test_what_is_not_integrated_is_none_at_once(function):
 
 def test_multipliers_that_are_unique(rng):
     """Those orthogonal to all that A^T maps to zero."""
-    report = constraint_report(system(
-        [x, y, z], [X - Y, Z, 3*X - 3*Y, X + Y]))
+    report = constraint_report(system([x, y, z], [X - Y, Z, 3*X - 3*Y, X + Y]))
     assert report.unique_multipliers == (1, 3)
     assert report.unique_combinations == {0: {0: 1, 2: pytest.approx(3)}}
     A = Matrix([[1, -1, 0], [0, 0, 1], [3, -3, 0], [1, 1, 0]])

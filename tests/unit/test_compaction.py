@@ -49,8 +49,7 @@ def test_values_are_the_same_by_reference(rng, size):
             less = graph.compacted(names)
             _, out = less.load(g)
             assert {name: out[name][0][0] for name in refs} == refs
-            gain = (graph.operation_count(names)
-                    - less.operation_count(names))
+            gain = (graph.operation_count(names) - less.operation_count(names))
             assert gain >= 0
             saved += gain
     assert saved > 0

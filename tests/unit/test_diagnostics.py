@@ -78,8 +78,7 @@ def test_rank_is_counted_where_the_rows_hold(name):
 
 def test_relations_of_multiples_are_the_factors():
     report = constraint_report(system(vel=[X - Y, Z, 3*X - 3*Y - 2*Z]))
-    assert report.relations == {2: {0: pytest.approx(3),
-                                    1: pytest.approx(-2)}}
+    assert report.relations == {2: {0: pytest.approx(3), 1: pytest.approx(-2)}}
 
 
 def test_a_method_and_its_system_have_the_same_report():
@@ -310,8 +309,7 @@ def test_rows_may_be_small_or_nearly_parallel(method, options, rows, plain,
                     **options)
     values = {x: Rational(3, 10), y: Rational(1, 2), z: Rational(7, 10),
               Z: Rational(11, 10), m: 2, a: SMALL}
-    values |= {v: (v - row).xreplace(values)
-               for v, row in zip((X, Y), plain)}
+    values |= {v: (v - row).xreplace(values) for v, row in zip((X, Y), plain)}
     reference = Reference.lagrange(L - x*y, Q, vel=plain).solve(values)
     with mp.workdps(70):
         exact = {k: at(v, {})[0] for k, v in values.items()}

@@ -152,8 +152,7 @@ def test_cofactors_are_those_of_the_numbers():
 
 def test_states_at_which_floats_have_no_value_are_left_out():
     a, b = dynamicsymbols('a b')
-    system = UdwadiaKalabaMethod(
-        a.diff()**2 + b.diff()**2, [a, b]).system
+    system = UdwadiaKalabaMethod(a.diff()**2 + b.diff()**2, [a, b]).system
     graph = Graph.of({'f': Matrix([[sin(exp(a)), 1/b]])})
     states = [{a: 1000, b: 1}, {a: 0, b: 2}, {a: 0, b: 0}]
     (row,), = floats_at(system, graph, 'f', states)

@@ -163,8 +163,7 @@ def test_our_multipliers_have_the_sign_of_upstream():
             z = []
             for eom in (one, two):
                 out = eom.graph.evaluate(values, names, mp)
-                z.append(mp.lu_solve(mp.matrix(out['W']),
-                                     mp.matrix(out['r'])))
+                z.append(mp.lu_solve(mp.matrix(out['W']), mp.matrix(out['r'])))
             assert mp.norm(z[0] - z[1], mp.inf) < mp.mpf(10)**-35
 
 

@@ -360,8 +360,7 @@ def test_reading_keeps_the_value(expression):
             sharp = {k: mp.mpf(str(v)) for k, v in values.items()}
             for one in (graph, again):
                 found = values_of(one, sharp, mp)[0]
-                assert abs(found - wanted) <= mp.mpf(10)**-27*(
-                    1 + abs(wanted))
+                assert abs(found - wanted) <= mp.mpf(10)**-27*(1 + abs(wanted))
 
 
 def test_a_guard_against_division_by_zero_is_kept():
@@ -631,8 +630,7 @@ def test_assignments_take_the_symbols_they_are_given():
 
 def test_each_assignment_is_used_twice():
     g, (a, b, c) = builder(sin(x) + 2*y, (sin(x) + 2*y)**2, exp(x*y))
-    shared, out = Graph.freeze(
-        g, {'f': ([[a], [b], [c]], 1)}).assignments()
+    shared, out = Graph.freeze(g, {'f': ([[a], [b], [c]], 1)}).assignments()
     for symbol, _ in shared:
         uses = sum(e.count(symbol) for _, e in shared) + sum(
             e.count(symbol) for e in out['f'])

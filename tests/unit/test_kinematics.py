@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import (
-    I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros)
+from sympy import I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, RigidBody, Vector, dynamicsymbols,
@@ -318,8 +317,7 @@ def test_a_point_that_moves_by_prescription_alone(N):
     R.set_pos(P, a*N.y)
     model = Model(N)
     for point in (P, R):
-        model.same(model.motion.velocity(point, N),
-                   s.diff(t)*N.x + t**2*N.y)
+        model.same(model.motion.velocity(point, N), s.diff(t)*N.x + t**2*N.y)
         model.same(model.motion.acceleration(point, N),
                    s.diff(t, 2)*N.x + 2*t*N.y)
 
@@ -358,8 +356,7 @@ def test_an_acceleration_is_that_of_its_own_point(N, O):
     B, P = spinning(N, O)
     O.set_acc(N, 9*N.y)
     model = Model(N)
-    model.same(model.motion.acceleration(P, N),
-               P.pos_from(O).dt(N).dt(N), N)
+    model.same(model.motion.acceleration(P, N), P.pos_from(O).dt(N).dt(N), N)
     model.same(model.motion.acceleration(O, N), 9*N.y, N)
 
 
@@ -497,8 +494,7 @@ D = [q.diff(t) for q in Q]
       D[0] - D[3] - u4 + D[0]*0 + D[1] - D[1] + 2*D[3]], Q,
      ['depend on each other']),
 ])
-def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems,
-                                               impatient):
+def test_bad_kinematic_equations_are_explained(kd_eqs, q, problems, impatient):
     with pytest.raises(KinematicsError) as info:
         solve_kinematics(GraphBuilder(t), kd_eqs, q, U)
     for problem in problems:
@@ -515,8 +511,7 @@ def test_a_marker_that_nothing_needs_may_be_anywhere(N, O, spoil):
     P = O.locatenew('P', q1*N.x)
     spoil(P, N)
     bob = Particle('bob', P, a)
-    method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1],
-                                 bodies=[bob])
+    method = UdwadiaKalabaMethod(N, [q1], [u1], [q1.diff() - u1], bodies=[bob])
     assert method.mass_matrix == Matrix([[a]])
     assert method.forcing == Matrix([[0]])
 

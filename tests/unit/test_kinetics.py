@@ -626,8 +626,7 @@ def test_a_lagrangian_agrees_with_lagrange(name, loaded):
     energy = sum(v*L.diff(v) for v in V) - L
     for seed in (1, 2):
         values = numbers(seed)
-        wanted = [upstream.mass_matrix, upstream.forcing,
-                  Matrix([energy])]
+        wanted = [upstream.mass_matrix, upstream.forcing, Matrix([energy])]
         with mp.workdps(40):
             for block, e in zip(('M', 'Q', 'energy'), wanted):
                 found = at(meant(graph.sympy(block)), values)
