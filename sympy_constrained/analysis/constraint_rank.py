@@ -7,18 +7,15 @@ hold. Therefore rows are examined at states that satisfy the constraints
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mpmath import mp
 
 from ..errors import (
-    ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
-    MissingIngredientError, UnsupportedFeatureError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError)
 from ..precision import precise
-from .consistent_points import (
-    DEPENDENT_THERE, DIGITS, admissible_values, evaluated, norm,
-    orthonormal_rows)
+from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
 
 __all__ = ['ConstraintReport', 'constraint_report', 'rank_at']
@@ -277,36 +274,6 @@ def row_relations(system, sample=None):
     with precise(DIGITS):
         found = [examine(system, sample, seed) for seed in range(POINTS)]
     return max(found, key=lambda point: len(point.kept)).relations
-
-
-def warn_of_added_rows(system, sample=None):
-    """Warn if the velocity constraints do not imply the holonomic ones.
-
-    ``KanesMethod`` takes its motion from the velocity constraints alone.
-    Nothing is said if no state is found at which to decide.
-    """
-    rows = system.unstated
-    stated = [k for k in range(len(system.holonomic_rows)
-                               + len(system.velocity_rows)) if k not in rows]
-    with suppress(ConstrainedDynamicsError), precise(DIGITS):
-        for seed in range(POINTS if rows else 0):
-            values = admissible_values(system, sample, seed)
-            A = evaluated(system, values, ('A',))['A']
-            order = (*stated, *rows)
-            _, kept = orthonormal_rows([A[k] for k in order], DEPENDENT_THERE)
-            rows = [order[k] for k, _ in kept if k >= len(stated)]
-            if not rows:
-                return
-        if rows:
-            warnings.warn(
-                f"Row {', '.join(map(str, rows))} of "
-                "`configuration_constraints` is kept in addition to "
-                "`velocity_constraints`, from which its rate does not follow. "
-                "KanesMethod uses such a row in `linearize` only, and has "
-                "another motion. For that motion leave the row out; else "
-                "give its rate with the velocity constraints, or those "
-                "without such rates as `nonholonomic_constraints`.",
-                stacklevel=2)
 
 
 def preferred_columns(system, report):

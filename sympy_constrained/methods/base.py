@@ -12,10 +12,11 @@ from sympy import Expr
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat
+from ..analysis.added_rows import warn_of_added_rows
 from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
-    row_relations, warn_of_added_rows)
+    row_relations)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)

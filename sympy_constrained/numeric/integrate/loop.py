@@ -218,6 +218,50 @@ def error_of(tableau, K, h, y, new, rtol, atol):
 
 
 @njit(cache=True, nogil=True)
+def one_step(rates, p, tableau, rtol, atol, t, y, end, h, K, new, out):
+    """The stages ``K`` and the end ``new`` of a step within the tolerances.
+
+    Returns its time, the size of the next step, and the evaluations; no size
+    if there is no such step.
+    """
+    forward = np.sign(end - t)
+    least = 10*abs(np.nextafter(t, forward*np.inf) - t)
+    evaluations, is_shorter = 0, False
+    while h >= least:
+        t_new = t + forward*h
+        if forward*(t_new - end) > 0:
+            t_new = end
+        signed = t_new - t
+        h = abs(signed)
+        for k in range(1, tableau.stages + 1):      # the last is the end
+            if not stage(rates, p, t + tableau.c[k]*signed, signed, y,
+                         tableau.a, K, k, new, out):
+                return t, 0., evaluations
+        evaluations += tableau.stages
+        error = error_of(tableau, K, signed, y, new, rtol, atol)
+        if error < 1:
+            factor = MOST if error == 0 else min(
+                MOST, SAFETY*error**tableau.exponent)
+            return t_new, h*(
+                min(1., factor) if is_shorter else factor), evaluations
+        if not error < np.inf:
+            break
+        h *= max(LEAST, SAFETY*error**tableau.exponent)
+        is_shorter = True
+    return t, 0., evaluations
+
+
+@njit(cache=True, nogil=True)
+def between(part, y, powers, new):
+    """The interpolant at a part of a step."""
+    for i in range(len(y)):
+        change = 0.
+        for j in range(len(powers) - 1, -1, -1):
+            change = part*(change + powers[j, i])
+        new[i] = y[i] + change
+
+
+@njit(cache=True, nogil=True)
 def make_steps(rates, p_rates, correct, p_correct, tableau, levels, size,
                rtol, atol, max_step, end, h, T, Y, F, K, drift, times, states):
     """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]`` to ``end``.
@@ -235,71 +279,40 @@ def make_steps(rates, p_rates, correct, p_correct, tableau, levels, size,
     trial, new = np.empty(n), np.empty(n)
     due = evaluations = 0
     for step in range(len(drift)):
-        t, y, f, made = T[step], Y[step], F[step], K[step]
-        least = 10*abs(np.nextafter(t, forward*np.inf) - t)
-        h = min(h, max_step)
-        is_shorter = False
-        made[0] = f
-        while True:
-            if h < least:
-                return TROUBLE, step, due, evaluations, h
-            t_new = t + forward*h
-            if forward*(t_new - end) > 0:
-                t_new = end
-            signed = t_new - t
-            h = abs(signed)
-            for k in range(1, stages + 1):
-                if not stage(rates, p_rates, t + tableau.c[k]*signed, signed,
-                             y, tableau.a, made, k, trial, out):
-                    return TROUBLE, step, due, evaluations, h
-            evaluations += stages
-            error = error_of(tableau, made, signed, y, trial, rtol, atol)
-            if error < 1:
-                factor = MOST if error == 0 else min(
-                    MOST, SAFETY*error**tableau.exponent)
-                following = h*(min(1., factor) if is_shorter else factor)
-                break
-            if not error < np.inf:
-                return TROUBLE, step, due, evaluations, h
-            h *= max(LEAST, SAFETY*error**tableau.exponent)
-            is_shorter = True
-        new[:] = trial                  # the last stage is the end
-        drift[step] = accepted(correct, p_correct, t_new, new, levels,
-                               Y[step + 1], out)
+        t, y, made, moved = T[step], Y[step], K[step], Y[step + 1]
+        made[0] = F[step]
+        t_new, following, count = one_step(
+            rates, p_rates, tableau, rtol, atol, t, y, end, min(h, max_step),
+            made, new, out)
+        evaluations += count
+        if following == 0:
+            return TROUBLE, step, due, evaluations, h
+        drift[step] = accepted(
+            correct, p_correct, t_new, new, levels, moved, out)
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
-        if np.all(Y[step + 1] == new):
-            F[step + 1] = made[stages]
-        else:
+        F[step + 1] = made[stages]
+        if not np.all(moved == new):
             evaluations += 1
-            if is_bad(rates, t_new, Y[step + 1], p_rates, out):
+            if is_bad(rates, t_new, moved, p_rates, out):
                 return TROUBLE, step, due, evaluations, h
             F[step + 1] = out[:n]
-        T[step + 1] = t_new
-        before = due
-        powers = np.zeros((0, 0))
+        before, powers = due, np.zeros((0, 0))
         while due < len(times) and forward*(times[due] - t_new) <= 0:
-            if times[due] == t_new:
-                states[due] = Y[step + 1]
-                due += 1
-                continue
             if due == before:
                 powers, is_good = interpolant(
-                    rates, p_rates, tableau, t, signed, y, made, trial, out)
+                    rates, p_rates, tableau, t, t_new - t, y, made, trial, out)
                 evaluations += len(tableau.c) - stages - 1
                 if not is_good:
                     return TROUBLE, step, before, evaluations, h
-            part = (times[due] - t)/signed
-            for i in range(n):
-                value = 0.
-                for j in range(len(powers) - 1, -1, -1):
-                    value = part*(value + powers[j, i])
-                new[i] = y[i] + value
-            if accepted(correct, p_correct, times[due], new, levels,
-                        states[due], out) < 0:
+            between((times[due] - t)/(t_new - t), y, powers, new)
+            if times[due] == t_new:
+                states[due] = moved
+            elif accepted(correct, p_correct, times[due], new, levels,
+                          states[due], out) < 0:
                 return TROUBLE, step, before, evaluations, h
             due += 1
-        h = following
+        T[step + 1], h = t_new, following
         if t_new == end:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h
