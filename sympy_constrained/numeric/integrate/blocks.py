@@ -17,8 +17,9 @@ from ..manifold.correction import newton_graph
 
 __all__ = ['Blocks', 'Block']
 
-# Largest number of steps in a block.
-SIZE = 256
+# Steps in the first block, and in any. A block is twice as long as the number
+# of steps that were accepted of the last one.
+FIRST, LONGEST = 32, 256
 # Steps in Python after a block without steps; twice as many after each more.
 PAUSE = 4
 
@@ -60,7 +61,7 @@ class Blocks:
         from . import loop
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
-        self.pause, self.waiting = PAUSE, 0
+        self.length, self.pause, self.waiting = FIRST, PAUSE, 0
         self._code = None, None         # a solver, and its machine code
 
     @staticmethod
@@ -128,6 +129,7 @@ class Blocks:
             self.pause, self.waiting = 2*self.pause, self.pause
             return 0, is_ahead
         is_whole = steps == len(block.drift)
+        self.length = min(2*steps, LONGEST)
         self.pause, self.waiting = PAUSE, int(not (block.is_full and is_whole))
         run.evaluations += block.evaluations
         self.accept(block, steps, times)
@@ -143,7 +145,7 @@ class Blocks:
     def block(self, solver, times, most) -> Block | None:
         """At most so many steps that follow, up to one that is not ordinary.
         """
-        n, most = len(solver.y), int(min(SIZE, most))
+        n, most = len(solver.y), int(min(self.length, most))
         code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
             return None
@@ -187,7 +189,7 @@ class Blocks:
             accept(k)
             if run.is_singular_ahead(
                     block.t[k], block.t[k + 1], x[k], block.path(k)):
-                return k, True
+                return int(k), True
         accept(steps)
         return steps, False
 
