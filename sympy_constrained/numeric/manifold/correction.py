@@ -71,9 +71,10 @@ def newton_graph(equations, rows):
                 others.append(g.div(size(g, x), g.root(usual, 2)))
         A, M, G = [A[k] for k in rows[name]], out['M'], None
         if name == 'holonomic':
+            rates = out['velocity_jacobian']    # perhaps of fewer rows
             M, G = with_invariants(M, out['G'], [
                 row for k, row in zip(rows[name], A)
-                if not any(out['velocity_jacobian'][k])])
+                if k < len(rates) and not any(rates[k])])
             A = [[g.dot(row, column) for column in zip(*G)] for row in A]
         change = least_change(g, M, A, [
             -values[k] for k in rows[name]], checks)
@@ -174,7 +175,8 @@ class Projector:
         kept = set(solver.kept[0].tolist())
         rows = [k for k in range(velocity) if where[k] in kept]
         pattern = self.compiled.equations.graph.pattern('velocity_jacobian')
-        invariants = [k for k in range(holonomic) if not any(pattern[k])]
+        invariants = [k for k, row in enumerate(pattern[:holonomic])
+                      if not any(row)]
         chosen = {'holonomic': sorted({
             *(k for k in rows if k < holonomic), *invariants}),
             'velocity': [k for k in rows if k not in invariants]}
