@@ -107,8 +107,9 @@ class Balance:
             return None
         gradients, violations = map(np.concatenate, (
             self._gradients, self._violations))
-        largest = np.where(gradients > NOTHING*gradients.max(axis=0),
-                           violations, 0.).max(axis=0)
+        largest = np.where(
+            gradients > NOTHING*gradients.max(axis=0, initial=0.),
+            violations, 0.).max(axis=0, initial=0.)
         if largest.max(initial=0.) <= allowed:
             return None
         k = int(np.argmax(largest))
