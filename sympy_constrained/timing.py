@@ -42,19 +42,22 @@ def per_call(function, least=0.15, rounds=5, longest=inf):
 
 @contextmanager
 def time_limit(seconds):
-    """Raise TimeoutError after a time, in a main thread with timers."""
+    """Raise TimeoutError after so much processor time of this process.
+
+    Only in a main thread, where the platform has timers.
+    """
     if (threading.current_thread() is not threading.main_thread()
             or not hasattr(signal, 'setitimer')):
         yield
         return
 
     def stop(*_):
-        raise TimeoutError(f'took longer than {seconds} s')
+        raise TimeoutError(f'took more than {seconds} s of processor time')
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
