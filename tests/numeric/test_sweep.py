@@ -90,7 +90,8 @@ def test_every_executor_gives_the_same_in_order(run, kind):
             found = run(executor)
             again = run(executor, quantity=work.last_state)
         np.testing.assert_array_equal(again.values()[:, 0], expected)
-    np.testing.assert_array_equal(found.values(x), expected)
+    # Processors may differ, and numbers in their last digit.
+    np.testing.assert_allclose(found.values(x), expected, rtol=1e-14)
     assert [record.index for record in found] == list(range(6))
     # Symbols are those of the model, also from elsewhere.
     np.testing.assert_array_equal(found[3].trajectory[y],

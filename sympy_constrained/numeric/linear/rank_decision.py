@@ -164,21 +164,24 @@ def _beside(x, steps, i):
 
 
 def _carried(compiled, t, x, p, near, steps, i):
-    """``x`` after a short time with other admissible speeds.
+    """``x`` with other speeds, after a short virtual displacement with them.
 
-    This keeps invariants that have no row, such as the norm of a quaternion.
+    The displacement has the difference of two admissible speeds, for time is
+    held. It keeps invariants that have no row, such as the norm of a
+    quaternion.
     """
-    state = _beside(x, steps, i)
+    speeds = x.copy(), _beside(x, steps, i)
     n = compiled.equations.graph.outputs['rates'][0]
     free = [[] if name == 'holonomic' else index
             for name, index in compiled.levels]
     step = near/CARRIES
 
     def rates(q):
-        state[:n] = q
-        admissible = project(
-            compiled, t, state, p, free, least=CARRIED_CUT).x
-        return compiled.evaluate(('rates',), t, admissible, p)['rates'][:, 0]
+        first, second = (project(
+            compiled, t, np.append(q, state[n:]), p, free,
+            least=CARRIED_CUT).x for state in speeds)
+        return np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
+            :, 0] for state in (first, second)], axis=0)[0]
 
     q = x[:n]
     for _ in range(CARRIES):
@@ -187,8 +190,7 @@ def _carried(compiled, t, x, p, near, steps, i):
         k3 = rates(q + step/2*k2)
         k4 = rates(q + step*k3)
         q = q + step/6*(k1 + 2*k2 + 2*k3 + k4)
-    state[:n] = q
-    return state
+    return np.append(q, speeds[1][n:])
 
 
 def equation_labels(equations):
