@@ -410,8 +410,9 @@ class CompiledEquations:
         if (native is None or several or self.called
                 or x.shape[1] != len(self.states)):
             return self._solved_rates(t, x, p, solver)
-        rates, bad = native.batch(
-            t, x, np.concatenate([p, sizes(chosen)]), len(self.states))
+        out, bad = native.batch(
+            len(x), t, x.T, np.concatenate([p, sizes(chosen)]))
+        rates = out[:, :len(self.states)].copy()
         try:
             for i in np.flatnonzero(bad):
                 rates[i] = self.rhs(t[i], x[i], p, solver)

@@ -215,7 +215,7 @@ class Evaluator:
 
         Values of the symbols ``more`` follow those of the constants.
         """
-        return NativeFunction(graph, name, self._arguments(more),
+        return NativeFunction(graph, (name,), self._arguments(more),
                               self.inputs.given, self.backend, checks)
 
     def _made(self, graph, names, more=()):
