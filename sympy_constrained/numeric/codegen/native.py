@@ -280,8 +280,7 @@ class NativeFunction:
         size = n + self.size
 
         def call(t, x, _keep=p):
-            if type(x) is not np.ndarray or x.shape != shape or (
-                    x.dtype.kind not in 'fiu'):
+            if x.shape != shape:
                 return None
             work = np.empty(size)
             work[:n] = x
