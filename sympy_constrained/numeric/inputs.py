@@ -59,12 +59,6 @@ class Inputs:
         raise_problems(problems, MissingIngredientError)
         return cls(given, called)
 
-    def same_code(self, other) -> bool:
-        """Whether generated code is the same; values of calls are arguments.
-        """
-        return self.expressions == other.expressions and (
-            list(self.called) == list(other.called))
-
     @property
     def expressions(self):
         """Those of ``given`` and ``feedback``."""

@@ -43,6 +43,8 @@ def number(value) -> float:
 
 def array(values, argument: str) -> np.ndarray:
     """Real numbers as an array of floats."""
+    if type(values) is np.ndarray and values.dtype == float:
+        return values
     try:
         if np.iscomplexobj(values) or np.ma.is_masked(values):
             raise TypeError

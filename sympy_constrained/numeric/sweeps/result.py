@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..names import Names, label
-from ..storage import load_sweep, save_sweep
+from ..storage import as_path, read_archive, write_archive
 from ..trajectory import Trajectory
 
 __all__ = ['SweepResult', 'SweepRun']
@@ -186,13 +186,28 @@ class SweepResult:
 
         Values must be numbers or arrays. The file contains no code.
         """
-        save_sweep(self, path)
+        path = as_path(path)
+        if path.suffix != '.npz':
+            raise ValueError(
+                f"`path` is {str(path)!r}; a sweep is saved in a file with "
+                "the ending .npz.")
+        runs = [dict(vars(run)) for run in self.runs]
+        for run in runs:
+            if run['value'] is not None:
+                run['value'] = np.asarray(run['value'])
+            if run['trajectory'] is not None:
+                run['trajectory'] = run['trajectory']._tree()
+        write_archive(path, 'sweep', {'states': self.states, 'runs': runs})
 
     @classmethod
     def load(cls, path) -> SweepResult:
         """Read a file of :meth:`save`; states and constants are names."""
-        states, runs = load_sweep(path, SweepRun, Trajectory._restored)
-        return cls(runs, states)
+        content = read_archive(path, 'sweep')
+        for run in content['runs']:
+            if run['trajectory'] is not None:
+                run['trajectory'] = Trajectory._restored(run['trajectory'])
+        return cls(tuple(SweepRun(**run) for run in content['runs']),
+                   tuple(content['states']))
 
     def to_frame(self):
         """A ``pandas.DataFrame`` with one row for each run.
