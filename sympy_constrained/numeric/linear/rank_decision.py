@@ -59,7 +59,8 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in (base, *states)]
-    rows, columns = equation_labels(compiled.equations)
+    rows, columns = compiled.kept(
+        'labels', lambda: equation_labels(compiled.equations))
     if is_on_set:
         check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
