@@ -1,4 +1,5 @@
 """What every test may use: repeatable numbers and an untouched precision."""
+import gc
 from random import Random
 
 import hypothesis
@@ -12,6 +13,9 @@ hypothesis.settings.register_profile(
     'repeatable', derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile('repeatable')
 last_bit.apply()
+# SymPy makes many small objects; frequent collections take a seventh of the
+# processor time.
+gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_report_header():

@@ -228,8 +228,10 @@ class CompiledEquations(Evaluator):
     def inertia(self, t, x, p=None):
         """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
         """
+        graph = self.kept('correction', lambda: correction_graph(
+            self.equations))
         outputs = self.kept('inertia', lambda: self.group(
-            correction_graph(self.equations), ('M', 'G')))(t, x, p)
+            graph, ('M', 'G')))(t, x, self.parameters(p))
         return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def matrices(self, t, x, p=None):
@@ -384,12 +386,15 @@ class CompiledEquations(Evaluator):
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self.native(graph, 'out', 'checks', names)
 
-    def native_output(self, graph, checks=None):
-        """The output ``out`` of a graph in machine code, None without it."""
+    def native_output(self, graph, checks=None, more=()):
+        """The output ``out`` of a graph in machine code, None without it.
+
+        Values of the symbols ``more`` follow those of the constants.
+        """
         if self.backend == 'numpy':
             return None
         with suppress(ConstrainedDynamicsError):
-            return self.native(graph, 'out', checks)
+            return self.native(graph, 'out', checks, more)
 
     def bound(self, native):
         """Machine code as a quick function of ``(t, x)``.

@@ -551,6 +551,45 @@ def test_equations(name):
     assert close([at(method.constraint_power, values)[0]], [power], scale=1)
     assert norm(at(method.holonomic_constraints, values)) < 1e-50
     assert norm(at(method.eom, moving)) < 1e-45
+    a, a0 = at(found.a, values), at(found.a0, values)
+    assert close(at(method.mapping.a, values), a, scale=1)
+    assert close(at(method.mapping.b, values), a**-1, scale=1)
+    assert close(at(method.mapping.nu, values), -(a**-1*a0), scale=1)
+    if p:
+        M, F, _, _ = found.plain.matrices(values)
+        N = (a**-1)[:, :p]
+        still = {**values, **dict.fromkeys(found.v.diff(t), 0)}
+        gamma = -(a**-1*at(found.rows.diff(t), still))
+        assert close(at(method.mass_matrix, values), N.T*M*N, scale=1)
+        assert close(at(method.forcing, values), N.T*(F - M*gamma), scale=1)
+
+
+@each()
+def test_choices_that_change_no_motion(name):
+    """Another completion, constraint rows without their drift or combined,
+    and free rows that are velocities."""
+    found = CASES[name]()
+    p, values = found.p, found.state(1)
+    if found.mapping is not None:
+        bare = found.a[p:, :]*found.v
+        if bare.rows > 1:
+            bare[0, :] += 2*bare[1, :]
+        for method in (found.make(completion='orthogonal'), found.make(
+                mapping=[*found.rows[:p, :], *bare])):
+            for member in ('mass_matrix', 'forcing', 'multipliers',
+                           'constraint_forces', 'acceleration'):
+                one, other = (at(getattr(e, member), values)
+                              for e in (method, found.method))
+                assert close(one, other, scale=1), member
+    method = found.make(q_dependent=None)
+    rows = Matrix(method.mapping.a)[:p, :]*found.v + Matrix(
+        method.mapping.a0)[:p, :]
+    known = {**values, **dict(zip(method.u, at(rows, values)))}
+    known.update(zip(map(dot, method.u), at(method.acceleration, known)))
+    exact = found.plain.solve(values)
+    assert close(accelerations(found, method, known), exact.acceleration,
+                 scale=1)
+    assert close(at(method.multipliers, known), exact.lam, scale=1)
 
 
 # Section 7: verdicts, and what they mean

@@ -14,7 +14,8 @@ import pytest
 from mpmath import mp
 from scipy.interpolate import CubicSpline
 from sympy import (
-    Matrix, Rational, cos, exp, eye, sin, sqrt, symbols, sympify, zeros)
+    Matrix, Rational, cos, diag, exp, eye, hessian, sin, sqrt, symbols,
+    sympify, zeros)
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from kkt import (
@@ -132,6 +133,10 @@ def function_of(motion, method, expression, constants, **options):
     """The history of an expression along a motion."""
     compiled = compile_equations(method, constants, **options)
     return compiled.expression(expression)(motion.t, motion.x)
+
+
+def agree(found, wanted, values):
+    return close(at(found, values), at(wanted, values), 1e-45, scale=1)
 
 
 def is_zero(found, scale=1):
@@ -393,6 +398,77 @@ def test_counts(name):
     assert case.vacco.variation.regularity_matrix.shape == (n - r, n - r)
     assert case.vacco.coincidence.sympy('S').shape == (n - r, r)
     assert case.routh.variation.maggi_equations.shape == (n - r, 1)
+
+
+# Sections 1 to 4: the equations, with any accelerations and multipliers
+
+@every
+def test_equations(name):
+    """The residuals and their layout, and what solves them."""
+    case = EVERY[name]()
+    n, values = len(case.q), case.state(1)
+    any_rates = {**values, **{e: Rational(3*i - 4, 7) for i, e in enumerate(
+        [*case.u.diff(t), *case.mu.diff(t), *case.routh.lam_vec])}}
+    negative = {e: -e for e in case.routh.lam_vec}  # signs of SymPy
+    assert agree(case.vacco.eom, case.vakonomic[:n, :], any_rates)
+    assert agree(case.routh.eom, case.reaction[:n, :].xreplace(negative),
+                 any_rates)
+    assert agree(case.vacco.variation.constraint_term, euler(
+        case.modified - case.L, case.q), any_rates)
+    assert agree(case.vacco.acceleration_constraints, case.g.diff(t),
+                 any_rates)
+    for method, rows, last, moving in (
+            (case.vacco, case.vakonomic, case.mu.diff(t),
+             case.moving(values)),
+            (case.routh, case.reaction, Matrix(case.routh.lam_vec),
+             case.moving_as_routh(values))):
+        unknowns = [*case.u.diff(t), *last]
+        W = rows.jacobian(unknowns)
+        r = -rows.xreplace(dict.fromkeys(unknowns, 0))
+        assert agree(method.equations_of_motion.W, W, values)
+        assert agree(method.equations_of_motion.r, r, values)
+        assert agree(method.mass_matrix_full, diag(eye(n), W), values)
+        assert agree(method.forcing_full, case.u.col_join(r), values)
+        assert agree(method.rhs(), Matrix([*case.u, *unknowns]), moving)
+        assert agree(method.constraint_forces,
+                     euler(case.L, case.q) - case.Q, moving)
+
+
+@every
+def test_energy_and_momenta(name):
+    """Of the modified Lagrangian for Vacco, and their rates."""
+    case = EVERY[name]()
+    values = case.state(1)
+    for method, L, moving in (
+            (case.vacco, case.modified, case.moving(values)),
+            (case.routh, case.L, case.moving_as_routh(values))):
+        momenta = Matrix([L.diff(v) for v in case.u])
+        energy = (case.u.T*momenta)[0] - L
+        for found, wanted in (
+                ('momenta', momenta), ('momentum_rates', momenta.diff(t)),
+                ('energy', energy), ('energy_rate', energy.diff(t))):
+            assert agree(getattr(method.variation, found), wanted,
+                         moving), found
+
+
+@every
+def test_free_directions(name):
+    """Maggi's equations, regularity, and ``S`` of the coincidence."""
+    case = EVERY[name]()
+    values = case.state(1)
+    reacting = case.moving_as_routh(values)
+    vacco = case.vacco
+    B = vacco.variation.free_directions
+    assert is_zero(at(case.A*B, values), 10)
+    assert rank(at(B, values)) == B.cols
+    assert is_zero(at(case.routh.variation.maggi_equations, reacting), 100)
+    assert agree(vacco.variation.regularity_matrix,
+                 B.T*hessian(case.modified, list(case.u))*B, values)
+    assert close(at(vacco.coincidence.sympy('S'), values),
+                 at(B.T*case.Gamma, reacting), 1e-45, scale=1)
+    zero = {**values, **dict.fromkeys(case.mu, 0)}
+    assert close(at(vacco.closed_form.sympy('multiplier_rates'), zero),
+                 at(-Matrix(case.routh.lam_vec), reacting), 1e-45, scale=1)
 
 
 # Section 5: conserved quantities

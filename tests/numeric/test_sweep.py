@@ -162,7 +162,7 @@ def test_forms_of_parameters_and_states(pendulum, parameters, states):
 @pytest.mark.parametrize('change, message', [
     ({'parameters': {'L': [1, 2]}}, "'L' is no constant"),
     ({'parameters': {l: [1, 2], m: [1, 2, 3]}}, "different numbers.*`grid`"),
-    ({'parameters': {l: [1, 'a']}}, "`parameters`: 'a' is not a real number"),
+    ({'parameters': {l: [1, 'a']}}, "Run 1: .*'a' is not a real number"),
     ({'parameters': {l: []}}, "empty"), ({'parameters': []}, "empty"),
     ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
     ({'parameters': {l: [1, 2]}, 'states': [[1]*4]*3}, "2 sets.*3 starts"),
@@ -173,7 +173,7 @@ def test_forms_of_parameters_and_states(pendulum, parameters, states):
     ({'teval': 3}, "`options`: 'teval' is no option.*did you mean t_eval"),
     ({'parameters': [1, 2]}, "mappings.*run 0 is int"),
     ({'parameters': 3}, "must be a mapping or a sequence"),
-    ({'executor': '2'}, "a number of processes.*not str")])
+    ({'executor': '2'}, "`executor` is '2'; it must be a positive number")])
 def test_wrong_arguments_raise_before_anything_runs(pendulum, change, message):
     given = {'parameters': {l: [1, 2]}, 'states': [2, 0, 0, 0], 't_span': 1}
     with pytest.raises((ValueError, TypeError), match=message):

@@ -1,4 +1,4 @@
-"""Random linear mappings: the equations, and the geometry of the image.
+"""Random linear mappings: the geometry of the image.
 
 A system is drawn from its seed: ``M(x, t)``, ``g_0i(x, t)``, a potential,
 rows ``a(x, t) x' + a_0(x, t)`` of which the last K are constraints, some of
@@ -13,7 +13,7 @@ Indices: the upper one first, the transported one second, that of
 differentiation last; 0 is time.
 """
 from functools import cache, cached_property
-from itertools import combinations, product
+from itertools import product
 from operator import attrgetter
 from random import Random
 
@@ -29,10 +29,6 @@ from sympy_constrained import LinearMappingMethod
 COORDINATES = dynamicsymbols('x1:6')
 FREE = dynamicsymbols('u1:6')
 c = symbols('c')
-SIZES = [(2, 1), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (5, 2), (2, 0),
-         (3, 0), (2, 2), (4, 0), (3, 1), (5, 0)]
-SEEDS = range(26)
-QUICK = len(SIZES)
 # (n, K, kind of parent) of those whose geometry is looked at
 SPACES = [(2, 0, 'any'), (2, 1, 'any'), (3, 1, 'any'), (3, 2, 'any'),
           (2, 1, 'flat'), (3, 1, 'flat'), (3, 0, 'any'), (2, 2, 'any')]
@@ -40,9 +36,6 @@ SPACE_SEEDS = range(len(SPACES))
 SOME = 1e-4                     # more than this is not nothing
 STEP = mp.mpf(10)**-20          # error 1e-40 of a central difference
 SLOPES = mp.mpf(10)**-33
-every = pytest.mark.parametrize('seed', [pytest.param(
-    seed, marks=[] if seed < QUICK else pytest.mark.slow)
-    for seed in SEEDS])
 each_space = pytest.mark.parametrize('seed', SPACE_SEEDS)
 
 
@@ -61,13 +54,6 @@ def coefficient(random, q, still=False):
     return fraction(random) + fraction(random)/2*random.choice([
         sin(one + fraction(random)*time), one*two, cos(two)*c,
         one*time, sin(time)*c, one**2 + time])
-
-
-def explicit(matrix):
-    """Whether time occurs beside coordinates and velocities."""
-    still = {f: symbols(str(f.func)) for f in COORDINATES}
-    rates = {f.diff(t): symbols(f'v_{f.func}') for f in COORDINATES}
-    return matrix.xreplace(rates).xreplace(still).has(t)
 
 
 def matrix(random, rows, columns, q, still=False, scale=1):
@@ -160,174 +146,12 @@ class System:
     def truth(self, i):
         return self.reference.solve(self.state(i))
 
-    def reduced(self, rows, values, acceleration):
-        """Rates of rows along the motion, in plain SymPy."""
-        second = dict(zip(self.v.diff(t), acceleration))
-        return at(rows.diff(t), {**values, **second})
-
-
-@cache
-def system(seed):
-    return System(seed, *SIZES[seed % len(SIZES)])
-
-
-def solved(method, values):
-    """Accelerations, multipliers and the rest on the graph, 70 digits."""
-    graph = method.closed_form
-    known = {x: values[x] for x in graph.inputs if x in values}
-    return {name: mp.matrix(rows) if rows else mp.matrix(0, 1)
-            for name, rows in graph.evaluate(known, context=mp).items()}
-
 
 def equal(found, wanted, rtol=mp.mpf(10)**-45):
     found, wanted = mp.matrix(found), mp.matrix(wanted)
     if not found.rows*found.cols:
         return (found.rows, found.cols) == (wanted.rows, wanted.cols)
     return close(found, wanted, rtol, scale=1)
-
-
-# The equations
-
-@every
-def test_reduced_accelerations_and_multipliers(seed):
-    """Invariant 1; every state, whether or not the constraints hold."""
-    model, method = system(seed), system(seed).method
-    values, exact = model.state(1), model.truth(1)
-    found = solved(method, values)
-    wanted = model.reduced(model.rows[:model.p, :], values, exact.acceleration)
-    assert equal(found['acceleration'], wanted)
-    assert equal(found['multipliers'], exact.lam)
-    assert equal(found['constraint_forces'], exact.forces)
-    if model.p:
-        M, forcing = at(method.mass_matrix, values), at(method.forcing, values)
-        assert equal(M*found['acceleration'], forcing)
-
-
-@pytest.mark.parametrize('seed', [s for s in SEEDS if SIZES[
-    s % len(SIZES)][0] < 5])
-def test_matrices(seed):
-    """The properties, from numbers: N^T M N and N^T (Q - M gamma)."""
-    model, method = system(seed), system(seed).method
-    n, p, K = model.n, model.p, model.K
-    values, exact = model.state(0), model.truth(0)
-    a, a0 = at(model.a, values), at(model.a0, values)
-    inverse = a**-1
-    M, F, A, b = model.reference.matrices(values)
-    assert equal(at(method.mapping.b, values), inverse)
-    assert equal(at(method.mapping.nu, values), -(inverse*a0))
-    assert equal(at(method.mapping.a, values), a)
-    assert equal(at(method.mapping.a0, values), a0)
-    rates = Matrix([method.kindiffdict()[v] for v in model.v])
-    assert equal(at(rates, values), [values[v] for v in model.v])
-    assert equal(at(method.multipliers, values), exact.lam)
-    assert method.mass_matrix.shape == (p, p)
-    assert method.rhs().shape == (n + p, 1)
-    if K:
-        drift = a0[p:, 0]
-        assert equal(at(method.mapping.constraints_drift, values), drift)
-        assert equal([at(method.constraint_power, values)[0]],
-                     [-(exact.lam.T*drift)[0]])
-    if not p:
-        return
-    N = inverse[:, :p]
-    still = model.reduced(model.rows, values, [0]*n)
-    gamma = -(inverse*still)
-    assert equal(at(method.mass_matrix, values), N.T*M*N)
-    assert equal(at(method.forcing, values), N.T*(F - M*gamma))
-
-
-@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 2])
-def test_completion_changes_neither_mass_matrix_nor_forcing(seed):
-    """Invariant 2, and the block diagonal metric of invariant 7."""
-    model = system(seed)
-    values, p = model.state(0), model.p
-    ours, theirs = (solved(method, values) for method in (
-        model.method, model.completed))
-    assert set(ours) == set(theirs)
-    for name in ours:
-        assert equal(ours[name], theirs[name])
-    for name in ('mass_matrix', 'forcing') if p else ():
-        assert equal(*(at(getattr(method, name), values) for method in (
-            model.method, model.completed))), name
-    graph = model.completed.equations_of_motion.graph
-    known = {x: values[x] for x in graph.inputs if x in values}
-    found = graph.evaluate(known, ['rates', 'W', 'r'], context=mp)
-    assert equal(found['rates'], [values[v] for v in model.v])
-    if found['r']:
-        z = mp.lu_solve(mp.matrix(found['W']), mp.matrix(found['r']))
-        assert equal(z[:p, 0], ours['acceleration'])
-        assert equal(z[p:, 0], ours['multipliers'])
-
-
-@pytest.mark.parametrize('seed', [s for s in SEEDS if s % 2 == 0 and SIZES[
-    s % len(SIZES)][1]])
-def test_conventions_agree(seed):
-    """Invariant 2: constraint rows without their drift, and combined."""
-    model = system(seed)
-    p = model.p
-    bare = model.a*model.v
-    last = bare[p:, :]
-    if len(last) == 2:
-        last = Matrix([last[0] + c*last[1], last[1] - last[0]/2])
-    method = model.make(mapping=list(model.rows[:p, :]) + list(last))
-    for i in range(2):
-        values = model.state(i)
-        ours, theirs = solved(model.method, values), solved(method, values)
-        for name in ours:
-            assert equal(ours[name], theirs[name])
-
-
-def test_motion_does_not_depend_on_the_free_rows():
-    """Other rows, columns or partitions: the same x'' and multipliers."""
-    count = 0
-    for seed in SEEDS:
-        model = system(seed)
-        if not model.K or seed % 3 == 1:
-            continue
-        values, exact = model.state(0), model.truth(0)
-        p = model.p
-        choices = [{'q_dependent': [model.q[j] for j in regular(model)]}, {}]
-        if seed % 2 and model.p:        # columns in the null space of A
-            N = plain_columns(model)
-            choices.append({'inverse_mapping': N})
-        for options in choices:
-            options = options or {'q_dependent': None}
-            method = model.make(**options)
-            rows = Matrix(method.mapping.a)[:p, :]*model.v + Matrix(
-                method.mapping.a0)[:p, :]
-            known = {**values, **dict(zip(model.u, at(rows, values)))}
-            found = solved(method, known)
-            wanted = model.reduced(rows, known, exact.acceleration)
-            assert equal(found['acceleration'], wanted)
-            assert equal(found['multipliers'], exact.lam)
-            if 'inverse_mapping' in options:
-                assert equal(at(method.mapping.N, values), at(N, values))
-            count += 1
-    assert count > 20
-
-
-def regular(model):
-    """The columns of A whose determinant is largest."""
-    A = at(model.a[model.p:, :], model.state(0))
-    return max(combinations(range(model.n), model.K), key=lambda part: abs(
-        mp.det(mp.matrix([[A[i, j] for j in part]
-                          for i in range(model.K)]))))
-
-
-def plain_columns(model):
-    """A null-space basis of the constraint rows, by Cramer's rule."""
-    A, n, best = model.a[model.p:, :], model.n, regular(model)
-    D = A[:, list(best)]
-    inverse = D.adjugate()/D.det()
-    rest = [j for j in range(n) if j not in best]
-    N = zeros(n, len(rest))
-    for k, j in enumerate(rest):
-        N[j, k] = 1
-        for i, e in zip(best, -inverse*A[:, j]):
-            N[i, k] = e
-    if N.cols > 1:
-        N[:, 0] += N[:, 1]*model.q[0]
-    return N
 
 
 # The geometry, by numbers
@@ -731,15 +555,3 @@ def test_mapping_of_speeds_is_the_composed_one(seed, K):
         force = at(method.constraint_forces, values)
         assert equal((force.T*at(speeds, known)),
                      at(Matrix([method.constraint_power]), values))
-
-
-def test_the_systems_are_general():
-    models = [system(seed) for seed in SEEDS]
-    assert {model.n for model in models} == {2, 3, 4, 5}
-    assert {model.K for model in models} == {0, 1, 2}
-    assert sum(bool(model.hol) for model in models) > 3
-    assert sum(explicit(model.M) for model in models) > 12
-    assert sum(explicit(model.a) for model in models) > 20
-    assert sum(explicit(model.a0) for model in models) > 10
-    assert sum(any(e.has(*model.v) for e in model.Q)
-               for model in models) == len(models)
