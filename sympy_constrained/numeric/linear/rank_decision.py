@@ -14,7 +14,7 @@ from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
 from .solver import LinearSolver, balance
 
-__all__ = ['decide_rank', 'equation_labels']
+__all__ = ['decide_rank']
 
 # Distance of the other states, relative to the size of each state.
 NEARBY, NEARER = 1e-2, 1e-4
@@ -59,8 +59,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in (base, *states)]
-    rows, columns = compiled.kept(
-        'labels', lambda: equation_labels(compiled.equations))
+    rows, columns = compiled.equations.labels
     if is_on_set:
         check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
@@ -192,11 +191,3 @@ def _carried(compiled, t, x, p, near, steps, i):
         k4 = rates(q + step*k3)
         q = q + step/6*(k1 + 2*k2 + 2*k3 + k4)
     return np.append(q, speeds[1][n:])
-
-
-def equation_labels(equations):
-    """Names of the rows of ``W`` and of its unknowns."""
-    rows = len(equations.unknowns) - len(equations.u)
-    names = [f'dynamic equation {i}' for i in range(len(equations.u))]
-    names += equations.constraint_names[:rows]
-    return names, list(map(str, equations.unknowns))
