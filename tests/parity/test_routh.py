@@ -1,9 +1,7 @@
 """``RouthMethod`` and ``VaccoMethod`` beside SymPy's classes.
 
 Routh's equations are those of ``LagrangesMethod``, block by block and to 45
-digits, and in Kane's shape the motion of ``KanesMethod``.  Vakonomic
-equations are those of ``LagrangesMethod`` for ``L + mu^T*g``, where the
-multipliers are coordinates; without constraints both are Lagrange's.
+digits; without constraints vakonomic equations are Lagrange's, too.
 """
 import functools
 from operator import attrgetter
@@ -11,7 +9,7 @@ from random import Random
 
 import pytest
 from mpmath import mp
-from sympy import Matrix, Rational, cos, exp, sin, symbols, zeros
+from sympy import Matrix, Rational, cos, exp, sin, symbols
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Point, ReferenceFrame, RigidBody,
     dynamicsymbols, inertia)
@@ -211,47 +209,7 @@ def test_rhs_solves_the_full_system_of_lagranges_method(name):
         assert close(at(rhs, values), wanted, EXACT)
 
 
-# Vakonomic: Lagrange's equations of L + mu^T*g
-
-@pytest.mark.parametrize('name', [
-    name for name in [*LAGRANGE, *CALLS] if name not in REDUNDANT])
-def test_eom_is_that_of_lagranges_method_for_the_modified_lagrangian(name):
-    """With the multipliers as coordinates, whose equations are ``g = 0``."""
-    arguments = dict(CALLS[name]() if name in CALLS
-                     else given(name).model.arguments)
-    ours = VaccoMethod(**arguments)
-    rows = [x.diff(t) for x in arguments.pop('hol_coneqs', None) or ()]
-    rows += list(arguments.pop('nonhol_coneqs', None) or ())
-    mu = list(ours.mu_vec)
-    assert len(mu) == len(rows)
-    total = arguments.pop('Lagrangian') + sum(
-        x*row for x, row in zip(mu, rows))
-    q = list(arguments.pop('qs'))
-    theirs = LagrangesMethod(total, q + mu, **arguments)
-    equations = theirs.form_lagranges_equations()
-    n = len(q)
-    assert equal(ours.eom, equations[:n, :])
-    assert equal(ours.variation.modified_mass_matrix,
-                 theirs.mass_matrix[:n, :n])
-    assert equal(Matrix([ours.variation.lagrangian]), Matrix([total]))
-    if rows:
-        assert equal(ours.velocity_constraints, -equations[n:, :])
-    # The blocks are the derivatives of the equations.
-    rates = [x.diff(t, 2) for x in q] + [x.diff(t) for x in mu]
-    slopes = equations[:n, :].jacobian(rates)
-    assert equal(ours.mass_matrix, slopes)
-    assert equal(ours.forcing, -equations[:n, :].xreplace(
-        dict.fromkeys(rates, 0)))
-    A = Matrix(rows).jacobian([x.diff(t) for x in q]) if rows else (
-        zeros(0, n))
-    below = A.row_join(zeros(len(rows), len(rows)))
-    assert equal(ours.mass_matrix_full[n:, n:], slopes.col_join(below))
-    assert ours.mass_matrix_full[:n, :n].is_Identity
-    if rows:
-        b = -Matrix(rows).diff(t).xreplace(dict.fromkeys(rates, 0))
-        assert equal(ours.forcing_full[2*n:, :], b)
-    assert ours.forcing_full[n:2*n, :] == ours.forcing
-
+# Vakonomic equations in Kane's shape
 
 def moving(case, method, seed):
     """Numbers for everything up to ``q''``, free of the constraints, and
@@ -336,40 +294,6 @@ def test_holonomic_rows_beside_others():
     assert not close(other, wanted, mp.mpf('1e-3'))
 
 
-# What is made of the equations, at states of the ready models
-
-
-@pytest.mark.parametrize('name', [
-    'rolling_disc', 'driven_pendulum', 'chaplygin_sleigh', 'furuta_pendulum',
-    'constant_speed_particle'])
-def test_hamiltonian_form(name):
-    """Momenta give the velocities and multipliers back, and their rates are
-    those of ``L'``."""
-    case, method = given(name), formed(name, 'vacco')
-    if name in NONLINEAR:
-        with pytest.raises(UnsupportedFeatureError, match='not linear'):
-            method.hamiltonian_equations()
-        return
-    equations = method.hamiltonian_equations()
-    values = case.state(5)
-    values |= {x: number(Rational(k, 7))
-               for k, x in enumerate(method.mu_vec, 2)}
-    state = {**values, **dict(zip(
-        equations.u, at(method.variation.momenta, values)))}
-    known = {x: number(state[x]) for x in equations.graph.inputs}
-    out = equations.graph.evaluate(
-        known, ('velocities', 'mu', 'rates', 'r', 'energy'), context=mp)
-    velocities = [values[v] for v in case.velocities]
-    assert close(out['velocities'], velocities, EXACT, scale=1)
-    assert close(out['rates'], velocities, EXACT, scale=1)
-    if len(method.mu_vec):
-        assert close(out['mu'], [values[x] for x in method.mu_vec], EXACT)
-    assert close(out['r'], at(
-        method.variation.momentum_rates, values), EXACT, scale=1)
-    assert close(out['energy'], at(
-        method.variation.energy, values), EXACT, scale=1)
-
-
 # No constraints
 
 FREE = ('spring_mass_damper', 'duffing_pendulum', 'double_pendulum_lagrange',
@@ -390,24 +314,6 @@ def test_without_constraints_both_are_lagranges_method(name, key):
         assert ours.variation.momenta == routh.variation.momenta
     assert equal(ours.variation.momenta, Matrix([
         given(name).model.arguments['Lagrangian'].diff(v) for v in ours.u]))
-
-
-@both
-@pytest.mark.parametrize('name', [n for n in FREE if n in KANE])
-def test_without_constraints_the_motion_is_that_of_kanes_method(name, key):
-    case, method = given(name), formed(name, key)
-    kane = upstream(name)
-    for seed in SEEDS:
-        values = case.state(seed)
-        M, F = (at(x, values) for x in (
-            kane.mass_matrix_full, kane.forcing_full))
-        n = len(case.q)
-        wanted = dict(zip(kane.u, mp.lu_solve(M, F)[n:, 0]))
-        wanted = case.accelerations(values, [wanted[u] for u in case.speeds])
-        found = at(method.rhs(), values)
-        assert close(found[n:, 0], wanted, EXACT, scale=1)
-        assert close(found[:n, 0], [values[v] for v in case.velocities],
-                     EXACT, scale=1)
 
 
 # Bodies and a Lagrangian are one
