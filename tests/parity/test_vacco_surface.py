@@ -22,6 +22,7 @@ from sympy_constrained import (
     VaccoMethod)
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.graph import Graph
+from sympy_constrained.methods import hamiltonian_equations
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
 EXACT = mp.mpf(10)**-45
@@ -202,7 +203,7 @@ def test_shapes_of_the_matrices(key, shape):
             'multipliers': (2, 1), 'S': (2, 2)}
     assert method.always_coincides is False
     assert isinstance(RouthMethod.from_method(method), RouthMethod)
-    hamilton = method.hamiltonian_equations()
+    hamilton = hamiltonian_equations(method)
     assert isinstance(hamilton, EquationsOfMotion)
     assert len(hamilton.states) == 8 and len(hamilton.unknowns) == 4
     assert hamilton.states[:4] == equations.q

@@ -347,7 +347,7 @@ def test_projected_loads_drop_out(seed):
 @pytest.mark.parametrize('seed', range(len(SIZES)))
 def test_verdict_and_witness(seed):
     model, method = system(seed), embedding(seed)
-    assert method.is_valid() is False
+    assert method.validity.holds is False
     validity = method.validity
     assert not validity.holds and validity.faults
     state = {e: Fraction(str(v)) for e, v in validity.state.items()}

@@ -18,6 +18,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from kkt import Reference, at, close, norm, number, rank, solve, t
 from sympy_constrained import RouthMethod, VaccoMethod
+from sympy_constrained.methods import hamiltonian_equations
 
 Q = dynamicsymbols('q1:5')
 X, V = symbols('x1:5'), symbols('v1:5')     # what is differentiated by
@@ -366,7 +367,7 @@ def test_hamiltons_equations(seed):
     """``q' = H_p``, ``p' = -H_q + Q``, for rows affine in q' and L
     quadratic."""
     model = drawn(seed)
-    equations = model.vacco.hamiltonian_equations()
+    equations = hamiltonian_equations(model.vacco)
     L, v = model.modified, model.speed
     a, d = model.solution
     values = {**model.values, **dict(zip(equations.states[model.n:], L.by_v))}
