@@ -17,7 +17,7 @@ def auxiliary_forces(method):
     """Active and inertia forces of the auxiliary speeds, each (a, 1).
 
     The model is formed with the auxiliary speeds as dependent ones, and
-    projected on the motions that its velocity constraints permit. Auxiliary
+    projected on the motions that its velocity constraints permit; auxiliary
     speeds and their rates are then zero. See Kane and Levinson, "Dynamics:
     Theory and Applications" (1985), section 4.9.
     """

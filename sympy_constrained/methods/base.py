@@ -40,14 +40,32 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     ===========
 
     A method takes the arguments of ``KanesMethod`` or ``LagrangesMethod`` as
-    they are, positionally or by keyword. Nothing has to be formed before a
-    property is read; each is computed when it is read for the first time.
-    Dependent coordinates and speeds are appended to the independent ones;
-    their number need not be that of the constraints.
+    they are. Nothing has to be formed before a property is read. Dependent
+    coordinates and speeds are appended to the independent ones; their number
+    need not be that of the constraints.
 
     A subclass defines :meth:`equations`. Names and their meaning are the same
     for all methods; the table is on the page of notation.
 
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
+        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword. A
+        velocity-level constraint may be a tuple, see :meth:`constraint_loads`.
+    generalized_forces : iterable of Expr, optional
+        Forces in addition to the loads, one per coordinate (Lagrange's shape)
+        or speed (Kane's).
+    potential_energy : 'include' or 'ignore', optional
+        In Kane's shape, whether the potential energy of the bodies counts.
+    stabilization : pair or list of pairs, optional
+        Baumgarte gains ``(alpha, beta)`` for all rows, or per row:
+        ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
+        ``psi' + alpha*psi = 0`` for velocity rows.
+    sample : dict, optional
+        Numbers near the motion that is meant, for the examination of the
+        constraints; see :func:`.admissible_values`.
     """
 
     # Keyword arguments of ``build_system`` that the method accepts.
@@ -217,16 +235,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @abstractmethod
     def equations(self, system):
-        """Return the :class:`.EquationsOfMotion` of a system.
-
-        Everything else follows from these.
-
-        Parameters
-        ==========
-
-        system : ConstrainedSystem
-
-        """
+        """Return the :class:`.EquationsOfMotion` of a ConstrainedSystem."""
 
     @cached_property
     def equations_of_motion(self):
@@ -283,11 +292,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _pivots(self):
-        """Positions of speeds that the rows determine.
-
-        Those with constant coefficients first, which never lose that, then
-        those that are determined where all coordinates are zero.
-        """
+        """Speeds that the rows determine, best those that never lose that."""
         system = self._system
         if not system.counts[2]:
             return ()
@@ -335,8 +340,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _keeps_multipliers(self):
-        """Whether the matrices contain multipliers, as in Lagrange's shape.
-        """
+        """Whether the matrices contain multipliers, as in Lagrange's shape."""
         return self._shape == 'lagrange' and has_multipliers(
             self.equations_of_motion)
 
@@ -436,8 +440,7 @@ def with_inherited(cls, method, arguments, options):
 def without_repetitions(system, sample):
     """A system without velocity rows that repeat holonomic ones.
 
-    ``KanesMethod`` requires them. The builder drops those that are written
-    alike; this also drops those that are written in another way.
+    The builder drops those that are written alike, this also others.
     """
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:

@@ -27,15 +27,8 @@ ZERO = 0, 0, 0
 class Connection(NamedTuple):
     """A joint that is in the kinematics without an object of SymPy.
 
-    Attributes
-    ==========
-
-    name : str
-    parent, child : RigidBody, Particle or None
-        None is the ground.
-    child_point : Point
-        The point at which the reaction is reduced.
-
+    ``parent`` and ``child`` are bodies, or None for the ground. The reaction
+    is reduced to the Point ``child_point``.
     """
 
     name: str
@@ -45,10 +38,7 @@ class Connection(NamedTuple):
 
 
 class Balance:
-    """Newton's and Euler's laws of the bodies of a system, on one graph.
-
-    Vectors are measured in the frame ``axes``.
-    """
+    """Newton's and Euler's laws on one graph, measured in a frame ``axes``."""
 
     def __init__(self, system, axes):
         self.system, self.axes = system, axes
@@ -185,8 +175,7 @@ class Tree:
             kinematics.velocity(body.masscenter, kinematics.frame))
 
     def node(self, body):
-        """The body with this mass centre and frame; None for the ground.
-        """
+        """The body with this mass centre and frame; None for the ground."""
         return next((node for other, node in self.bodies.items()
                      if body and place(other) == place(body)), None)
 
@@ -216,8 +205,7 @@ class Tree:
     def carrier(self, location):
         """The body on which a load acts; None for the ground.
 
-        The one that is nearest along the positions (or orientations) of
-        SymPy among those that move with it.
+        The nearest in SymPy's tree of those that move with it.
         """
         bodies = [x.name for x in self.bodies if x.masscenter == location]
         if len(bodies) > 1:
@@ -297,6 +285,5 @@ class Tree:
 
 
 def place(body):
-    """Mass centre and frame: what bodies of `JointsMethod` and copies share.
-    """
+    """Mass centre and frame, which copies of a body share."""
     return body.masscenter, getattr(body, 'frame', None)

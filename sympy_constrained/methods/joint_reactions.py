@@ -42,11 +42,10 @@ class JointReaction:
 
     name : str
     location : Point or ReferenceFrame
-        The point where the force acts and to which the moment refers; a frame
-        for a row that has a torque only.
+        Where the force acts and to which the moment refers; a frame for a row
+        that has a torque only.
     frame : ReferenceFrame
         The axes of the numbers.
-
     """
 
     name: str
@@ -75,9 +74,6 @@ class JointReaction:
 class JointReactions(Mapping):
     """Name of a joint or constraint row -> :class:`JointReaction`.
 
-    Explanation
-    ===========
-
     Vectors are written when they are read. :meth:`function` compiles them
     without that, and ``simulate(..., reactions=...)`` gives their histories.
 
@@ -87,11 +83,9 @@ class JointReactions(Mapping):
     frame : ReferenceFrame
         The axes of numbers.
     graph : Graph
-        One output of shape (6, 1) for each name, three components of the
-        force and three of the moment.
+        For each name the components of force and moment, shape (6, 1).
     accelerations : tuple
         The derivatives of the speeds, inputs of the graph.
-
     """
 
     def __init__(self, graph, frame, locations, accelerations):
@@ -113,20 +107,9 @@ class JointReactions(Mapping):
         return f'<JointReactions: {", ".join(self)}>'
 
     def function(self, compiled):
-        """Return a function of ``(t, x, p)`` with all numbers.
+        """Return a function of ``(t, x, p)`` for a method that was compiled.
 
-        Parameters
-        ==========
-
-        compiled : CompiledEquations
-            Made from the method.
-
-        Returns
-        =======
-
-        function
-            Gives a dictionary of arrays ``(6,)``, or ``(N, 6)`` for a batch.
-
+        It returns a dictionary of arrays ``(6,)``, or ``(N, 6)`` for a batch.
         """
         eom = compiled.equations
         if tuple(x.diff(eom.t) for x in eom.u) != self.accelerations:
@@ -185,8 +168,7 @@ def frozen(g, found, constants):
 
 
 def wrench(location, vector):
-    """Force and moment, from the force at a point or the torque on a frame.
-    """
+    """Force and moment, from the force at a point or the torque on a frame."""
     return (*vector, *ZERO) if isinstance(location, Point) else (
         *ZERO, *vector)
 

@@ -23,6 +23,13 @@ class LagrangianMethod(ConstrainedMethod):
     speed that is equal to it, and velocity constraints that repeat holonomic
     ones are dropped.
 
+    Parameters
+    ==========
+
+    *args, **kwargs
+        As for :class:`.ConstrainedMethod`, without stabilization.
+    multipliers : str or iterable, optional
+        Names or functions of time, one for each row.
     """
 
     _accepts = ('potential_energy', 'generalized_forces')

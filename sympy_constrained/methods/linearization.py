@@ -23,14 +23,8 @@ OFF = 1e-6      # beyond the rounding of a state that someone has typed
 class Linearizer(_compat.Linearizer):
     """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    Parameters
-    ==========
-
-    *args, **kwargs
-        As in SymPy, with ``q' = -f_1``.
-    multipliers : function, optional
-        Returns the values of multipliers at an operating point.
-
+    The arguments are those of SymPy, with ``q' = -f_1``. ``multipliers`` is a
+    function that returns their values at an operating point.
     """
 
     def __init__(self, *args, multipliers=None, **kwargs):

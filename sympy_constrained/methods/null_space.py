@@ -27,11 +27,10 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
         reactions do work.
     matrix, right : str
     reactions : ConstrainedMethod, optional
-        Another method, whose ``closed_form`` has the multipliers. By default
-        they are among the unknowns.
+        A method whose ``closed_form`` has the multipliers, which otherwise
+        are among the unknowns.
     when_singular : str
         See :class:`.EquationsOfMotion`.
-
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)
@@ -77,24 +76,18 @@ def no_mass():
 
 
 def null_basis(A, pivots=None):
-    """Columns that span the null space of independent rows.
+    """Columns ``S``, shape (o, o - m), that span the null space ``A*S = 0``.
 
-    The identity in the columns that are left free. The others are solved
-    for; they are chosen where the constraints hold.
+    The identity in the columns that are left free.
 
     Parameters
     ==========
 
     A : GraphMatrix, shape (m, o)
+        With independent rows.
     pivots : sequence of int, optional
-        The ``m`` columns to solve for.
-
-    Returns
-    =======
-
-    GraphMatrix, shape (o, o - m)
-        ``S`` with ``A*S = 0``.
-
+        The ``m`` columns to solve for; by default they are chosen where the
+        constraints hold.
     """
     g, size = A.builder, A.shape[1]
     pivots = list(pivot_columns(g, A.rows) if pivots is None else pivots)
@@ -173,21 +166,10 @@ def elimination(g, M, F, regular, action=None):
     wherever the motion is determined. ``w`` brings both parts to the same
     size.
 
-    Parameters
-    ==========
-
-    M, F : rows of references
-        ``M`` positive semidefinite, the rows ``F`` independent.
-    regular : bool
-        Whether ``M`` is positive definite.
-    action : rows of references, optional
-        Forces of unit multipliers in the place of ``F``.
-
-    Returns
-    =======
-
-    function ``(Q, b) -> (u', lam)``, or None if a pivot vanishes
-
+    Returns a function ``(Q, b) -> (u', lam)``, or None if a pivot vanishes.
+    ``M`` is positive semidefinite, definite if ``regular``; the rows ``F``
+    are independent. ``action``, by default ``F``, are the forces of unit
+    multipliers.
     """
     if not regular and not F:
         return None

@@ -95,8 +95,7 @@ def check_regular(method, dependent):
 def partitioned(cls, method, q_dependent, options):
     """``cls`` for the model of a method, with other dependent coordinates.
 
-    By default those of the method. In Kane's shape they become the last of
-    ``q``.
+    By default those of the method. In Kane's shape they end up last in ``q``.
     """
     shape, arguments = arguments_of(method)
     if q_dependent is None:

@@ -13,14 +13,16 @@ __all__ = ['hamiltonian_equations']
 def hamiltonian_equations(method):
     r"""Return vakonomic motion in coordinates and momenta.
 
-    Explanation
-    ===========
-
     With :math:`p = \partial L'/\partial\dot q` the velocities and
     multipliers follow from :math:`p` and :math:`g = 0`, and
     :math:`H(q, p, t) = p\cdot\dot q - L` gives
     :math:`\dot q = H_p`, :math:`\dot p = -H_q + Q`. Nothing of (V) is
     used: this is an independent check, and the form of Pontryagin.
+
+    Parameters
+    ==========
+
+    method : VaccoMethod
 
     Returns
     =======
@@ -35,8 +37,8 @@ def hamiltonian_equations(method):
     UnsupportedFeatureError
         If the Lagrangian is not quadratic or the constraints are not
         linear in the velocities, so that there is no explicit ``H``.
-
     """
+    method._check_rows()
     system = method.system
     n = len(system.q)
     g, out = system.graph.load(None, (

@@ -32,8 +32,7 @@ class RouthMethod(LagrangianMethod):
     :math:`A\,\delta q = 0`, also for constraints nonlinear in the velocities
     (Appell and Chetaev, (19)), and the multipliers are reactions [1]_. This
     is what rolling bodies and blades do; :class:`.VaccoMethod` computes
-    vakonomic motion. In ``eom`` the multipliers have the opposite sign, that
-    of ``LagrangesMethod.eom``.
+    vakonomic motion.
 
     Examples
     ========
@@ -61,20 +60,7 @@ class RouthMethod(LagrangianMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    multipliers : str or iterable, optional
-        Names or functions of time, one for each row; ``lam1, lam2, ...`` by
-        default.
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
+        As for :class:`.LagrangianMethod`.
 
     References
     ==========
@@ -82,7 +68,6 @@ class RouthMethod(LagrangianMethod):
     .. [1] G. T. Ding, "Two ways to introduce undetermined multipliers to
        constrained mechanical systems," Mechanics in Engineering 38 (2016)
        83-86.
-
     """
 
     @property

@@ -19,10 +19,7 @@ def columns_of(named):
 
 
 def linear_residual(graph, matrix, right, unknowns, negated=()):
-    """``matrix*unknowns - right`` of two outputs, as a SymPy column.
-
-    The unknowns that are ``negated`` count with a minus sign.
-    """
+    """``matrix*unknowns - right`` of two outputs, some unknowns negated."""
     g, out = graph.load(None, (matrix, right))
     z = [g.input(x, dynamic=True)*(-1 if x in negated else 1)
          for x in unknowns]
@@ -34,16 +31,7 @@ def linear_residual(graph, matrix, right, unknowns, negated=()):
 def solved(system, equations, rows, name):
     """Closed forms from ``W z = r``, with ``Q_c = M*u' - Q``.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    equations : EquationsOfMotion
-    rows : list of int
-        Independent rows of ``A``.
-    name : str
-        Of the method, for a message.
-
+    ``rows`` are the independent ones of ``A``, ``name`` is the method's.
     """
     g, out = system.graph.load(None, ('M', 'Q', 'A'))
     _, block = equations.graph.load(g, ('W', 'r'))
@@ -77,9 +65,6 @@ def has_multipliers(equations):
 def projected(graph, equations, rows, pivots):
     """Equations for ``u'`` without multipliers, as ``KanesMethod`` has them.
 
-    Explanation
-    ===========
-
     With ``W = [[D, -F], [A, 0]]`` and ``r = [d; b]`` the outputs are
 
     =============  ==========================================================
@@ -89,19 +74,8 @@ def projected(graph, equations, rows, pivots):
     ``projector``  ``Z``, if there are multipliers
     =============  ==========================================================
 
-    Parameters
-    ==========
-
-    graph : Graph
-        Of the equations; its states choose pivots.
-    equations : EquationsOfMotion
-        If multipliers occur in the rows of the speeds, the rows of ``A`` and
-        ``b`` follow these.
-    rows : list of int
-        Independent rows of ``A``.
-    pivots : function
-        Returns the columns of ``A`` to solve for.
-
+    ``rows`` are the independent ones of ``A``, and ``pivots()`` the columns
+    to solve for.
     """
     o = len(equations.u)
     g, out = graph.load(None, ('W', 'r'))

@@ -29,16 +29,9 @@ def fresh_symbols(system, name, count):
 def named_symbols(system, given, argument, label, counted, count):
     """A column of functions of time that the user gave, checked.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    given : str or iterable
-        Names in one string, or names and functions of time.
-    argument, label, counted : str
-        For messages: ``'us'``, ``'quasi-velocity'``, and what needs one each.
-    count : int
-
+    ``given`` is a string of names, or names and functions. ``argument``,
+    ``label`` and ``counted`` are for messages: ``'us'``, ``'quasi-velocity'``,
+    and what needs one each.
     """
     if isinstance(given, str):
         given = given.replace(',', ' ').split()

@@ -54,8 +54,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     acceleration level. They may be redundant, and :math:`M` may be singular
     as long as :math:`M` and :math:`A` together determine the acceleration
     [2]_. Which rows are independent is decided where the constraints hold,
-    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed:
-    the solution is an elimination on the shared graph.
+    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed.
 
     If the constraint forces do virtual work with generalized forces
     :math:`C` [3]_, the motion is that of :math:`Q + C`, and
@@ -94,20 +93,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
-        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword.
-        Equations and their number: dependent speeds need not be named, and
-        constraints need be neither independent nor linear. A velocity-level
-        constraint may be a tuple ``(point or frame, direction, value)``.
+        As for :class:`.ConstrainedMethod`. Dependent speeds need not be named.
     acceleration_constraints : iterable of Expr, optional
         Residuals linear in ``u'``. Those that repeat the derivative of a
         velocity constraint, as ``KanesMethod`` wants them, are dropped.
     nonideal_forces : iterable, optional
         ``C`` of (U5), one generalized force per speed, or a list of loads.
-    stabilization : pair or list of pairs, optional
-        Baumgarte gains ``(alpha, beta)`` for all rows, or per row:
-        ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
-        ``psi' + alpha*psi = 0`` for velocity rows.
     weight : Matrix (o, o), optional
         For servo constraints: the generalized control force that satisfies
         the constraints and minimises ``f^T*W*f``, (U8).
@@ -118,11 +109,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         zero multipliers to redundant rows. 'auto' is a Schur complement, of
         ``M + w*F^T*F`` if the mass matrix is singular (U7), with multipliers
         of least norm for redundant rows.
-    sample : dict, optional
-        Values of symbols for the examination of the constraints; needed if
-        they hold only for special dimensions.
-    potential_energy : 'include' or 'ignore', optional
-        Whether the potential energy of bodies counts in Kane's shape.
     inconsistent : 'error' or 'least-squares'
         What to do with rows that no motion satisfies. The second is (U2) as
         it stands: least ``|A*u' - b|`` first, which depends on the scaling
@@ -139,7 +125,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     .. [3] F. E. Udwadia and R. E. Kalaba, "Explicit equations of motion for
        mechanical systems with nonideal constraints," J. Appl. Mech. 68
        (2001) 462-467.
-
     """
 
     _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
@@ -235,10 +220,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return (self._inconsistent,)
 
     def _solve(self):
-        """Closed forms on the graph, by elimination of the independent rows.
+        """Elimination of the independent rows ``F`` of ``A = C*F``.
 
-        With ``A = C*F``, where ``F`` are the independent rows, (U2) holds
-        with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
+        (U2) holds with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
@@ -345,12 +329,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     @cached_property
     def gauss_function(self):
-        """``(u' - a)^T*M*(u' - a)/2`` in the symbols ``u'``.
+        """``(u' - a)^T*M*(u' - a)/2`` with ``M*a = Q + C``, in symbols ``u'``.
 
-        Gauss's measure of constraint, where ``a`` is the acceleration by the
-        known and the non-ideal forces. Among the accelerations with
-        ``A*u' = b`` the true one minimises it (not so with a weight, which
-        asks for another measure).
+        Gauss's measure of constraint: among the accelerations that satisfy the
+        constraints the true one minimises it, without a weight.
         """
         if self._weight is not None:
             raise UnsupportedFeatureError(

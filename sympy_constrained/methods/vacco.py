@@ -12,13 +12,10 @@ from ..graph import Graph, substitute
 from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .lagrangian import LagrangianMethod
-from .pontryagin import hamiltonian_equations
 from .routh import RouthMethod
 from .solution import columns_of
 
 __all__ = ['VaccoMethod']
-
-NO_EQUATION = 'multipliers of dependent rows have no equations of their own'
 
 
 @KanesMethod.register
@@ -54,9 +51,8 @@ class VaccoMethod(LagrangianMethod):
     **This is not how a coin rolls.** Rolling bodies and blades obey
     :class:`.RouthMethod`. Vakonomic equations are those of optimal control
     and of sub-Riemannian geometry. For holonomic constraints the two agree.
-
-    Forces :math:`Q` without a potential enter as they stand in (26). That is
-    a convention: there is no extremum then.
+    Forces :math:`Q` without a potential enter as they stand in (26), by
+    convention: there is no extremum then.
 
     Examples
     ========
@@ -89,20 +85,7 @@ class VaccoMethod(LagrangianMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    multipliers : str or iterable, optional
-        Names or functions of time, one for each row; ``mu1, mu2, ...`` by
-        default.
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
+        As for :class:`.LagrangianMethod`.
 
     Raises
     ======
@@ -118,7 +101,6 @@ class VaccoMethod(LagrangianMethod):
        83-86.
     .. [2] V. I. Arnold, V. V. Kozlov and A. I. Neishtadt, "Mathematical
        Aspects of Classical and Celestial Mechanics," Springer (2006).
-
     """
 
     _letter = 'mu'
@@ -135,10 +117,7 @@ class VaccoMethod(LagrangianMethod):
 
     @property
     def lam_vec(self):
-        """The rates ``mu'``, shape (m, 1).
-
-        They stand where the multipliers of ``LagrangesMethod.eom`` stand.
-        """
+        """The rates ``mu'``, in the place of multipliers in ``eom``."""
         return self.mu_vec.diff(self._system.t)
 
     @cached_property
@@ -148,9 +127,13 @@ class VaccoMethod(LagrangianMethod):
             return constraint_report(
                 self.system, self._sample, determined=False)
 
+    def _check_rows(self):
+        self._check_independent(
+            'multipliers of dependent rows have no equations of their own')
+
     @cached_property
     def _varied(self):
-        self._check_independent(NO_EQUATION)
+        self._check_rows()
         return super()._varied
 
     def equations(self, system):
@@ -238,9 +221,8 @@ class VaccoMethod(LagrangianMethod):
 
         A motion of Routh with reactions ``lam`` is vakonomic if some ``mu``
         satisfies ``A^T*(lam + mu') + Gamma*mu = 0``, so that ``S*mu = 0``
-        along it. Outputs ``Gamma`` with Routh's accelerations (n, m), ``A``
-        (m, n), ``acceleration``, ``multipliers``, and ``S = B^T*Gamma``
-        (n - m, m).
+        along it, with ``S = B^T*Gamma`` (n - m, m). Other outputs are ``A``,
+        ``Gamma`` (n, m) with Routh's accelerations, and these.
         """
         g, out, columns = self._with_basis(self._varied, ('Gamma', 'A'))
         _, routh = self._routh.closed_form.load(
@@ -271,12 +253,3 @@ class VaccoMethod(LagrangianMethod):
             return True
         return vanishing(self._system, self.coincidence, 'S', self._sample,
                          self._report.points).holds
-
-    def hamiltonian_equations(self):
-        """Return the same motion in coordinates and momenta.
-
-        The :class:`.EquationsOfMotion` of
-        :func:`.pontryagin.hamiltonian_equations`.
-        """
-        self._check_independent(NO_EQUATION)
-        return hamiltonian_equations(self)

@@ -14,11 +14,7 @@ __all__ = ['Quantity', 'Variation', 'vary']
 
 
 class Quantity(NamedTuple):
-    """A function of the states, and its rate along the motion.
-
-    The rate is zero if the quantity is conserved. It may contain the
-    multipliers.
-    """
+    """A function of states and multipliers, and its rate along the motion."""
 
     value: Expr
     rate: Expr
@@ -62,7 +58,7 @@ class Variation:
     def energy_rate(self):
         """Rate of :attr:`energy` along the motion; see :class:`Quantity`.
 
-        The reactions contribute ``lam^T*(A*q' - g)``, which is zero for rows
+        The reactions contribute ``lam^T*(A*q' - g)``, zero for rows that are
         homogeneous of degree one.
         """
         g, out = self._system.graph.load(None, ('A', 'velocity'))
@@ -79,8 +75,7 @@ class Variation:
         return rates if self._mu else rates - self.constraint_term
 
     def _power(self, slip):
-        """Power of the reactions for a velocity with ``A*velocity = slip``.
-        """
+        """Power of the reactions for a velocity with ``A*velocity = slip``."""
         return (slip.T*self._lam)[0] if len(self._lam) else 0
 
     @cached_property
@@ -96,15 +91,9 @@ class Variation:
         return A.T*mu.diff(self._system.t) + self.graph.sympy('Gamma')*mu
 
     def conserved_quantities(self):
-        """Quantities whose rates vanish as they are written.
+        """Return a dictionary of what is constant by its written rate.
 
-        Returns
-        =======
-
-        dict
-            ``'energy'`` if the energy is constant, and every coordinate
-            whose momentum is. The values are expressions.
-
+        ``'energy'``, and coordinates whose momentum it is; to expressions.
         """
         found = {'energy': self.energy} if self.energy_rate == 0 else {}
         return found | {
@@ -115,17 +104,14 @@ class Variation:
     def noether_quantity(self, xi):
         """Return the :class:`Quantity` ``xi . dL/du`` of a displacement.
 
-        It is conserved if ``xi`` leaves Lagrangian and constraints
-        unchanged; for reactions that do work only if it also satisfies the
-        constraints.
+        It is conserved if ``xi`` leaves Lagrangian and constraints unchanged;
+        for reactions that do work only if it also satisfies the constraints.
 
         Parameters
         ==========
 
         xi : iterable of Expr
-            A displacement of each coordinate, functions of coordinates and
-            time, in the order of ``q``.
-
+            A displacement of each coordinate, in coordinates and time.
         """
         xi = as_expressions(xi, 'xi')
         n = len(self._system.q)
@@ -157,11 +143,7 @@ class Variation:
 
     @cached_property
     def free_directions(self):
-        """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank).
-
-        The identity in the coordinates that are left free, which are chosen
-        where the constraints hold.
-        """
+        """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank)."""
         g, _, columns = self._method._with_basis(self.graph, ())
         return Graph.freeze(g, {'B': (
             [[c[i] for c in columns] for i in range(len(self._system.q))],
@@ -169,10 +151,7 @@ class Variation:
 
     @cached_property
     def maggi_equations(self):
-        """``B^T*(E(L) - Q)``, without multipliers, shape (n - rank, 1).
-
-        Of the Lagrangian without multipliers.
-        """
+        """``B^T*(E(L) - Q)``, free of multipliers, shape (n - rank, 1)."""
         t, u = self._system.t, self._system.u
         g, out, columns = self._method._with_basis(
             self._system.graph, ('M', 'Q'))
@@ -195,9 +174,6 @@ class Variation:
 def vary(system, mu):
     """Return the graph of the variation of ``L + mu^T*g``.
 
-    Explanation
-    ===========
-
     ===================  =======  ========================================
     output               shape    meaning
     ===================  =======  ========================================
@@ -212,8 +188,7 @@ def vary(system, mu):
     ``energy_rate``      (1, 1)   ``-dL'/dt + u.Q``
     ===================  =======  ========================================
 
-    Without ``mu`` there is no constraint in ``L'``; ``Gamma`` is there in
-    any case.
+    Without ``mu`` it is ``L' = L``.
     """
     g, out = system.graph.load(None, (
         'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))

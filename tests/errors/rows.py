@@ -10,6 +10,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.methods import hamiltonian_equations
 
 FALL = x.diff(t, 2) - g
 TURN = z.diff() - x*y.diff()
@@ -341,8 +342,8 @@ METHODS = (
          'are not along the rows of the constraints,',
          'Read `constraint_forces`'),
     Case('a Hamiltonian of constraints that are not linear',
-         lambda: flat(VaccoMethod, nonhol_coneqs=[x.diff()**2 - y.diff()]
-                      ).hamiltonian_equations(),
+         lambda: hamiltonian_equations(flat(
+             VaccoMethod, nonhol_coneqs=[x.diff()**2 - y.diff()])),
          UnsupportedFeatureError, 'The Lagrangian is not quadratic, or a',
          'constraint not linear, in the velocities,',
          'Use `equations_of_motion`'),

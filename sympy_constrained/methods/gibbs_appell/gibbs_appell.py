@@ -75,7 +75,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     **Higher order.** Constraints nonlinear in the accelerations, or of an
     order above 2, make accelerations and multipliers states, see
-    :attr:`equations_of_motion`.
+    :meth:`equations`.
 
     Examples
     ========
@@ -109,14 +109,13 @@ class GibbsAppellMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
-        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword.
-        ``kd_eqs`` are linear in the ``q'`` and of any form in the speeds;
-        there may be fewer speeds than coordinates. The order of every
-        constraint is read from its residual, whichever list contains it. An
-        acceleration constraint with the coefficients of a differentiated
-        constraint replaces its derivative. In Lagrange's shape the equations
-        are those of the Lagrangian, with the rate of momentum.
+        As for :class:`.ConstrainedMethod`. ``kd_eqs`` are linear in the ``q'``
+        and of any form in the speeds; there may be fewer speeds than
+        coordinates. The order of every constraint is read from its residual,
+        whichever list contains it. An acceleration constraint with the
+        coefficients of a differentiated constraint replaces its derivative. In
+        Lagrange's shape the equations are those of the Lagrangian, with the
+        rate of momentum.
     reaction_matrix : Matrix (p, m), optional
         The directions ``W`` of the reactions, ``E + W*lam = 0``, one column
         for each constraint, sorted by order, then as given.
@@ -127,17 +126,12 @@ class GibbsAppellMethod(ConstrainedMethod):
     mass_rates : dict, optional
         Mass ``m(t)`` -> its rate, an expression in coordinates, speeds,
         masses and time. Such a mass becomes a state.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to those of the loads, one per speed.
-    potential_energy, stabilization, sample : optional
-        As in :class:`.UdwadiaKalabaMethod`.
 
     References
     ==========
 
     .. [1] R. Qiu, "The equation of motion for the system of the variable
        mass in the non-linear non-holonomic space" (received 1995).
-
     """
 
     # The equations are projected in both shapes of the call.
@@ -272,8 +266,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     def hypersurface_basis(self):
         """Base vectors ``B`` of the constraint hypersurface, (p, p - m).
 
-        The identity in the independent speeds. With a ``reaction_matrix``
-        the columns are orthogonal to the reactions instead.
+        Orthogonal to the reactions instead if there is a ``reaction_matrix``.
         """
         return self._hypersurface.projection.sympy('projector')
 
@@ -285,10 +278,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def eom(self):
-        """``-B^T*E``, inertia minus forces, shape (p - m, 1).
-
-        Zero along the motion; what :meth:`classical_equations` returns.
-        """
+        """``-B^T*E``, inertia minus forces, shape (p - m, 1)."""
         return self._projected.sympy('eom')
 
     @cached_property
@@ -321,9 +311,6 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def equations(self, system):
         r"""Equations with multipliers, whatever the order of the rows.
-
-        Explanation
-        ===========
 
         If all constraints are linear in the accelerations,
 
@@ -429,19 +416,17 @@ class GibbsAppellMethod(ConstrainedMethod):
         return Ingredients(self._forms, self._projected)
 
     def classical_equations(self, form):
-        r"""Return the equations of motion in a classical form, (p - m, 1).
+        """Return the equations of motion in a classical form, (p - m, 1).
 
-        The forms are those of :mod:`.classical_forms`. Each is made from its
-        own definition and equals :attr:`eom` for every acceleration. Dependent
-        speeds and their rates remain as symbols; substitute them by the
-        constraints if needed.
+        Each of the :mod:`.classical_forms` is made from its own definition and
+        equals :attr:`eom` for every acceleration. Dependent speeds and their
+        rates remain as symbols.
 
         Raises
         ======
 
         UnsupportedFeatureError
             If the form does not apply to the model, with the reason.
-
         """
         if form not in FORMS:
             raise ValueError(

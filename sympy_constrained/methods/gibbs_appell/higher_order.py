@@ -164,8 +164,10 @@ class Jets:
         return refs, names
 
     def highest_constraints(self, names):
-        """Constraints that contain ``levels[highest]``, and the lower ones
-        of order 2 at least with their names."""
+        """Constraints that contain ``levels[highest]``, and those before them.
+
+        The latter from order 2, with their names.
+        """
         top, lower, lower_names = [], [], []
         for f, order, name in zip(self.residuals, self.orders, names):
             for i in range(self.highest - order + 1):

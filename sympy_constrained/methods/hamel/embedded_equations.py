@@ -26,10 +26,7 @@ __all__ = ['EmbeddedMethod', 'embed']
 
 
 def embed(system, dependent, project_loads=False):
-    r"""Return the graph of an embedding.
-
-    Explanation
-    ===========
+    """Return the graph of an embedding.
 
     ====================  ==========  =====================================
     output                shape       meaning
@@ -70,9 +67,8 @@ def embed(system, dependent, project_loads=False):
     ======
 
     ConstraintError
-        If a row is not linear in the ``q1'`` with coefficients free of them.
-        It has the attribute ``reason``, ``'nonlinear'``.
-
+        If a row is not linear in the ``q1'`` with coefficients free of them;
+        with the attribute ``reason='nonlinear'``.
     """
     work = EmbeddedEquations(system, dependent, project_loads)
     return Graph.freeze(work.g, {
@@ -126,8 +122,7 @@ class EmbeddedEquations:
         return substitute(self.g, refs, self.star)
 
     def placed(self, first, second):
-        """A list with ``first`` at the positions of ``q1``, and ``second``.
-        """
+        """A list with ``first`` at the positions of ``q1``, and ``second``."""
         found = [0]*len(self.q)
         for i, x in (*zip(self.one, first), *zip(self.two, second)):
             found[i] = x
@@ -289,6 +284,16 @@ class EmbeddedMethod(ConstrainedMethod):
     """Abstract base of methods in the velocities of independent coordinates.
 
     A subclass defines ``_dependent``, the positions of the others in ``q``.
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        As for :class:`.ConstrainedMethod`, without stabilization. In Kane's
+        shape there must be as many speeds as coordinates, and everything is
+        stated in the velocities ``q'``; a velocity keeps the name of the speed
+        that is equal to it. Velocity constraints that repeat holonomic ones,
+        as ``KanesMethod`` wants them, are dropped.
     """
 
     _accepts = ('potential_energy', 'generalized_forces')
@@ -299,18 +304,10 @@ class EmbeddedMethod(ConstrainedMethod):
 
     @classmethod
     def from_method(cls, method, *, q_dependent=None, **options):
-        """Return this method for the model of another method object.
+        """Return this method for the model of another object.
 
-        Parameters
-        ==========
-
-        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
-        q_dependent : iterable, optional
-            By default the dependent coordinates and speeds of ``method``. In
-            Kane's shape they become the last of ``q``.
-        **options
-            The other keyword arguments of the class.
-
+        By default ``q_dependent`` are the dependent coordinates and speeds of
+        that. In Kane's shape they become the last of ``q``.
         """
         return partitioned(cls, method, q_dependent, options)
 

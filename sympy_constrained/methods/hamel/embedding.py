@@ -73,10 +73,7 @@ class Embedding:
 
     @cached_property
     def lagrangian(self):
-        """``L*``, (5): the Lagrangian with ``g`` in the place of ``q1'``.
-
-        For a model without potential this is ``T*``.
-        """
+        """``L*``, (5), with ``g`` for ``q1'``; ``T*`` without potential."""
         return self.graph.sympy('lagrangian')[0]
 
     def _only_linear(self, what):
@@ -131,9 +128,6 @@ class Embedding:
     def required_force(self):
         r"""Return a force ``Q1`` that makes Hamel's equations right, or None.
 
-        Explanation
-        ===========
-
         It exists at a state if and only if :math:`\Gamma^T p_1^*` is in the
         range of :math:`B^T`. Then
 
@@ -142,16 +136,15 @@ class Embedding:
            Q_1 = -\frac{\partial L^*}{\partial q_1}
            - (B^T)^+ \Gamma^T p_1^* \qquad \text{(E4)}
 
-        is one, the least beyond the first term; anything with
+        is one, shape (r, 1), the least beyond the first term; anything with
         :math:`B^T w = 0` may be added. It replaces the forces of the loads on
         ``q1``, and is a property of the model, not a choice of the method.
-        Shape (r, 1).
         """
         self._only_linear('A force is found')
         method = self._method
         r = len(method._dependent)
         if method._project_loads:       # then E does not contain Q1
-            return column([0]*r) if method.is_valid() else None
+            return column([0]*r) if method.validity.holds else None
         rows = self._independent_rows()
         if rows is None:
             return None

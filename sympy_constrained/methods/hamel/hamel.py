@@ -73,10 +73,8 @@ class HamelEmbedding(EmbeddedMethod):
     :math:`E = 0` where the constraints hold. That depends on which
     coordinates are :math:`q_1`, so they must be named. The parts of
     :math:`E` are in :attr:`embedding`, the verdict is :attr:`validity`. The
-    condition printed in [1]_ lacks a term.
-
-    Hamel's equations contain neither multipliers nor constraint forces; those
-    of the model are in :attr:`corrected`.
+    condition printed in [1]_ lacks a term. Multipliers and constraint forces
+    are those of :attr:`corrected`.
 
     Constraints nonlinear in the velocities are admitted where they are linear
     in :math:`\dot q_1`. Then :math:`B = -\partial g/\partial u` depends on
@@ -102,8 +100,6 @@ class HamelEmbedding(EmbeddedMethod):
     {Derivative(x(t), t): z(t)*Derivative(y(t), t)}
     >>> particle.eom[1]
     -m*z(t)*Derivative(y(t), t)**2 + m*Derivative(z(t), (t, 2))
-    >>> particle.is_valid()
-    False
     >>> print(particle.validity)
     x(t) dependent: wrong, because of curvature of the constraints
     >>> particle.corrected.eom[1]
@@ -113,12 +109,7 @@ class HamelEmbedding(EmbeddedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword. In Kane's shape there must be as many speeds as coordinates,
-        and everything is stated in the velocities ``q'``; a velocity keeps
-        the name of the speed that is equal to it. Velocity constraints that
-        repeat holonomic ones, as ``KanesMethod`` wants them, are dropped.
+        As for :class:`.EmbeddedMethod`.
     q_dependent : iterable
         The coordinates whose velocities are eliminated, one for each
         constraint row (holonomic ones count by their derivatives). In Kane's
@@ -126,14 +117,6 @@ class HamelEmbedding(EmbeddedMethod):
     project_loads : bool
         Embed the loads as ``Q_2 - B^T*Q_1`` instead of ``Q_2`` alone, which
         is Hamel's choice. What comes from a Lagrangian is not projected.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
 
     Raises
     ======
@@ -141,15 +124,12 @@ class HamelEmbedding(EmbeddedMethod):
     MissingIngredientError
         If there are constraints and no dependent coordinates.
     ConstraintError
-        If the dependent coordinates do not fit the constraints: their number,
-        a coordinate that no row contains, velocities that the rows do not
-        determine (with a choice that works in ``q_dependent``), or in which
-        the rows are not linear.
+        If the dependent coordinates do not fit the constraints. If the rows do
+        not determine their velocities, ``q_dependent`` is a choice that works.
     RedundantConstraintsError
         If rows are redundant; carries ``rows``.
     UnsupportedFeatureError
-        For constraints at acceleration level, and where the kinetic energy
-        does not determine the equations.
+        For constraints at acceleration level.
 
     References
     ==========
@@ -159,7 +139,6 @@ class HamelEmbedding(EmbeddedMethod):
        (2017) 696-707.
     .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
        Systems," AMS (1972).
-
     """
 
     def __init__(self, *args, project_loads=False, **kwargs):
@@ -201,10 +180,7 @@ class HamelEmbedding(EmbeddedMethod):
         return self.embedding.forces
 
     def equations(self, system):
-        """``Psi*u' = G``, (9), valid or not.
-
-        If a state was found where they are wrong, they carry a warning.
-        """
+        """``Psi*u' = G``, (9), with a warning if they are seen to be wrong."""
         names = ', '.join(map(str, self._qdep))
         equations = reduced_equations(
             self, self._embedding, 'Psi', 'G', self.corrected,
@@ -214,10 +190,7 @@ class HamelEmbedding(EmbeddedMethod):
             equations)
 
     def _is_refuted(self):
-        """Whether ``E`` differs from zero at one of a few states.
-
-        That is quick, unlike a proof, if no accelerations are needed.
-        """
+        """Whether ``E`` is seen to differ from zero, without accelerations."""
         if not self._dependent or self._has_accelerations():
             return False
         return counterexample(self._system, self._embedding, 'E',
@@ -271,8 +244,7 @@ class HamelEmbedding(EmbeddedMethod):
 
     @cached_property
     def _on_motion(self):
-        """The embedding, with the accelerations of the right motion in it.
-        """
+        """The embedding with the right accelerations in it."""
         if not self._has_accelerations():
             return self._embedding
         g, out = self._embedding.load()
@@ -292,6 +264,9 @@ class HamelEmbedding(EmbeddedMethod):
     @cached_property
     def validity(self):
         """The :class:`.Validity` of Hamel's equations for this partition.
+
+        ``E`` is evaluated at random states that satisfy the constraints, and
+        if it vanishes there, it is proved to vanish.
         """
         names = tuple(self._qdep)
         if not self._dependent:
@@ -303,15 +278,6 @@ class HamelEmbedding(EmbeddedMethod):
             if self._vanishing(part).holds is False)
         values = whole.values and tuple(float(x) for x, in whole.values)
         return Validity(names, whole.holds, faults, values, whole.state)
-
-    def is_valid(self):
-        """Whether Hamel's equations are right for this partition.
-
-        ``E`` is evaluated at random states that satisfy the constraints, and
-        if it vanishes there, it is proved to vanish. Returns True, False, or
-        None without a proof; the reason is in :attr:`validity`.
-        """
-        return self.validity.holds
 
     def valid_partitions(self):
         """The :class:`.Validity` of every choice of coordinates.

@@ -39,10 +39,8 @@ class VoronetsMethod(EmbeddedMethod):
     depends on :math:`q_1`. They hold for every choice of :math:`q_1` and
     differ from those of :class:`.HamelEmbedding` by its discrepancy
     :math:`E = G - H` [1]_. For constraints nonlinear in the velocities
-    virtual displacements are those of Appell and Chetaev.
-
-    Multipliers follow from the rows of :math:`q_1`,
-    :math:`A_1^T\lambda = (M\ddot q - F)_1`.
+    virtual displacements are those of Appell and Chetaev. Multipliers follow
+    from the rows of :math:`q_1`, :math:`A_1^T\lambda = (M\ddot q - F)_1`.
 
     Examples
     ========
@@ -65,23 +63,16 @@ class VoronetsMethod(EmbeddedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod`` or ``KanesMethod``, as for
-        :class:`.HamelEmbedding`.
+        As for :class:`.EmbeddedMethod`.
     q_dependent : iterable, optional
         The coordinates whose velocities are eliminated, one for each row. By
         default they are chosen where the constraints hold.
-    generalized_forces, potential_energy, sample
-        As for :class:`.HamelEmbedding`.
 
     Raises
     ======
 
-    ConstraintError
-        If the dependent coordinates do not fit the constraints.
-    RedundantConstraintsError
-        If rows are redundant; carries ``rows``.
-    UnsupportedFeatureError
-        For constraints at acceleration level.
+    ConstraintError, RedundantConstraintsError, UnsupportedFeatureError
+        As :class:`.HamelEmbedding`.
 
     References
     ==========
@@ -89,9 +80,6 @@ class VoronetsMethod(EmbeddedMethod):
     .. [1] H. Zhao, X. Zhao and J. Jiang, "Study on Hamel's embedding method
        via the Udwadia-Kalaba theory," Appl. Math. Mech. (Chinese ed.) 38
        (2017) 696-707.
-    .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
-       Systems," AMS (1972).
-
     """
 
     def __init__(self, *args, **kwargs):
@@ -139,21 +127,10 @@ class VoronetsMethod(EmbeddedMethod):
             'constraint_forces': [forces[i] for i in sorted(forces)]}))
 
     def residual_along(self, other):
-        """Return ``Psi*q2'' - H`` along the motion of another method.
+        """Return ``Psi*q2'' - H`` along the motion of another method, (p, 1).
 
-        Parameters
-        ==========
-
-        other : a ConstrainedMethod, KanesMethod or LagrangesMethod
-            For the same coordinates, with its equations formed; or
-            ``EquationsOfMotion``.
-
-        Returns
-        =======
-
-        Matrix, shape (p, 1)
-            Zero where the constraints hold if the other method agrees.
-
+        Zero where the constraints hold if the other method agrees. That may be
+        of SymPy with its equations formed, or ``EquationsOfMotion``.
         """
         equations = EquationsOfMotion.from_method(other) if not isinstance(
             other, EquationsOfMotion) else other

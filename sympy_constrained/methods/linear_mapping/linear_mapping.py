@@ -20,7 +20,7 @@ from ..partition import occurring
 from ..solution import columns_of
 from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
-from .space import ANYWHERE, MappedSpace
+from .space import MappedSpace
 
 __all__ = ['LinearMappingMethod']
 
@@ -56,11 +56,9 @@ class LinearMappingMethod(ConstrainedMethod):
 
     The condition (17) of the paper, a block diagonal metric, is needed only
     for its form with raised indices. Holonomic and nonholonomic constraints
-    may depend on time.
-
-    The mapping makes a Riemann-Cartan space-time of the model, whose torsion
-    measures what is not integrable: :attr:`space`. It is made on request;
-    the equations do not need it.
+    may depend on time. The mapping makes a Riemann-Cartan space-time of the
+    model, :attr:`space`, whose torsion measures what is not integrable; the
+    equations do not need it.
 
     Examples
     ========
@@ -89,7 +87,7 @@ class LinearMappingMethod(ConstrainedMethod):
     Matrix([[0, 0]])
     >>> sleigh.multipliers
     Matrix([[m*u(t)*w(t)]])
-    >>> sleigh.is_integrable, sleigh.is_holonomic
+    >>> sleigh.space.is_integrable, sleigh.is_holonomic
     (False, False)
     >>> print(sleigh.space.table('torsion'))
     T^1_23 = 1
@@ -101,11 +99,10 @@ class LinearMappingMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword. In Kane's shape the kinematic differential equations are the
-        mapping: the free quasi-velocities are the independent speeds.
-        Velocity constraints that repeat holonomic ones are dropped.
+        As for :class:`.ConstrainedMethod`, without stabilization. In Kane's
+        shape the kinematic differential equations are the mapping: the free
+        quasi-velocities are the independent speeds. Velocity constraints that
+        repeat holonomic ones are dropped.
     us : iterable, optional
         The free quasi-velocities, functions of time; ``u1, u2, ...`` by
         default.
@@ -122,22 +119,13 @@ class LinearMappingMethod(ConstrainedMethod):
         ``'orthogonal'`` replaces the free rows by others that make the
         metric block diagonal. Equations and ``u`` stay the same, the
         geometry changes.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
 
     Raises
     ======
 
     ConstraintError
-        If a constraint or a row is not linear in the velocities, if the
-        mapping is singular, if its columns violate the constraints, or if
-        numbers do not fit.
+        If a row is not linear in the velocities, or the mapping is singular or
+        violates the constraints.
     RedundantConstraintsError
         If constraint rows are redundant.
 
@@ -147,7 +135,6 @@ class LinearMappingMethod(ConstrainedMethod):
     .. [1] Y. Wang, X. Wu and H. Cao, "Linear mapping method for holonomic
        rheonomic systems," Journal of Dynamics and Control,
        doi 10.6052/1672-6553-2019-056.
-
     """
 
     _accepts = ('potential_energy', 'generalized_forces')
@@ -335,10 +322,7 @@ class LinearMappingMethod(ConstrainedMethod):
         return column(())
 
     def equations(self, system):
-        """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``.
-
-        The states are ``q`` and the free quasi-velocities.
-        """
+        """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``."""
         return reduced_equations(
             self, self._mapped, 'mass', 'forcing', when_singular=(
                 "Usually the quasi-velocities do not determine the "
@@ -360,11 +344,7 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @cached_property
     def constraint_power(self):
-        """Power ``-lam^T*A_0`` of the constraint forces.
-
-        For the parent speeds: in Kane's shape with kinematics that drift by
-        themselves it is not the power for the velocities.
-        """
+        """Power ``-lam^T*A_0`` of the constraint forces, for parent speeds."""
         if not self._system.counts[2]:
             return 0
         return -(self.multipliers.T*self.mapping.constraints_drift)[0]
@@ -380,16 +360,6 @@ class LinearMappingMethod(ConstrainedMethod):
         parent = build_system(self._shape, self._arguments,
                               in_velocities=True, **self._options)
         return MappedSpace(parent, self._mapped, self._count)
-
-    @cached_property
-    def is_integrable(self):
-        """Whether every row is the rate of a function; None if undecided.
-
-        Then the quasi-velocities are velocities of coordinates and there is
-        no torsion, in space or in time.
-        """
-        return vanishing(self._system, self.space.questions, 'torsion',
-                         None, ANYWHERE, relations=()).holds
 
     @cached_property
     def is_holonomic(self):

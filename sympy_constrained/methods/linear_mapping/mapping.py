@@ -29,16 +29,10 @@ __all__ = ['FreeRows', 'Mapping', 'map_velocities']
 class FreeRows:
     """What the user gave to define the free quasi-velocities.
 
-    Attributes
-    ==========
-
-    kind : 'rows', 'inverse' or 'partition'
-        ``value`` are expressions of ``u``, a matrix ``N`` or ``(N | ...)``
-        of ``w = N*u + ...``, or the positions of the dependent speeds.
-    value : tuple, or tuple of rows
-    orthogonal : bool
-        Complete the rows such that the metric is block diagonal.
-
+    ``value`` are expressions (``kind`` is ``'rows'``), a matrix ``N`` or
+    ``(N | ...)`` of ``w = N*u + ...`` (``'inverse'``), or the positions of the
+    dependent speeds (``'partition'``). With ``orthogonal`` the rows are
+    completed such that the metric is block diagonal.
     """
 
     kind: str
@@ -49,12 +43,7 @@ class FreeRows:
 class Mapping:
     """The matrices of a mapping, ``u = a*w + a0`` and ``w = N*u + nu``.
 
-    Attributes
-    ==========
-
-    graph : Graph
-        See :func:`.map_velocities` for all of its outputs.
-
+    ``graph`` has all outputs of :func:`.map_velocities`.
     """
 
     def __init__(self, graph):
@@ -72,9 +61,6 @@ class Mapping:
 def map_velocities(system, free, us):
     """Return the graph of the projected equations.
 
-    Explanation
-    ===========
-
     ======================  =======  =====================================
     output                  shape    meaning
     ======================  =======  =====================================
@@ -89,15 +75,7 @@ def map_velocities(system, free, us):
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-        All of its velocity rows are affine in the speeds.
-    free : FreeRows
-    us : sequence of dynamicsymbols
-        The free quasi-velocities.
-
+    ``free`` are the :class:`FreeRows`, and ``us`` the free quasi-velocities.
     """
     g, out = system.graph.load()
     w, q = ([g.input(x, dynamic=True) for x in names]
@@ -254,8 +232,7 @@ def units(size):
 def check_span(g, last, A):
     """Raise unless the last rows of a full mapping are constraint rows.
 
-    They are if they vanish on all velocities on which ``A`` does. ``A``
-    itself is used in their place, so that multipliers keep their meaning.
+    ``A`` is used in their place, so that multipliers keep their meaning.
     """
     gram = [[g.dot(x, y) for y in A] for x in A]
     for row in last:
@@ -289,8 +266,8 @@ def orthogonal_rows(g, M, w, N, nu):
 def orthogonal_columns(g, a, N, b_A, p):
     """``b_A - N*(a*b_A)``, which ``a`` takes to zero as ``a*N = 1``.
 
-    Not by a solve with the orthogonal rows, whose entries may vanish where
-    the constraints hold and only there: they are no pivots.
+    Entries of orthogonal rows are no pivots: they may vanish on the
+    constraints.
     """
     inside = [[g.dot(row, c) for c in columns(b_A, len(b_A) - p)]
               for row in a]

@@ -23,10 +23,7 @@ from ...graph import (
     without)
 from ...graph.linalg import solve
 
-__all__ = ['MappedSpace', 'ANYWHERE']
-
-# Random states that need not satisfy the constraints.
-ANYWHERE = ({}, {})
+__all__ = ['MappedSpace']
 
 
 class MappedSpace:
@@ -270,20 +267,13 @@ class MappedSpace:
 
     @cached_property
     def curvature(self):
-        """``R^s_rmn``, the tensor, shape (n, n, n, n).
-
-        It is the curvature of the parent in the new frame, zero for a flat
-        one whether or not there is torsion.
-        """
+        """Tensor ``R^s_rmn`` of the parent in the new frame, (n, n, n, n)."""
         found = self._curvature(True)
         return self._array(lambda *key: found.get(key, 0), 4)
 
     @cached_property
     def coordinate_curvature(self):
-        """What ``R^s_rmn`` would be if quasi-coordinates were coordinates.
-
-        Without the term of the torsion; no tensor. Shape (n, n, n, n).
-        """
+        """``R^s_rmn`` without the term of the torsion; no tensor."""
         found = self._curvature(False)
         return self._array(lambda *key: found.get(key, 0), 4)
 
@@ -334,8 +324,7 @@ class MappedSpace:
     def restricted_connection(self):
         """Connection on the free directions, shape (p, p + 1, p + 1).
 
-        Upper index from 1, lower ones from 0 for time: ``u' + Gamma*u*u``
-        with ``u^0 = 1`` are the forces in the reduced metric.
+        ``u' + Gamma*u*u`` with ``u^0 = 1`` are forces in the reduced metric.
         """
         g, p, size = self._g, self.free, self.size + 1
         gamma, metric = self._connection, self._metric
@@ -365,8 +354,21 @@ class MappedSpace:
     @cached_property
     def is_block_diagonal(self):
         """Whether the metric is, (17); None if undecided."""
-        return vanishing(self._system, self.questions, 'mixed', None,
-                         ANYWHERE, relations=()).holds
+        return self._vanishes_anywhere('mixed')
+
+    @cached_property
+    def is_integrable(self):
+        """Whether every row is the rate of a function; None if undecided.
+
+        Then the quasi-velocities are velocities of coordinates and there is
+        no torsion, in space or in time.
+        """
+        return self._vanishes_anywhere('torsion')
+
+    def _vanishes_anywhere(self, name):
+        """At states that need not satisfy the constraints."""
+        return vanishing(self._system, self.questions, name, None, ({}, {}),
+                         relations=()).holds
 
     @cached_property
     def quasi_coordinates(self):
@@ -486,19 +488,17 @@ class MappedSpace:
     # -- curves ----------------------------------------------------------
 
     def autoparallel(self, u):
-        """Rates of ``n`` quasi-velocities along an autoparallel, (n, 1).
+        """Rates of ``n`` quasi-velocities without forces, shape (n, 1).
 
-        ``u' = -Gamma^s_mn*u^m*u^n`` with the full connection and ``u^0 = 1``:
-        the motion without forces and constraints.
+        ``u' = -Gamma^s_mn*u^m*u^n`` with the full connection and ``u^0 = 1``.
         """
         gamma, u = self.connection_ext, [1, *u]
         return self._curve(gamma, u, 1)
 
     def geodesic(self, u):
-        """Rates of ``n`` quasi-velocities along a geodesic, (n, 1).
+        """The same with the symbols of the metric alone.
 
-        With the symbols of the metric alone; no motion of the system where
-        the torsion contributes.
+        No motion of the system where the torsion contributes.
         """
         return self._curve(self.levi_civita, list(u), 0)
 
@@ -516,22 +516,10 @@ class MappedSpace:
     # -- reading ---------------------------------------------------------
 
     def table(self, name, tex=False):
-        """Text of the components of an array that are not zero.
+        """Text of components that are not zero, such as ``T^1_31 = 1/r(t)``.
 
-        Parameters
-        ==========
-
-        name : str
-            An attribute, such as ``'torsion_ext'``.
-        tex : bool
-            Whether to write LaTeX.
-
-        Returns
-        =======
-
-        str
-            A line for each component, such as ``T^1_31 = 1/r(t)``.
-
+        ``name`` is an attribute, such as ``'torsion_ext'``; ``tex`` asks for
+        LaTeX.
         """
         if name not in LETTERS:
             raise ValueError(
