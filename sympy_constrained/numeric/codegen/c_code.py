@@ -106,39 +106,24 @@ def compiled(program, which, effort=2):
             "backend='c' needs a C compiler, but none was found. Install "
             "one, set the environment variable CC, or use backend='llvm'.")
     text = (scalar_text if which == 'scalar' else batch_text)(program)
-    with temporary_folder() as folder:
-        source, library = Path(folder)/'code.c', Path(folder)/'code.so'
-        try:
-            source.write_text(text)
-        except OSError as error:        # a full disk
-            raise no_folder(error) from error
-        for flags in (FLAGS, PORTABLE):
-            complaint = run([*command, f'-O{effort}', *flags, '-o',
-                             str(library), str(source), '-lm'], folder)
-            if complaint is None:
-                break
-        else:
-            raise failed(command, complaint)
-        try:
-            owner = ctypes.CDLL(str(library))
-        except OSError as error:
-            raise failed(command, str(error)) from error
-    return ctypes.cast(getattr(owner, which), ctypes.c_void_p).value, owner
-
-
-def temporary_folder():
-    """A folder that is deleted after use."""
     try:
-        return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    except OSError as error:
-        raise no_folder(error) from error
-
-
-def no_folder(error):
-    return UnsupportedFeatureError(
-        f"backend='c' cannot write its temporary files ({error}). Make room, "
-        "set the environment variable TMPDIR to another folder, or use "
-        "backend='llvm' or 'numpy'.")
+        with tempfile.TemporaryDirectory(
+                ignore_cleanup_errors=True) as folder:
+            source, library = Path(folder)/'code.c', Path(folder)/'code.so'
+            source.write_text(text)
+            for flags in (FLAGS, PORTABLE):
+                complaint = run([*command, f'-O{effort}', *flags, '-o',
+                                 str(library), str(source), '-lm'], folder)
+                if complaint is None:
+                    owner = loaded(library, command)
+                    return ctypes.cast(
+                        getattr(owner, which), ctypes.c_void_p).value, owner
+    except OSError as error:            # no folder, or a full disk
+        raise UnsupportedFeatureError(
+            f"backend='c' cannot write its temporary files ({error}). Make "
+            "room, set the environment variable TMPDIR to another folder, or "
+            "use backend='llvm' or 'numpy'.") from error
+    raise failed(command, complaint)
 
 
 def run(command, folder):
@@ -154,6 +139,13 @@ def run(command, folder):
         return str(error)
     return (result.stderr.strip() or f'exit status {result.returncode}'
             if result.returncode else None)
+
+
+def loaded(library, command):
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise failed(command, str(error)) from error
 
 
 def failed(command, complaint):

@@ -212,35 +212,33 @@ class Generated:
     def _lambdified(self, library):
         """The function; None where :mod:`math` is not enough for it."""
         code, entries, own = self._printed
-        if library == 'math':
-            modules, printer = [own, 'math'], _ScalarPrinter
-        else:
-            # A function of the user may accept numbers only.
+        is_scalar = library == 'math'
+        if not is_scalar:               # the user's may accept numbers only
             own = {name: np.vectorize(python, otypes=[float])
                    for name, python in own.items()}
-            modules, printer = [own, 'numpy', 'scipy'], _ArrayPrinter
-        printer = printer({
+        printer = (_ScalarPrinter if is_scalar else _ArrayPrinter)({
             'fully_qualified_modules': False, 'inline': True,
             'allow_unknown_functions': True,
             'user_functions': {name: name for name in own}})
         try:
             function = lambdify(
-                list(self.arguments.values()), [], modules, printer,
-                cse=lambda _: (code, entries), docstring_limit=0)
+                list(self.arguments.values()), [],
+                [own, 'math'] if is_scalar else [own, 'numpy', 'scipy'],
+                printer, cse=lambda _: (code, entries), docstring_limit=0)
         except PrintMethodNotImplementedError as error:
-            if library == 'math':
+            if is_scalar:
                 return None
             raise UnsupportedFeatureError(
                 f"The equations contain {_partials(*self._written[2:])}, "
                 "which have no numeric meaning. Write the function as a SymPy "
                 "expression, or give it an `fdiff` that returns functions "
                 "with one.") from error
-        unknown = _unknown_globals(function)
-        if not unknown:
-            return function
-        if library == 'math':
-            return None
-        raise _no_meaning(unknown)
+        used = {step.argval for step in dis.get_instructions(function)
+                if step.opname == 'LOAD_GLOBAL'}
+        unknown = sorted(used - BUILTINS - {*function.__globals__})
+        if unknown and not is_scalar:
+            raise _no_meaning(unknown)
+        return None if unknown else function
 
 
 def _no_meaning(functions):
@@ -249,14 +247,6 @@ def _no_meaning(functions):
         "by a SymPy expression, or attach a Python function to it with "
         "`sympy.utilities.lambdify.implemented_function`.",
         functions=tuple(functions))
-
-
-def _unknown_globals(function):
-    """Undefined names in the generated code."""
-    known = set(function.__globals__) | BUILTINS
-    used = {step.argval for step in dis.get_instructions(function)
-            if step.opname in ('LOAD_GLOBAL', 'LOAD_NAME')}
-    return sorted(used - known)
 
 
 def _partials(code, entries):
