@@ -33,8 +33,7 @@ from sympy_constrained.models import MODELS as catalogue
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 
-SEEDS = (1, 2)
-seeds = pytest.mark.parametrize('seed', SEEDS)
+SEEDS = (1,)
 FORMS = ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'voronets',
          'chaplygin', 'volterra', 'macmillan', 'nielsen', 'nielsen-10')
 # Forms that eliminate speeds, or are made from T(q, q', t)
@@ -230,7 +229,8 @@ def redundant():
     return Model(
         [x, y, z], [u1, u2, u3], [u1, u2, u3], [P], N, O,
         [(P.point, -m0*g*N.z + (1 - x)*N.x)],
-        hol=[z - x*y - t], vel=[row, (2 + x**2 + t**2)*row, u3 - u1*y - x*u2 - 1],
+        hol=[z - x*y - t],
+        vel=[row, (2 + x**2 + t**2)*row, u3 - u1*y - x*u2 - 1],
         guess={u1: 1, u2: 1, u3: 1, x: 1, y: 1},
         without={'chaplygin': 'without'})
 
