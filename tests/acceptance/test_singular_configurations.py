@@ -4,6 +4,7 @@ Linkages that fold flat: each has one degree of freedom, except for an instant.
 The references do not know of constraints: a closed form for the rows of
 four-bar linkages, one equation of motion in the crank angle for the others.
 """
+from functools import cache
 from types import SimpleNamespace
 
 import mechanisms
@@ -32,8 +33,8 @@ TOLERANCES = 10.**-np.arange(5, 12.1, 0.5)
 def linkage(method, constants, start, end, count, knee, exact):
     """``knee``: complex place of the end of the first crank in a state."""
     return SimpleNamespace(
-        equations={name: compile_equations(method, constants, backend=name)
-                   for name in BACKENDS},
+        equations=cache(lambda backend: compile_equations(
+            method, constants, backend=backend)),
         start=np.array(start, float), end=end, count=count, knee=knee,
         exact=exact)
 
@@ -130,7 +131,7 @@ def made():
 
 def error_of(given, backend, method, tolerance, start):
     """Error of the crank's end; the run has to pass everything."""
-    motion = simulate(given.equations[backend], given.end, start,
+    motion = simulate(given.equations(backend), given.end, start,
                       rtol=tolerance, atol=tolerance, method=method, t_eval=2)
     assert motion.success and len(motion.passages) == given.count
     assert motion.largest_residual < 1e-11
@@ -203,10 +204,10 @@ def test_forty_four_bars(tolerance):
 def passage(made):
     """Outputs close to the first passage, and exactly there."""
     given = made('two')
-    first = simulate(given.equations['llvm'], 1., given.start).passages[0]
+    first = simulate(given.equations('llvm'), 1., given.start).passages[0]
     near = first + np.array([-1e-3, -1e-5, -1e-9, 0, 1e-9, 1e-5, 1e-3])
     events = lambda t, x: np.sin(x[0])                          # noqa: E731
-    motion = simulate(given.equations['llvm'], 1., given.start, rtol=1e-11,
+    motion = simulate(given.equations('llvm'), 1., given.start, rtol=1e-11,
                       atol=1e-11, t_eval=near, events=events, dense=True)
     return given, motion, first
 
@@ -228,7 +229,7 @@ def test_multipliers_have_least_norm_there(passage):
     unique, sizes = [0, 1, 5, 6], np.abs(motion.multipliers).max(axis=1)
     assert sizes[1] > 50*sizes[0] and sizes[5] > 50*sizes[6]
     for i, x in enumerate(motion.x):
-        A = given.equations['llvm'].evaluate(('A',), motion.t[i], x)['A']
+        A = given.equations('llvm').evaluate(('A',), motion.t[i], x)['A']
         forces, least = motion.constraint_forces[i], motion.multipliers[i]
         if i in unique:
             np.testing.assert_allclose(A.T@least, forces, atol=1e-3)
@@ -258,9 +259,9 @@ def test_passages_are_in_the_message_and_in_files(passage, tmp_path):
 
 def test_time_may_run_backwards(made):
     given = made('two')
-    there = simulate(given.equations['llvm'], 2., given.start, rtol=1e-11,
+    there = simulate(given.equations('llvm'), 2., given.start, rtol=1e-11,
                      atol=1e-11)
-    back = simulate(given.equations['llvm'], (2., 0.), there.x[-1],
+    back = simulate(given.equations('llvm'), (2., 0.), there.x[-1],
                     rtol=1e-11, atol=1e-11)
     assert len(there.passages) == 2
     assert sorted(back.passages) == pytest.approx(there.passages, abs=1e-7)
@@ -271,7 +272,7 @@ def test_time_may_run_backwards(made):
 def test_a_run_may_end_there(passage, part):
     given, _, first = passage
     end = first + part
-    motion = simulate(given.equations['llvm'], end, given.start, rtol=1e-10,
+    motion = simulate(given.equations('llvm'), end, given.start, rtol=1e-10,
                       atol=1e-10)
     assert motion.t[-1] == end
     assert abs(given.knee(motion.x[-1]) - exact_place(2, end)) < 1e-7
@@ -375,7 +376,7 @@ def test_pairs_that_are_close_together(beyond, tolerance):
 def test_nothing_happens_after_the_end(passage, behind, tolerance):
     given, _, first = passage
     end = first + behind
-    motion = simulate(given.equations['llvm'], end, given.start,
+    motion = simulate(given.equations('llvm'), end, given.start,
                       rtol=tolerance, atol=tolerance)
     assert motion.t.max() == end and all(
         time < end for time in motion.passages)

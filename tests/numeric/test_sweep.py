@@ -233,7 +233,7 @@ OTHERS = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11]
 
 
 @pytest.mark.parametrize('executor, chunk, run, how', [
-    (1, 12, work.dies_at_seven, 'EXIT'),
+    (1, 4, work.dies_at_seven, 'EXIT'),
     (2, 4, work.kills_itself_at_seven, 'SIGKILL')])
 def test_a_process_that_dies_costs_one_run(numbers, executor, chunk, run, how):
     """Also where warnings are errors."""

@@ -23,7 +23,6 @@ from sympy_constrained.models import model
 
 METHODS = {'routh': RouthMethod, 'vacco': VaccoMethod}
 EXACT = mp.mpf(10)**-45
-SEEDS = (1, 2)
 
 
 # A skate in a bowl

@@ -602,12 +602,12 @@ def test_velocities_of_other_points_raise_no_alarm(N, O):
 
 
 def reversible():
-    """Ready models in Kane's shape, with each of their speeds."""
+    """Arguments of ready models in Kane's shape, and each of their speeds."""
     for name in MODELS:
         shape, given = model(name).form(UdwadiaKalabaMethod)._call
         if shape == 'kane':
             kd_eqs = Matrix(given['kd_eqs'])
-            yield from ((name, x) for x in kd_eqs.atoms(AppliedUndef)
+            yield from ((name, given, x) for x in kd_eqs.atoms(AppliedUndef)
                         if x in {*given['u_ind'],
                                  *(given['u_dependent'] or ())})
 
@@ -615,11 +615,10 @@ def reversible():
 def test_reversed_speeds_of_ready_models_are_reported():
     """Unless no velocity was set, so that all follow from positions."""
     reported, silent = set(), set()
-    for name, speed in reversible():
-        shape, given = model(name).form(UdwadiaKalabaMethod)._call
+    for name, given, speed in reversible():
         kd_eqs = [row.xreplace({speed: -speed}) for row in given['kd_eqs']]
         try:
-            build_system(shape, {**given, 'kd_eqs': kd_eqs},
+            build_system('kane', {**given, 'kd_eqs': kd_eqs},
                          potential_energy='ignore')
             silent.add(name)
         except KinematicsError as error:
