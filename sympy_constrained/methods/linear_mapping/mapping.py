@@ -18,9 +18,10 @@ from sympy import Derivative
 
 from ...errors import ConstraintError
 from ...graph import (
-    Graph, GraphMatrix, jacobian, read, substitute, time_derivative, without)
+    GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
-from ..solution import columns_of, output
+from ..references import as_column, columns, flat, frozen, units
+from ..solution import output
 
 __all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
@@ -85,7 +86,7 @@ def map_velocities(system, free, us):
                'Use UdwadiaKalabaMethod for it.')
     A0 = substitute(g, flat(out['velocity']), still)
     g.bound.update(zip((x.diff(system.t) for x in system.q), rates))
-    p = len(w) - len(A)
+    o, p = len(w), len(w) - len(A)
     a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
@@ -101,41 +102,24 @@ def map_velocities(system, free, us):
 
     bias = time_derivative(g, {**dict(zip(q, rates)), **still})
     change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
-    parent = {name: [at(row) for row in out[name]] for name in (
-        'rates', 'M', 'Q', 'b', 'energy', 'power')}
-    right = at(change) + flat(parent.pop('b'))[:len(A)]
+    right = at(change) + at(flat(out['b']))[:len(A)]
     gamma = ([g.dot(x + y, right) for x, y in zip(N, b_A)]
              if free.orthogonal else solve(g, a + A, right))
-    drifts = {'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
-              'slip': [-x for x in A0], 'a0': a0 + A0}
-    blocks = {
-        'a': GraphMatrix(g, a + A, len(w)), 'A': GraphMatrix(g, A, len(w)),
-        'b': GraphMatrix(g, [x + y for x, y in zip(N, b_A)], len(w)),
-        'holonomic': GraphMatrix(g, out['holonomic'], 1),
-        'holonomic_jacobian': GraphMatrix(
-            g, out['holonomic_jacobian'], len(q)),
-        **projected_blocks(
-            GraphMatrix(g, N, p), GraphMatrix(g, b_A, len(A)),
-            GraphMatrix(g, parent.pop('M'), len(w)),
-            GraphMatrix(g, parent.pop('Q'), 1),
-            GraphMatrix(g, [[x] for x in gamma], 1))}
-    return Graph.freeze(g, {
-        **columns_of(drifts), **{name: (x, 1) for name, x in parent.items()},
-        **{name: (x.rows, x.shape[1]) for name, x in blocks.items()}})
-
-
-def projected_blocks(N, b_A, M, Q, gamma):
-    """The equations of the free speeds, and those of the multipliers."""
-    inertia, force = M @ N, Q - M @ gamma
-    count = b_A.shape[1]
-    return {'N': N, 'mass': N.T @ inertia, 'forcing': N.T @ force,
-            'X': b_A.T @ inertia, 'y': -(b_A.T @ force),
-            'A1': GraphMatrix(M.builder, units(count), count)}
-
-
-def flat(rows):
-    """The references of an output with one column."""
-    return [x for x, in rows]
+    inverse = GraphMatrix(g, [x + y for x, y in zip(N, b_A)], o)
+    N, b_A = inverse[:, :p], inverse[:, p:]
+    M = GraphMatrix(g, [at(row) for row in out['M']], o)
+    inertia = M @ N
+    force = as_column(g, at(flat(out['Q']))) - M @ as_column(g, gamma)
+    return frozen(
+        g, a=GraphMatrix(g, a + A, o), a0=a0 + A0, b=inverse, N=N, nu=nu,
+        w=mapped, gamma=gamma, A=GraphMatrix(g, A, o), A0=A0,
+        slip=[-x for x in A0], mass=N.T @ inertia, forcing=N.T @ force,
+        X=b_A.T @ inertia, y=-(b_A.T @ force),
+        A1=GraphMatrix(g, units(len(A)), len(A)), holonomic_jacobian=(
+            GraphMatrix(g, out['holonomic_jacobian'], len(q))),
+        holonomic=flat(out['holonomic']), **{
+            name: at(flat(out[name])) for name in (
+                'rates', 'energy', 'power')})
 
 
 def affine(g, slopes, w, names, remedy):
@@ -172,20 +156,19 @@ def check_contents(g, rows, is_forbidden, name, remedy):
 def free_rows(g, free, w, A, p, is_forbidden):
     """References of the free rows and their drift."""
     if free.kind == 'partition':
-        o = len(w)
-        return [[int(i == j) for j in range(o)] for i in range(o)
+        return [row for i, row in enumerate(units(len(w)))
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
         return given_rows(g, free.value, w, A, p, is_forbidden)
     matrix = given_columns(g, free.value, w, A, p, is_forbidden)
     if matrix and len(matrix[0]) == len(w):     # first rows of b^-1
-        rows = [solve(g, [list(c) for c in zip(*matrix)], unit)
+        rows = [solve(g, columns(matrix, len(w)), unit)
                 for unit in units(len(w))[:p]]
     else:
         N = columns(matrix, p)
         gram = [[g.dot(c, d) for d in N] for c in N]
         rows = [solve(g, gram, list(row[:p])) for row in matrix]
-        rows = rows if None in rows else [list(c) for c in zip(*rows)]
+        rows = rows if None in rows else columns(rows, p)
     if None in rows:
         raise singular_mapping()
     return rows, [0]*p
@@ -224,11 +207,6 @@ def given_columns(g, rows, w, A, p, is_forbidden):
     return matrix
 
 
-def units(size):
-    """Rows of the identity."""
-    return [[int(i == k) for i in range(size)] for k in range(size)]
-
-
 def check_span(g, last, A):
     """Raise unless the last rows of a full mapping are constraint rows.
 
@@ -253,13 +231,13 @@ def orthogonal_rows(g, M, w, N, nu):
         raise ConstraintError(
             "The mass matrix depends on the velocities, so there is no "
             "metric to complete the mapping with. Use completion='given'.")
-    free = list(zip(*N))
-    pull = [[g.dot(row, c) for row in M] for c in free]         # N^T*M
-    mass = [[g.dot(c, x) for c in free] for x in pull]
-    rows = [solve(g, mass, list(c)) for c in zip(*pull)]
+    N = GraphMatrix(g, N)
+    pull = N.T @ GraphMatrix(g, M)
+    mass = (pull @ N).rows
+    rows = [solve(g, mass, list(c)) for c in pull.T.rows]
     if None in rows:
         raise singular_mapping()
-    a = [list(c) for c in zip(*rows)] if free else []
+    a = columns(rows, N.shape[1])
     return a, [-g.dot(row, nu) for row in a]
 
 
@@ -269,11 +247,9 @@ def orthogonal_columns(g, a, N, b_A, p):
     Entries of orthogonal rows are no pivots: they may vanish on the
     constraints.
     """
-    inside = [[g.dot(row, c) for c in columns(b_A, len(b_A) - p)]
-              for row in a]
-    return [[g.sub(x, g.dot(row, c)) for x, c in zip(
-                known, columns(inside, len(known)))]
-            for known, row in zip(b_A, N)]
+    a, N = GraphMatrix(g, a, len(N)), GraphMatrix(g, N, p)
+    b_A = GraphMatrix(g, b_A, len(N.rows) - p)
+    return (b_A - N @ (a @ b_A)).rows
 
 
 def solved(g, rows, drift, p):
@@ -291,8 +267,3 @@ def singular_mapping():
         "The mapping is singular for all values of the coordinates: the free "
         "rows and the constraint rows depend on each other. Choose other "
         "free quasi-velocities.", reason='singular')
-
-
-def columns(matrix, count):
-    """Columns of a matrix, also where it has no rows."""
-    return [[row[j] for row in matrix] for j in range(count)]
