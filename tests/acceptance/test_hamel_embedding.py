@@ -954,15 +954,6 @@ def test_nonlinear_rows_in_a_sample():
     assert method.validity.state[SPEED] == 10
 
 
-@pytest.mark.parametrize('member',
-                         ['embedding.curvature_tensor',
-                          'embedding.paper_discrepancy'])
-def test_what_nonlinear_rows_do_not_have(member):
-    for case in (NONLINEAR['polynomial'], NONLINEAR['Appell-Hamel']):
-        with pytest.raises(UnsupportedFeatureError, match='(?i)linear'):
-            attrgetter(member)(case.hamel)
-
-
 # Kane's shape
 
 ux, uy, uz = dynamicsymbols('u_x u_y u_z')
@@ -1054,49 +1045,6 @@ def test_from_a_lagrangian_method():
 def test_a_partition_goes_with_the_object(make):
     other = HamelEmbedding.from_method(make(), q_dependent=[y])
     assert list(HamelEmbedding.from_method(other).embedding.q_dependent) == [y]
-
-
-def particle_system():
-    given = kane_particle()
-    [body] = given['bodies']
-    O = Point('O')
-    O.set_vel(N, 0)
-    body.masscenter.set_pos(O, x*N.x + y*N.y + z*N.z)
-    system = System(N, O)
-    system.add_coordinates(x, y, z)
-    system.add_speeds(ux, uy, uz, independent=[False, True, True])
-    system.add_kdes(*given['kd_eqs'])
-    system.add_nonholonomic_constraints(*given['velocity_constraints'])
-    system.add_bodies(body)
-    system.add_loads(*given['forcelist'])
-    return system
-
-
-def test_system():
-    system = particle_system()
-    equations = system.form_eoms(eom_method=HamelEmbedding)
-    assert isinstance(system.eom_method, HamelEmbedding)
-    assert equations.shape == (2, 1)
-    check_particle(system.eom_method)
-    check_particle(HamelEmbedding.from_method(particle_system()))
-    values = in_speeds(EXAMPLES[5].point(1))
-    values.update({uy.diff(t): 2, uz.diff(t): -3})
-    assert same(-equations, system.eom_method.eom, values)
-    assert same(-equations, column(2*m*(1 + z**2) + 2*m*z*uy*uz,
-                                   -3*m - m*z*uy**2), values)
-    rhs = system.rhs()
-    W = at(system.eom_method.mass_matrix, values)
-    assert close(W*at(rhs, values)[3:, 0],
-                 at(system.eom_method.forcing, values), scale=1)
-
-
-def test_a_system_that_names_no_dependent_coordinates():
-    system = particle_system()
-    system.u_dep, system.u_ind = [], [ux, uy, uz]
-    with pytest.raises(MissingIngredientError, match='q_dependent'):
-        HamelEmbedding.from_method(system)
-    method = HamelEmbedding.from_method(system, q_dependent=[x])
-    check_particle(method)
 
 
 @pytest.mark.parametrize('named', ['coordinates', 'speeds', 'both'])
@@ -1276,16 +1224,6 @@ def raises(error, *words, **arguments):
 plane = {'Lagrangian': (vx**2 + vy**2 + vz**2)/2, 'qs': [x, y, z]}
 
 
-@pytest.mark.parametrize('rows', [
-    {'nonhol_coneqs': [skew, 2*skew]},
-    {'hol_coneqs': [x - y], 'nonhol_coneqs': [vx - vy]},
-    {'hol_coneqs': [x - y, (x - y)*(2 + z)]}])
-def test_redundant_rows(rows):
-    error = raises(RedundantConstraintsError, 'UdwadiaKalabaMethod', **plane,
-                   **rows, q_dependent=[x, y])
-    assert tuple(error.rows) == (1,)
-
-
 SINGULAR = {
     'identically': (
         {'nonhol_coneqs': [vx + vy - vz, vx + vy + 2*z*vz]}, [x, y]),
@@ -1311,14 +1249,6 @@ def test_a_partition_that_does_not_work_and_one_that_does(name):
                 tuple(rows.get('hol_coneqs', ())),
                 tuple(rows['nonhol_coneqs']))
     assert_is(case, method)
-
-
-def test_a_partition_that_does_not_work_is_refused_later_too():
-    with pytest.raises(ConstraintError) as error:
-        HamelEmbedding.from_method(coin.hamel, q_dependent=[x, phi]).forcing
-    assert 'phi' in str(error.value)
-    with pytest.raises(ConstraintError):
-        HamelEmbedding.from_method(coin.hamel, q_dependent=[x]).forcing
 
 
 # Manners

@@ -12,21 +12,18 @@ from random import Random
 import numpy as np
 import pytest
 from mpmath import mp
-from scipy.interpolate import CubicSpline
 from sympy import (
     Matrix, Rational, cos, diag, exp, eye, hessian, sin, sqrt, symbols,
-    sympify, zeros)
+    sympify)
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from kkt import (
     WORK, Reference, at, close, norm, number, rank, singular, solve, t)
 from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.errors import (
-    ConstrainedDynamicsError, ConstraintError, MissingIngredientError,
-    RedundantConstraintsError, UnsupportedFeatureError)
+    MissingIngredientError, RedundantConstraintsError)
 from sympy_constrained.methods import hamiltonian_equations
-from sympy_constrained.numeric import (
-    compile_equations, matching_multipliers, simulate)
+from sympy_constrained.numeric import compile_equations, simulate
 
 DIGITS = 1e-9
 m, g, J, gamma, I, R, c, l, w0, b = symbols('m g J gamma I R c l w0 b')
@@ -232,7 +229,6 @@ EVERY = {f.__name__: f for f in (
 SKATE = {m: 1.2, J: 0.7, gamma: 2}
 SKATE_START = {x: 0, y: 0, phi: 0.3, vx: 0.8*np.cos(0.3),
                vy: 0.8*np.sin(0.3), turn: 1.1}
-SPEED_START = {x: 0, z: 0, vx: 3*np.cos(0.6), vz: 3*np.sin(0.6)}
 
 every = pytest.mark.parametrize('name', EVERY)
 
@@ -269,75 +265,11 @@ def test_3_skate_of_routh_in_closed_form():
         motion['lam1'], -1.2*(w*ahead + slope*np.sin(s)), atol=DIGITS)
 
 
-def assert_coincidence_matrix(case, values, B, wanted):
-    """``S`` for columns ``B``, from that for the class's own columns."""
-    with mp.workdps(WORK):
-        ours = at(case.vacco.variation.free_directions, values)
-        theirs = at(B, values)
-        change = (ours.T*ours)**-1*ours.T*theirs
-        assert is_zero(ours*change - theirs, 10)
-        found = change.T*at(case.vacco.coincidence.sympy('S'), values)
-    assert close(found, at(wanted, values), scale=1)
-
-
-# Case 5: constant speed
-
-
-def test_5_coincidence_only_without_gravity():
-    assert constant_speed().vacco.always_coincides is False
-    free = constant_speed(0)
-    assert free.vacco.always_coincides is True
-    found = matching_multipliers(free.vacco, SPEED_START, 0.7,
-                                 constants={m: 1.3, c: 3})
-    assert found.coincides and found.free == 1
-    for mu in (0.5, -1.9):
-        motion = simulated(free.vacco, 0.7, {**SPEED_START, 'mu1': mu},
-                           {m: 1.3, c: 3})
-        np.testing.assert_allclose(
-            motion.x[-1, :2], 2.1*np.array([np.cos(0.6), np.sin(0.6)]),
-            atol=DIGITS)
-
-
-# Case 9: forced
-
-def test_9_power_of_the_forced_skate():
-    method = braked_skate().vacco
-    motion = simulated(method, 2, {**SKATE_START, 'mu1': 0.45}, SKATE,
-                       t_eval=201)
-    energy = function_of(motion, method, method.variation.energy, SKATE)
-    power = -0.6*(motion[vx]**2 + motion[vy]**2 + motion[turn]**2)
-    work = CubicSpline(motion.t, power).antiderivative()(motion.t)
-    assert abs(work[-1]) > 1
-    np.testing.assert_allclose(energy - energy[0], work, atol=1e-7)
-    np.testing.assert_allclose(power, function_of(
-        motion, method, method.variation.energy_rate, SKATE), atol=1e-12)
-
-
-# Case 10: Noether
-
-def test_10_rotation_of_the_level_skate():
-    xi = [-y, x, 1]
-    case = level_skate()
-    vacco = case.vacco.variation.noether_quantity(xi)
-    routh = case.routh.variation.noether_quantity(xi)
-    assert vacco.is_conserved and not routh.is_conserved
-
-
 def upstream(case):
     method = LagrangesMethod(case.L, case.q, hol_coneqs=case.hol or None,
                              nonhol_coneqs=case.vel or None)
     method.form_lagranges_equations()
     return method
-
-
-def partial_time(expression, case):
-    """The derivative by ``t`` with coordinates and velocities held."""
-    held = {**{f.diff(t): symbols(f'v_{i}') for i, f in enumerate(case.q)},
-            **{f: symbols(f'w_{i}') for i, f in enumerate(case.mu)}}
-    coordinates = {f: symbols(f'q_{i}') for i, f in enumerate(case.q)}
-    back = {v: k for k, v in {**held, **coordinates}.items()}
-    return sympify(expression).xreplace(held).xreplace(coordinates).diff(
-        t).xreplace(back)
 
 
 # Scaling of the constraints
@@ -465,6 +397,7 @@ def test_free_directions(name):
     assert is_zero(at(case.routh.variation.maggi_equations, reacting), 100)
     assert agree(vacco.variation.regularity_matrix,
                  B.T*hessian(case.modified, list(case.u))*B, values)
+    assert agree(vacco.coincidence.sympy('Gamma'), case.Gamma, reacting)
     assert close(at(vacco.coincidence.sympy('S'), values),
                  at(B.T*case.Gamma, reacting), 1e-45, scale=1)
     zero = {**values, **dict.fromkeys(case.mu, 0)}
@@ -589,77 +522,6 @@ def test_always_coincides_if_and_only_if_integrable(rows, answer):
             - at(RouthMethod.from_method(vacco).acceleration, values)))
     assert is_zero(S, 100) == answer
     assert (max(differences) < 1e-40) == answer
-
-
-@pytest.mark.parametrize('name', [
-    'pendulum', 'heisenberg', 'skate', 'drifting_ice', 'disc', 'mixed'])
-def test_Gamma_of_linear_constraints(name):
-    """``(d_j A_i - d_i A_j) q'_j + d_t A_i - d_i a``, without u'."""
-    case = EVERY[name]()
-    n, A, u = len(case.q), case.A, case.u
-    a = case.g.xreplace(dict.fromkeys(u, sympify(0)))
-    wanted = zeros(n, case.g.rows)
-    for s in range(case.g.rows):
-        for i in range(n):
-            wanted[i, s] = partial_time(A[s, i], case) - a[s].diff(
-                case.q[i]) + sum((
-                    A[s, i].diff(case.q[j]) - A[s, j].diff(case.q[i]))
-                    * u[j] for j in range(n))
-    values = case.state(1)
-    found = case.vacco.coincidence.sympy('Gamma')
-    assert close(at(found, values), at(wanted, values), scale=1)
-
-
-@cache
-def chaplygin():
-    """s' + A(rho) rho' = 0 with L free of s, two rows, n = 4."""
-    rows = [vx + sin(phi)*vz + z*turn, vy + z**2*turn - cos(phi)*vz]
-    L = (m*(vx**2 + vy**2)/2 + J*turn**2/2*(2 + cos(z)) + vz**2/2
-         + vx*vz*sin(phi)/3 - m*gamma*cos(phi)*z)
-    return Case(L, [x, y, z, phi], rows)
-
-
-@pytest.mark.parametrize('name', ['chaplygin', 'disc', 'heisenberg_form'])
-def test_chaplygin_class(name):
-    """With c = 0 the vakonomic motion is that of the constrained L."""
-    case = {'chaplygin': chaplygin, 'disc': disc,
-            'heisenberg_form': contact}[name]()
-    r, n = case.g.rows, len(case.q)
-    s, rho = case.q[:r], case.q[r:]
-    values = case.state(1)
-    rest = dict(zip(case.u[:r], [
-        -(case.A[a, r:]*Matrix(case.u[r:]))[0] for a in range(r)]))
-    # dL/ds' + mu is constant
-    kept = Matrix([case.L.diff(v) for v in case.u[:r]]) + case.mu
-    assert set(s) <= set(case.vacco.variation.conserved_quantities())
-    assert is_zero(at(kept.diff(t), case.moving(values)), 100)
-    # c = 0
-    zero = {**values, **dict(zip(case.mu, at(case.mu - kept, values)))}
-    small = Reference.lagrange(case.L.xreplace(rest), rho)
-    found = at(case.vacco.acceleration, zero)
-    assert close(found[r:n, 0], small.solve(values).acceleration, scale=1)
-    # the condition (dL/ds' - c)(d_beta A_alpha - d_alpha A_beta) rho'
-    curved = zeros(n - r, r)
-    for a in range(r):
-        for i, one in enumerate(rho):
-            curved[i, a] = sum((
-                case.A[a, r + i].diff(two) - case.A[a, r + j].diff(one))
-                * two.diff(t) for j, two in enumerate(rho))
-    B = (-case.A[:, r:]).col_join(eye(n - r))
-    assert_coincidence_matrix(case, values, B, curved)
-    # and that is what Routh lacks
-    with mp.workdps(WORK):
-        moving = case.moving(values)
-        missing = at(B.T*euler(case.L, case.q), moving)
-        assert close(missing, at(-curved*case.mu, values), 1e-45, scale=1)
-        vanishing = norm(at(curved, values)*at(kept - case.mu, values))
-    assert (vanishing < 1e-40) == (name == 'disc')
-
-
-@cache
-def contact():
-    """Heisenberg with a mass along z, z first."""
-    return Case((vx**2 + vy**2 + vz**2)/2, [z, x, y], [vz - (x*vy - y*vx)/2])
 
 
 # Hamilton's form
@@ -807,41 +669,6 @@ def test_vacco_refuses_redundant_rows(rows, what):
 
 # What the user can do wrong
 
-def skate_with(kind=VaccoMethod, **kwargs):
-    return kind(skating(), [x, y, phi], **{
-        'nonhol_coneqs': [blade()], **kwargs})
-
-
-kinds = pytest.mark.parametrize('kind', [RouthMethod, VaccoMethod])
-
-
-@kinds
-@pytest.mark.parametrize('given, error, text', [
-    ({'nonhol_coneqs': [blade(), 0]}, ConstraintError,
-     'Row 1.*does not depend on any speed'),
-    ({'multipliers': 'one two'}, ConstraintError, '2 names for 1'),
-    ({'multipliers': [symbols('nu')]}, ConstraintError,
-     'nu.*not a function of time'),
-    ({'multipliers': [dynamicsymbols('nu')**2]}, ConstraintError,
-     'not a function of time'),
-    ({'multipliers': [x]}, ConstraintError, 'name of something else'),
-    ({'multipliers': [symbols('nu'), dynamicsymbols('kappa'),
-                      dynamicsymbols('m')]}, ConstraintError,
-     '3 names for 1.*`nu` is not a function.*`m'),      # all at once
-    ({'generalized_forces': [vx.diff(t), 0, 0]}, ConstrainedDynamicsError,
-     'Derivative')])
-def test_wrong_arguments(kind, given, error, text):
-    with pytest.raises(error, match=f'(?s){text}'):
-        skate_with(kind, **given)
-
-
-@kinds
-def test_wrong_requests_of_multipliers(kind):
-    with pytest.raises(ValueError, match="'list'.*'dict' or 'Matrix'"):
-        skate_with(kind).solve_multipliers(sol_type='list')
-    with pytest.raises(ConstraintError, match='no constraints'):
-        kind(skating(), [x, y, phi]).solve_multipliers()
-
 
 def test_abnormal_problems():
     """B^T W B vanishes for all states, or nothing moves a direction."""
@@ -856,24 +683,3 @@ def test_abnormal_problems():
             method.rhs()
         with pytest.raises(MissingIngredientError, match='abnormal'):
             hamiltonian_equations(method)
-
-
-def test_what_vacco_does_not_offer():
-    method = skate().vacco
-    with pytest.raises(UnsupportedFeatureError, match='rhs'):
-        method.linearize()
-    with pytest.raises(UnsupportedFeatureError, match='rhs'):
-        method.to_linearizer()
-    with pytest.raises(UnsupportedFeatureError, match='constraint_forces'):
-        method.constraint_loads()
-    for other in (constant_speed().vacco, VaccoMethod(
-            vx**4 + vy**2, [x, y], nonhol_coneqs=[vx - y*vy])):
-        with pytest.raises(UnsupportedFeatureError, match=(
-                'not quadratic.*equations_of_motion')):
-            hamiltonian_equations(other)
-
-
-@kinds
-def test_sample_of_an_unknown_symbol(kind):
-    with pytest.raises(ValueError, match='`sample` has a value for zeta'):
-        skate_with(kind, sample={symbols('zeta'): 1}).variation.free_directions

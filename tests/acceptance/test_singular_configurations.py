@@ -278,16 +278,6 @@ def test_a_run_may_end_there(passage, part):
     assert abs(given.knee(motion.x[-1]) - exact_place(2, end)) < 1e-7
 
 
-def test_a_row_that_vanishes_for_an_instant():
-    """``t (x' - y') = 0`` acts before and after t = 0."""
-    x, y = dynamicsymbols('x y')
-    method = UdwadiaKalabaMethod(
-        m*(x.diff(t)**2 + y.diff(t)**2)/2 + m*g*x, [x, y],
-        nonhol_coneqs=[t*(x.diff(t) - y.diff(t))])
-    motion = simulate(method, (-1, 1), [0, 0, 1, 1], constants={m: 1, g: 2})
-    np.testing.assert_allclose(motion.x[-1], [4, 4, 3, 3], rtol=1e-7)
-
-
 # -- where the velocity selects no branch ----------------------------------
 
 @pytest.mark.parametrize('method', METHODS)

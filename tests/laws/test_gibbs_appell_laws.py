@@ -26,7 +26,7 @@ from kkt import WORK, Reference, at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
     GibbsAppellMethod, UdwadiaKalabaMethod, internal_flow_loads,
-    momentum_loads, reactive_terms, thrust)
+    momentum_loads, thrust)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, UnsupportedFeatureError)
 from sympy_constrained.models import MODELS as catalogue
@@ -882,25 +882,6 @@ def test_rolling_put_in_by_hand(mass, form):
     exact = Exact(model.anywhere(1) | {m0: 2, m: 3, g: 10, r: 1})
     wanted = exact(model.method.eom)
     assert exact(model.method.classical_equations(form)) == wanted
-
-
-def test_reactive_terms():
-    """P_s of the theory page, in section 4, by its definition."""
-    N, O = place()
-    mass = m + k*x**2 + dot(y)*x + dot(x)**2
-    P = particle(N, O, 'P', (x + y**2)*N.x + x*y*N.y + t*N.z, mass)
-    v = P.point.pos_from(O).dt(N)
-    square = v.dot(v)
-    wanted = Matrix([
-        dot(mass)*v.dot(v.diff(dot(e), N))
-        + dot(mass.diff(dot(e))*square)/2 - mass.diff(e)*square/2
-        for e in (x, y)])
-    found = reactive_terms([P], [x, y], N)
-    assert found.shape == (2, 1)
-    values = {e: fraction(Random(2), i + 1) for i, e in enumerate((
-        t, m, dot(m), k, *(dot(e, i) if i else e for e in (x, y)
-                           for i in range(3))))}
-    assert Exact(values)(found) == Exact(values)(wanted)
 
 
 # Rigid bodies with flow

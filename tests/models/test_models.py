@@ -16,7 +16,6 @@ from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import MODELS, Model, model
-from sympy_constrained.numeric import compile_equations, simulate
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
 HEAVY = {'bicycle', 'bicycle_whole'}                    # upstream: seconds
@@ -213,28 +212,3 @@ def test_the_angles_of_a_chain_do_not_change_its_motion():
     expected = ready.ours(absolute.form(UdwadiaKalabaMethod), turned)
     summed = dict(zip(rates, np.cumsum(list(rates.values()))))
     assert ready.disagreement(summed, expected) < 1e-11
-
-
-# Published numbers of the squeezing mechanism: the accelerations and
-# multipliers at the start, the coordinates (mod 2*pi) at 0.03 s.
-SQUEEZED = (14222.4439199541138705911625887, -10666.8329399655854029433719415)
-FORCES = (98.5668703962410896057654982170, -6.12268834425566265503114393122)
-SQUEEZER_END = (15.81077119629904, -15.75637105984298, 0.04082224013073101,
-                -0.5347301163226948, 0.5244099658805304, 0.5347301163226948,
-                1.048080741042263)
-
-
-def test_the_squeezer_moves_as_published():
-    m = built('andrews_squeezer')
-    method = m.form(UdwadiaKalabaMethod)
-    equations = compile_equations(method, m.parameters)
-    x = [m.start[name] for name in equations.states]
-    rates = equations.accelerations(0, x)
-    assert rates[:2] == pytest.approx(SQUEEZED, rel=1e-9)
-    assert abs(rates[2:]).max() < 1e-6
-    # There ``M*u' + G^T*lambda = f``.
-    lam = equations.multipliers(0, x)
-    assert -lam[:2] == pytest.approx(FORCES, rel=1e-9)
-    assert abs(lam[2:]).max() < 1e-6
-    run = simulate(equations, (0, m.t_end), x, rtol=1e-9, atol=1e-9)
-    assert run.x[-1, :7] == pytest.approx(SQUEEZER_END, abs=1e-6)

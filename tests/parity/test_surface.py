@@ -304,6 +304,10 @@ def test_what_a_linearizer_and_pydy_read():
         assert list(getattr(ours, name)) == list(getattr(theirs, name))
     again = kane(GibbsAppellMethod)
     assert list(again._udep) == [v] and not list(again._uaux)
+    hamel = lagrange(HamelEmbedding)
+    assert list(hamel._qdep) == [y]
+    assert not list(hamel._udep) and not list(hamel._uaux)
+    assert list(hamel._udot) == [x.diff(t, 2)]
     mapped = kane(LinearMappingMethod)
     assert len(mapped.u) == 1 and not list(mapped._udep)
 

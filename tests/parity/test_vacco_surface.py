@@ -283,20 +283,6 @@ def test_linearization_of_lagranges_method():
         V[1]: 0, y: -2, l: 2, m: 3, g: 5})[0] == Rational(-15, 4)
 
 
-@pytest.mark.parametrize('name', ['linearize', 'to_linearizer'])
-def test_vakonomic_equations_have_no_linearizer(name):
-    """The error tells the way, whatever the arguments."""
-    for arguments in ({}, {'A_and_B': True, 'op_point': {x: 0}},
-                      {'q_ind': [x]}):
-        with pytest.raises(UnsupportedFeatureError, match='`states`'):
-            getattr(once('vacco', 'kane'), name)(**arguments)
-    # What the error recommends:
-    method = VaccoMethod(m*(V[0]**2 + V[1]**2)/2, [x, y],
-                         nonhol_coneqs=[V[1] - x*V[0]])
-    assert method.rhs().jacobian(list(
-        method.equations_of_motion.states)).shape == (5, 5)
-
-
 # Redundant rows
 
 

@@ -8,7 +8,6 @@ hold.  Speeds that are not ``q'`` are translated by the kinematic equations
 of the model, which share nothing with the embedding.
 """
 import functools
-from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -268,62 +267,6 @@ def test_a_partition_in_kanes_shape():
         assert norm(at(h.corrected.residual_along(upstream_), values)) < EXACT
     knife = model('knife_edge').form(HamelEmbedding)
     assert [str(q) for q in knife.embedding.q_dependent] == ['y(t)']
-
-
-# The public surface
-
-
-SURFACE = {
-    'kane': ('slider_crank', ''), 'lagrange': ('upright_disc', 'y theta'),
-    'system': ('rolling_disc', 'q3 q5'), 'free': ('furuta_pendulum', '')}
-shapes = pytest.mark.parametrize('shape', SURFACE)
-
-
-@shapes
-def test_shapes_of_the_matrices(shape):
-    h = embedded(*SURFACE[shape])
-    n, p, r = {'kane': (3, 1, 2), 'lagrange': (4, 2, 2),
-               'system': (5, 3, 2), 'free': (2, 2, 0)}[shape]
-    mh = 2 if shape == 'kane' else 0
-    wanted = {
-        'q': (n, 1), 'u': (p, 1),
-        '_qdot': (n, 1), '_udot': (p, 1), '_qdep': (r, 1), '_udep': (0, 1),
-        'mass_matrix': (p, p), 'forcing': (p, 1), 'eom': (p, 1),
-        'mass_matrix_kin': (n, n), 'forcing_kin': (n, 1),
-        'mass_matrix_full': (n + p, n + p), 'forcing_full': (n + p, 1),
-        'acceleration': (p, 1), 'lam_vec': (0, 1),
-        'embedding.q_dependent': (r, 1), 'embedding.q_independent': (p, 1),
-        'embedding.matrix': (r, p), 'embedding.vector': (r, 1),
-        'embedding.forces': (p, 1), 'embedding.dropped_forces': (r, 1),
-        'embedding.momenta': (r, 1), 'embedding.curvature': (r, p),
-        'embedding.discrepancy': (p, 1), 'embedding.neglected_row': (p, 1),
-        'embedding.curvature_force': (p, 1),
-        'embedding.paper_discrepancy': (p, 1),
-        'corrected.mass_matrix': (p, p), 'corrected.forcing': (p, 1),
-        'corrected.multipliers': (r, 1), 'corrected.lam_vec': (r, 1),
-        'corrected.constraint_forces': (n, 1),
-        'holonomic_constraints': (mh, 1),
-        'nonholonomic_constraints': (r - mh, 1), 'coneqs': (r, 1),
-        'velocity_constraints': (r, 1), 'acceleration_constraints': (r, 1),
-        'constraints_jacobian': (r, n), 'lam_coeffs': (r, n)}
-    assert {name: attrgetter(name)(h).shape for name in wanted} == wanted
-    assert len(h._uaux) == 0
-    assert list(h._qdot) == [q.diff(t) for q in h.q]
-    assert list(h._udot) == [u.diff(t) for u in h.u]
-    assert h.rhs().shape == (n + p, 1)
-    assert list(h.equations_of_motion.states) == [*h.q, *h.u]
-    tensor, vector = h.embedding.curvature_tensor
-    assert (tensor.shape, vector.shape) == ((r, p, p), (r, p))
-    assert list(h.kindiffdict()) == list(h._qdot)
-    assert len(h.embedding.velocity_map) == r
-    assert Matrix(list(h.kindiffdict().values())) == (
-            h.mass_matrix_kin.LUsolve(h.forcing_kin))
-    assert h.eom == h.form_lagranges_equations()
-    for equations, count in ((h.equations_of_motion, p),
-                             (h.corrected.equations_of_motion, p + r)):
-        assert equations.states == tuple(h.equations_of_motion.states)
-        assert len(equations.unknowns) == count
-        assert equations.W.shape == (count, count)
 
 
 # Linearization

@@ -14,8 +14,7 @@ from sympy.physics.mechanics import (
 
 from kkt import at
 from sympy_constrained import (
-    GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod)
+    GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
 from sympy_constrained.model.kinematic_equations import solve_kinematics
@@ -113,18 +112,6 @@ def particles():
 
 
 @model
-def products_of_inertia():
-    x = Model()
-    B = x.N.orientnew('B', 'Body', Q, 'ZXY')
-    P = x.O.locatenew('P', a*B.x + b*B.z)
-    x.bodies = [RigidBody('B', P, B, m, (
-        inertia(B, I1, I2, I3, I12, I23, I13), P))]
-    x.loads = [(P, -m*g*x.N.z), (B, k*q1*B.y + s*x.N.x),
-               (x.O.locatenew('R', b*B.y), w*B.x)]
-    return x
-
-
-@model
 def inertia_about_another_point():
     x = Model()
     B = x.N.orientnew('B', 'Axis', (q1, x.N.z))
@@ -151,18 +138,6 @@ def inertia_in_another_frame():
     P.set_vel(x.N, u1*a*sin(q2)*B.y + u2*b*B.x)     # as the user pleases
     x.bodies = [RigidBody('C', P, C, m, (inertia(B, I1, I2, I1), P))]
     x.loads = [(P, -m*g*x.N.z), (C, w*B.y)]
-    return x
-
-
-@model
-def inertia_in_mixed_frames():
-    x = Model()
-    A = x.N.orientnew('A', 'Axis', (q1, x.N.z))
-    B = A.orientnew('B', 'Axis', (q2, A.x))
-    P = x.O.locatenew('P', a*B.y)
-    J = inertia(B, I1, I2, I3) + I12*(A.x.outer(B.y) + B.y.outer(A.x))
-    x.bodies = [RigidBody('B', P, B, m, (J, P))]
-    x.q, x.u, x.kd_eqs = Q[:2], U[:2], PLAIN[:2]
     return x
 
 
@@ -452,23 +427,6 @@ def test_the_order_of_the_bodies_does_not_matter(name, composite):
                     block, bodies)
 
 
-@pytest.mark.parametrize('method', [
-    UdwadiaKalabaMethod, RouthMethod, GibbsAppellMethod, LinearMappingMethod,
-    HamelEmbedding], ids=lambda method: method.__name__)
-@pytest.mark.parametrize('name', SHARED)
-def test_methods_take_shared_points_and_frames(name, method):
-    x, values = SHARED[name](), numbers(5)
-    wanted = x.sympy()
-    for bodies in (x.bodies, x.bodies[::-1]):
-        formed = method(x.N, list(x.q), list(x.u), x.kd_eqs, bodies=bodies,
-                        forcelist=x.loads)
-        with mp.workdps(40):
-            found = formed.system.graph.evaluate(values, ('M', 'Q'), mp)
-            for block, matrix in zip(found, wanted):
-                assert close(mp.matrix(found[block]), at(matrix, values)), (
-                    block)
-
-
 def close(found, wanted):
     return mp.mnorm(found - wanted, mp.inf) <= TIGHT*(
         1 + mp.mnorm(wanted, mp.inf))
@@ -565,14 +523,6 @@ def test_constants_of_motion_leave_no_force():
     assert graph.sympy('M') == Matrix([[m]])
     assert graph.sympy('Q') == Matrix([[0]])
     assert graph.sympy('energy') == Matrix([[m*u1**2/2]])
-
-
-def test_bad_loads_are_all_named():
-    with pytest.raises(ConstrainedDynamicsError, match=(
-            '(?s)Load 0 is 5.*A load is a `Force`.*Load 1 at P is 3.*not a '
-            'Vector.*Load 2 acts at q1.*neither a Point.*Load 3 is')):
-        parse_loads([5, (Point('P'), 3), (q1, ReferenceFrame('N').x),
-                     (Point('P'), 1, 2)])
 
 
 def test_loads_are_read_in_their_order():
