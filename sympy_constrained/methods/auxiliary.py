@@ -4,11 +4,11 @@ from __future__ import annotations
 from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
-from ..graph import Graph, GraphMatrix, read, substitute
+from ..graph import GraphMatrix, read, substitute
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
 from .null_space import null_basis
-from .solution import columns_of
+from .references import written
 
 __all__ = ['auxiliary_forces']
 
@@ -58,8 +58,6 @@ def auxiliary_forces(method):
     inertia = [g.sub(x, y) for x, y in zip(total, applied)]
     still = {g.input(x, dynamic=True): 0 for name in auxiliary
              for x in (name, name.diff(system.t))}
-    graph = Graph.freeze(g, columns_of({
-        name: substitute(g, [g.dot(column, forces)
-                             for column in Z[-len(auxiliary):]], still)
-        for name, forces in (('active', applied), ('inertia', inertia))}))
-    return tuple(Matrix(graph.sympy(name)) for name in ('active', 'inertia'))
+    return tuple(Matrix(written(g, substitute(g, [
+        g.dot(column, forces) for column in Z[-len(auxiliary):]], still)))
+        for forces in (applied, inertia))

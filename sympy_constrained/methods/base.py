@@ -26,7 +26,7 @@ from ..model.call_signatures import (
 from ..model.potential import potential_of
 from ..precision import precise
 from .reactions import Reactions
-from .solution import has_multipliers, linear_residual, projected, solved
+from .solution import has_multipliers, projected, solved
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
 
@@ -128,7 +128,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self._in_velocities)
-        self._choose_pivots_at_states()
+        self._refer_to_states()
         if self._in_velocities:         # speeds may have become velocities
             self._drop_from_sample({
                 *(self._arguments.get('u_ind') or ()),
@@ -142,20 +142,17 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             given = {*self._system.graph.inputs}
             self._system = without_repetitions(self._system, self._sample)
             self._drop_from_sample(given - {*self._system.graph.inputs})
-        self._forget()
+            self._refer_to_states()
 
     def _drop_from_sample(self, symbols):
         if isinstance(self._sample, Mapping):
             self._sample = {x: value for x, value in self._sample.items()
                             if x not in symbols}
 
-    def _choose_pivots_at_states(self):
-        """Let eliminations take pivots that are good on the constraints."""
+    def _refer_to_states(self):
+        """Forget what was computed; take pivots that are good at states."""
         self._system = replace(self._system, graph=(
             self._system.graph.with_states(self._at_states)))
-
-    def _forget(self):
-        """Forget what was computed."""
         for cls in type(self).__mro__:
             for name, value in vars(cls).items():
                 if isinstance(value, cached_property):
@@ -188,15 +185,9 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def from_method(cls, method, **options):
         """Return this method for the model of another object.
 
-        Parameters
-        ==========
-
-        method : System, JointsMethod, KanesMethod, LagrangesMethod, ...
-            Or a ConstrainedMethod.
-        **options
-            Keyword arguments that SymPy's classes do not have. Those that
-            both methods of this package have are kept unless given.
-
+        That may be a ``System``, a ``JointsMethod`` or a method.
+        ``options`` are keyword arguments that SymPy's classes do not have;
+        those that both methods of this package have are kept unless given.
         """
         _, arguments = arguments_of(method)
         result = cls(**arguments, **with_inherited(
@@ -219,12 +210,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def system(self):
         """The :class:`.ConstrainedSystem` of the model.
 
-        Raises
-        ======
-
-        MissingIngredientError
-            If the bodies have not been given yet.
-
+        Raises ``MissingIngredientError`` if there are no bodies yet.
         """
         if self._shape == 'kane' and self._arguments['bodies'] is None:
             raise MissingIngredientError(
@@ -248,8 +234,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         """The :class:`.Graph` of the solved equations.
 
         Outputs ``acceleration``, ``multipliers`` and ``constraint_forces``.
-        For a large model use its ``evaluate`` and ``assignments``: the
-        properties of the same names write nested expressions.
+        For a large model use its ``evaluate`` and ``assignments``.
         """
         return self._solve()
 
@@ -325,16 +310,22 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                 f"{type(self).__name__} {what} constraints on velocities. "
                 "Give their integrals, or use UdwadiaKalabaMethod.")
 
-    def _check_independent(self, reason):
+    @property
+    def _names(self):
+        """A label for every constraint, in the order of the rows."""
+        return self._system.constraint_names
+
+    def _check_independent(self, reason, remedy=(
+            "Leave the redundant rows out, or use UdwadiaKalabaMethod, which "
+            "takes them."), report=None):
         """Raise if rows are redundant where they hold."""
-        rows = self._system.counts[2] and self._report.redundant_rows
+        rows = self._system.counts[2] and (
+            report or self._report).redundant_rows
         if rows:
-            names = self._system.constraint_names
             raise RedundantConstraintsError(
-                f"{', '.join(names[k] for k in rows)} follows from the other "
-                f"rows where the constraints hold, and {reason}. Leave the "
-                "redundant rows out, or use UdwadiaKalabaMethod, which takes "
-                "them.", rows=rows)
+                f"{', '.join(self._names[k] for k in rows)} follows from the "
+                f"other rows where the constraints hold, and {reason}. "
+                f"{remedy}", rows=tuple(rows))
 
     # -- the equations of motion, not solved -----------------------------
 
@@ -374,23 +365,12 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         return (applied_forces(self.system, self._potential)
                 + column(more or [0]*len(self._system.u)))
 
-    def _linear_residual(self, graph, matrix, right, unknowns=None,
-                         negated=()):
-        """``matrix*u' - right`` of two outputs."""
-        return linear_residual(graph, matrix, right, (
-            self._udot if unknowns is None else unknowns), negated)
-
     # -- solved ----------------------------------------------------------
 
     @cached_property
     def acceleration(self):
         """``u'`` as functions of the states, shape (o, 1)."""
-        if 'acceleration' not in self.closed_form.outputs:
-            raise MissingIngredientError(
-                "The mass matrix is singular, so some accelerations are not "
-                "determined. Give every direction a mass or a constraint."
-                f"{self._system.without_velocities}")
-        return self.closed_form.sympy('acceleration')
+        return self._solved('acceleration')
 
     @cached_property
     def lam_vec(self):
@@ -399,9 +379,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def multipliers(self):
-        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).
-        """
-        return self.closed_form.sympy('multipliers')
+        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1)."""
+        return self._solved('multipliers')
 
     @cached_property
     def constraint_forces(self):
@@ -409,12 +388,24 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
         One for each speed of ``system``, shape (o, 1).
         """
-        return self.closed_form.sympy('constraint_forces')
+        return self._solved('constraint_forces')
+
+    def _solved(self, name):
+        """An output of :attr:`closed_form`, if the method has it."""
+        if name not in self.closed_form.outputs:
+            raise self._without(name)
+        return self.closed_form.sympy(name)
+
+    def _without(self, name):
+        """The error for a closed form that does not exist."""
+        return MissingIngredientError(
+            "The mass matrix is singular, so some accelerations are not "
+            "determined. Give every direction a mass or a constraint."
+            f"{self._system.without_velocities}")
 
     def __repr__(self):
-        n, o, m = len(self.q), len(self.u), self._system.counts[2]
-        return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
-                f'{m} constraint rows>')
+        return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
+                f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
 
 
 def with_inherited(cls, method, arguments, options):

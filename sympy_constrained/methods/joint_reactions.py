@@ -29,6 +29,7 @@ from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from ..graph import Graph, read, substitute
 from .body_balance import ZERO, Balance, Tree
+from .references import frozen
 
 __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
 
@@ -37,15 +38,8 @@ __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
 class JointReaction:
     """Force and moment of a joint on its child, or of a constraint row.
 
-    Attributes
-    ==========
-
-    name : str
-    location : Point or ReferenceFrame
-        Where the force acts and to which the moment refers; a frame for a row
-        that has a torque only.
-    frame : ReferenceFrame
-        The axes of the numbers.
+    The force acts at ``location``, a Point, to which the moment refers; a
+    frame for a row that has a torque only. ``frame`` are the axes of numbers.
     """
 
     name: str
@@ -155,16 +149,12 @@ def joint_reactions(method, joints, rows, frame, constants):
         balance.check_loads()
         found |= tree.reactions(chain(*acting.values()))
         locations |= {x.name: x.child_point for x in tree.joints}
-    return JointReactions(frozen(balance.g, found, constants), balance.axes,
-                          locations, [x.diff(system.t) for x in system.u])
-
-
-def frozen(g, found, constants):
-    """A graph of columns with values in place of constants."""
+    g = balance.g
     values = {read(g, x): read(g, value) for x, value in constants.items()}
-    return Graph.freeze(g, {
-        name: ([[x] for x in substitute(g, numbers, values)], 1)
-        for name, numbers in found.items()})
+    graph = frozen(g, **{name: substitute(g, numbers, values)
+                         for name, numbers in found.items()})
+    return JointReactions(graph, balance.axes, locations,
+                          [x.diff(system.t) for x in system.u])
 
 
 def wrench(location, vector):

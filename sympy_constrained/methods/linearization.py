@@ -11,8 +11,9 @@ from sympy.physics.mechanics import msubs
 from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
-from ..graph import Graph, GraphBuilder, jacobian, read, substitute
+from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point, with_known_keywords
+from .references import written
 from .solution import has_multipliers
 
 __all__ = ['linearizer', 'Linearizer']
@@ -100,9 +101,8 @@ class Linearizer(_compat.Linearizer):
         def at_point(residuals, inputs):
             slopes = jacobian(g, [read(g, e) for e in residuals], inputs)
             g.avoid([x for x in values if not g.depends[x] & used])
-            graph = Graph.freeze(g, {'slopes': (
-                [substitute(g, row, values) for row in slopes], len(inputs))})
-            return Matrix(graph.sympy('slopes'))
+            return Matrix(written(g, GraphMatrix(g, [
+                substitute(g, row, values) for row in slopes], len(inputs))))
 
         return {'holonomic': at_point(self.f_c, q),
                 'velocity': at_point(self.f_v, q + u),
@@ -114,7 +114,9 @@ class Linearizer(_compat.Linearizer):
         for rows, level in ((self.f_c, 'position'), (self.f_v, 'velocity')):
             for row in rows:
                 value = msubs(row, op_point)
-                if value.is_zero is not False or is_rounded(value):
+                if value.is_zero is not False or (
+                        value.is_number and value.is_finite
+                        and abs(value.evalf()) < OFF):
                     continue
                 warn(f"A constraint of {level} level is {value} and not zero "
                      "at the operating point, so no motion is near it, and "
@@ -149,12 +151,6 @@ def check_solver(linear_solver):
             "nothing. Choose one of `Matrix.solve`, such as 'LU', 'GJ' or "
             "'ADJ', or give a function of the matrix and the right side."
         ) from None
-
-
-def is_rounded(value):
-    """Whether a number is zero but for the digits that were typed."""
-    return value.is_number and value.is_finite and bool(
-        abs(value.evalf()) < OFF)
 
 
 def partition(method, q_ind, qd_ind, q_dep, qd_dep):

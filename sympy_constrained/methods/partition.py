@@ -8,8 +8,8 @@ from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
 from .base import with_inherited
 
-__all__ = ['named_coordinates', 'dependent_positions', 'occurring',
-           'check_regular', 'partitioned', 'sharing_model']
+__all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
+           'partitioned', 'sharing_model']
 
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 
@@ -52,11 +52,6 @@ def dependent_positions(method, named):
             f"`q_dependent` has {len(named)} coordinates for {count} "
             "constraint rows. Each row eliminates one velocity: name "
             f"{count} of {known}.")
-    return occurring(system, named)
-
-
-def occurring(system, named):
-    """Positions of coordinates whose velocities the rows contain."""
     positions = tuple(map(system.q.index, named))
     pattern = system.graph.pattern('velocity_jacobian')
     idle = [str(system.q[i]) for i in positions

@@ -26,7 +26,7 @@ def units(size):
     return [[int(i == k) for i in range(size)] for k in range(size)]
 
 
-def frozen(g, **outputs):
+def frozen(g, /, **outputs):
     """A graph of matrices, and of lists of references as columns."""
     return Graph.freeze(g, {
         name: (x.rows, x.shape[1]) if isinstance(x, GraphMatrix)

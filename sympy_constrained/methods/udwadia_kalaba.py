@@ -1,21 +1,21 @@
 """The explicit equations of constrained motion of Udwadia and Kalaba."""
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
-from ..graph import Graph, GraphMatrix, block_matrix, read, stack
+from ..graph import GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .solution import columns_of
+from .references import columns, flat, frozen, written
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -183,28 +183,21 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         ``(M*W)^-1*A^T``, so that its product with them is the control force.
         """
         M, Q, C, A, b = system.blocks('M', 'Q', 'C', 'A', 'b')
-        action = GraphMatrix(M.builder, self._action(
-            M.builder, {'M': M.rows, 'A': A.rows}), len(A.rows))
+        forces = GraphMatrix(M.builder, self._action(
+            M.builder, M.rows, A.rows), len(system.u))
         return EquationsOfMotion.from_speeds(
-            system, block_matrix([[M, -action], [A, None]]), stack(Q + C, b),
-            self.lam_vec, inconsistent=self._inconsistent)
+            system, block_matrix([[M, -forces.T], [A, None]]),
+            stack(Q + C, b), self.lam_vec, inconsistent=self._inconsistent)
 
-    def _action(self, builder, out):
-        """Rows (o, m): the forces of unit multipliers."""
-        m = len(out['A'])
-        o = len(out['M'])
-        transposed = [[row[j] for row in out['A']] for j in range(o)]
-        if self._weight is None or not m:
-            return transposed
-        weight = [[read(builder, e) for e in self._weight[i, :]]
-                  for i in range(o)]
-        mass, weight = ldl_factor(builder, out['M']), ldl_factor(
-            builder, weight)
+    def _action(self, g, M, A):
+        """The forces of unit multipliers, rows ``A`` or ``A*(M*W)^-T``."""
+        if self._weight is None or not A:
+            return A
+        mass, weight = ldl_factor(g, M), ldl_factor(g, [
+            [read(g, e) for e in self._weight[i, :]] for i in range(len(M))])
         if mass is None or weight is None:
             raise no_weight()
-        columns = [ldl_solve(builder, weight, ldl_solve(builder, mass, row))
-                   for row in out['A']]
-        return [[column[j] for column in columns] for j in range(o)]
+        return [ldl_solve(g, weight, ldl_solve(g, mass, row)) for row in A]
 
     # -- solved ----------------------------------------------------------
 
@@ -227,25 +220,22 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
         M, A, F = out['M'], out['A'], [out['A'][k] for k in rows]
-        Q, C, b = ([x for x, in out[name]] for name in 'QCb')
+        Q, C, b = (flat(out[name]) for name in 'QCb')
         if not rows and not self._is_determined:
-            return Graph.freeze(g, columns_of({
-                'multipliers': [0]*len(A), 'ideal': [0]*len(C),
-                'nonideal': C, 'constraint_forces': C}))
+            return frozen(g, multipliers=[0]*len(A), ideal=[0]*len(C),
+                          nonideal=C, constraint_forces=C)
         factor = FullRankFactorization(g, A, F) if (
             self._has_least_norm(len(A) - len(rows))) else None
         least = factor and self._inconsistent == 'least-squares'
         right = factor.reduced(b) if least else [b[k] for k in rows]
-        action = None if self._weight is None else list(
-            zip(*self._action(g, {'M': M, 'A': F})))
+        action = self._action(g, M, F)
         solution = self._solver_of(g, M, F, action)
 
         def forces(lam):
-            return [g.dot(lam, column) for column in (
-                zip(*(action or F)) if F else [()]*len(Q))]
+            return [g.dot(lam, c) for c in columns(action, len(Q))]
 
         def total(one, other):
-            return [g.add(x, y) for x, y in zip(one, other)]
+            return list(map(g.add, one, other))
 
         u, lam = solution(Q, right)
         ideal, nonideal = forces(lam), [0]*len(Q)
@@ -254,11 +244,11 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             nonideal = total(C, forces(reaction))
             u, lam = total(u, change), total(lam, reaction)
         known = dict(zip(rows, lam))
-        return Graph.freeze(g, columns_of({
-            'acceleration': u, 'multipliers': factor.spread(lam) if factor
-            else [known.get(k, 0) for k in range(len(A))],
-            'ideal': ideal, 'nonideal': nonideal,
-            'constraint_forces': total(ideal, nonideal)}))
+        return frozen(
+            g, acceleration=u, ideal=ideal, nonideal=nonideal,
+            constraint_forces=total(ideal, nonideal),
+            multipliers=factor.spread(lam) if factor
+            else [known.get(k, 0) for k in range(len(A))])
 
     def _has_least_norm(self, redundant):
         """Whether multipliers are those of least norm."""
@@ -271,35 +261,36 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "solver='pinv'.")
         return False
 
-    def _solver_of(self, builder, M, F, action):
+    def _solver_of(self, g, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
-        def by_blocks(Q, b):
-            return self._block_solve(builder, M, F, action, Q, b)
-
-        if self._solver == 'kkt':
-            return by_blocks
-        regular = self._report.mass_is_regular
-        if not regular:
-            if self._solver == 'schur' or action is not None:
+        found = None
+        if self._solver != 'kkt':
+            regular = self._report.mass_is_regular
+            if not regular and (
+                    self._solver == 'schur' or self._weight is not None):
                 raise MissingIngredientError(
                     "The mass matrix is singular, so it has no Schur "
                     "complement. Use solver='auto' or 'kkt', without a "
                     "weight.")
-        found = elimination(builder, M, F, regular, action)
-        return found or by_blocks       # an indefinite M has other pivots
+            found = elimination(g, M, F, regular, action)
+        return found or partial(            # an indefinite M has other pivots
+            self._block_solve, g, M, F, action)
 
-    def _block_solve(self, builder, M, F, action, Q, b):
+    def _block_solve(self, g, M, F, action, Q, b):
         """``(u', lam)`` of the block system (U4)."""
-        if action is None:
-            u, lam = null_space_solve(builder, M, F, self._pivots, Q, b)
+        if self._weight is None:
+            u, lam = null_space_solve(g, M, F, self._pivots, Q, b)
             if u is None:
-                raise vanishing_pivot()
+                raise MissingIngredientError(
+                    "The equations are singular for all values of the "
+                    "coordinates: the mass matrix and the constraints do not "
+                    "determine the accelerations. Give every direction a "
+                    "mass or a constraint.")
             return u, [-x for x in lam]
-        k, o = len(F), len(M)
-        matrix = [row + [-force[j] for force in action]
-                  for j, row in enumerate(M)]
-        matrix += [list(row) + [0]*k for row in F]
-        z = lu_solve(builder, matrix, Q + b)
+        o = len(M)
+        z = lu_solve(g, block_matrix([
+            [GraphMatrix(g, M), -GraphMatrix(g, action, o).T],
+            [GraphMatrix(g, F, o), None]]).rows, Q + b)
         if z is None:
             raise no_weight()
         return z[:o], z[o:]
@@ -314,18 +305,17 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "The mass matrix is singular: without its constraints the "
                 "model has no definite acceleration. Read `acceleration`, "
                 "which takes the constraints into account.")
-        return Graph.freeze(builder, {
-            'a': ([[x] for x in a], 1)}).sympy('a')
+        return written(builder, a)
 
     @cached_property
     def ideal_constraint_forces(self):
         """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
-        return self.closed_form.sympy('ideal')
+        return self._solved('ideal')
 
     @cached_property
     def nonideal_constraint_forces(self):
         """``Q_ni`` of (U5), shape (o, 1)."""
-        return self.closed_form.sympy('nonideal')
+        return self._solved('nonideal')
 
     @cached_property
     def gauss_function(self):
@@ -351,16 +341,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         gap = [builder.sub(builder.input(x, dynamic=True), y)
                for x, y in zip(self._udot, a)]
         pull = [builder.dot(row, gap) for row in out['M']]
-        measure = builder.div(builder.dot(gap, pull), builder.constant(2))
-        return Graph.freeze(builder, {
-            'measure': ([[measure]], 1)}).sympy('measure')[0]
-
-
-def vanishing_pivot():
-    return MissingIngredientError(
-        "The equations are singular for all values of the coordinates: the "
-        "mass matrix and the constraints do not determine the accelerations. "
-        "Give every direction a mass or a constraint.")
+        return written(builder, [builder.div(
+            builder.dot(gap, pull), builder.constant(2))])[0]
 
 
 def no_weight():

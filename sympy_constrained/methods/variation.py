@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from sympy import Expr
 
-from ..graph import Graph, gradient, jacobian, read, time_derivative
+from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
 from ..model.call_signatures import as_expressions
-from .solution import columns_of, output
+from .references import as_column, flat, frozen, written
+from .solution import output
+from .symbols import column
 
 __all__ = ['Quantity', 'Variation', 'vary']
 
@@ -28,12 +30,7 @@ class Quantity(NamedTuple):
 class Variation:
     """Momenta, energy and what is conserved; the free directions.
 
-    Attributes
-    ==========
-
-    graph : Graph
-        See :func:`.vary` for all of its outputs.
-
+    ``graph`` has all outputs of :func:`.vary`.
     """
 
     def __init__(self, method):
@@ -63,9 +60,8 @@ class Variation:
         """
         g, out = self._system.graph.load(None, ('A', 'velocity'))
         u = [g.input(x, dynamic=True) for x in self._system.u]
-        slip = Graph.freeze(g, columns_of({'slip': [
-            g.sub(g.dot(row, u), x) for row, (x,) in zip(
-                out['A'], out['velocity'])]})).sympy('slip')
+        slip = written(g, [g.sub(g.dot(row, u), x) for row, (x,) in zip(
+            out['A'], out['velocity'])])
         return self.graph.sympy('energy_rate')[0] + self._power(slip)
 
     @cached_property
@@ -107,11 +103,7 @@ class Variation:
         It is conserved if ``xi`` leaves Lagrangian and constraints unchanged;
         for reactions that do work only if it also satisfies the constraints.
 
-        Parameters
-        ==========
-
-        xi : iterable of Expr
-            A displacement of each coordinate, in coordinates and time.
+        ``xi`` has a displacement of each coordinate, in coordinates and time.
         """
         xi = as_expressions(xi, 'xi')
         n = len(self._system.q)
@@ -130,45 +122,36 @@ class Variation:
                 "`xi` contains a velocity. Give displacements that depend on "
                 "coordinates and time.")
         along = time_derivative(g, dict(zip(q, u)))
-        momenta = [x for x, in out['momenta']]
+        momenta = flat(out['momenta'])
         rate = g.add(g.dot(map(along, shift), momenta),
-                     g.dot(shift, [x for x, in out['momentum_rates']]))
-        found = Graph.freeze(g, columns_of({
-            'value': [g.dot(shift, momenta)], 'rate': [rate],
-            'slip': [g.dot(row, shift) for row in out['A']]}))
-        return Quantity(found.sympy('value')[0], found.sympy('rate')[0]
-                        + self._power(found.sympy('slip')))
+                     g.dot(shift, flat(out['momentum_rates'])))
+        value, rate, *slip = written(g, [
+            g.dot(shift, momenta), rate,
+            *(g.dot(row, shift) for row in out['A'])])
+        return Quantity(value, rate + self._power(column(slip)))
 
     # -- the free directions ---------------------------------------------
 
     @cached_property
     def free_directions(self):
         """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank)."""
-        g, _, columns = self._method._with_basis(self.graph, ())
-        return Graph.freeze(g, {'B': (
-            [[c[i] for c in columns] for i in range(len(self._system.q))],
-            len(columns))}).sympy('B')
+        g, _, B = self._method._with_basis(self.graph, ())
+        return written(g, B)
 
     @cached_property
     def maggi_equations(self):
         """``B^T*(E(L) - Q)``, free of multipliers, shape (n - rank, 1)."""
         t, u = self._system.t, self._system.u
-        g, out, columns = self._method._with_basis(
-            self._system.graph, ('M', 'Q'))
-        z = [g.input(x.diff(t), dynamic=True) for x in u]
-        rows = [g.sub(g.dot(row, z), x)
-                for row, (x,) in zip(out['M'], out['Q'])]
-        return Graph.freeze(g, columns_of({
-            'maggi': [g.dot(c, rows) for c in columns]})).sympy('maggi')
+        g, out, B = self._method._with_basis(self._system.graph, ('M', 'Q'))
+        z = as_column(g, [g.input(x.diff(t), dynamic=True) for x in u])
+        return written(g, B.T @ (GraphMatrix(g, out['M']) @ z
+                                 - GraphMatrix(g, out['Q'])))
 
     @cached_property
     def regularity_matrix(self):
         """``B^T*W*B``; singular where the motion is not determined."""
-        g, out, columns = self._method._with_basis(self.graph, ('W',))
-        pull = [[g.dot(row, c) for row in out['W']] for c in columns]
-        return Graph.freeze(g, {'R': (
-            [[g.dot(c, x) for x in pull] for c in columns],
-            len(columns))}).sympy('R')
+        g, out, B = self._method._with_basis(self.graph, ('W',))
+        return written(g, B.T @ (GraphMatrix(g, out['W']) @ B))
 
 
 def vary(system, mu):
@@ -197,7 +180,7 @@ def vary(system, mu):
     states = [g.input(x, dynamic=True) for x in mu]
     accelerations = [g.input(x.diff(system.t), dynamic=True)
                      for x in system.u]
-    rows = [x for x, in out['velocity']]
+    rows = flat(out['velocity'])
     lagrangian = g.add(out['lagrangian'][0][0], g.dot(states, rows))
     slopes = gradient(g, lagrangian, u + q)
     momenta, by_q = slopes[:len(u)], slopes[len(u):]
@@ -206,7 +189,7 @@ def vary(system, mu):
     total = time_derivative(g, {**resting, **dict(zip(u, accelerations))})
     explicit = time_derivative(
         g, dict.fromkeys((*q, *u, *states), 0))
-    force = [x for x, in out['applied']]
+    force = flat(out['applied'])
     rates = [g.add(x, y) for x, y in zip(by_q, force)]
     slopes = [gradient(g, row, u + q) for row in rows]
 
@@ -215,18 +198,16 @@ def vary(system, mu):
         return [[g.sub(along(x[i]), x[len(u) + i]) for x in slopes]
                 for i in range(len(u))]
 
-    right = [x for x, in out['Q']]
+    right = flat(out['Q'])
     if states:                          # what is not in Q, at u' = 0
         right = [g.sub(x, g.dot(row, states))
                  for x, row in zip(right, euler(bias))]
-    columns = {
-        'lagrangian': [lagrangian], 'momenta': momenta,
-        'momentum_rates': rates,
-        'right': right,
-        'energy': [g.sub(g.dot(u, momenta), lagrangian)],
-        'energy_rate': [g.sub(g.dot(u, force), explicit(lagrangian))]}
-    return Graph.freeze(g, {
-        **columns_of(columns),
-        'W': (jacobian(g, momenta, u), len(u)), 'A': (out['A'], len(u)),
-        'b': (out['b'], 1), 'M': (out['M'], len(u)), 'Q': (out['Q'], 1),
-        'Gamma': (euler(total), len(rows))})
+    n = len(u)
+    return frozen(
+        g, lagrangian=[lagrangian], momenta=momenta, momentum_rates=rates,
+        right=right, energy=[g.sub(g.dot(u, momenta), lagrangian)],
+        energy_rate=[g.sub(g.dot(u, force), explicit(lagrangian))],
+        W=GraphMatrix(g, jacobian(g, momenta, u), n), b=flat(out['b']),
+        Q=flat(out['Q']), M=GraphMatrix(g, out['M'], n),
+        A=GraphMatrix(g, out['A'], n),
+        Gamma=GraphMatrix(g, euler(total), len(rows)))

@@ -9,6 +9,7 @@ from ..errors import ConstraintError
 from ..model.call_signatures import as_list, as_point
 from .auxiliary import auxiliary_forces
 from .linearization import linearizer
+from .solution import linear_residual
 from .symbols import column
 
 __all__ = ['SympyVocabulary']
@@ -67,15 +68,12 @@ class SympyVocabulary:
         """Differentiated holonomic rows, then nonholonomic, shape (m, 1)."""
         return self._system.graph.sympy('velocity')
 
-    @property
-    def coneqs(self):
-        """The velocity constraints, as in ``LagrangesMethod``."""
-        return self.velocity_constraints
+    coneqs = velocity_constraints
 
     @cached_property
     def acceleration_constraints(self):
         """Residuals ``A*u' - b = 0``, shape (m, 1)."""
-        return self._linear_residual(self._system.graph, 'A', 'b')
+        return linear_residual(self._system.graph, 'A', 'b', self._udot)
 
     @property
     def constraints_jacobian(self):
@@ -120,12 +118,12 @@ class SympyVocabulary:
         """
         if self._keeps_multipliers:
             equations = self.equations_of_motion
-            return self._linear_residual(
+            return linear_residual(
                 equations.graph, 'W', 'r', equations.unknowns,
                 equations.multipliers)[:len(self.u), :]
         rows = self._projected.outputs.get('projector', self.u.shape[::-1])[1]
-        return self._linear_residual(
-            self._projected, 'mass', 'forcing')[:rows, :]
+        return linear_residual(self._projected, 'mass', 'forcing',
+                               self._udot)[:rows, :]
 
     @property
     def _rates(self):
@@ -205,11 +203,8 @@ class SympyVocabulary:
         """
         self._take(bodies, loads)
         active = self._active_forces()
-        return self._with_auxiliary(active, -self.eom - active)
-
-    def _with_auxiliary(self, *forces):
         return tuple(Matrix([*rows, *more]) for rows, more in zip(
-            forces, self._auxiliary_forces))
+            (active, -self.eom - active), self._auxiliary_forces))
 
     @property
     def auxiliary_eqs(self):
@@ -264,15 +259,10 @@ class SympyVocabulary:
                       linear_solver='LU'):
         """Return SymPy's ``Linearizer`` of the equations.
 
-        Parameters
-        ==========
-
-        q_ind, qd_ind, q_dep, qd_dep : iterables, optional
-            Partition of coordinates and speeds; by default the one given to
-            the constructor. Methods without dependent speeds use the
-            coordinates only.
-        linear_solver : str or callable
-            As in SymPy; in Kane's shape it may be the first argument, too.
+        The partition of coordinates and speeds is by default the one given
+        to the constructor; methods without dependent speeds use that of the
+        coordinates. In Kane's shape ``linear_solver`` may be the first
+        argument, too.
         """
         if self._shape == 'kane' and (
                 isinstance(q_ind, str) or callable(q_ind)):
@@ -293,25 +283,11 @@ class SympyVocabulary:
 
     # -- attributes that SymPy's Linearizer and PyDy read ----------------
 
-    @property
-    def _qdot(self):
-        return self.q.diff(self._system.t)
-
-    @property
-    def _udot(self):
-        return self.u.diff(self._system.t)
-
-    @property
-    def _uaux(self):
-        return Matrix(self._system.u_auxiliary)
-
-    @property
-    def _qdep(self):
-        return Matrix(self._system.q_dependent)
-
-    @property
-    def _udep(self):
-        return Matrix(self._system.u_dependent)
+    _qdot = property(lambda self: self.q.diff(self._system.t))
+    _udot = property(lambda self: self.u.diff(self._system.t))
+    _uaux = property(lambda self: Matrix(self._system.u_auxiliary))
+    _qdep = property(lambda self: Matrix(self._system.q_dependent))
+    _udep = property(lambda self: Matrix(self._system.u_dependent))
 
     @property
     def _Ars(self):

@@ -22,11 +22,12 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from ...errors import UnsupportedFeatureError
-from ...graph import Derivation, Graph, gradient, read, substitute
+from ...graph import Derivation, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, parse_loads, times
 from ...model.variable_mass import BodyMotion
+from ..references import written
 from .velocity_form import check_same_velocities, velocity_form
 
 __all__ = ['FormBuilder']
@@ -53,7 +54,8 @@ class FormBuilder:
         self.B, self.Z = out['basis'], out['projector']
         self.free = [r for r in range(len(system.u))
                      if r not in hypersurface.dependent]
-        self.half = g.inv(g.constant(2))
+        self.twice = g.constant(2)
+        self.half = g.inv(self.twice)
         self.of_bodies = system.lagrangian is None
 
     def written(self, refs):
@@ -66,8 +68,7 @@ class FormBuilder:
             second[g.input(mass.diff(system.t, 2), dynamic=True)] = rate
         again = substitute(g, map(self.along, second.values()), rates)
         refs = substitute(g, refs, {**rates, **dict(zip(second, again))})
-        return Graph.freeze(g, {'column': ([[x] for x in refs], 1)}).sympy(
-            'column')
+        return written(g, refs)
 
     def projected(self, rows):
         """``Z^T`` times rows per speed."""
@@ -85,6 +86,14 @@ class FormBuilder:
                 "'chaplygin' or 'nielsen'.")
         return [BodyMotion(self.kinematics, body)
                 for body in self.system.bodies]
+
+    @cached_property
+    def inertia(self):
+        """Bodies with acceleration and torque of their masses."""
+        g = self.g
+        return [(motion, tuple(map(g.sub, motion.a, motion.excess)), g.added(
+            times(g, motion.inertia, motion.alpha),
+            g.cross(motion.w, motion.momentum))) for motion in self.motions]
 
     @cached_property
     def kinetic_energy(self):
@@ -113,8 +122,7 @@ class FormBuilder:
     def gibbs_function(self):
         """``S``, the part of the Gibbs function with accelerations."""
         g, terms = self.g, []
-        for motion in self.motions:
-            a = tuple(map(g.sub, motion.a, motion.excess))
+        for motion, a, _ in self.inertia:
             spin = times(g, motion.inertia, motion.alpha)
             terms += [
                 g.mul(self.half, g.add(g.mul(motion.mass, g.dot(a, a)),

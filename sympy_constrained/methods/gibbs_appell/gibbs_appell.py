@@ -11,7 +11,7 @@ from sympy import sympify
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
-from ...errors import RedundantConstraintsError, UnsupportedFeatureError
+from ...errors import UnsupportedFeatureError
 from ...graph import GraphMatrix
 from ...graph.writing import nested
 from ...model.build import build_system
@@ -153,8 +153,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             exchange=self._exchange)
-        self._choose_pivots_at_states()
-        self._forget()
+        self._refer_to_states()
         if self._is_higher and self._options.get('stabilization') is not None:
             raise UnsupportedFeatureError(
                 "`stabilization` applies to constraints that are linear in "
@@ -216,19 +215,11 @@ class GibbsAppellMethod(ConstrainedMethod):
             check_gradients(self.system, report, self._names,
                             self._sample or {})
         if self._reaction is not None:
-            self._refuse_redundant(
-                report, "each has its own reaction in `reaction_matrix`. "
-                "Leave the row and its column out.")
+            self._check_independent(
+                "each has its own reaction in `reaction_matrix`",
+                "Leave the row and its column out.", report)
         check_replaced(self._system, report.points)
         return report
-
-    def _refuse_redundant(self, report, reason):
-        rows = report.redundant_rows
-        if rows:
-            raise RedundantConstraintsError(
-                f"{', '.join(self._names[k] for k in rows)} follows from the "
-                f"other rows where the constraints hold, and {reason}",
-                rows=tuple(rows))
 
     @cached_property
     def lam_vec(self):
@@ -303,7 +294,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     @cached_property
     def acceleration_constraints(self):
         """Residuals at acceleration level of all rows up to order 2."""
-        linear = self._linear_residual(self._system.graph, 'A', 'b')
+        linear = super().acceleration_constraints
         return linear.col_join(column(
             row for row, order in zip(self._system.higher_rows,
                                       higher_orders(self._system))
@@ -336,21 +327,16 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._system.counts[2]:
             self._report                # checks the rows
         if self._is_higher:
-            self._refuse_redundant(
-                self._report, "with constraints of a higher order the "
-                "multipliers are states: that of a redundant row would have "
-                "no equation. Leave it out.")
+            self._check_independent(
+                "with constraints of a higher order the multipliers are "
+                "states: that of a redundant row would have no equation",
+                "Leave it out.")
             self._pivots                # checks that rows are independent
             return higher_equations(
                 system, self._directions, self.constraint_orders,
                 self._names, tuple(self.lam_vec))
         return linear_equations(system, self._directions, self._names,
                                 tuple(self.lam_vec))
-
-    def __repr__(self):
-        return (f'<GibbsAppellMethod: {len(self.q)} coordinates, '
-                f'{len(self.u)} speeds, {len(self.constraint_orders)} '
-                'constraint rows>')
 
     # -- solved ----------------------------------------------------------
 

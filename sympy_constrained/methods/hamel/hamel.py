@@ -13,10 +13,9 @@ from ...errors import (
     UnsupportedFeatureError)
 from ...graph import Graph, substitute
 from ...graph.linalg import solve
-from ...model.call_signatures import as_list
 from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates, sharing_model
-from ..solution import columns_of
+from ..references import flat, frozen
 from ..symbols import column
 from .embedded_equations import EmbeddedMethod
 from .embedding import Embedding
@@ -137,8 +136,6 @@ class HamelEmbedding(EmbeddedMethod):
     .. [1] H. Zhao, X. Zhao and J. Jiang, "Study on Hamel's embedding method
        via the Udwadia-Kalaba theory," Appl. Math. Mech. (Chinese ed.) 38
        (2017) 696-707.
-    .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
-       Systems," AMS (1972).
     """
 
     def __init__(self, *args, project_loads=False, **kwargs):
@@ -177,15 +174,13 @@ class HamelEmbedding(EmbeddedMethod):
         return Embedding(self)
 
     def _active_forces(self):
-        return self.embedding.forces
+        return self._embedding.sympy('Q2')
 
     def equations(self, system):
         """``Psi*u' = G``, (9), with a warning if they are seen to be wrong."""
-        names = ', '.join(map(str, self._qdep))
         equations = reduced_equations(
             self, self._embedding, 'Psi', 'G', self.corrected,
-            "Usually the rows do not determine the velocities of "
-            f"{names} there: embed with other dependent coordinates.")
+            self._when_singular)
         return replace(equations, warning=WRONG) if self._is_refuted() else (
             equations)
 
@@ -203,35 +198,25 @@ class HamelEmbedding(EmbeddedMethod):
     def _solve(self):
         g, out = self._embedding.load(None, ('Psi', 'G'))
         u = (accelerations(g, out['Psi'], out['G'])
-             if 'omega' in self._embedding.outputs      # never indefinite
-             else solve(g, out['Psi'], [x for x, in out['G']]))
-        return Graph.freeze(
-            g, {} if u is None else columns_of({'acceleration': u}))
+             if 'paper' in self._embedding.outputs      # never indefinite
+             else solve(g, out['Psi'], flat(out['G'])))
+        return frozen(g, **({} if u is None else {'acceleration': u}))
 
-    @property
-    def acceleration(self):
-        """``u'`` of Hamel's equations, shape (p, 1)."""
-        if 'acceleration' not in self.closed_form.outputs:
-            raise MissingIngredientError(
-                "The embedded mass matrix Psi is singular: the embedding has "
-                "taken the mass out of a direction, so Hamel's equations "
-                "determine no motion. Use `corrected`, a VoronetsMethod.")
-        return super().acceleration
+    def _without(self, name):
+        if name != 'acceleration':
+            return UnsupportedFeatureError(
+                f"Hamel's equations have no `{name}`: their motion may be "
+                "another one than that of the model. Read "
+                f"`corrected.{name}` of the equations of Voronets.")
+        return MissingIngredientError(
+            "The embedded mass matrix Psi is singular: the embedding has "
+            "taken the mass out of a direction, so Hamel's equations "
+            "determine no motion. Use `corrected`, a VoronetsMethod.")
 
     @property
     def lam_vec(self):
         """An empty column, because Hamel's equations have no multipliers."""
         return column(())
-
-    @property
-    def multipliers(self):
-        """Raises an error that names those of ``corrected``."""
-        raise no_reactions('multipliers')
-
-    @property
-    def constraint_forces(self):
-        """Raises an error that names those of ``corrected``."""
-        raise no_reactions('constraint_forces')
 
     # -- validity --------------------------------------------------------
 
@@ -257,10 +242,6 @@ class HamelEmbedding(EmbeddedMethod):
                    self._embedding.outputs[name][1])
             for name, rows in out.items()})
 
-    def _vanishing(self, name):
-        return vanishing(self._system, self._on_motion, name, self._sample,
-                         self._report.points)
-
     @cached_property
     def validity(self):
         """The :class:`.Validity` of Hamel's equations for this partition.
@@ -271,16 +252,18 @@ class HamelEmbedding(EmbeddedMethod):
         names = tuple(self._qdep)
         if not self._dependent:
             return Validity(names, True)
-        whole = self._vanishing('E')
-        faults = tuple(
-            fault for fault, part in (
-                ('curvature', 'bent'), ('neglected row', 'neglected'))
-            if self._vanishing(part).holds is False)
+        whole, bent, neglected = (
+            vanishing(self._system, self._on_motion, name, self._sample,
+                      self._report.points)
+            for name in ('E', 'bent', 'neglected'))
+        faults = tuple(fault for fault, part in (
+            ('curvature', bent), ('neglected row', neglected))
+            if part.holds is False)
         values = whole.values and tuple(float(x) for x, in whole.values)
         return Validity(names, whole.holds, faults, values, whole.state)
 
     def valid_partitions(self):
-        """The :class:`.Validity` of every choice of coordinates.
+        """A tuple with the :class:`.Validity` of every choice of coordinates.
 
         Examples
         ========
@@ -305,17 +288,11 @@ class HamelEmbedding(EmbeddedMethod):
         y(t), b(t) dependent: the rows do not determine these velocities
         a(t), b(t) dependent: the rows do not determine these velocities
 
-        Returns
-        =======
-
-        tuple of Validity
-
         """
         found = []
         for names in combinations(self._system.q, len(self._dependent)):
-            other = sharing_model(
-                HamelEmbedding, self, _named=as_list(names, 'q_dependent'),
-                _project_loads=self._project_loads)
+            other = sharing_model(HamelEmbedding, self, _named=names,
+                                  _project_loads=self._project_loads)
             try:
                 found.append(other.validity)
             except RedundantConstraintsError:
@@ -324,10 +301,3 @@ class HamelEmbedding(EmbeddedMethod):
                 reason = getattr(error, 'reason', 'singular')
                 found.append(Validity(names, False, (reason,)))
         return tuple(found)
-
-
-def no_reactions(name):
-    return UnsupportedFeatureError(
-        f"Hamel's equations have no `{name}`: their motion may be another "
-        f"one than that of the model. Read `corrected.{name}` of the "
-        "equations of Voronets.")

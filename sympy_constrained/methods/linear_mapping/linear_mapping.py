@@ -10,14 +10,13 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
-from ...graph import Graph
 from ...model.build import build_system
 from ...model.call_signatures import as_list, as_matrix, as_residuals
 from ...precision import precise
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
-from ..partition import occurring
-from ..solution import columns_of
+from ..partition import dependent_positions
+from ..references import columns, frozen
 from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
 from .space import MappedSpace
@@ -219,11 +218,9 @@ class LinearMappingMethod(ConstrainedMethod):
         """The expressions of ``mapping``; ``Eq(u, ...)`` is accepted."""
         rows, us = [], list(self._speeds)
         for k, row in enumerate(as_list(self._mapping, 'mapping')):
-            if isinstance(row, Equality):
-                for side, other in (row.args, row.args[::-1]):
-                    if k < len(us) and side == us[k]:
-                        row = other
-                        break
+            if isinstance(row, Equality) and us[k:k + 1] in (
+                    [row.lhs], [row.rhs]):
+                row = row.rhs if row.lhs == us[k] else row.lhs
             rows.append(row)
         rows = as_residuals(rows, 'mapping')
         for k, row in enumerate(rows):
@@ -240,14 +237,8 @@ class LinearMappingMethod(ConstrainedMethod):
         """Positions of the speeds that a partition eliminates."""
         system, count = self._system, self._system.counts[2]
         if self._named is not None:
-            named = as_list(self._named, 'q_dependent')
-            known = {*named} & {*system.q}
-            if not len(named) == len(known) == count:
-                raise ConstraintError(
-                    f"`q_dependent` is {named}. Name a different "
-                    f"coordinate for each of the {count} constraint rows, of "
-                    f"{', '.join(map(str, system.q))}.")
-            return occurring(system, named)
+            return dependent_positions(
+                self, as_list(self._named, 'q_dependent'))
         if len(system.u_dependent) == count:
             return tuple(map(system.u.index, system.u_dependent))
         return self._pivots
@@ -336,11 +327,10 @@ class LinearMappingMethod(ConstrainedMethod):
             raise no_mass()
         lam = [g.add(g.dot(row, solution), y)
                for row, (y,) in zip(out['X'], out['y'])]
-        forces = [g.dot(lam, c) for c in zip(*out['A'])] or [0]*len(
-            self._system.u)
-        return Graph.freeze(g, columns_of({
-            'acceleration': solution, 'multipliers': lam,
-            'constraint_forces': forces}))
+        forces = [g.dot(lam, c)
+                  for c in columns(out['A'], len(self._system.u))]
+        return frozen(g, acceleration=solution, multipliers=lam,
+                      constraint_forces=forces)
 
     @cached_property
     def constraint_power(self):

@@ -11,8 +11,7 @@ Control, doi 10.6052/1672-6553-2019-056.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sympy import Derivative
 
@@ -26,8 +25,7 @@ from ..solution import output
 __all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
 
-@dataclass(frozen=True)
-class FreeRows:
+class FreeRows(NamedTuple):
     """What the user gave to define the free quasi-velocities.
 
     ``value`` are expressions (``kind`` is ``'rows'``), a matrix ``N`` or

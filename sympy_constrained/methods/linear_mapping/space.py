@@ -51,14 +51,8 @@ class MappedSpace:
     when they are read, from a kinetic energy that is quadratic in the
     velocities; what is in it without velocities counts as a potential.
 
-    Attributes
-    ==========
-
-    size : int
-        Number of coordinates; arrays with time have one more.
-    free : int
-        Number of free quasi-velocities.
-
+    ``size`` is the number of coordinates; arrays with time have one more.
+    ``free`` is the number of free quasi-velocities.
     """
 
     def __init__(self, system, mapping, free):
@@ -347,16 +341,10 @@ class MappedSpace:
     def potential(self, row):
         """Function of coordinates and time whose rate is a row, or None.
 
-        If it is not found in closed form, it is an unevaluated integral along
+        Rows are counted from 1; one that is not closed has no potential. If
+        it is not found in closed form, it is an unevaluated integral along
         the straight line from a point with an index 0, and one over time at
         that point.
-
-        Parameters
-        ==========
-
-        row : int
-            From 1. It has no potential if it is not closed.
-
         """
         if not 1 <= row <= self.size:
             raise ValueError(
