@@ -5,7 +5,7 @@ import pytest
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
 from sympy_constrained.numeric.linear.solver import (
-    LinearSolver, SingularEquationsError, balance, numerical_rank)
+    LinearSolver, SingularEquationsError, balance, numerical_rank, scales)
 
 
 def system(rng, o, m, redundant=0, massless=0, mass=1., row=1.):
@@ -65,7 +65,7 @@ def test_units_do_not_change_the_rank(random, mass, row):
 
 def test_scales_ignore_zeros_and_are_powers_of_two():
     W = np.array([[4., -2e6, 0], [2e6, 0, 0], [0, 0, 0]])
-    rows, columns = balance(np.abs(W), 1)
+    rows, columns = scales(np.abs(W), balance(np.abs(W), 1))
     np.testing.assert_array_equal(np.log2(rows) % 1, 0)
     np.testing.assert_array_equal(rows[2], 1)
     scaled = np.abs(W*np.outer(rows, columns))

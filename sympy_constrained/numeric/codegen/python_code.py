@@ -12,7 +12,7 @@ from itertools import chain
 from math import isfinite
 
 import numpy as np
-from sympy import Derivative, Symbol, lambdify
+from sympy import Derivative, Float, Symbol, lambdify
 from sympy.core.function import AppliedUndef
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
@@ -96,10 +96,8 @@ class Generated:
 
     def scalar(self, *values) -> dict:
         """The outputs at numbers: name -> array ``(rows, columns)``."""
-        template, index, _, _ = self._written
-        buffer = template.copy()
         try:
-            buffer[index] = self._scalar_function(*values)
+            buffer = np.array(self._scalar_function(*values), dtype=float)
         except ARITHMETIC:
             buffer = self._array_buffer(values, ())
         # Adding is quicker than the exact test, which decides if the sum
@@ -124,17 +122,15 @@ class Generated:
                 for name, (part, shape) in self._layout.items()}
 
     def _array_buffer(self, values, shape):
-        template, index, _, _ = self._written
         buffer = np.empty((*shape, self.size))
-        buffer[...] = template
         with np.errstate(all='ignore'):
             try:
                 values = self._array_function(*map(np.asarray, values))
             except (ZeroDivisionError, OverflowError):
                 if self._printed[2]:    # raised by a function of the user
                     raise
-                values = np.full(len(index), np.nan)
-            for i, value in zip(index, values):
+                values = [np.nan]*self.size
+            for i, value in enumerate(values):
                 buffer[..., i] = real(value)
         return buffer
 
@@ -160,9 +156,7 @@ class Generated:
 
     @cached_property
     def _written(self):
-        """Constant entries, positions of the others, and their code: shared
-        assignments, and the entries.
-        """
+        """Shared assignments, and the entries."""
         shared, outputs = self.graph.assignments(self.names)
         names = dict(self.arguments)
         code = []
@@ -174,16 +168,13 @@ class Generated:
         code += [(names[symbol], expr.xreplace(names))
                  for symbol, expr in shared]
         flat = list(chain(*(outputs[name].flat() for name in self.names)))
-        template = np.array([float(entry) if entry.is_Number else 0.
-                             for entry in flat])
-        index = [i for i, entry in enumerate(flat) if not entry.is_Number]
-        return (template, np.array(index, dtype=int), code,
-                [flat[i].xreplace(names) for i in index])
+        return code, [Float(entry, 17) if entry.is_Number else
+                      entry.xreplace(names) for entry in flat]
 
     @cached_property
     def _printed(self):
         """The code with the user's functions as ``f0, f1, ...``, and these."""
-        _, _, code, entries = self._written
+        code, entries = self._written
         expressions, own, missing = own_functions(
             [expr for _, expr in code] + entries)
         if missing:
@@ -229,7 +220,7 @@ class Generated:
             if is_scalar:
                 return None
             raise UnsupportedFeatureError(
-                f"The equations contain {_partials(*self._written[2:])}, "
+                f"The equations contain {_partials(*self._written)}, "
                 "which have no numeric meaning. Write the function as a SymPy "
                 "expression, or give it an `fdiff` that returns functions "
                 "with one.") from error

@@ -12,33 +12,15 @@ import numpy as np
 
 from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
+from ..tolerances import (
+    ABOUT, CARRIED_CUT, DOUBTFUL, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT, NOISE,
+    ON_SET, ROUNDINGS, SMALL, VANISHING)
 from .solver import LinearSolver, balance
 
 __all__ = ['decide_rank', 'equation_labels']
 
-# Distance of the other states, relative to the size of each state.
-NEARBY, NEARER = 1e-2, 1e-4
 # Runge-Kutta steps to a state along admissible speeds.
 CARRIES = 4
-# The stages of a step keep invariants only to the square of the step. Rows
-# whose independent part is smaller stay redundant, so that speeds do not jump.
-CARRIED_CUT = 1e-3
-# An entry is a rounding error if it changes by more than NOISE when the
-# states, which come from a projection, change by a few rounding errors; or by
-# more than NO_DIGIT when the last digits of constants and time change.
-FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
-LAST_DIGITS, NO_DIGIT = 4*np.finfo(float).eps, 0.1
-# Entries this small relative to the largest may be the rest of exact numbers
-# that cancel; evaluation with more digits decides.
-DOUBTFUL = 1e-12
-# A state below this, relative to the others, counts as zero.
-SMALL = 1e-3
-# The size of a zero state changes the scaled W by one, up to this factor.
-ABOUT = 1e3
-# A row this much smaller on the constraint set than off it is zero there.
-VANISHING = 1e-6
-# A state counts as on the constraint set within this relative distance.
-ON_SET = 1e-10
 
 
 def decide_rank(compiled, t, x, p=None) -> LinearSolver:
@@ -119,7 +101,7 @@ def _magnitude(compiled, t, x, p, steps):
 
     here = W()
     size = np.abs(here)
-    moved = _beside(x, FEW_ROUNDINGS*steps, 3)
+    moved = _beside(x, ROUNDINGS*steps, 3)
     noise = np.abs(here - W(x=moved)) > NOISE*size
     for i in (1, 2):
         signs = np.sign(np.cos(2.4*i*(1 + np.arange(len(p) + 1))))

@@ -12,13 +12,16 @@ decision at every step would take their quotient for an equation. So a
 :class:`LinearSolver` keeps the nominal rank: ``sigma_rank`` too small is a
 singular configuration, ``sigma_(rank+1)`` too large for the drift a new rank.
 
-Entries have different units, so rows and columns are scaled first to largest
-entries of 1 [1]_.
+Entries have different units, so rows and columns are scaled first, in the way
+that shows the higher rank: by least squares of the logarithms of all entries
+[1]_, or to largest entries of 1 [2]_, which ignores tiny entries.
 
 References
 ==========
 
-.. [1] D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms
+.. [1] A. R. Curtis and J. K. Reid, "On the automatic scaling of matrices for
+   Gaussian elimination," J. Inst. Maths Applics 10 (1972) 118-124.
+.. [2] D. Ruiz, "A scaling algorithm to equilibrate both rows and columns norms
    in matrices," Rutherford Appleton Laboratory, RAL-TR-2001-034 (2001).
 
 """
@@ -34,33 +37,12 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
+from ..tolerances import (
+    BACKWARD, CONTRADICTION, DRIFT_FACTOR, GAP, LEFT, MOTION_PART, NOTHING,
+    OUTGROWN, POOR_CHOICE, RESIDUE, RISE, SINGULAR, UNDECIDED)
 
 __all__ = ['LinearSolver', 'Solution']
 
-# A state is singular below this reciprocal condition (scaled, nominal rank),
-# where at most six digits are left. On the constraint set, smaller singular
-# values (relative to the largest) are zero, if a jump of GAP separates them.
-SINGULAR, GAP = 1e-10, 1e3
-# At a double root the residual stalls at the square root of rounding, so
-# singular values of that size are undecided.
-UNDECIDED = 1e-7
-# Relative rounding residual of a redundant row.
-LEFT = 1e-10
-# sigma_(rank+1) above this, and above this many times the drift, is a rise.
-# (In the multiplier system it is of the order of the square of the drift.)
-RISE, DRIFT_FACTOR = 1e-8, 1e2
-# Scaled entries above this need a new scaling before the condition is judged.
-OUTGROWN = 1e4
-# Condition below which the kept rows and columns are not solved by LU.
-POOR_CHOICE = 1e-6
-# A null vector with a larger (scaled) part in the accelerations moves them.
-MOTION_PART = 1e-6
-# Scaled right sides below this are zero.
-NOTHING = 1e-40
-# Relative contradiction of redundant rows that rounding may explain.
-CONTRADICTION = 1e-7
-# Residual by rounding, relative to the largest scaled terms of all equations.
-BACKWARD = 1e-10
 # Exponents of scale factors; the product of two must not overflow.
 EXPONENTS = -500, 500
 # Passes of equilibration; each halves the logarithms of the largest entries.
@@ -130,12 +112,15 @@ class LinearSolver:
         ConstraintError if the singular values have no gap, and
         ConstrainedDynamicsError if the accelerations are not determined.
         """
+        balanced = balance(magnitudes, motion)
+        rows, columns, scaled, spectra = best_scaling(
+            matrices, (scales(magnitudes, balanced), balanced))
         try:
-            rows, columns = balance(magnitudes, motion)
-            scaled, spectra, ranks = decomposed(matrices, rows, columns)
+            ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         except ConstraintError:     # a residue may have determined a factor
-            rows, columns = equilibrate(magnitudes)
-            scaled, spectra, ranks = decomposed(matrices, rows, columns)
+            rows, columns, scaled, spectra = best_scaling(
+                matrices, (equilibrate(magnitudes),))
+            ranks = [numerical_rank(sigma) for _, sigma, _ in spectra]
         best = int(np.argmax(ranks))
         rank = ranks[best]
         surplus = [check_rows(matrix, motion, len(rows) - k, equations)
@@ -368,17 +353,48 @@ def check_rows(matrix, motion, missing, names):
         singular_values=tuple(sigma))
 
 
-def decomposed(matrices, rows, columns):
-    """Scaled matrices, their singular value decompositions, and ranks."""
-    scaled = [matrix*np.outer(rows, columns) for matrix in matrices]
-    spectra = list(map(np.linalg.svd, scaled))
-    return scaled, spectra, [numerical_rank(sigma) for _, sigma, _ in spectra]
+def best_scaling(matrices, scalings):
+    """The scaling that shows the highest rank, then the best condition.
+
+    Factors of rows and columns, scaled matrices, their decompositions.
+    """
+    def scaled(rows, columns):
+        changed = [matrix*np.outer(rows, columns) for matrix in matrices]
+        return rows, columns, changed, list(map(np.linalg.svd, changed))
+
+    def quality(scaling):
+        ratios = [sigma/sigma[0] if len(sigma) and sigma[0] else sigma[:0]
+                  for _, sigma, _ in scaling[3]]
+        ranks = [np.count_nonzero(ratio > SINGULAR) for ratio in ratios]
+        return max(ranks), min(ratio[rank - 1] if rank else 0.
+                               for ratio, rank in zip(ratios, ranks))
+
+    return max((scaled(*factors) for factors in scalings), key=quality)
+
+
+def scales(magnitudes, balanced):
+    """Factors of rows and columns that bring all entries close to 1.
+
+    Least squares of ``log2|a_ij| + row_i + column_j`` [1]_ over the entries
+    that are no residues of others in their row and column, with the factors
+    ``balanced`` of :func:`balance`.
+    """
+    scaled = magnitudes*np.outer(*balanced)
+    mask = scaled > RESIDUE*np.minimum.outer(
+        scaled.max(axis=1, initial=0), scaled.max(axis=0, initial=0))
+    logarithms = np.zeros(mask.shape)
+    logarithms[mask] = np.log2(magnitudes[mask])
+    normal = np.block([[np.diag(mask.sum(axis=1)), mask],
+                       [mask.T, np.diag(mask.sum(axis=0))]])
+    right = -np.concatenate([logarithms.sum(axis=1), logarithms.sum(axis=0)])
+    exponents = np.linalg.lstsq(normal, right, rcond=None)[0]
+    return tuple(np.split(power_of_two(exponents), 2))
 
 
 def balance(magnitudes, motion):
     """Factors by which the largest entries of rows and columns are about 1.
 
-    The mass matrix comes first, so that a small mass counts [1]_.
+    The mass matrix comes first, so that a small mass counts [2]_.
     """
     rows, columns = np.ones((2, len(magnitudes)))
     lead = slice(motion)
