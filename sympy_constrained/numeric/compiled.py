@@ -92,9 +92,7 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
 
     """
     if isinstance(model, CompiledEquations):
-        changed = model.with_values(constants, inputs)
-        return changed if backend in ('auto', changed.backend) else (
-            changed.with_backend(backend))
+        return model.with_values(constants, inputs, backend)
     return CompiledEquations(equations_of(model), constants, inputs, backend)
 
 

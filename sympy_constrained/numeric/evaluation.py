@@ -79,18 +79,21 @@ class Evaluator:
         if self.p is not None:          # pickles lose the flag
             self.p = read_only(self.p)
 
-    def with_values(self, constants=None, inputs=None):
-        """The same equations with other constants or inputs.
+    def with_values(self, constants=None, inputs=None, backend='auto'):
+        """The same equations with other constants, inputs or backend.
 
         Constants that are not mentioned keep their values; inputs are
         replaced as a whole.
         """
-        if constants is None and inputs is None:
+        backend = self.backend if backend == 'auto' else chosen(backend)
+        is_same = inputs is None and backend == self.backend
+        if constants is None and is_same:
             return self
         result, p = copy(self), self.p
-        if inputs is None:              # the code is the same
+        result.backend = backend
+        if is_same:                     # also the code
             result._kept = self._kept
-        else:
+        if inputs is not None:
             result._take(*closed(self.model, inputs))
             known = {} if p is None else dict(zip(self.constants, p))
             p = [known.get(x) for x in result.constants]
@@ -98,12 +101,6 @@ class Evaluator:
         if constants is not None:
             result.p = read_only(result.constant_names.vector(
                 constants, 'constants', p))
-        return result
-
-    def with_backend(self, backend):
-        """The same equations with another backend."""
-        result = copy(self)
-        result.backend = chosen(backend)
         return result
 
     def variant(self, change):

@@ -1,7 +1,6 @@
 """What a sweep returns: a record of each run, and arrays over all runs."""
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,9 +95,6 @@ class SweepResult:
 
     def __len__(self) -> int:
         return len(self.runs)
-
-    def __iter__(self) -> Iterator[SweepRun]:
-        return iter(self.runs)
 
     def __getitem__(self, index):
         return self.runs[index]
