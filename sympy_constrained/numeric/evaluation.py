@@ -258,18 +258,17 @@ class Evaluator:
 
     def _called(self, function, t, x, p, more):
         x, t = array(x, 'x'), finite_time(t)
-        size = len(self.states)
+        size, inputs = len(self.states), [0.]*len(self.inputs.called)
         if x.shape == (size,):
             if t.ndim:
                 raise ValueError(
                     f"`t` has shape {t.shape} for one state. Give one time, "
                     f"or a batch of states with the shape (N, {size}).")
             t = float(t)
-            inputs = self.inputs.values(t, x) if (
-                function.reads_called) else [0.]*len(self.inputs.called)
-            return function.scalar(t, *x.tolist(),
-                                   *self.parameters(p).tolist(), *more,
-                                   *inputs)
+            if function.reads_called:
+                inputs = self.inputs.values(t, x)
+            return function.scalar(
+                t, *x.tolist(), *self.parameters(p).tolist(), *more, *inputs)
         if x.ndim != 2 or x.shape[1] != size:
             exchanged = '' if x.ndim else (
                 " If you exchanged time and states: the order is (t, x, p), "
@@ -278,7 +277,7 @@ class Evaluator:
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.names.labels)}, or (N, {size}) "
                 f"for a batch.{exchanged}")
-        t, inputs = times_of(t, x), [0.]*len(self.inputs.called)
+        t = times_of(t, x)
         if function.reads_called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
             inputs = np.reshape(rows, (len(x), len(inputs))).T

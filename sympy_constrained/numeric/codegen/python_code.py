@@ -9,7 +9,7 @@ from __future__ import annotations
 import dis
 from functools import cached_property
 from itertools import chain
-from math import isfinite
+from math import isfinite, prod
 
 import numpy as np
 from sympy import Derivative, Float, Symbol, lambdify
@@ -81,17 +81,14 @@ class Generated:
     """
 
     def __init__(self, graph, names, arguments, given):
-        self.graph = graph
-        self.names = tuple(names)
+        self.graph, self.names = graph, tuple(names)
         graph.symbols(self.names)       # raises for unknown outputs
-        self.arguments = dict(arguments)
-        self.given = dict(given)
-        self._layout = {}
-        self.size = 0
+        self.arguments, self.given = dict(arguments), dict(given)
+        self._layout, self.size = {}, 0
         for name in self.names:
-            rows, columns = graph.outputs[name]
-            end = self.size + rows*columns
-            self._layout[name] = slice(self.size, end), (rows, columns)
+            shape = graph.outputs[name]
+            end = self.size + prod(shape)
+            self._layout[name] = slice(self.size, end), shape
             self.size = end
 
     def scalar(self, *values) -> dict:
@@ -107,9 +104,7 @@ class Generated:
         return self._named(buffer)
 
     def batch(self, size, *values) -> dict:
-        """The outputs for ``size`` states: name -> ``(size, rows, columns)``.
-
-        Each value is a number or an array of shape ``(size,)``.
+        """The same for ``size`` states; values are numbers or arrays of them.
         """
         buffer = self._array_buffer(values, (size,))
         self._check(buffer)

@@ -65,8 +65,7 @@ class CarriedRank:
     def holds_for(self, W, r, t, x, drift):
         """For how many states in a row the decision needs no review."""
         if self.solver.kept is not None:
-            return leading(self._is_ordinary(*state) for state in zip(
-                W, r, t, x, drift))
+            return leading(map(self._is_ordinary, W, r, t, x, drift))
         scaled = W*self.solver.scale
         signs = np.linalg.slogdet(scaled)[0]
         count = leading((signs*(self._sign or signs[0]) > 0) & (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
@@ -19,7 +20,7 @@ from .solver import LinearSolver, balance
 
 __all__ = ['decide_rank', 'equation_labels']
 
-# Runge-Kutta steps to a state along admissible speeds.
+# Steps to a state along admissible speeds, at least.
 CARRIES = 4
 
 
@@ -154,22 +155,15 @@ def _carried(compiled, t, x, p, near, steps, i):
     n = compiled.equations.graph.outputs['rates'][0]
     free = [[] if name == 'holonomic' else index
             for name, index in compiled.levels]
-    step = near/CARRIES
 
-    def rates(q):
+    def rates(_, q):
         state[:n] = q
         admissible = project(
             compiled, t, state, p, free, least=CARRIED_CUT).x
         return compiled.evaluate(('rates',), t, admissible, p)['rates'][:, 0]
 
-    q = x[:n]
-    for _ in range(CARRIES):
-        k1 = rates(q)
-        k2 = rates(q + step/2*k1)
-        k3 = rates(q + step/2*k2)
-        k4 = rates(q + step*k3)
-        q = q + step/6*(k1 + 2*k2 + 2*k3 + k4)
-    state[:n] = q
+    state[:n] = solve_ivp(rates, (0, near), x[:n], max_step=near/CARRIES).y[
+        :, -1]
     return state
 
 

@@ -104,12 +104,11 @@ class LinearSolver:
                contradiction='error'):
         """Decide the rank from ``W`` at consistent states.
 
-        ``matrices`` are ``W`` at the state in question, then at others on the
-        constraint set; the rank is the largest. ``magnitudes`` (s, s) is the
-        usual size of the entries, 0 where they vanish identically.
-
-        Raises SingularEquationsError if the rank is lower at the first state,
-        ConstraintError if the singular values have no gap, and
+        ``matrices`` are ``W`` at the state in question, then at others nearby;
+        the rank is the largest. ``magnitudes`` is the usual size of the
+        entries, 0 where they vanish identically. Raises
+        SingularEquationsError if the rank is lower at the first state,
+        ConstraintError without a gap between singular values, and
         ConstrainedDynamicsError if the accelerations are not determined.
         """
         balanced = balance(magnitudes, motion)
@@ -166,11 +165,10 @@ class LinearSolver:
         return replace(self, row_scale=rows, column_scale=columns)
 
     def solve(self, matrix, right):
-        """``z`` and the reciprocal condition, for the accelerations.
+        """``z`` and the reciprocal condition, for the stages of an integrator.
 
-        For the inner stages of an integrator: multipliers of redundant rows
-        are 0, and redundant rows are not compared. Raises
-        SingularEquationsError.
+        Multipliers of redundant rows are 0, and redundant rows are not
+        compared. Raises SingularEquationsError.
         """
         self = self.fitting(matrix)
         scaled = matrix*self.scale
@@ -249,13 +247,12 @@ class LinearSolver:
             right = right/self.row_scale
             right = (right - basis@(basis.T@right))*self.row_scale
             drift = None
-        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
-        z = z*self.column_scale
+        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])*self.column_scale
         if k < len(sigma):
-            null = self.column_scale[self.motion:, None]*vh[
-                k:, self.motion:].T
+            lam = slice(self.motion, None)
+            null = self.column_scale[lam, None]*vh[k:, lam].T
             basis = np.linalg.qr(null)[0]
-            z[self.motion:] -= basis@(basis.T@z[self.motion:])
+            z[lam] -= basis@(basis.T@z[lam])
         rank = k
         if drift is not None:
             limit = max(RISE, DRIFT_FACTOR*drift)

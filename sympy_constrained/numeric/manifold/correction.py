@@ -167,11 +167,11 @@ class Projector:
         chosen = {'holonomic': sorted({
             *(k for k in rows if k < holonomic), *invariants}),
             'velocity': [k for k in rows if k not in invariants]}
-        names = [f'{name}_jacobian' for name in chosen]
-        gradients = self.compiled.evaluate(names, t, x)
+        gradients = self.compiled.evaluate(
+            [f'{name}_jacobian' for name in LEVELS], t, x)
         is_enough = all(
-            len(independent(gradients[name])) <= len(some)
-            for name, some in zip(names, chosen.values()))
+            len(independent(gradients[f'{name}_jacobian'])) <= len(some)
+            for name, some in chosen.items())
         return chosen if is_enough else None
 
     def quick(self, t, x, rows):
