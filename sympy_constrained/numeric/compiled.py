@@ -1,8 +1,4 @@
-"""Equations of motion as plain functions of ``(t, x, p)``.
-
-The file is long because the functions of one class share the rank decision
-and the compiled solutions.
-"""
+"""Equations of motion as plain functions of ``(t, x, p)``."""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -24,12 +20,11 @@ from .manifold.correction import correction_graph
 from .manifold.projection import distances
 from .names import array
 from .table import Table
+from .tolerances import ROUNDINGS
 
 __all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
-# Some hundred units in the last place, as left by a projection.
-ROUNDINGS = 1e-13
 
 
 def compile_equations(model, constants=None, inputs=None, backend='auto'):
@@ -97,9 +92,7 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
 
     """
     if isinstance(model, CompiledEquations):
-        changed = model.with_values(constants, inputs)
-        return changed if backend in ('auto', changed.backend) else (
-            changed.with_backend(backend))
+        return model.with_values(constants, inputs, backend)
     return CompiledEquations(equations_of(model), constants, inputs, backend)
 
 
@@ -228,10 +221,8 @@ class CompiledEquations(Evaluator):
     def inertia(self, t, x, p=None):
         """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
         """
-        graph = self.kept('correction', lambda: correction_graph(
-            self.equations))
-        outputs = self.kept('inertia', lambda: self.group(
-            graph, ('M', 'G')))(t, x, self.parameters(p))
+        outputs = self.kept('inertia', lambda: self.group(correction_graph(
+            self.equations), ('M', 'G')))(t, x, self.parameters(p))
         return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def matrices(self, t, x, p=None):
@@ -300,12 +291,11 @@ class CompiledEquations(Evaluator):
             p = self.parameters(p)
             if solver is None and len(x):
                 chosen = self._kept_solver(t[0], x[0], p)
-        native = chosen and self._native_rates(chosen, solver is not None)
-        if (native is None or several or self.called
-                or x.shape[1] != len(self.states)):
+        native, constants = (None, None) if several or chosen is None else (
+            self.native_rates(chosen, (), p, solver is not None))
+        if native is None or self.called or x.shape[1] != len(self.states):
             return self._solved_rates(t, x, p, solver)
-        out, bad = native.batch(
-            len(x), t, x.T, np.concatenate([p, sizes(chosen)]))
+        out, bad = native.batch(len(x), t, x.T, constants)
         rates = out[:, :len(self.states)].copy()
         try:
             for i in np.flatnonzero(bad):
@@ -351,28 +341,20 @@ class CompiledEquations(Evaluator):
 
     def native_rates(self, solver, work=(), p=None, carried=True):
         """The machine code of :meth:`quick_rates`, None if there is none, and
-        its constants.
-        """
-        return self._native_rates(solver, carried, work), np.concatenate(
-            [self.parameters(p), sizes(solver)])
-
-    def _native_rates(self, solver, is_carried, work=()):
-        """The compiled solution, None if there is none.
-
-        Its constants are ``p`` and the sizes of the solver. With a carried
-        solver, redundant rows are not checked.
+        its constants: ``p`` and the sizes of the solver.
         """
         if self.backend == 'numpy' or not leaves_out_rows_only(solver):
-            return None
+            return None, None
         rows = rows_in_use(solver)
-        agree = rows is not None and not is_carried
+        agree = rows is not None and not carried
 
         def made():
             names = [Dummy() for _ in sizes(solver)]
             with suppress(ConstrainedDynamicsError):
                 return self._solution(rows, names, names, agree, work)
 
-        return self.kept(('rates', rows, agree, work), made)
+        return self.kept(('rates', rows, agree, work), made), np.concatenate(
+            [self.parameters(p), sizes(solver)])
 
     def _solution(self, rows, numbers, names=(), agree=False, work=()):
         """The compiled solution, None if there is none.

@@ -79,18 +79,21 @@ class Evaluator:
         if self.p is not None:          # pickles lose the flag
             self.p = read_only(self.p)
 
-    def with_values(self, constants=None, inputs=None):
-        """The same equations with other constants or inputs.
+    def with_values(self, constants=None, inputs=None, backend='auto'):
+        """The same equations with other constants, inputs or backend.
 
         Constants that are not mentioned keep their values; inputs are
         replaced as a whole.
         """
-        if constants is None and inputs is None:
+        backend = self.backend if backend == 'auto' else chosen(backend)
+        is_same = inputs is None and backend == self.backend
+        if constants is None and is_same:
             return self
         result, p = copy(self), self.p
-        if inputs is None:              # the code is the same
+        result.backend = backend
+        if is_same:                     # also the code
             result._kept = self._kept
-        else:
+        if inputs is not None:
             result._take(*closed(self.model, inputs))
             known = {} if p is None else dict(zip(self.constants, p))
             p = [known.get(x) for x in result.constants]
@@ -98,12 +101,6 @@ class Evaluator:
         if constants is not None:
             result.p = read_only(result.constant_names.vector(
                 constants, 'constants', p))
-        return result
-
-    def with_backend(self, backend):
-        """The same equations with another backend."""
-        result = copy(self)
-        result.backend = chosen(backend)
         return result
 
     def variant(self, change):
@@ -261,18 +258,17 @@ class Evaluator:
 
     def _called(self, function, t, x, p, more):
         x, t = array(x, 'x'), finite_time(t)
-        size = len(self.states)
+        size, inputs = len(self.states), [0.]*len(self.inputs.called)
         if x.shape == (size,):
             if t.ndim:
                 raise ValueError(
                     f"`t` has shape {t.shape} for one state. Give one time, "
                     f"or a batch of states with the shape (N, {size}).")
             t = float(t)
-            inputs = self.inputs.values(t, x) if (
-                function.reads_called) else [0.]*len(self.inputs.called)
-            return function.scalar(t, *x.tolist(),
-                                   *self.parameters(p).tolist(), *more,
-                                   *inputs)
+            if function.reads_called:
+                inputs = self.inputs.values(t, x)
+            return function.scalar(
+                t, *x.tolist(), *self.parameters(p).tolist(), *more, *inputs)
         if x.ndim != 2 or x.shape[1] != size:
             exchanged = '' if x.ndim else (
                 " If you exchanged time and states: the order is (t, x, p), "
@@ -281,7 +277,7 @@ class Evaluator:
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
                 f"states {', '.join(self.names.labels)}, or (N, {size}) "
                 f"for a batch.{exchanged}")
-        t, inputs = times_of(t, x), [0.]*len(self.inputs.called)
+        t = times_of(t, x)
         if function.reads_called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
             inputs = np.reshape(rows, (len(x), len(inputs))).T

@@ -25,10 +25,9 @@ UNUSABLE = object()
 class Inputs:
     """What the specified functions of the equations are.
 
-    ``given`` maps SymPy objects to expressions, which generated code computes,
-    after those that they contain; ``called`` to Python functions of ``(t,
-    x)``, which may be tables; ``feedback`` has the expressions that are part
-    of the equations.
+    ``given`` maps SymPy objects to expressions, after those that they contain;
+    ``called`` to tables and Python functions of ``(t, x)``; ``feedback`` has
+    the expressions that are part of the equations.
     """
 
     given: dict

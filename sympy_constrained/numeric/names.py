@@ -67,15 +67,12 @@ def read_only(values, count=None) -> np.ndarray:
 
 
 def call_fault(function) -> str:
-    """Why a function cannot be called with ``(t, x)``, '' if it can.
-
-    Functions without a signature, such as some C functions, pass.
-    """
+    """Why a function cannot be called with ``(t, x)``, '' if it can."""
     try:
         signature(function).bind(0., ())
     except TypeError as error:
         return str(error)
-    except ValueError:
+    except ValueError:                  # it has no signature
         pass
     return ''
 

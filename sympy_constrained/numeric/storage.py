@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-__all__ = ['as_path', 'read_archive', 'write_archive', 'write_csv']
+__all__ = ['as_path', 'frame', 'read_archive', 'write_archive', 'write_csv']
 
 FORMAT = 'sympy_constrained {} 3'
 ARRAY = '__array__'
@@ -49,6 +49,17 @@ def write_archive(path, kind, content):
     written(path, lambda file: np.savez_compressed(
         file, about=np.array(about),
         entries=np.frombuffer(b''.join(entries), np.uint8)))
+
+
+def frame(columns, instead):
+    """A table of pandas, or an error with what to use ``instead``."""
+    try:
+        from pandas import DataFrame
+    except ImportError as error:
+        raise ImportError(
+            "`to_frame` needs pandas, which is not installed. Install it, or "
+            f"use {instead}.") from error
+    return DataFrame(columns)
 
 
 def read_archive(path, kind):

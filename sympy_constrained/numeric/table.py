@@ -10,18 +10,15 @@ from scipy.interpolate import (
     CubicSpline, PchipInterpolator, PPoly, make_interp_spline)
 
 from .names import label
+from .tolerances import OUTSIDE, RINGING
 
 __all__ = ['Table']
 
-# Tolerance for times outside, relative to the length of the table.
-ROUNDING = 1e-12
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
 # Number of derivatives without impulses.
 SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
 # Polynomials up to this degree are smooth to an integrator.
 DEGREE = 5
-# Oscillation of a spline away from its changes, relative to the largest value.
-RINGING = 1e-15
 
 
 class Table:
@@ -73,7 +70,7 @@ class Table:
         self._breaks = path.x.tolist()
         self._coefficients = path.c.T.tolist()
         self._inner = self._breaks[1:-1]
-        slack = ROUNDING*(self._breaks[-1] - self._breaks[0])
+        slack = OUTSIDE*(self._breaks[-1] - self._breaks[0])
         self._low = self._breaks[0] - slack
         self._high = self._breaks[-1] + slack
 

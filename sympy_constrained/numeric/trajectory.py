@@ -10,7 +10,8 @@ from sympy.core.function import AppliedUndef
 
 from .integrate.dense_output import DenseOutput, hermite
 from .names import Names, array, label, sentence
-from .storage import as_path, read_archive, write_archive, write_csv
+from .storage import (
+    as_path, frame, read_archive, write_archive, write_csv)
 
 __all__ = ['Trajectory', 'Reason', 'Event', 'RankChange']
 
@@ -389,11 +390,5 @@ class Trajectory:
 
     def to_frame(self):
         """The columns of :meth:`to_table` as a ``pandas.DataFrame``."""
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError(
-                "`to_frame` needs pandas, which is not installed. Install "
-                "it, or use `to_table`, which gives the same columns as "
-                "arrays.") from error
-        return DataFrame(self.to_table()).set_index('t')
+        return frame(self.to_table(), "`to_table`, which gives the same "
+                     "columns as arrays").set_index('t')

@@ -16,18 +16,12 @@ from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ...graph.linalg import ldl_order
 from ..codegen.solution import schur_solution, size
-from .projection import (
-    CLOSE, NO_MASS, ROUNDING, Correction, distances, project, size_of)
+from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
+from .projection import Correction, distances, project, size_of
 
 __all__ = ['Projector', 'correction_graph', 'independent', 'newton_graph']
 
-# A distance that further steps hardly improve, and steps at each level.
-GOOD, STEPS = 4*CLOSE, 4
-# With a smaller pivot, relative to its diagonal entry, rows are nearly
-# dependent.
-PIVOT = 1e-6
-# Rows with a smaller pivot, of gradients of length one, are redundant.
-REDUNDANT = 1e-7
+STEPS = 4                       # at each level
 LEVELS = 'holonomic', 'velocity'
 BLOCKS = ('holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian',
           'M', 'G')
@@ -115,7 +109,7 @@ def least_change(g, M, A, values, checks):
     if solution is None:
         return None
     change, _, diagonal, pivots = solution
-    shares = [NO_MASS]*len(M) + [PIVOT]*len(A)
+    shares = [NO_MASS]*len(M) + [POOR_CHOICE]*len(A)
     checks += [[g.mul(g.constant(share), entry), pivot] for share, entry, pivot
                in zip(shares, diagonal, pivots) if entry != pivot]
     return [x for _, x in sorted(zip(order, change))]
@@ -126,11 +120,11 @@ class Projector:
 
     def __init__(self, compiled):
         self.compiled = compiled
-        outputs = compiled.kept('correction', lambda: correction_graph(
-            compiled.equations)).outputs
-        rows, columns = outputs['G']
-        self.is_simple = len(compiled.levels) == 2 and bool(columns) and (
-            rows or not outputs['holonomic'][0])
+        explicit = compiled.equations.graph.outputs['rates'][0]
+        self.is_simple = len(compiled.levels) == 2 and (
+            len(compiled.u_index) > 0) and (
+                not compiled.has('holonomic')
+                or bool((compiled.q_index < explicit).all()))
         self._known = None, None        # a solver and its rows
         self._code = None, None         # rows and the machine code for them
 
@@ -173,11 +167,11 @@ class Projector:
         chosen = {'holonomic': sorted({
             *(k for k in rows if k < holonomic), *invariants}),
             'velocity': [k for k in rows if k not in invariants]}
-        names = [f'{name}_jacobian' for name in chosen]
-        gradients = self.compiled.evaluate(names, t, x)
+        gradients = self.compiled.evaluate(
+            [f'{name}_jacobian' for name in LEVELS], t, x)
         is_enough = all(
-            len(independent(gradients[name])) <= len(some)
-            for name, some in zip(names, chosen.values()))
+            len(independent(gradients[f'{name}_jacobian'])) <= len(some)
+            for name, some in chosen.items())
         return chosen if is_enough else None
 
     def quick(self, t, x, rows):

@@ -42,10 +42,11 @@ from sympy import Dummy
 from ...errors import UnsupportedFeatureError
 from ...graph import Graph
 from ..names import number
+from ..tolerances import LEAST_CUT
 from .correction import (
     BLOCKS, LEVELS, Projector, correction_graph, newton_code)
 from .projection import (
-    LEAST_CUT, coordinate_metric, least_norm_step, mass_metric, norms_of)
+    coordinate_metric, least_norm_step, mass_metric, norms_of)
 
 __all__ = ['Feedback', 'is_gains', 'stabilized', 'trial_gain']
 
@@ -136,9 +137,8 @@ class Feedback:
                 "are built in. Use `stabilization='projection'`, or "
                 "UdwadiaKalabaMethod.")
         self.compiled = compiled
-        graph = compiled.kept('correction', lambda: correction_graph(
-            compiled.equations))
-        self.evaluate = compiled.group(graph, BLOCKS)
+        self.evaluate = compiled.kept('blocks', lambda: compiled.group(
+            correction_graph(compiled.equations), BLOCKS))
         self.projector = Projector(compiled)
         self.step = self.quick = None
         self._code = None, None         # a solver, and machine code for it

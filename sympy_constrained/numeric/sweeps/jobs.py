@@ -4,7 +4,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,8 +14,6 @@ from ..compiled import CompiledEquations
 from ..trajectory import Reason, Trajectory
 
 __all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
-
-KEPT_JOBS = 4
 
 
 class Task(NamedTuple):
@@ -96,14 +94,7 @@ def pack(job, dumps):
             "processes.") from error
 
 
-_jobs: dict[str, Job] = {}
-
-
+@lru_cache(maxsize=4)
 def unpacked(packed):
     """The job, unpacked once in a process."""
-    key = sha256(packed).hexdigest()
-    if key not in _jobs:
-        if len(_jobs) >= KEPT_JOBS:
-            _jobs.clear()
-        _jobs[key] = pickle.loads(packed)
-    return _jobs[key]
+    return pickle.loads(packed)

@@ -1,14 +1,13 @@
 """What a sweep returns: a record of each run, and arrays over all runs."""
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..names import Names, label
-from ..storage import as_path, read_archive, write_archive
+from ..storage import as_path, frame, read_archive, write_archive
 from ..trajectory import Trajectory
 
 __all__ = ['SweepResult', 'SweepRun']
@@ -96,9 +95,6 @@ class SweepResult:
 
     def __len__(self) -> int:
         return len(self.runs)
-
-    def __iter__(self) -> Iterator[SweepRun]:
-        return iter(self.runs)
 
     def __getitem__(self, index):
         return self.runs[index]
@@ -216,14 +212,9 @@ class SweepResult:
         last states or the values where they are numbers, ``seconds``,
         ``reason`` and ``error``.
         """
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError(
-                "`to_frame` needs pandas, which is not installed. Install "
-                "it, or read `parameter(name)` and `values(quantity)`, which "
-                "are arrays over all runs.") from error
-        return DataFrame([self._row(run) for run in self.runs])
+        return frame([self._row(run) for run in self.runs],
+                     "`parameter(name)` and `values(quantity)`, which are "
+                     "arrays over all runs")
 
     def _row(self, run):
         row = dict(run.parameters)
