@@ -189,12 +189,17 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         ``options`` are keyword arguments that SymPy's classes do not have;
         those that both methods of this package have are kept unless given.
         """
-        _, arguments = arguments_of(method)
+        arguments = cls._arguments_from(method, options)
         result = cls(**arguments, **with_inherited(
             cls, method, arguments, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
         return result
+
+    @classmethod
+    def _arguments_from(cls, method, options):
+        """Arguments of the model; what is used up leaves the options."""
+        return arguments_of(method)[1]
 
     @property
     def _own(self):

@@ -451,11 +451,10 @@ class MappedSpace:
                 index = [key[0] + 1, *key[1:]]
             upper = '' if len(array.shape) == 2 else f'^{index[0]}'
             lower = ''.join(map(str, index[bool(upper):]))
-            if tex:
-                lines.append(f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
-                             f'= {latex(array[key])}')
-            else:
-                lines.append(f'{letter}{upper}_{lower} = {array[key]}')
+            lines.append(
+                f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
+                f'= {latex(array[key])}' if tex
+                else f'{letter}{upper}_{lower} = {array[key]}')
         return '\n'.join(lines) or f'all components of {letter} vanish'
 
 
