@@ -206,8 +206,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         """Keyword arguments that mean something for the same class only."""
         return {}
 
-    def _check_taken_by(self, cls):
-        """Raise if another class would change the meaning of the model."""
+    @property
+    def _special(self):
+        """What only this class supports -> whether the model has it."""
+        return {}
 
     # -- the values ------------------------------------------------------
 
@@ -423,7 +425,13 @@ def with_inherited(cls, method, arguments, options):
             f"{cls.__name__} with all arguments of the model.")
     if not isinstance(method, ConstrainedMethod):
         return options
-    method._check_taken_by(cls)
+    special = [name for name, found in method._special.items() if found]
+    if special and cls._special is not type(method)._special:
+        raise UnsupportedFeatureError(
+            f"The model has {', '.join(special)}, which only "
+            f"{type(method).__name__} takes: without it the motion would be "
+            "another one. If that is meant, make the other method from the "
+            "model itself, with `momentum_loads` for variable masses.")
     kept = {name: value for name, value in method._options.items()
             if name in cls._accepts}
     if method._sample is not None:

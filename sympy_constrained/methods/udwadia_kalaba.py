@@ -162,19 +162,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return {'weight': self._weight, 'solver': self._solver,
                 'inconsistent': self._inconsistent}
 
-    def _check_taken_by(self, cls):
-        own = [name for name, is_given in (
-            ('weight', self._weight is not None),
-            ('nonideal_forces',
-             self._options.get('nonideal_forces') is not None),
-            ("inconsistent='least-squares'", self._inconsistent != 'error'))
-            if is_given]
-        if own and not issubclass(cls, UdwadiaKalabaMethod):
-            raise UnsupportedFeatureError(
-                f"The method has {', '.join(own)}, which only "
-                "UdwadiaKalabaMethod takes: without it the motion would be "
-                "another one. Make the other method from the model itself if "
-                "that is meant.")
+    @property
+    def _special(self):
+        return {'weight': self._weight is not None,
+                'nonideal_forces':
+                    self._options.get('nonideal_forces') is not None,
+                "inconsistent='least-squares'": self._inconsistent != 'error'}
 
     def equations(self, system):
         """The block system (U4).

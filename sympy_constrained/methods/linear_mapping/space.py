@@ -22,7 +22,7 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute,
     time_derivative, without)
 from ...graph.linalg import solve
-from ..references import flat, frozen, written
+from ..references import columns, flat, frozen, units, written
 
 __all__ = ['MappedSpace']
 
@@ -80,11 +80,8 @@ class MappedSpace:
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
         self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
-        inverse = [solve(g, a, [int(i == k) for i in range(n)])
-                   for k in range(n)]
-        drift = solve(g, a, [-x for x in a0])
-        self._b = [[1] + [0]*n] + [
-            [drift[i], *(column[i] for column in inverse)] for i in range(n)]
+        inverse = [solve(g, a, x) for x in ([-x for x in a0], *units(n))]
+        self._b = [[1] + [0]*n] + columns(inverse, n)
         explicit = time_derivative(g, dict.fromkeys((*q, *v), 0))
         self._partial = [explicit] + [Derivation(g, {x: 1}) for x in q]
 
