@@ -22,7 +22,7 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute,
     time_derivative, without)
 from ...graph.linalg import solve
-from ..references import columns, flat, frozen, units, written
+from ..references import as_column, columns, flat, frozen, units, written
 
 __all__ = ['MappedSpace']
 
@@ -63,13 +63,13 @@ class MappedSpace:
         self._g = g
         q = [g.input(x, dynamic=True) for x in system.q]
         v = [g.input(x, dynamic=True) for x in system.u]
-        speeds = [x for x, in out['speeds']]
+        speeds = flat(out['speeds'])
         at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
         slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
-        rows, drift = GraphMatrix(g, rows['a']), GraphMatrix(g, rows['a0'], 1)
-        a = (rows @ GraphMatrix(g, slopes)).rows
-        a0 = flat((rows @ GraphMatrix(g, [[x] for x in at_rest], 1)
-                   + drift).rows)
+        mapped = GraphMatrix(g, rows['a'])
+        a = (mapped @ GraphMatrix(g, slopes)).rows
+        a0 = flat((mapped @ as_column(g, at_rest)
+                   + GraphMatrix(g, rows['a0'], 1)).rows)
         momenta = gradient(g, out['lagrangian'][0][0], v)
         self._M = [without(g, row, v) for row in jacobian(g, momenta, v)]
         if any(None in row for row in self._M):
