@@ -4,11 +4,11 @@ from __future__ import annotations
 from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
-from ..graph import GraphMatrix, read, substitute
+from ..graph import read, substitute
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
 from .null_space import null_basis
-from .references import written
+from .references import as_column, flat, written
 
 __all__ = ['auxiliary_forces']
 
@@ -38,26 +38,27 @@ def auxiliary_forces(method):
     system = build_system(
         'kane', arguments, exchange=getattr(method, '_exchange', None),
         generalized_forces=more and [*more, *[0]*len(auxiliary)], **options)
-    count = len(system.u)
     given = [system.u.index(x) for x in dependent]
-    g, out = system.graph.load(None, ('M', 'Q', 'A'))
-    if len(out['A']) != len(given):
+    M, Q, A = system.blocks('M', 'Q', 'A')
+    if A.shape[0] != len(given):
         raise UnsupportedFeatureError(
-            f"There are {len(out['A'])} velocity constraints for "
+            f"There are {A.shape[0]} velocity constraints for "
             f"{len(given)} dependent speeds, so the equations of the "
             "auxiliary speeds are not determined. Name one speed in "
             "`u_dependent` for each constraint, and leave redundant "
             "constraints out.")
-    Z = null_basis(GraphMatrix(g, out['A'], count), given).T.rows
-    applied = [read(g, x) for x in applied_forces(system, method._potential)]
-    applied = [g.add(x, read(g, y)) for x, y in zip(
-        applied, [*more, *[0]*count] if more else [0]*count)]
-    rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
-    total = [g.sub(x, g.dot(row, rates))
-             for row, (x,) in zip(out['M'], out['Q'])]
-    inertia = [g.sub(x, y) for x, y in zip(total, applied)]
+    g = M.builder
+    columns = null_basis(A, given).T[-len(auxiliary):]
+    applied = as_column(g, [read(g, x) for x in applied_forces(
+        system, method._potential)])
+    if more:
+        applied = applied + as_column(g, [
+            read(g, x) for x in [*more, *[0]*len(auxiliary)]])
+    rates = as_column(g, [g.input(x.diff(system.t), dynamic=True)
+                          for x in system.u])
+    inertia = Q - M @ rates - applied
     still = {g.input(x, dynamic=True): 0 for name in auxiliary
              for x in (name, name.diff(system.t))}
-    return tuple(Matrix(written(g, substitute(g, [
-        g.dot(column, forces) for column in Z[-len(auxiliary):]], still)))
+    return tuple(Matrix(written(g, substitute(
+        g, flat((columns @ forces).rows), still)))
         for forces in (applied, inertia))

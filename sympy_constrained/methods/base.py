@@ -189,20 +189,27 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         ``options`` are keyword arguments that SymPy's classes do not have;
         those that both methods of this package have are kept unless given.
         """
-        _, arguments = arguments_of(method)
+        arguments = cls._arguments_from(method, options)
         result = cls(**arguments, **with_inherited(
             cls, method, arguments, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
         return result
 
+    @classmethod
+    def _arguments_from(cls, method, options):
+        """Arguments of the model; what is used up leaves the options."""
+        return arguments_of(method)[1]
+
     @property
     def _own(self):
         """Keyword arguments that mean something for the same class only."""
         return {}
 
-    def _check_taken_by(self, cls):
-        """Raise if another class would change the meaning of the model."""
+    @property
+    def _special(self):
+        """What only this class supports -> whether the model has it."""
+        return {}
 
     # -- the values ------------------------------------------------------
 
@@ -418,7 +425,13 @@ def with_inherited(cls, method, arguments, options):
             f"{cls.__name__} with all arguments of the model.")
     if not isinstance(method, ConstrainedMethod):
         return options
-    method._check_taken_by(cls)
+    special = [name for name, found in method._special.items() if found]
+    if special and cls._special is not type(method)._special:
+        raise UnsupportedFeatureError(
+            f"The model has {', '.join(special)}, which only "
+            f"{type(method).__name__} takes: without it the motion would be "
+            "another one. If that is meant, make the other method from the "
+            "model itself, with `momentum_loads` for variable masses.")
     kept = {name: value for name, value in method._options.items()
             if name in cls._accepts}
     if method._sample is not None:

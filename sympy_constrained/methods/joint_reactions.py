@@ -142,7 +142,8 @@ def joint_reactions(method, joints, rows, frame, constants):
     for k, ((location, force), *_) in acting.items():
         name = system.constraint_names[k]
         locations[name] = location
-        found[name] = wrench(location, force)
+        found[name] = (*force, *ZERO) if isinstance(location, Point) else (
+            *ZERO, *force)
     if joints:
         check_located(system, balance.out['A'], located)
         tree = Tree(balance, joints)
@@ -155,12 +156,6 @@ def joint_reactions(method, joints, rows, frame, constants):
                          for name, numbers in found.items()})
     return JointReactions(graph, balance.axes, locations,
                           [x.diff(system.t) for x in system.u])
-
-
-def wrench(location, vector):
-    """Force and moment, from the force at a point or the torque on a frame."""
-    return (*vector, *ZERO) if isinstance(location, Point) else (
-        *ZERO, *vector)
 
 
 def check_located(system, A, located):

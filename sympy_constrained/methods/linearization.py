@@ -201,26 +201,18 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     def picked(column, rows):
         return Matrix([column[k] for k in rows])
 
-    lam = Matrix()
-    if method._keeps_multipliers:
-        W, r = method.equations_of_motion.W, method.equations_of_motion.r
-        o = len(method.u)
-        lam = picked(method.lam_vec, rows)
-        f_2, f_3 = W[:o, :o]*method._udot, -r[:o, :]
-        f_4 = -W[:o, o:]*method.lam_vec     # as in `eom`
-    elif moving and not has_multipliers(method.equations_of_motion):
+    lam = picked(method.lam_vec, rows) if (
+        method._keeps_multipliers) else Matrix()
+    if moving and not has_multipliers(method.equations_of_motion):
         raise UnsupportedFeatureError(
             f"The equations of {type(method).__name__} contain no "
             "multipliers, so their dynamic rows are not known. Linearize "
             "`UdwadiaKalabaMethod.from_method(method)`, or differentiate "
             "`rhs()`.")
-    else:
-        free = len(method.u) - len(parts[3])
-        sign = -1 if method._shape == 'kane' else 1     # Fr + Fr*, or `eom`
-        f_2 = sign*method.mass_matrix[:free, :]*method._udot
-        f_3, f_4 = -sign*method.forcing[:free, :], zeros(free, 1)
+    residual = method._form_eoms()      # Fr + Fr*, or `eom`
+    none = zeros(*residual.shape)
     return Linearizer(
-        method._qdot, -method._rates, f_2, f_3, f_4,
+        method._qdot, -method._rates, residual, none, none,
         picked(method.holonomic_constraints,
                [k for k in rows if k < len(system.holonomic_rows)]),
         picked(method.velocity_constraints, moving),

@@ -6,7 +6,6 @@ from ..analysis.constraint_rank import (
 from ..errors import ConstraintError, MissingIngredientError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
-from .base import with_inherited
 
 __all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
            'partitioned', 'sharing_model']
@@ -87,27 +86,25 @@ def check_regular(method, dependent):
         q_dependent=tuple(works), reason='singular')
 
 
-def partitioned(cls, method, q_dependent, options):
-    """``cls`` for the model of a method, with other dependent coordinates.
+def partitioned(method, q_dependent):
+    """Arguments of a model with other dependent coordinates.
 
     By default those of the method. In Kane's shape they end up last in ``q``.
     """
     shape, arguments = arguments_of(method)
     if q_dependent is None:
         q_dependent = getattr(method, '_named', None)
-    if q_dependent is not None:
-        named = as_list(q_dependent, 'q_dependent')
-        if shape == 'kane':
-            q, u = ([x for name in names
-                     for x in as_list(arguments.get(name), name)]
-                    for names in (('q_ind', 'q_dependent'),
-                                  ('u_ind', 'u_dependent')))
-            arguments = {
-                **arguments, 'q_ind': [x for x in q if x not in named],
-                'u_ind': u, 'u_dependent': []}
-        arguments = {**arguments, 'q_dependent': named}
-    return cls(**arguments, **with_inherited(
-        cls, method, arguments, options))
+    if q_dependent is None:
+        return arguments
+    named = as_list(q_dependent, 'q_dependent')
+    if shape == 'kane':
+        q, u = ([x for name in names
+                 for x in as_list(arguments.get(name), name)]
+                for names in (('q_ind', 'q_dependent'),
+                              ('u_ind', 'u_dependent')))
+        arguments = {**arguments, 'q_ind': [x for x in q if x not in named],
+                     'u_ind': u, 'u_dependent': []}
+    return {**arguments, 'q_dependent': named}
 
 
 def sharing_model(cls, method, **attributes):

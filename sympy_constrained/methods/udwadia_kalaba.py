@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 
+from sympy import Rational
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import (
@@ -15,7 +16,7 @@ from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .references import columns, flat, frozen, written
+from .references import as_column, columns, flat, frozen, written
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -161,19 +162,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return {'weight': self._weight, 'solver': self._solver,
                 'inconsistent': self._inconsistent}
 
-    def _check_taken_by(self, cls):
-        own = [name for name, is_given in (
-            ('weight', self._weight is not None),
-            ('nonideal_forces',
-             self._options.get('nonideal_forces') is not None),
-            ("inconsistent='least-squares'", self._inconsistent != 'error'))
-            if is_given]
-        if own and not issubclass(cls, UdwadiaKalabaMethod):
-            raise UnsupportedFeatureError(
-                f"The method has {', '.join(own)}, which only "
-                "UdwadiaKalabaMethod takes: without it the motion would be "
-                "another one. Make the other method from the model itself if "
-                "that is meant.")
+    @property
+    def _special(self):
+        return {'weight': self._weight is not None,
+                'nonideal_forces':
+                    self._options.get('nonideal_forces') is not None,
+                "inconsistent='least-squares'": self._inconsistent != 'error'}
 
     def equations(self, system):
         """The block system (U4).
@@ -329,20 +323,17 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "With a `weight` the motion minimises `f^T*W*f` of the "
                 "control force and not Gauss's measure. Read "
                 "`constraint_forces`.")
-        builder, out = self.system.graph.load(None, ('M', 'Q', 'C'))
-        factor = ldl_factor(builder, out['M'])
-        if factor is None:
+        M, Q, C = self.system.blocks('M', 'Q', 'C')
+        g = M.builder
+        a = accelerations(g, M.rows, (Q + C).rows)
+        if a is None:
             raise MissingIngredientError(
                 "The mass matrix is singular: Gauss's measure needs the "
                 "acceleration without constraints, which is not definite. "
                 "Give mass to every direction.")
-        a = ldl_solve(builder, factor, [
-            builder.add(x, c) for [x], [c] in zip(out['Q'], out['C'])])
-        gap = [builder.sub(builder.input(x, dynamic=True), y)
-               for x, y in zip(self._udot, a)]
-        pull = [builder.dot(row, gap) for row in out['M']]
-        return written(builder, [builder.div(
-            builder.dot(gap, pull), builder.constant(2))])[0]
+        gap = as_column(g, [g.sub(g.input(x, dynamic=True), y)
+                            for x, y in zip(self._udot, a)])
+        return written(g, gap.T @ (M @ gap)*Rational(1, 2))[0]
 
 
 def no_weight():

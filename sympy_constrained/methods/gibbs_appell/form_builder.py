@@ -27,7 +27,7 @@ from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, parse_loads, times
 from ...model.variable_mass import BodyMotion
-from ..references import written
+from ..references import units, written
 from .velocity_form import check_same_velocities, velocity_form
 
 __all__ = ['FormBuilder']
@@ -159,27 +159,23 @@ class FormBuilder:
     def phi(self):
         """Rows ``phi_d,q``, per dependent speed."""
         g, system = self.g, self.system
-        if self.Z != self.B:
-            raise self.no_elimination(
-                "the reactions act in the directions of `reaction_matrix`")
-        if system.higher_rows or system.acceleration_rows:
-            raise self.no_elimination(
-                "the model has constraints on accelerations")
+        accelerations = system.higher_rows or system.acceleration_rows
+        if self.Z != self.B or accelerations:
+            reason = 'the model has constraints on accelerations' if (
+                self.Z == self.B) else (
+                'the reactions act in the directions of `reaction_matrix`')
+            raise UnsupportedFeatureError(
+                f"This form eliminates dependent speeds, but {reason}. Use "
+                "'kane', 'appell', 'maggi', 'boltzmann-hamel' or 'volterra'.")
         _, out = system.graph.load(g, ('velocity', 'velocity_jacobian'))
         rows, dependent = self.hypersurface.rows, self.hypersurface.dependent
         left = [[out['velocity_jacobian'][k][d] for d in dependent]
                 for k in rows]
         slopes = [gradient(g, out['velocity'][k][0], self.kinematics.q)
                   for k in rows]
-        columns = [solve(g, left, [-row[s] for row in slopes])
-                   for s in range(len(system.q))]
-        return [list(row) for row in zip(*columns)]
-
-    @staticmethod
-    def no_elimination(reason):
-        return UnsupportedFeatureError(
-            f"This form eliminates dependent speeds, but {reason}. Use "
-            "'kane', 'appell', 'maggi', 'boltzmann-hamel' or 'volterra'.")
+        return [list(row) for row in zip(*(
+            solve(g, left, [-x for x in column])
+            for column in zip(*slopes)))]
 
     @cached_property
     def by_speed(self):
@@ -201,9 +197,7 @@ class FormBuilder:
     @cached_property
     def by_coordinate(self):
         """Derivatives by the coordinates."""
-        n = len(self.system.q)
-        return [self.by_direction([int(s == k) for s in range(n)])
-                for k in range(n)]
+        return list(map(self.by_direction, units(len(self.system.q))))
 
     @cached_property
     def velocity_columns(self):
@@ -230,11 +224,7 @@ class FormBuilder:
         The coordinate whose rate the speed is; for other quasi-velocities
         the direction in which the coordinates change with it.
         """
-        rates = self.kinematics.rates
-        n = len(rates)
-        found = []
-        for sigma, r in enumerate(self.free):
-            own = [s for s in range(n) if rates[s] == self.kinematics.u[r]]
-            found.append([int(s == own[0]) for s in range(n)] if own
-                         else self.velocity_columns[sigma])
-        return found
+        rates, u = self.kinematics.rates, self.kinematics.u
+        return [units(len(rates))[rates.index(u[r])] if u[r] in rates
+                else column
+                for r, column in zip(self.free, self.velocity_columns)]

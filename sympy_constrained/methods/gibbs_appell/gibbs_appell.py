@@ -166,22 +166,15 @@ class GibbsAppellMethod(ConstrainedMethod):
                 'mass_rates': self._exchange.rates,
                 'reaction_matrix': self._reaction}
 
-    def _check_taken_by(self, cls):
-        time = self._system.t
-        own = [name for name, value in (
-            ('anchors', self._exchange.anchors),
-            ('mass_rates', self._exchange.rates),
-            ('reaction_matrix', self._reaction is not None),
-            ('constraints of a higher order', self._system.higher_rows),
-            ('variable masses', self._shape == 'kane' and any(
-                sympify(body.mass, strict=True).diff(time) != 0
-                for body in self._system.bodies))) if value]
-        if own and not issubclass(cls, GibbsAppellMethod):
-            raise UnsupportedFeatureError(
-                f"The model has {', '.join(own)}, which {cls.__name__} does "
-                "not support or interprets differently. Make the method from "
-                "the model itself, with `momentum_loads` for variable "
-                "masses.")
+    @property
+    def _special(self):
+        return {'anchors': self._exchange.anchors,
+                'mass_rates': self._exchange.rates,
+                'reaction_matrix': self._reaction is not None,
+                'constraints of a higher order': self._system.higher_rows,
+                'variable masses': self._shape == 'kane' and any(
+                    sympify(body.mass, strict=True).diff(self._system.t) != 0
+                    for body in self._system.bodies)}
 
     # -- constraints -----------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from mpmath import mp
-from sympy import Derivative
 
 from ...analysis.constraint_rank import (
     independent_columns, orthonormal_columns, preferred_columns)
@@ -18,6 +17,7 @@ from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..null_space import along_basis, null_basis
 from ..references import as_column, flat, frozen
+from ..symbols import check_contents
 from .higher_order import higher_orders
 
 __all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
@@ -40,7 +40,10 @@ def constraint_directions(system, reaction=None):
     else:
         W = [[read(g, x) for x in reaction[j, :]]
              for j in range(len(system.u))]
-        check_directions(system, g, W)
+        check_contents(
+            system, g, W, 'reaction_matrix', "Directions of reactions may "
+            "depend on coordinates, speeds, masses and time; write it in "
+            "these.")
     return Graph.freeze(g, {'A': (A, len(system.u)), 'W': (W, len(A))})
 
 
@@ -53,19 +56,6 @@ def checked_reaction(matrix, p, m):
             f"and {m} constraints. Give one column, the direction of the "
             "generalized reaction, for each constraint.")
     return found
-
-
-def check_directions(system, g, W):
-    """Raise if directions of reactions contain derivatives of the states."""
-    states = {*system.q, *system.u, *system.masses}
-    moving = [x for x in g.symbols_of(*(y for row in W for y in row))
-              if isinstance(x, Derivative) and x not in system.u
-              and x.expr in states]
-    if moving:
-        raise ConstraintError(
-            f"`reaction_matrix` contains {moving[0]}. Directions of "
-            "reactions may depend on coordinates, speeds, masses and "
-            "time; write it in these.")
 
 
 def check_replaced(system, points):

@@ -238,13 +238,8 @@ class EmbeddedMethod(ConstrainedMethod):
     _project_loads = False
 
     @classmethod
-    def from_method(cls, method, *, q_dependent=None, **options):
-        """Return this method for the model of another object.
-
-        By default ``q_dependent`` are the dependent coordinates and speeds of
-        that. In Kane's shape they become the last of ``q``.
-        """
-        return partitioned(cls, method, q_dependent, options)
+    def _arguments_from(cls, method, options):
+        return partitioned(method, options.pop('q_dependent', None))
 
     @property
     def _others(self):

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sympy import Derivative
-
 from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
 from ..references import as_column, columns, flat, frozen, units
 from ..solution import output
+from ..symbols import check_contents
 
 __all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
@@ -85,7 +84,11 @@ def map_velocities(system, free, us):
     A0 = substitute(g, flat(out['velocity']), still)
     g.bound.update(zip((x.diff(system.t) for x in system.q), rates))
     o, p = len(w), len(w) - len(A)
-    a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
+
+    def check(rows, name, remedy):
+        check_contents(system, g, rows, name, remedy, us)
+
+    a, a0 = free_rows(g, free, w, A, p, check)
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
@@ -132,33 +135,14 @@ def affine(g, slopes, w, names, remedy):
     return found
 
 
-def forbidden(system, us):
-    """Whether a mapping must not contain an input of a graph.
-
-    Accelerations and the quasi-velocities, which it defines.
-    """
-    states = {*system.q, *system.u}
-    functions = {getattr(x, 'expr', x) for x in (*states, *us)}
-    return lambda x: x not in states and (x in us or isinstance(
-        x, Derivative) and x.expr in functions)
-
-
-def check_contents(g, rows, is_forbidden, name, remedy):
-    """Raise if rows of references contain what is forbidden."""
-    for k, row in enumerate(rows):
-        for x in filter(is_forbidden, g.symbols_of(*row)):
-            raise ConstraintError(
-                f"Row {k} of `{name}` contains {x}. {remedy}")
-
-
-def free_rows(g, free, w, A, p, is_forbidden):
+def free_rows(g, free, w, A, p, check):
     """References of the free rows and their drift."""
     if free.kind == 'partition':
         return [row for i, row in enumerate(units(len(w)))
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
-        return given_rows(g, free.value, w, A, p, is_forbidden)
-    matrix = given_columns(g, free.value, w, A, p, is_forbidden)
+        return given_rows(g, free.value, w, A, p, check)
+    matrix = given_columns(g, free.value, w, A, p, check)
     if matrix and len(matrix[0]) == len(w):     # first rows of b^-1
         rows = [solve(g, columns(matrix, len(w)), unit)
                 for unit in units(len(w))[:p]]
@@ -172,12 +156,11 @@ def free_rows(g, free, w, A, p, is_forbidden):
     return rows, [0]*p
 
 
-def given_rows(g, expressions, w, A, p, is_forbidden):
+def given_rows(g, expressions, w, A, p, check):
     """The free rows of a ``mapping``, and their drift."""
     refs = [read(g, e) for e in expressions]
-    check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
-                   "Give expressions linear in the velocities, of "
-                   "coordinates and time.")
+    check([[ref] for ref in refs], 'mapping', "Give expressions linear in "
+          "the velocities, of coordinates and time.")
     a = affine(g, jacobian(g, refs, w), w, [
         f'Row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
@@ -186,11 +169,11 @@ def given_rows(g, expressions, w, A, p, is_forbidden):
     return a[:p], substitute(g, refs, dict.fromkeys(w, 0))[:p]
 
 
-def given_columns(g, rows, w, A, p, is_forbidden):
+def given_columns(g, rows, w, A, p, check):
     """The matrix of an ``inverse_mapping``, on the constraints."""
     entries = [[read(g, e) for e in row] for row in rows]
     only = "Its entries depend on coordinates and time only."
-    check_contents(g, entries, is_forbidden, 'inverse_mapping', only)
+    check(entries, 'inverse_mapping', only)
     matrix = [without(g, row, w) for row in entries]
     bad = [k for k, row in enumerate(matrix) if None in row]
     if bad:

@@ -22,7 +22,7 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute,
     time_derivative, without)
 from ...graph.linalg import solve
-from ..references import flat, frozen, written
+from ..references import as_column, columns, flat, frozen, units, written
 
 __all__ = ['MappedSpace']
 
@@ -63,13 +63,13 @@ class MappedSpace:
         self._g = g
         q = [g.input(x, dynamic=True) for x in system.q]
         v = [g.input(x, dynamic=True) for x in system.u]
-        speeds = [x for x, in out['speeds']]
+        speeds = flat(out['speeds'])
         at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
         slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
-        rows, drift = GraphMatrix(g, rows['a']), GraphMatrix(g, rows['a0'], 1)
-        a = (rows @ GraphMatrix(g, slopes)).rows
-        a0 = flat((rows @ GraphMatrix(g, [[x] for x in at_rest], 1)
-                   + drift).rows)
+        mapped = GraphMatrix(g, rows['a'])
+        a = (mapped @ GraphMatrix(g, slopes)).rows
+        a0 = flat((mapped @ as_column(g, at_rest)
+                   + GraphMatrix(g, rows['a0'], 1)).rows)
         momenta = gradient(g, out['lagrangian'][0][0], v)
         self._M = [without(g, row, v) for row in jacobian(g, momenta, v)]
         if any(None in row for row in self._M):
@@ -80,11 +80,8 @@ class MappedSpace:
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
         self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
-        inverse = [solve(g, a, [int(i == k) for i in range(n)])
-                   for k in range(n)]
-        drift = solve(g, a, [-x for x in a0])
-        self._b = [[1] + [0]*n] + [
-            [drift[i], *(column[i] for column in inverse)] for i in range(n)]
+        inverse = [solve(g, a, x) for x in ([-x for x in a0], *units(n))]
+        self._b = [[1] + [0]*n] + columns(inverse, n)
         explicit = time_derivative(g, dict.fromkeys((*q, *v), 0))
         self._partial = [explicit] + [Derivation(g, {x: 1}) for x in q]
 
@@ -451,11 +448,10 @@ class MappedSpace:
                 index = [key[0] + 1, *key[1:]]
             upper = '' if len(array.shape) == 2 else f'^{index[0]}'
             lower = ''.join(map(str, index[bool(upper):]))
-            if tex:
-                lines.append(f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
-                             f'= {latex(array[key])}')
-            else:
-                lines.append(f'{letter}{upper}_{lower} = {array[key]}')
+            lines.append(
+                f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
+                f'= {latex(array[key])}' if tex
+                else f'{letter}{upper}_{lower} = {array[key]}')
         return '\n'.join(lines) or f'all components of {letter} vanish'
 
 
