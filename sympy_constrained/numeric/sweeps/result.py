@@ -16,20 +16,6 @@ __all__ = ['SweepResult', 'SweepRun']
 LISTED = 5
 
 
-def numbers(value):
-    """The value of a run as an array."""
-    try:
-        found = np.asarray(value)
-        if found.dtype.kind in 'biufc':
-            return found
-    except ValueError:                  # ragged
-        pass
-    raise ValueError(
-        f"A run has the value {value!r:.60}, which is no number or array of "
-        "numbers. Read `value` of each run, or pass a `quantity` that gives "
-        "numbers.")
-
-
 @dataclass(frozen=True, eq=False)
 class SweepRun:
     """One run of a sweep.
@@ -150,18 +136,18 @@ class SweepResult:
                     "sweep.")
         else:
             values = self._of_trajectories(quantity)
-        shapes = {numbers(value).shape for value in values}
-        if len(shapes) > 1:
+        try:
+            found = np.array(values)
+        except ValueError:              # of different shapes
+            found = np.array(None)
+        if found.dtype.kind not in 'biufc':
             raise ValueError(
-                f"The runs have values of the shapes "
-                f"{', '.join(map(str, sorted(shapes)))}, which do not form "
-                "one array. Read `value` of each run, or pass a `quantity` "
-                "that gives the same shape for all.")
-        shape = shapes.pop() if shapes else ()
-        result = np.full((len(self), *shape), np.nan, dtype=(
-            complex if np.iscomplexobj(values) else float))
-        result[[run.success for run in self.runs]] = np.reshape(
-            values, (len(values), *shape))
+                f"The values of the runs, such as {values[-1]!r:.60}, do not "
+                "form one array of numbers. Read `value` of each run, or pass "
+                "a `quantity` that gives numbers, of the same shape for all.")
+        result = np.full((len(self), *found.shape[1:]), np.nan, dtype=(
+            complex if np.iscomplexobj(found) else float))
+        result[[run.success for run in self.runs]] = found
         return result
 
     def _of_trajectories(self, quantity):
