@@ -48,7 +48,7 @@ class Evaluator:
     Functions are compiled at their first call and kept, also for other
     constants; pickles do not contain them. ``model`` are the equations without
     their feedback, ``names`` and ``constant_names`` :class:`.Names`, ``p`` the
-    default values of the constants or None, ``inputs`` the :class:`.Inputs`.
+    default values of the constants or None.
     """
 
     def __init__(self, model, constants, inputs, backend):
