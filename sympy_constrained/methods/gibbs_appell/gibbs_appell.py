@@ -17,7 +17,7 @@ from ...model.call_signatures import as_dictionary, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
-from ..references import as_column, flat, written
+from ..references import as_column, flat, inputs, written
 from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
@@ -350,7 +350,7 @@ class GibbsAppellMethod(ConstrainedMethod):
             return self.multipliers
         M, Q = self.system.blocks('M', 'Q')
         g = M.builder
-        u = as_column(g, [g.input(x, dynamic=True) for x in self._udot])
+        u = as_column(g, inputs(g, self._udot))
         return written(g, self._hypersurface.multipliers(
             g, flat((M @ u - Q).rows)))
 
