@@ -8,7 +8,7 @@ from ..graph import read, substitute
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
 from .null_space import null_basis
-from .references import as_column, flat, written
+from .references import as_column, flat, inputs, written
 
 __all__ = ['auxiliary_forces']
 
@@ -54,8 +54,7 @@ def auxiliary_forces(method):
     if more:
         applied = applied + as_column(g, [
             read(g, x) for x in [*more, *[0]*len(auxiliary)]])
-    rates = as_column(g, [g.input(x.diff(system.t), dynamic=True)
-                          for x in system.u])
+    rates = as_column(g, inputs(g, [x.diff(system.t) for x in system.u]))
     inertia = Q - M @ rates - applied
     still = {g.input(x, dynamic=True): 0 for name in auxiliary
              for x in (name, name.diff(system.t))}

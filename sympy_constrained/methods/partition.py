@@ -111,7 +111,7 @@ def sharing_model(cls, method, **attributes):
     """``cls`` for the system of a method, which is not made anew."""
     other = object.__new__(cls)
     for name in ('_shape', '_arguments', '_options', '_sample', '_system',
-                 '_named', 'inertial', 'explicit_kinematics'):
+                 '_named', '_joints', 'inertial', 'explicit_kinematics'):
         setattr(other, name, getattr(method, name))
     for name in ('_report', '_point_columns'):
         other.__dict__[name] = getattr(method, name)

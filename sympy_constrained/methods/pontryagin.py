@@ -5,7 +5,7 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import (
     GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ..model.equations import EquationsOfMotion
-from .references import flat, frozen, units
+from .references import flat, frozen, inputs, units
 from .symbols import fresh_symbols
 
 __all__ = ['hamiltonian_equations']
@@ -44,10 +44,9 @@ def hamiltonian_equations(method):
     n = len(system.q)
     g, out = system.graph.load(None, (
         'lagrangian', 'applied', 'velocity', 'A'))
-    q, u = ([g.input(x, dynamic=True) for x in xs]
-            for xs in (system.q, system.u))
+    q, u = inputs(g, system.q), inputs(g, system.u)
     symbols = tuple(fresh_symbols(system, 'p', n))
-    p = [g.input(x, dynamic=True) for x in symbols]
+    p = inputs(g, symbols)
     lagrangian = out['lagrangian'][0][0]
     momenta = gradient(g, lagrangian, u)
     M = [without(g, row, u) for row in jacobian(g, momenta, u)]

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from ..graph import Graph, GraphMatrix
 
-__all__ = ['as_column', 'columns', 'flat', 'frozen', 'units', 'written']
+__all__ = ['as_column', 'columns', 'flat', 'frozen', 'inputs', 'units',
+           'written']
 
 
 def flat(rows):
@@ -19,6 +20,11 @@ def as_column(g, refs):
 def columns(matrix, count):
     """Columns of a matrix, also where it has no rows."""
     return [[row[j] for row in matrix] for j in range(count)]
+
+
+def inputs(g, symbols):
+    """References of functions of time that are inputs."""
+    return [g.input(x, dynamic=True) for x in symbols]
 
 
 def units(size):

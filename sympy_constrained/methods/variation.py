@@ -8,7 +8,7 @@ from sympy import Expr
 
 from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
 from ..model.call_signatures import as_expressions
-from .references import as_column, flat, frozen, written
+from .references import as_column, flat, frozen, inputs, written
 from .solution import output
 from .symbols import column
 
@@ -59,7 +59,7 @@ class Variation:
         homogeneous of degree one.
         """
         g, out = self._system.graph.load(None, ('A', 'velocity'))
-        u = [g.input(x, dynamic=True) for x in self._system.u]
+        u = inputs(g, self._system.u)
         slip = written(g, [g.sub(g.dot(row, u), x) for row, (x,) in zip(
             out['A'], out['velocity'])])
         return self.graph.sympy('energy_rate')[0] + self._power(slip)
@@ -112,8 +112,7 @@ class Variation:
                 f"`xi` has {len(xi)} entries for {n} coordinates. Give one "
                 "displacement for each coordinate.")
         g, out = self.graph.load()
-        q, u = ([g.input(x, dynamic=True) for x in xs]
-                for xs in (self._system.q, self._system.u))
+        q, u = inputs(g, self._system.q), inputs(g, self._system.u)
         for x, rate in zip(self._system.q, u):
             g.bound[x.diff(self._system.t)] = rate
         shift = [read(g, x) for x in xi]
@@ -143,7 +142,7 @@ class Variation:
         """``B^T*(E(L) - Q)``, free of multipliers, shape (n - rank, 1)."""
         t, u = self._system.t, self._system.u
         g, out, B = self._method._with_basis(self._system.graph, ('M', 'Q'))
-        z = as_column(g, [g.input(x.diff(t), dynamic=True) for x in u])
+        z = as_column(g, inputs(g, [x.diff(t) for x in u]))
         return written(g, B.T @ (GraphMatrix(g, out['M']) @ z
                                  - GraphMatrix(g, out['Q'])))
 
@@ -175,11 +174,9 @@ def vary(system, mu):
     """
     g, out = system.graph.load(None, (
         'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))
-    q, u = ([g.input(x, dynamic=True) for x in xs]
-            for xs in (system.q, system.u))
-    states = [g.input(x, dynamic=True) for x in mu]
-    accelerations = [g.input(x.diff(system.t), dynamic=True)
-                     for x in system.u]
+    q, u = inputs(g, system.q), inputs(g, system.u)
+    states = inputs(g, mu)
+    accelerations = inputs(g, [x.diff(system.t) for x in system.u])
     rows = flat(out['velocity'])
     lagrangian = g.add(out['lagrangian'][0][0], g.dot(states, rows))
     slopes = gradient(g, lagrangian, u + q)

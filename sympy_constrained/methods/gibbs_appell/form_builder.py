@@ -27,7 +27,7 @@ from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, parse_loads, times
 from ...model.variable_mass import BodyMotion
-from ..references import units, written
+from ..references import flat, units, written
 from .velocity_form import check_same_velocities, velocity_form
 
 __all__ = ['FormBuilder']
@@ -138,7 +138,7 @@ class FormBuilder:
         if self.of_bodies:
             check_same_velocities(self.g, self.motions, out['velocities'])
         own = SimpleNamespace(**{
-            name: [x for x, in out[name]] for name in (
+            name: flat(out[name]) for name in (
                 'momenta', 'momentum_rates', 'slopes', 'Q', 'P')})
         own.applied = list(map(self.g.add, own.Q, own.P))
         return own

@@ -12,13 +12,12 @@ from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
-from ...graph import GraphMatrix
-from ...graph.writing import nested
 from ...model.build import build_system
 from ...model.call_signatures import as_dictionary, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
+from ..references import as_column, flat, inputs, written
 from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
@@ -351,9 +350,9 @@ class GibbsAppellMethod(ConstrainedMethod):
             return self.multipliers
         M, Q = self.system.blocks('M', 'Q')
         g = M.builder
-        u = GraphMatrix(g, [[g.input(x, dynamic=True)] for x in self._udot])
-        return column(nested(g, self._hypersurface.multipliers(
-            g, [x for x, in (M @ u - Q).rows])))
+        u = as_column(g, inputs(g, self._udot))
+        return written(g, self._hypersurface.multipliers(
+            g, flat((M @ u - Q).rows)))
 
     def rhs(self, inv_method=None, **kwargs):
         """The rates of the states; ``inv_method`` is not used."""

@@ -20,7 +20,7 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
-from ..references import flat, frozen
+from ..references import flat, frozen, inputs
 
 __all__ = ['check_gradients', 'higher_equations', 'higher_orders',
            'highest_derivatives']
@@ -103,8 +103,7 @@ def highest_derivatives(equations, directions, lam, accelerations):
             "The equations of the highest derivatives are singular for all "
             "states: the constraints do not determine a motion with such "
             "reactions. Read `equations_of_motion`.")
-    lam, accelerations = ([g.input(x, dynamic=True) for x in symbols]
-                          for symbols in (lam, accelerations))
+    lam, accelerations = inputs(g, lam), inputs(g, accelerations)
     return frozen(
         g, highest=highest, acceleration=accelerations, multipliers=lam,
         constraint_forces=[g.dot(row, lam) for row in rows['W']],
@@ -130,10 +129,10 @@ class Jets:
         _, out = directions.load(g)
         self.W, self.orders = out['W'], orders
         self.along = time_derivative(g, dict(zip(
-            self.inputs((*system.q, *system.masses)),
+            inputs(g, (*system.q, *system.masses)),
             flat(known['rates'] + known['mass_rates']))))
         self.levels, self.multipliers = (
-            self.derivatives(self.inputs(x), max(orders) + 1)
+            self.derivatives(inputs(g, x), max(orders) + 1)
             for x in (system.u, lam))
         self.residuals = self.all_residuals()
         self.balance = [
@@ -170,9 +169,6 @@ class Jets:
                 f = self.along(f)
             top.append(f)
         return top, lower, lower_names
-
-    def inputs(self, symbols):
-        return [self.g.input(x, dynamic=True) for x in symbols]
 
     def symbol(self, ref):
         """The SymPy object of an input."""
@@ -215,8 +211,8 @@ class GradientCheck:
         orders = higher_orders(system)
         g, out = system.graph.load(None, ('higher',))
         rows = flat(out['higher'])
-        levels = [g.input(x.diff(system.t, i), dynamic=True)
-                  for i in range(1, max(orders)) for x in system.u]
+        levels = inputs(g, [x.diff(system.t, i) for i in range(
+            1, max(orders)) for x in system.u])
         self.symbols = [g.inputs[g.nodes[k][1]] for k in levels]
         tops = [gradient(g, f, [g.bound[x.diff(system.t, order - 1)]
                                 for x in system.u])

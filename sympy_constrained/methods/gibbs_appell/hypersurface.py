@@ -16,7 +16,7 @@ from ...model.call_signatures import as_matrix
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..null_space import along_basis, null_basis
-from ..references import as_column, flat, frozen
+from ..references import as_column, flat, frozen, inputs
 from ..symbols import check_contents
 from .higher_order import higher_orders
 
@@ -183,8 +183,7 @@ class Hypersurface:
         blocks ``mass`` and ``forcing``."""
         M, Q, b, A, _, Z = self._blocks()
         g = M.builder
-        E = Q - M @ as_column(g, [
-            g.input(x, dynamic=True) for x in accelerations])
+        E = Q - M @ as_column(g, inputs(g, accelerations))
         return frozen(
             g, residual=E, eom=-(Z.T @ E), mass=stack(Z.T @ M, A),
             forcing=stack(Z.T @ Q, b))

@@ -10,7 +10,7 @@ from ...model.build import kinematics_of
 from ...model.kinematics import Kinematics
 from ...model.kinetics import from_bodies, parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces
-from ..references import flat, frozen
+from ..references import flat, frozen, inputs
 
 __all__ = ['check_same_velocities', 'velocity_form']
 
@@ -32,7 +32,7 @@ class VelocityKinematics(Kinematics):
         velocities = [x.diff(time) for x in system.q]
         for x in velocities:
             g.bound.pop(x, None)
-        refs = [g.input(x, dynamic=True) for x in velocities]
+        refs = inputs(g, velocities)
         strange = bind_speeds(g, own, system.u, refs)
         kinematics = cls(g, system.frame, system.q, velocities, refs, anchors)
         kinematics.strange = strange

@@ -20,7 +20,7 @@ from ...graph import (
 from ...graph.linalg import solve
 from ..base import ConstrainedMethod
 from ..partition import check_regular, partitioned
-from ..references import as_column, flat, frozen, units
+from ..references import as_column, flat, frozen, inputs, units
 from ..symbols import column
 
 __all__ = ['EmbeddedMethod', 'embed']
@@ -89,14 +89,12 @@ class EmbeddedEquations:
         self.g, self.out = g, out = system.graph.load(None, names)
         self.one = one = list(dependent)
         self.two = two = [i for i in range(len(system.q)) if i not in one]
-        self.q, self.v = ([g.input(x, dynamic=True) for x in xs]
-                          for xs in (system.q, system.u))
+        self.q, self.v = inputs(g, system.q), inputs(g, system.u)
         v1 = [self.v[i] for i in one]
         self.u = [self.v[i] for i in two]
         self.rates = solved_rates(system, g, out, one, v1)
         self.star = dict(zip(v1, self.rates))
-        accelerations = [g.input(system.u[i].diff(system.t), dynamic=True)
-                         for i in two]
+        accelerations = inputs(g, [system.u[i].diff(system.t) for i in two])
         motion = dict(zip(self.q, self.placed(self.rates, self.u)))
         self.along = time_derivative(         # at u' = 0
             g, {**motion, **dict.fromkeys(self.u, 0)})

@@ -12,7 +12,7 @@ from ...errors import UnsupportedFeatureError
 from ...graph import GraphMatrix, jacobian, substitute, without
 from ...precision import precise
 from ..null_space import least_multipliers
-from ..references import flat, written
+from ..references import flat, inputs, written
 from ..solution import output
 from ..symbols import column
 
@@ -99,7 +99,7 @@ class Embedding:
         """
         self._only_linear('The curvature has components')
         g, out = self.graph.load(None, ('Gamma',))
-        u = [g.input(x, dynamic=True) for x in self._method.u]
+        u = inputs(g, self._method.u)
         r, p = len(out['Gamma']), len(u)
         omega = [x for row in out['Gamma'] for slopes in jacobian(g, row, u)
                  for x in without(g, slopes, u)]

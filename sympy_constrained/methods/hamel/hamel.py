@@ -11,7 +11,7 @@ from ...analysis.zero_tests import counterexample, vanishing
 from ...errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
-from ...graph import Graph, substitute
+from ...graph import substitute
 from ...graph.linalg import solve
 from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates, sharing_model
@@ -229,18 +229,16 @@ class HamelEmbedding(EmbeddedMethod):
 
     @cached_property
     def _on_motion(self):
-        """The embedding with the right accelerations in it."""
+        """``E`` and its parts with the right accelerations in them."""
         if not self._has_accelerations():
             return self._embedding
-        g, out = self._embedding.load()
+        g, out = self._embedding.load(None, ('E', 'bent', 'neglected'))
         _, solved = self.corrected.closed_form.load(g, ('acceleration',))
         known = {g.input(x, dynamic=True): value for x, (value,) in zip(
             self._udot, solved['acceleration'])}
         g.avoid(known)
-        return Graph.freeze(g, {
-            name: ([substitute(g, row, known) for row in rows],
-                   self._embedding.outputs[name][1])
-            for name, rows in out.items()})
+        return frozen(g, **{name: substitute(g, flat(rows), known)
+                            for name, rows in out.items()})
 
     @cached_property
     def validity(self):
@@ -259,7 +257,7 @@ class HamelEmbedding(EmbeddedMethod):
         faults = tuple(fault for fault, part in (
             ('curvature', bent), ('neglected row', neglected))
             if part.holds is False)
-        values = whole.values and tuple(float(x) for x, in whole.values)
+        values = whole.values and tuple(map(float, flat(whole.values)))
         return Validity(names, whole.holds, faults, values, whole.state)
 
     def valid_partitions(self):

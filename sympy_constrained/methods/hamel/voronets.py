@@ -12,7 +12,7 @@ from ...model.equations import EquationsOfMotion
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
 from ..partition import dependent_positions, named_coordinates
-from ..references import columns, flat, frozen, written
+from ..references import columns, flat, frozen, inputs, written
 from .embedded_equations import EmbeddedMethod
 
 __all__ = ['VoronetsMethod']
@@ -127,7 +127,7 @@ class VoronetsMethod(EmbeddedMethod):
                 "velocities. Compare accelerations numerically.")
         g, out = equations.graph.load(None, ('rates', 'W', 'r'))
         _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
-        speeds = [g.input(x, dynamic=True) for x in equations.u]
+        speeds = inputs(g, equations.u)
         rates = dict(zip(equations.q, flat(out['rates'])))
         chosen = range(len(q)) if len(speeds) == len(q) else others
         theirs = [rates[q[i]] for i in chosen]

@@ -17,7 +17,7 @@ from ...errors import ConstraintError
 from ...graph import (
     GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
-from ..references import as_column, columns, flat, frozen, units
+from ..references import as_column, columns, flat, frozen, inputs, units
 from ..solution import output
 from ..symbols import check_contents
 
@@ -76,8 +76,7 @@ def map_velocities(system, free, us):
     ``free`` are the :class:`FreeRows`, and ``us`` the free quasi-velocities.
     """
     g, out = system.graph.load()
-    w, q = ([g.input(x, dynamic=True) for x in names]
-            for names in (system.u, system.q))
+    w, q = inputs(g, system.u), inputs(g, system.q)
     still, rates = dict.fromkeys(w, 0), flat(out['rates'])
     A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
                'Use UdwadiaKalabaMethod for it.')
@@ -93,7 +92,7 @@ def map_velocities(system, free, us):
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
         b_A = orthogonal_columns(g, a, N, b_A, p)
-    u = [g.input(x, dynamic=True) for x in us]
+    u = inputs(g, us)
     mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
     star = dict(zip(w, mapped))
     g.avoid({*w} - {*u})

@@ -22,7 +22,8 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute,
     time_derivative, without)
 from ...graph.linalg import solve
-from ..references import as_column, columns, flat, frozen, units, written
+from ..references import (
+    as_column, columns, flat, frozen, inputs, units, written)
 
 __all__ = ['MappedSpace']
 
@@ -61,8 +62,8 @@ class MappedSpace:
         g, rows = mapping.load(None, ('a', 'a0'))
         _, out = system.graph.load(g, ('lagrangian', 'speeds'))
         self._g = g
-        q = [g.input(x, dynamic=True) for x in system.q]
-        v = [g.input(x, dynamic=True) for x in system.u]
+        q = inputs(g, system.q)
+        v = inputs(g, system.u)
         speeds = flat(out['speeds'])
         at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
         slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
