@@ -272,8 +272,10 @@ class CompiledEquations(Evaluator):
         rates = None
         if x.ndim == 1:
             key = solver, None if p is None else self.parameters(p).tobytes()
-            quick = self._once(key, lambda: self.quick_rates(
-                solver or self._kept_solver(t, x, p), p, solver is not None))
+            quick = self._decided.get(key) or self._once(
+                key, lambda: self.quick_rates(
+                    solver or self._kept_solver(t, x, p), p,
+                    solver is not None))
             rates = quick and quick(t, x)
         return self._solved_rates(t, x, p, solver) if rates is None else rates
 

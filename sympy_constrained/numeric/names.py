@@ -17,6 +17,8 @@ from sympy.core.function import AppliedUndef
 __all__ = ['Names', 'array', 'by_label', 'call_fault', 'label', 'number',
            'read_only', 'sentence']
 
+FLOAT = np.dtype(float)
+
 
 def label(item) -> str:
     """Short name of a symbol, function of time or derivative: ``q1'``."""
@@ -43,7 +45,7 @@ def number(value) -> float:
 
 def array(values, argument: str) -> np.ndarray:
     """Real numbers as an array of floats."""
-    if type(values) is np.ndarray and values.dtype == float:
+    if type(values) is np.ndarray and values.dtype is FLOAT:
         return values
     try:
         if np.iscomplexobj(values) or np.ma.is_masked(values):

@@ -245,7 +245,8 @@ class NativeFunction:
 
     @cached_property
     def _batch(self):
-        return machine_code(self.backend, self._program, 'batch', BATCH)
+        return machine_code(self.backend, self._program, 'batch', BATCH,
+                            self._effort)
 
     @property
     def address(self):
