@@ -62,9 +62,11 @@ def frame(columns, instead):
     return DataFrame(columns)
 
 
-def read_archive(path, kind):
-    """The content of an archive; ValueError if it is damaged, with whatever
-    exception, OSError if it cannot be opened.
+def read_archive(path, kind, make):
+    """What ``make`` builds from the content of an archive.
+
+    ValueError if it is damaged, with whatever exception, OSError if it cannot
+    be opened.
     """
     used = 0
 
@@ -85,7 +87,7 @@ def read_archive(path, kind):
             tree = json.loads(about, object_hook=restored)
             if tree['format'] != FORMAT.format(kind):
                 raise ValueError('another format')
-            return tree['content']
+            return make(tree['content'])
         except Exception as error:
             raise ValueError(
                 f"{str(path)!r} is no {kind}, or it is damaged ({error}). "

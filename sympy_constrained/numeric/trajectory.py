@@ -354,17 +354,25 @@ class Trajectory:
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        return cls._restored(read_archive(path, 'trajectory'))
+        return read_archive(path, 'trajectory', cls._restored)
 
     @classmethod
     def _restored(cls, tree) -> Trajectory:
-        return cls(**{
+        result = cls(**{
             **tree, **{name: tuple(tree[name])
                        for name in (*NAMES, 'passages')},
             'reason': Reason[tree['reason']],
             'events': tuple(Event(**event) for event in tree['events']),
             'rank_changes': tuple(RankChange(**change)
                                   for change in tree['rank_changes'])})
+        arrays = {name: getattr(result, name) for name in (*ARRAYS, *OPTIONAL)}
+        wrong = [name for name, array in arrays.items() if array is not None
+                 and (len(array) != len(result.t) or np.isnan(array).any())]
+        steps = np.diff(result.t)
+        if wrong or not ((steps > 0).all() or (steps < 0).all()):
+            raise ValueError(
+                f"wrong entries of {', '.join(wrong) or 'the times'}")
+        return result
 
     def to_table(self) -> dict:
         """Name of a column -> array of shape (N,).

@@ -286,8 +286,20 @@ def test_files_that_are_no_trajectories(content, tmp_path):
         Trajectory.load(path)
 
 
+@pytest.mark.parametrize('change', [
+    {'t': np.full(21, 1.)}, {'t': np.roll(np.arange(21.), 5)},
+    {'t': np.r_[np.arange(20.), np.nan]}, {'x': np.full((21, 4), np.nan)},
+    {'x': np.zeros((20, 4))}, {'energy': np.full(21, np.nan)}])
+def test_a_file_with_wrong_entries(motion, tmp_path, change):
+    path = tmp_path/'run.npz'
+    replace(motion, **change).save(path)
+    with pytest.raises(ValueError, match='is no trajectory, or it is damaged'):
+        Trajectory.load(path)
+
+
 @pytest.mark.parametrize('name, change', [
     ('entries', lambda entries: entries[:-1]),
+    ('about', lambda about: np.array(about.item().replace('"END"', '"FOO"'))),
     ('about', lambda about: np.array(about.item().replace('<f8', '<U8'))),
     ('about', lambda about: np.array(about.item().replace('21', '22', 1)))])
 def test_entries_that_do_not_fit_the_text(motion, tmp_path, name, change):

@@ -184,12 +184,15 @@ class SweepResult:
     @classmethod
     def load(cls, path) -> SweepResult:
         """Read a file of :meth:`save`; states and constants are names."""
-        content = read_archive(path, 'sweep')
-        for run in content['runs']:
+        return read_archive(path, 'sweep', cls._restored)
+
+    @classmethod
+    def _restored(cls, tree):
+        for run in tree['runs']:
             if run['trajectory'] is not None:
                 run['trajectory'] = Trajectory._restored(run['trajectory'])
-        return cls(tuple(SweepRun(**run) for run in content['runs']),
-                   tuple(content['states']))
+        return cls(tuple(SweepRun(**run) for run in tree['runs']),
+                   tuple(tree['states']))
 
     def to_frame(self):
         """A ``pandas.DataFrame`` with one row for each run.
