@@ -12,6 +12,7 @@ from ..errors import (
     MissingIngredientError, NotFiniteError, SingularEquationsError,
     UnsupportedFeatureError)
 from ..model.equations import EquationsOfMotion
+from .codegen.slopes import Slopes
 from .codegen.solution import solved_graph
 from .evaluation import Evaluator, finite_time, times_of
 from .linear.rank_decision import decide_rank
@@ -357,6 +358,15 @@ class CompiledEquations(Evaluator):
 
         return self.kept(('rates', rows, agree, work), made), np.concatenate(
             [self.parameters(p), sizes(solver)])
+
+    def slopes(self, solver, work=()) -> Slopes | None:
+        """Derivatives of :meth:`native_rates`, None if there are none."""
+        if self.backend == 'numpy' or self.called or (
+                not leaves_out_rows_only(solver)):
+            return None
+        rows = rows_in_use(solver)
+        return self.kept(('slopes', rows, work),
+                         lambda: Slopes.of(self, rows, work))
 
     def _solution(self, rows, numbers, names=(), agree=False, work=()):
         """The compiled solution, None if there is none.

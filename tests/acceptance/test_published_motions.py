@@ -56,6 +56,7 @@ def digits(values, published):
 @pytest.mark.parametrize('method, tolerances', [
     ('DOP853', {1e-5: 4.5, 1e-6: 5.5, 1e-7: 6.8, 1e-8: 8.0, 1e-10: 9.3}),
     ('RK45', {1e-5: 4.5, 1e-6: 5.5, 1e-7: 6.5, 1e-8: 7.5, 1e-10: 9.3}),
+    ('Rodas5P', {1e-5: 4.5, 1e-6: 5.5, 1e-7: 6.5, 1e-8: 7.5, 1e-10: 9.3}),
     ('Radau', {1e-5: 6.5, 1e-6: 7.5, 1e-7: 8.8})])
 def test_the_squeezer_converges_to_the_published_digits(squeezer, method,
                                                         tolerances):

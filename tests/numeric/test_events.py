@@ -27,7 +27,7 @@ def driven(force, end=3, **options):
 
 # -- short events ----------------------------------------------------------
 
-@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'LSODA'])
+@pytest.mark.parametrize('method', ['DOP853', 'Radau', 'Rodas5P', 'LSODA'])
 @pytest.mark.parametrize('end', [5, -5])
 def test_a_function_that_changes_sign_twice_in_a_step(method, end):
     """A free particle takes long steps; x is in a gap for a short time."""

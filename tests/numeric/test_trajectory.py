@@ -33,7 +33,7 @@ def exact(pendulum):
 
 @pytest.mark.parametrize('method, error', [
     ('DOP853', 1e-7), ('RK45', 1e-6), ('RK23', 1e-3), ('Radau', 1e-4),
-    ('BDF', 1e-4), ('LSODA', 1e-4)])
+    ('Rodas5P', 1e-6), ('BDF', 1e-4), ('LSODA', 1e-4)])
 def test_dense_output_is_as_good_as_the_steps(pendulum, exact, method, error):
     stabilization = None if method in ('BDF', 'LSODA') else 'projection'
     motion = simulate(pendulum.compiled, 2, pendulum.start, dense=True,

@@ -15,7 +15,7 @@ from ...graph.linalg import (
 from ...graph.reading import SLOTS
 from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
 
-__all__ = ['blocks', 'select', 'solved_graph']
+__all__ = ['blocks', 'power', 'rows_of', 'select', 'solved_graph']
 
 # Above this many operations a dense solver is quicker.
 MOST = 30000
@@ -34,10 +34,9 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     too. From the outputs ``work`` the power that changes the energy is
     computed (class ``Work``); it follows the rates.
     """
+    use = rows_of(equations, kept)
     count = len(equations.unknowns)
     motion = count - len(equations.multipliers)
-    use = [*range(motion), *(range(motion, count) if kept is None else
-                             [motion + k for k in kept])]
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     W, r = select(out, use)
     share = PIVOT if kept is None else POOR_CHOICE
@@ -58,6 +57,14 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     graph = Graph.freeze(g, {'out': (rates + z[motion:], 1),
                              'checks': (checks, 2)})
     return graph if graph.operation_count() <= MOST else None
+
+
+def rows_of(equations, kept):
+    """Positions of the rows of ``W`` in use, if not all constraints are."""
+    count = len(equations.unknowns)
+    motion = count - len(equations.multipliers)
+    return [*range(motion), *(range(motion, count) if kept is None else
+                              [motion + k for k in kept])]
 
 
 def references(g, numbers):

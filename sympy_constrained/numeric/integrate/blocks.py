@@ -14,6 +14,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
 from ..manifold.correction import LEVELS, newton_code
+from .rodas import Rodas5P
 
 __all__ = ['Blocks', 'Block']
 
@@ -55,7 +56,7 @@ class Path(NamedTuple):
 
 
 class Blocks:
-    """The compiled loop for one run by an explicit method."""
+    """The compiled loop for one run by a one-step method."""
 
     def __init__(self, run, method, **options):
         from . import loop
@@ -67,7 +68,7 @@ class Blocks:
     @staticmethod
     def apply_to(run, method):
         """Whether no step has to enter Python."""
-        return (method in (DOP853, RK45, RK23) and find_spec('numba')
+        return (method in (DOP853, RK45, RK23, Rodas5P) and find_spec('numba')
                 and run.compiled.backend != 'numpy'
                 and not run.compiled.called and run.feedback is None
                 and (run.projector is None or run.projector.is_simple))
@@ -75,7 +76,7 @@ class Blocks:
     # -- machine code ----------------------------------------------------
 
     def code(self, t, x):
-        """Rates, projection and their constants, or None."""
+        """Rates, their slopes, projection and constants, or None."""
         solver = self.run.rank.solver
         if self._code[0] is not solver:
             self._code = solver, self._made(solver, t, x)
@@ -88,6 +89,13 @@ class Blocks:
             solver, self.run.rates.work.outputs)
         if rates is None:
             return None
+        slopes, sizes, more = rates, [0]*5, 0
+        if self.tableau.gamma:
+            found = compiled.slopes(solver, self.run.rates.work.outputs)
+            if found is None:
+                return None
+            slopes, sizes, more = found.code, found.sizes, len(
+                compiled.unknowns)
         levels = [len(compiled.q_index), len(compiled.u_index), 0, 0, 0]
         correct, p = rates, constants
         if projector is not None:
@@ -103,6 +111,9 @@ class Blocks:
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
         return {'rates': Code(rates.function), 'p_rates': constants,
+                'slopes': Code(slopes.function),
+                'p_slopes': np.append(compiled.parameters(), np.zeros(more)),
+                'sizes': np.array(sizes),
                 'correct': Code(correct.function),
                 'p_correct': np.array(p, dtype=float),
                 'levels': np.array(levels), 'size': rates.size}
@@ -139,6 +150,8 @@ class Blocks:
             float(block.t[steps]), block.y[steps], block.rates[steps])
         solver.h_abs = block.following if is_whole else abs(
             block.t[steps + 1] - block.t[steps])
+        if isinstance(solver, Rodas5P):
+            solver.forget()
         if solver.t == solver.t_bound:
             solver.status = 'finished'
         return steps, is_ahead

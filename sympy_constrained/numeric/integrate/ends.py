@@ -20,8 +20,8 @@ USUALLY = (
 SLOW = (
     ". This usually means (a) a length, a mass or another constant that is "
     "zero or very small, so that the model moves very fast, (b) a stiff "
-    "model, for which `method='Radau'` is made, or (c) a short `max_step` or "
-    "small tolerances. Correct these, shorten `t_span`, or pass a larger "
+    "model, for which `method='Rodas5P'` is made, or (c) a short `max_step` "
+    "or small tolerances. Correct these, shorten `t_span`, or pass a larger "
     "`max_steps`")
 
 
@@ -77,4 +77,4 @@ def cause_of(trouble, when_singular):
     return Reason.STEP_SIZE, (
         "the integrator needs smaller steps than numbers allow. This usually "
         "means (a) a solution that grows without bound, (b) forces that jump, "
-        "or (c) a stiff model, for which `method='Radau'` is made.")
+        "or (c) a stiff model, for which `method='Rodas5P'` is made.")

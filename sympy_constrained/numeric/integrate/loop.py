@@ -1,14 +1,18 @@
-"""Explicit Runge-Kutta steps with projection, compiled by numba.
+"""Steps of one-step methods with projection, compiled by numba.
 
 Machine code of the equations is called by its address, so the loop does not
-enter Python. Methods, error norms and step sizes are those of SciPy [1]_, with
-a projection of every accepted step and output.
+enter Python. Explicit Runge-Kutta methods, error norms and step sizes are
+those of SciPy [1]_, with a projection of every accepted step and output.
+Rosenbrock methods [2]_ solve a linear system with the Jacobian of the rates at
+every stage.
 
 References
 ==========
 
 .. [1] E. Hairer, S. P. Norsett and G. Wanner, "Solving Ordinary Differential
    Equations I," Springer (1993), sections II.4 to II.6 and II.10.
+.. [2] E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II,"
+   Springer (1996), section IV.7.
 
 """
 from __future__ import annotations
@@ -22,6 +26,7 @@ from numpy.polynomial.polynomial import polymul
 from scipy.integrate import DOP853
 
 from ..manifold.projection import CLOSE, ROUNDING
+from .rodas import Rodas5P
 
 __all__ = ['Code', 'Tableau', 'make_steps', 'interpolant', 'tableau_of',
            'FULL', 'END', 'TROUBLE']
@@ -55,12 +60,16 @@ class Code(types.WrapperAddressProtocol):
 
 
 class Tableau(NamedTuple):
-    """An embedded explicit method with a continuous extension.
+    """An embedded one-step method with a continuous extension.
 
     The stages are followed by the one at the end of the step, and by those
     that only the extension needs: ``y(t + s*h) = y + h*sum_j s**(j + 1) *
     sum_k extension[k, j]*K[k]``. The error is that of Dormand and Prince's
     method of order 8; other methods have no second estimate.
+
+    The stages of a Rosenbrock method, whose ``gamma`` is not zero, obey
+    ``(1/gamma - h*J) K[i] = f(t + c[i]*h, y + h*sum_k a[i, k]*K[k])
+    + sum_k mixed[i, k]*K[k] + h*moving[i]*df/dt``. The last one is the error.
     """
 
     stages: int
@@ -71,10 +80,15 @@ class Tableau(NamedTuple):
     error: np.ndarray
     second_error: np.ndarray
     extension: np.ndarray
+    gamma: float
+    mixed: np.ndarray
+    moving: np.ndarray
 
 
 def tableau_of(method):
-    """The :class:`Tableau` of an explicit method of SciPy."""
+    """The :class:`Tableau` of a method."""
+    if method is Rodas5P:
+        return Tableau(*method.tableau())
     size = method.n_stages
     more = method.A_EXTRA if method is DOP853 else np.zeros((0, size + 1))
     count = size + 1 + len(more)
@@ -90,7 +104,7 @@ def tableau_of(method):
         errors = method.E, np.zeros(size + 1)
         extension = np.ascontiguousarray(method.P)
     return Tableau(size, -1/(method.error_estimator_order + 1), a, method.B,
-                   c, *errors, extension)
+                   c, *errors, extension, 0., a, c)
 
 
 def dop853_extension(count):
@@ -218,7 +232,130 @@ def error_of(tableau, K, h, y, new, rtol, atol):
 
 
 @njit(cache=True, nogil=True)
-def one_step(rates, p, tableau, rtol, atol, t, y, end, h, K, new, out):
+def explicit_stages(rates, p, tableau, t, h, y, K, new, out):
+    """Stages of a Runge-Kutta method, the last one at the end ``new``."""
+    for k in range(1, tableau.stages + 1):
+        if not stage(rates, p, t + tableau.c[k]*h, h, y, tableau.a, K, k, new,
+                     out):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def rosenbrock_stages(rates, p, tableau, t, h, y, rate, J, K, new, out):
+    """Stages of a Rosenbrock method, and the end ``new``.
+
+    ``rate`` is that at ``t``, ``J`` the derivatives by time and ``y``.
+    """
+    n = len(y)
+    A = -h*J[:, 1:]
+    for i in range(n):
+        A[i, i] += 1/tableau.gamma
+    rows = factored(A)
+    if not len(rows):
+        return False
+    K[0] = rate
+    for k in range(tableau.stages + 1):
+        if k and not stage(rates, p, t + tableau.c[k]*h, h, y, tableau.a, K,
+                           k, new, out):
+            return False
+        for i in range(n):
+            value = K[k, i] + h*tableau.moving[k]*J[i, 0]
+            for j in range(k):
+                value += tableau.mixed[k, j]*K[j, i]
+            new[i] = value
+        solve_factored(A, rows, new, K[k])
+    for i in range(n):
+        change = 0.
+        for k in range(tableau.stages + 1):
+            change += tableau.b[k]*K[k, i]
+        new[i] = y[i] + h*change
+    return True
+
+
+@njit(cache=True, nogil=True)
+def factored(A):
+    """Factors of ``A`` in its place, and the order of rows, empty if singular.
+    """
+    n = len(A)
+    rows = np.arange(n)
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if not abs(A[pivot, k]) > 0:
+            return rows[:0]
+        if pivot != k:
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            for j in range(n):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        for i in range(k + 1, n):
+            factor = A[i, k]/A[k, k]
+            A[i, k] = factor
+            if factor != 0:
+                for j in range(k + 1, n):
+                    A[i, j] -= factor*A[k, j]
+    return rows
+
+
+@njit(cache=True, nogil=True)
+def solve_factored(A, rows, right, x):
+    """Solve for one right side by the factors of :func:`factored`."""
+    n = len(rows)
+    for i in range(n):
+        value = right[rows[i]]
+        for j in range(i):
+            value -= A[i, j]*x[j]
+        x[i] = value
+    for i in range(n - 1, -1, -1):
+        value = x[i]
+        for j in range(i + 1, n):
+            value -= A[i, j]*x[j]
+        x[i] = value/A[i, i]
+
+
+@njit(cache=True, nogil=True)
+def jacobian(rates, p_rates, slopes, p_slopes, sizes, t, y, J, out):
+    """Derivatives ``J`` of the rates by time and ``y``; whether they are good.
+
+    ``slopes`` and ``sizes`` are those of :class:`.Slopes`; the values of ``z``
+    follow the constants in ``p_slopes``.
+    """
+    states, known, motion, count, works = sizes
+    if is_bad(rates, t, y, p_rates, out):
+        return False
+    multipliers = len(out) - states - works
+    z = p_slopes[len(p_slopes) - motion - multipliers:]
+    z[:motion] = out[known:states]
+    z[motion:] = out[states + works:]
+    width = states + 1
+    values = np.empty((known + count + works)*width + count*count
+                      + works*motion)
+    if is_bad(slopes, t, y, p_slopes, values):
+        return False
+    terms = values[:(known + count)*width].reshape(known + count, width)
+    end = terms.size + count*count
+    W = values[terms.size:end].reshape(count, count)
+    rows = factored(W)
+    if not len(rows):
+        return False
+    J[:, :] = 0.
+    J[:known, :width] = terms[:known]
+    x = np.empty(count)
+    for j in range(width):
+        solve_factored(W, rows, terms[known:, j], x)
+        J[known:states, j] = x[:motion]
+    if works:
+        J[states, :width] = values[end:end + width]
+        for i in range(motion):
+            J[states] += values[end + width + i]*J[known + i]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def one_step(rates, p, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
+             out):
     """The stages ``K`` and the end ``new`` of a step within the tolerances.
 
     Returns its time, the size of the next step, and the evaluations; no size
@@ -233,10 +370,14 @@ def one_step(rates, p, tableau, rtol, atol, t, y, end, h, K, new, out):
             t_new = end
         signed = t_new - t
         h = abs(signed)
-        for k in range(1, tableau.stages + 1):      # the last is the end
-            if not stage(rates, p, t + tableau.c[k]*signed, signed, y,
-                         tableau.a, K, k, new, out):
-                return t, 0., evaluations
+        if tableau.gamma:
+            is_good = rosenbrock_stages(rates, p, tableau, t, signed, y, rate,
+                                        J, K, new, out)
+        else:
+            is_good = explicit_stages(rates, p, tableau, t, signed, y, K, new,
+                                      out)
+        if not is_good:
+            return t, 0., evaluations
         evaluations += tableau.stages
         error = error_of(tableau, K, signed, y, new, rtol, atol)
         if error < 1:
@@ -262,28 +403,35 @@ def between(part, y, powers, new):
 
 
 @njit(cache=True, nogil=True)
-def make_steps(rates, p_rates, correct, p_correct, tableau, levels, size,
-               rtol, atol, max_step, end, h, T, Y, F, K, drift, times, states):
+def make_steps(rates, p_rates, slopes, p_slopes, sizes, correct, p_correct,
+               tableau, levels, size, rtol, atol, max_step, end, h, T, Y, F, K,
+               drift, times, states):
     """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]`` to ``end``.
 
-    ``rates`` and ``correct`` are the machine code of the rates, whose
-    ``size`` outputs begin with them, and of the projection. Accepted steps
-    fill ``T``, ``Y``, ``F``, their stages ``K`` and their distances from the
-    constraints ``drift``; outputs at ``times`` fill ``states``.
+    ``rates``, ``slopes`` and ``correct`` are the machine code of the rates,
+    whose ``size`` outputs begin with them, of :class:`.Slopes` (for Rosenbrock
+    methods) and of the projection. Accepted steps fill ``T``, ``Y``, ``F``,
+    their stages ``K`` and their distances from the constraints ``drift``;
+    outputs at ``times`` fill ``states``.
 
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
     """
     n, stages, forward = Y.shape[1], tableau.stages, np.sign(end - T[0])
     out = np.empty(max(size, levels.sum()))
-    trial, new = np.empty(n), np.empty(n)
+    trial, new, J = np.empty(n), np.empty(n), np.empty((n, n + 1))
     due = evaluations = 0
     for step in range(len(drift)):
         t, y, made, moved = T[step], Y[step], K[step], Y[step + 1]
         made[0] = F[step]
+        if tableau.gamma:
+            evaluations += 1
+            if not jacobian(rates, p_rates, slopes, p_slopes, sizes, t, y, J,
+                            out[:size]):
+                return TROUBLE, step, due, evaluations, h
         t_new, following, count = one_step(
-            rates, p_rates, tableau, rtol, atol, t, y, end, min(h, max_step),
-            made, new, out)
+            rates, p_rates, tableau, rtol, atol, t, y, F[step], J, end,
+            min(h, max_step), made, new, out)
         evaluations += count
         if following == 0:
             return TROUBLE, step, due, evaluations, h
@@ -292,7 +440,7 @@ def make_steps(rates, p_rates, correct, p_correct, tableau, levels, size,
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
-        if not np.all(moved == new):
+        if tableau.gamma or not np.all(moved == new):
             evaluations += 1
             if is_bad(rates, t_new, moved, p_rates, out):
                 return TROUBLE, step, due, evaluations, h

@@ -75,7 +75,22 @@ class Rates:
         return self._quick[1]
 
     def jacobian(self, t, y):
-        """Derivatives of the rates by the states, from differences.
+        """Derivatives of the rates by the states."""
+        slopes = self.feedback is None and self.compiled.slopes(
+            self.rank.solver, self.work.outputs)
+        if slopes:
+            x = y[:self.size]
+            try:
+                z, _ = self.rank.solver.solve(*self.compiled.matrices(t, x))
+                found = slopes(t, x, self.compiled.parameters(), z)
+            except TROUBLE:
+                found = None
+            if found is not None:
+                return np.pad(found[:, 1:], ((0, 0), (0, len(y) - self.size)))
+        return self.differences(t, y)
+
+    def differences(self, t, y):
+        """The same from differences of the rates.
 
         SciPy's take ``atol`` as the size of a zero state, often too small.
         """

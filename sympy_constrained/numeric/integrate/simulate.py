@@ -22,11 +22,13 @@ from ..trajectory import Reason, Trajectory
 from .dae import DAE_METHODS, DAEMethod
 from .events import event_functions
 from .records import assembled
+from .rodas import Rodas5P
 from .stepper import Run
 
 __all__ = ['simulate']
 
-ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau}
+ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
+            'Rodas5P': Rodas5P}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
@@ -108,8 +110,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     rtol, atol : float
         Tolerances of the integrator.
     method : str
-        ``'DOP853'``, ``'RK45'``, ``'RK23'``, or ``'Radau'`` for stiff models,
-        ``'BDF'``, ``'LSODA'``, ``'IDA'``, ``'RadauDAE'``, ``'BDFDAE'``.
+        ``'DOP853'``, ``'RK45'``, ``'RK23'``, or for stiff models
+        ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``,
+        ``'RadauDAE'``, ``'BDFDAE'``. ``'Rodas5P'`` makes the steps of
+        ``'Radau'`` where the equations have no machine code.
         ``'BDF'`` and ``'LSODA'`` extrapolate past states and cannot be
         projected. ``'IDA'`` needs the package scikit-sundae, the last two
         need solve-dae.
@@ -398,6 +402,6 @@ def _stabilization_kind(compiled, stabilization, method):
         raise ValueError(
             f"`method` {method!r} extrapolates past states, so they cannot be "
             "projected, and the equations cannot change from step to step as "
-            f"with {stabilization!r}. Use 'Radau' for stiff models, or pass "
+            f"with {stabilization!r}. Use 'Rodas5P' for stiff models, or pass "
             "`stabilization='baumgarte'` or a pair of gains (alpha, beta).")
     return kind

@@ -21,6 +21,7 @@ from .kinks import Kinks
 from .passage import Approach, PassageFinder
 from .rates import TROUBLE, Rates
 from .records import Records
+from .rodas import Rodas5P
 
 __all__ = ['Run']
 
@@ -156,10 +157,10 @@ class Run:
         if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge
         self.stop = end
-        if method in (Radau, BDF):
-            options = {**options, 'jac': self.rates.jacobian}
         if self.blocks is None and Blocks.apply_to(self, method):
             self.blocks = Blocks(self, method, **options)
+        if method in (Radau, BDF, Rodas5P):
+            options = {**options, 'jac': self.rates.jacobian}
         if not self.kinks:
             return method(self.rates, begin, y, end, **options)
         begin, self.kink, self.stop = self.kinks.interval(
