@@ -359,8 +359,9 @@ class CompiledEquations(Evaluator):
         return self.kept(('rates', rows, agree, work), made), np.concatenate(
             [self.parameters(p), sizes(solver)])
 
-    def slopes(self, solver, work=()) -> Slopes | None:
-        """Derivatives of :meth:`native_rates`, None if there are none."""
+    def slopes(self, solver, work=()):
+        """Code for the derivatives of :meth:`native_rates`, None without it.
+        """
         if self.backend == 'numpy' or self.called or (
                 not leaves_out_rows_only(solver)):
             return None
