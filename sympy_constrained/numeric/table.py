@@ -65,7 +65,7 @@ class Table:
         self._prepare(interpolant(self.times, values, kind))
 
     def _prepare(self, path):
-        self._path = path
+        self.path = path
         self._breaks = path.x.tolist()
         self._coefficients = path.c.T.tolist()
         slack = OUTSIDE*(self._breaks[-1] - self._breaks[0])
@@ -100,7 +100,7 @@ class Table:
         result = object.__new__(Table)
         result.times, result.kind = self.times, self.kind
         result.order = self.order + order
-        result._prepare(self._path.derivative(order))
+        result._prepare(self.path.derivative(order))
         return result
 
     def course(self, t, end, tolerance):
@@ -129,7 +129,7 @@ class Table:
         half = middle - self.times[low]
         times, values = (x[2*low:2*high] for x in self._samples)
         found = chebval((times - middle)/half, chebinterpolate(
-            lambda s: self._path(middle + half*s), DEGREE))
+            lambda s: self.path(middle + half*s), DEGREE))
         allowed = tolerance*np.abs(values).max() + RINGING*self._largest
         return bool(np.abs(found - values).max() <= allowed)
 
@@ -138,7 +138,7 @@ class Table:
         """Times, those halfway between them, and the values there."""
         x = self.times
         times = np.append(np.transpose([x[:-1], (x[:-1] + x[1:])/2]), x[-1])
-        return times, self._path(times)
+        return times, self.path(times)
 
     @cached_property
     def _largest(self):

@@ -10,7 +10,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate)
+    Table, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.integrate.blocks import Blocks, Path
 from sympy_constrained.numeric.integrate.stepper import Run
 
@@ -121,6 +121,27 @@ def test_steps_dense_output_and_time_backward(case, one_by_one, single):
         between = np.linspace(0, -1, 33)
         np.testing.assert_allclose(
             found.at(between), wanted.at(between), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize('kind', ['cubic', 'monotone', 'linear', 'previous'])
+@pytest.mark.parametrize('end', [3, -3])
+def test_tables_are_evaluated_in_the_loop(kind, end, one_by_one, single):
+    """A force with many kinks, one that is smooth, and a moving row."""
+    rough, smooth, place = dynamicsymbols('rough smooth place')
+    method = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[y - place],
+        generalized_forces=[rough - k*x + smooth*x.diff(), 0])
+    times = np.linspace(-3, 3, 61)
+    compiled = compile_equations(method, {m: 2, k: 9}, {
+        rough: Table(times, np.cos(7*times**2), kind),
+        smooth: Table(times[::6], np.sin(times[::6]) - 1),
+        place: Table(times, times**3/20)})
+    options = {'rtol': 1e-10, 'atol': 1e-12, 't_eval': 33}
+    found = simulate(compiled, end, [1, 0, .1, 0], **options)
+    assert not single
+    wanted = one_by_one(compiled, end, [1, 0, .1, 0], **options)
+    same(found, wanted, 1e-8)
+    assert found.largest_residual < 1e-12
 
 
 def test_events(case, one_by_one):

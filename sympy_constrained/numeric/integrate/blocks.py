@@ -64,13 +64,15 @@ class Blocks:
         self.tableau = loop.tableau_of(method)
         self.length, self.pause, self.waiting = FIRST, PAUSE, 0
         self._code = None, None         # a solver, and its machine code
+        self.between = np.empty((3, 0))  # pieces of the last block
 
     @staticmethod
     def apply_to(run, method):
         """Whether no step has to enter Python."""
         return (method in (DOP853, RK45, RK23, Rodas5P) and find_spec('numba')
                 and run.compiled.backend != 'numpy'
-                and not run.compiled.called and run.feedback is None
+                and len(run.compiled.tables) == len(run.compiled.inputs.called)
+                and run.feedback is None
                 and (run.projector is None or run.projector.is_simple))
 
     # -- machine code ----------------------------------------------------
@@ -110,12 +112,17 @@ class Blocks:
                 return None
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
-        return {'rates': Code(rates.function), 'p_rates': constants,
-                'slopes': Code(slopes.function),
-                'p_slopes': np.append(compiled.parameters(), np.zeros(more)),
-                'sizes': np.array(sizes),
-                'correct': Code(correct.function),
-                'p_correct': np.array(p, dtype=float),
+        tables = self.loop.Tables.of(compiled.tables.values())
+
+        def machine(native, p):
+            return self.loop.Machine(
+                Code(native.function), np.array(p, dtype=float),
+                np.zeros(len(compiled.tables)), tables)
+
+        return {'rates': machine(rates, constants),
+                'slopes': machine(slopes, np.append(
+                    compiled.parameters(), np.zeros(more))),
+                'sizes': np.array(sizes), 'correct': machine(correct, p),
                 'levels': np.array(levels), 'size': rates.size}
 
     # -- blocks ----------------------------------------------------------
@@ -152,9 +159,35 @@ class Blocks:
             block.t[steps + 1] - block.t[steps])
         if isinstance(solver, Rodas5P):
             solver.forget()
-        if solver.t == solver.t_bound:
+        if run.kinks:
+            self.move_bound(solver)
+        elif solver.t == solver.t_bound:
             solver.status = 'finished'
         return steps, is_ahead
+
+    def pieces(self, solver, most):
+        """Begins and ends of at most so many pieces between kinks of tables.
+
+        The times where they meet are the third row.
+        """
+        run, end = self.run, self.run.span[1]
+        found = [(solver.t, solver.t_bound, run.stop)]
+        while run.kinks and found[-1][2] != end and len(found) < most:
+            begin, _, stop = run.kinks.interval(
+                found[-1][2], end, self.options['rtol'])
+            found.append((begin, stop - run.kinks.clear, stop))
+        return np.transpose(found)
+
+    def move_bound(self, solver):
+        """Let the solver end with the piece that it has reached."""
+        run, stops = self.run, self.between[2]
+        k = int(np.argmax(run.forward*(stops - solver.t) >= 0))
+        solver.t_bound, run.stop = self.between[1:, k].tolist()
+        run.kink = run.stop
+        if solver.t == run.stop:
+            solver.status = 'finished'
+        if run.passages is not None:    # rates may jump where pieces meet
+            run.passages.forget(stops[k - 1] if k else None)
 
     def block(self, solver, times, most) -> Block | None:
         """At most so many steps that follow, up to one that is not ordinary.
@@ -163,13 +196,15 @@ class Blocks:
         code = self.code(solver.t, solver.y[:self.run.size])
         if code is None:
             return None
+        self.between = self.pieces(solver, most)
         T, drift = np.empty(most + 1), np.empty(most)
         Y, F = np.empty((2, most + 1, n))
         K = np.empty((most, len(self.tableau.c), n))
         T[0], Y[0], F[0] = solver.t, solver.y, solver.f
         states = np.empty((len(times), n))
         reason, steps, due, evaluations, h = self.loop.make_steps(
-            **code, tableau=self.tableau, end=solver.t_bound, h=solver.h_abs,
+            **code, tableau=self.tableau, begins=self.between[0],
+            ends=self.between[1], stops=self.between[2], h=solver.h_abs,
             T=T, Y=Y, F=F, K=K, drift=drift, times=times, states=states,
             **self.options)
 

@@ -59,6 +59,36 @@ class Code(types.WrapperAddressProtocol):
         return SIGNATURE
 
 
+class Tables(NamedTuple):
+    """Piecewise polynomials: the ``times`` of table ``k`` begin at
+    ``first[k]``, the coefficients of its pieces, highest power first, too.
+    """
+
+    first: np.ndarray
+    times: np.ndarray
+    pieces: np.ndarray
+
+    @classmethod
+    def of(cls, tables):
+        paths = [table.path for table in tables]
+        width = max((len(path.c) for path in paths), default=1)
+        pieces = [np.pad(path.c.T, ((0, 1), (width - len(path.c), 0)))
+                  for path in paths]
+        return cls(
+            np.cumsum([0, *(len(path.x) for path in paths)]),
+            np.concatenate([[], *(path.x for path in paths)]),
+            np.concatenate([np.zeros((0, width)), *pieces]))
+
+
+class Machine(NamedTuple):
+    """Machine code, its constants, and its inputs, which are tables."""
+
+    function: Code
+    p: np.ndarray
+    r: np.ndarray
+    tables: Tables
+
+
 class Tableau(NamedTuple):
     """An embedded one-step method with a continuous extension.
 
@@ -132,14 +162,29 @@ def size_of(x):
 
 
 @njit(cache=True, nogil=True)
-def is_bad(function, t, x, p, out):
-    """Call machine code, which has no inputs from Python."""
-    at = p.ctypes.data
-    return function(t, x.ctypes.data, at, at, out.ctypes.data)
+def is_bad(machine, t, x, out):
+    """Call machine code; whether the outputs are not good."""
+    look_up(machine.tables, t, machine.r)
+    return machine.function(
+        t, x.ctypes.data, machine.p.ctypes.data, machine.r.ctypes.data,
+        out.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
-def stage(rates, p, t, h, y, a, K, k, trial, out):
+def look_up(tables, t, values):
+    """Values of all tables at a time."""
+    for k in range(len(values)):
+        first, last = tables.first[k], tables.first[k + 1]
+        piece = np.searchsorted(tables.times[first:last], t, side='right') - 1
+        piece = first + min(max(piece, 0), last - first - 2)
+        s = t - tables.times[piece]
+        values[k] = 0.
+        for coefficient in tables.pieces[piece]:
+            values[k] = values[k]*s + coefficient
+
+
+@njit(cache=True, nogil=True)
+def stage(rates, t, h, y, a, K, k, trial, out):
     """Rates ``K[k]`` at a stage; returns whether they are good."""
     n = len(y)
     for i in range(n):
@@ -147,14 +192,14 @@ def stage(rates, p, t, h, y, a, K, k, trial, out):
         for j in range(k):
             change += a[k, j]*K[j, i]
         trial[i] = y[i] + h*change
-    if is_bad(rates, t, trial, p, out):
+    if is_bad(rates, t, trial, out):
         return False
     K[k] = out[:n]
     return True
 
 
 @njit(cache=True, nogil=True)
-def projected(correct, p, t, x, levels, out):
+def projected(correct, t, x, levels, out):
     """Project ``x`` in place; its relative distance before and after.
 
     ``levels`` are the numbers of coordinates, of speeds, of independent rows
@@ -164,7 +209,7 @@ def projected(correct, p, t, x, levels, out):
     q, u, holonomic, velocity, others = levels
     rows = q + u
     last_row = rows + holonomic + velocity + others
-    if is_bad(correct, t, x, p, out):
+    if is_bad(correct, t, x, out):
         return 0., -1.
     before = out[rows:last_row].max()/size_of(x[:rows])
     for first, count, row, number in (
@@ -182,19 +227,19 @@ def projected(correct, p, t, x, levels, out):
             last = far
             for i in range(first, first + count):
                 x[i] += out[i]
-            if is_bad(correct, t, x, p, out):
+            if is_bad(correct, t, x, out):
                 return before, -1.
     after = out[rows:last_row].max()/size_of(x[:rows])
     return before, after if after <= ROUNDING else -1.
 
 
 @njit(cache=True, nogil=True)
-def accepted(correct, p, t, x, levels, moved, out):
+def accepted(correct, t, x, levels, moved, out):
     """Project ``x`` to ``moved``; the distance, negative if it jumps."""
     moved[:] = x
     if levels[2:].sum() == 0:
         return 0.
-    before, after = projected(correct, p, t, moved, levels, out)
+    before, after = projected(correct, t, moved, levels, out)
     n = levels[0] + levels[1]
     change = np.abs(moved[:n] - x[:n]).max()/size_of(x[:n])
     if change > JUMP*max(before, NOTHING) and before < NEAR:
@@ -203,12 +248,12 @@ def accepted(correct, p, t, x, levels, moved, out):
 
 
 @njit(cache=True, nogil=True)
-def interpolant(rates, p, tableau, t, h, y, K, trial, out):
+def interpolant(rates, tableau, t, h, y, K, trial, out):
     """Coefficients of the powers 1, 2, ... of the part of a step, and whether
     they are good.
     """
     for k in range(tableau.stages + 1, len(tableau.c)):
-        if not stage(rates, p, t + tableau.c[k]*h, h, y, tableau.a, K, k,
+        if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k,
                      trial, out):
             return np.zeros((0, 0)), False
     return h*(tableau.extension.T@K), True
@@ -232,17 +277,17 @@ def error_of(tableau, K, h, y, new, rtol, atol):
 
 
 @njit(cache=True, nogil=True)
-def explicit_stages(rates, p, tableau, t, h, y, K, new, out):
+def explicit_stages(rates, tableau, t, h, y, K, new, out):
     """Stages of a Runge-Kutta method, the last one at the end ``new``."""
     for k in range(1, tableau.stages + 1):
-        if not stage(rates, p, t + tableau.c[k]*h, h, y, tableau.a, K, k, new,
+        if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k, new,
                      out):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def rosenbrock_stages(rates, p, tableau, t, h, y, rate, J, K, new, out):
+def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     """Stages of a Rosenbrock method, and the end ``new``.
 
     ``rate`` is that at ``t``, ``J`` the derivatives by time and ``y``.
@@ -256,7 +301,7 @@ def rosenbrock_stages(rates, p, tableau, t, h, y, rate, J, K, new, out):
         return False
     K[0] = rate
     for k in range(tableau.stages + 1):
-        if k and not stage(rates, p, t + tableau.c[k]*h, h, y, tableau.a, K,
+        if k and not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K,
                            k, new, out):
             return False
         for i in range(n):
@@ -316,23 +361,23 @@ def solve_factored(A, rows, right, x):
 
 
 @njit(cache=True, nogil=True)
-def jacobian(rates, p_rates, slopes, p_slopes, sizes, t, y, J, out):
+def jacobian(rates, slopes, sizes, t, y, J, out):
     """Derivatives ``J`` of the rates by time and ``y``; whether they are good.
 
     ``slopes`` and ``sizes`` are those of :class:`.Slopes`; the values of ``z``
-    follow the constants in ``p_slopes``.
+    follow the constants in ``slopes.p``.
     """
     states, known, motion, count, works = sizes
-    if is_bad(rates, t, y, p_rates, out):
+    if is_bad(rates, t, y, out):
         return False
     multipliers = len(out) - states - works
-    z = p_slopes[len(p_slopes) - motion - multipliers:]
+    z = slopes.p[len(slopes.p) - motion - multipliers:]
     z[:motion] = out[known:states]
     z[motion:] = out[states + works:]
     width = states + 1
     values = np.empty((known + count + works)*width + count*count
                       + works*motion)
-    if is_bad(slopes, t, y, p_slopes, values):
+    if is_bad(slopes, t, y, values):
         return False
     terms = values[:(known + count)*width].reshape(known + count, width)
     end = terms.size + count*count
@@ -354,7 +399,7 @@ def jacobian(rates, p_rates, slopes, p_slopes, sizes, t, y, J, out):
 
 
 @njit(cache=True, nogil=True)
-def one_step(rates, p, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
+def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
              out):
     """The stages ``K`` and the end ``new`` of a step within the tolerances.
 
@@ -371,11 +416,10 @@ def one_step(rates, p, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
         signed = t_new - t
         h = abs(signed)
         if tableau.gamma:
-            is_good = rosenbrock_stages(rates, p, tableau, t, signed, y, rate,
-                                        J, K, new, out)
+            is_good = rosenbrock_stages(rates, tableau, t, signed, y, rate, J,
+                                        K, new, out)
         else:
-            is_good = explicit_stages(rates, p, tableau, t, signed, y, K, new,
-                                      out)
+            is_good = explicit_stages(rates, tableau, t, signed, y, K, new, out)
         if not is_good:
             return t, 0., evaluations
         evaluations += tableau.stages
@@ -403,11 +447,13 @@ def between(part, y, powers, new):
 
 
 @njit(cache=True, nogil=True)
-def make_steps(rates, p_rates, slopes, p_slopes, sizes, correct, p_correct,
-               tableau, levels, size, rtol, atol, max_step, end, h, T, Y, F, K,
-               drift, times, states):
-    """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]`` to ``end``.
+def make_steps(rates, slopes, sizes, correct, tableau, levels, size, rtol,
+               atol, max_step, begins, ends, stops, h, T, Y, F, K, drift,
+               times, states):
+    """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]``.
 
+    They go from ``begins[0]`` to ``ends[0]``, which is ``stops[0]`` but for
+    rounding, where tables may jump, from ``begins[1]`` to ``ends[1]``, etc.
     ``rates``, ``slopes`` and ``correct`` are the machine code of the rates,
     whose ``size`` outputs begin with them, of :class:`.Slopes` (for Rosenbrock
     methods) and of the projection. Accepted steps fill ``T``, ``Y``, ``F``,
@@ -417,50 +463,60 @@ def make_steps(rates, p_rates, slopes, p_slopes, sizes, correct, p_correct,
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
     """
-    n, stages, forward = Y.shape[1], tableau.stages, np.sign(end - T[0])
+    n, stages, forward = Y.shape[1], tableau.stages, np.sign(ends[0] - T[0])
     out = np.empty(max(size, levels.sum()))
-    trial, new, J = np.empty(n), np.empty(n), np.empty((n, n + 1))
-    due = evaluations = 0
+    trial, new, rate = np.empty(n), np.empty(n), np.empty(n)
+    J = np.empty((n, n + 1))
+    due = evaluations = piece = 0
     for step in range(len(drift)):
         t, y, made, moved = T[step], Y[step], K[step], Y[step + 1]
-        made[0] = F[step]
+        rate[:] = F[step]
+        if step and t == stops[piece]:
+            piece += 1
+            t = begins[piece]
+            evaluations += 1
+            if is_bad(rates, t, y, out):
+                return TROUBLE, step, due, evaluations, h
+            rate[:] = out[:n]
+        made[0] = rate
         if tableau.gamma:
             evaluations += 1
-            if not jacobian(rates, p_rates, slopes, p_slopes, sizes, t, y, J,
-                            out[:size]):
+            if not jacobian(rates, slopes, sizes, t, y, J, out[:size]):
                 return TROUBLE, step, due, evaluations, h
         t_new, following, count = one_step(
-            rates, p_rates, tableau, rtol, atol, t, y, F[step], J, end,
+            rates, tableau, rtol, atol, t, y, rate, J, ends[piece],
             min(h, max_step), made, new, out)
         evaluations += count
         if following == 0:
             return TROUBLE, step, due, evaluations, h
+        if t_new == ends[piece]:
+            t_new = stops[piece]
         drift[step] = accepted(
-            correct, p_correct, t_new, new, levels, moved, out)
+            correct, t_new, new, levels, moved, out)
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
         if tableau.gamma or not np.all(moved == new):
             evaluations += 1
-            if is_bad(rates, t_new, moved, p_rates, out):
+            if is_bad(rates, t_new, moved, out):
                 return TROUBLE, step, due, evaluations, h
             F[step + 1] = out[:n]
         before, powers = due, np.zeros((0, 0))
         while due < len(times) and forward*(times[due] - t_new) <= 0:
             if due == before:
                 powers, is_good = interpolant(
-                    rates, p_rates, tableau, t, t_new - t, y, made, trial, out)
+                    rates, tableau, t, t_new - t, y, made, trial, out)
                 evaluations += len(tableau.c) - stages - 1
                 if not is_good:
                     return TROUBLE, step, before, evaluations, h
             between((times[due] - t)/(t_new - t), y, powers, new)
             if times[due] == t_new:
                 states[due] = moved
-            elif accepted(correct, p_correct, times[due], new, levels,
+            elif accepted(correct, times[due], new, levels,
                           states[due], out) < 0:
                 return TROUBLE, step, before, evaluations, h
             due += 1
         T[step + 1], h = t_new, following
-        if t_new == end:
+        if t_new == stops[-1]:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h

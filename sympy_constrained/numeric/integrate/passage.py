@@ -186,6 +186,12 @@ class PassageFinder:
 
         return accept, np.flatnonzero(is_near | ~is_clear)
 
+    def forget(self, t):
+        """Forget the states that were accepted before a time."""
+        times = [s for s, _ in self.accepted]
+        for _ in times[:times.index(t)] if t in times else ():
+            self.accepted.popleft()
+
     def clear(self, end):
         """Find no singular configuration before a time."""
         self._cleared = sorted((self.accepted[-1][0], end))
