@@ -419,7 +419,8 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
             is_good = rosenbrock_stages(rates, tableau, t, signed, y, rate, J,
                                         K, new, out)
         else:
-            is_good = explicit_stages(rates, tableau, t, signed, y, K, new, out)
+            is_good = explicit_stages(rates, tableau, t, signed, y, K, new,
+                                      out)
         if not is_good:
             return t, 0., evaluations
         evaluations += tableau.stages
