@@ -20,7 +20,7 @@ __all__ = ['Blocks', 'Block']
 
 # Steps in the first block, and in any. A block is twice as long as the number
 # of steps that were accepted of the last one.
-FIRST, LONGEST = 32, 256
+FIRST, LONGEST = 256, 1024
 # Steps in Python after a block without steps; twice as many after each more.
 PAUSE = 4
 
@@ -64,6 +64,7 @@ class Blocks:
         self.tableau = loop.tableau_of(method)
         self.length, self.pause, self.waiting = FIRST, PAUSE, 0
         self._code = None, None         # a solver, and its machine code
+        self._kept = ()                 # constants of the machine code
         self.between = np.empty((3, 0))  # pieces of the last block
 
     @staticmethod
@@ -86,7 +87,6 @@ class Blocks:
 
     def _made(self, solver, t, x):
         compiled, projector = self.run.compiled, self.run.projector
-        Code = self.loop.Code
         rates, constants = compiled.native_rates(
             solver, self.run.rates.work.outputs)
         if rates is None:
@@ -112,17 +112,20 @@ class Blocks:
                 return None
             levels[2:4] = map(len, rows)
             levels[4] = correct.size - sum(levels)
-        tables = self.loop.Tables.of(compiled.tables.values())
+        tables = self.loop.packed(compiled.tables.values())
+        p, p_slopes = (np.array(values, dtype=float) for values in (p, (
+            *compiled.parameters(), *np.zeros(more))))
+        self._kept = constants, p, p_slopes     # their addresses are in use
 
         def machine(native, p):
             return self.loop.Machine(
-                Code(native.function), np.array(p, dtype=float),
-                np.zeros(len(compiled.tables)), tables)
+                self.loop.Code(native.function), np.uintp(p.ctypes.data),
+                len(compiled.tables), tables)
 
         return {'rates': machine(rates, constants),
-                'slopes': machine(slopes, np.append(
-                    compiled.parameters(), np.zeros(more))),
-                'sizes': np.array(sizes), 'correct': machine(correct, p),
+                'slopes': machine(slopes, p_slopes), 'sizes': np.array(sizes),
+                'z': p_slopes[len(p_slopes) - more:],
+                'correct': machine(correct, p),
                 'levels': np.array(levels), 'size': rates.size}
 
     # -- blocks ----------------------------------------------------------

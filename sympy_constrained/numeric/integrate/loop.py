@@ -59,34 +59,32 @@ class Code(types.WrapperAddressProtocol):
         return SIGNATURE
 
 
-class Tables(NamedTuple):
-    """Piecewise polynomials: the ``times`` of table ``k`` begin at
-    ``first[k]``, the coefficients of its pieces, highest power first, too.
+class Machine(NamedTuple):
+    """Machine code, the address of its constants, and its inputs.
+
+    The inputs are ``count`` tables; see :func:`packed`.
     """
 
-    first: np.ndarray
-    times: np.ndarray
-    pieces: np.ndarray
-
-    @classmethod
-    def of(cls, tables):
-        paths = [table.path for table in tables]
-        width = max((len(path.c) for path in paths), default=1)
-        pieces = [np.pad(path.c.T, ((0, 1), (width - len(path.c), 0)))
-                  for path in paths]
-        return cls(
-            np.cumsum([0, *(len(path.x) for path in paths)]),
-            np.concatenate([[], *(path.x for path in paths)]),
-            np.concatenate([np.zeros((0, width)), *pieces]))
-
-
-class Machine(NamedTuple):
-    """Machine code, its constants, and its inputs, which are tables."""
-
     function: Code
-    p: np.ndarray
-    r: np.ndarray
-    tables: Tables
+    p: np.uintp
+    count: int
+    tables: np.ndarray
+
+
+def packed(tables):
+    """Piecewise polynomials as one array, which begins with their values.
+
+    Then come the positions at which their times begin, the number of all times
+    and of the coefficients of a piece, the times, and the coefficients of the
+    piece that begins at each time.
+    """
+    paths = [table.path for table in tables]
+    width = max((len(path.c) for path in paths), default=1)
+    pieces = [np.pad(path.c.T, ((0, 1), (width - len(path.c), 0))).ravel()
+              for path in paths]
+    return np.concatenate([
+        np.zeros(len(paths)), np.cumsum([0, *(len(path.x) for path in paths)]),
+        [width], *(path.x for path in paths), *pieces])
 
 
 class Tableau(NamedTuple):
@@ -164,23 +162,28 @@ def size_of(x):
 @njit(cache=True, nogil=True)
 def is_bad(machine, t, x, out):
     """Call machine code; whether the outputs are not good."""
-    look_up(machine.tables, t, machine.r)
+    if machine.count:
+        look_up(machine.tables, machine.count, t)
     return machine.function(
-        t, x.ctypes.data, machine.p.ctypes.data, machine.r.ctypes.data,
+        t, x.ctypes.data, machine.p, machine.tables.ctypes.data,
         out.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
-def look_up(tables, t, values):
+def look_up(tables, count, t):
     """Values of all tables at a time."""
-    for k in range(len(values)):
-        first, last = tables.first[k], tables.first[k + 1]
-        piece = np.searchsorted(tables.times[first:last], t, side='right') - 1
+    begin = 2*count + 2
+    total, width = int(tables[2*count]), int(tables[2*count + 1])
+    for k in range(count):
+        first, last = int(tables[count + k]), int(tables[count + k + 1])
+        piece = np.searchsorted(
+            tables[begin + first:begin + last], t, side='right') - 1
         piece = first + min(max(piece, 0), last - first - 2)
-        s = t - tables.times[piece]
-        values[k] = 0.
-        for coefficient in tables.pieces[piece]:
-            values[k] = values[k]*s + coefficient
+        s, at = t - tables[begin + piece], begin + total + piece*width
+        value = 0.
+        for i in range(at, at + width):
+            value = value*s + tables[i]
+        tables[k] = value
 
 
 @njit(cache=True, nogil=True)
@@ -361,17 +364,15 @@ def solve_factored(A, rows, right, x):
 
 
 @njit(cache=True, nogil=True)
-def jacobian(rates, slopes, sizes, t, y, J, out):
+def jacobian(rates, slopes, sizes, z, t, y, J, out):
     """Derivatives ``J`` of the rates by time and ``y``; whether they are good.
 
-    ``slopes`` and ``sizes`` are those of :class:`.Slopes`; the values of ``z``
-    follow the constants in ``slopes.p``.
+    ``slopes`` and ``sizes`` are those of :class:`.Slopes`; the unknowns ``z``
+    follow its constants.
     """
     states, known, motion, count, works = sizes
     if is_bad(rates, t, y, out):
         return False
-    multipliers = len(out) - states - works
-    z = slopes.p[len(slopes.p) - motion - multipliers:]
     z[:motion] = out[known:states]
     z[motion:] = out[states + works:]
     width = states + 1
@@ -448,8 +449,8 @@ def between(part, y, powers, new):
 
 
 @njit(cache=True, nogil=True)
-def make_steps(rates, slopes, sizes, correct, tableau, levels, size, rtol,
-               atol, max_step, begins, ends, stops, h, T, Y, F, K, drift,
+def make_steps(rates, slopes, sizes, z, correct, tableau, levels, size,
+               rtol, atol, max_step, begins, ends, stops, h, T, Y, F, K, drift,
                times, states):
     """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]``.
 
@@ -482,7 +483,7 @@ def make_steps(rates, slopes, sizes, correct, tableau, levels, size, rtol,
         made[0] = rate
         if tableau.gamma:
             evaluations += 1
-            if not jacobian(rates, slopes, sizes, t, y, J, out[:size]):
+            if not jacobian(rates, slopes, sizes, z, t, y, J, out[:size]):
                 return TROUBLE, step, due, evaluations, h
         t_new, following, count = one_step(
             rates, tableau, rtol, atol, t, y, rate, J, ends[piece],
