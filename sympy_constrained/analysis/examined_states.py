@@ -99,7 +99,7 @@ def dependencies(rows, basis, extended):
 def relation(parts, extended, small):
     """Independent row -> coefficient, of a row with components ``parts``.
 
-    By back substitution in what :func:`.orthonormal_rows` returns.
+    By back substitution in the second result of :func:`.orthonormal_rows`.
     """
     found = {}
     for number, used in reversed(extended):
