@@ -20,8 +20,8 @@ from ..model.build import kinematics_of
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
-__all__ = ['admissible_values', 'evaluated', 'has_floats', 'inner', 'norm',
-           'orthonormal_rows', 'project_out', 'sizes_elsewhere']
+__all__ = ['admissible_values', 'evaluated', 'has_floats', 'inner', 'largest',
+           'norm', 'orthonormal_rows', 'project_out', 'sizes_elsewhere']
 
 SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
@@ -249,19 +249,17 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
     if not system.graph.outputs[residual][0]:
         return []
 
-    def size():
-        return max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
-
     h, J = residuals_at(system, values, residual, jacobian)
     weights = [1/(norm(row) or mp.mpf(1)) for row in J]
     h, J = weighted(weights, h, J)
     damping = mp.mpf(1)
     least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
+    size = largest(values, unknowns)
     for _ in range(STEPS):
         square = inner(h, h)
-        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size()/100:
+        if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
             break
-        step = damped_step(h, J, damping*square/(square + size()**2))
+        step = damped_step(h, J, damping*square/(square + size**2))
         if step is None:
             break
         trial = {**values, **{x: values[x] - dx
@@ -271,20 +269,27 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
         if inner(found[0], found[0]) < square:
             values.update(trial)
             h, J = found
+            size = largest(values, unknowns)
             damping = max(damping/(4 if careful else 100), least)
         else:
             damping *= 16
-    return [abs(x)/size() for x in h]
+    return [abs(x)/size for x in h]
+
+
+def largest(values, unknowns):
+    return max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
 
 
 def damped_step(h, J, mu):
     """``J^T*(J*J^T + mu)^-1*h``, None if there is nowhere to go."""
-    gram = mp.matrix([[inner(a, b) for b in J] for a in J])
-    scale = max(gram[i, i] for i in range(len(h)))
+    gram = [[inner(a, b) for b in J] for a in J]
+    scale = max(row[i] for i, row in enumerate(gram))
     if not scale:
         return None
     # Relative to the largest, for pivots are compared with one.
-    gram = gram/scale + (mu + mp.mpf(10)**(6 - DIGITS))*mp.eye(len(h))
+    gram = mp.matrix([[x/scale for x in row] for row in gram])
+    for i in range(len(h)):
+        gram[i, i] += mu + mp.mpf(10)**(6 - DIGITS)
     y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)
     return [inner(y, column) for column in zip(*J)]
 

@@ -288,17 +288,16 @@ class Kinematics:
                     point, self.frame) == 0), first)
         found, queue = {origin: (None, ())}, [origin]
         for here in queue:
-            for there, vector in self._near(here):
-                if there not in found:
+            for there, vector in _compat.positions(here).items():
+                if there not in found and self._is_oriented(vector):
                     found[there] = here, self.parts(vector)
                     queue.append(there)
         return origin, found
 
-    def _near(self, point):
-        """Adjacent points, with vectors to them in oriented frames only."""
+    def _is_oriented(self, vector):
+        """Whether all frames of a vector have an orientation."""
         oriented = self.oriented
-        return ((there, vector) for there, vector in _compat.positions(
-            point).items() if all(f in oriented for _, f in vector.args))
+        return all(frame in oriented for _, frame in vector.args)
 
     def offset(self, start, end, axes):
         """Position of a point relative to another one."""
@@ -389,8 +388,8 @@ class Kinematics:
         for here in queue:
             if _compat.velocity(here, self.frame) is not None:
                 break
-            for there, _ in self._near(here):
-                if there not in after:
+            for there, vector in _compat.positions(here).items():
+                if there not in after and self._is_oriented(vector):
                     after[there] = here
                     queue.append(there)
         else:
