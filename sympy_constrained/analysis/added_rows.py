@@ -17,7 +17,7 @@ def warn_of_added_rows(system, sample=None):
     """Warn if the velocity constraints do not imply the holonomic ones.
 
     ``KanesMethod`` takes its motion from the velocity constraints alone.
-    Nothing is said if no state is found at which to decide.
+    Without a state at which to decide there is no warning.
     """
     rows = system.unstated
     stated = [k for k in range(len(system.holonomic_rows)

@@ -20,8 +20,8 @@ from ..model.build import kinematics_of
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
-__all__ = ['admissible_values', 'evaluated', 'has_floats', 'norm',
-           'orthonormal_rows', 'project_out', 'sizes_elsewhere']
+__all__ = ['admissible_values', 'evaluated', 'has_floats', 'inner', 'largest',
+           'norm', 'orthonormal_rows', 'project_out', 'sizes_elsewhere']
 
 SETTLED = mp.mpf(10)**(5 - DIGITS)
 # The new part of a row, relative to its size, that makes it independent. A
@@ -38,85 +38,80 @@ CLOSE = mp.mpf('1e-6')
 def admissible_values(system, sample=None, seed=0):
     """Return values of all inputs that satisfy the constraints.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    sample : dict, optional
-        Values to start from, of constants, coordinates, speeds, time or
-        specified functions; the others are random, constants positive.
-        Given constants are kept, states are moved onto the constraints.
-    seed : int
-
-    Raises
-    ======
-
-    ConstraintError
-        If no state was found that satisfies the constraints.
-    ValueError
-        If the sample has a symbol that is not in the model.
-
+    The dictionary ``sample`` has values to start from, of constants,
+    coordinates, speeds, time or specified functions; the others are random,
+    constants positive. Given constants are kept, states are moved onto the
+    constraints. A :exc:`.ConstraintError` is raised if no state is found,
+    ValueError if a symbol of the sample is not in the model.
     """
     random = Random(f'admissible {seed}')
     check_sample(system, sample)
     exact = not has_floats(system, sample)
+    small = SETTLED if exact else INEXACT
     posed = with_rotations(system)
+    nearest, candidates = (mp.inf,), []
     with precise():
-        least, remaining, candidates = mp.inf, [], []
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
-            careful = attempt % 2 == 0
-            rows = settle(posed, values, 'holonomic', 'holonomic_jacobian',
-                          system.q, careful)
-            level = 'holonomic'
-            if max(rows, default=0) < (SETTLED if exact else INEXACT):
-                rows = settle(posed, values, 'velocity',
-                              'velocity_jacobian', system.u, careful)
-                level = 'velocity'
-            residual = max(rows, default=mp.mpf(0))
+            level, left = move_onto(posed, values, small, attempt % 2 == 0)
             if not is_real(system, values):
                 continue                # outside the domain of a function
-            if exact and residual < SETTLED:
-                return values
-            if not exact and residual < INEXACT:
+            if left < small:
+                if exact:
+                    return values
                 candidates.append(values)
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
-            found, _ = residuals_at(posed, values, level,
-                                    f'{level}_jacobian')
-            if norm(found) < least:
-                least, remaining = norm(found), list(map(abs, found))
-                names = system.constraint_names[
-                    :system.graph.outputs[level][0]]
-    if least == mp.inf:
-        raise InconsistentConstraintsError(
+            found, _ = residuals_at(posed, values, level, f'{level}_jacobian')
+            if norm(found) < nearest[0]:
+                nearest = norm(found), level, list(map(abs, found))
+    raise no_state(system, *nearest)
+
+
+def move_onto(system, values, small, careful):
+    """Move a state onto the constraints, in place.
+
+    Returns the last level of rows, and what is left of them.
+    """
+    for level, unknowns in ('holonomic', system.q), ('velocity', system.u):
+        rows = settle(system, values, level, f'{level}_jacobian', unknowns,
+                      careful)
+        left = max(rows, default=mp.mpf(0))
+        if not left < small:
+            break
+    return level, left
+
+
+def no_state(system, least, level='', remaining=()):
+    """The error where no state satisfies the constraints."""
+    if not level:
+        return InconsistentConstraintsError(
             f"None of {ATTEMPTS} states that were tried has finite real "
             "values of the constraints and of the equations of motion: a "
             "function is outside of its domain, or something is divided by "
             "zero where the constraints hold. Correct the model, or pass "
             "`sample={symbol: number, ...}` with values near a state that "
             "has them.")
-    worst = {k: x for k, x in enumerate(remaining)
-             if x > max(remaining)/10}
+    count = system.graph.outputs[level][0]
+    worst = {k: x for k, x in enumerate(remaining) if x > max(remaining)/10}
     text = ', '.join(
-        f'{mp.nstr(x, 3)} in '
-        + (names[k] if k < len(names) else 'the norm of Euler parameters')
-        for k, x in worst.items())
+        f'{mp.nstr(x, 3)} in ' + (
+            system.constraint_names[k] if k < count
+            else 'the norm of Euler parameters') for k, x in worst.items())
     repeat = 'nearly repeat each other, ' if least < CLOSE else ''
-    raise InconsistentConstraintsError(
+    return InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {text}. The constraints "
         f"may contradict each other, {repeat}or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.",
-        rows=tuple(k for k in worst if k < len(names)))
+        rows=tuple(k for k in worst if k < count))
 
 
 def with_rotations(system):
     """The constraints of a system, and the norms of its Euler parameters.
 
-    The kinematics preserve these norms, so that a model need not state them.
-    Away from them, matrices of orientation are not rotations.
+    The kinematics preserve these norms, so a model need not state them.
     """
     frames = [body.frame for body in system.bodies
               if hasattr(body, 'frame')]
@@ -151,8 +146,7 @@ def is_real(system, values):
 def most_regular(system, candidates):
     """The first of the states at which most rows are independent.
 
-    Dimensions that are known to the digits of a float may be met better at a
-    singular state than at any other.
+    Dimensions that are floats may be met best at a singular state.
     """
     def rank(values):
         rows = evaluated(system, values, ('A',))['A']
@@ -163,10 +157,7 @@ def most_regular(system, candidates):
 
 
 def has_floats(system, sample):
-    """Whether a constant is known to the digits of a float only.
-
-    Special dimensions then satisfy the constraints to those digits only.
-    """
+    """Whether a constant is known to the digits of a float only."""
     states = {*system.q, *system.u}
     return system.graph.has_floats or any(
         x not in states and not sympify(value, strict=True).is_Rational
@@ -214,10 +205,8 @@ def random_values(system, sample, random, attempt):
     values = {}
     for x in (*system.graph.inputs, *system.q, *system.u, system.t):
         number = mp.mpf(random.randint(1, 10**9))/10**9
-        if x in states:
-            values[x] = reach*(2*number - 1)
-        else:
-            values[x] = mp.mpf('0.5') + number
+        values[x] = (reach*(2*number - 1) if x in states
+                     else mp.mpf('0.5') + number)
     for x, value in (sample or {}).items():
         near = values[x]*attempt/100 if x in states else 0
         values[x] = sympify(value, strict=True)._to_mpmath(mp.prec) + near
@@ -257,42 +246,56 @@ def settle(system, values, residual, jacobian, unknowns, careful=True):
        Levenberg-Marquardt method," Computing Suppl. 15 (2001) 239-249.
 
     """
-    count = system.graph.outputs[residual][0]
-    if not count:
+    if not system.graph.outputs[residual][0]:
         return []
+
     h, J = residuals_at(system, values, residual, jacobian)
     weights = [1/(norm(row) or mp.mpf(1)) for row in J]
-    size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
     h, J = weighted(weights, h, J)
     damping = mp.mpf(1)
     least = mp.mpf('0.01') if careful else mp.mpf(10)**-DIGITS
+    size = largest(values, unknowns)
     for _ in range(STEPS):
-        square = sum(x*x for x in h)
+        square = inner(h, h)
         if not mp.isfinite(square) or max(map(abs, h)) < SETTLED*size/100:
             break
-        gram = [[sum(x*y for x, y in zip(a, b)) for b in J] for a in J]
-        scale = max(gram[i][i] for i in range(count))
-        if not scale:                   # nowhere to go
+        step = damped_step(h, J, damping*square/(square + size**2))
+        if step is None:
             break
-        # Relative to the largest, for pivots are compared with one.
-        gram = mp.matrix([[x/scale for x in row] for row in gram])
-        mu = damping*square/(square + size**2) + mp.mpf(10)**(6 - DIGITS)
-        for i in range(count):
-            gram[i, i] += mu
-        y = mp.cholesky_solve(gram, mp.matrix(h))/scale
-        trial = dict(values)
-        for j, x in enumerate(unknowns):
-            trial[x] -= sum(y[i]*J[i][j] for i in range(count))
+        trial = {**values, **{x: values[x] - dx
+                              for x, dx in zip(unknowns, step)}}
         found = weighted(weights, *residuals_at(
             system, trial, residual, jacobian))
-        if sum(x*x for x in found[0]) < square:
+        if inner(found[0], found[0]) < square:
             values.update(trial)
             h, J = found
-            size = max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
+            size = largest(values, unknowns)
             damping = max(damping/(4 if careful else 100), least)
         else:
             damping *= 16
     return [abs(x)/size for x in h]
+
+
+def largest(values, unknowns):
+    return max([mp.mpf(1), *(abs(values[x]) for x in unknowns)])
+
+
+def damped_step(h, J, mu):
+    """``J^T*(J*J^T + mu)^-1*h``, None if there is nowhere to go."""
+    gram = [[inner(a, b) for b in J] for a in J]
+    scale = max(row[i] for i, row in enumerate(gram))
+    if not scale:
+        return None
+    # Relative to the largest, for pivots are compared with one.
+    gram = mp.matrix([[x/scale for x in row] for row in gram])
+    for i in range(len(h)):
+        gram[i, i] += mu + mp.mpf(10)**(6 - DIGITS)
+    y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)
+    return [inner(y, column) for column in zip(*J)]
+
+
+def inner(a, b):
+    return sum(x*y for x, y in zip(a, b))
 
 
 def weighted(weights, h, J):
@@ -332,17 +335,9 @@ def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
     """Orthonormal basis of the rows in order, by Gram-Schmidt twice.
 
     A row extends the basis if more than ``tolerance`` of it is new. With
-    ``sizes``, what the rows are like elsewhere, a row that is as good as
-    zero does not.
-
-    Returns
-    =======
-
-    list of rows
-        The basis.
-    list of (row number, coefficients)
-        The rows that extended the basis, in terms of it.
-
+    ``sizes``, those of the rows elsewhere, a row that is as good as zero does
+    not. Returns the basis, and pairs of a row number and coefficients: the
+    rows that extended the basis, in terms of it.
     """
     basis, extended = [], []
     for k, row in enumerate(rows):
@@ -359,7 +354,7 @@ def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):
 
 def norm(row):
     """Euclidean norm."""
-    return mp.sqrt(sum(x*x for x in row))
+    return mp.sqrt(inner(row, row))
 
 
 def project_out(row, basis):
@@ -367,7 +362,7 @@ def project_out(row, basis):
     rest, total = list(row), [mp.mpf(0)]*len(basis)
     for _ in range(2):
         for i, e in enumerate(basis):
-            component = sum(x*y for x, y in zip(rest, e))
+            component = inner(rest, e)
             total[i] += component
             rest = [x - component*y for x, y in zip(rest, e)]
     return rest, total

@@ -191,8 +191,7 @@ def system_of(model):
 def examined_points(system, sample):
     """The states to judge by, and whether there is only the sample.
 
-    Assemblies that cannot move say nothing about motions, so other states
-    are preferred.
+    States that can move are preferred: the others say nothing about motions.
     """
     found, mobile = [], []
     with precise(DIGITS):
@@ -235,8 +234,8 @@ def report_of(system, points, usual, best):
     rows = range(system.counts[2])
     relations = {k: {i: float(c) for i, c in used.items()}
                  for k, used in best.relations.items()}
-    involved = set().union(*(
-        {k, *used} for point in usual for k, used in point.relations.items()))
+    involved = set().union(*({k, *used} for point in usual
+                             for k, used in point.relations.items()))
     return ConstraintReport(
         len(best.kept), best.kept,
         tuple(k for k in rows if k not in best.kept), relations,
@@ -267,10 +266,7 @@ def rank_at(system, sample):
 
 
 def row_relations(system, sample=None):
-    """Redundant row -> {independent row: coefficient}, where rows hold.
-
-    Needs no kinetics.
-    """
+    """Redundant row -> {independent row: coefficient}, without kinetics."""
     with precise(DIGITS):
         found = [examine(system, sample, seed) for seed in range(POINTS)]
     return max(found, key=lambda point: len(point.kept)).relations
@@ -306,8 +302,8 @@ def columns_at(system, points, rows):
 def orthonormal_columns(matrices, count):
     """Columns of matrices whose rows were made orthonormal.
 
-    Then sizes of rows do not matter, nor whether they are nearly parallel.
-    A row that nearly vanishes in one of the matrices is left out there.
+    Then sizes of rows do not matter, nor whether they are nearly parallel. A
+    row that nearly vanishes in one of the matrices is left out there.
     """
     sizes = [max(map(norm, rows)) for rows in zip(*matrices)]
     return [list(zip(*orthonormal_rows(rows, sizes=sizes)[0])) or [()]*count
@@ -319,8 +315,8 @@ def independent_columns(columns, preferred=()):
 
     As many as independent rows: first the preferred ones, then the first
     others. They are independent at all points with so many independent
-    columns; if that is impossible, at the first of these, with a warning.
-    ``columns`` are those of :func:`orthonormal_columns`.
+    columns, or else, with a warning, at the first of these. ``columns`` are
+    those of :func:`orthonormal_columns`.
     """
     with precise(DIGITS):
         kept = [independent_at(here, preferred) for here in columns]
@@ -362,8 +358,7 @@ def warn_of_branches():
 
 
 def independent_at(columns, preferred=()):
-    """Positions of independent columns at one point, preferred ones first.
-    """
+    """Positions of independent columns, preferred ones first."""
     return independent_among(columns, in_order(columns, preferred))
 
 
@@ -418,12 +413,10 @@ def check_consistency(system, point):
 def described(system, report):
     """Lines of text on sizes, and what the report says of the rows."""
     n, o, m = system.counts
-    freedom = o - report.rank
-    first = (f'{n} coordinate{plural(n)}, {o} speed{plural(o)}, '
-             f'{m} constraint row{plural(m)} of rank {report.rank}, '
-             f'{freedom} degree{plural(freedom)} of freedom')
+    coordinates, speeds, rows, freedom = (
+        f"{count} {name}{'s' if count != 1 else ''}" for count, name in (
+            (n, 'coordinate'), (o, 'speed'), (m, 'constraint row'),
+            (o - report.rank, 'degree')))
+    first = (f'{coordinates}, {speeds}, {rows} of rank {report.rank}, '
+             f'{freedom} of freedom')
     return [first, *map(str.strip, str(report).splitlines()[1:])]
-
-
-def plural(count):
-    return 's' if count != 1 else ''

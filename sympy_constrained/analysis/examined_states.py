@@ -7,7 +7,7 @@ from mpmath import mp
 
 from .consistent_points import (
     DEPENDENT, DEPENDENT_THERE, SETTLED, admissible_values, evaluated,
-    has_floats, norm, orthonormal_rows, project_out, sizes_elsewhere)
+    has_floats, largest, norm, orthonormal_rows, project_out, sizes_elsewhere)
 
 __all__ = ['Examined', 'examine', 'relation']
 
@@ -56,8 +56,8 @@ def examine(system, sample, seed):
 
 def is_settled(system, values, out):
     """Whether the constraints hold to the digits of a simple root."""
-    largest = max([mp.mpf(1), *(abs(values[x]) for x in system.q)])
-    return all(abs(x) < SETTLED*largest**2
+    size = largest(values, system.q)
+    return all(abs(x) < SETTLED*size**2
                for name in ('holonomic', 'velocity') for x, in out[name])
 
 
@@ -99,7 +99,7 @@ def dependencies(rows, basis, extended):
 def relation(parts, extended, small):
     """Independent row -> coefficient, of a row with components ``parts``.
 
-    By back substitution in what :func:`.orthonormal_rows` returns.
+    By back substitution in the second result of :func:`.orthonormal_rows`.
     """
     found = {}
     for number, used in reversed(extended):

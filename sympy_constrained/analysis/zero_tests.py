@@ -40,28 +40,13 @@ class Vanishing:
 
 def vanishing(system, graph, name, sample, states,
               relations=('holonomic', 'velocity')):
-    """Return whether an output of a graph vanishes on the constraints.
+    """Return whether the output ``name`` of a graph vanishes on the
+    constraints.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    graph : Graph
-        Of the same inputs as the system; others get random values.
-    name : str
-        The output in question.
-    sample : dict or None
-        See :func:`.admissible_values`.
-    states : sequence of dict
-        States that satisfy the constraints, at high precision.
-    relations : sequence of str
-        The constraints by which a proof may reduce, added one by one.
-
-    Returns
-    =======
-
-    Vanishing
-
+    The graph has the inputs of the system; others get random values.
+    ``states`` satisfy the constraints, at high precision; for ``sample`` see
+    :func:`.admissible_values`. A proof may reduce by the constraints
+    ``relations``, which are added one by one.
     """
     if not any(map(any, graph.pattern(name))):
         return Vanishing(True)
@@ -74,10 +59,7 @@ def vanishing(system, graph, name, sample, states,
 
 
 def counterexample(system, graph, name, sample, states):
-    """A state where an output is not zero, as :class:`Vanishing`, or None.
-
-    The arguments are those of :func:`vanishing`.
-    """
+    """A state where an output is not zero, or None; see :func:`vanishing`."""
     small = INEXACT if has_floats(system, sample) else ROUNDING
     for seed, values in enumerate(states):
         found = values_at(system, graph, values, (name,), seed)
@@ -88,10 +70,7 @@ def counterexample(system, graph, name, sample, states):
 
 
 def values_at(system, graph, values, names, seed=0, largest=False):
-    """Outputs of a graph at a state, with random values for other inputs.
-
-    With ``largest`` the largest intermediate value.
-    """
+    """Outputs of a graph, or the largest intermediate value, at a state."""
     values = {**others(system, graph, seed), **values}
     with precise():
         evaluate = graph.largest if largest else graph.evaluate
@@ -124,8 +103,8 @@ def floats_at(system, graph, name, states):
 def proved(system, graph, name, relations):
     """Whether the numerators are in the ideal of the constraints.
 
-    Sines and cosines are symbols with the relation of the circle, square
-    roots symbols with that of their square. Other functions are symbols.
+    Sines and cosines are symbols with the relation of the circle, square roots
+    symbols with that of their square. Other functions are symbols.
     """
     if graph.operation_count((name,)) > OPERATIONS:
         return False
@@ -135,18 +114,23 @@ def proved(system, graph, name, relations):
                        if x != 0]
         ideal = [rational.numerator(x) for level in relations
                  for x in system.graph.sympy(level)]
-        ideal += [numerator(x) for x in rational.relations]
+        ideal += map(numerator, rational.relations)
         if len(rational.names) > SYMBOLS or max(
                 map(terms, [*expressions, *ideal]), default=0) > TERMS:
             return False
-        if not ideal:
-            return all(x.expand() == 0 for x in expressions)
-        gens = sorted(rational.names.values(), key=lambda x: x.dummy_index)
-        ideal = [Poly(x, *gens) for x in ideal]
-        return all(reduced(Poly(x, *gens), ideal)[1] == 0
-                   for x in expressions)
+        return all(x == 0 for x in remainders(
+            expressions, ideal, rational.names.values()))
     except PolynomialError:
         return False
+
+
+def remainders(expressions, ideal, symbols):
+    """What is left of expressions by the polynomials of an ideal."""
+    if not ideal:
+        return [x.expand() for x in expressions]
+    gens = sorted(symbols, key=lambda x: x.dummy_index)
+    ideal = [Poly(x, *gens) for x in ideal]
+    return (reduced(Poly(x, *gens), ideal)[1] for x in expressions)
 
 
 def numerator(x):
@@ -156,14 +140,7 @@ def numerator(x):
 class RationalForm:
     """Rewrites expressions as rational functions of dummies.
 
-    Attributes
-    ==========
-
-    names : dict
-        Expression -> dummy.
-    relations : list
-        Polynomials of the dummies that vanish.
-
+    ``names`` maps expressions to dummies, ``relations`` vanish.
     """
 
     def __init__(self):
@@ -180,11 +157,15 @@ class RationalForm:
             return x.func(*map(self.of, x.args))
         if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
             return self._root(x.base)**x.exp.p
-        if isinstance(x, (sin, cos)) and x not in self.names:
-            s, c = Dummy('s'), Dummy('c')
-            self.names |= {sin(x.args[0]): s, cos(x.args[0]): c}
-            self.relations.append(s**2 + c**2 - 1)
+        if isinstance(x, (sin, cos)):
+            self._add_circle(x.args[0])
         return self.names.setdefault(x, Dummy('x'))
+
+    def _add_circle(self, angle):
+        if sin(angle) not in self.names:
+            s, c = Dummy('s'), Dummy('c')
+            self.names |= {sin(angle): s, cos(angle): c}
+            self.relations.append(s**2 + c**2 - 1)
 
     def _root(self, base):
         root = base**Rational(1, 2)

@@ -67,9 +67,8 @@ def check_connected(parent, child):
 def centre_velocity(body, frame):
     """Velocity of the mass centre, stored there as ``Point.vel`` does.
 
-    Without a velocity the position from a point at rest is differentiated;
-    ``Point.vel`` might start from the other body. A body in the inertial
-    frame need not be the ground: it may be a cart.
+    Without one the position from a point at rest is differentiated:
+    ``Point.vel`` might start from the other body.
     """
     centre = body.masscenter
     velocity = _compat.velocity(centre, frame)

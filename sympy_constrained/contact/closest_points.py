@@ -5,7 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 from mpmath import mp
-from sympy import Expr, Symbol, sqrt
+from sympy import Expr, Symbol, sqrt, zeros
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
@@ -44,8 +44,7 @@ class RowSpaces(NamedTuple):
 def check_regular(parent, child):
     """Raise if the contact is a line or a face everywhere.
 
-    The relative curvature is evaluated at random places of both geometries
-    with random dimensions.
+    Judged by the relative curvature at random places and dimensions.
     """
     if child.dimension == 0 or parent.dimension == 1:
         return
@@ -92,8 +91,7 @@ def curve_curvature(curve):
 
 
 def relative_determinant(b1, b2, a1, a2, dimension):
-    """Determinant of ``K1 + K2`` at an angle of 0.7, relative to its size.
-    """
+    """Relative determinant of ``K1 + K2`` at an angle of 0.7."""
     with precise():
         c, s = mp.cos(0.7), mp.sin(0.7)
         straight, across = b1*c**2 + b2*s**2, b1*s**2 + b2*c**2
@@ -111,39 +109,30 @@ def relative_determinant(b1, b2, a1, a2, dimension):
 class ContactFinder:
     """Newton's method for the contact of a pair; see ``solve_contact``.
 
-    Parameters
-    ==========
-
-    pair : Pair
-    parameters : tuple
-        The contact coordinates.
-    free : tuple
-        The coordinate of the bodies to be found; if empty, the gap is found.
-
+    ``parameters`` are the contact coordinates. ``free`` has the coordinate of
+    the bodies to be found; if empty, the gap is found.
     """
 
     def __init__(self, pair, parameters, free):
-        self.pair = pair
         self.unknowns = (*parameters, *(free or (GAP,)))
+        self.surfaces = [x for x in (pair.parent, pair.child)
+                         if pair.gap is None and x.dimension == 2]
+        gap = 0 if free else GAP
         builder = GraphBuilder(dynamicsymbols._t)
         inputs = [builder.input(x) for x in self.unknowns]
-        residuals, side = conditions(pair, 0 if free else GAP)
-        surfaces = [x for x in (pair.parent, pair.child)
-                    if pair.gap is None and x.dimension == 2]
-        forms = [x.first_fundamental_form() for x in surfaces]
-        convexity = pair.convexity(0 if free else GAP)
 
         def refs(expressions):
             return [read(builder, x) for x in expressions]
 
+        residuals, side = conditions(pair, gap)
         f = refs(residuals)
-        self.surfaces = surfaces
         self.graph = Graph.freeze(builder, {
             'f': ([f], len(f)), 'side': ([refs([side])], 1),
             'J': (jacobian(builder, f, inputs), len(inputs)),
-            'forms': ([refs(form) for form in forms], 4),
-            'domain': ([refs(x.domain) for x in surfaces], 1),
-            'convexity': ([refs(x) for x in convexity], 4)})
+            'forms': ([refs(x.first_fundamental_form())
+                       for x in self.surfaces], 4),
+            'domain': ([refs(x.domain) for x in self.surfaces], 1),
+            'convexity': ([refs(x) for x in pair.convexity(gap)], 4)})
 
     def find(self, values, guess):
         """The unknowns, with the gap under its name."""
@@ -212,11 +201,9 @@ class ContactFinder:
         """Damped Newton iteration; None if it does not converge."""
         f = self.at('f', known, x)
         for _ in range(STEPS):
-            if f is None:
-                return None
+            if f is None or mp.norm(f[0], mp.inf) < SETTLED:
+                return f and x
             size = mp.norm(f[0], mp.inf)
-            if size < SETTLED:
-                return x
             try:
                 step = mp.lu_solve(mp.matrix(self.at('J', known, x)),
                                    -mp.matrix(f[0]))
@@ -301,36 +288,24 @@ def conditions(pair, gap):
 def row_spaces(A, rows, parameter_rows, values):
     """Ranks of two sets of rows and of both, at numbers.
 
-    Combinations of ``rows`` are taken in which ``parameter_rows`` cancel.
+    The displacements of the parameters are eliminated from ``rows``: their
+    rank, which ``parameter_rows`` have alone, is subtracted.
     """
     with precise():
-        A, rows, eliminated = (filled(x, values) for x in (
-            A, rows, parameter_rows))
-        if eliminated.cols:
-            rows = left_null_space(eliminated)*rows
-        both = mp.matrix(A.rows + rows.rows, A.cols)
-        for i in range(A.rows):
-            both[i, :] = A[i, :]
-        for i in range(rows.rows):
-            both[A.rows + i, :] = rows[i, :]
-        return RowSpaces(*map(rank, (A, rows, both)))
+        padding = zeros(A.rows, parameter_rows.cols)
+        rows = rows.row_join(parameter_rows)
+        alone = rank(parameter_rows, values)
+        return RowSpaces(
+            rank(A, values), rank(rows, values) - alone,
+            rank(A.row_join(padding).col_join(rows), values) - alone)
 
 
-def filled(matrix, values):
+def rank(matrix, values):
+    """Rank of a matrix of expressions at numbers."""
+    if not matrix:
+        return 0
     found = mp.matrix(matrix.rows, matrix.cols)
-    if matrix:
-        for k, x in enumerate(numbers(matrix, values)):
-            found[divmod(k, matrix.cols)] = x
-    return found
-
-
-def left_null_space(matrix):
-    """Rows ``Z`` with ``Z matrix = 0``."""
-    U, S, _ = mp.svd_r(matrix, full_matrices=True)
-    count = sum(1 for s in S if s > SINGULAR*max(S))
-    return U[:, count:].T
-
-
-def rank(matrix):
-    sizes = mp.svd_r(matrix, compute_uv=False)
+    for k, x in enumerate(numbers(matrix, values)):
+        found[divmod(k, matrix.cols)] = x
+    sizes = mp.svd_r(found, compute_uv=False)
     return sum(1 for s in sizes if s > SINGULAR*max(sizes))

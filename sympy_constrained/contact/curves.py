@@ -33,20 +33,16 @@ class ParametricCurve(ContactGeometryBase):
 
 
 class CircularRim(Wheel, ParametricCurve):
-    """The rim of a thin disc.
+    """The rim of a thin disc about ``point``, its centre.
 
     Parameters
     ==========
 
-    frame : ReferenceFrame
-    point : Point
-        The centre.
     radius : Expr
     axis : Vector
         The axle.
     parameter : dynamicsymbols, optional
         The angle about the axle.
-
     """
 
     tube_radius = S.Zero
@@ -61,15 +57,7 @@ class CircularRim(Wheel, ParametricCurve):
 
 
 class VertexPoint(ContactGeometryBase):
-    """A point of a body, the tip of a needle.
-
-    Parameters
-    ==========
-
-    frame : ReferenceFrame
-    point : Point
-
-    """
+    """A point of a body, the tip of a needle."""
 
     dimension = 0
     ball_radius = S.Zero

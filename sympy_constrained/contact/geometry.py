@@ -8,8 +8,8 @@ from random import Random
 
 from mpmath import mp
 from sympy import (
-    Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S, Symbol, sqrt,
-    sympify)
+    Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S, Symbol, hessian,
+    sqrt, sympify)
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
@@ -20,7 +20,7 @@ from ..model.call_signatures import as_expression, as_expressions, as_list
 from ..precision import precise
 
 __all__ = ['ContactGeometryBase', 'check_frame', 'derivative', 'determinant',
-           'dyadic', 'numbers', 'perpendicular', 'positive',
+           'dyadic', 'inner', 'numbers', 'perpendicular', 'positive',
            'random_numbers', 'samples', 'solve_small', 'unit', 'vanishes',
            'vector']
 
@@ -69,10 +69,6 @@ class ContactGeometryBase(ABC):
                 "different symbols or dynamicsymbols for "
                 f"{type(self).__name__}.")
         self._position = measure(frame, position, 'position')
-        self._check_rigid()
-
-    def _check_rigid(self):
-        """Raise if the shape changes by itself."""
         shape = self._position.xreplace({x: Dummy() for x in self.parameters})
         moving = [x for x in shape.atoms(AppliedUndef, Symbol)
                   if x.has(dynamicsymbols._t)]
@@ -118,15 +114,7 @@ class ContactGeometryBase(ABC):
 
     @property
     def axis(self) -> Vector:
-        """Unit vector along the axis, or along the normal of a plane.
-
-        Raises
-        ======
-
-        UnsupportedFeatureError
-            If the geometry was given without an axis.
-
-        """
+        """Unit vector along the axis, or along the normal of a plane."""
         if self._axis is None:
             raise UnsupportedFeatureError(
                 f"{type(self).__name__} was given without an axis. Take a "
@@ -149,8 +137,7 @@ class ContactGeometryBase(ABC):
         return self._support(Matrix([1, 0, 0])) is not None
 
     def support_function(self, direction) -> Expr:
-        r"""Extent of the body in a direction, :math:`h(u) = \max u \cdot p`.
-        """
+        r"""Extent of the body in a direction, :math:`\max u \cdot p`."""
         return self._from_support(direction, lambda h, u: h)
 
     def support_point(self, direction) -> Vector:
@@ -164,21 +151,16 @@ class ContactGeometryBase(ABC):
         On the plane normal to ``u`` it is the inverse of the curvature
         operator; it stays finite at edges and vertices.
         """
-        return dyadic(self.frame, self._from_support(
-            direction, lambda h, u: Matrix(3, 3, lambda i, j: h.diff(
-                u[i], u[j]))))
+        return dyadic(self.frame, self._from_support(direction, hessian))
 
     def _from_support(self, direction, form):
-        """Differentiate the homogeneous function, then insert a unit vector.
-
-        Inserting first would differentiate an expression in which the length
-        of ``u`` has been used.
-        """
+        """Differentiate the homogeneous function, then insert a direction."""
         if not self.has_support_function:
             raise UnsupportedFeatureError(
                 f"{type(self).__name__} has no support function. It meets a "
                 "plane in the formulations 'augmented' and 'kinematic'.")
         u = Matrix([Dummy(f'u{i}') for i in range(3)])
+        # With a unit vector inserted first, |u| would be differentiated as 1.
         form = form(self._support(u), u).xreplace({u.dot(u): S.One})
         return form.xreplace(dict(zip(u, direction.to_matrix(self.frame))))
 
@@ -202,6 +184,12 @@ def check_frame(frame):
     if not isinstance(frame, ReferenceFrame):
         raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame in "
                         "which the geometry is fixed.")
+
+
+def inner(left, right) -> Matrix:
+    """Products of two families of vectors."""
+    return Matrix(len(left), len(right),
+                  lambda i, j: left[i].dot(right[j]))
 
 
 def measure(frame, position, name) -> ImmutableDenseMatrix:
@@ -253,10 +241,8 @@ def determinant(matrix) -> Expr:
 
 def solve_small(matrix, right) -> Matrix:
     """Solve linear equations of at most two unknowns by cofactors."""
-    if matrix.rows == 0:
-        return Matrix(0, right.cols, [])
-    if matrix.rows == 1:
-        return right/matrix[0]
+    if matrix.rows < 2:
+        return right/matrix[0] if matrix else Matrix(0, right.cols, [])
     a, b, c, d = matrix
     return Matrix([[d, -b], [-c, a]])*right/determinant(matrix)
 

@@ -45,11 +45,7 @@ class ContactKinematics:
         return self._material_point('parent')
 
     def _material_point(self, side):
-        """A point with the velocity of the material.
-
-        The derivative of its position would be the velocity of the contact,
-        which travels along the body.
-        """
+        """A point with the velocity of the material, not of the contact."""
         body = getattr(self, side)
         geometry = getattr(self._pair, side)
         velocity = centre_velocity(body, self.frame)
@@ -88,19 +84,9 @@ class ContactKinematics:
     def contact_kinematics(self, slipping=True) -> dict:
         """Rates of the contact coordinates by the motion of the bodies.
 
-        Parameters
-        ==========
-
-        slipping : bool
-            Whether to keep the slip velocity, which vanishes in rolling.
-
-        Returns
-        =======
-
-        dict
-            Derivative of a contact coordinate -> expression; empty in the
-            explicit formulation, see :meth:`trace_velocities`.
-
+        A dictionary from their derivatives; empty in the explicit formulation,
+        see :meth:`trace_velocities`. Unless ``slipping``, the slip velocity is
+        left out, which vanishes in rolling.
         """
         if not self.coordinates:
             return {}
@@ -142,8 +128,7 @@ class ContactKinematics:
         return first, first + self._slip
 
     def trace_speeds(self) -> tuple[Expr, Expr]:
-        """Rates of the arc lengths of both traces; equal in rolling, (23).
-        """
+        """Speeds along both traces, which are equal in rolling, (23)."""
         return tuple(sqrt(dot(x, x)) for x in self.trace_velocities())
 
     def trace_tangents(self) -> tuple[Vector, Vector]:

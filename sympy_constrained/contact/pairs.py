@@ -8,12 +8,13 @@ parameters of the two geometries are kept (:class:`ChartPair`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 from sympy import Matrix, eye, sqrt
 from sympy.physics.vector import Vector, cross, dot
 
 from ..errors import UnsupportedFeatureError
-from .geometry import solve_small
+from .geometry import inner, solve_small
 from .surfaces import PlaneSurface
 
 __all__ = ['Pair', 'SupportPair', 'DistancePair', 'ChartPair',
@@ -23,18 +24,11 @@ __all__ = ['Pair', 'SupportPair', 'DistancePair', 'ChartPair',
 class Pair(ABC):
     """The geometry of the child at the geometry of the parent.
 
-    Attributes
-    ==========
-
-    normal : Vector
-        Unit vector out of the parent into the child.
-    tangents : pair of Vector
-        Unit vectors, right-handed with the normal.
-    child_position, parent_position : Vector
-        Of the contact point, from the points of the geometries. They may
-        differ only where the contact is not closed.
-    gap : Expr or None
-
+    ``normal`` is the unit vector out of the parent into the child,
+    ``tangents`` are right-handed with it. ``child_position`` and
+    ``parent_position`` are those of the contact point, from the points of the
+    geometries; they may differ only where the contact is not closed.
+    ``gap`` is None unless the contact point is eliminated.
     """
 
     gap = None
@@ -69,8 +63,7 @@ class Pair(ABC):
 
     def in_tangents(self, dyadic):
         """Measure numbers of a dyadic in the tangents, shape (2, 2)."""
-        return Matrix(2, 2, lambda i, j: dot(
-            self.tangents[i], dot(dyadic, self.tangents[j])))
+        return inner(self.tangents, [dot(dyadic, x) for x in self.tangents])
 
 
 class SupportPair(Pair):
@@ -97,15 +90,9 @@ class SupportPair(Pair):
     def trace_velocity(self, omega, slip):
         """Velocity of the contact along the child.
 
-        Parameters
-        ==========
-
-        omega : Vector
-            Angular velocity of the child relative to the parent.
-        slip : Vector
-            Tangential relative velocity; the contact moves along the parent
-            with the trace velocity plus this.
-
+        ``omega`` and ``slip`` are the angular velocity and the tangential
+        velocity of the child relative to the parent. Along the parent the
+        contact moves with the trace velocity plus ``slip``.
         """
         radii = self.child.curvature_radii(self.down)
         return dot(radii, cross(omega, self.normal))
@@ -128,41 +115,38 @@ class DistancePair(Pair):
     def __init__(self, parent, child):
         super().__init__(parent, child)
         self.radius = child.ball_radius
-        distance = parent.signed_distance(child.point)
-        self.gap = distance - self.radius
+        self.gap = parent.signed_distance(child.point) - self.radius
         self.normal = parent.distance_gradient(child.point)
         self.child_position = -self.radius*self.normal
         self.parent_position = self.offset + self.child_position
 
+    @cached_property
+    def bend(self):
+        return self.parent.distance_hessian(self.child.point)
+
     def trace_velocity(self, omega, slip):
-        """As :meth:`SupportPair.trace_velocity`."""
-        bend = self.parent.distance_hessian(self.child.point)
         turned = cross(omega, self.normal)
-        return self.radius*(turned - dot(bend, self.radius*turned + slip))
+        return self.radius*(turned - dot(
+            self.bend, self.radius*turned + slip))
 
     def relative_curvature(self):
         if not self.child.dimension:
             return Matrix(0, 0, [])
-        bend = self.in_tangents(
-            self.parent.distance_hessian(self.child.point))
-        return solve_small(self.radius*(eye(2) - self.radius*bend), eye(2))
+        return solve_small(self.radius*self._focus(self.radius), eye(2))
 
     def convexity(self, gap):
-        bend = self.in_tangents(
-            self.parent.distance_hessian(self.child.point))
         return [self.relative_curvature(),
-                eye(2) - (self.gap + self.radius)*bend]
+                self._focus(self.gap + self.radius)]
+
+    def _focus(self, distance):
+        """``1 - d*grad grad d(C)`` in the tangents."""
+        return eye(2) - distance*self.in_tangents(self.bend)
 
 
 class ChartPair(Pair):
     """Two geometries with the parameters of the contact kept.
 
-    Attributes
-    ==========
-
-    child_tangents, parent_tangents : tuple of Vector
-        Derivatives of the positions by the parameters.
-
+    Their tangents are the derivatives of the positions by the parameters.
     """
 
     def __init__(self, parent, child):
@@ -199,19 +183,11 @@ class ChartPair(Pair):
             dot(x, self.normal) for x in self.tangency_vectors)]
 
     def closure_rates(self, omega, velocity, child_rates, parent_rates):
-        """Time derivatives of :meth:`closure`.
+        """Time derivatives of :meth:`closure` with given rates of the
+        parameters.
 
-        Parameters
-        ==========
-
-        omega : Vector
-            Angular velocity of the child relative to the parent.
-        velocity : Vector
-            Of the material of the child at its contact point, in the frame
-            of the parent.
-        child_rates, parent_rates : sequence
-            Rates of the parameters.
-
+        ``omega`` is relative to the parent, ``velocity`` that of the child's
+        material at its contact point in the frame of the parent.
         """
         moved = velocity + combined(self.child_tangents, child_rates) - (
             combined(self.parent_tangents, parent_rates))
@@ -254,9 +230,8 @@ class ChartPair(Pair):
         return list(xi), list(T*xi + v)
 
     def _forms(self, gap):
-        """``B1 - T^T B2 T``, ``T`` and the inverse of ``I2``.
-
-        At a gap the second ``T`` has ``I2 - g B2`` in place of ``I2``.
+        """``B1 - T^T B2 T`` (the second ``T`` at a gap), ``T``, inverse of
+        ``I2``.
         """
         spread = solve_small(self.parent.first_fundamental_form(), eye(2))
         across = inner(self.parent_tangents, self.child_tangents)
@@ -306,22 +281,8 @@ def combined(vectors, numbers):
     return sum((x*v for x, v in zip(numbers, vectors)), start=Vector(0))
 
 
-def inner(left, right):
-    """Products of two families of vectors."""
-    return Matrix(len(left), len(right),
-                  lambda i, j: dot(left[i], right[j]))
-
-
 def eliminated_pair(parent, child):
-    """The pair in closed form.
-
-    Raises
-    ======
-
-    UnsupportedFeatureError
-        If no closed form is known.
-
-    """
+    """The pair in closed form; an error if none is known."""
     if parent.dimension == 2 and child.ball_radius is not None and (
             parent.has_signed_distance):
         return DistancePair(parent, child)

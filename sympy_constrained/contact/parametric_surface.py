@@ -1,14 +1,15 @@
 """Surfaces given by a chart: normal, curvature, signed distance."""
 from __future__ import annotations
 
-from sympy import Dummy, Expr, ImmutableDenseMatrix, Matrix, sqrt
+from sympy import Dummy, Expr, ImmutableDenseMatrix, Matrix, hessian, sqrt
 from sympy.physics.mechanics import (
     WrappingCylinder, WrappingSphere, dynamicsymbols)
 from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import UnsupportedFeatureError
 from .geometry import (
-    ContactGeometryBase, determinant, dyadic, solve_small, unit, vector)
+    ContactGeometryBase, determinant, dyadic, inner, solve_small, unit,
+    vector)
 
 __all__ = ['ParametricSurface', 'U']
 
@@ -81,7 +82,7 @@ class ParametricSurface(ContactGeometryBase):
         self._normal = self._first = None
 
     def _standard(self, frame, point, position, parameters, normal,
-                  first=None):
+                  first=None, axis=None):
         """Initialise a surface with a known normal and first tangent."""
         if parameters is None:
             parameters = dynamicsymbols('xi1 xi2')
@@ -89,23 +90,15 @@ class ParametricSurface(ContactGeometryBase):
         ParametricSurface.__init__(
             self, frame, point, vector(frame, position.xreplace(names)),
             parameters)
-        self._normal = ImmutableDenseMatrix(normal.xreplace(names))
-        if first is not None:
-            self._first = ImmutableDenseMatrix(first.xreplace(names))
+        self._normal, self._first, self._axis = (
+            x and ImmutableDenseMatrix(x.xreplace(names))
+            for x in (normal, first, axis))
 
     @classmethod
     def from_wrapping(cls, wrapping, frame, interior=False):
-        """The surface of a SymPy wrapping geometry.
+        """The surface of a SymPy sphere, cylinder or cone for wrapping.
 
-        Parameters
-        ==========
-
-        wrapping : WrappingSphere, WrappingCylinder or WrappingCone
-        frame : ReferenceFrame
-            Fixed in the body.
-        interior : bool
-            Whether the other body touches it from inside.
-
+        ``interior``: whether the other body touches it from inside.
         """
         from .surfaces import ConeSurface, CylinderSurface, SphereSurface
         point = getattr(wrapping, 'apex', None) or getattr(
@@ -142,7 +135,7 @@ class ParametricSurface(ContactGeometryBase):
     def first_fundamental_form(self) -> Matrix:
         """Products of the tangent vectors, shape (2, 2)."""
         tangents = self.tangent_vectors()
-        return Matrix(2, 2, lambda i, j: tangents[i].dot(tangents[j]))
+        return inner(tangents, tangents)
 
     def second_fundamental_form(self) -> Matrix:
         """Normal parts of the second derivatives, shape (2, 2)."""
@@ -167,10 +160,7 @@ class ParametricSurface(ContactGeometryBase):
         return determinant(self.shape_operator())
 
     def connection_form(self) -> Matrix:
-        """Turning of the first unit tangent about the normal, (1, 2).
-
-        ``tau_j = d e1/d xi_j . (n x e1)``.
-        """
+        """``d e1/d xi_j . (n x e1)`` of the first unit tangent, (1, 2)."""
         first = self.first_tangent()
         side = self.normal().cross(first)
         return Matrix([[vector(self.frame, self._first.diff(x)).dot(side)
@@ -203,8 +193,7 @@ class ParametricSurface(ContactGeometryBase):
     def distance_hessian(self, point) -> Dyadic:
         """The change of the gradient with the place of the point."""
         return dyadic(self.frame, self._from_distance(
-            point, lambda d: Matrix(3, 3, lambda i, j: d.diff(
-                PLACE[i], PLACE[j]))))
+            point, lambda d: hessian(d, PLACE)))
 
     def _from_distance(self, point, form):
         if not self.has_signed_distance:

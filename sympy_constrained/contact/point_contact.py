@@ -205,17 +205,16 @@ class PointContact(ContactKinematics, ContactReactions):
     def gap(self) -> Expr | None:
         """Distance of the bodies, negative if they penetrate.
 
-        None unless the contact point is eliminated; see
-        :meth:`solve_contact`.
+        None unless the contact point is eliminated; see :meth:`solve_contact`.
         """
         return self._pair.gap
 
     def relative_curvature(self) -> Matrix:
         """``K1 + K2`` in the tangents, shape (2, 2).
 
-        Regular where the contact point is determined, and positive definite
-        where the bodies do not penetrate. For an edge on a surface it is the
-        number ``t.(K1 + K2).t`` along the edge; a vertex has none.
+        Regular where the contact point is determined, positive definite where
+        the bodies do not penetrate. For an edge on a surface it is the number
+        ``t.(K1 + K2).t`` along the edge; a vertex has none.
         """
         return self._pair.relative_curvature()
 
@@ -295,12 +294,8 @@ class PointContact(ContactKinematics, ContactReactions):
     def check_virtual_displacements(self, q, values, speeds=None):
         r"""Compare (26) with the condition of Appell and Chetaev.
 
-        Explanation
-        ===========
-
-        The rows of (26) and the :math:`\partial f/\partial\dot q` of the
-        rows of contact and rolling must span the same space. In the augmented
-        formulation the displacements of the parameters are eliminated first.
+        The rows of (26) and the :math:`\partial f/\partial\dot q` of the rows
+        of contact and rolling must span the same space.
 
         Parameters
         ==========
@@ -317,17 +312,15 @@ class PointContact(ContactKinematics, ContactReactions):
 
         RowSpaces
             With the three ranks, and ``agree``.
-
         """
         q = as_list(q, 'q')
-        if self.formulation == 'augmented':
-            rows = self._closure_rates(self.speeds)
-        else:
-            rows = [self.normal_velocity]
-        rows = [row.subs(speeds or {}) for row in
-                (*rows, *self.slip_velocity)]
-        return row_spaces(self.virtual_displacement_matrix(q), Matrix(
-            [[row.diff(x.diff()) for x in q] for row in rows]),
+        rows = (self._closure_rates(self.speeds) if self.speeds
+                else [self.normal_velocity])
+        rows = Matrix([row.subs(speeds or {}) for row in
+                       (*rows, *self.slip_velocity)])
+        return row_spaces(
+            self.virtual_displacement_matrix(q),
+            rows.jacobian([x.diff() for x in q]),
             Matrix(len(rows), len(self.speeds),
                    lambda i, j: rows[i].diff(self.speeds[j])), values)
 

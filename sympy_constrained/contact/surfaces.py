@@ -1,8 +1,12 @@
-"""Standard surfaces of bodies."""
+"""Standard surfaces of bodies.
+
+``frame``, ``point`` and ``parameters`` are those of
+:class:`.ParametricSurface`; the parameters are new functions of time unless
+given.
+"""
 from __future__ import annotations
 
-from sympy import (
-    Expr, ImmutableDenseMatrix, Matrix, cos, diag, pi, sin, sqrt, sympify)
+from sympy import Expr, Matrix, cos, diag, pi, sin, sqrt, sympify
 from sympy.physics.vector import Vector, dot
 
 from ..model.call_signatures import as_list
@@ -63,24 +67,13 @@ class Wheel(ContactGeometryBase):
 
 
 class PlaneSurface(ParametricSurface):
-    """A plane through a point, with its normal out of the material.
-
-    Parameters
-    ==========
-
-    frame : ReferenceFrame
-    point : Point
-    normal : Vector
-        Of any length.
-    parameters : pair of dynamicsymbols, optional
-
+    """A plane through ``point`` with the outward ``normal``, of any length.
     """
 
     def __init__(self, frame, point, normal, parameters=None):
         axis, first, second = _axes(frame, normal, 'normal')
-        self._axis = ImmutableDenseMatrix(axis)
         self._standard(frame, point, U[0]*first + U[1]*second,
-                       parameters, axis, first)
+                       parameters, axis, first, axis)
 
     def _distance(self, x):
         return x.dot(self._axis)
@@ -92,7 +85,6 @@ class SphereSurface(ParametricSurface):
     Parameters
     ==========
 
-    frame : ReferenceFrame
     point : Point
         The centre.
     radius : Expr
@@ -102,7 +94,6 @@ class SphereSurface(ParametricSurface):
         Where the polar angle, the second parameter, is zero; ``frame.x`` by
         default. There and opposite the parameters are singular: choose it
         away from contacts.
-    parameters : pair of dynamicsymbols, optional
 
     """
 
@@ -110,18 +101,15 @@ class SphereSurface(ParametricSurface):
                  parameters=None):
         self.radius, self.interior = positive(radius, 'radius'), interior
         axis, radial, around = _radial(frame, pole, 'pole')
-        v = U[1]
-        outward = sin(v)*radial + cos(v)*axis
-        self._axis = ImmutableDenseMatrix(axis)
+        outward = sin(U[1])*radial + cos(U[1])*axis
         self._standard(frame, point, self.radius*outward, parameters,
-                       -outward if interior else outward,
-                       around)
+                       -outward if interior else outward, around, axis)
         if not interior:
             self.ball_radius = self.radius
 
     def _distance(self, x):
-        sign = -1 if self.interior else 1
-        return sign*(sqrt(x.dot(x)) - self.radius)
+        excess = sqrt(x.dot(x)) - self.radius
+        return -excess if self.interior else excess
 
     def _support(self, u):
         return None if self.interior else self.radius*sqrt(u.dot(u))
@@ -133,7 +121,6 @@ class CylinderSurface(ParametricSurface):
     Parameters
     ==========
 
-    frame : ReferenceFrame
     point : Point
         On the axis.
     radius : Expr
@@ -149,15 +136,13 @@ class CylinderSurface(ParametricSurface):
                  parameters=None):
         self.radius, self.interior = positive(radius, 'radius'), interior
         axis, radial, around = _radial(frame, axis, 'axis')
-        v = U[1]
-        self._axis = ImmutableDenseMatrix(axis)
-        self._standard(frame, point, self.radius*radial + v*axis,
+        self._standard(frame, point, self.radius*radial + U[1]*axis,
                        parameters, -radial if interior else radial,
-                       around)
+                       around, axis)
 
     def _distance(self, x):
-        sign = -1 if self.interior else 1
-        return sign*(_split(x, self._axis)[0] - self.radius)
+        excess = _split(x, self._axis)[0] - self.radius
+        return -excess if self.interior else excess
 
 
 class ConeSurface(ParametricSurface):
@@ -166,7 +151,6 @@ class ConeSurface(ParametricSurface):
     Parameters
     ==========
 
-    frame : ReferenceFrame
     point : Point
         The apex.
     half_angle : Expr
@@ -185,13 +169,10 @@ class ConeSurface(ParametricSurface):
             raise ValueError(f"`half_angle` is {angle}. Give an angle between "
                              "0 and pi, in radians.")
         axis, radial, around = _radial(frame, axis, 'axis')
-        v = U[1]
-        self._axis = ImmutableDenseMatrix(axis)
         self._standard(frame, point,
-                       v*(sin(angle)*radial + cos(angle)*axis), parameters,
-                       cos(angle)*radial - sin(angle)*axis,
-                       around)
-        self.domain = ImmutableDenseMatrix([self.parameters[1]])
+                       U[1]*(sin(angle)*radial + cos(angle)*axis), parameters,
+                       cos(angle)*radial - sin(angle)*axis, around, axis)
+        self.domain = Matrix([self.parameters[1]]).as_immutable()
 
     def _distance(self, x):
         across, along = _split(x, self._axis)
@@ -204,7 +185,6 @@ class TorusSurface(Wheel, ParametricSurface):
     Parameters
     ==========
 
-    frame : ReferenceFrame
     point : Point
         The centre.
     radius : Expr
@@ -223,13 +203,11 @@ class TorusSurface(Wheel, ParametricSurface):
         self.radius = positive(radius, 'radius')
         self.tube_radius = positive(tube_radius, 'tube_radius')
         axis, radial, around = _radial(frame, axis, 'axis')
-        v = U[1]
-        normal = cos(v)*radial + sin(v)*axis
-        self._axis = ImmutableDenseMatrix(axis)
+        normal = cos(U[1])*radial + sin(U[1])*axis
         self._standard(frame, point,
-                       (self.radius + self.tube_radius*cos(v))*radial
-                       + self.tube_radius*sin(v)*axis,
-                       parameters, normal, around)
+                       (self.radius + self.tube_radius*cos(U[1]))*radial
+                       + self.tube_radius*sin(U[1])*axis,
+                       parameters, normal, around, axis)
 
     def _distance(self, x):
         across, along = _split(x, self._axis)
@@ -237,20 +215,15 @@ class TorusSurface(Wheel, ParametricSurface):
 
 
 class EllipsoidSurface(ParametricSurface):
-    """An ellipsoid, from outside.
+    """An ellipsoid about ``point``, from outside; ``frame`` has its axes.
 
     Parameters
     ==========
 
-    frame : ReferenceFrame
-        Its axes are those of the ellipsoid.
-    point : Point
-        The centre.
     semi_axes : three Expr
     pole : Vector, optional
         The axis on which the parameters are singular: ``frame.x`` (the
         default), ``frame.y`` or ``frame.z``.
-    parameters : pair of dynamicsymbols, optional
 
     """
 
@@ -266,10 +239,8 @@ class EllipsoidSurface(ParametricSurface):
         if pole not in tuple(frame):
             raise ValueError(f"`pole` is {pole!r}. Choose one of the axes of "
                              f"the frame {frame}.")
-        axis, first, second = _axes(frame, pole, 'pole')
-        D = diag(*self.semi_axes)
-        u, v = U
-        p = D*(sin(v)*(cos(u)*first + sin(u)*second) + cos(v)*axis)
+        axis, radial, _ = _radial(frame, pole, 'pole')
+        p = diag(*self.semi_axes)*(sin(U[1])*radial + cos(U[1])*axis)
         slope = Matrix([x/a**2 for x, a in zip(p, self.semi_axes)])
         self._standard(frame, point, p, parameters,
                        slope/sqrt(slope.dot(slope)))
@@ -295,7 +266,6 @@ class SurfaceOfRevolution(ParametricSurface):
     Parameters
     ==========
 
-    frame : ReferenceFrame
     point : Point
         On the axis.
     axis : Vector
@@ -305,7 +275,6 @@ class SurfaceOfRevolution(ParametricSurface):
     orientation : 1 or -1
         1 if the material is on the axis side of a profile that runs along
         the axis, -1 if it is around the surface.
-    parameters : pair of dynamicsymbols, optional
 
     """
 
@@ -315,19 +284,17 @@ class SurfaceOfRevolution(ParametricSurface):
             raise ValueError(f"`orientation` is {orientation!r}. Give 1 "
                              "or -1.")
         axis, radial, around = _radial(frame, axis, 'axis')
-        v = U[1]
         try:
-            across, along = (sympify(x, strict=True) for x in profile(v))
+            across, along = (sympify(x, strict=True) for x in profile(U[1]))
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"`profile` is {profile!r}, which does not give two "
                 "expressions. Give a function of one parameter to the "
                 "distance from the axis and the coordinate along it."
             ) from error
-        slopes = across.diff(v), along.diff(v)
+        slopes = across.diff(U[1]), along.diff(U[1])
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)
-        self._standard(frame, point, across*radial + along*axis,
-                       parameters, int(orientation)*normal,
-                       around)
+        self._standard(frame, point, across*radial + along*axis, parameters,
+                       int(orientation)*normal, around)
         self.orientation = int(orientation)

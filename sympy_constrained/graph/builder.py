@@ -32,10 +32,7 @@ SHADOW_FUNCTIONS['Abs'] = abs
 
 
 def sympy_float(value, *operands):
-    """A SymPy Float if one of the constant nodes is written as float.
-
-    With the digits of the most precise of them.
-    """
+    """A SymPy Float, with the most digits of any constant, or None."""
     digits = [getattr(text, '_prec', 53) for _, _, text in operands
               if text is not None]
     return Float(Rational(value.numerator, value.denominator),
@@ -199,8 +196,9 @@ class GraphBuilder:
         return d and self.mul(self.add(c, d if b > 0 else -d), x)
 
     def _scales(self, k):
-        """Remaining factor of a product -> its constant factor: a number, or
-        in a product that moves anything that does not move.
+        """Remaining factor of a product -> its constant factor.
+
+        That is a number, or in a product that moves anything that does not.
         """
         kind, x, y = self.nodes[k]
         if kind != MUL:
@@ -305,12 +303,13 @@ class GraphBuilder:
         """A product that is not in the memo, of ``1 < a <= b``."""
         x, y = self.nodes[a], self.nodes[b]
         if y[0] == CONST:
-            if x[0] == CONST:
+            a, b, x, y = b, a, y, x
+        if x[0] == CONST:
+            if y[0] == CONST:
                 value = x[1]*y[1]
                 return self.constant(value, sympy_float(value, x, y))
-            a, b, x, y = b, a, y, x
-        if x[0] == CONST and y[0] == MUL and self.nodes[y[1]][0] == CONST:
-            return self.mul(self.mul(a, y[1]), y[2])
+            if y[0] == MUL and self.nodes[y[1]][0] == CONST:
+                return self.mul(self.mul(a, y[1]), y[2])
         ref = None
         if x[0] == ROOT or y[0] == ROOT:
             ref = self._square_of_root(a, b) or self._square_of_root(b, a)
@@ -337,9 +336,8 @@ class GraphBuilder:
         return self.mul(x, z if y == root else y)
 
     def _constants_first(self, a, b):
-        """A product with its constants together, None if they are.
-
-        Nothing is done if both factors move.
+        """A product with its constants together, None if they are, or both
+        move.
         """
         if self.depends[a] & self.dynamic:
             if self.depends[b] & self.dynamic:

@@ -44,31 +44,9 @@ def operands(node):
 class Derivation:
     """A linear map on references that obeys the product rule.
 
-    Explanation
-    ===========
-
     Derivatives are kept, so one object serves all expressions that are
-    differentiated along the same direction.
-
-    Examples
-    ========
-
-    >>> from sympy.abc import x, y
-    >>> from sympy_constrained.graph import GraphBuilder, Derivation
-    >>> g = GraphBuilder()
-    >>> a, b = g.input(x), g.input(y)
-    >>> by_x = Derivation(g, {a: 1})
-    >>> by_x(g.mul(a, b)) == b
-    True
-
-    Parameters
-    ==========
-
-    builder : GraphBuilder
-    seeds : dict
-        Maps input references to the references of their derivatives; all
-        other inputs are constants.
-
+    differentiated along the same direction. ``seeds`` maps input references to
+    the references of their derivatives; all other inputs are constants.
     """
 
     def __init__(self, builder, seeds):
@@ -97,7 +75,7 @@ class Derivation:
     def _rule(self, k):
         g, of = self.builder, self._of
         kind, index, operands = g.nodes[k]
-        pieces = chosen(g.templates[index]) if kind == CALL else ()
+        pieces = kind == CALL and chosen(g.templates[index])
         if pieces:
             rates = [of(x) if i in pieces else x
                      for i, x in enumerate(operands)]
@@ -153,14 +131,9 @@ class TimeDerivative(Derivation):
 def time_derivative(builder, rates):
     """Return the total time derivative as a map on references.
 
-    Parameters
-    ==========
-
-    rates : dict
-        Maps the references of ``q`` and ``u`` to those of their rates. A
-        function of time that is not listed is a specified input: its rate
-        is the input ``Derivative(f(t), t)``.
-
+    ``rates`` maps the references of ``q`` and ``u`` to those of their rates.
+    The rate of any other function of time is the input ``Derivative(f(t),
+    t)``.
     """
     return TimeDerivative(
         builder, {builder.input(builder.time, dynamic=True): 1, **rates})
@@ -173,14 +146,14 @@ def gradient(builder, ref, inputs):
     the pieces that are not chosen may have no finite slope.
     """
     depends, mask = builder.depends, builder.mask(inputs)
-    adjoint = {abs(ref): 1 if ref > 0 else -1}
+    adjoint = {abs(ref): 1 if ref > 0 else -1} if ref else {}
     along = [Derivation(builder, {i: 1}) for i in inputs]
     for k in reversed(reachable(builder, (ref,), mask)):
         bar = adjoint.get(k, 0)
         if not bar:
             continue
-        kind, index, _ = builder.nodes[k]
         parts = slopes(builder, k, mask)
+        kind, index, _ = builder.nodes[k]
         if kind == CALL and chosen(builder.templates[index]):
             parts = ((i, by_input(k)) for i, by_input in zip(inputs, along))
         for x, slope in parts:
@@ -189,7 +162,7 @@ def gradient(builder, ref, inputs):
                 value = builder.mul(bar, slope)
                 adjoint[i] = builder.add(
                     adjoint.get(i, 0), value if x > 0 else -value)
-    return [adjoint.get(i, 0) for i in inputs] if ref else [0]*len(inputs)
+    return [adjoint.get(i, 0) for i in inputs]
 
 
 def jacobian(builder, refs, inputs):

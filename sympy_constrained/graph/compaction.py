@@ -178,7 +178,6 @@ class Parts:
 
     def written(self, refs):
         """Nodes of two operands, and the map of references."""
-        old, tables = self.nodes, {ADD: self.sums, MUL: self.products}
         nodes, known, moved = [], {}, {}
 
         def node(key):
@@ -189,29 +188,23 @@ class Parts:
             return k
 
         for k in (0, 1):
-            node(old[k])
-            moved[k], moved[-k] = k, -k
+            moved[k], moved[-k] = node(self.nodes[k]), -k
+        makers = {ADD: sum_of, MUL: product_of}
         waiting = [abs(ref) for ref in reversed(refs)]
         waiting += [k for k in reversed(self.order) if k in self.sums
-                    or k in self.products or old[k][0] not in tables]
+                    or k in self.products or self.nodes[k][0] not in makers]
         while waiting:
             k = waiting[-1]
-            if k in moved:
-                waiting.pop()
-                continue
-            kind, parts = self._parts(k)
-            try:
+            if k not in moved:
+                kind, parts = self._parts(k)
+                missing = [abs(ref) for ref in parts if ref not in moved]
+                if missing:
+                    waiting += missing
+                    continue
                 refs = [moved[ref] for ref in parts]
-            except KeyError:
-                waiting += [abs(ref) for ref in parts if ref not in moved]
-                continue
-            if kind == MUL:
-                ref = product_of(refs, node)
-            elif kind == ADD:
-                ref = sum_of(refs, node)
-            else:
-                ref = function_of(old[k], refs, node)
-            moved[k], moved[-k] = ref, -ref
+                ref = makers[kind](refs, node) if kind in makers else (
+                    function_of(self.nodes[k], refs, node))
+                moved[k], moved[-k] = ref, -ref
             waiting.pop()
         return nodes, moved
 
@@ -339,7 +332,5 @@ def sum_of(refs, node):
 def set_pair(whole, parts, k):
     """Remember the node that consists of a pair, or of its negative."""
     x, y = parts
-    if x > 0:
-        whole.setdefault((x, y), k)
-    else:
-        whole.setdefault((-x, -y), -k)
+    sign = 1 if x > 0 else -1
+    whole.setdefault((sign*x, sign*y), sign*k)

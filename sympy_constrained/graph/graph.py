@@ -76,17 +76,7 @@ class Graph:
 
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
-        """Read SymPy matrices as the outputs of a graph.
-
-        Parameters
-        ==========
-
-        matrices : dict
-            Name -> Matrix.
-        time : Symbol
-            The argument of functions of time.
-
-        """
+        """Read SymPy matrices (name -> Matrix) as the outputs of a graph."""
         for name, matrix in matrices.items():
             if not isinstance(matrix, MatrixBase):
                 raise TypeError(
@@ -102,26 +92,16 @@ class Graph:
     def freeze(cls, builder, outputs):
         """Copy what ``outputs`` reach into an immutable graph.
 
-        Parameters
-        ==========
-
-        builder : GraphBuilder
-        outputs : dict
-            Name -> ``(rows, columns)``: a list of rows of references, and
-            the number of columns (needed where there are no rows).
-
+        They map a name to ``(rows, columns)``: a list of rows of references,
+        and the number of columns (needed where there are no rows).
         """
         order, _ = used_nodes(builder.nodes, flat(outputs))
         order = [0, 1] + [k for k in order if k > 1]
         used = [builder.nodes[k] for k in order]
-        index = positions(order)
+        moved = signed(positions(order))
         inputs, templates = (
             positions(sorted({x for kind, x, _ in used if kind == wanted}))
             for wanted in (INPUT, CALL))
-
-        def moved(ref):
-            return index[ref] if ref >= 0 else -index[-ref]
-
         operands = {
             CONST: lambda x, y: (x, y), INPUT: lambda x, y: (inputs[x], y),
             CALL: lambda x, y: (templates[x], tuple(map(moved, y))),
@@ -151,13 +131,8 @@ class Graph:
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.
 
-        Returns
-        =======
-
-        GraphBuilder
-        dict
-            Name -> list of rows of references.
-
+        Returns the builder, and a dictionary: name -> list of rows of
+        references.
         """
         if builder is None:
             builder = GraphBuilder(self.time)
@@ -165,10 +140,7 @@ class Graph:
         selected = self._selected(names)
         order, _ = used_nodes(self.nodes, flat(selected))
         memo = {0: 0, 1: 1}
-
-        def of(ref):
-            return memo[ref] if ref >= 0 else -memo[-ref]
-
+        of = signed(memo)
         for k in order:
             kind, x, y = node = self.nodes[k]
             if kind == CONST:
@@ -239,19 +211,9 @@ class Graph:
     def assignments(self, names=None, symbols=None):
         """Outputs (all by default) in terms of assignments of shared parts.
 
-        Parameters
-        ==========
-
-        symbols : iterator of Symbol, optional
-            Names of the shared parts; fresh dummies by default.
-
-        Returns
-        =======
-
-        list of (Symbol, Expr)
-        dict
-            Name -> ImmutableDenseMatrix.
-
+        Returns a list of ``(Symbol, Expr)``, and a dictionary from names to
+        matrices. ``symbols`` iterates over the names of the shared parts;
+        fresh dummies by default.
         """
         shared, entries = assignments(self, self._flat(names), symbols)
         entries = iter(entries)
@@ -272,8 +234,7 @@ class Graph:
         names : str or iterable of str, optional
             All outputs by default.
         context : mpmath context, optional
-            For example ``mpmath.mp``, whose precision is used. Python
-            floats by default.
+            Such as ``mpmath.mp``, whose precision is used. Floats by default.
         functions : dict, optional
             Undefined function of SymPy -> function that returns a SymPy
             expression, which is used (and differentiated) in its place.
@@ -291,11 +252,9 @@ class Graph:
             If an input has no number.
         ZeroDivisionError
             If an output has no finite value.
-
         """
-        memo = self._evaluated(values, names, context, functions)
-        result = {name: [[memo[ref] if ref >= 0 else -memo[-ref]
-                          for ref in row] for row in rows]
+        of = signed(self._evaluated(values, names, context, functions))
+        result = {name: [list(map(of, row)) for row in rows]
                   for name, (rows, _) in self._selected(names).items()}
         for name, rows in result.items():
             if any(x - x != 0 for row in rows for x in row):
@@ -309,8 +268,8 @@ class Graph:
     def largest(self, values, names=None, context=None, functions=None):
         """The largest absolute value of all nodes that outputs use.
 
-        Rounding errors of the outputs are relative to it. The arguments are
-        those of :meth:`evaluate`.
+        Rounding errors of the outputs are relative to it; see
+        :meth:`evaluate`.
         """
         memo = self._evaluated(values, names, context, functions)
         return max(abs(x) for x in memo.values() if x == x)
@@ -329,9 +288,7 @@ class Graph:
         convert = float if context is None else context.convert
         context = context or fp
         memo = {0: convert(0), 1: convert(1)}
-
-        def of(ref):
-            return memo[ref] if ref >= 0 else -memo[-ref]
+        of = signed(memo)
 
         def input_value(x, _):
             value = values[self.inputs[x]]
@@ -383,6 +340,11 @@ class Graph:
         if abs(value.imag) <= 64*context.eps*abs(value):
             return value.real           # rounding of a series
         return value
+
+
+def signed(memo):
+    """The function of a reference that has the values ``memo`` of nodes."""
+    return lambda ref: memo[ref] if ref >= 0 else -memo[-ref]
 
 
 def positions(items):

@@ -107,16 +107,20 @@ def block_matrix(blocks):
 
     Every row and every column of blocks needs a matrix, which gives the size.
     """
-    heights = [next(x.shape[0] for x in row if x) for row in blocks]
-    widths = [next(x.shape[1] for x in column if x)
-              for column in zip(*blocks)]
-    builder = next(x.builder for row in blocks for x in row if x)
+    heights = [size_of(row, 0) for row in blocks]
+    widths = [size_of(column, 1) for column in zip(*blocks)]
     rows = []
     for height, row in zip(heights, blocks):
         filled = [rows_of(block, (height, width))
                   for block, width in zip(row, widths)]
         rows += [sum(parts, []) for parts in zip(*filled)]
+    builder = next(x.builder for x in sum(map(list, blocks), []) if x)
     return GraphMatrix(builder, rows, sum(widths))
+
+
+def size_of(blocks, axis):
+    """The size of the first matrix among blocks."""
+    return next(x.shape[axis] for x in blocks if x)
 
 
 def rows_of(block, shape):

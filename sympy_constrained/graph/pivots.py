@@ -41,10 +41,7 @@ class Pivots:
         self.numbers = list(map(scaled, numbers))
 
     def next(self, work):
-        """Row and column of a pivot, or None: use cofactors.
-
-        None if no pivot is good, and not too many rows are left.
-        """
+        """Row and column of a pivot; None if cofactors are better."""
         self._leave_singular_states(work.rows, work.columns)
         filled = [(i, j) for i in work.rows for j in work.columns
                   if work.entries[i][j]]
@@ -56,11 +53,13 @@ class Pivots:
             default=None)
         if best is None or best[0] and len(work.rows) <= MOST_COFACTORS:
             return None
-        i, j = best[-2:]
+        self._eliminate(*best[-2:], work.rows)
+        return best[-2:]
+
+    def _eliminate(self, i, j, rows):
         self.numbers = [x for x in self.numbers if x[i][j]]
         for x in self.numbers:
-            eliminate_number(x, i, j, work.rows)
-        return i, j
+            eliminate_number(x, i, j, rows)
 
     def _rank(self, entry, i, j):
         """What is preferred in a pivot, the lowest first."""
@@ -71,16 +70,15 @@ class Pivots:
 
     def _leave_singular_states(self, left_rows, left_columns):
         """Drop them, and find the largest entries at the others."""
-        found = []
+        self.largest = []
         for x in self.numbers:
             rows = {i: max(abs(x[i][j]) for j in left_columns)
                     for i in left_rows}
             columns = {j: max(abs(x[i][j]) for i in left_rows)
                        for j in left_columns}
             if min(*rows.values(), *columns.values()) > SINGULAR:
-                found.append((x, rows, columns))
-        self.numbers = [x for x, *_ in found]
-        self.largest = found
+                self.largest.append((x, rows, columns))
+        self.numbers = [x for x, *_ in self.largest]
 
     def _smallness(self, i, j):
         """Zero for a good pivot, up to one for a bad one."""

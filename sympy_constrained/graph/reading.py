@@ -45,19 +45,18 @@ def derivative(x, time, count=1):
 def read(builder, expr):
     """Return the reference of a SymPy expression.
 
-    Raises
-    ======
-
-    ConstrainedDynamicsError
-        If the expression contains something that is not a real scalar
-        (``I``, ``nan``, infinities, matrices, unevaluated logic).
-
+    A :exc:`.ConstrainedDynamicsError` is raised for what is not a real scalar:
+    ``I``, ``nan``, infinities, matrices, unevaluated logic.
     """
     try:
         expr = sympify(expr, strict=True)       # text is never evaluated
     except SympifyError:
         raise unreadable(expr) from None
-    memo = builder.read
+    return read_with(builder, expr, builder.read)
+
+
+def read_with(builder, expr, memo):
+    """Reference of an expression, in which ``memo`` knows some parts."""
     ref = memo.get(expr)
     if ref is not None:
         return ref
@@ -87,14 +86,8 @@ def leaf(builder, e):
         return ref
     if isinstance(e, Prefix):
         e = e.scale_factor
-    if isinstance(e, Rational):
-        return builder.constant(Fraction(int(e.p), int(e.q)))
-    if isinstance(e, Float) and e.is_finite:
-        sign, man, exponent, _ = e._mpf_
-        value = Fraction(int(man))*Fraction(2)**exponent
-        return builder.constant(-value if sign else value, e)
-    if isinstance(e, NumberSymbol):
-        return builder.call(e, ())
+    if isinstance(e, (Rational, Float, NumberSymbol)):
+        return number(builder, e)
     if isinstance(e, (Symbol, Indexed, MatrixElement, Quantity)):
         if not e.is_commutative:
             raise unreadable(e)
@@ -104,6 +97,19 @@ def leaf(builder, e):
     if not isinstance(e, Expr) or e.is_Atom or e.is_Matrix:
         raise unreadable(e)
     return None
+
+
+def number(builder, e):
+    """Reference of a number."""
+    if isinstance(e, NumberSymbol):
+        return builder.call(e, ())
+    if isinstance(e, Rational):
+        return builder.constant(Fraction(int(e.p), int(e.q)))
+    if not e.is_finite:
+        raise unreadable(e)
+    sign, man, exponent, _ = e._mpf_
+    value = Fraction(int(man))*Fraction(2)**exponent
+    return builder.constant(-value if sign else value, e)
 
 
 def is_function_of(e, time):
@@ -157,18 +163,33 @@ def slots_of(e):
         if rational_exponent(e) is not None:
             return None, (e.base,)
         return Pow(SLOTS[0], SLOTS[1], evaluate=False), e.args
+    known = in_known_functions(e)
+    if known is not None:
+        return SLOTS[0], (known,)
+    if isinstance(e, (Derivative, Subs)):
+        return of_user_function(e)
+    return of_call(e)
+
+
+def in_known_functions(e):
+    """The same expression in functions that have derivatives, or None."""
     if isinstance(e, (ExprWithLimits, DiracDelta)):
         raise not_evaluated(e)
     if isinstance(e, factorial):        # between integers, too
-        return SLOTS[0], (gamma(e.args[0] + 1),)
+        return gamma(e.args[0] + 1)
     if isinstance(e, SingularityFunction):
-        return SLOTS[0], (in_pieces(e),)
+        return in_pieces(e)
     if isinstance(e, Derivative) and not isinstance(e.expr, AppliedUndef):
-        return SLOTS[0], (real_derivative(e.expr, *e.variables),)
-    if isinstance(e, (Derivative, Subs)):
-        return of_user_function(e)
-    # the pieces of a choice have slots of their own, so that they can be
-    # differentiated and the conditions kept
+        return real_derivative(e.expr, *e.variables)
+    return None
+
+
+def of_call(e):
+    """Template and operands of a function.
+
+    The pieces of a choice have slots of their own, so that they can be
+    differentiated and the conditions kept.
+    """
     pieces = [x for x, _ in e.args] if isinstance(e, Piecewise) else []
     parts = {}
 
@@ -192,10 +213,7 @@ def slots_of(e):
 
 
 def rational_exponent(e):
-    """The exponent of a power as a Fraction, or None.
-
-    A float counts if it is a whole, half or quarter number.
-    """
+    """The exponent of a power as a Fraction, or None; 0.5 and 0.25 count."""
     if isinstance(e.exp, Rational):
         return Fraction(int(e.exp.p), int(e.exp.q))
     if isinstance(e.exp, Float) and e.exp.is_finite:
@@ -306,7 +324,7 @@ def partial(builder, k, i):
             raise without_derivative(template.func.__name__, template.func)
         derived = without_impulses(derived, template.func.__name__)
         builder.partials[key] = derived
-    return bind(builder, derived, refs)
+    return read_with(builder, derived, dict(zip(SLOTS, refs)))
 
 
 def without_derivative(name, function=None):
@@ -324,23 +342,3 @@ def without_impulses(derived, name):
          "jumps. It is left out: the equations hold between the jumps.",
          stacklevel=2)
     return derived.replace(DiracDelta, lambda *_: S.Zero)
-
-
-def bind(builder, template, refs):
-    """Reference of an expression in slots whose operands are given."""
-    used = {slot: ref for slot, ref in zip(SLOTS, refs)}
-    local = {}
-
-    def value(e):
-        if e in used:
-            return used[e]
-        if e in local:
-            return local[e]
-        ref = leaf(builder, e)
-        if ref is None:
-            inner, parts = slots_of(e)
-            ref = combine(builder, e, inner, [value(p) for p in parts])
-        local[e] = ref
-        return ref
-
-    return value(template)

@@ -24,15 +24,14 @@ def used_nodes(nodes, refs):
     for ref in refs:
         uses[abs(ref)] += 1
     for k in range(len(uses) - 1, 1, -1):
-        if not uses[k]:
-            continue
-        kind, x, y = nodes[k]
-        if kind == ADD or kind == MUL:
-            uses[x] += 1
-            uses[y if y > 0 else -y] += 1
-        elif kind != CONST and kind != INPUT:
-            for j in operands(nodes[k]):
-                uses[j] += 1
+        if uses[k]:
+            kind, x, y = nodes[k]
+            if kind == ADD or kind == MUL:      # most nodes, so first
+                uses[x] += 1
+                uses[y if y > 0 else -y] += 1
+            elif kind != CONST and kind != INPUT:
+                for j in operands(nodes[k]):
+                    uses[j] += 1
     return [k for k, count in enumerate(uses) if count], uses
 
 
@@ -122,16 +121,9 @@ def nested(graph, refs):
 
 
 def assignments(graph, refs, symbols=None):
-    """Expressions with a symbol for every node that is used twice.
+    """Assignments of the nodes that are used twice, and expressions.
 
-    Returns
-    =======
-
-    list of (Symbol, Expr)
-        In an order in which each uses only earlier ones.
-    list of Expr
-        One per reference.
-
+    The first are pairs ``(Symbol, Expr)``; each uses only earlier ones.
     """
     order, uses = used_nodes(graph.nodes, refs)
     if symbols is None:

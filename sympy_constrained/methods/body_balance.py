@@ -45,7 +45,7 @@ class Balance:
         self.kinematics = kinematics_of(system)
         self.g = self.kinematics.builder
         _, self.out = system.graph.load(self.g, ('M', 'Q', 'C', 'A'))
-        self.rates = self.kinematics.declare_accelerations(system.u)
+        self.rates = self.kinematics.declare_accelerations()
         self.loads = parse_loads(system.loads)
         self.inertia = {body: self._inertia(body) for body in system.bodies}
 

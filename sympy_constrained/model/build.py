@@ -18,7 +18,8 @@ from .build_exchange import (
     add_virtual_masses, check_masses, separate_accelerations)
 from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
-from .call_signatures import as_expressions, as_list, check_bodies
+from .call_signatures import (
+    as_expressions, as_list, as_residuals, check_bodies)
 from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
@@ -58,85 +59,67 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
     stabilization : optional
         See :func:`.stabilization_gains`.
     potential_energy : 'include', 'ignore' or None
-        What to do in Kane's shape with the potential energy of bodies; see
-        :func:`.potential_of`.
+        See :func:`.potential_of`; only Kane's shape has a choice.
     generalized_forces : iterable of Expr, optional
         Forces in addition to loads and Lagrangian, one per speed.
     in_velocities : bool
-        State the model in the ``q'``, for methods that vary a Lagrangian:
-        the speeds of the system are the velocities of its coordinates. Its
-        graph has more outputs: ``lagrangian``, the generalized forces
-        ``applied`` that are not in it, and the user's ``speeds`` in terms of
-        the velocities.
+        State the model in the ``q'``, for methods that vary a Lagrangian.
+        The graph has more outputs: ``lagrangian``, the generalized forces
+        ``applied`` that are not in it, and the user's ``speeds`` in the
+        velocities.
     exchange : MassExchange, optional
-        For the method that projects Meshchersky's equation: mass is
-        exchanged with the surroundings, kinematics may be nonlinear in the
-        speeds, loads linear in ``u'``, and constraints of any order.
-
+        Exchange mass with the surroundings (Meshchersky). Then kinematics
+        may be nonlinear in the speeds, loads linear in ``u'``, and
+        constraints of any order.
     """
     bodies = as_list(arguments['bodies'], 'bodies')
     check_bodies(bodies)
-    options = {'nonideal_forces': nonideal_forces,
-               'stabilization': stabilization,
-               'generalized_forces': generalized_forces,
-               'in_velocities': in_velocities, 'exchange': exchange}
     if shape == 'kane':
-        arguments = {**arguments,
-                     'potential': potential_of(
-                         bodies, potential_energy, as_list(
-                             arguments['forcelist'], 'forcelist'), True)}
-    if shape == 'kane' and len(bodies) >= 3:
-        best = form(shape, arguments, True, **options)
-        least = operations(best)
-        if least <= (LARGE if len(bodies) <= FEW else LARGE_OF_MANY):
-            other = form(shape, arguments, False, **options)
-            if operations(other) < least:
-                best = other
-    else:
-        best = form(shape, arguments, False, **options)
+        arguments = {**arguments, 'potential': potential_of(
+            bodies, potential_energy,
+            as_list(arguments['forcelist'], 'forcelist'), True)}
+
+    def formed(composite):
+        system = form(shape, arguments, composite, nonideal_forces,
+                      stabilization, generalized_forces, in_velocities,
+                      exchange)
+        return system.graph.operation_count(('M', 'Q', 'A', 'b')), system
+
+    several = shape == 'kane' and len(bodies) >= 3
+    count, best = formed(several)
+    if several and count <= (LARGE if len(bodies) <= FEW else LARGE_OF_MANY):
+        other, system = formed(False)
+        best = system if other < count else best
     return replace(best, graph=best.graph.compacted(SOLVED))
-
-
-def operations(system):
-    """Number of operations of ``M``, ``Q``, ``A`` and ``b``."""
-    return system.graph.operation_count(('M', 'Q', 'A', 'b'))
 
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
          generalized_forces, in_velocities, exchange):
     """The constrained system with the kinetics formed by one route."""
     builder = GraphBuilder(_compat.time_symbol())
-    is_kane = shape == 'kane'
-    if is_kane:
+    if shape == 'kane':
         fields, kinematics, blocks = build_kane(
             builder, arguments, composite, in_velocities, exchange)
-        speeds = speeds_of(arguments)
+        speeds, bodies = speeds_of(arguments), fields['bodies']
     else:
         fields, kinematics, blocks = build_lagrange(
             builder, arguments, exchange)
-        speeds = fields['u']
+        speeds, bodies = fields['u'], ()    # whose velocities are not read
+    fields.update(rows_given(arguments),
+                  masses=tuple(exchange.rates) if exchange else ())
     blocks['rates'] = [[rate] for rate in kinematics.rates]
-    blocks['C'] = nonideal(kinematics, nonideal_forces, fields['u'])
+    blocks['C'] = nonideal(kinematics, nonideal_forces)
     add_generalized(kinematics, blocks, generalized_forces, speeds)
-    if exchange:
-        if arguments['bodies'] is not None:
-            check_masses(builder, exchange, blocks)
-        separate_accelerations(kinematics, blocks)
-    elif not in_velocities:
-        add_virtual_masses(kinematics, blocks)
-    if not in_velocities:
-        for name in ('lagrangian', 'applied', 'speeds'):
-            blocks.pop(name, None)
-    check_accelerations(kinematics, blocks,
-                        speeds if in_velocities and is_kane else ())
-    if is_kane:
-        prepare_points(kinematics, fields['bodies'])
+    settle_accelerations(kinematics, blocks, in_velocities, exchange,
+                         arguments['bodies'] is not None)
+    replaced = [x for x in speeds if x not in fields['u']]
+    check_accelerations(kinematics, blocks, replaced)
+    prepare_points(kinematics, bodies)
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_functions(builder, fields)
     check_names(builder, fields)
-    if is_kane:
-        check_velocities(kinematics, fields['bodies'])
+    check_velocities(kinematics, bodies)
     drop_costly_power(builder, blocks)
     if in_velocities:                   # rows may be in other speeds
         fields['velocity_rows'] = tuple(
@@ -149,11 +132,43 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
             if isinstance(x, Symbol) and x != builder.time), **fields)
 
 
+ROWS = {'holonomic_rows': ('configuration_constraints', 'hol_coneqs'),
+        'velocity_rows': ('velocity_constraints', 'nonholonomic_constraints',
+                          'nonhol_coneqs'),
+        'acceleration_rows': ('acceleration_constraints',)}
+
+
+def rows_given(arguments):
+    """The residuals of a call in any shape, by level."""
+    given = {level: [name for name in names
+                     if arguments.get(name) is not None]
+             for level, names in ROWS.items()}
+    if len(given['velocity_rows']) > 1:
+        raise ConstraintError(
+            "Both `velocity_constraints` and `nonholonomic_constraints` were "
+            "given. The first contains the second; give one of them.")
+    return {level: [row for name in names for row in as_residuals(
+        arguments[name], name, True)] for level, names in given.items()}
+
+
+def settle_accelerations(kinematics, blocks, in_velocities, exchange,
+                         has_bodies):
+    """Move accelerations out of the loads, where the method allows it."""
+    if exchange:
+        if has_bodies:
+            check_masses(kinematics.builder, exchange, blocks)
+        separate_accelerations(kinematics, blocks)
+    elif not in_velocities:
+        add_virtual_masses(kinematics, blocks)
+    if not in_velocities:
+        for name in ('lagrangian', 'applied', 'speeds'):
+            blocks.pop(name, None)
+
+
 def add_constraints(kinematics, blocks, fields, stabilization, shape):
     """Add the constraints to the blocks, and their rows to the fields.
 
-    Rows are expected at their level of the call ``shape``; with None they may
-    be of any order.
+    Rows are at the levels of the call ``shape``, with None of any order.
     """
     instead = {}                        # rows given for derivatives
     if shape:
@@ -165,7 +180,7 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
         fields['higher_rows'] = tuple(row.expression for row in higher)
     blocks.update(constraint_blocks(
         kinematics, *([row.ref for row in level] for level in rows.values()),
-        fields['u'], stabilization))
+        stabilization))
     if instead:
         check_replacements(fields, stabilization)
         blocks['replaced'] = replace_right_sides(
@@ -184,8 +199,8 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
 
 
 def check_accelerations(kinematics, blocks, replaced):
-    """Raise if blocks contain an acceleration, or a rate of a speed that
-    was replaced.
+    """Raise if blocks have accelerations, or rates of speeds that were
+    replaced.
     """
     refs = [ref for rows in blocks.values() for row in rows for ref in row]
     moving = kinematics.accelerations_in(*refs)
@@ -201,15 +216,12 @@ def check_accelerations(kinematics, blocks, replaced):
             "LinearMappingMethod and GibbsAppellMethod.")
 
 
-def nonideal(kinematics, forces, u):
+def nonideal(kinematics, forces):
     """Rows of the generalized forces ``C`` of non-ideal constraints."""
-    size = len(u)
+    g, size = kinematics.builder, len(kinematics.u)
     forces = as_list(forces, 'nonideal_forces')
-    if not forces:
-        return [[0]]*size
+    total = [0]*size
     if any(isinstance(x, tuple) or hasattr(x, 'to_loads') for x in forces):
-        total = [0]*size
-        g = kinematics.builder
         for location, vector in parse_loads(forces):
             need_frame(kinematics, 'a load of `nonideal_forces`')
             axes = axes_of_vector(kinematics, vector)
@@ -217,13 +229,14 @@ def nonideal(kinematics, forces, u):
             force = kinematics.measure(vector, axes)
             for j, column in kinematics.columns(motion).items():
                 total[j] = g.add(total[j], g.dot(column, force))
-        return [[x] for x in total]
-    if len(forces) != size:
-        raise ValueError(
-            f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
-            "Give one generalized force per speed, or a list of loads.")
-    return [[ref] for ref in read_forces(
-        kinematics.builder, forces, 'nonideal_forces')]
+    elif forces:
+        if len(forces) != size:
+            raise ValueError(
+                f"`nonideal_forces` has {len(forces)} entries for {size} "
+                "speeds. Give one generalized force per speed, or a list of "
+                "loads.")
+        total = read_forces(g, forces, 'nonideal_forces')
+    return [[x] for x in total]
 
 
 def read_forces(builder, forces, name):
@@ -236,7 +249,7 @@ def read_forces(builder, forces, name):
 
 
 def add_generalized(kinematics, blocks, forces, u):
-    """Add the generalized forces that were given per speed ``u``.
+    """Add the forces that were given per speed ``u`` of the user.
 
     Where the system has other speeds ``v``, multiply by ``du/dv``.
     """
@@ -279,7 +292,6 @@ def check_names(builder, fields):
     """Raise if the time or a function of time shares its name.
 
     A symbol with a coordinate's name would silently become a constant.
-    (Constants may share a name; they keep their identity.)
     """
     known = {}
 
@@ -316,10 +328,9 @@ def drop_costly_power(builder, blocks):
 
 
 def kinematics_of(system, anchors=None, bind_masses=True):
-    """The kinematics of a system on a new builder.
+    """The kinematics of a system on a new builder; auxiliary speeds are zero.
 
-    Auxiliary speeds are zero there. The rates of masses that are states are
-    bound; else they are inputs, as for masses that are functions of time.
+    Rates of masses that are states are bound, or else inputs.
     """
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):

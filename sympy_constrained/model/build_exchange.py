@@ -17,8 +17,7 @@ def declare_exchange(kinematics, exchange, bodies, q, u):
         return []
     g, time = kinematics.builder, kinematics.builder.time
     exchange.check(bodies, (*q, *u), time)
-    kinematics.declare_accelerations(
-        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    kinematics.declare_accelerations()
     for mass in exchange.rates:
         g.input(mass, dynamic=True)
     rows = []
@@ -56,8 +55,8 @@ def check_masses(builder, exchange, blocks):
 def separate_accelerations(kinematics, blocks):
     """Move terms of ``u'`` from loads into the mass matrix."""
     g = kinematics.builder
-    accelerations = [g.input(g.inputs[g.nodes[k][1]].diff(g.time),
-                             dynamic=True) for k in kinematics.u]
+    accelerations = [g.input(x, dynamic=True)
+                     for x in kinematics.accelerations]
     for row, (force,) in zip(blocks['M'], blocks['Q']):
         slopes = gradient(g, force, accelerations)
         check_linear(kinematics, force, slopes, accelerations)
@@ -89,7 +88,7 @@ def check_linear(kinematics, force, slopes, accelerations):
     g = kinematics.builder
     late = kinematics.accelerations_in(
         force, *slopes,
-        allowed=[g.inputs[g.nodes[k][1]] for k in accelerations])
+        allowed=kinematics.accelerations)
     if late or g.mask(slopes) & g.mask(accelerations):
         raise ConstrainedDynamicsError(
             "The loads are not linear in the accelerations"

@@ -6,8 +6,7 @@ from random import Random
 
 from mpmath import mp
 
-from ..errors import (
-    ConstraintError, MissingIngredientError, UnsupportedFeatureError)
+from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import Graph, gradient, read
 from .build_exchange import declare_exchange
 from .call_signatures import (
@@ -43,8 +42,8 @@ def build_kane(builder, given, composite, in_velocities=False,
     loads = parse_loads(forces)
     blocks = from_bodies(kinematics, bodies, loads, given['potential'],
                          composite, bool(exchange))
-    if exchange and (exchange.anchors   # whose drift does work, too
-                     or is_nonlinear(kinematics)):
+    # Drift does work, too, and forces times nonlinear speeds are no power.
+    if exchange and (exchange.anchors or is_nonlinear(kinematics)):
         blocks['power'] = []
     blocks['mass_rates'] = masses
     if in_velocities:
@@ -54,14 +53,8 @@ def build_kane(builder, given, composite, in_velocities=False,
     return dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
         loads=tuple(forces),
-        holonomic_rows=as_residuals(given['configuration_constraints'],
-                                    'configuration_constraints', True),
-        velocity_rows=velocity_rows(given),
-        acceleration_rows=as_residuals(given['acceleration_constraints'],
-                                       'acceleration_constraints', True),
         q_dependent=tuple(dependent),
         u_dependent=tuple(as_list(given['u_dependent'], 'u_dependent')),
-        masses=tuple(exchange.rates) if exchange else (),
         u_auxiliary=tuple(auxiliary)), kinematics, blocks
 
 
@@ -77,24 +70,8 @@ def speeds_of(arguments):
             + as_list(arguments['u_dependent'], 'u_dependent'))
 
 
-def velocity_rows(given):
-    """Residuals at velocity level, from one of their two arguments."""
-    names = [name for name in (
-        'velocity_constraints', 'nonholonomic_constraints')
-        if given[name] is not None]
-    if len(names) > 1:
-        raise ConstraintError(
-            "Both `velocity_constraints` and `nonholonomic_constraints` were "
-            "given. The first contains the second; give one of them.")
-    return [row for name in names
-            for row in as_residuals(given[name], name, True)]
-
-
 def is_nonlinear(kinematics):
-    """Whether the ``q'`` are nonlinear in the speeds.
-
-    Then generalized forces times speeds are no power.
-    """
+    """Whether the ``q'`` are nonlinear in the speeds."""
     g = kinematics.builder
     return any(g.depends_on(by_speed(rate), *kinematics.u)
                for by_speed in kinematics.by_speed
@@ -104,8 +81,7 @@ def is_nonlinear(kinematics):
 def check_lagrangian(kinematics, blocks):
     """Raise unless Lagrange's equations of the energy are the equations.
 
-    They are not where velocities were set that the positions do not have,
-    such as those of a body whose rolling was put in by hand.
+    They are not where rolling, say, was put into velocities by hand.
     """
     g = kinematics.builder
     slopes = gradient(g, blocks['lagrangian'][0][0],
@@ -127,8 +103,8 @@ def check_lagrangian(kinematics, blocks):
 def agree(builder, a, b):
     """Whether two references have equal values at random real points.
 
-    Where the one real point of the builder is outside the domain of a
-    function, others are tried; True if none is inside.
+    Where the builder's point is outside the domain of a function, others are
+    tried; True if none is inside.
     """
     if builder.same_value(a, b):
         return True

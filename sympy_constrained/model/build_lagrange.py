@@ -6,7 +6,7 @@ from sympy import Expr
 from ..errors import MissingIngredientError
 from .build_exchange import declare_exchange
 from .call_signatures import (
-    as_expression, as_list, as_residuals, check_coordinates, check_frame)
+    as_expression, as_list, check_coordinates, check_frame)
 from .kinematics import Kinematics
 from .kinetics import from_lagrangian
 from .loads import parse_loads
@@ -41,11 +41,4 @@ def build_lagrange(builder, given, exchange=None):
     blocks['mass_rates'] = masses
     return dict(
         q=tuple(q), u=tuple(u), frame=frame, bodies=tuple(bodies),
-        masses=tuple(exchange.rates) if exchange else (),
-        loads=tuple(forcelist), lagrangian=lagrangian,
-        holonomic_rows=as_residuals(given['hol_coneqs'], 'hol_coneqs', True),
-        velocity_rows=as_residuals(given['nonhol_coneqs'], 'nonhol_coneqs',
-                                   True),
-        acceleration_rows=as_residuals(given['acceleration_constraints'],
-                                       'acceleration_constraints', True),
-    ), kinematics, blocks
+        loads=tuple(forcelist), lagrangian=lagrangian), kinematics, blocks

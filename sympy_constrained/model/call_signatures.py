@@ -58,27 +58,31 @@ MODELS = (KanesMethod, LagrangesMethod)
 def shape_of(args, kwargs):
     """Which of the two calls this is."""
     if args:
-        if isinstance(args[0], ReferenceFrame):
-            return 'kane'
-        if isinstance(as_expression(args[0]), Expr):
-            return 'lagrange'
-        if isinstance(args[0], MODELS) or hasattr(args[0], 'form_eoms'):
-            raise TypeError(
-                f"The first argument is a {type(args[0]).__name__}, which is "
-                "a model and not an argument of one. Call "
-                "`from_method(model)` of the class.")
-        raise TypeError(
-            f"The first argument is {args[0]!r}. Give the inertial "
-            "ReferenceFrame, as for KanesMethod, or a Lagrangian expression, "
-            "as for LagrangesMethod.")
-    if 'Lagrangian' in kwargs or 'qs' in kwargs:
-        return 'lagrange'
-    if 'q_ind' in kwargs or 'u_ind' in kwargs or 'frame' in kwargs:
-        return 'kane'
+        return shape_by_first(args[0])
+    for shape, names in (('lagrange', {'Lagrangian', 'qs'}),
+                         ('kane', {'q_ind', 'u_ind', 'frame'})):
+        if not names.isdisjoint(kwargs):
+            return shape
     raise TypeError(
         "No model was given. Call with the arguments of KanesMethod (frame, "
         "q_ind, u_ind, ...) or with those of LagrangesMethod (Lagrangian, "
         "qs, ...).")
+
+
+def shape_by_first(first):
+    if isinstance(first, ReferenceFrame):
+        return 'kane'
+    if isinstance(as_expression(first), Expr):
+        return 'lagrange'
+    if isinstance(first, MODELS) or hasattr(first, 'form_eoms'):
+        raise TypeError(
+            f"The first argument is a {type(first).__name__}, which is "
+            "a model and not an argument of one. Call "
+            "`from_method(model)` of the class.")
+    raise TypeError(
+        f"The first argument is {first!r}. Give the inertial "
+        "ReferenceFrame, as for KanesMethod, or a Lagrangian expression, "
+        "as for LagrangesMethod.")
 
 
 def bind_arguments(name, args, kwargs, options=()):
@@ -92,8 +96,8 @@ def bind_arguments(name, args, kwargs, options=()):
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        hints = [hint for key in kwargs if key not in signature.parameters
-                 for hint in hints_for(key, signature.parameters, options)]
+        hints = [hint_for(key, signature.parameters, options)
+                 for key in kwargs if key not in signature.parameters]
         raise TypeError(
             f"{name}: {error}. {' '.join([*hints, '']) or 'Correct it. '}"
             f"In {upstream}'s shape the arguments are "
@@ -106,22 +110,23 @@ def bind_arguments(name, args, kwargs, options=()):
 def lagrangian_call(arguments):
     """The same model in Lagrange's shape if it has no speeds, else None.
 
-    ``System.form_eoms`` calls a class in Kane's shape, also if the system has
-    coordinates only, as for ``LagrangesMethod``.
+    ``System.form_eoms`` calls in Kane's shape even without speeds.
     """
-    q, dependent, u, u_dependent, kd_eqs, bodies, holonomic, velocity = (
-        as_list(arguments[name], name) for name in (
-            'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs',
-            'bodies', 'configuration_constraints', 'velocity_constraints'))
-    if u or u_dependent or kd_eqs or not bodies or not q:
+    lists = {name: as_list(arguments[name], name) for name in (
+        'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs', 'bodies',
+        'configuration_constraints', 'velocity_constraints',
+        'nonholonomic_constraints')}
+    if any(lists[name] for name in ('u_ind', 'u_dependent', 'kd_eqs')) or (
+            not (lists['bodies'] and lists['q_ind'])):
         return None
+    holonomic = lists['configuration_constraints']
     rates = [x.diff(_compat.time_symbol()) for x in holonomic]
     return {
-        'Lagrangian': Lagrangian(arguments['frame'], *bodies),
-        'qs': q + dependent, 'hol_coneqs': holonomic, 'nonhol_coneqs': [
-            x for x in velocity if x not in rates] + as_list(
-                arguments['nonholonomic_constraints'],
-                'nonholonomic_constraints'),
+        'Lagrangian': Lagrangian(arguments['frame'], *lists['bodies']),
+        'qs': lists['q_ind'] + lists['q_dependent'],
+        'hol_coneqs': holonomic, 'nonhol_coneqs': [
+            x for x in lists['velocity_constraints'] if x not in rates]
+        + lists['nonholonomic_constraints'],
         **{name: arguments[name] for name in (
             'frame', 'bodies', 'forcelist', 'acceleration_constraints')}}
 
@@ -131,15 +136,14 @@ def own(value):
     return list(value) if isinstance(value, list) else value
 
 
-def hints_for(key, parameters, options):
-    """Sentences about a keyword that a call does not have."""
+def hint_for(key, parameters, options=()):
+    """A sentence about a keyword that a call does not have."""
     if COUNTERPARTS.get(key) in parameters:
-        yield (f"`{key}` belongs to the other shape; here it is "
-               f"`{COUNTERPARTS[key]}`.")
-        return
+        return (f"`{key}` belongs to the other shape; here it is "
+                f"`{COUNTERPARTS[key]}`.")
     near = get_close_matches(key, [*parameters, *options], 1)
-    yield (f"Did you mean `{near[0]}` by `{key}`?" if near else
-           f"Leave `{key}` out.")
+    return (f"Did you mean `{near[0]}` by `{key}`?" if near else
+            f"Leave `{key}` out.")
 
 
 def with_known_keywords(method):
@@ -152,8 +156,7 @@ def with_known_keywords(method):
     def checked(self, *args, **kwargs):
         strange = [key for key in kwargs if key not in known]
         if strange:
-            hints = ' '.join(hint for key in strange
-                             for hint in hints_for(key, known, ()))
+            hints = ' '.join(hint_for(key, known) for key in strange)
             raise TypeError(
                 f"{name} got an unexpected keyword argument "
                 f"{strange[0]!r}. {hints} Its arguments are "
@@ -164,15 +167,7 @@ def with_known_keywords(method):
 
 
 def arguments_of(model):
-    """Shape and arguments of a ``System``, ``KanesMethod``, ... object.
-
-    Raises
-    ======
-
-    UnsupportedFeatureError
-        If the object is none of these.
-
-    """
+    """Shape and arguments of a ``System``, ``KanesMethod``, ... object."""
     if isinstance(model, type):
         raise UnsupportedFeatureError(
             f"A model cannot be read from the class {model.__name__}. Call "
@@ -227,7 +222,7 @@ def as_list(value, name):
 def as_residuals(value, name, geometric=False):
     """Expressions that are meant to vanish; equations are accepted.
 
-    With ``geometric`` rows may also be tuples, which are let through.
+    With ``geometric`` rows may also be tuples, which stay as they are.
     """
     residuals, problems = [], []
     for k, row in enumerate(as_list(value, name)):
@@ -300,10 +295,7 @@ def as_matrix(value, name):
 
 
 def as_expression(value):
-    """What SymPy makes of a value; None for strings and what it refuses.
-
-    Text is never evaluated, nor that in a list.
-    """
+    """What SymPy makes of a value; None for text and what it refuses."""
     try:
         return sympify(value, strict=True)
     except (TypeError, ValueError, AttributeError, SympifyError):
@@ -312,29 +304,23 @@ def as_expression(value):
 
 def check_coordinates(q, u, time):
     """Raise one error with all that is wrong with coordinates and speeds."""
-    problems = []
-    if not q and not u:
-        problems.append(
-            "The model has no coordinate and no speed, so nothing in it can "
-            "move. Name the generalized coordinates.")
-    for label, xs in (('coordinate', q), ('speed', u)):
-        seen = set()
-        for x in xs:
-            base = x.expr if isinstance(x, Derivative) and xs is u else x
+    problems = [] if q or u else [
+        "The model has no coordinate and no speed, so nothing in it can "
+        "move. Name the generalized coordinates."]
+    bases = [x.expr if isinstance(x, Derivative) else x for x in u]
+    for label, xs, functions in ('coordinate', q, q), ('speed', u, bases):
+        for k, (x, base) in enumerate(zip(xs, functions)):
             if not isinstance(base, AppliedUndef) or base.args != (time,):
                 problems.append(
                     f"The generalized {label} `{x}` is not a function of "
                     f"time. {how_to_make(x, time)}")
-            elif x in seen:
+            elif x in xs[:k]:
                 problems.append(
                     f"The generalized {label} `{x}` occurs twice. Name it "
                     "once, as independent or as dependent.")
-            seen.add(x)
-    for x in u:
-        if x in q:
-            problems.append(
-                f"`{x}` is both a coordinate and a speed. Use another "
-                "symbol, or the derivative of the coordinate, as speed.")
+    problems += (
+        f"`{x}` is both a coordinate and a speed. Use another symbol, or "
+        "the derivative of the coordinate, as speed." for x in u if x in q)
     raise_problems(problems, KinematicsError)
 
 
@@ -354,8 +340,7 @@ def check_frame(frame):
 
 
 def check_bodies(bodies):
-    """Raise if something is not a body, or is there twice, or its mass or a
-    moment of inertia is negative.
+    """Raise for what is no body or a repeated one, and for negative inertia.
     """
     problems = []
     for k, body in enumerate(bodies):
@@ -368,7 +353,9 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
-        negative = [x for x in inertias(body) if x.is_extended_negative]
+        # the sign of sums of symbols is slow to find
+        negative = [x for x in inertias(body) if x.is_extended_negative
+                    and (x.is_number or not x.is_Add)]
         if negative:
             problems.append(
                 f"Body {k}, {body.name}, has the negative mass or moment of "
@@ -380,28 +367,17 @@ def check_bodies(bodies):
 def inertias(body):
     """The mass of a body, and its central moments if they are in one frame.
 
-    Sums of symbols are left out, because finding their sign is slow.
+    Those of a point mass about another point cancel to rounding: left out.
     """
-    found = [sympify(body.mass, strict=True)]
-    if isinstance(body, RigidBody):
-        found += moments(body)
-    return [x for x in found if x.is_number or not x.is_Add]
-
-
-def moments(body):
-    """Central moments of inertia, if they are in one frame.
-
-    The moments of a point mass about another point cancel to rounding, which
-    is left out.
-    """
-    terms = getattr(body.central_inertia, 'args', ())
+    yield sympify(body.mass, strict=True)
+    terms = getattr(getattr(body, 'central_inertia', None), 'args', ())
     frames = {frame for _, *units in terms for unit in units
               for _, frame in unit.args}
-    if len(frames) != 1:
-        return []
-    given = [sympify(number, strict=True)
-             for number, *_ in body.inertia[0].args]
-    noise = 1e-12*max((abs(float(x)) for x in given if x.is_Float), default=0)
-    found = [sympify(number, strict=True)
-             for number, one, other in terms if one.args == other.args]
-    return [x for x in found if not x.is_Float or abs(x) > noise]
+    if len(frames) == 1:
+        noise = 1e-12*max((abs(float(x)) for x, *_ in body.inertia[0].args
+                           if getattr(x, 'is_Float', False)), default=0)
+        for number, one, other in terms:
+            x = sympify(number, strict=True)
+            if one.args == other.args and not (
+                    x.is_Float and abs(x) <= noise):
+                yield x

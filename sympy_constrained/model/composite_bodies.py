@@ -25,32 +25,24 @@ to the inertia is constant in its axes.
 """
 from __future__ import annotations
 
-__all__ = ['CompositeRoute']
+from collections import defaultdict
+from functools import reduce
+from operator import or_
 
-ZERO = (0, 0, 0)
+from .kinematics import ZERO
+
+__all__ = ['CompositeRoute']
 
 
 class CompositeRoute:
     """Collects bodies, then fills an assembly.
 
-    The alternative is ``add_body`` in the axes of each body alone. Both
-    pay: operations of ``M, Q, A, b`` and time to derive them, by composite
-    bodies and by single bodies, are 1244 and 5789 (0.08 s and 0.23 s) for a
-    plane chain of 16 bars, 3579 and 35640 (0.3 s and 0.9 s) for 32 bars, and
-    722 and 1361 for 16 pendulums on a cart; but 727 and 535 for a spatial
-    chain of 4 bars, and 135 and 118 for parallel cranks.
-
+    The alternative is ``add_body`` in the axes of each body alone. Both pay:
+    operations of ``M, Q, A, b``, by composite bodies and by single bodies, are
+    1244 and 5789 for a plane chain of 16 bars (0.08 s and 0.23 s), but 727 and
+    535 for a spatial chain of 4 bars. All vectors are written in ``axes``.
     Inertias are ``(m, h, J)`` with ``J`` as six references
     ``xx, yy, zz, xy, xz, yz``; wrenches are ``(n, f)``.
-
-    Parameters
-    ==========
-
-    assembly : Assembly
-    bodies : iterable of RigidBody and Particle
-    axes : ReferenceFrame
-        In which all vectors are written.
-
     """
 
     def __init__(self, assembly, bodies, axes):
@@ -69,21 +61,9 @@ class CompositeRoute:
     def add(self, mass, point, v, force, frame, inertia, w, torque):
         """Add a body: its inertia, and its wrench in the common axes.
 
-        Parameters
-        ==========
-
-        mass : reference
-        point : Point
-            The mass centre.
-        v, w : triples
-            Its velocity, and the angular velocity of the body.
-        force, torque : triples
-            Applied minus inertial, about the mass centre.
-        frame : ReferenceFrame
-            The axes of its inertia.
-        inertia : 3x3 references
-            Central inertia.
-
+        ``v`` and ``w`` are its velocities, ``force`` and ``torque`` applied
+        minus inertial, about the mass centre ``point``; the central
+        ``inertia`` is in the axes of ``frame``.
         """
         g = self.builder
         r = self.positions.get(point, ZERO)
@@ -103,9 +83,7 @@ class CompositeRoute:
         groups = self._groups()
         self.moving = {}                # speed -> all bodies that it moves
         for k, of_speed in groups.items():
-            self.moving[k] = 0
-            for s in of_speed.values():
-                self.moving[k] |= s
+            self.moving[k] = reduce(or_, of_speed.values())
         self.momenta, self.totals = {}, {}
         for k, of_k in groups.items():
             known = {}                  # entries by angular velocity
@@ -121,22 +99,23 @@ class CompositeRoute:
 
     def _groups(self):
         """Speed -> twist -> bodies as bits; the composites of all groups."""
-        groups, turned = {}, {}         # bodies -> twists that move them
+        groups = defaultdict(lambda: defaultdict(int))
+        turned = defaultdict(list)      # bodies -> twists that move them
         for i, twists in enumerate(self.twists):
             for k, twist in twists.items():
-                sets = groups.setdefault(k, {})
-                sets[twist] = sets.get(twist, 0) | 1 << i
+                groups[k][twist] |= 1 << i
         for of_speed in groups.values():
             for twist, s in of_speed.items():
-                turned.setdefault(s, []).append(twist)
+                turned[s].append(twist)
         sets = set(turned) | {s & t for s in turned for t in turned if s & t}
         self._find_composites(sets, turned)
         return groups
 
     def _forms_entry(self, j, k):
         """Whether the entry of two speeds is formed with the momentum of
-        ``k``: that of the speed that moves fewer bodies is shared by more
-        entries.
+        ``k``.
+
+        The momentum of the speed that moves fewer bodies serves more entries.
         """
         of_j, of_k = self.moving[j], self.moving[k]
         return of_j & of_k and (of_k.bit_count(), -k) <= (
@@ -145,9 +124,8 @@ class CompositeRoute:
     # -- composites ------------------------------------------------------
 
     def _find_composites(self, sets, turned):
-        """Set of bodies -> mass, first moment, inertia, and the pole.
-
-        And the moment about the pole and the force.
+        """Set of bodies -> mass, first moment, inertia, pole; moment and
+        force.
         """
         self.composites, self.loads = {}, {}
         for s in sorted(sets, key=lambda s: (s.bit_count(), s)):
@@ -159,7 +137,7 @@ class CompositeRoute:
                     break
                 inner.append(found)
                 rest &= ~found
-            pole = self._pole(s, inner, turned.get(s, ()))
+            pole = self._pole(s, inner, turned[s])
             self.composites[s] = self._joined(pole, inner, rest)
             self.loads[s] = self._load(pole, inner, rest)
 
@@ -266,18 +244,16 @@ class CompositeRoute:
     def _entry(self, twist, k, of_k, s, known):
         """``S . P_k`` over the bodies ``s``.
 
-        Entries that are ``known`` for the same angular velocity differ by a
-        displacement of its axis.
+        Entries ``known`` for the same angular velocity differ by a
+        displacement.
         """
         g, key = self.builder, (k, s)
         w, c = twist[:3], twist[3:]
         if key not in self.momenta:
             found = [self._momentum(other, t & s)
                      for other, t in of_k.items() if t & s]
-            linear = ZERO
-            for _, _, f in found:
-                linear = g.added(linear, f)
-            self.momenta[key] = found, linear
+            self.momenta[key] = found, reduce(g.added, [
+                f for *_, f in found], ZERO)
         momenta, linear = self.momenta[key]
         if not any(w):
             return g.dot(c, linear)
@@ -289,14 +265,18 @@ class CompositeRoute:
             entry = g.dot(w, momenta[0][1])
         else:
             if key not in self.totals:
-                total = ZERO
-                for point, angular, f in momenta:
-                    r = self.positions.get(point, ZERO)
-                    total = g.added(total, g.added(angular, g.cross(r, f)))
-                self.totals[key] = total
+                self.totals[key] = self._about_origin(momenta)
             entry = g.add(g.dot(w, self.totals[key]), g.dot(c, linear))
         known[w, s] = entry, c
         return entry
+
+    def _about_origin(self, momenta):
+        """Total angular momentum about the origin."""
+        g, total = self.builder, ZERO
+        for point, angular, f in momenta:
+            r = self.positions.get(point, ZERO)
+            total = g.added(total, g.added(angular, g.cross(r, f)))
+        return total
 
     def _force(self, twist, s):
         """Generalized force on bodies ``s``."""
@@ -333,8 +313,8 @@ def add_to(builder, table, frame, numbers):
 def crossed(builder, d, h):
     """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each.
 
-    What inertia gains if a first moment ``h`` is shifted by ``d``: the first
-    alone if ``h`` belongs to a point mass that comes to ``d``.
+    What inertia gains if a first moment ``h`` is shifted by ``d``; the first
+    alone for a point mass.
     """
     g = builder
     products = [g.mul(x, y) for x, y in zip(d, h)]

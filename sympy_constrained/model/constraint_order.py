@@ -21,20 +21,10 @@ __all__ = ['Residual', 'bind_derivatives', 'replace_right_sides',
 
 @dataclass(frozen=True)
 class Residual:
-    """A constraint as the user gave it.
+    """A constraint as the user gave it: its reference and expression.
 
-    Attributes
-    ==========
-
-    ref : int
-        Its reference.
-    expression : Expr
-    label : str
-        What it is called in messages.
-    location : tuple or None
-        Point or frame and direction, if it was given geometrically.
-    order : int
-
+    ``label`` is its name in messages; ``location`` has points or frames with
+    directions, if it was given geometrically.
     """
 
     ref: int
@@ -45,12 +35,9 @@ class Residual:
 
 
 def bind_derivatives(kinematics, q, u, expressions):
-    """Bind the derivatives of coordinates and speeds that expressions have.
-
-    Those of the speeds are inputs, those of the coordinates are theirs.
-    """
+    """Bind the derivatives of states that expressions have."""
     g, time = kinematics.builder, kinematics.builder.time
-    kinematics.declare_accelerations(u)
+    kinematics.declare_accelerations()
     functions = {getattr(x, 'expr', x) for x in (*q, *u)}
     highest = max((d.derivative_count for e in expressions
                    for d in e.atoms(Derivative) if d.expr in functions),
@@ -73,8 +60,7 @@ def derivatives_of_speeds(kinematics, count):
 def order_of(kinematics, residual):
     """The order of a residual; None if it contains no unknown."""
     g = kinematics.builder
-    functions = {getattr(x, 'expr', x) for x in map(
-        g.inputs.__getitem__, (g.nodes[k][1] for k in kinematics.u))}
+    functions = {getattr(x, 'expr', x) for x in kinematics.speeds}
     highest = max((x.derivative_count for x in g.symbols_of(residual.ref)
                    if isinstance(x, Derivative) and x.expr in functions),
                   default=0)
@@ -86,22 +72,13 @@ def order_of(kinematics, residual):
 
 
 def residuals_by_order(kinematics, residuals):
-    """Residuals with their order, those that repeat others left out.
-
-    In ascending order. A residual repeats another one if it is a time
-    derivative of it.
-    """
-    found, problems = [], []
-    for residual in residuals:
-        order = order_of(kinematics, residual)
-        if order is None:
-            problems.append(
-                f"{residual.label} contains no coordinate, no speed and no "
-                "derivative of them, so it restricts nothing, or it cannot "
-                "hold. Remove it, or correct it.")
-        else:
-            found.append(replace(residual, order=order))
-    raise_problems(problems, ConstraintError)
+    """Residuals in ascending order, without time derivatives of others."""
+    found = [replace(residual, order=order_of(kinematics, residual))
+             for residual in residuals]
+    raise_problems((
+        f"{x.label} contains no coordinate, no speed and no derivative of "
+        "them, so it restricts nothing, or it cannot hold. Remove it, or "
+        "correct it." for x in found if x.order is None), ConstraintError)
     kept, known = [], set()
     highest = max((x.order for x in found), default=0)
     for residual in sorted(found, key=lambda x: x.order):
@@ -116,18 +93,11 @@ def residuals_by_order(kinematics, residuals):
 
 
 def sorted_rows(kinematics, residuals):
-    """Sort residuals by what they ask of a method.
+    """Residuals by level, and those given in place of derivatives.
 
-    Returns
-    =======
-
-    dict
-        ``'holonomic'``, ``'velocity'``, ``'acceleration'`` (linear in the
-        accelerations) and ``'higher'`` -> list of :class:`Residual`.
-    dict
-        Number of a holonomic or velocity row -> reference of ``A*u' - b``
-        that was given in the place of its derivative.
-
+    The level ``'acceleration'`` is linear in the accelerations; others that
+    contain them are ``'higher'``. The second dictionary maps the number of a
+    holonomic or velocity row to a reference of ``A*u' - b``.
     """
     g = kinematics.builder
     rows = {'holonomic': [], 'velocity': [], 'acceleration': [],
@@ -173,14 +143,9 @@ def is_linear(kinematics, residual):
 
 
 def replace_right_sides(kinematics, instead, b):
-    """Put ``b`` of the rows that were given in place of derivatives.
+    """Put ``b`` of rows that were given in place of derivatives.
 
-    Returns
-    =======
-
-    list of rows
-        By how much they differ, which is nothing where the constraints hold.
-
+    Returns by how much they differ: zero where the constraints hold.
     """
     g, gaps = kinematics.builder, []
     accelerations = dict.fromkeys(

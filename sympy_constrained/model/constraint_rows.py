@@ -39,8 +39,8 @@ def rows_by_level(kinematics, fields, shape):
     """Level -> residuals, each at the level at which it was given.
 
     In Kane's shape the velocity constraints contain the differentiated
-    holonomic rows, and the acceleration constraints repeat all of them; both
-    are recognised by value and dropped.
+    holonomic rows, and the acceleration constraints repeat all of them: these
+    are dropped.
     """
     holonomic = residuals_of(kinematics, 'holonomic', fields)
     velocity = residuals_of(kinematics, 'velocity', fields)
@@ -53,7 +53,7 @@ def rows_by_level(kinematics, fields, shape):
         velocity = without_repeated(velocity, rates)
     acceleration = []
     if fields['acceleration_rows']:
-        kinematics.declare_accelerations(fields['u'])
+        kinematics.declare_accelerations()
         known = [kinematics.total_derivative(ref) for ref in given
                  if shape == 'kane']
         acceleration = without_repeated(
@@ -75,8 +75,7 @@ def placed(kinematics, holonomic, fields):
 def without_repeated(residuals, refs, builder=None):
     """Residuals that are not, up to the sign, one of the references.
 
-    With a builder ratios at its real point decide, too: users simplify the
-    roots of a derivative.
+    With a builder, ratios at its real point decide, too, for users simplify.
     """
     return [row for row in residuals if not any(
         abs(row.ref) == abs(x) or builder and row.ref and x and any(
@@ -152,8 +151,7 @@ def moving(kinematics, location, axes, level):
     if level == 'velocity':
         return motion
     g = kinematics.builder
-    rates = kinematics.declare_accelerations(
-        [g.inputs[g.nodes[k][1]] for k in kinematics.u])
+    rates = kinematics.declare_accelerations()
     total = (kinematics.acceleration if isinstance(location, Point)
              else kinematics.angular_acceleration)(location, axes)
     for k, column in kinematics.columns(motion).items():
@@ -169,8 +167,7 @@ APART = ('(point, direction Vector, other point), with the distance in that '
 
 
 def parts_of_row(row, label, level):
-    """Point or frame, direction, the other one or None, at most one value.
-    """
+    """Point or frame, direction, other or None, at most one value."""
     is_place = level == 'holonomic'
     kind = kind_of(row[0])
     count = 3 if kind and kind_of(*row[2:3]) == kind else 2

@@ -13,11 +13,13 @@ velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
 
 from ..errors import ConstraintError, raise_problems
-from ..graph import gradient, read, substitute, without
+from ..graph import gradient, jacobian, read, substitute, without
 
 __all__ = ['constraint_blocks', 'stabilization_gains']
 
@@ -25,8 +27,7 @@ __all__ = ['constraint_blocks', 'stabilization_gains']
 def stabilization_gains(stabilization, count):
     """Return one pair ``(alpha, beta)`` of gains per row.
 
-    ``None`` means no stabilisation. One pair applies to all rows; a list has
-    a pair or None per row.
+    One pair applies to all rows; a list has a pair or None per row.
     """
     if stabilization is None:
         return [(0, 0)]*count
@@ -50,27 +51,17 @@ def is_pair(x):
         not sympify(gain, strict=True).is_negative for gain in x))
 
 
-def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
+def constraint_blocks(kinematics, holonomic, velocity, acceleration,
                       stabilization=None):
     r"""Blocks of the constraint rows, in the order of the levels.
 
     Explanation
     ===========
 
-    With gains :math:`(\alpha, \beta)` a holonomic row obeys
+    The residuals of each level are references, all zero along a motion. With
+    gains :math:`(\alpha, \beta)` a holonomic row obeys
     :math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0` and a velocity row
     :math:`\dot\psi + \alpha\psi = 0` (Baumgarte); only ``b`` changes.
-
-    Parameters
-    ==========
-
-    kinematics : Kinematics
-    holonomic, velocity, acceleration : lists of references
-        Residuals of each level, all zero along a motion.
-    u : sequence of dynamicsymbols
-        The speeds.
-    stabilization : optional
-        See :func:`stabilization_gains`.
 
     Raises
     ======
@@ -80,48 +71,31 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration, u,
 
     """
     g = kinematics.builder
-    count = len(holonomic) + len(velocity) + len(acceleration)
-    gains = [tuple(read(g, x) for x in pair)
-             for pair in stabilization_gains(stabilization, count)]
     holonomic = [without_speeds(kinematics, h) for h in holonomic]
     residuals = [*map(kinematics.bias, holonomic), *velocity]
-    problems = level_problems(kinematics, holonomic, velocity)
-    A, b = [], []
-    for k, phi in enumerate(residuals):
-        h = holonomic[k] if k < len(holonomic) else None
-        row, right = differentiated(kinematics, phi, h, gains[k])
-        A.append(row)
-        b.append([right])
-        if not any(row) and not is_kept(kinematics, phi, h):
-            problems.setdefault(k, vanishing_row(k, len(holonomic)))
-    accelerations = kinematics.declare_accelerations(u) if acceleration else ()
-    for k, chi in enumerate(acceleration):
-        row = gradient(g, chi, accelerations)
-        if not is_linear(kinematics, chi, row, accelerations):
-            problems[len(A)] = (
-                f"Row {k} of `acceleration_constraints` is not linear in "
-                f"the rates of the speeds {list(u)}, or contains none of "
-                "them. Acceleration constraints have the form A*u' = b; "
-                "rewrite the row.")
-        A.append(row)
-        rest, = substitute(g, [chi], dict.fromkeys(accelerations, 0))
-        b.append([-rest])
-    raise_problems(problems.values(), ConstraintError, rows=tuple(problems))
+    gains = stabilization_gains(
+        stabilization, len(residuals) + len(acceleration))
+    rows = [differentiated(kinematics, phi, h, (read(g, x) for x in pair))
+            for phi, h, pair in zip_longest(residuals, holonomic, gains[
+                :len(residuals)])]
+    rows += [linear_in_rates(kinematics, chi) for chi in acceleration]
+    problems = {
+        **vanishing_rows(kinematics, rows, residuals, holonomic),
+        **level_problems(kinematics, holonomic, velocity),
+        **{k: not_linear(k - len(residuals), kinematics.speeds)
+           for k, row in enumerate(rows) if row is None}}
+    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
+                   rows=tuple(sorted(problems)))
     return {
         'holonomic': [[h] for h in holonomic],
         'velocity': [[phi] for phi in residuals],
-        'holonomic_jacobian': [gradient(g, h, kinematics.q)
-                               for h in holonomic],
-        'velocity_jacobian': A[:len(residuals)],
-        'A': A, 'b': b,
-    }
+        'holonomic_jacobian': jacobian(g, holonomic, kinematics.q),
+        'velocity_jacobian': [row for row, _ in rows[:len(residuals)]],
+        'A': [row for row, _ in rows], 'b': [[b] for _, b in rows]}
 
 
 def differentiated(kinematics, phi, h, gains):
-    """A row of ``A`` and ``b`` from a residual at velocity level.
-
-    ``h`` is the position residual of a holonomic row, else None.
-    """
+    """A row of ``A`` and ``b``; ``h`` is None unless the row is holonomic."""
     g, (alpha, beta) = kinematics.builder, gains
     row = gradient(g, phi, kinematics.u)
     right = -kinematics.bias(phi)
@@ -141,18 +115,20 @@ def is_kept(kinematics, phi, h):
         h, *kinematics.q)
 
 
-def is_linear(kinematics, chi, row, accelerations):
-    """Whether ``chi`` is linear in ``u'``, with the coefficients ``row``."""
-    g = kinematics.builder
-    allowed = [g.inputs[g.nodes[k][1]] for k in accelerations]
-    return (any(row) and not kinematics.accelerations_in(chi, allowed=allowed)
-            and not g.mask(row) & g.mask(accelerations))
+def linear_in_rates(kinematics, chi):
+    """A row of ``A`` and ``b`` of a residual linear in ``u'``, or None."""
+    g, rates = kinematics.builder, kinematics.declare_accelerations()
+    row = gradient(g, chi, rates)
+    if not any(row) or g.mask(row) & g.mask(rates) or (
+            kinematics.accelerations_in(
+                chi, allowed=kinematics.accelerations)):
+        return None
+    rest, = substitute(g, [chi], dict.fromkeys(rates, 0))
+    return row, -rest
 
 
 def without_speeds(kinematics, h):
     """A position residual, rebuilt if it is written with speeds that cancel.
-
-    The graph may have merged it with an earlier expression of equal value.
     """
     g = kinematics.builder
     if not g.depends_on(h, *kinematics.u):
@@ -185,14 +161,27 @@ def level_problems(kinematics, holonomic, velocity):
     return problems
 
 
-def vanishing_row(k, holonomic):
-    """A sentence about a row without unknowns."""
-    if k < holonomic:
-        return (
+def vanishing_rows(kinematics, rows, residuals, holonomic):
+    """Row number -> sentence, for rows without unknowns."""
+    problems = {}
+    for k, ((row, _), phi, h) in enumerate(zip_longest(
+            rows[:len(residuals)], residuals, holonomic)):
+        if any(row) or is_kept(kinematics, phi, h):
+            continue
+        problems[k] = (
             f"Row {k} of the holonomic constraints does not depend on any "
             "coordinate that moves with the speeds. It restricts nothing, "
-            "or it cannot hold; remove the row, or correct it.")
+            "or it cannot hold; remove the row, or correct it."
+        ) if h is not None else (
+            f"Row {k - len(holonomic)} of the velocity-level constraints "
+            "does not depend on any speed. If it is a function of the "
+            "coordinates, give it with the holonomic constraints; else "
+            "remove it.")
+    return problems
+
+
+def not_linear(k, speeds):
     return (
-        f"Row {k - holonomic} of the velocity-level constraints does not "
-        "depend on any speed. If it is a function of the coordinates, give "
-        "it with the holonomic constraints; else remove it.")
+        f"Row {k} of `acceleration_constraints` is not linear in the rates "
+        f"of the speeds {list(speeds)}, or contains none of them. "
+        "Acceleration constraints have the form A*u' = b; rewrite the row.")

@@ -128,18 +128,10 @@ class EquationsOfMotion:
     def from_speeds(cls, system, W, r, multipliers=(), **fields):
         """Return ``W*[u'; multipliers] = r`` for the speeds of a system.
 
-        Parameters
-        ==========
-
-        system : ConstrainedSystem
-            Its outputs become those of the graph.
-        W : GraphMatrix, shape (s, s)
-        r : GraphMatrix, shape (s, 1)
-        multipliers : iterable of symbols
-            Unknowns beyond ``u'``, s - o of them.
-        **fields
-            Other attributes of the class.
-
+        ``W``, of shape (s, s), and ``r`` are GraphMatrix objects.
+        ``multipliers`` are the ``s - o`` symbols of the unknowns beyond
+        ``u'``, ``fields`` other attributes of the class. The outputs of the
+        system become outputs here.
         """
         builder, lam = W.builder, tuple(multipliers)
         shapes = system.graph.outputs
@@ -175,9 +167,8 @@ class EquationsOfMotion:
 
     @cached_property
     def constraint_rows(self):
-        """Number of a row of ``A*u' = b`` -> number of this row in ``W``.
-
-        Without the rows that are not among those of ``W``.
+        """Number of a row of ``A*u' = b`` -> number of this row in ``W``, if
+        any.
         """
         unknowns = {x: j for j, x in enumerate(self.unknowns)}
         columns = [unknowns.get(x.diff(self.t)) for x in self.u]
@@ -267,46 +258,48 @@ class EquationsOfMotion:
         """
         if isinstance(getattr(method, 'equations_of_motion', None), cls):
             return method.equations_of_motion
-        if isinstance(method, type) or not hasattr(method, 'q'):
-            raise unreadable(method)
-        try:
-            n, q, u = len(method.q), tuple(method.q), tuple(method.u)
-            full, right = method.mass_matrix_full, method.forcing_full
-        except AttributeError as error:
-            raise unreadable(method) from error
-        except ValueError as error:     # SymPy: need to compute Fr, Fr* first
-            raise MissingIngredientError(
-                f"The {type(method).__name__} has not formed its equations "
-                f"({error}). Call its `kanes_equations(bodies, loads)` or "
-                "`form_lagranges_equations()` before.") from error
-        time, o = _compat.time_symbol(), len(u)
+        q, u, full, right = parts_of(method)
+        time, n, o = _compat.time_symbol(), len(q), len(u)
         builder = GraphBuilder(time)
         for x in (*q, *u):
             builder.input(x, dynamic=True)
 
         def references(matrix):
-            return [[read(builder, e) for e in matrix[i, :]]
-                    for i in range(matrix.rows)]
+            return [[read(builder, e) for e in row]
+                    for row in matrix.tolist()]
 
         W, r = references(full[n:, n:]), references(right[n:, :])
         rates = references(full[:n, :n].LUsolve(right[:n, 0])) if n else []
         lam = tuple(Dummy(f'lam{i + 1}') for i in range(len(W) - o))
-        empty = {name: ([], columns) for name, columns in (
-            ('holonomic', 1), ('velocity', 1), ('holonomic_jacobian', n),
-            ('velocity_jacobian', o), ('energy', 1), ('power', 1))}
+        left = [row[:o] for row in W]
         graph = Graph.freeze(builder, {
+            **dict.fromkeys(('holonomic', 'velocity', 'energy', 'power'),
+                            ([], 1)),
+            'holonomic_jacobian': ([], n), 'velocity_jacobian': ([], o),
             'rates': (rates, 1), 'W': (W, len(W)), 'r': (r, 1),
-            'M': ([row[:o] for row in W[:o]], o), 'Q': (r[:o], 1),
-            'A': ([row[:o] for row in W[o:]], o), 'b': (r[o:], 1), **empty})
+            'M': (left[:o], o), 'Q': (r[:o], 1),
+            'A': (left[o:], o), 'b': (r[o:], 1)})
         return cls(graph, q, u, q + u,
                    tuple(x.diff(time) for x in u) + lam, lam,
                    tuple(f'row {i}' for i in range(len(lam))))
 
 
-def unreadable(method):
-    name = getattr(method, '__name__', type(method).__name__)
-    return UnsupportedFeatureError(
-        f"{name} has no `mass_matrix_full` and `forcing_full` of a model. "
-        "Equations are read from KanesMethod, LagrangesMethod, or a method "
-        "of this package; give an object of one of these, for a System "
-        "`UdwadiaKalabaMethod.from_method(system)`.")
+def parts_of(method):
+    """Coordinates, speeds, full mass matrix and forcing of a method."""
+    try:
+        if isinstance(method, type):
+            raise AttributeError('q')
+        return (tuple(method.q), tuple(method.u), method.mass_matrix_full,
+                method.forcing_full)
+    except AttributeError as error:
+        name = getattr(method, '__name__', type(method).__name__)
+        raise UnsupportedFeatureError(
+            f"{name} has no `mass_matrix_full` and `forcing_full` of a "
+            "model. Equations are read from KanesMethod, LagrangesMethod, or "
+            "a method of this package; give an object of one of these, for a "
+            "System `UdwadiaKalabaMethod.from_method(system)`.") from error
+    except ValueError as error:         # SymPy: need to compute Fr, Fr* first
+        raise MissingIngredientError(
+            f"The {type(method).__name__} has not formed its equations "
+            f"({error}). Call its `kanes_equations(bodies, loads)` or "
+            "`form_lagranges_equations()` before.") from error

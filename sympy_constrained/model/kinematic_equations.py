@@ -14,20 +14,11 @@ __all__ = ['solve_kinematics', 'solve_speeds']
 def solve_kinematics(builder, equations, q, u, linear=True):
     """Return the references of ``q'`` from kinematic differential equations.
 
-    Explanation
-    ===========
-
     The equations ``K_q*q' + K_u*u + k = 0`` are solved by
     :func:`.graph.linalg.solve`. Unless they must be ``linear`` they may
-    contain the speeds in any form, ``K_q(q, u, t)*q' + k(q, u, t) = 0``.
-
-    Raises
-    ======
-
-    KinematicsError
-        If equations are missing, depend on each other, or are not linear in
-        ``q'`` and ``u``. The error states all problems.
-
+    contain the speeds in any form, ``K_q(q, u, t)*q' + k(q, u, t) = 0``. A
+    :exc:`.KinematicsError` states all problems: equations that are missing,
+    dependent, or not linear in ``q'`` and ``u``.
     """
     rates = {x: derivative(x, builder.time) for x in q}
     unknown = {x: rate for x, rate in rates.items() if rate not in u}
@@ -38,26 +29,16 @@ def solve_kinematics(builder, equations, q, u, linear=True):
             "with one equation for each of these coordinates, such as "
             f"`{[*unknown.values()][0]} - u` for a speed `u`, or use "
             "the derivatives of the coordinates as speeds.")
-    moving = {x: builder.input(x, dynamic=True) for x in u}
-    for x in q:
+    for x in (*u, *q):
         builder.input(x, dynamic=True)
-    slots = [builder.input(x, dynamic=True) for x in unknown.values()]
-    names = dict(zip(unknown.values(), slots))
+    names = {rate: builder.input(rate, dynamic=True)
+             for rate in unknown.values()}
+    slots = [*names.values()]
     rows = read_equations(builder, equations, {*q, *u}, {*u, *names})
     slopes = {k: gradient(builder, row, slots) for k, row in rows.items()}
-    problems = []
-    for k, row in rows.items():
-        problems += row_problems(builder, k, row, names, moving, linear)
-    for j, (x, rate) in enumerate(unknown.items()):
-        if not any(slope[j] for slope in slopes.values()):
-            problems.append(
-                f"No row of `kd_eqs` contains {rate} (equations: "
-                f"{len(rows)}, coordinates that need one: {len(unknown)}). "
-                f"Add the kinematic differential equation of {x}.")
-    if not problems and len(rows) != len(unknown):
-        problems.append(
-            f"`kd_eqs` has {len(rows)} equations for {len(unknown)} "
-            "coordinates. Each coordinate needs one; add or remove rows.")
+    problems = [text for k, row in rows.items() for text in row_problems(
+        builder, k, row, names, u if linear else ())]
+    problems += missing_equations(unknown, slopes)
     raise_problems(problems, KinematicsError)
     known = substitute(builder, rows.values(), dict.fromkeys(slots, 0))
     solution = solve(builder, [*slopes.values()], [-x for x in known])
@@ -67,9 +48,22 @@ def solve_kinematics(builder, equations, q, u, linear=True):
             f"{', '.join(map(str, unknown))} depend on each other, "
             "so the derivatives of these coordinates cannot be obtained from "
             "the speeds. Give independent equations.")
-    solved = dict(zip(unknown, solution))
-    return [solved[x] if x in solved else builder.bound[rate]
-            for x, rate in rates.items()]
+    solved = dict(zip(slots, solution))
+    return [solved.get(ref, ref) for ref in map(
+        builder.bound.get, rates.values())]
+
+
+def missing_equations(unknown, slopes):
+    """Sentences about coordinates without an equation, or a wrong number."""
+    missing = [(x, rate) for j, (x, rate) in enumerate(unknown.items())
+               if not any(slope[j] for slope in slopes.values())]
+    for x, rate in missing:
+        yield (f"No row of `kd_eqs` contains {rate} (equations: "
+               f"{len(slopes)}, coordinates that need one: {len(unknown)}). "
+               f"Add the kinematic differential equation of {x}.")
+    if not missing and len(slopes) != len(unknown):
+        yield (f"`kd_eqs` has {len(slopes)} equations for {len(unknown)} "
+               "coordinates. Each coordinate needs one; add or remove rows.")
 
 
 def read_equations(builder, equations, states, allowed):
@@ -91,52 +85,35 @@ def read_equations(builder, equations, states, allowed):
     return {k: row for k, row in rows.items() if row}
 
 
-def row_problems(builder, k, row, rates, speeds, linear):
-    """Sentences about an equation that contains no rate or is not linear.
+def row_problems(builder, k, row, rates, speeds):
+    """Sentences about an equation without a rate, or not linear.
 
-    ``rates`` and ``speeds`` map symbols to references.
+    ``rates`` maps symbols to references. The equation may be nonlinear in
+    speeds that are not among ``speeds``.
     """
-    names = {**rates, **speeds} if linear else rates
+    names = {**rates, **{x: builder.bound[x] for x in speeds}}
     partial = gradient(builder, row, [*names.values()])
     if not any(partial[:len(rates)]):
         yield (f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                "that is still to be solved for. Remove the row, or correct "
                "it, or name its coordinate in `q_ind`.")
-    moving = builder.mask(partial)
-    wrong = [x for x, ref in names.items() if builder.mask([ref]) & moving]
+    wrong = [x for x, ref in names.items()
+             if builder.mask([ref]) & builder.mask(partial)]
     if wrong:
         yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
                "differential equations must be linear in the derivatives of "
                "the coordinates" + (
                    " and in the speeds; rewrite the row, or use "
-                   "GibbsAppellMethod." if linear else "; rewrite the row."))
+                   "GibbsAppellMethod." if speeds else "; rewrite the row."))
 
 
 def solve_speeds(builder, rates, q, u):
     """Invert the kinematics: state everything in the velocities ``q'``.
 
-    Explanation
-    ===========
-
     A velocity keeps the name of the speed that equals it, if any; the others
-    are the derivatives of their coordinates. Every other speed is bound to
-    its expression in the velocities, also for all that is read later.
-
-    Returns
-    =======
-
-    tuple
-        The velocities as SymPy objects, in the order of ``q``.
-    list of references
-
-    Raises
-    ======
-
-    UnsupportedFeatureError
-        If there are fewer or more speeds than coordinates.
-    KinematicsError
-        If the velocities do not determine the speeds.
-
+    are the derivatives of their coordinates. Every other speed is bound to its
+    expression in the velocities, also for all that is read later. Returns the
+    velocities, as SymPy objects in the order of ``q`` and as references.
     """
     if len(q) != len(u):
         raise UnsupportedFeatureError(

@@ -8,6 +8,7 @@ so they are one class and one long file.
 """
 from __future__ import annotations
 
+from functools import wraps
 from itertools import pairwise
 from operator import mul
 
@@ -19,9 +20,25 @@ from ..graph import (
     Derivation, derivative, gradient, read, substitute, time_derivative)
 from ..graph.builder import PRIME
 
-__all__ = ['Kinematics']
+__all__ = ['Kinematics', 'remembered']
 
+ZERO = (0, 0, 0)
 IDENTITY = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+# Entries of a symmetric matrix.
+UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))
+
+
+def remembered(method):
+    """A method whose values are kept in the memo of its object."""
+    @wraps(method)
+    def kept(self, *arguments):
+        key = method, *arguments
+        value = self._memo.get(key)
+        if value is None:
+            value = self._memo[key] = method(self, *arguments)
+        return value
+
+    return kept
 
 
 class Kinematics:
@@ -57,19 +74,17 @@ class Kinematics:
         self.builder = builder
         self.frame = frame
         self.anchors = anchors or {}
-        time = builder.time
+        self.coordinates, self.speeds = tuple(q), tuple(u)
         self.q = [builder.input(x, dynamic=True) for x in q]
         self.u = [builder.input(x, dynamic=True) for x in u]
         self.rates = rates
         builder.read.clear()            # q' means its rate from here on
         for x, rate in zip(q, rates):
-            builder.bound[derivative(x, time)] = rate
-        seeds = dict(zip(self.q, rates))
-        seeds.update((k, 0) for k in self.u)
-        self.bias = time_derivative(builder, seeds)
+            builder.bound[derivative(x, builder.time)] = rate
+        self.bias = time_derivative(builder, {
+            **dict(zip(self.q, rates)), **dict.fromkeys(self.u, 0)})
         self.total_derivative = None    # see declare_accelerations
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
-        self._trees = {}
         self._memo = {}
         self._parts = {}
 
@@ -80,44 +95,44 @@ class Kinematics:
 
         All that are no speed and no rate, but for the ``allowed`` ones.
         """
-        g = self.builder
-        states = [g.inputs[g.nodes[k][1]] for k in (*self.q, *self.u)]
-        functions = {x.expr if isinstance(x, Derivative) else x
-                     for x in states}
-        return [x for x in g.symbols_of(*refs)
+        states = self.coordinates + self.speeds
+        functions = {getattr(x, 'expr', x) for x in states}
+        return [x for x in self.builder.symbols_of(*refs)
                 if isinstance(x, Derivative) and x.expr in functions
                 and x not in states and x not in allowed]
 
-    def declare_accelerations(self, u):
+    def declare_accelerations(self):
         """Bind ``u'`` and ``q''``; return the references of ``u'``."""
         builder, time = self.builder, self.builder.time
-        accelerations = [builder.input(derivative(x, time), dynamic=True)
-                         for x in u]
+        accelerations = [builder.input(x, dynamic=True)
+                         for x in self.accelerations]
         if self.total_derivative is None:
             self.total_derivative = time_derivative(builder, {
                 **dict(zip(self.q, self.rates)),
                 **dict(zip(self.u, accelerations))})
-            for k, rate in zip(self.q, self.rates):
-                symbol = derivative(
-                    builder.inputs[builder.nodes[k][1]], time, 2)
+            for x, rate in zip(self.coordinates, self.rates):
+                symbol = derivative(x, time, 2)
                 if symbol not in builder.bound:
                     builder.bound[symbol] = self.total_derivative(rate)
         return accelerations
 
+    @property
+    def accelerations(self):
+        """The ``u'`` as SymPy objects."""
+        return [derivative(x, self.builder.time) for x in self.speeds]
+
     # -- orientation -----------------------------------------------------
 
+    @remembered
     def _tree(self, root, neighbours):
         """Parent of every object on its shortest path to ``root``."""
-        key = root, neighbours
-        if key not in self._trees:
-            parents, queue = {root: None}, [root]
-            for here in queue:
-                for there in neighbours(here):
-                    if there not in parents:
-                        parents[there] = here
-                        queue.append(there)
-            self._trees[key] = parents
-        return self._trees[key]
+        parents, queue = {root: None}, [root]
+        for here in queue:
+            for there in neighbours(here):
+                if there not in parents:
+                    parents[there] = here
+                    queue.append(there)
+        return parents
 
     @property
     def oriented(self):
@@ -132,18 +147,9 @@ class Kinematics:
             frame = self.oriented.get(frame)
         return way[::-1]
 
-    def _remembered(self, compute, *key):
-        key = compute, *key
-        value = self._memo.get(key)
-        if value is None:
-            value = self._memo[key] = compute(*key[1:])
-        return value
-
+    @remembered
     def rotation(self, axes, frame):
         """Rows of ``R`` with ``v_axes = R*v_frame``."""
-        return self._remembered(self._rotation, axes, frame)
-
-    def _rotation(self, axes, frame):
         if frame == axes:
             return IDENTITY
         parents = self._tree(axes, _compat.orientations)
@@ -184,54 +190,48 @@ class Kinematics:
         g, R = self.builder, self.rotation(axes, frame)
         moments = [matrix[i][i] for i in range(3)]
         common = max(moments, key=moments.count)
-        if not common or not self.is_orthogonal(axes, frame):
+        if common and not self.is_orthogonal(axes, frame):
             common = 0
-        rest = [[g.sub(x, common) if i == j else x
-                 for j, x in enumerate(row)] for i, row in enumerate(matrix)]
-        half = self._product(R, rest)
-        found = [[0]*3 for _ in range(3)]
-        for i in range(3):
-            for j in range(i, 3):
-                value = g.dot(half[i], R[j])
-                found[i][j] = found[j][i] = (
-                    g.add(value, common) if i == j else value)
-        return tuple(map(tuple, found))
+        rest = [list(row) for row in matrix]
+        for i, moment in enumerate(moments):
+            rest[i][i] = g.sub(moment, common)
+        half, found = self._product(R, rest), {}
+        for i, j in UPPER:
+            value = g.dot(half[i], R[j])
+            found[i, j] = found[j, i] = (
+                g.add(value, common) if i == j else value)
+        return tuple(tuple(found[i, j] for j in range(3)) for i in range(3))
 
+    @remembered
     def is_orthogonal(self, axes, frame):
         """Whether a rotation matrix is orthogonal identically.
 
         That of a quaternion is so only where its norm is one.
         """
-        return self._remembered(self._is_orthogonal, axes, frame)
-
-    def _is_orthogonal(self, axes, frame):
-        values = [[self.builder.fingerprint(x) for x in row]
+        values = [list(map(self.builder.fingerprint, row))
                   for row in self.rotation(axes, frame)]
         return all(
             (sum(map(mul, values[i], values[j])) - (i == j)) % PRIME == 0
-            for i in range(3) for j in range(i, 3))
+            for i, j in UPPER)
 
     def rotation_residuals(self, frames):
         """Entries of ``R*R^T - 1`` that do not vanish identically.
 
         ``R`` are the matrices by which SymPy orients the frames.
         """
-        links = dict.fromkeys(
-            link for frame in frames for link in pairwise(self.way_to(frame)))
-        residuals = {}
-        for parent, child in links:
+        g, residuals = self.builder, {}
+        for parent, child in dict.fromkeys(
+                link for frame in frames
+                for link in pairwise(self.way_to(frame))):
             R = self._read_matrix(_compat.orientations(parent)[child])
-            for i in range(3):
-                for j in range(i, 3):
-                    entry = self.builder.sub(
-                        self.builder.dot(R[i], R[j]), int(i == j))
-                    if entry:
-                        residuals[abs(entry)] = None
+            entries = (g.sub(g.dot(R[i], R[j]), int(i == j))
+                       for i, j in UPPER)
+            residuals.update((abs(x), None) for x in entries if x)
         return list(residuals)
 
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
-        total = (0, 0, 0)
+        total = ZERO
         for frame, numbers in self.parts(vector):
             total = self.builder.added(
                 total, self.rotated(axes, frame, numbers))
@@ -249,82 +249,77 @@ class Kinematics:
                     else 3*[numbers]))) for numbers, frame in vector.args]
         return found[1]
 
-    # -- velocities ------------------------------------------------------
+    # -- positions -------------------------------------------------------
 
     def positions(self, points, origin=None, axes=None):
         """Positions of all points that are connected to the first one.
 
-        Parameters
-        ==========
-
-        points : list of Point
-        origin : Point, optional
-            By default a point at rest if there is one among them, else the
-            first.
-        axes : ReferenceFrame, optional
-            The inertial frame by default.
-
-        Returns
-        =======
-
-        origin : Point or None
-        dict
-            Point -> position relative to the origin, in these axes.
-
+        Returns the origin, by default a point at rest if there is one among
+        them, else the first, and a dictionary of the positions relative to
+        it, by default in inertial axes.
         """
         if not points:
             return None, {}
-        return self._remembered(
-            self._positions, points[0], origin, axes or self.frame)
+        return self._positions(points[0], origin, axes or self.frame)
 
+    @remembered
     def _positions(self, point, origin, axes):
         origin, parts = self.position_parts(point, origin)
         found = {}
         for point, (parent, steps) in parts.items():
-            total = found.get(parent, (0, 0, 0))
+            total = found.get(parent, ZERO)
             for frame, numbers in steps:
                 total = tuple(map(self.builder.sub, total, self.rotated(
                     axes, frame, numbers)))
             found[point] = total
         return origin, found
 
+    @remembered
     def position_parts(self, first, origin=None):
         """The steps to all points that are connected to the first one.
 
-        Returns
-        =======
-
-        origin : Point or None
-        dict
-            Point -> the point before it, nearer to the origin, and pairs of
-            a frame and the measure numbers of what is subtracted.
-
+        Returns the origin, and a dictionary: point -> the point before it,
+        nearer to the origin, and pairs of a frame and the measure numbers
+        of what is subtracted.
         """
-        return self._remembered(self._position_parts, first, origin)
-
-    def _position_parts(self, first, origin):
-        connected = list(self._tree(first, _compat.positions))
         if origin is None:
-            origin = next((point for point in connected if _compat.velocity(
-                point, self.frame) == 0), first)
+            origin = next((point for point in self._tree(
+                first, _compat.positions) if _compat.velocity(
+                    point, self.frame) == 0), first)
         found, queue = {origin: (None, ())}, [origin]
         for here in queue:
             for there, vector in _compat.positions(here).items():
-                if there in found or any(
-                        frame not in self.oriented
-                        for _, frame in vector.args):
-                    continue
-                found[there] = here, self.parts(vector)
-                queue.append(there)
+                if there not in found and self._is_oriented(vector):
+                    found[there] = here, self.parts(vector)
+                    queue.append(there)
         return origin, found
 
+    def _is_oriented(self, vector):
+        """Whether all frames of a vector have an orientation."""
+        oriented = self.oriented
+        return all(frame in oriented for _, frame in vector.args)
+
+    def offset(self, start, end, axes):
+        """Position of a point relative to another one."""
+        parents = self._tree(start, _compat.positions)
+        if end not in parents:
+            raise KinematicsError(
+                f"Point {end} has no position relative to point {start}. "
+                "Set it with `set_pos`.", point=end)
+        total = ZERO
+        while parents[end] is not None:
+            total = self.builder.added(total, self.measure(
+                _compat.positions(end)[parents[end]], axes))
+            end = parents[end]
+        return total
+
+    # -- velocities ------------------------------------------------------
+
+    @remembered
     def angular_velocity(self, frame, axes):
         """Angular velocity of ``frame`` in the inertial frame."""
-        return self._remembered(self._angular_velocity, frame, axes)
-
-    def _angular_velocity(self, frame, axes):
         if frame == self.frame:
-            return (0, 0, 0)
+            return ZERO
         parents = self._tree(self.frame, _compat.angular_velocities)
         if frame not in parents:
             raise KinematicsError(
@@ -338,7 +333,7 @@ class Kinematics:
 
     def derivative(self, vector, axes):
         """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
-        total = (0, 0, 0)
+        total = ZERO
         for frame, numbers in self.parts(vector):
             total = self.builder.added(total, self.rotated(
                 axes, frame, self._derivative_in(frame, numbers)))
@@ -351,6 +346,7 @@ class Kinematics:
         return self.builder.added(rate, self.builder.cross(
             self.angular_velocity(frame, frame), numbers))
 
+    @remembered
     def velocity(self, point, axes):
         """Velocity of a point in the inertial frame.
 
@@ -358,9 +354,6 @@ class Kinematics:
         point that has one, plus the derivative of the relative position,
         which is SymPy's rule.
         """
-        return self._remembered(self._velocity, point, axes)
-
-    def _velocity(self, point, axes):
         if point in self.anchors:
             anchor, frame = self.anchors[point]
             arm = self.offset(anchor, point, axes)
@@ -374,103 +367,92 @@ class Kinematics:
             return self.builder.added(
                 self.velocity(anchor, axes), self.builder.cross(
                     self.angular_velocity(frame, axes), arm))
-        given = _compat.velocity(point, self.frame)
-        if given is not None:
-            return self.measure(given, axes)
-        path = self._remembered(self._path_to_known_velocity, point)
-        start = path[-1]
+        start, steps = self._way_of_velocity(point)
         total = self.measure(_compat.velocity(start, self.frame), axes)
-        for there, here in zip(reversed(path), reversed(path[:-1])):
-            total = self._remembered(self._carried, here, there, total, axes)
+        for here, there in steps:
+            total = self._carried(here, there, total, axes)
         return total
 
+    @remembered
     def _carried(self, here, there, velocity, axes):
         edge = _compat.positions(here)[there]
         return self.builder.added(velocity, self.derivative(edge, axes))
 
-    def _path_to_known_velocity(self, point):
-        oriented = self.oriented
-        parents, queue = {point: None}, [point]
+    @remembered
+    def _way_of_velocity(self, point):
+        """The nearest point whose velocity was set, and the steps from it.
+
+        Each step is a pair: a point, and the one before it.
+        """
+        after, queue = {point: None}, [point]
         for here in queue:
-            for there, edge in _compat.positions(here).items():
-                if there in parents or any(
-                        frame not in oriented for _, frame in edge.args):
-                    continue
-                parents[there] = here
-                if _compat.velocity(there, self.frame) is not None:
-                    path = [there]
-                    while parents[path[-1]] is not None:
-                        path.append(parents[path[-1]])
-                    return path[::-1]
-                queue.append(there)
-        raise KinematicsError(
-            f"Point {point} has no velocity in {self.frame}, and no point "
-            "that is connected to it by positions has one. Set the velocity "
-            "of the fixed point with `set_vel(frame, 0)`, and the positions "
-            "of the others relative to it.", point=point)
-
-    def offset(self, start, end, axes):
-        """Position of a point relative to another one."""
-        parents = self._tree(start, _compat.positions)
-        if end not in parents:
+            if _compat.velocity(here, self.frame) is not None:
+                break
+            for there, vector in _compat.positions(here).items():
+                if there not in after and self._is_oriented(vector):
+                    after[there] = here
+                    queue.append(there)
+        else:
             raise KinematicsError(
-                f"Point {end} has no position relative to point {start}. "
-                "Set it with `set_pos`.", point=end)
-        total = (0, 0, 0)
-        while parents[end] is not None:
-            total = self.builder.added(total, self.measure(
-                _compat.positions(end)[parents[end]], axes))
-            end = parents[end]
-        return total
+                f"Point {point} has no velocity in {self.frame}, and no point "
+                "that is connected to it by positions has one. Set the "
+                "velocity of the fixed point with `set_vel(frame, 0)`, and "
+                "the positions of the others relative to it.", point=point)
+        start, steps = here, []
+        while after[here] is not None:
+            steps.append((after[here], here))
+            here = after[here]
+        return start, steps
 
+    # -- accelerations ---------------------------------------------------
+
+    @remembered
     def acceleration(self, point, axes):
-        """Acceleration of a point at ``u' = 0``."""
+        """Acceleration of a point at ``u' = 0``.
+
+        Every part of the velocity is differentiated in its own frame.
+        """
+        g = self.builder
         if point in self.anchors:
-            g, (anchor, frame) = self.builder, self.anchors[point]
+            anchor, frame = self.anchors[point]
             arm = self.offset(anchor, point, axes)
             w = self.angular_velocity(frame, axes)
             total = g.added(self.acceleration(anchor, axes), g.cross(
                 self.angular_acceleration(frame, axes), arm))
             return g.added(total, g.cross(w, g.cross(w, arm)))
-        return self._remembered(self._acceleration, point, axes)
-
-    def _acceleration(self, point, axes):
-        """Every part of the velocity is differentiated in its own frame."""
         v = self.velocity(point, axes)
-        path = [point]
-        if _compat.velocity(point, self.frame) is None:
-            path = self._remembered(self._path_to_known_velocity, point)
+        start, steps = self._way_of_velocity(point)
         # An acceleration that was set for another point is that point's own.
-        bias = self.derivative(
-            _compat.velocity(path[-1], self.frame), axes)
-        for there, here in zip(reversed(path), reversed(path[:-1])):
-            bias = self._remembered(
-                self._accelerated, here, there, bias, axes)
+        bias = self.derivative(_compat.velocity(start, self.frame), axes)
+        for here, there in steps:
+            bias = self._accelerated(here, there, bias, axes)
         return self._as_set(_compat.acceleration(point, self.frame),
                             bias, axes, v, f'point {point}')
 
+    @remembered
     def _accelerated(self, here, there, acceleration, axes):
         for frame, numbers in self.parts(_compat.positions(here)[there]):
             if frame == self.frame or any(map(self.bias, numbers)):
                 rate = self._derivative_in(
                     frame, self._derivative_in(frame, numbers))
             else:
-                rate = tuple(self.builder.dot(row, numbers) for row
-                             in self._remembered(self._turning, frame))
+                rate = tuple(self.builder.dot(row, numbers)
+                             for row in self._turning(frame))
             acceleration = self.builder.added(
                 acceleration, self.rotated(axes, frame, rate))
         return acceleration
 
+    @remembered
     def _turning(self, frame):
         """Rows of ``B``: ``B*r`` is the acceleration of ``r``, fixed in the
         frame; in its axes.
         """
         g, w = self.builder, self.angular_velocity(frame, frame)
-        x, y, z = map(self.bias, w)
+        changes = [*map(self.bias, w)]
         squares = [g.mul(a, a) for a in w]
         products = [g.mul(w[i], w[j]) for i, j in ((1, 2), (2, 0), (0, 1))]
         B = [[0]*3 for _ in range(3)]
-        for i, (change, product) in enumerate(zip((x, y, z), products)):
+        for i, (change, product) in enumerate(zip(changes, products)):
             j, k = (i + 1) % 3, (i + 2) % 3
             B[i][i] = -g.add(squares[j], squares[k])
             B[j][k] = g.sub(product, change)
@@ -492,33 +474,26 @@ class Kinematics:
         """
         if given is None:
             return bias
-        builder = self.builder
-        symbols = [builder.inputs[builder.nodes[k][1]] for k in self.u]
-        accelerations = self.declare_accelerations(symbols)
+        g, accelerations = self.builder, self.declare_accelerations()
         numbers = self.measure(given, axes)
-        columns = [tuple(map(d, velocity)) for d in self.by_speed]
-        for i, number in enumerate(numbers):
-            slopes = gradient(builder, number, accelerations)
-            if not all(map(builder.same_value, slopes,
-                           [column[i] for column in columns])):
+        for number, component in zip(numbers, velocity):
+            slopes = gradient(g, number, accelerations)
+            if not all(map(g.same_value, slopes,
+                           [d(component) for d in self.by_speed])):
                 raise KinematicsError(
                     f"The acceleration set for {name} does not fit its "
                     "velocity: its coefficients of the rates of the speeds "
                     "are not the partial velocities. Remove the acceleration "
                     "(it follows from the velocity), or correct one of the "
                     "two.", name=name)
-        return tuple(substitute(builder, numbers,
-                                dict.fromkeys(accelerations, 0)))
+        return tuple(substitute(g, numbers, dict.fromkeys(accelerations, 0)))
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        found, depends = {}, 0
-        for ref in vector:
-            depends |= self.builder.depends[abs(ref)]
+        found, depends = {}, self.builder.mask(vector)
         for k, derivation in enumerate(self.by_speed):
-            if not depends & derivation.mask:
-                continue
-            column = tuple(map(derivation, vector))
-            if any(column):
-                found[k] = column
+            if depends & derivation.mask:
+                column = tuple(map(derivation, vector))
+                if any(column):
+                    found[k] = column
         return found

@@ -65,8 +65,7 @@ class Assembly:
     def add_power(self, motion, force, gain=(0, 0, 0)):
         """Add ``motion . (force - gain/2)``.
 
-        ``gain`` is the momentum that inertia gains by changing: of the
-        ``m'*v`` in the equations of motion half is kinetic energy.
+        Of the momentum ``gain`` of changing inertia half is kinetic energy.
         """
         g = self.builder
         half = g.inv(g.constant(2))
@@ -90,27 +89,14 @@ class Assembly:
 
 def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
                 exchange=False):
-    """Blocks of bodies and loads.
+    """Blocks of bodies, loads ``(location, vector)`` and a potential energy.
 
-    Parameters
-    ==========
-
-    kinematics : Kinematics
-    bodies : iterable of RigidBody and Particle
-    loads : list of (location, vector)
-        From :func:`parse_loads`.
-    potential : Expr
-        Potential energy; its generalized force ``-H^T dV/dq`` is included.
-    composite : bool
-        Write all motion in common axes and share composite bodies
-        (:mod:`.composite_bodies`), instead of each body in its own axes. The
-        values are equal; see :class:`.CompositeRoute` for the gain.
-    exchange : bool
-        Whether mass that varies is exchanged with the surroundings
-        (Meshchersky): the forces are no more than ``m*a`` and
-        ``I*alpha + w x (I*w)``, and the momentum of the mass that comes or
-        goes is among the loads. Else the rate of momentum is taken.
-
+    With ``composite`` all motion is written in common axes and composite
+    bodies are shared (:mod:`.composite_bodies`); the values are equal. With
+    ``exchange`` mass that varies is exchanged with the surroundings
+    (Meshchersky): the inertial forces are only ``m*a`` and ``I*alpha + w x
+    (I*w)``, and the momentum of the mass that comes or goes is among the
+    loads.
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)
@@ -121,13 +107,7 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
         common = common_axes(kinematics, bodies)
         route = CompositeRoute(assembly, bodies, common)
         written = [BodyAxes(common, common, axes.inertia) for axes in written]
-    homes = {}                          # axes in which loads are summed
-    for k, (body, axes) in enumerate(zip(bodies, written)):
-        # bodies with one mass centre share its motion
-        linear = homes.setdefault(body.masscenter, axes.linear)
-        written[k] = replace(axes, linear=linear)
-        if isinstance(body, RigidBody):
-            homes.setdefault(body.frame, axes.angular)
+    written, homes = with_one_home(bodies, written)
     applied = Applied(kinematics)
     for k, (location, vector) in enumerate(loads):
         with located(f'Load {k} at {location}'):
@@ -150,6 +130,20 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     return blocks
 
 
+def with_one_home(bodies, written):
+    """Axes of bodies, of which those with one mass centre share its motion.
+
+    And the axes in which the loads at points and on frames are summed.
+    """
+    homes, found = {}, []
+    for body, axes in zip(bodies, written):
+        linear = homes.setdefault(body.masscenter, axes.linear)
+        found.append(replace(axes, linear=linear))
+        if isinstance(body, RigidBody):
+            homes.setdefault(body.frame, axes.angular)
+    return found, homes
+
+
 def moves_by_prescription(kinematics, kinetic):
     """Whether kinetic energy remains where all speeds are zero."""
     try:
@@ -163,9 +157,8 @@ def moves_by_prescription(kinematics, kinetic):
 class BodyAxes:
     """The frames in which the quantities of one body are written.
 
-    ``linear`` for the velocity of the mass centre and the force, ``angular``
-    for the angular velocity and the torque, ``inertia`` for the central
-    inertia. Quantities are multiplied only if they are in the same axes.
+    ``linear`` for the mass centre, ``angular`` for rotation and torque,
+    ``inertia`` for the central inertia.
     """
 
     linear: ReferenceFrame
@@ -174,10 +167,7 @@ class BodyAxes:
 
 
 def axes_of_body(kinematics, body):
-    """The :class:`BodyAxes` of a body that is written by itself.
-
-    Its motion is written in the axes of its inertia.
-    """
+    """The :class:`BodyAxes` of a body, those of its inertia if possible."""
     oriented = kinematics.oriented
     velocity = _compat.velocity(body.masscenter, kinematics.frame)
     if isinstance(body, RigidBody):
@@ -196,10 +186,9 @@ def axes_of_body(kinematics, body):
 
 
 def common_axes(kinematics, bodies):
-    """The frame that turns with all bodies, but is fixed in none of them.
+    """The last frame on the way to all bodies that is fixed in none of them.
 
-    That is the last one on the way to all of them: the motion that they
-    share does not turn up in the mass matrix then. Often the inertial frame.
+    The motion that bodies share does not turn up in the mass matrix then.
     """
     common, own = None, set()
     for body in bodies:
@@ -260,11 +249,10 @@ def translation(assembly, body, mass, axes, applied, exchange):
 def rotation(assembly, body, inertia, axes, applied, exchange):
     """Angular velocity of a body, and applied minus inertial torque.
 
-    The inertial torque is written in the axes ``f`` of the inertia:
-    ``tau = I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity
-    of ``f`` itself; for a body-fixed ``f`` that is Euler's equation. With
-    ``exchange`` it is less by the momentum that is gained as the inertia
-    changes in the body.
+    The inertial torque is written in the axes ``f`` of the inertia: ``tau =
+    I*w' + w_f x (I*w) + I'*w``, where ``w_f`` is the angular velocity of
+    ``f``. With ``exchange`` it lacks the momentum that is gained as the
+    inertia changes in the body.
     """
     g, kinematics = assembly.builder, assembly.kinematics
     own, change = axes.inertia, rate_of(kinematics, exchange)
@@ -299,14 +287,12 @@ def rotation(assembly, body, inertia, axes, applied, exchange):
 
 
 def rate_of(kinematics, exchange):
-    """The time derivative of masses and inertias, at ``u' = 0`` unless mass
-    is exchanged.
-    """
+    """The time derivative of inertia, at ``u' = 0`` without exchange."""
     return kinematics.total_derivative if exchange else kinematics.bias
 
 
 def slip(g, inertia, w, spin):
-    """What ``I'*w`` in the body is beyond ``I'*w`` in axes that turn in it.
+    """``I'*w`` in the body without ``I'*w`` in axes that turn in it.
 
     Zero for axes fixed in the body, and for a symmetry axis.
     """
@@ -316,8 +302,7 @@ def slip(g, inertia, w, spin):
 
 
 def differ(g, a, b, sizes):
-    """Whether two references differ, relative to others; False if unknown.
-    """
+    """Whether two references differ by more than rounding of ``sizes``."""
     if g.fingerprint(a) == g.fingerprint(b):
         return False
     gap = abs(g.shadow(a) - g.shadow(b))
@@ -378,9 +363,8 @@ def add_potential(assembly, potential):
 def from_lagrangian(kinematics, lagrangian, loads):
     """Blocks of a Lagrangian whose speeds are the ``q'``.
 
-    ``M = dp/dq'`` and ``Q = dL/dq - p' + Q_nc`` with ``p = dL/dq'`` and the
-    derivative ``p'`` taken at ``q'' = 0``. ``L`` need not be quadratic.
-    The energy is ``p.q' - L``.
+    ``M = dp/dq'`` and ``Q = dL/dq - p' + Q_nc`` with ``p = dL/dq'`` and ``p'``
+    at ``q'' = 0``. ``L`` need not be quadratic. The energy is ``p.q' - L``.
     """
     g = kinematics.builder
     assembly = Assembly(kinematics)

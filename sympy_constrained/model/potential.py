@@ -17,8 +17,8 @@ def potential_of(bodies, choice, loads, warns=False):
 
     ``KanesMethod`` ignores it. With ``choice`` None that of a body counts
     unless it seems to be among the loads: they contain one of its constants
-    that is no mass and no length, such as ``g``; or, if it has none, there
-    is a force at the mass centre.
+    that is no mass and no length, such as ``g``; or, if it has none, a force
+    acts at the mass centre.
     """
     if choice not in (None, 'include', 'ignore'):
         raise ValueError(

@@ -127,8 +127,7 @@ class ConstrainedSystem:
 
     @cached_property
     def constants(self):
-        """Symbols and units of the model; also those only in a constraint.
-        """
+        """Symbols and units, also those that are only in a constraint."""
         return tuple(x for x in self.graph.inputs
                      if not is_function_of(x, self.t) and x != self.t)
 
@@ -174,14 +173,7 @@ class ConstrainedSystem:
                 f"the coordinates, such as {velocities[0]}.")
 
     def blocks(self, *names):
-        """Outputs as matrices on one new builder, for a method.
-
-        Returns
-        =======
-
-        list of :class:`.GraphMatrix`
-
-        """
+        """Outputs as a list of :class:`.GraphMatrix` on one new builder."""
         builder, out = self.graph.load(None, names)
         return [GraphMatrix(builder, out[name], self.graph.outputs[name][1])
                 for name in names]
@@ -250,13 +242,11 @@ class ConstrainedSystem:
         builder.at_states = None        # they satisfy the old constraints
         kinematics = Kinematics(builder, self.frame, self.q, self.u,
                                 [rate for rate, in outputs['rates']])
-        refs = {}
-        for level, expressions in rows.items():
-            if level == 'acceleration':
-                kinematics.declare_accelerations(self.u)
-            refs[level] = [read(builder, e) for e in expressions]
-        outputs.update(constraint_blocks(
-            kinematics, **refs, u=self.u, stabilization=stabilization))
+        if rows['acceleration']:
+            kinematics.declare_accelerations()
+        outputs.update(constraint_blocks(kinematics, *(
+            [read(builder, e) for e in level] for level in rows.values()),
+            stabilization))
         return replace(
             self, graph=freeze(builder, outputs, self.q, self.u),
             geometry=tuple(self._kept_geometry(given, rows)),

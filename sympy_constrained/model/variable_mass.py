@@ -24,14 +24,8 @@ __all__ = ['BodyMotion', 'MassExchange', 'reactive_forces', 'reactive_terms']
 class MassExchange:
     """Exchange of mass between the bodies and their surroundings.
 
-    Attributes
-    ==========
-
-    anchors : dict
-        RigidBody -> Point fixed in it, where the mass centre moves.
-    rates : dict
-        Mass ``m(t)`` -> expression of its rate; such a mass is a state.
-
+    ``anchors`` maps a RigidBody to a Point fixed in it, where the mass centre
+    moves; ``rates`` maps masses ``m(t)``, which are states, to their rates.
     """
 
     anchors: dict = field(default_factory=dict)
@@ -44,10 +38,7 @@ class MassExchange:
                 if isinstance(body, RigidBody)}
 
     def check(self, bodies, states, time):
-        """Raise if this does not fit the model.
-
-        Without ``bodies``, which may come later, they are not checked.
-        """
+        """Raise if this does not fit the model; ``bodies`` may come later."""
         for body, anchor in self.anchors.items():
             if not isinstance(body, RigidBody) or bodies is not None and (
                     not any(body is other for other in bodies)):
@@ -149,7 +140,7 @@ def reactive_terms(bodies, q, frame):
     u = [x.diff(builder.time) for x in q]
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)
-    kinematics.declare_accelerations(u)
+    kinematics.declare_accelerations()
     motions = [BodyMotion(kinematics, body) for body in bodies]
     for motion in motions:
         check_moves_with(kinematics, motion)
@@ -159,11 +150,9 @@ def reactive_terms(bodies, q, frame):
 
 
 class BodyMotion:
-    """Mass, inertia and motion of a body on the graph.
+    """Mass, inertia and motion of a body, after ``declare_accelerations``.
 
-    Linear motion in inertial axes, rotation in the axes of the body, so that
-    derivatives of the measure numbers are those in these frames. The
-    accelerations of the kinematics must have been declared.
+    Linear motion is written in inertial axes, rotation in those of the body.
     """
 
     def __init__(self, kinematics, body):
@@ -221,7 +210,7 @@ def check_moves_with(kinematics, motion):
     """Raise if a velocity is written in other speeds than the ``q'``."""
     g = kinematics.builder
     velocity = [x for x in (*motion.v, *motion.w) if x]
-    known = {g.inputs[g.nodes[k][1]] for k in kinematics.q}
+    known = kinematics.coordinates
     others = [x for x in g.symbols_of(*velocity)
               if isinstance(x, AppliedUndef) and x not in known]
     if others and not any(g.depends_on(x, *kinematics.u) for x in velocity):

@@ -29,10 +29,8 @@ def prepare_points(kinematics, bodies):
 def check_velocities(kinematics, bodies):
     """Raise if a velocity that was set has speeds of the wrong sign.
 
-    A velocity need not be the derivative of the position: points of
-    contact move otherwise, and rolling may be put in by hand. If both
-    differ in nothing but signs of speeds, the kinematic differential
-    equations contradict the velocity.
+    A velocity need not be the derivative of the position. If they differ in
+    nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
     """
     for name, what, *vectors in velocities_and_rates(kinematics, bodies):
         speeds = ', '.join(map(str, reversed_speeds(kinematics, *vectors)))
@@ -45,10 +43,7 @@ def check_velocities(kinematics, bodies):
 
 
 def velocities_and_rates(kinematics, bodies):
-    """Velocities and derivatives of positions, as far as known.
-
-    Of mass centres, and of frames with their angular velocities.
-    """
+    """Velocities and derivatives of positions of mass centres and frames."""
     g, axes = kinematics.builder, kinematics.frame
     points = dict.fromkeys(body.masscenter for body in bodies)
     with suppress(ConstrainedDynamicsError):
@@ -75,11 +70,11 @@ def reversed_speeds(kinematics, one, other):
     g, found = kinematics.builder, []
     if all(map(g.same_value, one, other)):
         return found
-    for k, by_speed in zip(kinematics.u, kinematics.by_speed):
+    for x, by_speed in zip(kinematics.speeds, kinematics.by_speed):
         a, b = (tuple(map(by_speed, vector)) for vector in (one, other))
         if all(map(g.same_value, a, b)):
             continue
-        if not all(g.same_value(x, -y) for x, y in zip(a, b)):
+        if not all(g.same_value(v, -w) for v, w in zip(a, b)):
             return []
-        found.append(g.inputs[g.nodes[k][1]])
+        found.append(x)
     return found

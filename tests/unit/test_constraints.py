@@ -62,9 +62,9 @@ def blocks_of(kd_eqs=PLAIN, hol=(), vel=(), acc=(), stabilization=None):
     motion = Kinematics(builder, None, Q, U,
                         solve_kinematics(builder, kd_eqs, Q, U))
     lower = [[read(builder, e) for e in rows] for rows in (hol, vel)]
-    motion.declare_accelerations(U)
+    motion.declare_accelerations()
     upper = [read(builder, e) for e in acc]
-    out = constraint_blocks(motion, *lower, upper, U, stabilization)
+    out = constraint_blocks(motion, *lower, upper, stabilization)
     return Graph.freeze(builder, {
         name: (rows, 3 if name.endswith('jacobian') or name == 'A' else 1)
         for name, rows in out.items()})
@@ -226,6 +226,6 @@ def test_a_position_row_that_is_written_with_speeds_that_cancel():
     row = read(g, q - sin(dynamicsymbols._t)/3)
     assert g.depends_on(row, v)
     blocks = constraint_blocks(
-        Kinematics(g, None, (q,), (u,), [v]), [row], [], [], (u,))
+        Kinematics(g, None, (q,), (u,), [v]), [row], [], [])
     (h,), = blocks['holonomic']
     assert g.same_value(h, row) and not g.depends_on(h, v)

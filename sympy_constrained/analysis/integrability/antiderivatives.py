@@ -71,19 +71,22 @@ def of_term(term, y):
 def is_elementary(part, y):
     """Whether a product is one that the textbook integrates."""
     factors = part.as_ordered_factors()
-    if len(factors) > MOST_FACTORS:
-        return False
-    for factor in factors:
-        base, power = factor.as_base_exp()
-        if isinstance(factor, exp):
-            base, power = factor, Integer(1)
-        if base == y and power.is_Rational and (
-                len(factors) == 1 or power.is_Integer and power > 0):
-            continue
-        if not (power.is_Integer and 0 < power <= MOST_POWER and isinstance(
-                base, (sin, cos, exp)) and is_linear(base.args[0], y)):
-            return False
-    return True
+    return len(factors) <= MOST_FACTORS and all(
+        is_elementary_factor(factor, y, len(factors) == 1)
+        for factor in factors)
+
+
+def is_elementary_factor(factor, y, alone):
+    """A power of ``y``, or of a function of a linear argument."""
+    base, power = factor.as_base_exp()
+    if isinstance(factor, exp):
+        base, power = factor, Integer(1)
+    if base == y:
+        return power.is_Rational and (
+            alone or power.is_Integer and power > 0)
+    return (power.is_Integer and 0 < power <= MOST_POWER
+            and isinstance(base, (sin, cos, exp))
+            and is_linear(base.args[0], y))
 
 
 def is_linear(x, y):
@@ -99,9 +102,9 @@ def of_inner(part, y):
         slope = inner.diff(y)
         if power.has(y) or slope == 0 or inner == y:
             continue
-        ratio = cancel(part/factor/slope) if (
-            (part/factor/slope).is_rational_function()) else (
-                part/factor/slope)
+        ratio = part/factor/slope
+        if ratio.is_rational_function():
+            ratio = cancel(ratio)
         if ratio.has(y):
             continue
         if power == -1:
@@ -121,20 +124,29 @@ def of_quotient(part, y):
     if len(factors) != 1:
         return None
     (base, power), = factors
+    rest = None
     if base.degree() == 1:
-        a, b = base.all_coeffs()
-        shifted = above.compose(Poly((y - b)/a, y))
-        s = base.as_expr()
-        for (k,), c in shifted.terms():
-            k = k - power
-            found += c/lead/a*(log(s) if k == -1 else s**(k + 1)/(k + 1))
-        return found
-    if base.degree() == 2 and power == 1:
-        a, b, c = base.all_coeffs()
-        if above.degree() == 0 and b == 0:
-            root = sqrt(a*c)
-            return found + above.as_expr()/lead/root*atan(y*a/root)
-        ratio = cancel(above.as_expr()/base.diff(y).as_expr())
-        if not ratio.has(y):
-            return found + ratio/lead*log(base.as_expr())
-    return None
+        rest = over_linear(above, base, power, y)
+    elif base.degree() == 2 and power == 1:
+        rest = over_quadratic(above, base, y)
+    return rest and found + rest/lead
+
+
+def over_linear(above, base, power, y):
+    """Antiderivative of a polynomial over a power of a linear one."""
+    a, b = base.all_coeffs()
+    s, found = base.as_expr(), Integer(0)
+    for (k,), c in above.compose(Poly((y - b)/a, y)).terms():
+        k = k - power
+        found += c/a*(log(s) if k == -1 else s**(k + 1)/(k + 1))
+    return found
+
+
+def over_quadratic(above, base, y):
+    """Antiderivative over two squares or with the slope above, or None."""
+    a, b, c = base.all_coeffs()
+    if above.degree() == 0 and b == 0:
+        root = sqrt(a*c)
+        return above.as_expr()/root*atan(y*a/root)
+    ratio = cancel(above.as_expr()/base.diff(y).as_expr())
+    return None if ratio.has(y) else ratio*log(base.as_expr())

@@ -261,8 +261,7 @@ class Classifier:
     def _is_integrable(self, form):
         """Whether it is, by itself or with the base.
 
-        Gradients are closed, but relations of the kinematic equations need
-        not be integrable themselves.
+        Relations of the kinematic equations need not be integrable themselves.
         """
         space = self.space
         return space.is_involutive([*space.holonomic, form], [form]) or (
@@ -315,8 +314,7 @@ class Classifier:
     # -- a state ---------------------------------------------------------
 
     def _growth_at(self, at):
-        """The growth vector at a state, the state, and whether all brackets
-        were taken."""
+        """The growth vector at a state, the state, and its completeness."""
         if at is None:
             return None, None, True
         space = self.space

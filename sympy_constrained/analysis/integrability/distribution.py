@@ -6,7 +6,7 @@ from itertools import combinations
 
 from ...graph import Derivation, time_derivative
 from ...graph.linalg import solve
-from .pfaffian import independent
+from .pfaffian import best_independent
 
 __all__ = ['Distribution']
 
@@ -58,10 +58,10 @@ class Distribution:
                        for x in columns[j])
 
         order = sorted(range(1, len(columns)), key=cost)
-        kept = best_independent(
-            ([[row[j] for row in rows] for j in order]
-             for rows in self.space.at_points(
-                 [form.refs for form in self.forms])), self.space.small)
+        kept = best_independent((
+            [[row[j] for row in rows] for j in order]
+            for rows in self.space.at_points([f.refs for f in self.forms])),
+            self.space.small)
         return sorted(order[k] for k in kept)
 
     def _field(self, i):
@@ -104,9 +104,8 @@ class Distribution:
         return {key: v for key, v in found.items() if any(v)}
 
     def is_involutive(self, fixed_time=False):
-        """Whether the brackets of the fields vanish, at the points.
-
-        At a fixed time without those of ``X_0``.
+        """Whether the brackets of the fields vanish, at a fixed time without
+        ``X_0``.
         """
         rows = [v for (i, j), v in self.curvature.items()
                 if i or not fixed_time]
@@ -116,8 +115,7 @@ class Distribution:
     # -- flags -----------------------------------------------------------
 
     def flag(self, derived=False):
-        """Ranks of the brackets, level by level, independent ones, and
-        whether all levels were reached.
+        """Ranks of the brackets by level, independent ones, and completeness.
 
         For the derived flag all fields of a level are bracketed with each
         other, for the growth vector with the first ones only. Ranks count the
@@ -144,10 +142,9 @@ class Distribution:
 
     def _mutual_brackets(self, fields, first):
         """Those of fields from a number on with all before them."""
-        return [self.bracket_of((self.along(fields[k]), fields[k]),
-                                (self.along(v), v))
+        return [self.bracket_of((self.along(x), x), (self.along(v), v))
                 for n, v in enumerate(fields[first:], first)
-                for k in range(n)]
+                for x in fields[:n]]
 
     def _is_too_large(self):
         return len(self.space.builder.nodes) > MOST_NODES
@@ -162,8 +159,8 @@ class Distribution:
         """Ranks of all brackets of each length at the one point of the space,
         up to the rank ``full``, and whether all levels were reached.
 
-        No bracket is left out, since one that is a combination of shorter
-        ones elsewhere need not be one here.
+        No bracket is left out: a combination of shorter ones elsewhere need
+        not be one here.
         """
         ranks, fields = [0], []
         new = list(self.curvature.values())
@@ -194,21 +191,13 @@ class Distribution:
         transposed = [[form.refs[a] for form in self.forms]
                       for a in self.dependent]
         result = []
-        for k in range(len(self.dependent)):
-            if k in pivots:
-                continue
+        size = len(self.dependent)
+        for k in sorted({*range(size)}.difference(pivots)):
             known = dict(zip(pivots, solve(
                 g, square, [-v[k] for v in fields])))
-            c = [known.get(a, int(a == k))
-                 for a in range(len(self.dependent))]
+            c = [known.get(a, int(a == k)) for a in range(size)]
             parts = dict(zip(self.dependent, c))
             parts |= {i: -g.dot(c, self.B[i]) for i in self.free}
             result.append((tuple(parts[i] for i in range(len(parts))),
-                           tuple(solve(g, transposed, list(c)))))
+                           tuple(solve(g, transposed, c))))
         return result
-
-
-def best_independent(matrices, small):
-    """The most rows that are independent in one of some matrices."""
-    return max((independent(rows, small) for rows in matrices), key=len,
-               default=())

@@ -31,13 +31,7 @@ POINTS = 3
 def exact_integral(space, refs):
     """Function whose differential is a form, or None.
 
-    Parameters
-    ==========
-
-    space : VelocityForms
-    refs : sequence of references
-        Components by time and coordinates.
-
+    ``refs`` are its components by time and coordinates.
     """
     slopes = written(space, refs)
     if slopes is None:
@@ -132,9 +126,9 @@ def vanishes(space, refs):
 def anywhere(space):
     """Random states that satisfy no constraint, with the usual constants.
 
-    Integrals are looked for where all coordinates are positive, and may be
-    wrong elsewhere: the second point is the first one mirrored, so that they
-    are on both sides of all conditions such as ``x > 0`` and ``x > y``.
+    Integrals are found where all coordinates are positive, and may be wrong
+    elsewhere: the second point is the first one mirrored, so that they are on
+    both sides of conditions such as ``x > 0`` and ``x > y``.
     """
     found = []
     for seed in range(POINTS):
@@ -173,8 +167,7 @@ def written(space, refs):
 def essential(space, ref):
     """A reference of the same value without coordinates that cancel.
 
-    Rational numbers take their place, where their sines and cosines occur a
-    rational point of the circle.
+    Rational numbers, or rational points of the circle, take their place.
     """
     g = space.builder
     for k, x in enumerate(space.x):

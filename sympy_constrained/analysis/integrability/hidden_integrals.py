@@ -1,7 +1,7 @@
 """Integrals that velocity rows have together."""
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 from sympy import sympify
 
@@ -73,8 +73,7 @@ class IntegralSearch:
     def combinations(self, rows, last, count):
         """A number of independent integrable combinations.
 
-        ``last`` is the last derived system as of
-        :meth:`.Distribution.annihilators`.
+        For ``last`` see :meth:`.Distribution.annihilators`.
         """
         found, forms = [], list(self.base)
         if count:
@@ -103,21 +102,20 @@ class IntegralSearch:
     def _other_choices(self, last):
         """The last derived system solved for other coordinates."""
         g, size = self.space.builder, len(last)
-        values = self.space.at_points([refs for refs, _ in last])[0]
-        tried = 0
-        for columns in combinations(range(1, len(self.space.x)), size):
-            block = [[row[j] for j in columns] for row in values]
-            if len(independent(block, self.space.small)) < size:
-                continue
-            tried += 1
-            if tried > MOST_CHOICES:
-                return
+        for columns in islice(self._regular_columns(last), MOST_CHOICES):
             transposed = [[refs[j] for refs, _ in last] for j in columns]
             for k in range(size):
                 c = solve(g, transposed, [int(i == k) for i in range(size)])
-                yield tuple(
-                    tuple(g.dot(c, column) for column in zip(*part))
-                    for part in zip(*last))
+                yield tuple(tuple(g.dot(c, column) for column in zip(*part))
+                            for part in zip(*last))
+
+    def _regular_columns(self, last):
+        """Sets of coordinates for which forms can be solved."""
+        values = self.space.at_points([refs for refs, _ in last])[0]
+        for columns in combinations(range(1, len(self.space.x)), len(last)):
+            block = [[row[j] for j in columns] for row in values]
+            if len(independent(block, self.space.small)) == len(last):
+                yield columns
 
 
 def with_integral(pairs):

@@ -20,11 +20,11 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...precision import precise
 from ..consistent_points import (
-    admissible_values, has_floats, norm, orthonormal_rows, project_out,
-    stand_ins)
+    admissible_values, has_floats, inner, norm, orthonormal_rows,
+    project_out, stand_ins)
 from ..zero_tests import floats_at
 
-__all__ = ['Form', 'VelocityForms', 'generic_points']
+__all__ = ['Form', 'VelocityForms', 'best_independent', 'generic_points']
 
 DIGITS = 60
 # What counts as zero relative to the largest intermediate value, for exact
@@ -95,22 +95,21 @@ class VelocityForms:
     def _read(self, rates, rows):
         """Eliminate the speeds from the rates and the velocity rows."""
         g, n = self.builder, len(self.x) - 1
-        slopes = [self._slopes(rate) for rate in rates]
-        if None in slopes:
+        numbers, refs = [None]*n + [*rows], [*rates, *rows.values()]
+        slopes = [self._slopes(ref) for ref in refs]
+        if None in slopes[:n]:
             self.nonlinear = dict(rows)
             return
-        slopes += [self._slopes(psi) for psi in rows.values()]
-        equations = [*zip([None]*n, rates), *rows.items()]
-        self.nonlinear = {k: psi for (k, psi), row in zip(equations, slopes)
+        self.nonlinear = {k: psi for k, psi, row in zip(numbers, refs, slopes)
                           if row is None}
         linear = [i for i, row in enumerate(slopes) if row is not None]
-        rest = substitute(g, [equations[i][1] for i in linear],
+        rest = substitute(g, [refs[i] for i in linear],
                           dict.fromkeys(self.u, 0))
         self._eliminate(
             [slopes[i] for i in linear],
             [[-x, *(int(i == j) for j in range(n))]
              for i, x in zip(linear, rest)],
-            [equations[i][0] for i in linear])
+            [numbers[i] for i in linear])
 
     def _slopes(self, ref):
         """Derivatives by the speeds, None if they depend on speeds."""
@@ -120,35 +119,39 @@ class VelocityForms:
 
     def _eliminate(self, matrix, right, numbers):
         """Combinations of rows ``matrix*u = right`` without the speeds."""
-        g, names = self.builder, self.system.constraint_names
         basis, pivots = self._basis(matrix)
         self.speeds_only = [numbers[k] for k in basis
                             if numbers[k] is not None]
         square = [[matrix[i][j] for i in basis] for j in pivots]
-        for k, row in enumerate(matrix):
-            if k in basis:
-                continue
-            factors = solve(g, square, [row[j] for j in pivots])
-            refs = tuple(
-                g.sub(g.dot(factors, [right[i][j] for i in basis]),
-                      right[k][j]) for j in range(len(self.x)))
-            used = tuple(numbers[i] for i, x in zip(basis, factors)
-                         if x and numbers[i] is not None)
-            if numbers[k] is None:
-                self.kinematic.append(Form(
-                    f'kinematic relation {len(self.kinematic)}', None, refs))
-            else:
-                self.velocity.append(
-                    Form(names[numbers[k]], numbers[k], refs, used))
+        for k in sorted({*range(len(matrix))}.difference(basis)):
+            factors = solve(self.builder, square,
+                            [matrix[k][j] for j in pivots])
+            used = [(i, x) for i, x in zip(basis, factors) if x]
+            self._add(numbers[k], self._less(
+                [right[i] for i, _ in used], [x for _, x in used], right[k]),
+                tuple(numbers[i] for i, _ in used if numbers[i] is not None))
 
     def _basis(self, matrix):
         """The first independent rows, and columns where they are so."""
-        best = max(((independent(rows, self.small), rows)
-                    for rows in self.at_points(matrix)),
-                   key=lambda found: len(found[0]))
-        kept, rows = best
-        return kept, independent(
-            list(zip(*(rows[k] for k in kept))), self.small)
+        values = self.at_points(matrix)
+        rows = best_independent(values, self.small)
+        return rows, best_independent(
+            (list(zip(*(x[k] for k in rows))) for x in values), self.small)
+
+    def _less(self, rows, factors, row):
+        """A combination of rows less one row."""
+        g = self.builder
+        return tuple(g.sub(g.dot(factors, column), x) for *column, x in zip(
+            *rows, row))
+
+    def _add(self, number, refs, used):
+        """Add a form to the relations or to the velocity rows."""
+        if number is None:
+            self.kinematic.append(Form(
+                f'kinematic relation {len(self.kinematic)}', None, refs))
+        else:
+            self.velocity.append(Form(
+                self.system.constraint_names[number], number, refs, used))
 
     # -- numbers ---------------------------------------------------------
 
@@ -194,9 +197,8 @@ class VelocityForms:
 
     def independent(self, forms):
         """The first forms that span the others, at the best point."""
-        return max((independent(rows, self.small)
-                    for rows in self.at_points([f.refs for f in forms])),
-                   key=len, default=())
+        return best_independent(
+            self.at_points([f.refs for f in forms]), self.small)
 
     def is_involutive(self, forms, of=None):
         """Whether ``d theta`` vanishes on the kernel of forms, at the points.
@@ -216,8 +218,7 @@ class VelocityForms:
 
 
 def generic_points(system, sample=None, count=3):
-    """Points that satisfy the constraints to 60 digits, and the relative
-    size that counts as zero there."""
+    """Points on the constraints to 60 digits, and the size of zero there."""
     small = INEXACT if has_floats(system, sample) else ZERO
     points = []
     for seed in range(count):
@@ -254,13 +255,16 @@ def refine(system, values, small):
 
 @precise(DIGITS)
 def independent(rows, small):
-    """Numbers of the first rows that span the others.
-
-    A row is judged by its size; zeros are exact here.
-    """
+    """Numbers of the first rows that span the others; zeros are exact."""
     rows = [list(row) for row in rows]
     _, kept = orthonormal_rows(rows, mp.sqrt(small))
     return tuple(k for k, _ in kept)
+
+
+def best_independent(matrices, small):
+    """The most rows that are independent in one of some matrices."""
+    return max((independent(rows, small) for rows in matrices), key=len,
+               default=())
 
 
 @precise(DIGITS)
@@ -281,16 +285,13 @@ def null_space(rows, size, small):
 def restricted_vanishes(matrix, kernel, small):
     """Whether an antisymmetric matrix vanishes on a space."""
     size = max(abs(x) for row in matrix for x in row)
-    images = [[sum(x*y for x, y in zip(row, v)) for row in matrix]
-              for v in kernel]
-    return all(abs(sum(x*y for x, y in zip(v, images[k]))) <=
-               mp.sqrt(small)*size
-               for i, v in enumerate(kernel) for k in range(i))
+    images = [[inner(row, v) for row in matrix] for v in kernel]
+    return all(abs(inner(v, image)) <= mp.sqrt(small)*size
+               for i, v in enumerate(kernel) for image in images[:i])
 
 
 def add_missing(graph, values):
-    """Add numbers of inputs that a point lacks: rates of functions of time.
-    """
+    """Add numbers of inputs that a point lacks, rates of functions."""
     for x in graph.inputs:
         if x not in values:
             random = Random(f'{x} {float(values[graph.time])}')

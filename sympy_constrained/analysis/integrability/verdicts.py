@@ -199,17 +199,12 @@ def text_of_row(found, row):
                       if other.row in row.others)
     if row.kind == 'follows':
         names = names or 'the kinematic equations'
-    if names:
-        text += before + names
-    if row.kind != 'holonomic' and row.integral is not None:
-        text += f': {row.integral} = const'
-    if row.factor is not None:
-        text += f', factor {row.factor}'
-    if row.remark:
-        text += f', {row.remark}'
-    if row.evidence not in ('', 'given'):
-        text += f' [{row.evidence}]'
-    return text
+    integral = None if row.kind == 'holonomic' else row.integral
+    evidence = '' if row.evidence == 'given' else row.evidence
+    return text + ''.join(form.format(x) for form, x in (
+        (before + '{}', names), (': {} = const', integral),
+        (', factor {}', row.factor), (', {}', row.remark),
+        (' [{}]', evidence)) if x not in (None, ''))
 
 
 def space_of(found):

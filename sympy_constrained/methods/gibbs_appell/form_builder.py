@@ -46,7 +46,7 @@ class FormBuilder:
         self.hypersurface, self.anchors = hypersurface, anchors
         self.potential, self.given = potential, given
         self.kinematics = kinematics_of(system, anchors, False)
-        self.kinematics.declare_accelerations(system.u)
+        self.kinematics.declare_accelerations()
         self.g = g = self.kinematics.builder
         self.along = self.kinematics.total_derivative
         self.accelerations = list(map(self.along, self.kinematics.u))

@@ -7,7 +7,7 @@ from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, read, substitute)
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
-from ...model.kinematics import Kinematics
+from ...model.kinematics import Kinematics, remembered
 from ...model.kinetics import from_bodies, parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces
 from ..references import flat, frozen, inputs
@@ -36,15 +36,16 @@ class VelocityKinematics(Kinematics):
         strange = bind_speeds(g, own, system.u, refs)
         kinematics = cls(g, system.frame, system.q, velocities, refs, anchors)
         kinematics.strange = strange
-        kinematics.declare_accelerations(velocities)
+        kinematics.declare_accelerations()
         return kinematics
 
     def _is_own(self, vector):
         return not any(self.builder.depends_on(x, *self.strange)
                        for x in vector)
 
-    def _velocity(self, point, axes):
-        found = super()._velocity(point, axes)
+    @remembered
+    def velocity(self, point, axes):
+        found = super().velocity(point, axes)
         if self._is_own(found):
             return found
         origin, positions = self.positions([point])
@@ -58,8 +59,9 @@ class VelocityKinematics(Kinematics):
         return self.rotated(axes, self.frame,
                             tuple(map(self.bias, positions[point])))
 
-    def _angular_velocity(self, frame, axes):
-        found = super()._angular_velocity(frame, axes)
+    @remembered
+    def angular_velocity(self, frame, axes):
+        found = super().angular_velocity(frame, axes)
         if self._is_own(found):
             return found
         g, R = self.builder, self.rotation(self.frame, frame)
