@@ -169,7 +169,7 @@ for motion in a, b:
     assert abs(motion.multipliers[-1, 0] + 1.4668518519) < 1e-8
 assert np.abs(b[u1] - speed).max() < 1e-8
 assert np.abs(a[u1]*(time + 1) - b[u1]).max() < 1e-8
-assert (angle.is_integrable, arc.is_integrable) == (True, False)
+assert (angle.space.is_integrable, arc.space.is_integrable) == (True, False)
 assert (angle.is_holonomic, arc.is_holonomic) == (True, True)
 place = {x1: 3, x2: 4}
 assert abs(arc.space.torsion.subs(place)[0, 2, 0] - 0.2) < 1e-12

@@ -193,4 +193,4 @@ for rate, motion in zip(rates, (fast, slow)):
     assert np.ptp(motion[theta]) < 1e-10
     assert np.abs(motion[phi] - rate*motion.t).max() < 1e-8
 assert np.abs(rates - [22.19048533, 6.29686286]).max() < 1e-8
-assert not top.is_integrable and top.is_holonomic
+assert not top.space.is_integrable and top.is_holonomic

@@ -156,5 +156,5 @@ assert abs(power[700] - 7.0851133048) < 1e-7
 closed = LinearMappingMethod(
     T - V, x, hol_coneqs=[x1*Sin(t) - x2*Cos(t)], us=plane.u,
     mapping=[(x1*Cos(t) + x2*Sin(t)).diff(t), v3])
-assert closed.is_integrable and not plane.is_integrable
+assert closed.space.is_integrable and not plane.space.is_integrable
 assert plane.is_holonomic

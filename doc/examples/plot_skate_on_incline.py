@@ -58,6 +58,7 @@ from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import RouthMethod, VaccoMethod
+from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
 
@@ -168,7 +169,7 @@ assert not matching.coincides and matching.residual > 0.1
 # The vakonomic motions conserve momenta and energy, and Pontryagin's
 # equations, derived independently, end at the same state.
 
-pontryagin = skate.hamiltonian_equations()
+pontryagin = hamiltonian_equations(skate)
 names = dict(zip(pontryagin.u, ('p1', 'p2', 'p3')))
 for value, motion in zip(first, vakonomic):
     along, across, spin = (equations.expression(p)(motion.t, motion.x)

@@ -177,4 +177,4 @@ assert np.abs(E[:, 0] + false*wrong[turn]).max() < 1e-8
 assert np.abs(E[:, 1] - false*wrong[vx]).max() < 1e-8
 for motion in circle, voronets, corrected, wrong:
     assert np.abs(motion.energy_error).max() < 1e-9
-assert good.is_valid() and bad.is_valid() is False
+assert good.validity.holds and bad.validity.holds is False

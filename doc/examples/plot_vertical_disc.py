@@ -52,6 +52,7 @@ from sympy import cos as Cos, sin as Sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import RouthMethod, VaccoMethod
+from sympy_constrained.methods import hamiltonian_equations
 from sympy_constrained.numeric import (
     compile_equations, matching_multipliers, simulate)
 
@@ -167,7 +168,7 @@ for coordinate in q:
 # The integrals of vakonomic motion, and the pendulum. Pontryagin's equations,
 # derived independently, end at the same state.
 
-pontryagin = vacco.hamiltonian_equations()
+pontryagin = hamiltonian_equations(vacco)
 for (one, two), motion in zip(pairs, vakonomic):
     px = 1.5*motion[vx] + motion[mu1]
     py = 1.5*motion[vy] + motion[mu2]

@@ -89,7 +89,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     fixed : iterable of states, optional
         States that keep their value when the start is made consistent.
     limit : float
-        Seconds that each formulation may take.
+        Seconds of processor time that each formulation may take.
     forms : bool
         Whether to add the classical forms of :class:`.GibbsAppellMethod`.
     upstream : bool

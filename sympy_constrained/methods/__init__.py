@@ -4,6 +4,7 @@ from .gibbs_appell import GibbsAppellMethod
 from .hamel import HamelEmbedding, Validity, VoronetsMethod
 from .linear_mapping import LinearMappingMethod
 from .null_space import null_basis
+from .pontryagin import hamiltonian_equations
 from .routh import RouthMethod
 from .symbolic_system import symbolic_system
 from .udwadia_kalaba import UdwadiaKalabaMethod
@@ -13,4 +14,4 @@ from .variation import Quantity
 __all__ = ['UdwadiaKalabaMethod', 'HamelEmbedding', 'Validity',
            'VoronetsMethod', 'RouthMethod', 'VaccoMethod', 'Quantity',
            'LinearMappingMethod', 'GibbsAppellMethod', 'ConstrainedMethod',
-           'null_basis', 'symbolic_system']
+           'hamiltonian_equations', 'null_basis', 'symbolic_system']

@@ -4,11 +4,11 @@ from __future__ import annotations
 from sympy import Matrix, zeros
 
 from ..errors import UnsupportedFeatureError
-from ..graph import Graph, GraphMatrix, read, substitute
+from ..graph import read, substitute
 from ..model.build import applied_forces, build_system
 from ..model.call_signatures import as_list
 from .null_space import null_basis
-from .solution import columns_of
+from .references import as_column, flat, inputs, written
 
 __all__ = ['auxiliary_forces']
 
@@ -17,7 +17,7 @@ def auxiliary_forces(method):
     """Active and inertia forces of the auxiliary speeds, each (a, 1).
 
     The model is formed with the auxiliary speeds as dependent ones, and
-    projected on the motions that its velocity constraints permit. Auxiliary
+    projected on the motions that its velocity constraints permit; auxiliary
     speeds and their rates are then zero. See Kane and Levinson, "Dynamics:
     Theory and Applications" (1985), section 4.9.
     """
@@ -38,28 +38,26 @@ def auxiliary_forces(method):
     system = build_system(
         'kane', arguments, exchange=getattr(method, '_exchange', None),
         generalized_forces=more and [*more, *[0]*len(auxiliary)], **options)
-    count = len(system.u)
     given = [system.u.index(x) for x in dependent]
-    g, out = system.graph.load(None, ('M', 'Q', 'A'))
-    if len(out['A']) != len(given):
+    M, Q, A = system.blocks('M', 'Q', 'A')
+    if A.shape[0] != len(given):
         raise UnsupportedFeatureError(
-            f"There are {len(out['A'])} velocity constraints for "
+            f"There are {A.shape[0]} velocity constraints for "
             f"{len(given)} dependent speeds, so the equations of the "
             "auxiliary speeds are not determined. Name one speed in "
             "`u_dependent` for each constraint, and leave redundant "
             "constraints out.")
-    Z = null_basis(GraphMatrix(g, out['A'], count), given).T.rows
-    applied = [read(g, x) for x in applied_forces(system, method._potential)]
-    applied = [g.add(x, read(g, y)) for x, y in zip(
-        applied, [*more, *[0]*count] if more else [0]*count)]
-    rates = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
-    total = [g.sub(x, g.dot(row, rates))
-             for row, (x,) in zip(out['M'], out['Q'])]
-    inertia = [g.sub(x, y) for x, y in zip(total, applied)]
+    g = M.builder
+    columns = null_basis(A, given).T[-len(auxiliary):]
+    applied = as_column(g, [read(g, x) for x in applied_forces(
+        system, method._potential)])
+    if more:
+        applied = applied + as_column(g, [
+            read(g, x) for x in [*more, *[0]*len(auxiliary)]])
+    rates = as_column(g, inputs(g, [x.diff(system.t) for x in system.u]))
+    inertia = Q - M @ rates - applied
     still = {g.input(x, dynamic=True): 0 for name in auxiliary
              for x in (name, name.diff(system.t))}
-    graph = Graph.freeze(g, columns_of({
-        name: substitute(g, [g.dot(column, forces)
-                             for column in Z[-len(auxiliary):]], still)
-        for name, forces in (('active', applied), ('inertia', inertia))}))
-    return tuple(Matrix(graph.sympy(name)) for name in ('active', 'inertia'))
+    return tuple(Matrix(written(g, substitute(
+        g, flat((columns @ forces).rows), still)))
+        for forces in (applied, inertia))

@@ -26,7 +26,7 @@ from ..model.call_signatures import (
 from ..model.potential import potential_of
 from ..precision import precise
 from .reactions import Reactions
-from .solution import has_multipliers, linear_residual, projected, solved
+from .solution import has_multipliers, projected, solved
 from .symbols import column, fresh_symbols
 from .vocabulary import SympyVocabulary
 
@@ -40,14 +40,32 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     ===========
 
     A method takes the arguments of ``KanesMethod`` or ``LagrangesMethod`` as
-    they are, positionally or by keyword. Nothing has to be formed before a
-    property is read; each is computed when it is read for the first time.
-    Dependent coordinates and speeds are appended to the independent ones;
-    their number need not be that of the constraints.
+    they are. Nothing has to be formed before a property is read. Dependent
+    coordinates and speeds are appended to the independent ones; their number
+    need not be that of the constraints.
 
     A subclass defines :meth:`equations`. Names and their meaning are the same
     for all methods; the table is on the page of notation.
 
+    Parameters
+    ==========
+
+    *args, **kwargs
+        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
+        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword. A
+        velocity-level constraint may be a tuple, see :meth:`constraint_loads`.
+    generalized_forces : iterable of Expr, optional
+        Forces in addition to the loads, one per coordinate (Lagrange's shape)
+        or speed (Kane's).
+    potential_energy : 'include' or 'ignore', optional
+        In Kane's shape, whether the potential energy of the bodies counts.
+    stabilization : pair or list of pairs, optional
+        Baumgarte gains ``(alpha, beta)`` for all rows, or per row:
+        ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
+        ``psi' + alpha*psi = 0`` for velocity rows.
+    sample : dict, optional
+        Numbers near the motion that is meant, for the examination of the
+        constraints; see :func:`.admissible_values`.
     """
 
     # Keyword arguments of ``build_system`` that the method accepts.
@@ -110,7 +128,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             in_velocities=self._in_velocities)
-        self._choose_pivots_at_states()
+        self._refer_to_states()
         if self._in_velocities:         # speeds may have become velocities
             self._drop_from_sample({
                 *(self._arguments.get('u_ind') or ()),
@@ -124,20 +142,17 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
             given = {*self._system.graph.inputs}
             self._system = without_repetitions(self._system, self._sample)
             self._drop_from_sample(given - {*self._system.graph.inputs})
-        self._forget()
+            self._refer_to_states()
 
     def _drop_from_sample(self, symbols):
         if isinstance(self._sample, Mapping):
             self._sample = {x: value for x, value in self._sample.items()
                             if x not in symbols}
 
-    def _choose_pivots_at_states(self):
-        """Let eliminations take pivots that are good on the constraints."""
+    def _refer_to_states(self):
+        """Forget what was computed; take pivots that are good at states."""
         self._system = replace(self._system, graph=(
             self._system.graph.with_states(self._at_states)))
-
-    def _forget(self):
-        """Forget what was computed."""
         for cls in type(self).__mro__:
             for name, value in vars(cls).items():
                 if isinstance(value, cached_property):
@@ -170,30 +185,31 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def from_method(cls, method, **options):
         """Return this method for the model of another object.
 
-        Parameters
-        ==========
-
-        method : System, JointsMethod, KanesMethod, LagrangesMethod, ...
-            Or a ConstrainedMethod.
-        **options
-            Keyword arguments that SymPy's classes do not have. Those that
-            both methods of this package have are kept unless given.
-
+        That may be a ``System``, a ``JointsMethod`` or a method.
+        ``options`` are keyword arguments that SymPy's classes do not have;
+        those that both methods of this package have are kept unless given.
         """
-        _, arguments = arguments_of(method)
+        arguments = cls._arguments_from(method, options)
         result = cls(**arguments, **with_inherited(
             cls, method, arguments, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
         return result
 
+    @classmethod
+    def _arguments_from(cls, method, options):
+        """Arguments of the model; what is used up leaves the options."""
+        return arguments_of(method)[1]
+
     @property
     def _own(self):
         """Keyword arguments that mean something for the same class only."""
         return {}
 
-    def _check_taken_by(self, cls):
-        """Raise if another class would change the meaning of the model."""
+    @property
+    def _special(self):
+        """What only this class supports -> whether the model has it."""
+        return {}
 
     # -- the values ------------------------------------------------------
 
@@ -201,12 +217,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     def system(self):
         """The :class:`.ConstrainedSystem` of the model.
 
-        Raises
-        ======
-
-        MissingIngredientError
-            If the bodies have not been given yet.
-
+        Raises ``MissingIngredientError`` if there are no bodies yet.
         """
         if self._shape == 'kane' and self._arguments['bodies'] is None:
             raise MissingIngredientError(
@@ -217,16 +228,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @abstractmethod
     def equations(self, system):
-        """Return the :class:`.EquationsOfMotion` of a system.
-
-        Everything else follows from these.
-
-        Parameters
-        ==========
-
-        system : ConstrainedSystem
-
-        """
+        """Return the :class:`.EquationsOfMotion` of a ConstrainedSystem."""
 
     @cached_property
     def equations_of_motion(self):
@@ -239,8 +241,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         """The :class:`.Graph` of the solved equations.
 
         Outputs ``acceleration``, ``multipliers`` and ``constraint_forces``.
-        For a large model use its ``evaluate`` and ``assignments``: the
-        properties of the same names write nested expressions.
+        For a large model use its ``evaluate`` and ``assignments``.
         """
         return self._solve()
 
@@ -283,11 +284,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def _pivots(self):
-        """Positions of speeds that the rows determine.
-
-        Those with constant coefficients first, which never lose that, then
-        those that are determined where all coordinates are zero.
-        """
+        """Speeds that the rows determine, best those that never lose that."""
         system = self._system
         if not system.counts[2]:
             return ()
@@ -320,23 +317,28 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                 f"{type(self).__name__} {what} constraints on velocities. "
                 "Give their integrals, or use UdwadiaKalabaMethod.")
 
-    def _check_independent(self, reason):
+    @property
+    def _names(self):
+        """A label for every constraint, in the order of the rows."""
+        return self._system.constraint_names
+
+    def _check_independent(self, reason, remedy=(
+            "Leave the redundant rows out, or use UdwadiaKalabaMethod, which "
+            "takes them."), report=None):
         """Raise if rows are redundant where they hold."""
-        rows = self._system.counts[2] and self._report.redundant_rows
+        rows = self._system.counts[2] and (
+            report or self._report).redundant_rows
         if rows:
-            names = self._system.constraint_names
             raise RedundantConstraintsError(
-                f"{', '.join(names[k] for k in rows)} follows from the other "
-                f"rows where the constraints hold, and {reason}. Leave the "
-                "redundant rows out, or use UdwadiaKalabaMethod, which takes "
-                "them.", rows=rows)
+                f"{', '.join(self._names[k] for k in rows)} follows from the "
+                f"other rows where the constraints hold, and {reason}. "
+                f"{remedy}", rows=tuple(rows))
 
     # -- the equations of motion, not solved -----------------------------
 
     @cached_property
     def _keeps_multipliers(self):
-        """Whether the matrices contain multipliers, as in Lagrange's shape.
-        """
+        """Whether the matrices contain multipliers, as in Lagrange's shape."""
         return self._shape == 'lagrange' and has_multipliers(
             self.equations_of_motion)
 
@@ -370,23 +372,12 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         return (applied_forces(self.system, self._potential)
                 + column(more or [0]*len(self._system.u)))
 
-    def _linear_residual(self, graph, matrix, right, unknowns=None,
-                         negated=()):
-        """``matrix*u' - right`` of two outputs."""
-        return linear_residual(graph, matrix, right, (
-            self._udot if unknowns is None else unknowns), negated)
-
     # -- solved ----------------------------------------------------------
 
     @cached_property
     def acceleration(self):
         """``u'`` as functions of the states, shape (o, 1)."""
-        if 'acceleration' not in self.closed_form.outputs:
-            raise MissingIngredientError(
-                "The mass matrix is singular, so some accelerations are not "
-                "determined. Give every direction a mass or a constraint."
-                f"{self._system.without_velocities}")
-        return self.closed_form.sympy('acceleration')
+        return self._solved('acceleration')
 
     @cached_property
     def lam_vec(self):
@@ -395,9 +386,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @cached_property
     def multipliers(self):
-        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1).
-        """
-        return self.closed_form.sympy('multipliers')
+        """``lam`` of ``Q_c = A^T*lam`` as functions of the states, (m, 1)."""
+        return self._solved('multipliers')
 
     @cached_property
     def constraint_forces(self):
@@ -405,12 +395,24 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
         One for each speed of ``system``, shape (o, 1).
         """
-        return self.closed_form.sympy('constraint_forces')
+        return self._solved('constraint_forces')
+
+    def _solved(self, name):
+        """An output of :attr:`closed_form`, if the method has it."""
+        if name not in self.closed_form.outputs:
+            raise self._without(name)
+        return self.closed_form.sympy(name)
+
+    def _without(self, name):
+        """The error for a closed form that does not exist."""
+        return MissingIngredientError(
+            "The mass matrix is singular, so some accelerations are not "
+            "determined. Give every direction a mass or a constraint."
+            f"{self._system.without_velocities}")
 
     def __repr__(self):
-        n, o, m = len(self.q), len(self.u), self._system.counts[2]
-        return (f'<{type(self).__name__}: {n} coordinates, {o} speeds, '
-                f'{m} constraint rows>')
+        return (f'<{type(self).__name__}: {len(self.q)} coordinates, '
+                f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
 
 
 def with_inherited(cls, method, arguments, options):
@@ -423,7 +425,13 @@ def with_inherited(cls, method, arguments, options):
             f"{cls.__name__} with all arguments of the model.")
     if not isinstance(method, ConstrainedMethod):
         return options
-    method._check_taken_by(cls)
+    special = [name for name, found in method._special.items() if found]
+    if special and cls._special is not type(method)._special:
+        raise UnsupportedFeatureError(
+            f"The model has {', '.join(special)}, which only "
+            f"{type(method).__name__} takes: without it the motion would be "
+            "another one. If that is meant, make the other method from the "
+            "model itself, with `momentum_loads` for variable masses.")
     kept = {name: value for name, value in method._options.items()
             if name in cls._accepts}
     if method._sample is not None:
@@ -436,8 +444,7 @@ def with_inherited(cls, method, arguments, options):
 def without_repetitions(system, sample):
     """A system without velocity rows that repeat holonomic ones.
 
-    ``KanesMethod`` requires them. The builder drops those that are written
-    alike; this also drops those that are written in another way.
+    The builder drops those that are written alike, this also others.
     """
     count = len(system.holonomic_rows)
     if not count or not system.velocity_rows:

@@ -10,7 +10,6 @@ from sympy.physics.vector import Point
 from .. import _compat
 from ..errors import ConstraintError, KinematicsError, UnsupportedFeatureError
 from ..graph import gradient, read
-from ..graph.linalg import FullRankFactorization, ldl_factor, ldl_solve
 from ..model.build import kinematics_of
 from ..model.build_kane import agree
 from ..model.constraint_rows import geometric_row
@@ -18,6 +17,7 @@ from ..model.kinetics import (
     Applied, Assembly, axes_of_body, measure_dyadic, rotation, times,
     translation)
 from ..model.loads import motion_of, parse_loads
+from .null_space import least_multipliers
 
 __all__ = ['Balance', 'Connection', 'Tree', 'ZERO']
 
@@ -27,15 +27,8 @@ ZERO = 0, 0, 0
 class Connection(NamedTuple):
     """A joint that is in the kinematics without an object of SymPy.
 
-    Attributes
-    ==========
-
-    name : str
-    parent, child : RigidBody, Particle or None
-        None is the ground.
-    child_point : Point
-        The point at which the reaction is reduced.
-
+    ``parent`` and ``child`` are bodies, or None for the ground. The reaction
+    is reduced to the Point ``child_point``.
     """
 
     name: str
@@ -45,10 +38,7 @@ class Connection(NamedTuple):
 
 
 class Balance:
-    """Newton's and Euler's laws of the bodies of a system, on one graph.
-
-    Vectors are measured in the frame ``axes``.
-    """
+    """Newton's and Euler's laws on one graph, measured in a frame ``axes``."""
 
     def __init__(self, system, axes):
         self.system, self.axes = system, axes
@@ -104,12 +94,7 @@ class Balance:
                 "the accelerations, have no directions in space, so that "
                 "joint reactions beside them are not known. Read "
                 "`constraint_forces`.")
-        if not rows:
-            return [0]*len(A)
-        F, forces = [A[k] for k in rows], self.forces()
-        gram = [[g.dot(x, y) for y in F] for x in F]
-        return FullRankFactorization(g, A, F).spread(ldl_solve(
-            g, ldl_factor(g, gram), [g.dot(x, forces) for x in F]))
+        return least_multipliers(g, A, rows, self.forces())
 
     def located_rows(self, candidates):
         """Row number -> pairs (where, direction)."""
@@ -165,8 +150,11 @@ class Tree:
         self.balance, self.kinematics = balance, balance.kinematics
         self.joints = [joint if hasattr(joint, 'child_point')
                        else Connection(*joint) for joint in joints]
-        self.bodies = {body: None if self._is_ground(body) else body
-                       for body in balance.system.bodies}
+        frame, velocity = self.kinematics.frame, self.kinematics.velocity
+        self.bodies = {
+            body: None if getattr(body, 'frame', None) == frame and not any(
+                velocity(body.masscenter, frame)) else body
+            for body in balance.system.bodies}
         self.home = {}
         for joint in self.joints:
             self.home[joint.child_point] = self.node(joint.child)
@@ -175,18 +163,12 @@ class Tree:
         for body, node in self.bodies.items():
             self.home[body.masscenter] = node
             self.home[getattr(body, 'frame', body)] = node
-        self.home[self.kinematics.frame] = None
+        self.home[frame] = None
         self.outer, self.beyond = {}, {}    # joint -> body, its joints
         self._grow()
 
-    def _is_ground(self, body):
-        kinematics = self.kinematics
-        return getattr(body, 'frame', None) == kinematics.frame and not any(
-            kinematics.velocity(body.masscenter, kinematics.frame))
-
     def node(self, body):
-        """The body with this mass centre and frame; None for the ground.
-        """
+        """The body with this mass centre and frame; None for the ground."""
         return next((node for other, node in self.bodies.items()
                      if body and place(other) == place(body)), None)
 
@@ -216,8 +198,7 @@ class Tree:
     def carrier(self, location):
         """The body on which a load acts; None for the ground.
 
-        The one that is nearest along the positions (or orientations) of
-        SymPy among those that move with it.
+        The nearest in SymPy's tree of those that move with it.
         """
         bodies = [x.name for x in self.bodies if x.masscenter == location]
         if len(bodies) > 1:
@@ -247,8 +228,8 @@ class Tree:
             "is fixed in a body.")
 
     def _moves_with(self, body, location):
-        g, kinematics, axes = self.balance.g, self.kinematics, (
-            self.balance.axes)
+        g, axes = self.balance.g, self.balance.axes
+        kinematics = self.kinematics
         motion = motion_of(kinematics, location, axes)
         w = kinematics.angular_velocity(body.frame, axes) if isinstance(
             body, RigidBody) else ZERO
@@ -297,6 +278,5 @@ class Tree:
 
 
 def place(body):
-    """Mass centre and frame: what bodies of `JointsMethod` and copies share.
-    """
+    """Mass centre and frame, which copies of a body share."""
     return body.masscenter, getattr(body, 'frame', None)

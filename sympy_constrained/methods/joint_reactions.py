@@ -29,6 +29,7 @@ from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from ..graph import Graph, read, substitute
 from .body_balance import ZERO, Balance, Tree
+from .references import frozen
 
 __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
 
@@ -37,16 +38,8 @@ __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
 class JointReaction:
     """Force and moment of a joint on its child, or of a constraint row.
 
-    Attributes
-    ==========
-
-    name : str
-    location : Point or ReferenceFrame
-        The point where the force acts and to which the moment refers; a frame
-        for a row that has a torque only.
-    frame : ReferenceFrame
-        The axes of the numbers.
-
+    The force acts at ``location``, a Point, to which the moment refers; a
+    frame for a row that has a torque only. ``frame`` are the axes of numbers.
     """
 
     name: str
@@ -75,9 +68,6 @@ class JointReaction:
 class JointReactions(Mapping):
     """Name of a joint or constraint row -> :class:`JointReaction`.
 
-    Explanation
-    ===========
-
     Vectors are written when they are read. :meth:`function` compiles them
     without that, and ``simulate(..., reactions=...)`` gives their histories.
 
@@ -87,11 +77,9 @@ class JointReactions(Mapping):
     frame : ReferenceFrame
         The axes of numbers.
     graph : Graph
-        One output of shape (6, 1) for each name, three components of the
-        force and three of the moment.
+        For each name the components of force and moment, shape (6, 1).
     accelerations : tuple
         The derivatives of the speeds, inputs of the graph.
-
     """
 
     def __init__(self, graph, frame, locations, accelerations):
@@ -113,20 +101,9 @@ class JointReactions(Mapping):
         return f'<JointReactions: {", ".join(self)}>'
 
     def function(self, compiled):
-        """Return a function of ``(t, x, p)`` with all numbers.
+        """Return a function of ``(t, x, p)`` for a method that was compiled.
 
-        Parameters
-        ==========
-
-        compiled : CompiledEquations
-            Made from the method.
-
-        Returns
-        =======
-
-        function
-            Gives a dictionary of arrays ``(6,)``, or ``(N, 6)`` for a batch.
-
+        It returns a dictionary of arrays ``(6,)``, or ``(N, 6)`` for a batch.
         """
         eom = compiled.equations
         if tuple(x.diff(eom.t) for x in eom.u) != self.accelerations:
@@ -165,30 +142,20 @@ def joint_reactions(method, joints, rows, frame, constants):
     for k, ((location, force), *_) in acting.items():
         name = system.constraint_names[k]
         locations[name] = location
-        found[name] = wrench(location, force)
+        found[name] = (*force, *ZERO) if isinstance(location, Point) else (
+            *ZERO, *force)
     if joints:
         check_located(system, balance.out['A'], located)
         tree = Tree(balance, joints)
         balance.check_loads()
         found |= tree.reactions(chain(*acting.values()))
         locations |= {x.name: x.child_point for x in tree.joints}
-    return JointReactions(frozen(balance.g, found, constants), balance.axes,
-                          locations, [x.diff(system.t) for x in system.u])
-
-
-def frozen(g, found, constants):
-    """A graph of columns with values in place of constants."""
+    g = balance.g
     values = {read(g, x): read(g, value) for x, value in constants.items()}
-    return Graph.freeze(g, {
-        name: ([[x] for x in substitute(g, numbers, values)], 1)
-        for name, numbers in found.items()})
-
-
-def wrench(location, vector):
-    """Force and moment, from the force at a point or the torque on a frame.
-    """
-    return (*vector, *ZERO) if isinstance(location, Point) else (
-        *ZERO, *vector)
+    graph = frozen(g, **{name: substitute(g, numbers, values)
+                         for name, numbers in found.items()})
+    return JointReactions(graph, balance.axes, locations,
+                          [x.diff(system.t) for x in system.u])
 
 
 def check_located(system, A, located):

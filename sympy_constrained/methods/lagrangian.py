@@ -23,6 +23,13 @@ class LagrangianMethod(ConstrainedMethod):
     speed that is equal to it, and velocity constraints that repeat holonomic
     ones are dropped.
 
+    Parameters
+    ==========
+
+    *args, **kwargs
+        As for :class:`.ConstrainedMethod`, without stabilization.
+    multipliers : str or iterable, optional
+        Names or functions of time, one for each row.
     """
 
     _accepts = ('potential_energy', 'generalized_forces')
@@ -80,8 +87,7 @@ class LagrangianMethod(ConstrainedMethod):
         return null_space_solve(g, W, A, self._pivots, right, b)
 
     def _with_basis(self, graph, names):
-        """Outputs in a builder, and columns ``B`` with ``A*B = 0``."""
+        """Outputs in a builder, and ``B`` with ``A*B = 0``."""
         g, out = graph.load(None, {*names, 'A'})
-        A = GraphMatrix(g, [out['A'][k] for k in self.independent_rows],
-                        len(self._system.q))
-        return g, out, null_basis(A, self._pivots).T.rows
+        A = GraphMatrix(g, out['A'], len(self._system.q))
+        return g, out, null_basis(A[self.independent_rows], self._pivots)

@@ -11,8 +11,9 @@ from sympy.physics.mechanics import msubs
 from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
-from ..graph import Graph, GraphBuilder, jacobian, read, substitute
+from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
 from ..model.call_signatures import as_list, as_point, with_known_keywords
+from .references import written
 from .solution import has_multipliers
 
 __all__ = ['linearizer', 'Linearizer']
@@ -23,14 +24,8 @@ OFF = 1e-6      # beyond the rounding of a state that someone has typed
 class Linearizer(_compat.Linearizer):
     """SymPy's ``Linearizer``, evaluated at the point before it is solved.
 
-    Parameters
-    ==========
-
-    *args, **kwargs
-        As in SymPy, with ``q' = -f_1``.
-    multipliers : function, optional
-        Returns the values of multipliers at an operating point.
-
+    The arguments are those of SymPy, with ``q' = -f_1``. ``multipliers`` is a
+    function that returns their values at an operating point.
     """
 
     def __init__(self, *args, multipliers=None, **kwargs):
@@ -106,9 +101,8 @@ class Linearizer(_compat.Linearizer):
         def at_point(residuals, inputs):
             slopes = jacobian(g, [read(g, e) for e in residuals], inputs)
             g.avoid([x for x in values if not g.depends[x] & used])
-            graph = Graph.freeze(g, {'slopes': (
-                [substitute(g, row, values) for row in slopes], len(inputs))})
-            return Matrix(graph.sympy('slopes'))
+            return Matrix(written(g, GraphMatrix(g, [
+                substitute(g, row, values) for row in slopes], len(inputs))))
 
         return {'holonomic': at_point(self.f_c, q),
                 'velocity': at_point(self.f_v, q + u),
@@ -120,7 +114,9 @@ class Linearizer(_compat.Linearizer):
         for rows, level in ((self.f_c, 'position'), (self.f_v, 'velocity')):
             for row in rows:
                 value = msubs(row, op_point)
-                if value.is_zero is not False or is_rounded(value):
+                if value.is_zero is not False or (
+                        value.is_number and value.is_finite
+                        and abs(value.evalf()) < OFF):
                     continue
                 warn(f"A constraint of {level} level is {value} and not zero "
                      "at the operating point, so no motion is near it, and "
@@ -155,12 +151,6 @@ def check_solver(linear_solver):
             "nothing. Choose one of `Matrix.solve`, such as 'LU', 'GJ' or "
             "'ADJ', or give a function of the matrix and the right side."
         ) from None
-
-
-def is_rounded(value):
-    """Whether a number is zero but for the digits that were typed."""
-    return value.is_number and value.is_finite and bool(
-        abs(value.evalf()) < OFF)
 
 
 def partition(method, q_ind, qd_ind, q_dep, qd_dep):
@@ -211,26 +201,18 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
     def picked(column, rows):
         return Matrix([column[k] for k in rows])
 
-    lam = Matrix()
-    if method._keeps_multipliers:
-        W, r = method.equations_of_motion.W, method.equations_of_motion.r
-        o = len(method.u)
-        lam = picked(method.lam_vec, rows)
-        f_2, f_3 = W[:o, :o]*method._udot, -r[:o, :]
-        f_4 = -W[:o, o:]*method.lam_vec     # as in `eom`
-    elif moving and not has_multipliers(method.equations_of_motion):
+    lam = picked(method.lam_vec, rows) if (
+        method._keeps_multipliers) else Matrix()
+    if moving and not has_multipliers(method.equations_of_motion):
         raise UnsupportedFeatureError(
             f"The equations of {type(method).__name__} contain no "
             "multipliers, so their dynamic rows are not known. Linearize "
             "`UdwadiaKalabaMethod.from_method(method)`, or differentiate "
             "`rhs()`.")
-    else:
-        free = len(method.u) - len(parts[3])
-        sign = -1 if method._shape == 'kane' else 1     # Fr + Fr*, or `eom`
-        f_2 = sign*method.mass_matrix[:free, :]*method._udot
-        f_3, f_4 = -sign*method.forcing[:free, :], zeros(free, 1)
+    residual = method._form_eoms()      # Fr + Fr*, or `eom`
+    none = zeros(*residual.shape)
     return Linearizer(
-        method._qdot, -method._rates, f_2, f_3, f_4,
+        method._qdot, -method._rates, residual, none, none,
         picked(method.holonomic_constraints,
                [k for k in rows if k < len(system.holonomic_rows)]),
         picked(method.velocity_constraints, moving),

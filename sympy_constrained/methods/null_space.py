@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 from ..errors import MissingIngredientError, RedundantConstraintsError
-from ..graph import Graph, GraphMatrix
+from ..graph import GraphMatrix, block_matrix
 from ..graph.linalg import (
-    ldl_factor, ldl_solve, lu_solve, pivot_columns, solve)
+    FullRankFactorization, ldl_factor, ldl_solve, lu_solve, pivot_columns,
+    solve)
 from ..model.equations import EquationsOfMotion
+from .references import as_column, flat, frozen
 
-__all__ = ['reduced_equations', 'accelerations', 'no_mass', 'null_basis',
-           'null_space_solve', 'elimination']
+__all__ = ['reduced_equations', 'accelerations', 'along_basis', 'elimination',
+           'least_multipliers', 'no_mass', 'null_basis', 'null_space_solve']
 
 
 def reduced_equations(method, graph, matrix, right, reactions=None,
@@ -27,36 +29,32 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
         reactions do work.
     matrix, right : str
     reactions : ConstrainedMethod, optional
-        Another method, whose ``closed_form`` has the multipliers. By default
-        they are among the unknowns.
+        A method whose ``closed_form`` has the multipliers, which otherwise
+        are among the unknowns.
     when_singular : str
         See :class:`.EquationsOfMotion`.
-
     """
     system, states = method.system, tuple(method.u)
     lam = () if reactions else tuple(method.lam_vec)
     g, out = graph.load()
-    p, m = len(states), len(lam)
-    W = [row + [0]*m for row in out[matrix]]
-    r = out[right]
+    n, p, M = len(system.q), len(states), GraphMatrix(g, out[matrix])
+    W, r, empty = M, out[right], GraphMatrix(g, [], p)
     if lam:
-        W += [[-x for x in slope] + list(a)
-              for slope, a in zip(out['X'], zip(*out['A1']))]
+        W = block_matrix([[M, None], [
+            -GraphMatrix(g, out['X'], p), GraphMatrix(g, out['A1']).T]])
         r = r + out['y']
-    power, slip = out['power'], [x for x, in out['slip']]
+    power, slip = flat(out['power']), flat(out['slip'])
     if power and any(slip):
         _, solved = (reactions or method).closed_form.load(
             g, ('multipliers',))
-        loads = [x for x, in solved['multipliers']]
-        power = [[g.add(power[0][0], g.dot(loads, slip))]]
+        power = [g.add(power[0], g.dot(flat(solved['multipliers']), slip))]
     return EquationsOfMotion(
-        Graph.freeze(g, {
-            'rates': (out['rates'], 1), 'W': (W, p + m), 'r': (r, 1),
-            'holonomic': (out['holonomic'], 1), 'velocity': ([], 1),
-            'holonomic_jacobian': (out['holonomic_jacobian'], len(system.q)),
-            'velocity_jacobian': ([], p), 'M': (out[matrix], p),
-            'Q': (out[right], 1), 'A': ([], p), 'b': ([], 1),
-            'energy': (out['energy'], 1), 'power': (power, 1)}),
+        frozen(g, rates=flat(out['rates']), W=W, r=flat(r), M=M,
+               Q=flat(out[right]), A=empty, b=[], velocity=[],
+               velocity_jacobian=empty, holonomic=flat(out['holonomic']),
+               holonomic_jacobian=GraphMatrix(
+                   g, out['holonomic_jacobian'], n),
+               energy=flat(out['energy']), power=power),
         system.q, states, system.q + states,
         tuple(x.diff(system.t) for x in states) + lam, lam,
         system.constraint_names, when_singular=when_singular)
@@ -64,7 +62,7 @@ def reduced_equations(method, graph, matrix, right, reactions=None,
 
 def accelerations(g, matrix, right):
     """References of ``u'`` of ``matrix*u' = right``; None if singular."""
-    known = [x for x, in right]
+    known = flat(right)
     factor = ldl_factor(g, matrix)
     return (ldl_solve(g, factor, known) if factor
             else lu_solve(g, matrix, known))
@@ -77,24 +75,13 @@ def no_mass():
 
 
 def null_basis(A, pivots=None):
-    """Columns that span the null space of independent rows.
+    """Columns ``S``, shape (o, o - m), that span the null space ``A*S = 0``.
 
-    The identity in the columns that are left free. The others are solved
-    for; they are chosen where the constraints hold.
+    The identity in the columns that are left free.
 
-    Parameters
-    ==========
-
-    A : GraphMatrix, shape (m, o)
-    pivots : sequence of int, optional
-        The ``m`` columns to solve for.
-
-    Returns
-    =======
-
-    GraphMatrix, shape (o, o - m)
-        ``S`` with ``A*S = 0``.
-
+    ``A`` is a ``GraphMatrix`` (m, o) with independent rows. The ``pivots``
+    are the ``m`` columns to solve for; by default they are chosen where the
+    constraints hold.
     """
     g, size = A.builder, A.shape[1]
     pivots = list(pivot_columns(g, A.rows) if pivots is None else pivots)
@@ -107,61 +94,49 @@ def null_basis(A, pivots=None):
                 "The rows of the matrix depend on each other, so they have "
                 "no null-space basis in these columns. Select the "
                 "`independent_rows`.", rows=())
-        column = [int(i == j) for i in range(size)]
-        for i, x in zip(pivots, solution):
-            column[i] = x
-        columns.append(column)
+        known = {j: 1, **dict(zip(pivots, solution))}
+        columns.append([known.get(i, 0) for i in range(size)])
     return GraphMatrix(g, columns, size).T
 
 
-def null_space_solve(g, W, A, one, right, b):
-    """References of ``x, y`` of ``W*x + A^T*y = right``, ``A*x = b``.
+def null_space_solve(g, W, A, pivots, right, b):
+    """Lists ``x, y`` of ``W*x + A^T*y = right``, ``A*x = b``, or None, None.
 
     By ``x = B*z + x_b`` with ``A*B = 0``: no pivot is taken of ``W`` or of
-    the block matrix, which may vanish where the constraints hold.
-
-    Parameters
-    ==========
-
-    one : sequence of int
-        Columns of ``A`` that are independent there.
-
-    Returns
-    =======
-
-    x, y : list of references
-        None, None if the system is singular.
-
+    the block matrix, which may vanish where the constraints hold. The
+    ``pivots`` are columns of ``A`` that are independent there.
     """
-    n, one = len(W), list(one)
-    if len(one) < len(A):               # rows that depend on each other
+    n, pivots = len(W), list(pivots)
+    if len(pivots) < len(A):            # rows that depend on each other
         return None, None
-    two = [j for j in range(n) if j not in one]
-    A1 = [[row[i] for i in one] for row in A]
-    first = solve(g, A1, b)
-    lean = [solve(g, A1, [-row[j] for row in A]) for j in two]
-
-    def along(values, k):
-        """``B^T`` of a column, row ``k``."""
-        return g.add(values[two[k]], g.dot(lean[k], [values[i] for i in one]))
-
-    free = range(len(two))
-    pull = [[along(row, k) for k in free] for row in W]         # W*B
-    known = [g.sub(x, g.dot([row[i] for i in one], first))
-             for x, row in zip(right, W)]
-    z = solve(g, [[along([row[k] for row in pull], i) for k in free]
-                  for i in free], [along(known, i) for i in free])
-    if z is None:
+    W, A, right = (GraphMatrix(g, W, n), GraphMatrix(g, A, n),
+                   as_column(g, right))
+    B = null_basis(A, pivots)
+    x = along_basis(W, right, A, b, B, B, pivots)
+    if x is None:
         return None, None
-    rest = [g.sub(x, g.dot(row, z)) for x, row in zip(known, pull)]
-    y = solve(g, [list(column) for column in zip(*A1)],
-              [rest[i] for i in one])
-    x = [0]*n
-    for i, value in zip(two, z):
-        x[i] = value
-    for k, i in enumerate(one):
-        x[i] = g.add(first[k], g.dot(z, [column[k] for column in lean]))
-    return x, y
+    y = solve(g, A[:, pivots].T.rows, flat((right - W @ x)[pivots].rows))
+    return flat(x.rows), y
+
+
+def along_basis(M, Q, A, b, B, Z, pivots):
+    """``x = B*z + x_b`` of ``Z^T*M*x = Z^T*Q``, ``A*x = b``; or None."""
+    g, n = M.builder, M.shape[1]
+    known = dict(zip(pivots, solve(g, A[:, pivots].rows, b)))
+    start = as_column(g, [known.get(j, 0) for j in range(n)])
+    rest = Q - M @ start
+    z = solve(g, (Z.T @ (M @ B)).rows, flat((Z.T @ rest).rows))
+    return None if z is None else start + B @ as_column(g, z)
+
+
+def least_multipliers(g, A, rows, forces):
+    """``lam`` of ``A^T*lam = forces``, of least norm, one for each row."""
+    F = [A[k] for k in rows]
+    if not F:
+        return [0]*len(A)
+    gram = ldl_factor(g, [[g.dot(x, y) for y in F] for x in F])
+    return FullRankFactorization(g, A, F).spread(ldl_solve(
+        g, gram, [g.dot(x, forces) for x in F]))
 
 
 def elimination(g, M, F, regular, action=None):
@@ -173,21 +148,10 @@ def elimination(g, M, F, regular, action=None):
     wherever the motion is determined. ``w`` brings both parts to the same
     size.
 
-    Parameters
-    ==========
-
-    M, F : rows of references
-        ``M`` positive semidefinite, the rows ``F`` independent.
-    regular : bool
-        Whether ``M`` is positive definite.
-    action : rows of references, optional
-        Forces of unit multipliers in the place of ``F``.
-
-    Returns
-    =======
-
-    function ``(Q, b) -> (u', lam)``, or None if a pivot vanishes
-
+    Returns a function ``(Q, b) -> (u', lam)``, or None if a pivot vanishes.
+    ``M`` is positive semidefinite, definite if ``regular``; the rows ``F``
+    are independent. ``action``, by default ``F``, are the forces of unit
+    multipliers.
     """
     if not regular and not F:
         return None

@@ -6,10 +6,9 @@ from ..analysis.constraint_rank import (
 from ..errors import ConstraintError, MissingIngredientError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
-from .base import with_inherited
 
-__all__ = ['named_coordinates', 'dependent_positions', 'occurring',
-           'check_regular', 'partitioned', 'sharing_model']
+__all__ = ['named_coordinates', 'dependent_positions', 'check_regular',
+           'partitioned', 'sharing_model']
 
 ONE_EACH = 'an embedding eliminates one velocity for each row'
 
@@ -52,11 +51,6 @@ def dependent_positions(method, named):
             f"`q_dependent` has {len(named)} coordinates for {count} "
             "constraint rows. Each row eliminates one velocity: name "
             f"{count} of {known}.")
-    return occurring(system, named)
-
-
-def occurring(system, named):
-    """Positions of coordinates whose velocities the rows contain."""
     positions = tuple(map(system.q.index, named))
     pattern = system.graph.pattern('velocity_jacobian')
     idle = [str(system.q[i]) for i in positions
@@ -92,35 +86,32 @@ def check_regular(method, dependent):
         q_dependent=tuple(works), reason='singular')
 
 
-def partitioned(cls, method, q_dependent, options):
-    """``cls`` for the model of a method, with other dependent coordinates.
+def partitioned(method, q_dependent):
+    """Arguments of a model with other dependent coordinates.
 
-    By default those of the method. In Kane's shape they become the last of
-    ``q``.
+    By default those of the method. In Kane's shape they end up last in ``q``.
     """
     shape, arguments = arguments_of(method)
     if q_dependent is None:
         q_dependent = getattr(method, '_named', None)
-    if q_dependent is not None:
-        named = as_list(q_dependent, 'q_dependent')
-        if shape == 'kane':
-            q, u = ([x for name in names
-                     for x in as_list(arguments.get(name), name)]
-                    for names in (('q_ind', 'q_dependent'),
-                                  ('u_ind', 'u_dependent')))
-            arguments = {
-                **arguments, 'q_ind': [x for x in q if x not in named],
-                'u_ind': u, 'u_dependent': []}
-        arguments = {**arguments, 'q_dependent': named}
-    return cls(**arguments, **with_inherited(
-        cls, method, arguments, options))
+    if q_dependent is None:
+        return arguments
+    named = as_list(q_dependent, 'q_dependent')
+    if shape == 'kane':
+        q, u = ([x for name in names
+                 for x in as_list(arguments.get(name), name)]
+                for names in (('q_ind', 'q_dependent'),
+                              ('u_ind', 'u_dependent')))
+        arguments = {**arguments, 'q_ind': [x for x in q if x not in named],
+                     'u_ind': u, 'u_dependent': []}
+    return {**arguments, 'q_dependent': named}
 
 
 def sharing_model(cls, method, **attributes):
     """``cls`` for the system of a method, which is not made anew."""
     other = object.__new__(cls)
     for name in ('_shape', '_arguments', '_options', '_sample', '_system',
-                 '_named', 'inertial', 'explicit_kinematics'):
+                 '_named', '_joints', 'inertial', 'explicit_kinematics'):
         setattr(other, name, getattr(method, name))
     for name in ('_report', '_point_columns'):
         other.__dict__[name] = getattr(method, name)

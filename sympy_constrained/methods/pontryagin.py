@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import (
-    Graph, gradient, jacobian, substitute, time_derivative, without)
+    GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ..model.equations import EquationsOfMotion
+from .references import flat, frozen, inputs, units
 from .symbols import fresh_symbols
 
 __all__ = ['hamiltonian_equations']
@@ -13,14 +14,16 @@ __all__ = ['hamiltonian_equations']
 def hamiltonian_equations(method):
     r"""Return vakonomic motion in coordinates and momenta.
 
-    Explanation
-    ===========
-
     With :math:`p = \partial L'/\partial\dot q` the velocities and
     multipliers follow from :math:`p` and :math:`g = 0`, and
     :math:`H(q, p, t) = p\cdot\dot q - L` gives
     :math:`\dot q = H_p`, :math:`\dot p = -H_q + Q`. Nothing of (V) is
     used: this is an independent check, and the form of Pontryagin.
+
+    Parameters
+    ==========
+
+    method : VaccoMethod
 
     Returns
     =======
@@ -35,16 +38,15 @@ def hamiltonian_equations(method):
     UnsupportedFeatureError
         If the Lagrangian is not quadratic or the constraints are not
         linear in the velocities, so that there is no explicit ``H``.
-
     """
+    method._check_rows()
     system = method.system
     n = len(system.q)
     g, out = system.graph.load(None, (
         'lagrangian', 'applied', 'velocity', 'A'))
-    q, u = ([g.input(x, dynamic=True) for x in xs]
-            for xs in (system.q, system.u))
+    q, u = inputs(g, system.q), inputs(g, system.u)
     symbols = tuple(fresh_symbols(system, 'p', n))
-    p = [g.input(x, dynamic=True) for x in symbols]
+    p = inputs(g, symbols)
     lagrangian = out['lagrangian'][0][0]
     momenta = gradient(g, lagrangian, u)
     M = [without(g, row, u) for row in jacobian(g, momenta, u)]
@@ -55,7 +57,7 @@ def hamiltonian_equations(method):
             "linear, in the velocities, so they cannot be expressed by "
             "momenta. Use `equations_of_motion`.")
     at_rest = dict.fromkeys(u, 0)
-    rows = [y for y, in out['velocity']]
+    rows = flat(out['velocity'])
     x, mu = method._block_solve(
         g, M, M, A, [g.sub(x, y) for x, y in zip(
             p, substitute(g, momenta, at_rest))],
@@ -67,22 +69,17 @@ def hamiltonian_equations(method):
     star = dict(zip(u, x))
     g.avoid(u)
     lagrangian, *force = substitute(
-        g, [lagrangian, *(y for y, in out['applied'])], star)
+        g, [lagrangian, *flat(out['applied'])], star)
     H = g.sub(g.dot(p, x), lagrangian)
     slopes = gradient(g, H, p + q)
     rates = [g.sub(y, z) for y, z in zip(force, slopes[n:])]
     explicit = time_derivative(g, dict.fromkeys((*p, *q), 0))(H)
-    identity = [[int(i == j) for j in range(n)] for i in range(n)]
-    graph = Graph.freeze(g, {
-        'W': (identity, n), 'M': (identity, n), **{
-            name: ([[y] for y in refs], 1) for name, refs in (
-                ('rates', slopes[:n]), ('r', rates), ('Q', rates),
-                ('energy', [H]), ('power', [g.add(
-                    explicit, g.dot(slopes[:n], force))]),
-                ('velocities', x), ('mu', mu))},
-        **{name: ([], columns) for name, columns in (
-            ('holonomic', 1), ('velocity', 1), ('A', n), ('b', 1),
-            ('holonomic_jacobian', n), ('velocity_jacobian', n))}})
+    identity, empty = GraphMatrix(g, units(n), n), GraphMatrix(g, [], n)
+    graph = frozen(
+        g, W=identity, M=identity, rates=slopes[:n], r=rates, Q=rates,
+        energy=[H], power=[g.add(explicit, g.dot(slopes[:n], force))],
+        velocities=x, mu=mu, holonomic=[], velocity=[], A=empty, b=[],
+        holonomic_jacobian=empty, velocity_jacobian=empty)
     return EquationsOfMotion(
         graph, system.q, symbols, system.q + symbols,
         tuple(x.diff(system.t) for x in symbols), (), ())

@@ -26,24 +26,21 @@ class Reactions:
         Explanation
         ===========
 
-        A row may be given as ``(point, direction)`` or ``(frame,
-        direction)``, which restricts the velocity of the point or the angular
-        velocity of the frame, among the acceleration constraints their rates.
-        The other point or frame follows if it moves, too, then the value if
-        that is not zero: ``(v_P - v_O) . n = value``. A holonomic row is
-        ``(point, direction, other point)``, with the distance in that
-        direction as a fourth entry. The reaction is the force ``lam*n`` at the
-        point, or the torque ``lam*n`` on the frame, and its opposite on the
-        other one. A direction of a distance that turns has a torque on its
-        frame.
-        Rows that were given as expressions have none, and a warning names
-        them.
+        A row may be given as ``(point, direction)`` or ``(frame, direction)``,
+        which restricts the velocity of the point or the angular velocity of
+        the frame, among the acceleration constraints their rates. The other
+        point or frame follows if it moves, too, then the value if that is not
+        zero: ``(v_P - v_O) . n = value``. A holonomic row is ``(point,
+        direction, other point)``, with the distance in that direction as a
+        fourth entry. The reaction is the force ``lam*n`` at the point, or the
+        torque ``lam*n`` on the frame, and its opposite on the other one. A
+        direction of a distance that turns has a torque on its frame. A warning
+        names the rows that were given as expressions.
 
         Returns
         =======
 
         list of Force and Torque
-
         """
         self._check_reactions()
         located = dict(self._system.geometry)
@@ -66,11 +63,9 @@ class Reactions:
         Explanation
         ===========
 
-        Joints of relative coordinates do no work, so that their reactions
-        follow from the balance of the bodies beyond them
-        (:mod:`~sympy_constrained.methods.joint_reactions`). They are what the
-        joint transmits: springs, motors and other loads between its bodies
-        are not in it. Forces of rows that close loops are among the loads.
+        They are what the joint transmits: springs, motors and other loads
+        between its bodies are not in it. See
+        :mod:`~sympy_constrained.methods.joint_reactions`.
 
         Examples
         ========
@@ -107,9 +102,8 @@ class Reactions:
         frame : ReferenceFrame, optional
             The axes of numbers, by default the inertial ones.
         constants : mapping, optional
-            Symbol -> value to insert. Numbers need it for constants that are
-            not in the equations of motion, such as a weight that a joint
-            carries.
+            Symbol -> value of constants that the equations of motion do not
+            contain, such as a weight that a joint carries.
 
         Returns
         =======
@@ -123,7 +117,6 @@ class Reactions:
             If it is not known where a row acts.
         UnsupportedFeatureError
             If forces of the model have no place, such as a potential energy.
-
         """
         self._check_reactions()
         joints = self._joints if joints is None else joints

@@ -4,11 +4,11 @@ from __future__ import annotations
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import MissingIngredientError
-from ..graph import Graph, block_matrix, stack
+from ..graph import block_matrix, stack
 from ..graph.linalg import FullRankFactorization
 from ..model.equations import EquationsOfMotion
 from .lagrangian import LagrangianMethod
-from .solution import columns_of
+from .references import flat, frozen
 
 __all__ = ['RouthMethod']
 
@@ -30,10 +30,9 @@ class RouthMethod(LagrangianMethod):
     for velocity-level constraints :math:`g(q, \dot q, t) = 0`, into which
     holonomic ones enter by their derivatives. Virtual displacements satisfy
     :math:`A\,\delta q = 0`, also for constraints nonlinear in the velocities
-    (Appell and Chetaev, (19)), and the multipliers are reactions [1]_. This
-    is what rolling bodies and blades do; :class:`.VaccoMethod` computes
-    vakonomic motion. In ``eom`` the multipliers have the opposite sign, that
-    of ``LagrangesMethod.eom``.
+    (Appell and Chetaev, (19)), and the multipliers are reactions. This is
+    what rolling bodies and blades do; :class:`.VaccoMethod`, to whose
+    reference the numbers belong, computes vakonomic motion.
 
     Examples
     ========
@@ -61,28 +60,7 @@ class RouthMethod(LagrangianMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    multipliers : str or iterable, optional
-        Names or functions of time, one for each row; ``lam1, lam2, ...`` by
-        default.
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
-
-    References
-    ==========
-
-    .. [1] G. T. Ding, "Two ways to introduce undetermined multipliers to
-       constrained mechanical systems," Mechanics in Engineering 38 (2016)
-       83-86.
-
+        As for :class:`.LagrangianMethod`.
     """
 
     @property
@@ -105,7 +83,7 @@ class RouthMethod(LagrangianMethod):
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'A', 'b'))
         M, F, n = out['M'], [out['A'][k] for k in rows], len(out['M'])
-        u, lam = self._block_solve(g, M, M, F, [x for x, in out['Q']],
+        u, lam = self._block_solve(g, M, M, F, flat(out['Q']),
                                    [out['b'][i][0] for i in rows])
         if u is None:
             raise MissingIngredientError(
@@ -115,6 +93,5 @@ class RouthMethod(LagrangianMethod):
         force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
         if len(F) < len(out['A']):
             lam = FullRankFactorization(g, out['A'], F).spread(lam)
-        return Graph.freeze(g, columns_of({
-            'acceleration': u, 'multipliers': lam,
-            'constraint_forces': force}))
+        return frozen(g, acceleration=u, multipliers=lam,
+                      constraint_forces=force)

@@ -8,14 +8,7 @@ __all__ = ['symbolic_system']
 
 
 def symbolic_system(method):
-    """Return SymPy's ``SymbolicSystem`` with the explicit right-hand side.
-
-    Parameters
-    ==========
-
-    method : ConstrainedMethod
-
-    """
+    """Return SymPy's ``SymbolicSystem`` of a method, with explicit rates."""
     states = method.equations_of_motion.states
     index = states.index
     return SymbolicSystem(

@@ -1,7 +1,7 @@
 """Functions of time that a method adds to a model: speeds, multipliers."""
 from __future__ import annotations
 
-from sympy import Function, ImmutableDenseMatrix
+from sympy import Derivative, Function, ImmutableDenseMatrix
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -9,7 +9,7 @@ from ..errors import ConstraintError, raise_problems
 from ..model.build import symbols_in_use
 from ..model.call_signatures import as_list
 
-__all__ = ['column', 'fresh_symbols', 'named_symbols']
+__all__ = ['check_contents', 'column', 'fresh_symbols', 'named_symbols']
 
 
 def column(entries):
@@ -26,19 +26,24 @@ def fresh_symbols(system, name, count):
     return column(dynamicsymbols(f'{name}1:{count + 1}') if count else ())
 
 
+def check_contents(system, g, rows, name, remedy, others=()):
+    """Raise if rows contain ``others``, or derivatives of states."""
+    states = {*system.q, *system.u, *system.masses}
+    functions = {getattr(x, 'expr', x) for x in (*states, *others)}
+    for k, row in enumerate(rows):
+        for x in g.symbols_of(*row):
+            if x not in states and (x in others or isinstance(
+                    x, Derivative) and x.expr in functions):
+                raise ConstraintError(
+                    f"Row {k} of `{name}` contains {x}. {remedy}")
+
+
 def named_symbols(system, given, argument, label, counted, count):
     """A column of functions of time that the user gave, checked.
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-    given : str or iterable
-        Names in one string, or names and functions of time.
-    argument, label, counted : str
-        For messages: ``'us'``, ``'quasi-velocity'``, and what needs one each.
-    count : int
-
+    ``given`` is a string of names, or names and functions. ``argument``,
+    ``label`` and ``counted`` are for messages: ``'us'``, ``'quasi-velocity'``,
+    and what needs one each.
     """
     if isinstance(given, str):
         given = given.replace(',', ' ').split()

@@ -1,21 +1,22 @@
 """The explicit equations of constrained motion of Udwadia and Kalaba."""
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
+from sympy import Rational
 from sympy.physics.mechanics import KanesMethod
 
 from ..errors import (
     InconsistentConstraintsError, MissingIngredientError,
     UnsupportedFeatureError)
-from ..graph import Graph, GraphMatrix, block_matrix, read, stack
+from ..graph import GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
 from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .solution import columns_of
+from .references import as_column, columns, flat, frozen, written
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -54,8 +55,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     acceleration level. They may be redundant, and :math:`M` may be singular
     as long as :math:`M` and :math:`A` together determine the acceleration
     [2]_. Which rows are independent is decided where the constraints hold,
-    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed:
-    the solution is an elimination on the shared graph.
+    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed.
 
     If the constraint forces do virtual work with generalized forces
     :math:`C` [3]_, the motion is that of :math:`Q + C`, and
@@ -94,20 +94,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
-        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword.
-        Equations and their number: dependent speeds need not be named, and
-        constraints need be neither independent nor linear. A velocity-level
-        constraint may be a tuple ``(point or frame, direction, value)``.
+        As for :class:`.ConstrainedMethod`. Dependent speeds need not be named.
     acceleration_constraints : iterable of Expr, optional
         Residuals linear in ``u'``. Those that repeat the derivative of a
         velocity constraint, as ``KanesMethod`` wants them, are dropped.
     nonideal_forces : iterable, optional
         ``C`` of (U5), one generalized force per speed, or a list of loads.
-    stabilization : pair or list of pairs, optional
-        Baumgarte gains ``(alpha, beta)`` for all rows, or per row:
-        ``h'' + 2*alpha*h' + beta**2*h = 0`` for holonomic,
-        ``psi' + alpha*psi = 0`` for velocity rows.
     weight : Matrix (o, o), optional
         For servo constraints: the generalized control force that satisfies
         the constraints and minimises ``f^T*W*f``, (U8).
@@ -118,11 +110,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         zero multipliers to redundant rows. 'auto' is a Schur complement, of
         ``M + w*F^T*F`` if the mass matrix is singular (U7), with multipliers
         of least norm for redundant rows.
-    sample : dict, optional
-        Values of symbols for the examination of the constraints; needed if
-        they hold only for special dimensions.
-    potential_energy : 'include' or 'ignore', optional
-        Whether the potential energy of bodies counts in Kane's shape.
     inconsistent : 'error' or 'least-squares'
         What to do with rows that no motion satisfies. The second is (U2) as
         it stands: least ``|A*u' - b|`` first, which depends on the scaling
@@ -139,7 +126,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     .. [3] F. E. Udwadia and R. E. Kalaba, "Explicit equations of motion for
        mechanical systems with nonideal constraints," J. Appl. Mech. 68
        (2001) 462-467.
-
     """
 
     _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
@@ -176,19 +162,12 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return {'weight': self._weight, 'solver': self._solver,
                 'inconsistent': self._inconsistent}
 
-    def _check_taken_by(self, cls):
-        own = [name for name, is_given in (
-            ('weight', self._weight is not None),
-            ('nonideal_forces',
-             self._options.get('nonideal_forces') is not None),
-            ("inconsistent='least-squares'", self._inconsistent != 'error'))
-            if is_given]
-        if own and not issubclass(cls, UdwadiaKalabaMethod):
-            raise UnsupportedFeatureError(
-                f"The method has {', '.join(own)}, which only "
-                "UdwadiaKalabaMethod takes: without it the motion would be "
-                "another one. Make the other method from the model itself if "
-                "that is meant.")
+    @property
+    def _special(self):
+        return {'weight': self._weight is not None,
+                'nonideal_forces':
+                    self._options.get('nonideal_forces') is not None,
+                "inconsistent='least-squares'": self._inconsistent != 'error'}
 
     def equations(self, system):
         """The block system (U4).
@@ -198,28 +177,21 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         ``(M*W)^-1*A^T``, so that its product with them is the control force.
         """
         M, Q, C, A, b = system.blocks('M', 'Q', 'C', 'A', 'b')
-        action = GraphMatrix(M.builder, self._action(
-            M.builder, {'M': M.rows, 'A': A.rows}), len(A.rows))
+        forces = GraphMatrix(M.builder, self._action(
+            M.builder, M.rows, A.rows), len(system.u))
         return EquationsOfMotion.from_speeds(
-            system, block_matrix([[M, -action], [A, None]]), stack(Q + C, b),
-            self.lam_vec, inconsistent=self._inconsistent)
+            system, block_matrix([[M, -forces.T], [A, None]]),
+            stack(Q + C, b), self.lam_vec, inconsistent=self._inconsistent)
 
-    def _action(self, builder, out):
-        """Rows (o, m): the forces of unit multipliers."""
-        m = len(out['A'])
-        o = len(out['M'])
-        transposed = [[row[j] for row in out['A']] for j in range(o)]
-        if self._weight is None or not m:
-            return transposed
-        weight = [[read(builder, e) for e in self._weight[i, :]]
-                  for i in range(o)]
-        mass, weight = ldl_factor(builder, out['M']), ldl_factor(
-            builder, weight)
+    def _action(self, g, M, A):
+        """The forces of unit multipliers, rows ``A`` or ``A*(M*W)^-T``."""
+        if self._weight is None or not A:
+            return A
+        mass, weight = ldl_factor(g, M), ldl_factor(g, [
+            [read(g, e) for e in self._weight[i, :]] for i in range(len(M))])
         if mass is None or weight is None:
             raise no_weight()
-        columns = [ldl_solve(builder, weight, ldl_solve(builder, mass, row))
-                   for row in out['A']]
-        return [[column[j] for column in columns] for j in range(o)]
+        return [ldl_solve(g, weight, ldl_solve(g, mass, row)) for row in A]
 
     # -- solved ----------------------------------------------------------
 
@@ -235,33 +207,29 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         return (self._inconsistent,)
 
     def _solve(self):
-        """Closed forms on the graph, by elimination of the independent rows.
+        """Elimination of the independent rows ``F`` of ``A = C*F``.
 
-        With ``A = C*F``, where ``F`` are the independent rows, (U2) holds
-        with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
+        (U2) holds with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
         M, A, F = out['M'], out['A'], [out['A'][k] for k in rows]
-        Q, C, b = ([x for x, in out[name]] for name in 'QCb')
+        Q, C, b = (flat(out[name]) for name in 'QCb')
         if not rows and not self._is_determined:
-            return Graph.freeze(g, columns_of({
-                'multipliers': [0]*len(A), 'ideal': [0]*len(C),
-                'nonideal': C, 'constraint_forces': C}))
+            return frozen(g, multipliers=[0]*len(A), ideal=[0]*len(C),
+                          nonideal=C, constraint_forces=C)
         factor = FullRankFactorization(g, A, F) if (
             self._has_least_norm(len(A) - len(rows))) else None
         least = factor and self._inconsistent == 'least-squares'
         right = factor.reduced(b) if least else [b[k] for k in rows]
-        action = None if self._weight is None else list(
-            zip(*self._action(g, {'M': M, 'A': F})))
+        action = self._action(g, M, F)
         solution = self._solver_of(g, M, F, action)
 
         def forces(lam):
-            return [g.dot(lam, column) for column in (
-                zip(*(action or F)) if F else [()]*len(Q))]
+            return [g.dot(lam, c) for c in columns(action, len(Q))]
 
         def total(one, other):
-            return [g.add(x, y) for x, y in zip(one, other)]
+            return list(map(g.add, one, other))
 
         u, lam = solution(Q, right)
         ideal, nonideal = forces(lam), [0]*len(Q)
@@ -270,11 +238,11 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             nonideal = total(C, forces(reaction))
             u, lam = total(u, change), total(lam, reaction)
         known = dict(zip(rows, lam))
-        return Graph.freeze(g, columns_of({
-            'acceleration': u, 'multipliers': factor.spread(lam) if factor
-            else [known.get(k, 0) for k in range(len(A))],
-            'ideal': ideal, 'nonideal': nonideal,
-            'constraint_forces': total(ideal, nonideal)}))
+        return frozen(
+            g, acceleration=u, ideal=ideal, nonideal=nonideal,
+            constraint_forces=total(ideal, nonideal),
+            multipliers=factor.spread(lam) if factor
+            else [known.get(k, 0) for k in range(len(A))])
 
     def _has_least_norm(self, redundant):
         """Whether multipliers are those of least norm."""
@@ -287,35 +255,36 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "solver='pinv'.")
         return False
 
-    def _solver_of(self, builder, M, F, action):
+    def _solver_of(self, g, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
-        def by_blocks(Q, b):
-            return self._block_solve(builder, M, F, action, Q, b)
-
-        if self._solver == 'kkt':
-            return by_blocks
-        regular = self._report.mass_is_regular
-        if not regular:
-            if self._solver == 'schur' or action is not None:
+        found = None
+        if self._solver != 'kkt':
+            regular = self._report.mass_is_regular
+            if not regular and (
+                    self._solver == 'schur' or self._weight is not None):
                 raise MissingIngredientError(
                     "The mass matrix is singular, so it has no Schur "
                     "complement. Use solver='auto' or 'kkt', without a "
                     "weight.")
-        found = elimination(builder, M, F, regular, action)
-        return found or by_blocks       # an indefinite M has other pivots
+            found = elimination(g, M, F, regular, action)
+        return found or partial(            # an indefinite M has other pivots
+            self._block_solve, g, M, F, action)
 
-    def _block_solve(self, builder, M, F, action, Q, b):
+    def _block_solve(self, g, M, F, action, Q, b):
         """``(u', lam)`` of the block system (U4)."""
-        if action is None:
-            u, lam = null_space_solve(builder, M, F, self._pivots, Q, b)
+        if self._weight is None:
+            u, lam = null_space_solve(g, M, F, self._pivots, Q, b)
             if u is None:
-                raise vanishing_pivot()
+                raise MissingIngredientError(
+                    "The equations are singular for all values of the "
+                    "coordinates: the mass matrix and the constraints do not "
+                    "determine the accelerations. Give every direction a "
+                    "mass or a constraint.")
             return u, [-x for x in lam]
-        k, o = len(F), len(M)
-        matrix = [row + [-force[j] for force in action]
-                  for j, row in enumerate(M)]
-        matrix += [list(row) + [0]*k for row in F]
-        z = lu_solve(builder, matrix, Q + b)
+        o = len(M)
+        z = lu_solve(g, block_matrix([
+            [GraphMatrix(g, M), -GraphMatrix(g, action, o).T],
+            [GraphMatrix(g, F, o), None]]).rows, Q + b)
         if z is None:
             raise no_weight()
         return z[:o], z[o:]
@@ -330,55 +299,41 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "The mass matrix is singular: without its constraints the "
                 "model has no definite acceleration. Read `acceleration`, "
                 "which takes the constraints into account.")
-        return Graph.freeze(builder, {
-            'a': ([[x] for x in a], 1)}).sympy('a')
+        return written(builder, a)
 
     @cached_property
     def ideal_constraint_forces(self):
         """``Q_i`` of (U3), the force without non-ideal part, (o, 1)."""
-        return self.closed_form.sympy('ideal')
+        return self._solved('ideal')
 
     @cached_property
     def nonideal_constraint_forces(self):
         """``Q_ni`` of (U5), shape (o, 1)."""
-        return self.closed_form.sympy('nonideal')
+        return self._solved('nonideal')
 
     @cached_property
     def gauss_function(self):
-        """``(u' - a)^T*M*(u' - a)/2`` in the symbols ``u'``.
+        """``(u' - a)^T*M*(u' - a)/2`` with ``M*a = Q + C``, in symbols ``u'``.
 
-        Gauss's measure of constraint, where ``a`` is the acceleration by the
-        known and the non-ideal forces. Among the accelerations with
-        ``A*u' = b`` the true one minimises it (not so with a weight, which
-        asks for another measure).
+        Gauss's measure of constraint: among the accelerations that satisfy the
+        constraints the true one minimises it, without a weight.
         """
         if self._weight is not None:
             raise UnsupportedFeatureError(
                 "With a `weight` the motion minimises `f^T*W*f` of the "
                 "control force and not Gauss's measure. Read "
                 "`constraint_forces`.")
-        builder, out = self.system.graph.load(None, ('M', 'Q', 'C'))
-        factor = ldl_factor(builder, out['M'])
-        if factor is None:
+        M, Q, C = self.system.blocks('M', 'Q', 'C')
+        g = M.builder
+        a = accelerations(g, M.rows, (Q + C).rows)
+        if a is None:
             raise MissingIngredientError(
                 "The mass matrix is singular: Gauss's measure needs the "
                 "acceleration without constraints, which is not definite. "
                 "Give mass to every direction.")
-        a = ldl_solve(builder, factor, [
-            builder.add(x, c) for [x], [c] in zip(out['Q'], out['C'])])
-        gap = [builder.sub(builder.input(x, dynamic=True), y)
-               for x, y in zip(self._udot, a)]
-        pull = [builder.dot(row, gap) for row in out['M']]
-        measure = builder.div(builder.dot(gap, pull), builder.constant(2))
-        return Graph.freeze(builder, {
-            'measure': ([[measure]], 1)}).sympy('measure')[0]
-
-
-def vanishing_pivot():
-    return MissingIngredientError(
-        "The equations are singular for all values of the coordinates: the "
-        "mass matrix and the constraints do not determine the accelerations. "
-        "Give every direction a mass or a constraint.")
+        gap = as_column(g, [g.sub(g.input(x, dynamic=True), y)
+                            for x, y in zip(self._udot, a)])
+        return written(g, gap.T @ (M @ gap)*Rational(1, 2))[0]
 
 
 def no_weight():

@@ -1,6 +1,7 @@
 """Vakonomic equations: multipliers as part of the Lagrangian."""
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
@@ -8,17 +9,14 @@ from sympy.physics.mechanics import KanesMethod
 from ..analysis.constraint_rank import constraint_report
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..graph import Graph, substitute
+from ..graph import GraphMatrix, block_matrix, substitute
 from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .lagrangian import LagrangianMethod
-from .pontryagin import hamiltonian_equations
+from .references import flat, frozen
 from .routh import RouthMethod
-from .solution import columns_of
 
 __all__ = ['VaccoMethod']
-
-NO_EQUATION = 'multipliers of dependent rows have no equations of their own'
 
 
 @KanesMethod.register
@@ -54,9 +52,8 @@ class VaccoMethod(LagrangianMethod):
     **This is not how a coin rolls.** Rolling bodies and blades obey
     :class:`.RouthMethod`. Vakonomic equations are those of optimal control
     and of sub-Riemannian geometry. For holonomic constraints the two agree.
-
-    Forces :math:`Q` without a potential enter as they stand in (26). That is
-    a convention: there is no extremum then.
+    Forces :math:`Q` without a potential enter as they stand in (26), by
+    convention: there is no extremum then.
 
     Examples
     ========
@@ -89,20 +86,7 @@ class VaccoMethod(LagrangianMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    multipliers : str or iterable, optional
-        Names or functions of time, one for each row; ``mu1, mu2, ...`` by
-        default.
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
+        As for :class:`.LagrangianMethod`.
 
     Raises
     ======
@@ -116,9 +100,6 @@ class VaccoMethod(LagrangianMethod):
     .. [1] G. T. Ding, "Two ways to introduce undetermined multipliers to
        constrained mechanical systems," Mechanics in Engineering 38 (2016)
        83-86.
-    .. [2] V. I. Arnold, V. V. Kozlov and A. I. Neishtadt, "Mathematical
-       Aspects of Classical and Celestial Mechanics," Springer (2006).
-
     """
 
     _letter = 'mu'
@@ -135,10 +116,7 @@ class VaccoMethod(LagrangianMethod):
 
     @property
     def lam_vec(self):
-        """The rates ``mu'``, shape (m, 1).
-
-        They stand where the multipliers of ``LagrangesMethod.eom`` stand.
-        """
+        """The rates ``mu'``, in the place of multipliers in ``eom``."""
         return self.mu_vec.diff(self._system.t)
 
     @cached_property
@@ -148,29 +126,23 @@ class VaccoMethod(LagrangianMethod):
             return constraint_report(
                 self.system, self._sample, determined=False)
 
+    def _check_rows(self):
+        self._check_independent(
+            'multipliers of dependent rows have no equations of their own')
+
     @cached_property
     def _varied(self):
-        self._check_independent(NO_EQUATION)
+        self._check_rows()
         return super()._varied
 
     def equations(self, system):
         """(V); the states are ``q, u, mu``."""
-        mu = tuple(self.mu_vec)
-        n, o, m = system.counts
-        g, out = self._varied.load(None, ('W', 'right'))
-        _, old = system.graph.load(g)
-        W = [row + [a[j] for a in old['A']] for j, row in enumerate(out['W'])]
-        W += [row + [0]*m for row in old['A']]
-        shapes = system.graph.outputs
-        graph = Graph.freeze(g, {
-            **{name: (rows, shapes[name][1]) for name, rows in old.items()},
-            'W': (W, o + m), 'r': (out['right'] + old['b'], 1)})
-        states = system.q + system.u + mu
-        return EquationsOfMotion(
-            graph, system.q, system.u, states,
-            tuple(x.diff(system.t) for x in system.u + mu), (),
-            system.constraint_names,
-            is_stabilized=system.stabilization is not None, when_singular=(
+        g, out = self._varied.load(None, ('W', 'right', 'A', 'b'))
+        W, A = (GraphMatrix(g, out[name], len(system.u)) for name in 'WA')
+        equations = EquationsOfMotion.from_speeds(
+            system, block_matrix([[W, A.T], [A, None]]),
+            GraphMatrix(g, out['right'] + out['b'], 1), self.lam_vec,
+            when_singular=(
                 "The regularity matrix B^T*W*B is singular there, or the "
                 "constraints lose rank: the vakonomic problem determines no "
                 "motion through such a state, e.g. where a multiplier has "
@@ -179,13 +151,15 @@ class VaccoMethod(LagrangianMethod):
                 "values are data of the problem, each with another motion. "
                 "`matching_multipliers` finds those of Routh's motion, if "
                 "there are any."))
+        return replace(equations, multipliers=(), states=(
+            system.q + system.u + tuple(self.mu_vec)))
 
     def _solve(self):
         """Solution of (V)."""
         g, out = self._varied.load(None, ('W', 'right', 'A', 'b', 'M', 'Q'))
         u, mu = self._block_solve(
             g, out['W'], out['M'], out['A'],
-            [x for x, in out['right']], [x for x, in out['b']])
+            flat(out['right']), flat(out['b']))
         if u is None:
             raise MissingIngredientError(
                 "(V) is singular for all states: the Lagrangian and the "
@@ -194,14 +168,11 @@ class VaccoMethod(LagrangianMethod):
                 "another Lagrangian or RouthMethod.")
         forces = [g.sub(g.dot(row, u), x)
                   for row, (x,) in zip(out['M'], out['Q'])]
-        return Graph.freeze(g, columns_of({
-            'acceleration': u, 'multiplier_rates': mu,
-            'constraint_forces': forces}))
+        return frozen(g, acceleration=u, multiplier_rates=mu,
+                      constraint_forces=forces)
 
-    @property
-    def multipliers(self):
-        """Raises an error, because ``Q_c`` is not ``A^T*lam``."""
-        raise UnsupportedFeatureError(
+    def _without(self, name):
+        return UnsupportedFeatureError(
             "Vakonomic forces are not along the rows of the constraints, so "
             "they have no `multipliers`. The states `mu_vec` have the rates "
             "`solve_multipliers()`; the forces are `constraint_forces`.")
@@ -238,25 +209,23 @@ class VaccoMethod(LagrangianMethod):
 
         A motion of Routh with reactions ``lam`` is vakonomic if some ``mu``
         satisfies ``A^T*(lam + mu') + Gamma*mu = 0``, so that ``S*mu = 0``
-        along it. Outputs ``Gamma`` with Routh's accelerations (n, m), ``A``
-        (m, n), ``acceleration``, ``multipliers``, and ``S = B^T*Gamma``
-        (n - m, m).
+        along it, with ``S = B^T*Gamma`` (n - m, m). Other outputs are ``A``,
+        ``Gamma`` (n, m) with Routh's accelerations, and these.
         """
-        g, out, columns = self._with_basis(self._varied, ('Gamma', 'A'))
+        g, out, B = self._with_basis(self._varied, ('Gamma', 'A'))
         _, routh = self._routh.closed_form.load(
             g, ('acceleration', 'multipliers'))
         known = {g.input(x.diff(self._system.t), dynamic=True): value
                  for x, (value,) in zip(self._system.u,
                                         routh['acceleration'])}
         g.avoid(known)
-        gamma = [substitute(g, row, known) for row in out['Gamma']]
-        S = [[g.dot(c, column) for column in zip(*gamma)] for c in columns]
-        m = len(out['A'])
-        return Graph.freeze(g, {
-            'Gamma': (gamma, m), 'S': (S, m),
-            'A': (out['A'], len(self._system.u)),
-            'acceleration': (routh['acceleration'], 1),
-            'multipliers': (routh['multipliers'], 1)})
+        gamma = GraphMatrix(g, [substitute(g, row, known)
+                                for row in out['Gamma']], len(out['A']))
+        return frozen(
+            g, Gamma=gamma, S=B.T @ gamma,
+            A=GraphMatrix(g, out['A'], len(self._system.u)),
+            acceleration=flat(routh['acceleration']),
+            multipliers=flat(routh['multipliers']))
 
     @cached_property
     def always_coincides(self):
@@ -271,12 +240,3 @@ class VaccoMethod(LagrangianMethod):
             return True
         return vanishing(self._system, self.coincidence, 'S', self._sample,
                          self._report.points).holds
-
-    def hamiltonian_equations(self):
-        """Return the same motion in coordinates and momenta.
-
-        The :class:`.EquationsOfMotion` of
-        :func:`.pontryagin.hamiltonian_equations`.
-        """
-        self._check_independent(NO_EQUATION)
-        return hamiltonian_equations(self)

@@ -6,19 +6,17 @@ from typing import NamedTuple
 
 from sympy import Expr
 
-from ..graph import Graph, gradient, jacobian, read, time_derivative
+from ..graph import GraphMatrix, gradient, jacobian, read, time_derivative
 from ..model.call_signatures import as_expressions
-from .solution import columns_of, output
+from .references import as_column, flat, frozen, inputs, written
+from .solution import output
+from .symbols import column
 
 __all__ = ['Quantity', 'Variation', 'vary']
 
 
 class Quantity(NamedTuple):
-    """A function of the states, and its rate along the motion.
-
-    The rate is zero if the quantity is conserved. It may contain the
-    multipliers.
-    """
+    """A function of states and multipliers, and its rate along the motion."""
 
     value: Expr
     rate: Expr
@@ -32,12 +30,7 @@ class Quantity(NamedTuple):
 class Variation:
     """Momenta, energy and what is conserved; the free directions.
 
-    Attributes
-    ==========
-
-    graph : Graph
-        See :func:`.vary` for all of its outputs.
-
+    ``graph`` has all outputs of :func:`.vary`.
     """
 
     def __init__(self, method):
@@ -62,14 +55,13 @@ class Variation:
     def energy_rate(self):
         """Rate of :attr:`energy` along the motion; see :class:`Quantity`.
 
-        The reactions contribute ``lam^T*(A*q' - g)``, which is zero for rows
+        The reactions contribute ``lam^T*(A*q' - g)``, zero for rows that are
         homogeneous of degree one.
         """
         g, out = self._system.graph.load(None, ('A', 'velocity'))
-        u = [g.input(x, dynamic=True) for x in self._system.u]
-        slip = Graph.freeze(g, columns_of({'slip': [
-            g.sub(g.dot(row, u), x) for row, (x,) in zip(
-                out['A'], out['velocity'])]})).sympy('slip')
+        u = inputs(g, self._system.u)
+        slip = written(g, [g.sub(g.dot(row, u), x) for row, (x,) in zip(
+            out['A'], out['velocity'])])
         return self.graph.sympy('energy_rate')[0] + self._power(slip)
 
     @cached_property
@@ -79,8 +71,7 @@ class Variation:
         return rates if self._mu else rates - self.constraint_term
 
     def _power(self, slip):
-        """Power of the reactions for a velocity with ``A*velocity = slip``.
-        """
+        """Power of the reactions for a velocity with ``A*velocity = slip``."""
         return (slip.T*self._lam)[0] if len(self._lam) else 0
 
     @cached_property
@@ -96,15 +87,9 @@ class Variation:
         return A.T*mu.diff(self._system.t) + self.graph.sympy('Gamma')*mu
 
     def conserved_quantities(self):
-        """Quantities whose rates vanish as they are written.
+        """Return a dictionary of what is constant by its written rate.
 
-        Returns
-        =======
-
-        dict
-            ``'energy'`` if the energy is constant, and every coordinate
-            whose momentum is. The values are expressions.
-
+        ``'energy'``, and coordinates whose momentum it is; to expressions.
         """
         found = {'energy': self.energy} if self.energy_rate == 0 else {}
         return found | {
@@ -115,17 +100,10 @@ class Variation:
     def noether_quantity(self, xi):
         """Return the :class:`Quantity` ``xi . dL/du`` of a displacement.
 
-        It is conserved if ``xi`` leaves Lagrangian and constraints
-        unchanged; for reactions that do work only if it also satisfies the
-        constraints.
+        It is conserved if ``xi`` leaves Lagrangian and constraints unchanged;
+        for reactions that do work only if it also satisfies the constraints.
 
-        Parameters
-        ==========
-
-        xi : iterable of Expr
-            A displacement of each coordinate, functions of coordinates and
-            time, in the order of ``q``.
-
+        ``xi`` has a displacement of each coordinate, in coordinates and time.
         """
         xi = as_expressions(xi, 'xi')
         n = len(self._system.q)
@@ -134,8 +112,7 @@ class Variation:
                 f"`xi` has {len(xi)} entries for {n} coordinates. Give one "
                 "displacement for each coordinate.")
         g, out = self.graph.load()
-        q, u = ([g.input(x, dynamic=True) for x in xs]
-                for xs in (self._system.q, self._system.u))
+        q, u = inputs(g, self._system.q), inputs(g, self._system.u)
         for x, rate in zip(self._system.q, u):
             g.bound[x.diff(self._system.t)] = rate
         shift = [read(g, x) for x in xi]
@@ -144,59 +121,40 @@ class Variation:
                 "`xi` contains a velocity. Give displacements that depend on "
                 "coordinates and time.")
         along = time_derivative(g, dict(zip(q, u)))
-        momenta = [x for x, in out['momenta']]
+        momenta = flat(out['momenta'])
         rate = g.add(g.dot(map(along, shift), momenta),
-                     g.dot(shift, [x for x, in out['momentum_rates']]))
-        found = Graph.freeze(g, columns_of({
-            'value': [g.dot(shift, momenta)], 'rate': [rate],
-            'slip': [g.dot(row, shift) for row in out['A']]}))
-        return Quantity(found.sympy('value')[0], found.sympy('rate')[0]
-                        + self._power(found.sympy('slip')))
+                     g.dot(shift, flat(out['momentum_rates'])))
+        value, rate, *slip = written(g, [
+            g.dot(shift, momenta), rate,
+            *(g.dot(row, shift) for row in out['A'])])
+        return Quantity(value, rate + self._power(column(slip)))
 
     # -- the free directions ---------------------------------------------
 
     @cached_property
     def free_directions(self):
-        """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank).
-
-        The identity in the coordinates that are left free, which are chosen
-        where the constraints hold.
-        """
-        g, _, columns = self._method._with_basis(self.graph, ())
-        return Graph.freeze(g, {'B': (
-            [[c[i] for c in columns] for i in range(len(self._system.q))],
-            len(columns))}).sympy('B')
+        """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank)."""
+        g, _, B = self._method._with_basis(self.graph, ())
+        return written(g, B)
 
     @cached_property
     def maggi_equations(self):
-        """``B^T*(E(L) - Q)``, without multipliers, shape (n - rank, 1).
-
-        Of the Lagrangian without multipliers.
-        """
+        """``B^T*(E(L) - Q)``, free of multipliers, shape (n - rank, 1)."""
         t, u = self._system.t, self._system.u
-        g, out, columns = self._method._with_basis(
-            self._system.graph, ('M', 'Q'))
-        z = [g.input(x.diff(t), dynamic=True) for x in u]
-        rows = [g.sub(g.dot(row, z), x)
-                for row, (x,) in zip(out['M'], out['Q'])]
-        return Graph.freeze(g, columns_of({
-            'maggi': [g.dot(c, rows) for c in columns]})).sympy('maggi')
+        g, out, B = self._method._with_basis(self._system.graph, ('M', 'Q'))
+        z = as_column(g, inputs(g, [x.diff(t) for x in u]))
+        return written(g, B.T @ (GraphMatrix(g, out['M']) @ z
+                                 - GraphMatrix(g, out['Q'])))
 
     @cached_property
     def regularity_matrix(self):
         """``B^T*W*B``; singular where the motion is not determined."""
-        g, out, columns = self._method._with_basis(self.graph, ('W',))
-        pull = [[g.dot(row, c) for row in out['W']] for c in columns]
-        return Graph.freeze(g, {'R': (
-            [[g.dot(c, x) for x in pull] for c in columns],
-            len(columns))}).sympy('R')
+        g, out, B = self._method._with_basis(self.graph, ('W',))
+        return written(g, B.T @ (GraphMatrix(g, out['W']) @ B))
 
 
 def vary(system, mu):
     """Return the graph of the variation of ``L + mu^T*g``.
-
-    Explanation
-    ===========
 
     ===================  =======  ========================================
     output               shape    meaning
@@ -212,17 +170,14 @@ def vary(system, mu):
     ``energy_rate``      (1, 1)   ``-dL'/dt + u.Q``
     ===================  =======  ========================================
 
-    Without ``mu`` there is no constraint in ``L'``; ``Gamma`` is there in
-    any case.
+    Without ``mu`` it is ``L' = L``.
     """
     g, out = system.graph.load(None, (
         'lagrangian', 'applied', 'velocity', 'A', 'b', 'M', 'Q'))
-    q, u = ([g.input(x, dynamic=True) for x in xs]
-            for xs in (system.q, system.u))
-    states = [g.input(x, dynamic=True) for x in mu]
-    accelerations = [g.input(x.diff(system.t), dynamic=True)
-                     for x in system.u]
-    rows = [x for x, in out['velocity']]
+    q, u = inputs(g, system.q), inputs(g, system.u)
+    states = inputs(g, mu)
+    accelerations = inputs(g, [x.diff(system.t) for x in system.u])
+    rows = flat(out['velocity'])
     lagrangian = g.add(out['lagrangian'][0][0], g.dot(states, rows))
     slopes = gradient(g, lagrangian, u + q)
     momenta, by_q = slopes[:len(u)], slopes[len(u):]
@@ -231,7 +186,7 @@ def vary(system, mu):
     total = time_derivative(g, {**resting, **dict(zip(u, accelerations))})
     explicit = time_derivative(
         g, dict.fromkeys((*q, *u, *states), 0))
-    force = [x for x, in out['applied']]
+    force = flat(out['applied'])
     rates = [g.add(x, y) for x, y in zip(by_q, force)]
     slopes = [gradient(g, row, u + q) for row in rows]
 
@@ -240,18 +195,16 @@ def vary(system, mu):
         return [[g.sub(along(x[i]), x[len(u) + i]) for x in slopes]
                 for i in range(len(u))]
 
-    right = [x for x, in out['Q']]
+    right = flat(out['Q'])
     if states:                          # what is not in Q, at u' = 0
         right = [g.sub(x, g.dot(row, states))
                  for x, row in zip(right, euler(bias))]
-    columns = {
-        'lagrangian': [lagrangian], 'momenta': momenta,
-        'momentum_rates': rates,
-        'right': right,
-        'energy': [g.sub(g.dot(u, momenta), lagrangian)],
-        'energy_rate': [g.sub(g.dot(u, force), explicit(lagrangian))]}
-    return Graph.freeze(g, {
-        **columns_of(columns),
-        'W': (jacobian(g, momenta, u), len(u)), 'A': (out['A'], len(u)),
-        'b': (out['b'], 1), 'M': (out['M'], len(u)), 'Q': (out['Q'], 1),
-        'Gamma': (euler(total), len(rows))})
+    n = len(u)
+    return frozen(
+        g, lagrangian=[lagrangian], momenta=momenta, momentum_rates=rates,
+        right=right, energy=[g.sub(g.dot(u, momenta), lagrangian)],
+        energy_rate=[g.sub(g.dot(u, force), explicit(lagrangian))],
+        W=GraphMatrix(g, jacobian(g, momenta, u), n), b=flat(out['b']),
+        Q=flat(out['Q']), M=GraphMatrix(g, out['M'], n),
+        A=GraphMatrix(g, out['A'], n),
+        Gamma=GraphMatrix(g, euler(total), len(rows)))

@@ -9,6 +9,7 @@ from ..errors import ConstraintError
 from ..model.call_signatures import as_list, as_point
 from .auxiliary import auxiliary_forces
 from .linearization import linearizer
+from .solution import linear_residual
 from .symbols import column
 
 __all__ = ['SympyVocabulary']
@@ -20,7 +21,6 @@ class SympyVocabulary:
     A method has the matrices of the class in whose shape it is called:
     ``KanesMethod`` eliminates the constraint forces, ``LagrangesMethod``
     keeps the multipliers as unknowns.
-
     """
 
     # -- the model -------------------------------------------------------
@@ -68,15 +68,12 @@ class SympyVocabulary:
         """Differentiated holonomic rows, then nonholonomic, shape (m, 1)."""
         return self._system.graph.sympy('velocity')
 
-    @property
-    def coneqs(self):
-        """The velocity constraints, as in ``LagrangesMethod``."""
-        return self.velocity_constraints
+    coneqs = velocity_constraints
 
     @cached_property
     def acceleration_constraints(self):
         """Residuals ``A*u' - b = 0``, shape (m, 1)."""
-        return self._linear_residual(self._system.graph, 'A', 'b')
+        return linear_residual(self._system.graph, 'A', 'b', self._udot)
 
     @property
     def constraints_jacobian(self):
@@ -94,11 +91,10 @@ class SympyVocabulary:
     def mass_matrix(self):
         """Coefficients of the equations for ``u'``, not inverted.
 
-        In Kane's shape as in ``KanesMethod``, (o, o): dynamic rows of the
-        independent speeds above the independent constraint rows. In
-        Lagrange's shape as in ``LagrangesMethod``, (o, o + m): the columns of
-        multipliers follow those of the speeds. A method without multipliers
-        has a square matrix in both.
+        In Kane's shape (o, o): dynamic rows of the independent speeds above
+        the independent constraint rows. In Lagrange's shape (o, o + m): the
+        columns of multipliers follow those of the speeds. A method without
+        multipliers has a square matrix in both.
         """
         if self._keeps_multipliers:
             return self.equations_of_motion.W[:len(self.u), :]
@@ -113,22 +109,21 @@ class SympyVocabulary:
 
     @cached_property
     def eom(self):
-        """Residual of the dynamic equations, zero along the motion.
+        """Residual of the dynamic equations, inertia minus forces.
 
-        Inertia minus forces. In Lagrange's shape it contains the multipliers
-        ``lam_vec`` with the sign of ``LagrangesMethod.eom``, opposite to that
-        of ``multipliers``: ``M*u' - Q + A^T*lam_vec``, shape (o, 1). In
-        Kane's shape it is projected on the independent speeds, shape
-        (o - rank, 1).
+        In Lagrange's shape it is ``M*u' - Q + A^T*lam_vec``, (o, 1), where
+        ``lam_vec`` has the sign of ``LagrangesMethod.eom``, opposite to that
+        of ``multipliers``. In Kane's shape it is projected on the independent
+        speeds, (o - rank, 1).
         """
         if self._keeps_multipliers:
             equations = self.equations_of_motion
-            return self._linear_residual(
+            return linear_residual(
                 equations.graph, 'W', 'r', equations.unknowns,
                 equations.multipliers)[:len(self.u), :]
         rows = self._projected.outputs.get('projector', self.u.shape[::-1])[1]
-        return self._linear_residual(
-            self._projected, 'mass', 'forcing')[:rows, :]
+        return linear_residual(self._projected, 'mass', 'forcing',
+                               self._udot)[:rows, :]
 
     @property
     def _rates(self):
@@ -163,9 +158,8 @@ class SympyVocabulary:
     def mass_matrix_full(self):
         """Matrix of the rates of coordinates, speeds and unknown multipliers.
 
-        Block diagonal of :attr:`mass_matrix_kin` and :attr:`mass_matrix`;
-        with multipliers the constraint rows complete it, shape (n + o + m,
-        n + o + m).
+        :attr:`mass_matrix_kin` and :attr:`mass_matrix` on the diagonal; with
+        multipliers the constraint rows complete it, (n + o + m, n + o + m).
         """
         below = (self.equations_of_motion.W if self._keeps_multipliers
                  else self.mass_matrix)
@@ -202,26 +196,21 @@ class SympyVocabulary:
         return self.eom
 
     def kanes_equations(self, bodies=None, loads=None):
-        """Return ``(Fr, Fr*)``, whose sum is ``-eom``.
+        """Return ``(Fr, Fr*)``, applied and inertia forces with sum ``-eom``.
 
-        ``Fr`` holds the applied forces, ``Fr*`` the inertia forces, one row
-        for each row of ``eom``. Bodies and loads given here replace those of
-        the constructor. Rows of auxiliary speeds follow.
+        Bodies and loads given here replace those of the constructor. Rows of
+        auxiliary speeds follow.
         """
         self._take(bodies, loads)
         active = self._active_forces()
-        return self._with_auxiliary(active, -self.eom - active)
-
-    def _with_auxiliary(self, *forces):
         return tuple(Matrix([*rows, *more]) for rows, more in zip(
-            forces, self._auxiliary_forces))
+            (active, -self.eom - active), self._auxiliary_forces))
 
     @property
     def auxiliary_eqs(self):
-        """``Fr + Fr*`` of the auxiliary speeds, shape (a, 1).
+        """``Fr + Fr*`` of the auxiliary speeds, zero along the motion, (a, 1).
 
-        Zero along the motion; they determine the forces and torques that
-        only auxiliary speeds have in their equations.
+        They determine the forces and torques that only these speeds contain.
         """
         return sum(self._auxiliary_forces, Matrix.zeros(len(self._uaux), 1))
 
@@ -232,8 +221,7 @@ class SympyVocabulary:
     def solve_multipliers(self, op_point=None, sol_type='dict'):
         """Values of ``lam_vec`` at a point, by symbol or as a matrix.
 
-        Their sign is that of ``eom`` and of
-        ``LagrangesMethod.solve_multipliers()``, opposite to
+        With the sign of ``eom`` and of ``LagrangesMethod``, opposite to
         ``multipliers`` and to the trailing entries of ``rhs()``.
         """
         if not len(self.lam_vec):
@@ -271,17 +259,10 @@ class SympyVocabulary:
                       linear_solver='LU'):
         """Return SymPy's ``Linearizer`` of the equations.
 
-        Parameters
-        ==========
-
-        q_ind, qd_ind, q_dep, qd_dep : iterables, optional
-            Partition of coordinates and speeds; by default the one given to
-            the constructor. Methods without dependent speeds use the
-            coordinates only.
-        linear_solver : str or callable
-            As in SymPy. In Kane's shape it may be the first argument by
-            position, as in ``KanesMethod``.
-
+        The partition of coordinates and speeds is by default the one given
+        to the constructor; methods without dependent speeds use that of the
+        coordinates. In Kane's shape ``linear_solver`` may be the first
+        argument, too.
         """
         if self._shape == 'kane' and (
                 isinstance(q_ind, str) or callable(q_ind)):
@@ -292,9 +273,8 @@ class SympyVocabulary:
                   linear_solver='LU', **kwargs):
         """Linearize with SymPy's ``Linearizer``; returns ``(..., r)``.
 
-        The keyword arguments are those of ``Linearizer.linearize``:
-        ``op_point``, ``A_and_B``, ``simplify``. For matrices of numbers,
-        :func:`sympy_constrained.numeric.linearize` takes milliseconds.
+        The keyword arguments are those of ``Linearizer.linearize``. For
+        matrices of numbers use :func:`sympy_constrained.numeric.linearize`.
         """
         kwargs.pop('new_method', None)          # SymPy ignores it, too
         made = self.to_linearizer(q_ind, qd_ind, q_dep, qd_dep,
@@ -303,25 +283,11 @@ class SympyVocabulary:
 
     # -- attributes that SymPy's Linearizer and PyDy read ----------------
 
-    @property
-    def _qdot(self):
-        return self.q.diff(self._system.t)
-
-    @property
-    def _udot(self):
-        return self.u.diff(self._system.t)
-
-    @property
-    def _uaux(self):
-        return Matrix(self._system.u_auxiliary)
-
-    @property
-    def _qdep(self):
-        return Matrix(self._system.q_dependent)
-
-    @property
-    def _udep(self):
-        return Matrix(self._system.u_dependent)
+    _qdot = property(lambda self: self.q.diff(self._system.t))
+    _udot = property(lambda self: self.u.diff(self._system.t))
+    _uaux = property(lambda self: Matrix(self._system.u_auxiliary))
+    _qdep = property(lambda self: Matrix(self._system.q_dependent))
+    _udep = property(lambda self: Matrix(self._system.u_dependent))
 
     @property
     def _Ars(self):

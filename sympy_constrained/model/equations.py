@@ -196,6 +196,14 @@ class EquationsOfMotion:
                 found[k] = same.pop(0) if len(same) > 1 else same[0]
         return found
 
+    @cached_property
+    def labels(self):
+        """Names of the rows of ``W`` and of its unknowns."""
+        rows = len(self.unknowns) - len(self.u)
+        return ([f'dynamic equation {i}' for i in range(len(self.u))]
+                + [*self.constraint_names[:rows]],
+                [str(x) for x in self.unknowns])
+
     @property
     def W(self):
         """Coefficient matrix of the unknowns, shape (s, s)."""

@@ -1,11 +1,6 @@
-"""Equations of motion as plain functions of ``(t, x, p)``.
-
-The file is long because the functions of one class share the rank decision
-and the compiled solutions.
-"""
+"""Equations of motion as plain functions of ``(t, x, p)``."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -25,12 +20,11 @@ from .manifold.correction import correction_graph
 from .manifold.projection import distances
 from .names import array
 from .table import Table
+from .tolerances import ROUNDINGS
 
 __all__ = ['CompiledEquations', 'compile_equations']
 
 KEPT_SOLVERS = 64
-# Some hundred units in the last place, as left by a projection.
-ROUNDINGS = 1e-13
 
 
 def compile_equations(model, constants=None, inputs=None, backend='auto'):
@@ -98,11 +92,8 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
 
     """
     if isinstance(model, CompiledEquations):
-        changed = model.with_values(constants, inputs)
-        return changed if backend in ('auto', changed.backend) else (
-            CompiledEquations(changed._evaluator.with_backend(backend)))
-    return CompiledEquations(Evaluator(
-        equations_of(model), constants, inputs, backend))
+        return model.with_values(constants, inputs, backend)
+    return CompiledEquations(equations_of(model), constants, inputs, backend)
 
 
 def equations_of(model) -> EquationsOfMotion:
@@ -111,7 +102,7 @@ def equations_of(model) -> EquationsOfMotion:
         EquationsOfMotion.from_method(model))
 
 
-class CompiledEquations:
+class CompiledEquations(Evaluator):
     """Plain functions of ``(t, x, p)``, with the names of their arguments.
 
     Explanation
@@ -158,16 +149,11 @@ class CompiledEquations:
 
     """
 
-    def __init__(self, evaluator: Evaluator):
-        equations = evaluator.equations
-        self._evaluator = evaluator
-        self.equations = equations
-        self.states, self.constants = equations.states, equations.constants
-        self.specifieds = equations.specifieds
+    def __init__(self, equations, constants, inputs, backend):
+        super().__init__(equations, constants, inputs, backend)
         self.unknowns = equations.unknowns
         self.multiplier_names = equations.multipliers
-        self.names, self.constant_names = evaluator.states, evaluator.constants
-        self.backend, self.inputs = evaluator.backend, evaluator.inputs
+        self.motion = len(equations.unknowns) - len(equations.multipliers)
         self.q_index, self.u_index, upper = (
             np.array(list(map(self.state_index, xs)), int)
             for xs in (equations.q, equations.u, equations.upper))
@@ -175,61 +161,12 @@ class CompiledEquations:
                        ('velocity', self.u_index))
         if len(upper):
             self.levels += (('upper', upper),)
-        self.motion = len(equations.unknowns) - len(equations.multipliers)
-        self.__dict__.update(self._no_functions())
-
-    @staticmethod
-    def _no_functions():
-        """Empty caches."""
-        return {'_solvers': {},         # constants -> rank decision
-                '_natives': {},         # independent rows -> function
-                '_quick': {},           # solver, constants -> function
-                '_default': None,       # the one of the default constants
-                '_inertia': None,
-                '_variants': {}}        # key -> equations or functions
 
     def __repr__(self):
         return (f'<CompiledEquations of {len(self.states)} states, '
                 f'{len(self.multiplier_names)} multipliers>')
 
-    def __getstate__(self):
-        return {**self.__dict__, **self._no_functions()}
-
-    def with_values(self, constants=None, inputs=None) -> CompiledEquations:
-        """The same equations with other constants or inputs.
-
-        Constants that are not mentioned keep their values; inputs are
-        replaced as a whole.
-        """
-        if constants is None and inputs is None:
-            return self
-        result = CompiledEquations(
-            self._evaluator.with_values(constants, inputs))
-        if inputs is None:              # the code is the same
-            result._natives = self._natives
-            result._variants = self._variants
-        return result
-
-    def variant(self, change) -> CompiledEquations:
-        """Changed equations with the same inputs, kept for the next call.
-
-        ``change`` maps EquationsOfMotion to others with the same states.
-        """
-        return self.kept(change, lambda: CompiledEquations(
-            self._evaluator.changed(change)))
-
-    def kept(self, key, make):
-        """The result of ``make()``, kept also for other constants."""
-        if key not in self._variants:
-            self._variants[key] = make()
-        return self._variants[key]
-
     # -- names -----------------------------------------------------------
-
-    @property
-    def p(self):
-        """Values of the constants given at compilation, or None."""
-        return self._evaluator.p
 
     def state_index(self, key) -> int:
         """Position of a state, by SymPy object or name."""
@@ -281,46 +218,11 @@ class CompiledEquations:
 
     # -- functions -------------------------------------------------------
 
-    def evaluate(self, names, t, x, p=None) -> dict:
-        """Outputs of ``equations.graph``: name -> array ``(rows, columns)``.
-        """
-        return self._evaluator.outputs(names, t, x, p)
-
-    def precisely(self, name, t, x, p=None):
-        """An output at one state, rounded once, shape ``(rows, columns)``.
-        """
-        return self._evaluator.precisely(name, t, x, p)
-
-    def expression(self, expr) -> Callable:
-        """A SymPy expression or matrix as a function of ``(t, x, p)``.
-
-        It may contain states, constants, specified functions and time.
-        """
-        return self._evaluator.expression(expr)
-
-    def output(self, graph, name) -> Callable:
-        """An output of a graph of the same model, such as
-        ``method.closed_form``, as a function of ``(t, x, p)``.
-        """
-        return self._evaluator.output(graph, name)
-
-    def group(self, graph, names, more=()):
-        """Outputs of a graph of the same model as a function of
-        ``(t, x, p, values)``, with the values of the symbols ``more``.
-        """
-        return self._evaluator.group(graph, names, more)
-
-    def parameters(self, p=None):
-        """``p`` in any allowed form as an array, shape (np,)."""
-        return self._evaluator.parameters(p)
-
     def inertia(self, t, x, p=None):
         """``M``, and ``G = dq'/du``, shape (n, o), or None if unknown.
         """
-        if self._inertia is None:
-            graph = correction_graph(self.equations)
-            self._inertia = self.group(graph, ('M', 'G'))
-        outputs = self._inertia(t, x, p)
+        outputs = self.kept('inertia', lambda: self.group(correction_graph(
+            self.equations), ('M', 'G')))(t, x, self.parameters(p))
         return outputs['M'], outputs['G'] if outputs['G'].size else None
 
     def matrices(self, t, x, p=None):
@@ -362,41 +264,26 @@ class CompiledEquations:
 
     def rhs(self, t, x, p=None, solver=None):
         """Rates of all states, shape (ns,)."""
-        if p is None:
-            quick = self._default if solver is None else (
-                self._quick.get((solver, None)))
-            rates = None if quick is None else quick(t, x)
-            if rates is not None and t - t == 0:        # `t` is finite
-                return rates
         x = array(x, 'x')
-        finite_time(t)
+        if not isinstance(t, (int, float)) or t - t:
+            t = finite_time(t)
         if x.ndim == 2:
             return self._rates_of_batch(t, x, p, solver)
+        rates = None
         if x.ndim == 1:
-            quick = self._kept_quick_rates(t, x, p, solver)
-            rates = None if quick is None else quick(t, x)
-            if rates is not None:
-                return rates
-        return self._solved_rates(t, x, p, solver)
+            key = solver, None if p is None else self.parameters(p).tobytes()
+            quick = self._decided.get(key) or self._once(
+                key, lambda: self.quick_rates(
+                    solver or self._kept_solver(t, x, p), p,
+                    solver is not None))
+            rates = quick and quick(t, x)
+        return self._solved_rates(t, x, p, solver) if rates is None else rates
 
     def _solved_rates(self, t, x, p, solver):
         """Rates without machine code for the solution."""
-        outputs = self.evaluate(('rates', 'W', 'r'), t, x, p)
-        z = self._each(self._motion, outputs, t, x, p, solver)
+        outputs, z = self._solved(('rates',), t, x, p, solver)
         return np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
-
-    def _kept_quick_rates(self, t, x, p, solver):
-        """The quick function kept for ``p``, made at the first call."""
-        key = solver, None if p is None else self.parameters(p).tobytes()
-        with suppress(KeyError):        # another thread may clear them
-            return self._quick[key]
-        if len(self._quick) >= KEPT_SOLVERS:
-            self._quick.clear()
-        quick = self._quick[key] = self.quick_rates(
-            solver or self._kept_solver(t, x, p), p, solver is not None)
-        self._default = self._quick.get((None, None))
-        return quick
 
     def _rates_of_batch(self, t, x, p, solver):
         """Rates of many states; those that fail a check are solved singly."""
@@ -406,12 +293,12 @@ class CompiledEquations:
             p = self.parameters(p)
             if solver is None and len(x):
                 chosen = self._kept_solver(t[0], x[0], p)
-        native = chosen and self._native_rates(chosen, solver is not None)
-        if (native is None or several or self.called
-                or x.shape[1] != len(self.states)):
+        native, constants = (None, None) if several or chosen is None else (
+            self.native_rates(chosen, (), p, solver is not None))
+        if native is None or self.called or x.shape[1] != len(self.states):
             return self._solved_rates(t, x, p, solver)
-        rates, bad = native.batch(
-            t, x, np.concatenate([p, sizes(chosen)]), len(self.states))
+        out, bad = native.batch(len(x), t, x.T, constants)
+        rates = out[:, :len(self.states)].copy()
         try:
             for i in np.flatnonzero(bad):
                 rates[i] = self.rhs(t[i], x[i], p, solver)
@@ -427,14 +314,12 @@ class CompiledEquations:
 
     def multipliers(self, t, x, p=None, solver=None):
         """Multipliers, of least norm where they are not unique."""
-        outputs = self.evaluate(('W', 'r'), t, x, p)
-        return self._each(self._least_norm, outputs, t, x, p, solver)[
+        return self._solved((), t, x, p, solver, is_checked=True)[1][
             ..., self.motion:]
 
     def constraint_forces(self, t, x, p=None, solver=None):
         """``Q_c = M*u' - Q``, shape (o,)."""
-        outputs = self.evaluate(('rates', 'W', 'r', 'M', 'Q'), t, x, p)
-        z = self._each(self._motion, outputs, t, x, p, solver)
+        outputs, z = self._solved(('rates', 'M', 'Q'), t, x, p, solver)
         rates = np.concatenate(
             [outputs['rates'][..., 0], z[..., :self.motion]], axis=-1)
         return (outputs['M']@rates[..., self.u_index, None]
@@ -458,29 +343,20 @@ class CompiledEquations:
 
     def native_rates(self, solver, work=(), p=None, carried=True):
         """The machine code of :meth:`quick_rates`, None if there is none, and
-        its constants.
-        """
-        return self._native_rates(solver, carried, work), np.concatenate(
-            [self.parameters(p), sizes(solver)])
-
-    def _native_rates(self, solver, is_carried, work=()):
-        """The compiled solution, None if there is none.
-
-        Its constants are ``p`` and the sizes of the solver. With a carried
-        solver, redundant rows are not checked.
+        its constants: ``p`` and the sizes of the solver.
         """
         if self.backend == 'numpy' or not leaves_out_rows_only(solver):
-            return None
+            return None, None
         rows = rows_in_use(solver)
-        key = rows, rows is not None and not is_carried, work
-        if key not in self._natives:
+        agree = rows is not None and not carried
+
+        def made():
             names = [Dummy() for _ in sizes(solver)]
-            try:
-                self._natives[key] = self._solution(
-                    rows, names, names, *key[1:])
-            except ConstrainedDynamicsError:
-                self._natives[key] = None
-        return self._natives[key]
+            with suppress(ConstrainedDynamicsError):
+                return self._solution(rows, names, names, agree, work)
+
+        return self.kept(('rates', rows, agree, work), made), np.concatenate(
+            [self.parameters(p), sizes(solver)])
 
     def _solution(self, rows, numbers, names=(), agree=False, work=()):
         """The compiled solution, None if there is none.
@@ -492,14 +368,17 @@ class CompiledEquations:
         half = len(numbers)//2
         graph = solved_graph(self.equations, rows, (
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
-        return graph and self._evaluator.native(graph, 'out', 'checks', names)
+        return graph and self.native(graph, 'out', 'checks', names)
 
-    def native_output(self, graph, checks=None):
-        """The output ``out`` of a graph in machine code, None without it."""
+    def native_output(self, graph, checks=None, more=()):
+        """The output ``out`` of a graph in machine code, None without it.
+
+        Values of the symbols ``more`` follow those of the constants.
+        """
         if self.backend == 'numpy':
             return None
         with suppress(ConstrainedDynamicsError):
-            return self._evaluator.native(graph, 'out', checks)
+            return self.native(graph, 'out', checks, more)
 
     def bound(self, native):
         """Machine code as a quick function of ``(t, x)``.
@@ -537,7 +416,7 @@ class CompiledEquations:
                 "backend='numpy' has no machine code. Compile the equations "
                 "with backend='llvm' (extra `fast`) or 'c'.")
         if name != 'rhs':
-            return self._evaluator.native(self.equations.graph, name)
+            return self.native(self.equations.graph, name)
         rows, numbers = None, ()
         is_possible = self.equations.inconsistent == 'error'
         if x is not None:
@@ -560,57 +439,62 @@ class CompiledEquations:
         """Decide the rank at the consistent state near ``x``."""
         return decide_rank(self, t, x, self.parameters(p))
 
-    def _each(self, solve, outputs, t, x, p, solver):
-        """Apply ``solve`` to the state or to each state of a batch."""
+    def _solved(self, names, t, x, p, solver, is_checked=False):
+        """Outputs at a state, or at several, and ``z`` there."""
+        outputs = self.evaluate((*names, 'W', 'r'), t, x, p)
         W, r = outputs['W'], outputs['r'][..., 0]
-        if r.ndim == 1:
-            return solve(W, r, t, x, p, solver)
-        p = self._evaluator.parameters(p, len(r))
-        rows = zip(W, r, np.broadcast_to(t, len(r)), np.asarray(x, float),
-                   np.broadcast_to(p, (len(r), len(self.constants))))
-        z = [solve(*row, solver) for row in rows]
-        return np.array(z).reshape(r.shape)
 
-    def _motion(self, W, r, t, x, p, solver):
-        """A solution that is right for the accelerations."""
-        if solver is not None:
+        def z(W, r, t, x, p):
+            if solver is None:
+                return self._least_norm(W, r, t, x, p)
+            if is_checked:
+                return self._checked(solver, W, r, t, x, p).z
             return solver.solve(W, r)[0]
-        return self._least_norm(W, r, t, x, p, None)
 
-    def _least_norm(self, W, r, t, x, p, solver):
-        """The solution with the least multipliers, checked.
+        if r.ndim == 1:
+            return outputs, z(W, r, t, x, p)
+        p = np.broadcast_to(self.parameters(p, len(r)),
+                            (len(r), len(self.constants)))
+        rows = zip(W, r, np.broadcast_to(t, len(r)), np.asarray(x, float), p)
+        return outputs, np.array([z(*row) for row in rows]).reshape(r.shape)
 
-        A kept solver that fails is decided again.
+    def _checked(self, solver, W, r, t, x, p):
+        """The solution with the least multipliers, checked."""
+        drift = 0. if solver.kept is None else (
+            distances(self, t, x, p).relative)
+        return solver.solve_all(W, r, drift, partial(self.rounding, t, x, p))
+
+    def _least_norm(self, W, r, t, x, p):
+        """The same by the solver kept for ``p``, which is decided again if it
+        fails.
         """
-        def solve(chosen):
-            drift = 0. if chosen.kept is None else (
-                distances(self, t, x, p).relative)
-            solution = chosen.solve_all(W, r, drift, partial(
-                self.rounding, t, x, p))
-            if solution.rank != chosen.rank and solver is None:
-                raise SingularEquationsError("The rank is higher here.")
-            return solution.z
-
-        if solver is not None:
-            return solve(solver)
-        key = self.parameters(p).tobytes()
-        kept = self._solvers.get(key)
-        if kept is not None:
-            try:
-                return solve(kept)
-            except (SingularEquationsError, InconsistentConstraintsError):
-                self._solvers.pop(key, None)
-        return solve(self._kept_solver(t, x, p))
+        with suppress(SingularEquationsError, InconsistentConstraintsError):
+            solver = self._kept_solver(t, x, p)
+            solution = self._checked(solver, W, r, t, x, p)
+            if solution.rank == solver.rank:
+                return solution.z
+        self._decided.pop(self.parameters(p).tobytes(), None)
+        solver = self._kept_solver(t, x, p)
+        solution = self._checked(solver, W, r, t, x, p)
+        if solution.rank != solver.rank:
+            raise SingularEquationsError("The rank is higher here.")
+        return solution.z
 
     def _kept_solver(self, t, x, p):
         """The solver kept for ``p``, decided here at the first call."""
-        key = self.parameters(p).tobytes()
-        solver = self._solvers.get(key)
-        if solver is None:
-            if len(self._solvers) >= KEPT_SOLVERS:
-                self._solvers.clear()
-            solver = self._solvers[key] = self.linear_solver(t, x, p)
-        return solver
+        return self._once(self.parameters(p).tobytes(),
+                          lambda: self.linear_solver(t, x, p))
+
+    def _once(self, key, make):
+        """What is kept for these constants; another thread may clear it."""
+        try:
+            return self._decided[key]
+        except KeyError:
+            pass
+        if len(self._decided) >= KEPT_SOLVERS:
+            self._decided.clear()
+        result = self._decided[key] = make()
+        return result
 
 
 def sizes(solver):

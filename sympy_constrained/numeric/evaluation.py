@@ -6,6 +6,7 @@ constants and their defaults, inputs, batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 
 import numpy as np
 from mpmath import mp
@@ -44,70 +45,83 @@ def times_of(t, x):
 class Evaluator:
     """Values of graph outputs and of expressions as functions of (t, x, p).
 
-    Functions are compiled at their first call and cached by group of outputs;
-    pickles do not contain them. ``states`` and ``constants`` are
-    ``Names``, ``p`` the default values of the constants or None, ``inputs``
-    the ``Inputs``, and ``model`` the equations without their feedback.
+    Functions are compiled at their first call and kept, also for other
+    constants; pickles do not contain them. ``model`` are the equations without
+    their feedback, ``names`` and ``constant_names`` :class:`.Names`, ``p`` the
+    default values of the constants or None.
     """
 
-    def __init__(self, equations, constants, inputs, backend):
-        self.model = equations
-        self.backend = chosen(backend)
-        self.states = Names(equations.states, 'state',
-                            equations.when_incomplete)
-        self._close(inputs)
-        if constants is None and not len(self.constants):
+    def __init__(self, model, constants, inputs, backend):
+        self.model, self.backend = model, chosen(backend)
+        self.names = Names(model.states, 'state', model.when_incomplete)
+        self.states = model.states
+        self._take(*closed(model, inputs))
+        if constants is None and not self.constants:
             constants = {}
         self.p = None if constants is None else read_only(
-            self.constants.vector(constants, 'constants'))
-        self._functions = {}
+            self.constant_names.vector(constants, 'constants'))
+        self._kept = {}                 # for all constants
+        self._decided = {}              # for these
+
+    def _take(self, equations, inputs):
+        """The equations with their feedback, and their inputs."""
+        self.equations, self.inputs = equations, inputs
+        self.constants = equations.constants
+        self.specifieds = equations.specifieds
+        self.constant_names = Names(equations.constants, 'constant',
+                                    unused=equations.symbols)
 
     def __getstate__(self):
-        return {**self.__dict__, '_functions': {}}
+        return {**self.__dict__, '_kept': {}, '_decided': {}}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         if self.p is not None:          # pickles lose the flag
             self.p = read_only(self.p)
 
-    def _close(self, inputs):
-        """Take the equations of the model with these inputs."""
-        self.equations, self.inputs = closed(self.model, inputs)
-        self.constants = Names(self.equations.constants, 'constant',
-                               unused=self.equations.symbols)
+    def with_values(self, constants=None, inputs=None, backend='auto'):
+        """The same equations with other constants, inputs or backend.
 
-    def _copy(self, **changes) -> Evaluator:
-        result = object.__new__(Evaluator)
-        result.__dict__.update(self.__dict__, **changes)
-        return result
-
-    def with_values(self, constants=None, inputs=None) -> Evaluator:
-        """A copy with other constants (some or all) or inputs (all)."""
-        result, p = self._copy(), self.p
+        Constants that are not mentioned keep their values; inputs are
+        replaced as a whole.
+        """
+        backend = self.backend if backend == 'auto' else chosen(backend)
+        is_same = inputs is None and backend == self.backend
+        if constants is None and is_same:
+            return self
+        result, p = copy(self), self.p
+        result.backend = backend
+        if is_same:                     # also the code
+            result._kept = self._kept
         if inputs is not None:
-            result._close(inputs)
-            if not result.inputs.same_code(self.inputs):
-                result._functions = {}
-            if p is not None:
-                known = dict(zip(self.constants, p))
-                p = [known.get(x) for x in result.constants]
-                result.p = None if None in p else read_only(np.array(p))
+            result._take(*closed(self.model, inputs))
+            known = {} if p is None else dict(zip(self.constants, p))
+            p = [known.get(x) for x in result.constants]
+            result.p = None if None in p else read_only(np.array(p))
         if constants is not None:
-            result.p = read_only(result.constants.vector(
+            result.p = read_only(result.constant_names.vector(
                 constants, 'constants', p))
         return result
 
-    def with_backend(self, backend) -> Evaluator:
-        """A copy for another backend."""
-        return self._copy(backend=chosen(backend), _functions={})
+    def variant(self, change):
+        """Changed equations with the same inputs, kept for the next call.
 
-    def changed(self, change) -> Evaluator:
-        """A copy for equations with more constants, without their values."""
-        equations = change(self.equations)
-        return self._copy(
-            model=change(self.model), equations=equations, p=None,
-            _functions={}, constants=Names(
-                equations.constants, 'constant', unused=equations.symbols))
+        ``change`` maps EquationsOfMotion to others with the same states. The
+        constants have no values.
+        """
+        def made():
+            result = copy(self)
+            result.model, result.p = change(self.model), None
+            result._take(change(self.equations), self.inputs)
+            return result
+
+        return self.kept(change, made)
+
+    def kept(self, key, make):
+        """The result of ``make()``, kept also for other constants."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def parameters(self, p=None, states=None) -> np.ndarray:
         """The constants as an array ``(np,)``.
@@ -118,33 +132,32 @@ class Evaluator:
             if self.p is None:
                 raise MissingIngredientError(
                     "No values for the constants "
-                    f"{', '.join(self.constants.labels)}. Pass `constants` "
-                    "at compilation, or `p` with every call.")
+                    f"{', '.join(self.constant_names.labels)}. Pass "
+                    "`constants` at compilation, or `p` with every call.")
             return self.p
         p = by_label(p)
         if isinstance(p, Mapping):
-            return self.constants.vector(p, 'p', self.p)
+            return self.constant_names.vector(p, 'p', self.p)
         p = array(p, 'p')
         size = len(self.constants)
         if p.shape != (size,) and (
                 states is None or p.shape != (states, size)):
             raise ValueError(
                 f"`p` has shape {p.shape} for {size} constants "
-                f"({', '.join(self.constants.labels)}). Give one number for "
-                "each.")
+                f"({', '.join(self.constant_names.labels)}). Give one number "
+                "for each.")
         return p
 
-    def outputs(self, names, t, x, p=None) -> dict:
-        """Name -> array ``(rows, columns)``, or ``(N, rows, columns)``."""
+    def evaluate(self, names, t, x, p=None) -> dict:
+        """Outputs of ``equations.graph``: name -> array ``(rows, columns)``.
+        """
         names = tuple(names)
-        function = self._functions.get(names)
-        if function is None:
-            function = self._made(self.equations.graph, names)
-            self._functions[names] = function
+        function = self.kept(names, lambda: self._made(
+            self.equations.graph, names))
         return self._call(function, t, x, p)
 
     def precisely(self, name, t, x, p=None) -> np.ndarray:
-        """An output of the equations at one state, rounded once at the end.
+        """An output at one state, rounded once, shape ``(rows, columns)``.
 
         Computed in floats if functions of the user require them.
         """
@@ -161,10 +174,13 @@ class Evaluator:
                 rows = graph.evaluate(values, (name,), mp)[name]
                 return np.array([[float(x) for x in row] for row in rows])
         except (MissingIngredientError, TypeError):
-            return self.outputs((name,), t, x, p)[name]
+            return self.evaluate((name,), t, x, p)[name]
 
     def expression(self, expr) -> Callable:
-        """A SymPy expression or matrix as a function of ``(t, x, p)``."""
+        """A SymPy expression or matrix as a function of ``(t, x, p)``.
+
+        It may contain states, constants, specified functions and time.
+        """
         if isinstance(expr, str):
             raise TypeError(
                 f"`expr` is the text {expr!r}, which is not evaluated. Give "
@@ -182,7 +198,9 @@ class Evaluator:
         return lambda t, x, p=None: value(t, x, p)[..., 0, 0]
 
     def output(self, graph, name) -> Callable:
-        """An output of another graph as a function of ``(t, x, p)``."""
+        """An output of a graph of the same model, such as
+        ``method.closed_form``, as a function of ``(t, x, p)``.
+        """
         known = {*self._arguments(), *self.inputs.expressions}
         strange = [str(item) for item in graph.symbols((name,))
                    if item not in known]
@@ -190,32 +208,23 @@ class Evaluator:
             raise ValueError(
                 f"`{name}` contains {', '.join(sorted(strange))}, which is "
                 "no state, constant or input of the equations. Use these.")
-        function = self._made(graph, (name,))
-
-        def value(t, x, p=None):
-            return self._call(function, t, x, p)[name]
-
-        return value
+        values = self.group(graph, (name,))
+        return lambda t, x, p=None: values(t, x, p)[name]
 
     def group(self, graph, names, more=()) -> Callable:
-        """Outputs of another graph as one function of ``(t, x, p)``.
-
-        It returns name -> array. The values of the symbols ``more`` are a
-        fourth argument.
+        """Outputs of a graph of the same model as a function of
+        ``(t, x, p, values)``, with the values of the symbols ``more``.
         """
         function = self._made(graph, tuple(names), more)
-
-        def value(t, x, p=None, values=()):
-            return self._call(function, t, x, p, values)
-
-        return value
+        return lambda t, x, p=None, values=(): self._call(
+            function, t, x, p, values)
 
     def native(self, graph, name, checks=None, more=()):
         """An output as a :class:`.NativeFunction`, or an error.
 
         Values of the symbols ``more`` follow those of the constants.
         """
-        return NativeFunction(graph, name, self._arguments(more),
+        return NativeFunction(graph, (name,), self._arguments(more),
                               self.inputs.given, self.backend, checks)
 
     def _made(self, graph, names, more=()):
@@ -249,27 +258,26 @@ class Evaluator:
 
     def _called(self, function, t, x, p, more):
         x, t = array(x, 'x'), finite_time(t)
-        size = len(self.states)
+        size, inputs = len(self.states), [0.]*len(self.inputs.called)
         if x.shape == (size,):
             if t.ndim:
                 raise ValueError(
                     f"`t` has shape {t.shape} for one state. Give one time, "
                     f"or a batch of states with the shape (N, {size}).")
             t = float(t)
-            inputs = self.inputs.values(t, x) if (
-                function.reads_called) else [0.]*len(self.inputs.called)
-            return function.scalar(t, *x.tolist(),
-                                   *self.parameters(p).tolist(), *more,
-                                   *inputs)
+            if function.reads_called:
+                inputs = self.inputs.values(t, x)
+            return function.scalar(
+                t, *x.tolist(), *self.parameters(p).tolist(), *more, *inputs)
         if x.ndim != 2 or x.shape[1] != size:
             exchanged = '' if x.ndim else (
                 " If you exchanged time and states: the order is (t, x, p), "
                 "as for `solve_ivp`.")
             raise ValueError(
                 f"`x` has shape {x.shape}; it must be ({size},) for the "
-                f"states {', '.join(self.states.labels)}, or (N, {size}) "
+                f"states {', '.join(self.names.labels)}, or (N, {size}) "
                 f"for a batch.{exchanged}")
-        t, inputs = times_of(t, x), [0.]*len(self.inputs.called)
+        t = times_of(t, x)
         if function.reads_called:
             rows = [self.inputs.values(*row) for row in zip(t.tolist(), x)]
             inputs = np.reshape(rows, (len(x), len(inputs))).T

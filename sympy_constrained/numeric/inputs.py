@@ -25,10 +25,9 @@ UNUSABLE = object()
 class Inputs:
     """What the specified functions of the equations are.
 
-    ``given`` maps SymPy objects to expressions, which generated code computes,
-    after those that they contain; ``called`` to Python functions of ``(t,
-    x)``, which may be tables; ``feedback`` has the expressions that are part
-    of the equations.
+    ``given`` maps SymPy objects to expressions, after those that they contain;
+    ``called`` to tables and Python functions of ``(t, x)``; ``feedback`` has
+    the expressions that are part of the equations.
     """
 
     given: dict
@@ -58,12 +57,6 @@ class Inputs:
             x for x in specifieds if x in lacking], resolved.known, time)
         raise_problems(problems, MissingIngredientError)
         return cls(given, called)
-
-    def same_code(self, other) -> bool:
-        """Whether generated code is the same; values of calls are arguments.
-        """
-        return self.expressions == other.expressions and (
-            list(self.called) == list(other.called))
 
     @property
     def expressions(self):

@@ -46,12 +46,9 @@ from .compiled import compile_equations
 from .manifold.consistent_state import violations
 from .manifold.correction import independent
 from .manifold.projection import distances
+from .tolerances import REST, TYPED
 
 __all__ = ['Linearization', 'linearize']
-
-OFF = 1e-6      # beyond the rounding of a state that someone has typed
-# Columns that are not preferred count this much when pivots are chosen.
-REST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +189,8 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
 def check_point(compiled, t, x, p):
     """Raise unless the constraints hold."""
     found = distances(compiled, t, x, p)
-    if not found.is_within(OFF):
-        rows, text = violations(compiled, found, OFF)
+    if not found.is_within(TYPED):
+        rows, text = violations(compiled, found, TYPED)
         raise ConstraintError(
             f"The state `at` violates {text}, so no motion is near it. "
             "`consistent_state` finds one that satisfies the constraints.",

@@ -17,6 +17,8 @@ from sympy.core.function import AppliedUndef
 __all__ = ['Names', 'array', 'by_label', 'call_fault', 'label', 'number',
            'read_only', 'sentence']
 
+FLOAT = np.dtype(float)
+
 
 def label(item) -> str:
     """Short name of a symbol, function of time or derivative: ``q1'``."""
@@ -43,6 +45,8 @@ def number(value) -> float:
 
 def array(values, argument: str) -> np.ndarray:
     """Real numbers as an array of floats."""
+    if type(values) is np.ndarray and values.dtype is FLOAT:
+        return values
     try:
         if np.iscomplexobj(values) or np.ma.is_masked(values):
             raise TypeError
@@ -65,15 +69,12 @@ def read_only(values, count=None) -> np.ndarray:
 
 
 def call_fault(function) -> str:
-    """Why a function cannot be called with ``(t, x)``, '' if it can.
-
-    Functions without a signature, such as some C functions, pass.
-    """
+    """Why a function cannot be called with ``(t, x)``, '' if it can."""
     try:
         signature(function).bind(0., ())
     except TypeError as error:
         return str(error)
-    except ValueError:
+    except ValueError:                  # it has no signature
         pass
     return ''
 

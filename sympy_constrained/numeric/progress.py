@@ -12,15 +12,8 @@ PATIENCE, INTERVAL, WIDTH = 1.0, 0.2, 30
 class Progress:
     """Draws on standard error once a run lasts longer than a second.
 
-    Parameters
-    ==========
-
-    start, end : float
-    wanted : bool or None
-        None draws in a terminal only.
-    name : str
-        The quantity that goes from start to end.
-
+    ``name`` is the quantity that goes from ``start`` to ``end``. If ``wanted``
+    is None, the bar is drawn in a terminal only.
     """
 
     def __init__(self, start, end, wanted=None, name='t'):

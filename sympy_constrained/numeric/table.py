@@ -6,22 +6,18 @@ from functools import cached_property
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebinterpolate, chebval
-from scipy.interpolate import (
-    CubicSpline, PchipInterpolator, PPoly, make_interp_spline)
+from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 
 from .names import label
+from .tolerances import OUTSIDE, RINGING
 
 __all__ = ['Table']
 
-# Tolerance for times outside, relative to the length of the table.
-ROUNDING = 1e-12
 DEGREES = {'cubic': 3, 'monotone': 3, 'linear': 1, 'previous': 0}
 # Number of derivatives without impulses.
 SMOOTH = {'cubic': 3, 'monotone': 2, 'linear': 1, 'previous': 0}
 # Polynomials up to this degree are smooth to an integrator.
 DEGREE = 5
-# Oscillation of a spline away from its changes, relative to the largest value.
-RINGING = 1e-15
 
 
 class Table:
@@ -72,8 +68,7 @@ class Table:
         self._path = path
         self._breaks = path.x.tolist()
         self._coefficients = path.c.T.tolist()
-        self._inner = self._breaks[1:-1]
-        slack = ROUNDING*(self._breaks[-1] - self._breaks[0])
+        slack = OUTSIDE*(self._breaks[-1] - self._breaks[0])
         self._low = self._breaks[0] - slack
         self._high = self._breaks[-1] + slack
 
@@ -86,7 +81,7 @@ class Table:
         """The value at a time; ``x`` is not used."""
         if not self._low <= t <= self._high:
             self.check((t,))
-        i = bisect_right(self._inner, t)
+        i = bisect_right(self._breaks, t, 1, len(self._breaks) - 1) - 1
         s = t - self._breaks[i]
         value = 0.
         for coefficient in self._coefficients[i]:
@@ -190,11 +185,6 @@ def interpolant(times, values, kind) -> PPoly:
     if kind == 'linear':
         slopes = np.diff(values)/np.diff(times)
         return PPoly(np.array([slopes, values[:-1]]), times)
-    if kind == 'monotone':
-        path = PchipInterpolator(times, values)
-    elif len(times) > 3:
-        path = CubicSpline(times, values)
-    else:                               # the parabola or the line
-        return PPoly.from_spline(
-            make_interp_spline(times, values, k=len(times) - 1))
+    path = (PchipInterpolator if kind == 'monotone' else CubicSpline)(
+        times, values)
     return PPoly(path.c, path.x)

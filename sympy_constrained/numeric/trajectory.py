@@ -10,9 +10,29 @@ from sympy.core.function import AppliedUndef
 
 from .integrate.dense_output import DenseOutput, hermite
 from .names import Names, array, label, sentence
-from .storage import load_trajectory, save_trajectory, table_of
+from .storage import (
+    as_path, frame, read_archive, write_archive, write_csv)
 
 __all__ = ['Trajectory', 'Reason', 'Event', 'RankChange']
+
+
+ARRAYS = ('t', 'x', 'rates', 'residuals', 'multipliers', 'constraint_forces',
+          'rank', 'condition')
+OPTIONAL = ('energy', 'work', 'power', 'energy_rate')
+NAMES = ('states', 'speeds', 'multiplier_names', 'residual_names')
+# Other fields that a file contains as they are.
+PLAIN = (*OPTIONAL, 'message', 'passages', 'statistics', 'units', 'reactions')
+PARTS = 'F_x', 'F_y', 'F_z', 'M_x', 'M_y', 'M_z'
+
+
+def by_name(pairs):
+    """A dictionary; names that occur again get an underscore each time."""
+    named = {}
+    for name, value in pairs:
+        while name in named:
+            name += '_'
+        named[name] = value
+    return named
 
 
 class Reason(Enum):
@@ -310,24 +330,49 @@ class Trajectory:
             With the ending ``.npz`` or ``.csv``.
 
         """
-        save_trajectory(self, path)
+        path = as_path(path)
+        if path.suffix == '.npz':
+            write_archive(path, 'trajectory', self._tree())
+        elif path.suffix == '.csv':
+            write_csv(path, self.to_table())
+        else:
+            raise ValueError(
+                f"`path` is {str(path)!r}; its ending says what to write: "
+                ".npz for everything, .csv for a table.")
+
+    def _tree(self):
+        """The fields for a file, with names instead of SymPy objects."""
+        return {
+            **{name: getattr(self, name) for name in ARRAYS + PLAIN},
+            **{name: list(map(label, getattr(self, name))) for name in NAMES},
+            'constants': by_name((label(x), value) for x, value in
+                                 self.constants.items()),
+            'reason': self.reason.name,
+            'events': list(map(vars, self.events)),
+            'rank_changes': list(map(vars, self.rank_changes))}
 
     @classmethod
     def load(cls, path) -> Trajectory:
         """Read a file of :meth:`save`; see :class:`Trajectory` for names."""
-        return load_trajectory(path, cls._restored)
+        return read_archive(path, 'trajectory', cls._restored)
 
     @classmethod
     def _restored(cls, tree) -> Trajectory:
-        """From fields as they are read from files."""
-        names = ('states', 'speeds', 'multiplier_names', 'residual_names',
-                 'passages')
-        return cls(**{
-            **tree, **{name: tuple(tree[name]) for name in names},
+        result = cls(**{
+            **tree, **{name: tuple(tree[name])
+                       for name in (*NAMES, 'passages')},
             'reason': Reason[tree['reason']],
             'events': tuple(Event(**event) for event in tree['events']),
             'rank_changes': tuple(RankChange(**change)
                                   for change in tree['rank_changes'])})
+        arrays = {name: getattr(result, name) for name in (*ARRAYS, *OPTIONAL)}
+        wrong = [name for name, array in arrays.items() if array is not None
+                 and (len(array) != len(result.t) or np.isnan(array).any())]
+        steps = np.diff(result.t)
+        if wrong or not ((steps > 0).all() or (steps < 0).all()):
+            raise ValueError(
+                f"wrong entries of {', '.join(wrong) or 'the times'}")
+        return result
 
     def to_table(self) -> dict:
         """Name of a column -> array of shape (N,).
@@ -336,15 +381,22 @@ class Trajectory:
         (``Q_c`` and the name of the speed), residuals, reactions (such as
         ``F_x pin``), and, where known, energy, work and power.
         """
-        return table_of(self)
+        columns = [('t', self.t)]
+        for names, arrays, prefix in (
+                (self.states, self.x, ''),
+                (self.multiplier_names, self.multipliers, ''),
+                (self.speeds, self.constraint_forces, 'Q_c '),
+                (self.residual_names, self.residuals, 'residual of ')):
+            columns += [(prefix + label(name), values)
+                        for name, values in zip(names, arrays.T)]
+        columns += [(f'{part} {name}', values)
+                    for name, arrays in self.reactions.items()
+                    for part, values in zip(PARTS, arrays.T)]
+        columns += [(name, getattr(self, name)) for name in OPTIONAL
+                    if getattr(self, name) is not None]
+        return by_name(columns)
 
     def to_frame(self):
         """The columns of :meth:`to_table` as a ``pandas.DataFrame``."""
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError(
-                "`to_frame` needs pandas, which is not installed. Install "
-                "it, or use `to_table`, which gives the same columns as "
-                "arrays.") from error
-        return DataFrame(self.to_table()).set_index('t')
+        return frame(self.to_table(), "`to_table`, which gives the same "
+                     "columns as arrays").set_index('t')

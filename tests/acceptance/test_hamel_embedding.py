@@ -254,7 +254,7 @@ def assert_values(case, expected):
 
 
 def assert_verdict(method, holds, faults=(), holonomic=None):
-    assert method.is_valid() is holds
+    assert method.validity.holds is holds
     validity = method.validity
     assert validity.holds is holds
     assert tuple(validity.q_dependent) == tuple(method.embedding.q_dependent)
@@ -303,7 +303,7 @@ def test_required_force_where_nothing_is_embedded():
     method = HamelEmbedding(m*(vx**2 + vy**2)/2 - k*x*y, [x, y],
                             nonhol_coneqs=[vx - sin(t)], q_dependent=[x])
     assert method.embedding.required_force() == Matrix([k*y])
-    assert method.is_valid()
+    assert method.validity.holds
 
 
 # H1 to H9
@@ -472,7 +472,7 @@ def test_what_vanishes_may_be_too_long_for_a_proof(rest, verdict):
                             q_dependent=[x],
                             generalized_forces=[(x - y)*rest, 0])
     assert str(method.validity) == f'x(t) dependent: {verdict}'
-    assert method.is_valid() is (True if verdict == 'right' else None)
+    assert method.validity.holds is (True if verdict == 'right' else None)
 
 
 def names(partitions):
@@ -495,7 +495,7 @@ def test_the_same_coin_is_right_or_wrong():
         if 'singular' not in validity.faults:
             other = HamelEmbedding.from_method(
                 coin.hamel, q_dependent=list(key))
-            assert other.is_valid() is validity.holds
+            assert other.validity.holds is validity.holds
             assert_is(replace(coin, q1=key), other)
 
 
@@ -503,11 +503,11 @@ def test_a_partition_keeps_the_options():
     case = CASES['H7']
     method = HamelEmbedding.from_method(
         case.method(project_loads=True), q_dependent=[y])
-    assert method.is_valid() is True
+    assert method.validity.holds is True
     values = case.point(1)
     assert same(method.forcing, Matrix([f]), values)
     plain = HamelEmbedding.from_method(case.hamel, q_dependent=[y])
-    assert plain.is_valid() is True         # nothing pushes on y
+    assert plain.validity.holds is True         # nothing pushes on y
     assert same(plain.forcing, Matrix([f]), values)
 
 
@@ -573,7 +573,7 @@ def test_required_force_with_two_rows(name):
     inside = sum((v[i, :].T*(v[i, :]*rest)[0] for i in kept), mp.zeros(2, 1))
     assert close(inside, rest, scale=1)
     repaired = with_force(case, needed)
-    assert repaired.hamel.is_valid() is not False
+    assert repaired.hamel.validity.holds is not False
     values = case.point(1)
     assert norm(at(repaired.hamel.embedding.discrepancy, values)) < 1e-45
     assert same(repaired.hamel.forcing, repaired.hamel.corrected.forcing,
@@ -584,14 +584,14 @@ def test_required_force_with_two_rows(name):
 def test_without_constraints_no_force_is_required(project):
     method = HamelEmbedding(vx**2/2 - x*y + vy**2/2, [x, y],
                             project_loads=project)
-    assert method.is_valid() is True
+    assert method.validity.holds is True
     assert method.embedding.required_force() == zeros(0, 1)
 
 
 def test_required_force_of_the_repaired_example_is_its_force():
     needed = repaired.hamel.embedding.required_force()
     assert same(needed, column(-vy*vz, z*vy**2), repaired.point(1))
-    assert with_force(repaired, needed).hamel.is_valid() is True
+    assert with_force(repaired, needed).hamel.validity.holds is True
 
 
 def test_no_force_repairs_what_is_outside_the_range_of_b():
@@ -632,8 +632,8 @@ modulo = {
 def test_a_discrepancy_that_vanishes_where_the_constraint_holds(name):
     case = modulo[name]
     method = case.hamel
-    assert method.is_valid() is not False
-    assert name != 'spring' or method.is_valid() is True
+    assert method.validity.holds is not False
+    assert name != 'spring' or method.validity.holds is True
     assert 'curvature' not in method.validity.faults
     assert method.embedding.is_holonomic is True
     values = case.point(1)
@@ -656,7 +656,7 @@ def test_a_zero_that_needs_an_inverse_function_is_not_called_wrong():
     method = HamelEmbedding(
         (vx**2 + vy**2)/2, [x, y], hol_coneqs=[h], q_dependent=[x],
         generalized_forces=[slope**3*sinh(x)*vy**2 + x - asinh(y), 0])
-    assert method.is_valid() is not False
+    assert method.validity.holds is not False
 
 
 def cosh_of(e):
@@ -669,8 +669,8 @@ def cosh_of(e):
     Function('F')(x, vy), 10**-40*sin(y)], ids=str)
 def test_a_small_or_distant_discrepancy_is_never_called_zero(E):
     method = opaque(E)
-    assert method.is_valid() is not True
-    assert method.validity.holds is method.is_valid()
+    assert method.validity.holds is not True
+    assert method.validity.holds is method.validity.holds
 
 
 @pytest.mark.parametrize('E', [
@@ -678,7 +678,7 @@ def test_a_small_or_distant_discrepancy_is_never_called_zero(E):
     exp(2*y) - exp(y)**2, sqrt(2 + sqrt(3)) - sqrt(6)/2 - sqrt(2)/2,
     tan(y)*cos(y) - sin(y)], ids=str)
 def test_a_zero_in_disguise_is_never_called_wrong(E):
-    assert opaque(E).is_valid() is not False
+    assert opaque(E).validity.holds is not False
 
 
 @pytest.mark.parametrize('power, valid', [(3, True), (16, None)])
@@ -688,15 +688,15 @@ def test_a_proof_that_would_be_endless_is_not_tried(power, valid):
     method = HamelEmbedding(
         (vx**2 + vy**2 + vz**2)/2 - V, [x, y, z], hol_coneqs=[x - y],
         q_dependent=[x])
-    assert method.is_valid() is valid
+    assert method.validity.holds is valid
 
 
 def test_an_unknown_function_may_cancel():
     F = Function('F')
     method = opaque(Derivative(F(x), x), (vx**2 + vy**2)/2 - F(x))
-    assert method.is_valid() is not False
+    assert method.validity.holds is not False
     assert opaque(2*Derivative(F(x), x),
-                  (vx**2 + vy**2)/2 - F(x)).is_valid() is not True
+                  (vx**2 + vy**2)/2 - F(x)).validity.holds is not True
 
 
 def test_bent_far_away_is_not_called_holonomic():
@@ -704,7 +704,7 @@ def test_bent_far_away_is_not_called_holonomic():
         (vx**2 + vy**2 + vz**2)/2, [x, y, z], q_dependent=[x],
         nonhol_coneqs=[vx - Max(0, z - 20)**2*vy])
     assert method.embedding.is_holonomic is not True
-    assert method.is_valid() is not True
+    assert method.validity.holds is not True
 
 
 @pytest.mark.parametrize('row, holonomic', [
@@ -888,7 +888,7 @@ def test_nonlinear_rows_by_the_formulas(name):
     assert method.mass_matrix.shape == method.corrected.mass_matrix.shape == (
         p, p)
     assert method.embedding.momenta.shape == (r, 1)
-    assert method.is_valid() is False
+    assert method.validity.holds is False
     assert method.embedding.is_holonomic is not True
 
 
@@ -950,7 +950,7 @@ def test_nonlinear_rows_in_a_sample():
     method = HamelEmbedding(
         (vx**2 + vy**2)/2 - y, [x, y], nonhol_coneqs=[row], q_dependent=[x],
         sample={SPEED: 10})
-    assert method.is_valid() is False
+    assert method.validity.holds is False
     assert method.validity.state[SPEED] == 10
 
 
@@ -1143,7 +1143,7 @@ def test_kanes_shape_with_speeds_that_are_no_velocities(load, Q):
     assert same(method.embedding.curvature_force, curved, hidden)
     if load is Q is None:
         assert same(method.embedding.discrepancy, curved, hidden)
-    assert method.is_valid() is False
+    assert method.validity.holds is False
     assert method.embedding.is_holonomic is False
     assert method.equations_of_motion.specifieds == ()
     assert method.corrected.equations_of_motion.specifieds == ()
@@ -1244,7 +1244,7 @@ def test_a_partition_that_does_not_work_and_one_that_does(name):
     for e in remedy:
         assert str(e.func) in str(error)
     method = HamelEmbedding(**plane, **rows, q_dependent=remedy)
-    assert method.is_valid() in (True, False)
+    assert method.validity.holds in (True, False)
     case = Case(plane['Lagrangian'], (x, y, z), tuple(remedy),
                 tuple(rows.get('hol_coneqs', ())),
                 tuple(rows['nonhol_coneqs']))
@@ -1283,7 +1283,7 @@ def test_as_many_rows_as_coordinates():
     assert method.forcing.shape == method.embedding.discrepancy.shape == (0, 1)
     assert method.u.shape == (0, 1)
     assert method.embedding.velocity_map == {vx: sin(t)}
-    assert method.is_valid() is True
+    assert method.validity.holds is True
     assert same(method.corrected.multipliers, Matrix([m*cos(t)]),
                 {m: 2, t: Rational(1, 3)})
 
@@ -1301,7 +1301,7 @@ def test_a_function_of_time_in_the_rows():
     assert same(method.corrected.forcing, Matrix([-F*F.diff(t)*vy - F*k]),
                 values)
     assert method.embedding.is_holonomic is False
-    assert method.is_valid() is False
+    assert method.validity.holds is False
     assert set(method.equations_of_motion.specifieds) <= {F, F.diff(t)}
 
 
@@ -1310,9 +1310,9 @@ def test_a_sample_does_not_prove_anything_for_other_values():
     arguments = {'Lagrangian': (vx**2 + vy**2 + vz**2)/2, 'qs': [x, y, z],
                  'nonhol_coneqs': [vx - (k - 1)*z*vy], 'q_dependent': [x]}
     method = HamelEmbedding(**arguments, sample={k: 1})
-    assert method.is_valid() is not True
+    assert method.validity.holds is not True
     assert method.embedding.is_holonomic is not True
-    assert HamelEmbedding(**arguments).is_valid() is False
+    assert HamelEmbedding(**arguments).validity.holds is False
 
 
 def test_the_text_of_a_verdict():

@@ -9,7 +9,8 @@ from sympy.physics.mechanics import (
     PrismaticJoint, ReferenceFrame, RigidBody, SphericalJoint, System,
     TorqueActuator, WeldJoint, dynamicsymbols, inertia)
 
-from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
+from sympy_constrained import (
+    HamelEmbedding, RouthMethod, UdwadiaKalabaMethod, VoronetsMethod)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, consistent_state
 
@@ -116,6 +117,17 @@ def test_slider_crank():
                                       (piston, piston.masscenter, -1)))))
     assert abs(numbers['guide'][0]) < 1e-9      # it slides without friction
     assert abs(numbers['guide'][1]) > 1         # and carries the side thrust
+
+
+@pytest.mark.parametrize('cls', [HamelEmbedding, VoronetsMethod])
+def test_embeddings_keep_the_joints_of_the_system(cls):
+    """They were forgotten, so that no reactions were returned."""
+    system = arm()
+    names = [joint.name for joint in system.joints]
+    method = cls.from_method(system)
+    assert list(method.joint_reactions()) == names
+    if cls is HamelEmbedding:
+        assert list(method.corrected.joint_reactions()) == names
 
 
 @pytest.mark.parametrize('axes', [None, 'link2'])

@@ -624,7 +624,7 @@ def test_integrable(name):
     """All rows closed in space-time, or not; some are in space only."""
     found = CASES[name]()
     assert all(closed_rows(found)) is found.integrable
-    assert found.method.is_integrable is found.integrable
+    assert found.method.space.is_integrable is found.integrable
 
 
 @each()
@@ -653,7 +653,7 @@ def test_holonomic_where_the_constraints_hold(level, holonomic):
         nonhol_coneqs=[dot(X) + Z*V*dot(Y)], us=(u1, u2),
         mapping=[dot(Y), dot(V)])
     assert method.is_holonomic is holonomic
-    assert method.is_integrable is False
+    assert method.space.is_integrable is False
     place = dict(zip(names, (1, 2, 3, level)))
     T = at(Matrix([method.space.torsion[3, 0, 1]]), {**place, t: 0})
     assert T[0] == -level
@@ -718,7 +718,7 @@ def test_small_is_not_nothing():
     found = at(Matrix([method.space.torsion[2, 0, 1]])/tiny, values)
     assert close(found, at(Matrix([-sin(phi)]), values))
     assert method.space.quasi_coordinates[2:] == [None, None]
-    assert method.is_integrable is not True
+    assert method.space.is_integrable is not True
     assert method.is_holonomic is not True
 
 
@@ -727,7 +727,7 @@ def test_potential_of_an_integral_that_sympy_does_not_find():
     row = dot(x)*exp(-x**2*y**2)*y + dot(y)*exp(-x**2*y**2)*x
     method = LinearMappingMethod(
         free_particle((x, y)), (x, y), us=(u1, u2), mapping=[row, dot(x)])
-    assert method.is_integrable
+    assert method.space.is_integrable
     potential = method.space.quasi_coordinates[0]
     values = {x: mp.mpf('0.5'), y: mp.mpf('0.7'), dot(x): 2, dot(y): -3}
     rate = by_quadrature(dot(potential), (x, y), values)
@@ -1030,7 +1030,8 @@ def test_no_geometry_of_an_energy_that_is_not_quadratic():
     """The equations need none."""
     method = LinearMappingMethod(FAST, [x, y], us=[u1], mapping=[dot(x)],
                                  nonhol_coneqs=[dot(y) - x*dot(x)])
-    for name in ('space', 'space.metric', 'space.torsion', 'is_integrable',
+    for name in ('space', 'space.metric', 'space.torsion',
+                 'space.is_integrable',
                  'space.is_block_diagonal', 'is_holonomic',
                  'space.quasi_coordinates'):
         with pytest.raises(UnsupportedFeatureError, match='quadratic'):

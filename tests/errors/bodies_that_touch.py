@@ -319,8 +319,8 @@ MASS = (
          lambda: UdwadiaKalabaMethod.from_method(driven(
              mass_rates={M: -1})),
          UnsupportedFeatureError, 'The model has mass_rates, variable masses,',
-         'which UdwadiaKalabaMethod does not support or',
-         'Make the method from the model itself, with'),
+         'which only GibbsAppellMethod takes',
+         'make the other method from the model itself, with'),
     Case('non-ideal forces beside variable mass',
          lambda: driven(nonideal_forces=[u, 0]), TypeError,
          'GibbsAppellMethod', 'got an unexpected keyword argument',

@@ -480,14 +480,14 @@ STARTS = (
          'not list', 'a mapping from constants to their values'),
     Case('values of a sweep that are texts', lambda: sweep(
         COMPILED, {l: [1, 2]}, run=lambda compiled: 'far').values(),
-         ValueError, "A run has the value 'far'",
-         'which is no number or array of numbers',
+         ValueError, "The values of the runs, such as 'far',",
+         'do not form one array of numbers',
          'Read `value` of each run, or pass a `quantity`'),
     Case('values of a sweep that are of several shapes', lambda: sweep(
         COMPILED, {l: [1, 2]},
         run=lambda compiled: np.zeros(int(compiled.p[2]))).values(),
-         ValueError, 'The runs have values of the shapes (1,), (2,)',
-         'which do not form one array',
+         ValueError, 'The values of the runs, such as array([0., 0.]),',
+         'do not form one array of numbers',
          'Read `value` of each run, or pass a `quantity`'),
     Case('two times for three states',
          lambda: COMPILED.rhs([0, 1], np.ones((3, 4))),

@@ -10,6 +10,7 @@ from sympy_constrained import (
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
+from sympy_constrained.methods import hamiltonian_equations
 
 FALL = x.diff(t, 2) - g
 TURN = z.diff() - x*y.diff()
@@ -341,8 +342,8 @@ METHODS = (
          'are not along the rows of the constraints,',
          'Read `constraint_forces`'),
     Case('a Hamiltonian of constraints that are not linear',
-         lambda: flat(VaccoMethod, nonhol_coneqs=[x.diff()**2 - y.diff()]
-                      ).hamiltonian_equations(),
+         lambda: hamiltonian_equations(flat(
+             VaccoMethod, nonhol_coneqs=[x.diff()**2 - y.diff()])),
          UnsupportedFeatureError, 'The Lagrangian is not quadratic, or a',
          'constraint not linear, in the velocities,',
          'Use `equations_of_motion`'),
@@ -417,7 +418,7 @@ METHODS = (
          'Use UdwadiaKalabaMethod for it'),
     Case('a linear mapping by a coordinate of another model',
          lambda: mapped(q_dependent=[k]), ConstraintError, '`q_dependent`',
-         'is [k]', 'Name a different coordinate for each of the 1'),
+         'contains k, which is no coordinate', 'Name 1 different ones of'),
     Case('a metric of a Lagrangian that is not quadratic',
          lambda: flat(LinearMappingMethod, Lagrangian=L + x.diff()**4
                       ).space.metric, UnsupportedFeatureError,

@@ -170,7 +170,7 @@ def test_generated_python_has_no_name():
     method, constants, inputs, _ = pendulum('harmful')
     compiled = compile_equations(method, constants, inputs, 'numpy')
     compiled.rhs(0, [1, 0, 0, 0])
-    for function in compiled._evaluator._functions.values():
+    for function in compiled._kept.values():
         code = function._scalar_function.__code__
         used = {*code.co_names, *code.co_varnames}
         assert used and not any('harmful' in name for name in used)

@@ -370,8 +370,7 @@ def test_many_constants_do_not_fill_the_memory(pendulum):
         rates = compiled.rhs(0, state, {l: length})
         np.testing.assert_allclose(rates, [0, 1, -1/length, -9.81], atol=1e-12)
         assert compiled.multipliers(0, state, {l: length}).shape == (1,)
-    assert len(compiled._solvers) <= KEPT_SOLVERS
-    assert len(compiled._quick) <= KEPT_SOLVERS
+    assert len(compiled._decided) <= KEPT_SOLVERS
 
 
 class Forgetful(dict):
@@ -384,7 +383,7 @@ class Forgetful(dict):
 def test_quick_functions_that_another_thread_has_cleared(pendulum, states):
     equations = pickle.loads(pickle.dumps(pendulum.compiled))
     wanted = equations.rhs(0., states[0], equations.p)
-    equations._quick = Forgetful()
+    equations._decided = Forgetful()
     found = equations.rhs(0., states[0], equations.p)
     np.testing.assert_array_equal(found, wanted)
 

@@ -267,7 +267,7 @@ def test_parent_is_flat():
     masses = [Rational(7, 4)]*3 + [Rational(3, 5)]*3
     assert free.space.metric == free.mass_matrix == diag(*masses)
     assert flat(free.space.connection_ext).is_zero_matrix
-    assert free.is_integrable is True
+    assert free.space.is_integrable is True
 
 
 @cites(2, 3)
@@ -319,7 +319,7 @@ def test_partial_derivatives_in_the_connection_are_derivations(
     assert norm(torsion - gaps) < 1e-50
     assert small(gaps) is (kind == 'integrable')
     assert close(spread(p.Gamma), swapped, 1e-6) is (kind == 'integrable')
-    assert p.c.is_integrable is (kind == 'integrable')
+    assert p.c.space.is_integrable is (kind == 'integrable')
     assert p.c.is_holonomic is True
 
 
@@ -746,7 +746,7 @@ def test_motion_of_the_second_example(two):
 def test_mapping_of_the_second_solution(two):
     """The rows of (45) have the potentials of (45)."""
     expected = Matrix([atan(x2/x1), x3, r - 1])
-    assert two.is_integrable is two.space.is_block_diagonal is True
+    assert two.space.is_integrable is two.space.is_block_diagonal is True
     values = on_surface('two', 1)
     assert agree(two.mapping.a, expected.jacobian(x), values)
     assert agree([coordinate(two, 2), coordinate(two, 3)],
@@ -801,7 +801,7 @@ def test_printed_connection_of_the_first_mapping(one):
         assert close(connection_of(b, values), correct)
     printed = {**components, (3, 1, 3): -1/r, (3, 3, 1): -1/r}
     assert not close(at(array(printed), values), correct, 1e-3)
-    assert one.is_integrable is one.space.is_block_diagonal is True
+    assert one.space.is_integrable is one.space.is_block_diagonal is True
     assert one.space.table('torsion_ext').endswith('vanish')
 
 
@@ -863,7 +863,7 @@ def test_third_solution_has_torsion(three):
     assert close(connection_of(PRINTED_50, values),
                  at(flat(three.space.connection), values))
     assert agree(flat(three.space.torsion), array(components), values)
-    assert three.is_integrable is False
+    assert three.space.is_integrable is False
     assert three.is_holonomic is three.space.is_block_diagonal is True
     found = three.space.quasi_coordinates
     assert found[0] is None and None not in found[1:]

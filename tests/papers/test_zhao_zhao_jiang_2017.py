@@ -413,8 +413,8 @@ def test_embedding_is_right_where_the_discrepancy_vanishes():
     assert norm(at(right.embedding.paper_discrepancy, values)) > 1e-3
     motion = at(forces.acceleration, values)[2:, 0]
     assert not close(at(wrong.rhs(), values)[4:, 0], motion, 1e-3)
-    assert right.is_valid() is True
-    assert wrong.is_valid() is False
+    assert right.validity.holds is True
+    assert wrong.validity.holds is False
 
 
 @cites(45)
@@ -558,7 +558,7 @@ def test_force_of_theorem_2_in_the_example(name):
     assert equal([force], [e.force])
     assert equal(h.embedding.paper_discrepancy, [0, 0])
     assert equal(h.embedding.discrepancy, e.E)
-    assert h.is_valid() is False
+    assert h.validity.holds is False
 
 
 @pytest.mark.parametrize('name', EXAMPLES)
@@ -573,7 +573,7 @@ def test_force_that_repairs_the_example(name):
     assert equal(e.hamel().embedding.required_force(), [force])
     right = e.hamel(force)
     assert equal(right.embedding.discrepancy, [0]*len(e.A2))
-    assert right.is_valid() is True
+    assert right.validity.holds is True
     assert not equal(right.embedding.paper_discrepancy, [0]*len(e.A2))
 
 
@@ -593,7 +593,7 @@ def test_discrepancy_of_the_example(name):
     assert equal(h.embedding.paper_discrepancy, printed)
     assert equal(h.embedding.discrepancy, e.E)
     assert not equal(e.E, printed)
-    assert h.is_valid() is False
+    assert h.validity.holds is False
     reference = Reference.lagrange(
         e.T, e.q, vel=[e.row], Q=[e.force] + [0]*len(e.A2))
     values = reference.admissible({mass: Rational(7, 5)}, 1)

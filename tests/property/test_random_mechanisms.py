@@ -43,7 +43,8 @@ def test_every_method(seed):
     15898,              # a rounding residue is the only inertia about an axis
     16824,              # a position row is shared with one of velocities
     20054,              # a residue beside no inertia determined a scale factor
-    22575])             # rows that unit quaternions make redundant
+    22575,              # rows that unit quaternions make redundant
+    27570])             # a drive of a component of a unit quaternion
 def test_what_a_campaign_found(seed):
     found, how = drawn(seed)
     finding = examine(found, how, every=False)

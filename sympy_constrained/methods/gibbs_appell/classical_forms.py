@@ -37,27 +37,19 @@ class ClassicalForms(FormBuilder):
 
     def form(self, name):
         """The rows of a form as a SymPy column."""
-        return self.written(getattr(self, FORMS[name])())
+        return self.written(getattr(self, name.replace('-', '_'))())
 
     # -- forms by projection ---------------------------------------------
 
     def kane(self):
         """``-B^T (F_r + F_r*)``."""
         g = self.g
-        rows = []
-        for by_speed, force in zip(self.kinematics.by_speed, self.forces):
-            total = -force
-            for motion in self.motions:
-                a = tuple(map(g.sub, motion.a, motion.excess))
-                torque = g.added(
-                    times(g, motion.inertia, motion.alpha),
-                    g.cross(motion.w, motion.momentum))
-                total = g.sum((
-                    total, g.mul(motion.mass, g.dot(map(by_speed, motion.v),
-                                                    a)),
-                    g.dot(map(by_speed, motion.w), torque)))
-            rows.append(total)
-        return self.projected(rows)
+        return self.projected([
+            g.sum((-force, *(g.add(
+                g.mul(motion.mass, g.dot(map(by_speed, motion.v), a)),
+                g.dot(map(by_speed, motion.w), torque))
+                for motion, a, torque in self.inertia)))
+            for by_speed, force in zip(self.kinematics.by_speed, self.forces)])
 
     def appell(self):
         """``dS/du' - Q``, (14), with the dependent ``u'`` eliminated."""
@@ -74,31 +66,29 @@ class ClassicalForms(FormBuilder):
 
     def boltzmann_hamel(self):
         """With the transpositional matrix ``D_t J - V_q J``."""
-        g, own, T = self.g, self.in_velocities, self.kinetic_energy
-        K = self.kinematics
+        g, own, T, K = (self.g, self.in_velocities, self.kinetic_energy,
+                        self.kinematics)
         by_q = gradient(g, T, K.q)
         slopes = [gradient(g, rate, K.q) for rate in K.rates]
-        applied = self.pulled_back(own.applied)
         rows = []
-        for r, by_speed in enumerate(K.by_speed):
-            column = [row[r] for row in self.J]
+        for by_speed, column, applied, force in zip(
+                K.by_speed, zip(*self.J), self.pulled_back(own.applied),
+                self.given_forces):
             change = [g.sub(self.along(x), g.dot(slope, column))
                       for x, slope in zip(column, slopes)]
             rows.append(g.sum((
                 self.along(by_speed(T)), -g.dot(column, by_q),
-                -g.dot(own.momenta, change), -applied[r],
-                -self.given_forces[r])))
+                -g.dot(own.momenta, change), -applied, -force)))
         return self.projected(rows)
 
     def volterra(self):
         """``D_t dT/du - sum(m v.D_t v_r + H.D_t w_r) - P = Q``."""
-        g, rows = self.g, []
-        for by_speed, force in zip(self.kinematics.by_speed, self.forces):
-            total = g.sub(self.along(by_speed(self.kinetic_energy)), force)
-            for motion in self.motions:
-                total = g.sub(total, self.volterra_terms(motion, by_speed))
-            rows.append(total)
-        return self.projected(rows)
+        g, T = self.g, self.kinetic_energy
+        return self.projected([g.sum((
+            self.along(by_speed(T)), -force, *(
+                -self.volterra_terms(motion, by_speed)
+                for motion in self.motions)))
+            for by_speed, force in zip(self.kinematics.by_speed, self.forces)])
 
     def volterra_terms(self, motion, by_speed):
         """Terms of one body on the right of Volterra's form."""
@@ -115,95 +105,83 @@ class ClassicalForms(FormBuilder):
 
     def macmillan(self):
         """(8): Volterra's form with ``dT/dq`` on both sides."""
-        g, along, T = self.g, self.along, self.kinetic_energy
-        rows = []
+        g, T, rows = self.g, self.kinetic_energy, []
         for by_speed, partner, force in zip(
-                self.by_speed, self.partners,
-                self.projected(self.forces)):
+                self.by_speed, self.partners, self.projected(self.forces)):
             by_q = self.by_direction(partner)
-            total = g.sum((along(by_speed(T)), -by_q(T), -force))
-            for motion in self.motions:
-                right = g.sum((
-                    self.volterra_terms(motion, by_speed),
-                    -g.mul(motion.mass, g.dot(motion.v,
-                                              map(by_q, motion.v))),
-                    -g.dot(motion.momentum, map(by_q, motion.w)),
-                    -g.mul(self.half, motion.quadratic(g, by_q))))
-                total = g.sub(total, right)
-            rows.append(total)
+            rows.append(g.sum((
+                self.along(by_speed(T)), -by_q(T), -force, *(
+                    -g.sum((
+                        self.volterra_terms(motion, by_speed),
+                        -g.mul(motion.mass, g.dot(motion.v,
+                                                  map(by_q, motion.v))),
+                        -g.dot(motion.momentum, map(by_q, motion.w)),
+                        -g.mul(self.half, motion.quadratic(g, by_q))))
+                    for motion in self.motions))))
         return rows
 
     def nielsen_10(self):
         """(10): ``dT'/du - 2 dT/dq`` with sums over the bodies."""
-        g, T = self.g, self.kinetic_energy
-        rate = self.along(T)
-        rows = []
+        g, T, rows = self.g, self.kinetic_energy, []
         for by_speed, of_rate, partner, force in zip(
                 self.by_speed, self.in_accelerations, self.partners,
                 self.projected(self.forces)):
             by_q = self.by_direction(partner)
-            twice = g.constant(2)
-            total = g.sum((of_rate(rate), -g.mul(twice, by_q(T)), -force))
-            for motion in self.motions:
-                total = g.sub(total, self.nielsen_terms(
-                    motion, by_speed, of_rate, by_q))
-            rows.append(total)
+            rows.append(g.sum((
+                of_rate(self.along(T)), -g.mul(self.twice, by_q(T)), -force,
+                *(-self.nielsen_terms(motion, by_speed, of_rate, by_q)
+                  for motion in self.motions))))
         return rows
 
     def nielsen_terms(self, motion, by_speed, of_rate, by_q):
         """Terms of one body on the right of (10)."""
-        g, along, twice = self.g, self.along, self.g.constant(2)
+        g, along = self.g, self.along
         v, w = (tuple(map(by_speed, x)) for x in (motion.v, motion.w))
 
-        def bracket(of_rate, rates, values):
-            return [g.sub(of_rate(x), g.mul(twice, by_q(y)))
+        def bracket(rates, values):
+            return [g.sub(of_rate(x), g.mul(self.twice, by_q(y)))
                     for x, y in zip(rates, values)]
 
         inertia = [tuple(map(by_speed, row)) for row in motion.inertia]
-        change = [bracket(of_rate, map(along, row), row)
-                  for row in motion.inertia]
-        square = g.dot(motion.v, motion.v)
-        mass, = bracket(of_rate, [along(motion.mass)], [motion.mass])
+        change = [bracket(map(along, row), row) for row in motion.inertia]
+        mass, = bracket([along(motion.mass)], [motion.mass])
         return g.sum((
-            g.mul(motion.mass, g.dot(
-                motion.v, bracket(of_rate, motion.a, motion.v))),
+            g.mul(motion.mass, g.dot(motion.v, bracket(motion.a, motion.v))),
             g.dot(motion.momentum, g.added(
-                bracket(of_rate, motion.alpha, motion.w),
-                g.cross(motion.w, w))),
+                bracket(motion.alpha, motion.w), g.cross(motion.w, w))),
             motion.momentum_gain(g, along, v, w),
             g.mul(by_speed(motion.mass), g.dot(motion.v, motion.a)),
             g.dot(motion.w, times(g, inertia, motion.alpha)),
-            g.mul(self.half, g.add(g.mul(mass, square), g.dot(
-                motion.w, times(g, change, motion.w))))))
+            g.mul(self.half, g.add(
+                g.mul(mass, g.dot(motion.v, motion.v)),
+                g.dot(motion.w, times(g, change, motion.w))))))
 
-    def nielsen_13(self):
+    def nielsen(self):
         """(13): Nielsen's form with momenta of the ``q'``."""
-        g, own, T = self.g, self.in_velocities, self.kinetic_energy
-        rates, twice = self.kinematics.rates, self.g.constant(2)
-        rows = []
+        g, own, T, rows = self.g, self.in_velocities, self.kinetic_energy, []
         for of_rate, partner, column, force in zip(
                 self.in_accelerations, self.partners, self.velocity_columns,
                 self.projected(self.given_forces)):
             by_q = self.by_direction(partner)
             change = [g.sub(of_rate(self.along(rate)),
-                            g.mul(twice, by_q(rate))) for rate in rates]
+                            g.mul(self.twice, by_q(rate)))
+                      for rate in self.kinematics.rates]
             others = list(map(g.sub, column, partner))
             rows.append(g.sum((
-                of_rate(self.along(T)), -g.mul(twice, by_q(T)),
+                of_rate(self.along(T)), -g.mul(self.twice, by_q(T)),
                 -g.dot(own.momenta, change),
-                -g.mul(twice, g.dot(others, own.slopes)),
+                -g.mul(self.twice, g.dot(others, own.slopes)),
                 -g.dot(column, own.applied), -force)))
         return rows
 
-    def voronets(self):
-        """Boltzmann and Hamel's form of the eliminated quantities."""
-        return self.voronets_over(range(len(self.system.q)))
+    def voronets(self, coordinates=None):
+        """Boltzmann and Hamel's form of the eliminated quantities.
 
-    def voronets_over(self, coordinates):
-        """Voronets' form with derivatives by some coordinates only."""
-        g, own, T = self.g, self.in_velocities, self.kinetic_energy
-        rates = self.kinematics.rates
-        rows = []
+        With derivatives by some ``coordinates`` only; by default by all.
+        """
+        g, own, T, rows = self.g, self.in_velocities, self.kinetic_energy, []
+        if coordinates is None:
+            coordinates = range(len(self.system.q))
         for by_speed, column, force in zip(
                 self.by_speed, self.velocity_columns,
                 self.projected(self.given_forces)):
@@ -213,7 +191,7 @@ class ClassicalForms(FormBuilder):
                 by_q = self.by_coordinate[s]
                 total = g.sub(total, g.mul(column[s], by_q(T)))
                 change = [g.sub(x, g.mul(column[s], by_q(rate)))
-                          for x, rate in zip(change, rates)]
+                          for x, rate in zip(change, self.kinematics.rates)]
             rows.append(g.sum((
                 total, -g.dot(own.momenta, change),
                 -g.dot(column, own.applied), -force)))
@@ -233,13 +211,9 @@ class ClassicalForms(FormBuilder):
                     f"constraints without {self.system.q[s]}, whose rate is "
                     "not an independent speed. Use 'voronets', the same form "
                     "with the terms of such coordinates.")
-        return self.voronets_over(
-            [s for s in range(len(K.rates)) if s not in lean])
+        return self.voronets([
+            s for s in range(len(K.rates)) if s not in lean])
 
 
-FORMS = {
-    'kane': 'kane', 'appell': 'appell', 'maggi': 'maggi',
-    'boltzmann-hamel': 'boltzmann_hamel', 'voronets': 'voronets',
-    'chaplygin': 'chaplygin', 'volterra': 'volterra',
-    'macmillan': 'macmillan', 'nielsen': 'nielsen_13',
-    'nielsen-10': 'nielsen_10'}
+FORMS = ('kane', 'appell', 'maggi', 'boltzmann-hamel', 'voronets',
+         'chaplygin', 'volterra', 'macmillan', 'nielsen', 'nielsen-10')

@@ -22,11 +22,12 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from ...errors import UnsupportedFeatureError
-from ...graph import Derivation, Graph, gradient, read, substitute
+from ...graph import Derivation, gradient, read, substitute
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinetics import from_bodies, parse_loads, times
 from ...model.variable_mass import BodyMotion
+from ..references import flat, units, written
 from .velocity_form import check_same_velocities, velocity_form
 
 __all__ = ['FormBuilder']
@@ -53,7 +54,8 @@ class FormBuilder:
         self.B, self.Z = out['basis'], out['projector']
         self.free = [r for r in range(len(system.u))
                      if r not in hypersurface.dependent]
-        self.half = g.inv(g.constant(2))
+        self.twice = g.constant(2)
+        self.half = g.inv(self.twice)
         self.of_bodies = system.lagrangian is None
 
     def written(self, refs):
@@ -66,8 +68,7 @@ class FormBuilder:
             second[g.input(mass.diff(system.t, 2), dynamic=True)] = rate
         again = substitute(g, map(self.along, second.values()), rates)
         refs = substitute(g, refs, {**rates, **dict(zip(second, again))})
-        return Graph.freeze(g, {'column': ([[x] for x in refs], 1)}).sympy(
-            'column')
+        return written(g, refs)
 
     def projected(self, rows):
         """``Z^T`` times rows per speed."""
@@ -85,6 +86,14 @@ class FormBuilder:
                 "'chaplygin' or 'nielsen'.")
         return [BodyMotion(self.kinematics, body)
                 for body in self.system.bodies]
+
+    @cached_property
+    def inertia(self):
+        """Bodies with acceleration and torque of their masses."""
+        g = self.g
+        return [(motion, tuple(map(g.sub, motion.a, motion.excess)), g.added(
+            times(g, motion.inertia, motion.alpha),
+            g.cross(motion.w, motion.momentum))) for motion in self.motions]
 
     @cached_property
     def kinetic_energy(self):
@@ -113,8 +122,7 @@ class FormBuilder:
     def gibbs_function(self):
         """``S``, the part of the Gibbs function with accelerations."""
         g, terms = self.g, []
-        for motion in self.motions:
-            a = tuple(map(g.sub, motion.a, motion.excess))
+        for motion, a, _ in self.inertia:
             spin = times(g, motion.inertia, motion.alpha)
             terms += [
                 g.mul(self.half, g.add(g.mul(motion.mass, g.dot(a, a)),
@@ -130,7 +138,7 @@ class FormBuilder:
         if self.of_bodies:
             check_same_velocities(self.g, self.motions, out['velocities'])
         own = SimpleNamespace(**{
-            name: [x for x, in out[name]] for name in (
+            name: flat(out[name]) for name in (
                 'momenta', 'momentum_rates', 'slopes', 'Q', 'P')})
         own.applied = list(map(self.g.add, own.Q, own.P))
         return own
@@ -151,27 +159,23 @@ class FormBuilder:
     def phi(self):
         """Rows ``phi_d,q``, per dependent speed."""
         g, system = self.g, self.system
-        if self.Z != self.B:
-            raise self.no_elimination(
-                "the reactions act in the directions of `reaction_matrix`")
-        if system.higher_rows or system.acceleration_rows:
-            raise self.no_elimination(
-                "the model has constraints on accelerations")
+        accelerations = system.higher_rows or system.acceleration_rows
+        if self.Z != self.B or accelerations:
+            reason = 'the model has constraints on accelerations' if (
+                self.Z == self.B) else (
+                'the reactions act in the directions of `reaction_matrix`')
+            raise UnsupportedFeatureError(
+                f"This form eliminates dependent speeds, but {reason}. Use "
+                "'kane', 'appell', 'maggi', 'boltzmann-hamel' or 'volterra'.")
         _, out = system.graph.load(g, ('velocity', 'velocity_jacobian'))
         rows, dependent = self.hypersurface.rows, self.hypersurface.dependent
         left = [[out['velocity_jacobian'][k][d] for d in dependent]
                 for k in rows]
         slopes = [gradient(g, out['velocity'][k][0], self.kinematics.q)
                   for k in rows]
-        columns = [solve(g, left, [-row[s] for row in slopes])
-                   for s in range(len(system.q))]
-        return [list(row) for row in zip(*columns)]
-
-    @staticmethod
-    def no_elimination(reason):
-        return UnsupportedFeatureError(
-            f"This form eliminates dependent speeds, but {reason}. Use "
-            "'kane', 'appell', 'maggi', 'boltzmann-hamel' or 'volterra'.")
+        return [list(row) for row in zip(*(
+            solve(g, left, [-x for x in column])
+            for column in zip(*slopes)))]
 
     @cached_property
     def by_speed(self):
@@ -193,9 +197,7 @@ class FormBuilder:
     @cached_property
     def by_coordinate(self):
         """Derivatives by the coordinates."""
-        n = len(self.system.q)
-        return [self.by_direction([int(s == k) for s in range(n)])
-                for k in range(n)]
+        return list(map(self.by_direction, units(len(self.system.q))))
 
     @cached_property
     def velocity_columns(self):
@@ -222,11 +224,7 @@ class FormBuilder:
         The coordinate whose rate the speed is; for other quasi-velocities
         the direction in which the coordinates change with it.
         """
-        rates = self.kinematics.rates
-        n = len(rates)
-        found = []
-        for sigma, r in enumerate(self.free):
-            own = [s for s in range(n) if rates[s] == self.kinematics.u[r]]
-            found.append([int(s == own[0]) for s in range(n)] if own
-                         else self.velocity_columns[sigma])
-        return found
+        rates, u = self.kinematics.rates, self.kinematics.u
+        return [units(len(rates))[rates.index(u[r])] if u[r] in rates
+                else column
+                for r, column in zip(self.free, self.velocity_columns)]

@@ -11,14 +11,13 @@ from sympy import sympify
 from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
-from ...errors import RedundantConstraintsError, UnsupportedFeatureError
-from ...graph import GraphMatrix
-from ...graph.writing import nested
+from ...errors import UnsupportedFeatureError
 from ...model.build import build_system
 from ...model.call_signatures import as_dictionary, as_residuals
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
+from ..references import as_column, flat, inputs, written
 from ..symbols import column, fresh_symbols
 from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
@@ -75,7 +74,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     **Higher order.** Constraints nonlinear in the accelerations, or of an
     order above 2, make accelerations and multipliers states, see
-    :attr:`equations_of_motion`.
+    :meth:`equations`.
 
     Examples
     ========
@@ -109,14 +108,13 @@ class GibbsAppellMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)`` or
-        of ``LagrangesMethod(Lagrangian, qs, ...)``, by position or keyword.
-        ``kd_eqs`` are linear in the ``q'`` and of any form in the speeds;
-        there may be fewer speeds than coordinates. The order of every
-        constraint is read from its residual, whichever list contains it. An
-        acceleration constraint with the coefficients of a differentiated
-        constraint replaces its derivative. In Lagrange's shape the equations
-        are those of the Lagrangian, with the rate of momentum.
+        As for :class:`.ConstrainedMethod`. ``kd_eqs`` are linear in the ``q'``
+        and of any form in the speeds; there may be fewer speeds than
+        coordinates. The order of every constraint is read from its residual,
+        whichever list contains it. An acceleration constraint with the
+        coefficients of a differentiated constraint replaces its derivative. In
+        Lagrange's shape the equations are those of the Lagrangian, with the
+        rate of momentum.
     reaction_matrix : Matrix (p, m), optional
         The directions ``W`` of the reactions, ``E + W*lam = 0``, one column
         for each constraint, sorted by order, then as given.
@@ -127,17 +125,12 @@ class GibbsAppellMethod(ConstrainedMethod):
     mass_rates : dict, optional
         Mass ``m(t)`` -> its rate, an expression in coordinates, speeds,
         masses and time. Such a mass becomes a state.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to those of the loads, one per speed.
-    potential_energy, stabilization, sample : optional
-        As in :class:`.UdwadiaKalabaMethod`.
 
     References
     ==========
 
     .. [1] R. Qiu, "The equation of motion for the system of the variable
        mass in the non-linear non-holonomic space" (received 1995).
-
     """
 
     # The equations are projected in both shapes of the call.
@@ -159,8 +152,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         self._system = build_system(
             self._shape, self._arguments, **self._options,
             exchange=self._exchange)
-        self._choose_pivots_at_states()
-        self._forget()
+        self._refer_to_states()
         if self._is_higher and self._options.get('stabilization') is not None:
             raise UnsupportedFeatureError(
                 "`stabilization` applies to constraints that are linear in "
@@ -173,22 +165,15 @@ class GibbsAppellMethod(ConstrainedMethod):
                 'mass_rates': self._exchange.rates,
                 'reaction_matrix': self._reaction}
 
-    def _check_taken_by(self, cls):
-        time = self._system.t
-        own = [name for name, value in (
-            ('anchors', self._exchange.anchors),
-            ('mass_rates', self._exchange.rates),
-            ('reaction_matrix', self._reaction is not None),
-            ('constraints of a higher order', self._system.higher_rows),
-            ('variable masses', self._shape == 'kane' and any(
-                sympify(body.mass, strict=True).diff(time) != 0
-                for body in self._system.bodies))) if value]
-        if own and not issubclass(cls, GibbsAppellMethod):
-            raise UnsupportedFeatureError(
-                f"The model has {', '.join(own)}, which {cls.__name__} does "
-                "not support or interprets differently. Make the method from "
-                "the model itself, with `momentum_loads` for variable "
-                "masses.")
+    @property
+    def _special(self):
+        return {'anchors': self._exchange.anchors,
+                'mass_rates': self._exchange.rates,
+                'reaction_matrix': self._reaction is not None,
+                'constraints of a higher order': self._system.higher_rows,
+                'variable masses': self._shape == 'kane' and any(
+                    sympify(body.mass, strict=True).diff(self._system.t) != 0
+                    for body in self._system.bodies)}
 
     # -- constraints -----------------------------------------------------
 
@@ -222,19 +207,11 @@ class GibbsAppellMethod(ConstrainedMethod):
             check_gradients(self.system, report, self._names,
                             self._sample or {})
         if self._reaction is not None:
-            self._refuse_redundant(
-                report, "each has its own reaction in `reaction_matrix`. "
-                "Leave the row and its column out.")
+            self._check_independent(
+                "each has its own reaction in `reaction_matrix`",
+                "Leave the row and its column out.", report)
         check_replaced(self._system, report.points)
         return report
-
-    def _refuse_redundant(self, report, reason):
-        rows = report.redundant_rows
-        if rows:
-            raise RedundantConstraintsError(
-                f"{', '.join(self._names[k] for k in rows)} follows from the "
-                f"other rows where the constraints hold, and {reason}",
-                rows=tuple(rows))
 
     @cached_property
     def lam_vec(self):
@@ -272,8 +249,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     def hypersurface_basis(self):
         """Base vectors ``B`` of the constraint hypersurface, (p, p - m).
 
-        The identity in the independent speeds. With a ``reaction_matrix``
-        the columns are orthogonal to the reactions instead.
+        Orthogonal to the reactions instead if there is a ``reaction_matrix``.
         """
         return self._hypersurface.projection.sympy('projector')
 
@@ -285,10 +261,7 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def eom(self):
-        """``-B^T*E``, inertia minus forces, shape (p - m, 1).
-
-        Zero along the motion; what :meth:`classical_equations` returns.
-        """
+        """``-B^T*E``, inertia minus forces, shape (p - m, 1)."""
         return self._projected.sympy('eom')
 
     @cached_property
@@ -313,7 +286,7 @@ class GibbsAppellMethod(ConstrainedMethod):
     @cached_property
     def acceleration_constraints(self):
         """Residuals at acceleration level of all rows up to order 2."""
-        linear = self._linear_residual(self._system.graph, 'A', 'b')
+        linear = super().acceleration_constraints
         return linear.col_join(column(
             row for row, order in zip(self._system.higher_rows,
                                       higher_orders(self._system))
@@ -321,9 +294,6 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def equations(self, system):
         r"""Equations with multipliers, whatever the order of the rows.
-
-        Explanation
-        ===========
 
         If all constraints are linear in the accelerations,
 
@@ -349,21 +319,16 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._system.counts[2]:
             self._report                # checks the rows
         if self._is_higher:
-            self._refuse_redundant(
-                self._report, "with constraints of a higher order the "
-                "multipliers are states: that of a redundant row would have "
-                "no equation. Leave it out.")
+            self._check_independent(
+                "with constraints of a higher order the multipliers are "
+                "states: that of a redundant row would have no equation",
+                "Leave it out.")
             self._pivots                # checks that rows are independent
             return higher_equations(
                 system, self._directions, self.constraint_orders,
                 self._names, tuple(self.lam_vec))
         return linear_equations(system, self._directions, self._names,
                                 tuple(self.lam_vec))
-
-    def __repr__(self):
-        return (f'<GibbsAppellMethod: {len(self.q)} coordinates, '
-                f'{len(self.u)} speeds, {len(self.constraint_orders)} '
-                'constraint rows>')
 
     # -- solved ----------------------------------------------------------
 
@@ -385,9 +350,9 @@ class GibbsAppellMethod(ConstrainedMethod):
             return self.multipliers
         M, Q = self.system.blocks('M', 'Q')
         g = M.builder
-        u = GraphMatrix(g, [[g.input(x, dynamic=True)] for x in self._udot])
-        return column(nested(g, self._hypersurface.multipliers(
-            g, [x for x, in (M @ u - Q).rows])))
+        u = as_column(g, inputs(g, self._udot))
+        return written(g, self._hypersurface.multipliers(
+            g, flat((M @ u - Q).rows)))
 
     def rhs(self, inv_method=None, **kwargs):
         """The rates of the states; ``inv_method`` is not used."""
@@ -429,19 +394,17 @@ class GibbsAppellMethod(ConstrainedMethod):
         return Ingredients(self._forms, self._projected)
 
     def classical_equations(self, form):
-        r"""Return the equations of motion in a classical form, (p - m, 1).
+        """Return the equations of motion in a classical form, (p - m, 1).
 
-        The forms are those of :mod:`.classical_forms`. Each is made from its
-        own definition and equals :attr:`eom` for every acceleration. Dependent
-        speeds and their rates remain as symbols; substitute them by the
-        constraints if needed.
+        Each of the :mod:`.classical_forms` is made from its own definition and
+        equals :attr:`eom` for every acceleration. Dependent speeds and their
+        rates remain as symbols.
 
         Raises
         ======
 
         UnsupportedFeatureError
             If the form does not apply to the model, with the reason.
-
         """
         if form not in FORMS:
             raise ValueError(

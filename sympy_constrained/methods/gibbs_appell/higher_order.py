@@ -15,10 +15,12 @@ from sympy import Derivative, sympify
 from ...analysis.consistent_points import (
     DEPENDENT, SETTLED, evaluated, norm, settle)
 from ...errors import ConstraintError, MissingIngredientError
-from ...graph import Graph, gradient, jacobian, substitute, time_derivative
+from ...graph import (
+    GraphMatrix, gradient, jacobian, substitute, time_derivative)
 from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
+from ..references import flat, frozen, inputs
 
 __all__ = ['check_gradients', 'higher_equations', 'higher_orders',
            'highest_derivatives']
@@ -56,25 +58,22 @@ def higher_equations(system, directions, orders, names, lam):
     unknown = levels[N] + multipliers[j]
     W = jacobian(g, equations, unknown)
     r = [-x for x in substitute(g, equations, dict.fromkeys(unknown, 0))]
-    explicit = flat(levels[1:N]) + flat(multipliers[1:j])
-    upper = flat(levels[1:N]) + flat(multipliers[:j])
-    states = (flat(levels[:N - 1]) + flat(multipliers[:j - 1])
-              + levels[N - 1] + multipliers[j - 1])
+    explicit = sum(levels[1:N] + multipliers[1:j], [])
+    upper = sum(levels[1:N] + multipliers[:j], [])
+    states = sum(levels[:N - 1] + multipliers[:j - 1]
+                 + [levels[N - 1], multipliers[j - 1]], [])
     force = [g.dot(row, multipliers[0]) for row in jets.W]
-    power = [[g.add(x, g.dot(force, levels[0]))] for x, in known['power']]
-    p, n = len(system.u), len(system.q)
-    graph = Graph.freeze(g, {
-        'rates': (known['rates'] + known['mass_rates']
-                  + [[x] for x in explicit], 1),
-        'W': (W, len(unknown)), 'r': ([[x] for x in r], 1),
-        'upper': ([[x] for x in kept], 1),
-        'upper_jacobian': (jacobian(g, kept, upper), len(upper)),
-        'A': ([], p), 'b': ([], 1), 'M': (known['M'], p), 'power': (power, 1),
-        **{name: (known[name], columns) for name, columns in (
-            ('holonomic', 1), ('holonomic_jacobian', n), ('velocity', 1),
-            ('velocity_jacobian', p), ('Q', 1), ('energy', 1))}})
+    power = [g.add(x, g.dot(force, levels[0])) for x, in known['power']]
+    graph = frozen(
+        g, rates=flat(known['rates'] + known['mass_rates']) + explicit,
+        W=GraphMatrix(g, W), r=r, upper=kept, upper_jacobian=GraphMatrix(
+            g, jacobian(g, kept, upper), len(upper)),
+        A=GraphMatrix(g, [], len(system.u)), b=[], power=power, **{
+            name: GraphMatrix(g, known[name], system.graph.outputs[name][1])
+            for name in ('holonomic', 'holonomic_jacobian', 'velocity',
+                         'velocity_jacobian', 'M', 'Q', 'energy')})
     symbol = jets.symbol
-    count = n + len(system.masses) + len(states)
+    count = len(system.q) + len(system.masses) + len(states)
     related = len(kept) + len(known['holonomic']) + len(known['velocity'])
     return EquationsOfMotion(
         graph, system.q, system.u,
@@ -98,25 +97,18 @@ def highest_derivatives(equations, directions, lam, accelerations):
     """Graph of the highest derivatives, and of reactions by the states."""
     g, rows = directions.load(None, ('W',))
     _, out = equations.graph.load(g, ('W', 'r', 'M'))
-    highest = solve(g, out['W'], [x for x, in out['r']])
+    highest = solve(g, out['W'], flat(out['r']))
     if highest is None:
         raise MissingIngredientError(
             "The equations of the highest derivatives are singular for all "
             "states: the constraints do not determine a motion with such "
             "reactions. Read `equations_of_motion`.")
-    lam, accelerations = ([g.input(x, dynamic=True) for x in symbols]
-                          for symbols in (lam, accelerations))
-    columns = {
-        'highest': highest, 'acceleration': accelerations,
-        'multipliers': lam,
-        'constraint_forces': [g.dot(row, lam) for row in rows['W']],
-        'forcing': [g.dot(row, accelerations) for row in out['M']]}
-    return Graph.freeze(g, {'M': (out['M'], len(accelerations)), **{
-        name: ([[x] for x in refs], 1) for name, refs in columns.items()}})
-
-
-def flat(levels):
-    return [x for level in levels for x in level]
+    lam, accelerations = inputs(g, lam), inputs(g, accelerations)
+    return frozen(
+        g, highest=highest, acceleration=accelerations, multipliers=lam,
+        constraint_forces=[g.dot(row, lam) for row in rows['W']],
+        forcing=[g.dot(row, accelerations) for row in out['M']],
+        M=GraphMatrix(g, out['M']))
 
 
 def primed(name, count):
@@ -137,10 +129,10 @@ class Jets:
         _, out = directions.load(g)
         self.W, self.orders = out['W'], orders
         self.along = time_derivative(g, dict(zip(
-            self.inputs((*system.q, *system.masses)),
-            [x for x, in known['rates'] + known['mass_rates']])))
+            inputs(g, (*system.q, *system.masses)),
+            flat(known['rates'] + known['mass_rates']))))
         self.levels, self.multipliers = (
-            self.derivatives(self.inputs(x), max(orders) + 1)
+            self.derivatives(inputs(g, x), max(orders) + 1)
             for x in (system.u, lam))
         self.residuals = self.all_residuals()
         self.balance = [
@@ -164,8 +156,10 @@ class Jets:
         return refs, names
 
     def highest_constraints(self, names):
-        """Constraints that contain ``levels[highest]``, and the lower ones
-        of order 2 at least with their names."""
+        """Constraints that contain ``levels[highest]``, and those before them.
+
+        The latter from order 2, with their names.
+        """
         top, lower, lower_names = [], [], []
         for f, order, name in zip(self.residuals, self.orders, names):
             for i in range(self.highest - order + 1):
@@ -176,9 +170,6 @@ class Jets:
             top.append(f)
         return top, lower, lower_names
 
-    def inputs(self, symbols):
-        return [self.g.input(x, dynamic=True) for x in symbols]
-
     def symbol(self, ref):
         """The SymPy object of an input."""
         return self.g.inputs[self.g.nodes[ref][1]]
@@ -186,12 +177,12 @@ class Jets:
     def all_residuals(self):
         """References of the residuals in the order of the rows."""
         g, known = self.g, self.known
-        low = [x for x, in known['holonomic']]
-        low += [x for x, in known['velocity'][len(low):]]
+        low = flat(known['holonomic'])
+        low += flat(known['velocity'][len(low):])
         accelerations = [
             g.sub(g.dot(row, self.levels[1]), x)
             for row, (x,) in zip(known['A'][len(low):], known['b'][len(low):])]
-        return low + accelerations + [x for x, in known['higher']]
+        return low + accelerations + flat(known['higher'])
 
     def is_nonlinear(self, row, order):
         """Whether a row of ``A`` depends on what it is a derivative by."""
@@ -209,7 +200,6 @@ class Jets:
         return found
 
     def derivative(self, refs, count):
-        """The time derivatives of an order."""
         return self.derivatives(refs, count)[-1]
 
 
@@ -220,16 +210,16 @@ class GradientCheck:
         self.sample = sample
         orders = higher_orders(system)
         g, out = system.graph.load(None, ('higher',))
-        rows = [x for x, in out['higher']]
-        levels = [g.input(x.diff(system.t, i), dynamic=True)
-                  for i in range(1, max(orders)) for x in system.u]
+        rows = flat(out['higher'])
+        levels = inputs(g, [x.diff(system.t, i) for i in range(
+            1, max(orders)) for x in system.u])
         self.symbols = [g.inputs[g.nodes[k][1]] for k in levels]
         tops = [gradient(g, f, [g.bound[x.diff(system.t, order - 1)]
                                 for x in system.u])
                 for f, order in zip(rows, orders)]
-        self.graph = Graph.freeze(g, {
-            'higher': (out['higher'], 1), 'A': (tops, len(system.u)),
-            'gradient': (jacobian(g, rows, levels), len(levels))})
+        self.graph = frozen(
+            g, higher=rows, A=GraphMatrix(g, tops, len(system.u)),
+            gradient=GraphMatrix(g, jacobian(g, rows, levels)))
         self.stage = replace(system, graph=self.graph)
 
     def start(self, values, random, attempt):
@@ -246,10 +236,7 @@ class GradientCheck:
         return values
 
     def regular_rows(self, values):
-        """Rows whose gradient does not vanish after moving onto the rows.
-
-        None if they are not reached from these values.
-        """
+        """Rows with a gradient after moving onto them; None if not reached."""
         try:
             before = evaluated(self.stage, values, ('A',))['A']
             left = settle(self.stage, values, 'higher', 'gradient',
@@ -257,10 +244,9 @@ class GradientCheck:
             after = evaluated(self.stage, values, ('A',))['A']
         except (ArithmeticError, TypeError):
             return None
-        if max(left) > SETTLED:
-            return None
-        return {k for k, (x, y) in enumerate(zip(before, after))
-                if norm(y) > DEPENDENT*norm(x)}
+        return None if max(left) > SETTLED else {
+            k for k, (x, y) in enumerate(zip(before, after))
+            if norm(y) > DEPENDENT*norm(x)}
 
 
 def check_gradients(system, report, names, sample):

@@ -4,7 +4,6 @@ from __future__ import annotations
 from functools import cached_property
 
 from mpmath import mp
-from sympy import Derivative
 
 from ...analysis.constraint_rank import (
     independent_columns, orthonormal_columns, preferred_columns)
@@ -16,7 +15,9 @@ from ...graph.linalg import solve
 from ...model.call_signatures import as_matrix
 from ...model.equations import EquationsOfMotion
 from ...precision import precise
-from ..null_space import null_basis
+from ..null_space import along_basis, null_basis
+from ..references import as_column, flat, frozen, inputs
+from ..symbols import check_contents
 from .higher_order import higher_orders
 
 __all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
@@ -39,7 +40,10 @@ def constraint_directions(system, reaction=None):
     else:
         W = [[read(g, x) for x in reaction[j, :]]
              for j in range(len(system.u))]
-        check_directions(system, g, W)
+        check_contents(
+            system, g, W, 'reaction_matrix', "Directions of reactions may "
+            "depend on coordinates, speeds, masses and time; write it in "
+            "these.")
     return Graph.freeze(g, {'A': (A, len(system.u)), 'W': (W, len(A))})
 
 
@@ -52,19 +56,6 @@ def checked_reaction(matrix, p, m):
             f"and {m} constraints. Give one column, the direction of the "
             "generalized reaction, for each constraint.")
     return found
-
-
-def check_directions(system, g, W):
-    """Raise if directions of reactions contain derivatives of the states."""
-    states = {*system.q, *system.u, *system.masses}
-    moving = [x for x in g.symbols_of(*(y for row in W for y in row))
-              if isinstance(x, Derivative) and x not in system.u
-              and x.expr in states]
-    if moving:
-        raise ConstraintError(
-            f"`reaction_matrix` contains {moving[0]}. Directions of "
-            "reactions may depend on coordinates, speeds, masses and "
-            "time; write it in these.")
 
 
 def check_replaced(system, points):
@@ -94,9 +85,10 @@ def linear_equations(system, directions, names, lam):
     M, A, Q, b = (GraphMatrix(g, *kept[name]) for name in 'MAQb')
     W = GraphMatrix(g, found['W'], len(lam))
     return EquationsOfMotion(
-        Graph.freeze(g, {**kept, **as_outputs({
-            'W': block_matrix([[M, -W], [A, None]]), 'r': stack(Q, b)}),
-            'rates': (out['rates'] + out['mass_rates'], 1)}),
+        frozen(g, **{
+            **{name: GraphMatrix(g, *rows) for name, rows in kept.items()},
+            'W': block_matrix([[M, -W], [A, None]]), 'r': stack(Q, b),
+            'rates': flat(out['rates'] + out['mass_rates'])}),
         system.q, system.u, system.q + system.masses + system.u,
         tuple(x.diff(system.t) for x in system.u) + lam, lam, names,
         is_stabilized=system.stabilization is not None)
@@ -126,46 +118,40 @@ class Hypersurface:
         if len(preferred) != len(self.rows) and system.counts[2]:
             with precise():
                 preferred = preferred_columns(system, self.report)
-        found = self._independent('A', preferred)
-        if len(found) < len(self.rows):
-            raise self._dependent_directions('gradients', found, ".")
-        return found
+        return self._independent('A', 'gradients', '', preferred)
 
     @cached_property
     def reacting(self):
         """Positions of the speeds whose equations give the multipliers."""
         if self.is_ideal or not self.rows:
             return self.dependent
-        found = self._independent('W')
-        if len(found) < len(self.rows):
-            raise self._dependent_directions(
-                'reactions', found, ", or correct `reaction_matrix`.")
-        return found
+        return self._independent(
+            'W', 'reactions', ", or correct `reaction_matrix`")
 
-    def _independent(self, name, preferred=()):
+    def _independent(self, name, what, remedy, preferred=()):
         """Positions of independent columns of the rows ``A`` or ``W^T``."""
         with precise():
-            matrices = []
-            for point in self.report.points:
-                matrix = values_at(
-                    self.system, self.directions, point, (name,))[name]
-                rows = matrix if name == 'A' else list(zip(*matrix))
-                matrices.append([rows[k] for k in self.rows])
+            matrices = [values_at(self.system, self.directions, point,
+                                  (name,))[name]
+                        for point in self.report.points]
+            if name == 'W':
+                matrices = [list(zip(*matrix)) for matrix in matrices]
             try:
-                return independent_columns(orthonormal_columns(
-                    matrices, len(self.system.u)), preferred)
+                found = independent_columns(orthonormal_columns(
+                    [[matrix[k] for k in self.rows] for matrix in matrices],
+                    len(self.system.u)), preferred)
             except TypeError as error:  # complex numbers have no order
                 raise ConstraintError(
                     "A constraint has no real gradient at the accelerations "
                     "that were tried. Pass `sample={symbol: number, ...}` "
                     "with accelerations near the motion that is meant."
                 ) from error
-
-    def _dependent_directions(self, what, found, remedy):
-        return ConstraintError(
-            f"The constraints have {len(self.rows)} rows, but their {what} "
-            f"have only {len(found)} independent directions. Leave out rows "
-            f"that follow from the others{remedy}")
+        if len(found) < len(self.rows):
+            raise ConstraintError(
+                f"The constraints have {len(self.rows)} rows, but their "
+                f"{what} have only {len(found)} independent directions. "
+                f"Leave out rows that follow from the others{remedy}.")
+        return found
 
     # -- base vectors ----------------------------------------------------
 
@@ -180,8 +166,7 @@ class Hypersurface:
         if not self.is_ideal and self.rows:
             W = GraphMatrix(g, out['W'])[:, self.rows]
             Z = null_basis(W.T, self.reacting)
-        return Graph.freeze(g, as_outputs(
-            {'A': A, 'basis': B, 'projector': Z}))
+        return frozen(g, A=A, basis=B, projector=Z)
 
     def _blocks(self):
         """``M``, ``Q``, ``b``, ``A``, ``B`` and ``Z`` on one builder."""
@@ -198,35 +183,28 @@ class Hypersurface:
         blocks ``mass`` and ``forcing``."""
         M, Q, b, A, _, Z = self._blocks()
         g = M.builder
-        u = GraphMatrix(g, [[g.input(x, dynamic=True)]
-                            for x in accelerations], 1)
-        E = Q - M @ u
-        return Graph.freeze(g, as_outputs({
-            'residual': E, 'eom': -(Z.T @ E),
-            'mass': stack(Z.T @ M, A), 'forcing': stack(Z.T @ Q, b)}))
+        E = Q - M @ as_column(g, inputs(g, accelerations))
+        return frozen(
+            g, residual=E, eom=-(Z.T @ E), mass=stack(Z.T @ M, A),
+            forcing=stack(Z.T @ Q, b))
 
     def solve(self):
-        """Graph of ``u' = B*z + x_b`` with ``Z^T*M*B*z = Z^T*(Q - M*x_b)``.
+        """Graph of ``u'`` with ``Z^T*M*u' = Z^T*Q`` and ``A*u' = b``.
 
         For constraints that are linear in the accelerations.
         """
         M, Q, b, A, B, Z = self._blocks()
-        g, p = M.builder, len(self.system.u)
-        known = dict(zip(self.dependent, solve(
-            g, A[:, self.dependent].rows, entries(b))))
-        start = as_column(g, [known.get(j, 0) for j in range(p)])
-        rest = Q - M @ start
-        z = solve(g, (Z.T @ (M @ B)).rows, entries(Z.T @ rest))
-        if z is None:
+        g = M.builder
+        acceleration = along_basis(
+            M, Q, A, flat(b.rows), B, Z, self.dependent)
+        if acceleration is None:
             raise self._unsolvable()
-        acceleration = start + B @ as_column(g, z)
         inertia = M @ acceleration
         forces = inertia - Q
-        return Graph.freeze(g, as_outputs({
-            'M': M, 'acceleration': acceleration,
-            'multipliers': as_column(g, self.multipliers(
-                g, entries(forces))),
-            'constraint_forces': forces, 'forcing': inertia}))
+        return frozen(
+            g, M=M, acceleration=acceleration, constraint_forces=forces,
+            multipliers=self.multipliers(g, flat(forces.rows)),
+            forcing=inertia)
 
     def _unsolvable(self):
         if self.is_ideal:
@@ -249,19 +227,3 @@ class Hypersurface:
         for k, x in zip(self.rows, found):
             lam[k] = x
         return lam
-
-
-def as_column(g, refs):
-    """A column on the graph."""
-    return GraphMatrix(g, [[x] for x in refs], 1)
-
-
-def entries(matrix):
-    """The references of a column."""
-    return [x for x, in matrix.rows]
-
-
-def as_outputs(matrices):
-    """Outputs of a graph: name -> rows and number of columns."""
-    return {name: (matrix.rows, matrix.shape[1])
-            for name, matrix in matrices.items()}

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from ... import _compat
 from ...errors import UnsupportedFeatureError
-from ...graph import Derivation, Graph, gradient, jacobian, read, substitute
+from ...graph import (
+    Derivation, GraphMatrix, gradient, jacobian, read, substitute)
 from ...graph.linalg import solve
 from ...model.build import kinematics_of
 from ...model.kinematics import Kinematics
 from ...model.kinetics import from_bodies, parse_loads
 from ...model.variable_mass import BodyMotion, reactive_forces
+from ..references import flat, frozen, inputs
 
 __all__ = ['check_same_velocities', 'velocity_form']
 
@@ -30,7 +32,7 @@ class VelocityKinematics(Kinematics):
         velocities = [x.diff(time) for x in system.q]
         for x in velocities:
             g.bound.pop(x, None)
-        refs = [g.input(x, dynamic=True) for x in velocities]
+        refs = inputs(g, velocities)
         strange = bind_speeds(g, own, system.u, refs)
         kinematics = cls(g, system.frame, system.q, velocities, refs, anchors)
         kinematics.strange = strange
@@ -145,11 +147,8 @@ def velocity_form(system, anchors, potential):
             "use 'kane', 'appell' or 'volterra'.")
     blocks = from_bodies(kinematics, (), parse_loads(system.loads), potential)
     momenta = gradient(g, T, kinematics.u)
-    columns = {
-        'momenta': momenta, 'P': P,
-        'momentum_rates': list(map(along, momenta)),
-        'slopes': gradient(g, T, kinematics.q),
-        'Q': [x for x, in blocks['Q']]}
-    return Graph.freeze(g, {
-        **{name: ([[x] for x in refs], 1) for name, refs in columns.items()},
-        'velocities': ([[*motion.v, *motion.w] for motion in motions], 6)})
+    return frozen(
+        g, momenta=momenta, momentum_rates=list(map(along, momenta)), P=P,
+        slopes=gradient(g, T, kinematics.q), Q=flat(blocks['Q']),
+        velocities=GraphMatrix(
+            g, [[*motion.v, *motion.w] for motion in motions], 6))

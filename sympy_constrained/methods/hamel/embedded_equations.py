@@ -16,20 +16,18 @@ from functools import cached_property
 
 from ...errors import ConstraintError
 from ...graph import (
-    Graph, gradient, jacobian, substitute, time_derivative, without)
+    GraphMatrix, gradient, jacobian, substitute, time_derivative, without)
 from ...graph.linalg import solve
 from ..base import ConstrainedMethod
 from ..partition import check_regular, partitioned
+from ..references import as_column, flat, frozen, inputs, units
 from ..symbols import column
 
 __all__ = ['EmbeddedMethod', 'embed']
 
 
 def embed(system, dependent, project_loads=False):
-    r"""Return the graph of an embedding.
-
-    Explanation
-    ===========
+    """Return the graph of an embedding.
 
     ====================  ==========  =====================================
     output                shape       meaning
@@ -46,13 +44,13 @@ def embed(system, dependent, project_loads=False):
     ``Gamma``             (r, p)      curvature, (E2)
     ``bent``              (p, 1)      ``Gamma^T*p1``, the second part
     ``E``                 (p, 1)      discrepancy, (E1)
-    ``A1``, ``X``, ``y``              ``A1^T*lam = X*u' + y``
+    ``slope``, ``known``  (n, p), n   ``M*q'' - F = slope*u' - known``
+    ``A1``, ``X``, ``y``              ``A1^T*lam = X*u' + y``, of ``q1``
     ``slip``              (r, 1)      ``(A*q')*``, for the reactions' power
     ``energy``, ...                   see :class:`.EquationsOfMotion`
     ====================  ==========  =====================================
 
-    For constraints linear in the velocities also ``paper``, (43), and the
-    parts ``omega`` (r*p, p) and ``eta`` (r, p) of ``Gamma``. For others
+    For constraints linear in the velocities also ``paper``, (43). For others
     ``Gamma`` contains ``u'``.
 
     Parameters
@@ -70,21 +68,20 @@ def embed(system, dependent, project_loads=False):
     ======
 
     ConstraintError
-        If a row is not linear in the ``q1'`` with coefficients free of them.
-        It has the attribute ``reason``, ``'nonlinear'``.
-
+        If a row is not linear in the ``q1'`` with coefficients free of them;
+        with the attribute ``reason='nonlinear'``.
     """
     work = EmbeddedEquations(system, dependent, project_loads)
-    return Graph.freeze(work.g, {
-        **work.state(), **work.hamel(), **work.faults(), **work.projected(),
-        **work.linear_parts()})
+    return frozen(work.g, **work.state(), **work.hamel(), **work.faults(),
+                  **work.projected(), **work.linear_parts())
 
 
 class EmbeddedEquations:
     """One embedding under construction; see :func:`embed`.
 
-    ``one`` and ``two`` are the positions of ``q1`` and ``q2``, ``S`` the
-    columns of ``dg/du``, and ``at`` puts the star to references.
+    ``one`` and ``two`` are the positions of ``q1`` and ``q2``. ``S`` is
+    ``dg/du``, (r, p), and ``T`` the matrix ``dq'/du``, (n, p). ``at`` puts the
+    star to references.
     """
 
     def __init__(self, system, dependent, project_loads):
@@ -92,91 +89,81 @@ class EmbeddedEquations:
         self.g, self.out = g, out = system.graph.load(None, names)
         self.one = one = list(dependent)
         self.two = two = [i for i in range(len(system.q)) if i not in one]
-        self.q, self.v = ([g.input(x, dynamic=True) for x in xs]
-                          for xs in (system.q, system.u))
+        self.q, self.v = inputs(g, system.q), inputs(g, system.u)
         v1 = [self.v[i] for i in one]
         self.u = [self.v[i] for i in two]
         self.rates = solved_rates(system, g, out, one, v1)
         self.star = dict(zip(v1, self.rates))
-        accelerations = [g.input(system.u[i].diff(system.t), dynamic=True)
-                         for i in two]
+        accelerations = inputs(g, [system.u[i].diff(system.t) for i in two])
         motion = dict(zip(self.q, self.placed(self.rates, self.u)))
         self.along = time_derivative(         # at u' = 0
             g, {**motion, **dict.fromkeys(self.u, 0)})
         slopes = jacobian(g, self.rates, self.u)
         free = [without(g, row, self.u) for row in slopes]
         self.linear = not any(None in row for row in free)
-        self.S = columns(free if self.linear else slopes, len(two))
+        self.S = self.matrix(free if self.linear else slopes, len(two))
+        self.T = self.matrix(
+            self.placed(self.S.rows, units(len(two))), len(two))
         self.total = self.along if self.linear else time_derivative(
             g, {**motion, **dict(zip(self.u, accelerations))})
         force = self.at(flat(out['applied']))
         self.Q1 = [force[i] for i in one]
         self.Q2 = [force[i] for i in two]
         if project_loads:
-            self.Q2 = [g.add(x, g.dot(s, self.Q1))
-                       for x, s in zip(self.Q2, self.S)]
+            self.Q2 = flat((self.T.T @ as_column(g, force)).rows)
             self.Q1 = [0]*len(one)
         lagrangian = out['lagrangian'][0][0]
         self.p1 = self.at(gradient(g, lagrangian, v1))
         self.lagrangian, = self.at([lagrangian])
         self.slope = gradient(g, self.lagrangian, self.q)
+        self.pull = as_column(g, [g.add(self.slope[i], x)
+                                  for i, x in zip(one, self.Q1)])
 
     def at(self, refs):
         """References with ``g`` in the place of ``q1'``."""
         return substitute(self.g, refs, self.star)
 
+    def matrix(self, rows, columns):
+        return GraphMatrix(self.g, rows, columns)
+
     def placed(self, first, second):
         """A list with ``first`` at the positions of ``q1``, and ``second``.
         """
-        found = [0]*len(self.q)
-        for i, x in (*zip(self.one, first), *zip(self.two, second)):
-            found[i] = x
-        return found
-
-    def projected_on(self, values):
-        """``x2 + S^T*x1`` of a column of the whole model."""
-        first = [values[i] for i in self.one]
-        return [self.g.add(values[i], self.g.dot(s, first))
-                for i, s in zip(self.two, self.S)]
+        found = dict([*zip(self.one, first), *zip(self.two, second)])
+        return [found[i] for i in range(len(self.q))]
 
     def state(self):
         """What is not yet an equation."""
         out = self.out
         return {
-            'lagrangian': ([[self.lagrangian]], 1),
-            'holonomic': (out['holonomic'], 1),
-            'holonomic_jacobian': (out['holonomic_jacobian'], len(self.q)),
-            'energy': ([self.at(row) for row in out['energy']], 1),
-            'power': ([self.at(row) for row in out['power']], 1),
-            **singles({
-                'rates': self.placed(self.rates, self.u), 'g': self.rates,
-                'Q1': self.Q1, 'Q2': self.Q2, 'p1': self.p1,
-                'pull': [self.slope[i] for i in self.one]})}
+            'lagrangian': [self.lagrangian],
+            'holonomic': flat(out['holonomic']),
+            'holonomic_jacobian': self.matrix(
+                out['holonomic_jacobian'], len(self.q)),
+            'energy': self.at(flat(out['energy'])),
+            'power': self.at(flat(out['power'])),
+            'rates': self.placed(self.rates, self.u), 'g': self.rates,
+            'Q1': self.Q1, 'Q2': self.Q2, 'p1': self.p1,
+            'pull': [self.slope[i] for i in self.one]}
 
     def hamel(self):
         """Lagrange's equations of ``L*``, for ``q2`` only."""
-        g, p = self.g, len(self.two)
+        g = self.g
         momenta = gradient(g, self.lagrangian, self.u)
-        G = [g.sub(g.add(self.slope[i], x), self.along(momentum))
-             for i, x, momentum in zip(self.two, self.Q2, momenta)]
-        return {'Psi': (jacobian(g, momenta, self.u), p),
-                **singles({'G': G})}
+        return {'Psi': self.matrix(jacobian(g, momenta, self.u), len(self.u)),
+                'G': [g.sub(g.add(self.slope[i], x), self.along(momentum))
+                      for i, x, momentum in zip(self.two, self.Q2, momenta)]}
 
     def faults(self):
         """The two parts of ``E``, (E1) and (E2)."""
-        g = self.g
-        Gamma = []
-        for k, rate in enumerate(self.rates):
-            slope = gradient(g, rate, self.q)
-            along_columns = self.projected_on(slope)    # dg/dq along [S; 1]
-            Gamma.append([g.sub(x, self.total(s[k]))
-                          for x, s in zip(along_columns, self.S)])
-        pull = [g.add(self.slope[i], x) for i, x in zip(self.one, self.Q1)]
-        neglected = [-g.dot(s, pull) for s in self.S]
-        bent = [g.dot(c, self.p1) for c in columns(Gamma, len(self.two))]
-        return {'Gamma': (Gamma, len(self.two)), **singles({
-            'neglected': neglected, 'bent': bent,
-            'E': [g.add(x, y) for x, y in zip(neglected, bent)]})}
+        by_q = jacobian(self.g, self.rates, self.q)
+        change = [list(map(self.total, row)) for row in self.S.rows]
+        Gamma = (self.matrix(by_q, len(self.q)) @ self.T
+                 - self.matrix(change, len(self.u)))
+        neglected = -(self.S.T @ self.pull)
+        bent = Gamma.T @ as_column(self.g, self.p1)
+        return {'Gamma': Gamma, 'neglected': neglected, 'bent': bent,
+                'E': neglected + bent}
 
     def projected(self):
         """d'Alembert's principle on the constraints, from the whole model.
@@ -184,72 +171,29 @@ class EmbeddedEquations:
         Nothing here comes from ``L*``: ``M`` and ``F`` are those of the
         model without constraints, and ``q1'' = S*u' + A1^-1*b`` is (22).
         """
-        g, out, one, two = self.g, self.out, self.one, self.two
-        M = [self.at(row) for row in out['M']]
-        F = self.at(flat(out['Q']))
-        A = [self.at(row) for row in out['velocity_jacobian']]
-        A1 = [[row[i] for i in one] for row in A]
-        bias = solve(g, A1, self.at(flat(out['b'])))
-        known = [g.sub(force, g.dot([row[i] for i in one], bias))
-                 for row, force in zip(M, F)]   # F - M*[A1^-1*b; 0]
-        slope = [self.projected_on(row) for row in M]   # M*[S; 1]
-        Psi = [self.projected_on(c) for c in columns(slope, len(two))]
-        p = len(two)
+        g, out, one, n = self.g, self.out, self.one, len(self.q)
+        M, A = (self.matrix(map(self.at, out[name]), n)
+                for name in ('M', 'velocity_jacobian'))
+        A1, F = A[:, one], as_column(g, self.at(flat(out['Q'])))
+        bias = as_column(g, solve(g, A1.rows, self.at(flat(out['b']))))
+        known = F - M[:, one] @ bias
+        slope = M @ self.T
         return {
-            'Psi_true': (columns(Psi, p), p), 'A1': (A1, len(one)),
-            'X': ([slope[i] for i in one], p),
-            'X2': ([slope[i] for i in two], p),
-            **singles({
-                'H': self.projected_on(known),
-                'y': [-known[i] for i in one],
-                'y2': [-known[i] for i in two],
-                'slip': [g.dot(row, self.at(self.v)) for row in A]})}
+            'Psi_true': self.T.T @ slope, 'H': self.T.T @ known, 'A1': A1,
+            'X': slope[one], 'y': -known[one], 'slope': slope, 'known': known,
+            'slip': A @ as_column(g, self.at(self.v))}
 
     def linear_parts(self):
         """``B`` and ``a``, and what exists where they are free of ``u``."""
-        g, p, r = self.g, len(self.two), len(self.one)
-        B = [[-s[k] for s in self.S] for k in range(r)]
-        if self.linear:
-            a = substitute(g, self.rates, dict.fromkeys(self.u, 0))
-        else:
-            a = [g.add(rate, g.dot(row, self.u))
-                 for rate, row in zip(self.rates, B)]
-        found = {'B': (B, p), **singles({'a': a})}
-        if self.linear:
-            omega, eta = self.curvature_tensor(B, a)
-            rates = [[self.along(x) for x in row] for row in B]
-            pull = [g.add(self.slope[i], x)
-                    for i, x in zip(self.one, self.Q1)]
-            found |= {'omega': (omega, p), 'eta': (eta, p), **singles({
-                'paper': [g.add(g.dot(b, pull), g.dot(rate, self.p1))
-                          for b, rate in zip(columns(B, p),
-                                             columns(rates, p))]})}
-        return found
-
-    def curvature_tensor(self, B, a):
-        """``omega``, (r*p, p), and ``eta``, (r, p), of (E2)."""
-        g, one, two = self.g, self.one, self.two
-        explicit = time_derivative(             # at fixed coordinates
-            g, dict.fromkeys((*self.q, *self.u), 0))
-
-        def along_first(slopes, direction):
-            """Derivative of a function of ``q`` along ``[direction; 0]``."""
-            return g.dot([slopes[i] for i in one], direction)
-
-        omega, eta = [], []
-        B_columns = columns(B, len(two))
-        for row, drift in zip(B, a):
-            by_q = [gradient(g, x, self.q) for x in row]
-            drift_by_q = gradient(g, drift, self.q)
-            lean = [[g.sub(slopes[i], along_first(slopes, b))
-                     for i, b in zip(two, B_columns)] for slopes in by_q]
-            omega += [[g.sub(lean[j][k], lean[k][j])
-                       for k in range(len(two))] for j in range(len(two))]
-            eta.append([g.sum((
-                explicit(x), along_first(slopes, a), drift_by_q[i],
-                -along_first(drift_by_q, b)))
-                for x, slopes, i, b in zip(row, by_q, two, B_columns)])
-        return omega, eta
+        g, B = self.g, -self.S
+        if not self.linear:
+            return {'B': B, 'a': as_column(g, self.rates)
+                    + B @ as_column(g, self.u)}
+        change = self.matrix([list(map(self.along, row)) for row in B.rows],
+                             len(self.u))
+        return {
+            'B': B, 'a': substitute(g, self.rates, dict.fromkeys(self.u, 0)),
+            'paper': B.T @ self.pull + change.T @ as_column(g, self.p1)}
 
 
 def solved_rates(system, g, out, one, v1):
@@ -265,30 +209,24 @@ def solved_rates(system, g, out, one, v1):
             "solved for them, e.g. `x' - sqrt(...)` for the branch that is "
             "meant, or choose velocities in which it is linear.",
             rows=tuple(bad), reason='nonlinear')
-    at_rest = substitute(g, [x for x, in out['velocity']],
-                         dict.fromkeys(v1, 0))
+    at_rest = substitute(g, flat(out['velocity']), dict.fromkeys(v1, 0))
     return solve(g, A1, [-x for x in at_rest])
-
-
-def flat(rows):
-    """The references of an output with one column."""
-    return [x for x, in rows]
-
-
-def columns(matrix, count):
-    """Columns of a matrix (r, p), also where there are no rows."""
-    return [[row[j] for row in matrix] for j in range(count)]
-
-
-def singles(named):
-    """Columns under their names, as outputs of a graph."""
-    return {name: ([[x] for x in refs], 1) for name, refs in named.items()}
 
 
 class EmbeddedMethod(ConstrainedMethod):
     """Abstract base of methods in the velocities of independent coordinates.
 
     A subclass defines ``_dependent``, the positions of the others in ``q``.
+
+    Parameters
+    ==========
+
+    *args, **kwargs
+        As for :class:`.ConstrainedMethod`, without stabilization. In Kane's
+        shape there must be as many speeds as coordinates, and everything is
+        stated in the velocities ``q'``; a velocity keeps the name of the speed
+        that is equal to it. Velocity constraints that repeat holonomic ones,
+        as ``KanesMethod`` wants them, are dropped.
     """
 
     _accepts = ('potential_energy', 'generalized_forces')
@@ -298,21 +236,8 @@ class EmbeddedMethod(ConstrainedMethod):
     _project_loads = False
 
     @classmethod
-    def from_method(cls, method, *, q_dependent=None, **options):
-        """Return this method for the model of another method object.
-
-        Parameters
-        ==========
-
-        method : KanesMethod, LagrangesMethod, System or a ConstrainedMethod
-        q_dependent : iterable, optional
-            By default the dependent coordinates and speeds of ``method``. In
-            Kane's shape they become the last of ``q``.
-        **options
-            The other keyword arguments of the class.
-
-        """
-        return partitioned(cls, method, q_dependent, options)
+    def _arguments_from(cls, method, options):
+        return partitioned(method, options.pop('q_dependent', None))
 
     @property
     def _others(self):
@@ -337,6 +262,12 @@ class EmbeddedMethod(ConstrainedMethod):
         if self._dependent:
             check_regular(self, self._dependent)
         return embed(self.system, self._dependent, self._project_loads)
+
+    @property
+    def _when_singular(self):
+        return ("Usually the rows do not determine the velocities of "
+                f"{', '.join(map(str, self._qdep))} there: embed with other "
+                "dependent coordinates.")
 
     @property
     def _rates(self):

@@ -9,10 +9,11 @@ from sympy import ImmutableDenseNDimArray
 from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import UnsupportedFeatureError
-from ...graph import Graph
-from ...graph.linalg import FullRankFactorization, ldl_factor, ldl_solve
+from ...graph import GraphMatrix, jacobian, substitute, without
 from ...precision import precise
-from ..solution import columns_of, output
+from ..null_space import least_multipliers
+from ..references import flat, inputs, written
+from ..solution import output
 from ..symbols import column
 
 __all__ = ['Embedding']
@@ -24,22 +25,16 @@ INDEPENDENT = mp.mpf('1e-8')
 class Embedding:
     """The parts of Hamel's embedding; see :attr:`.HamelEmbedding.embedding`.
 
-    Attributes
-    ==========
-
-    graph : Graph
-        See :func:`.embed` for all of its outputs.
-    q_dependent, q_independent : ImmutableMatrix, shapes (r, 1) and (p, 1)
-        ``q1``, whose velocities are eliminated, and ``q2``.
-
+    ``graph`` has all outputs of :func:`.embed`. ``q_dependent`` (r, 1) are
+    the ``q1``, whose velocities are eliminated, ``q_independent`` (p, 1) the
+    ``q2``.
     """
 
     def __init__(self, method):
-        self._method = method
-        self.graph = method._embedding
-        q = method._system.q
-        self.q_dependent = column(q[i] for i in method._dependent)
-        self.q_independent = column(q[i] for i in method._others)
+        self._method, self.graph = method, method._embedding
+        self.q_dependent = method._qdep
+        self.q_independent = column(
+            method._system.q[i] for i in method._others)
 
     matrix = output('B', "``B`` of ``q1' = -B*u + a``, (4), shape (r, p).")
     vector = output('a', "``a`` of ``q1' = -B*u + a``, (4), shape (r, 1).")
@@ -73,15 +68,12 @@ class Embedding:
 
     @cached_property
     def lagrangian(self):
-        """``L*``, (5): the Lagrangian with ``g`` in the place of ``q1'``.
-
-        For a model without potential this is ``T*``.
-        """
+        """``L*``, (5), with ``g`` for ``q1'``; ``T*`` without potential."""
         return self.graph.sympy('lagrangian')[0]
 
     def _only_linear(self, what):
         """Raise if constraints are nonlinear in the velocities."""
-        if 'omega' not in self.graph.outputs:
+        if 'paper' not in self.graph.outputs:
             raise UnsupportedFeatureError(
                 f"{what} for constraints that are linear in the velocities, "
                 "and these are not. Read `embedding.curvature` and "
@@ -106,33 +98,31 @@ class Embedding:
         (r, p).
         """
         self._only_linear('The curvature has components')
-        omega, eta = map(self.graph.sympy, ('omega', 'eta'))
-        r, p = eta.shape
-        return ImmutableDenseNDimArray(list(omega), (r, p, p)), eta
+        g, out = self.graph.load(None, ('Gamma',))
+        u = inputs(g, self._method.u)
+        r, p = len(out['Gamma']), len(u)
+        omega = [x for row in out['Gamma'] for slopes in jacobian(g, row, u)
+                 for x in without(g, slopes, u)]
+        eta = GraphMatrix(g, [substitute(g, row, dict.fromkeys(u, 0))
+                              for row in out['Gamma']], p)
+        return ImmutableDenseNDimArray(
+            list(written(g, omega)), (r, p, p)), written(g, eta)
 
     @cached_property
     def is_holonomic(self):
         """Whether the constraints are integrable; None if undecided.
 
-        The theorem of Frobenius: ``omega`` and ``eta`` vanish where the
-        holonomic rows hold.
+        The theorem of Frobenius: ``Gamma`` vanishes where the holonomic rows
+        hold.
         """
         method = self._method
         if not method._dependent:
             return True
-        names = ('omega', 'eta') if 'omega' in self.graph.outputs else (
-            'Gamma',)
-        answers = [vanishing(method._system, self.graph, name,
-                             method._sample, method._report.points).holds
-                   for name in names]
-        return False if False in answers else (
-            None if None in answers else True)
+        return vanishing(method._system, self.graph, 'Gamma', method._sample,
+                         method._report.points).holds
 
     def required_force(self):
         r"""Return a force ``Q1`` that makes Hamel's equations right, or None.
-
-        Explanation
-        ===========
 
         It exists at a state if and only if :math:`\Gamma^T p_1^*` is in the
         range of :math:`B^T`. Then
@@ -142,30 +132,22 @@ class Embedding:
            Q_1 = -\frac{\partial L^*}{\partial q_1}
            - (B^T)^+ \Gamma^T p_1^* \qquad \text{(E4)}
 
-        is one, the least beyond the first term; anything with
+        is one, shape (r, 1), the least beyond the first term; anything with
         :math:`B^T w = 0` may be added. It replaces the forces of the loads on
         ``q1``, and is a property of the model, not a choice of the method.
-        Shape (r, 1).
         """
         self._only_linear('A force is found')
         method = self._method
         r = len(method._dependent)
         if method._project_loads:       # then E does not contain Q1
-            return column([0]*r) if method.is_valid() else None
+            return column([0]*r) if method.validity.holds else None
         rows = self._independent_rows()
         if rows is None:
             return None
         g, out = self.graph.load(None, ('B', 'bent', 'pull'))
-        F = [out['B'][k] for k in rows]
-        extra = [0]*r
-        if F:
-            gram = ldl_factor(g, [[g.dot(x, y) for y in F] for x in F])
-            right = [x for x, in out['bent']]
-            least = ldl_solve(g, gram, [g.dot(row, right) for row in F])
-            extra = FullRankFactorization(g, out['B'], F).spread(least)
-        return Graph.freeze(g, columns_of({'Q1': [
-            -g.add(pull, x) for (pull,), x in zip(out['pull'], extra)]})
-        ).sympy('Q1')
+        extra = least_multipliers(g, out['B'], rows, flat(out['bent']))
+        return written(g, [-g.add(pull, x) for pull, x in zip(
+            flat(out['pull']), extra)])
 
     def _independent_rows(self):
         """Rows that span those of ``B``; None if ``Gamma^T*p1`` is new."""
@@ -179,7 +161,7 @@ class Embedding:
                     norm(row)*abs(p) for row, (p,) in zip(
                         found['Gamma'], found['p1']))]
                 _, extended = orthonormal_rows(
-                    found['B'] + [[x for x, in found['bent']]], INDEPENDENT,
+                    found['B'] + [flat(found['bent'])], INDEPENDENT,
                     sizes)
                 kept = [k for k, _ in extended]
                 if r in kept:

@@ -11,12 +11,11 @@ from ...analysis.zero_tests import counterexample, vanishing
 from ...errors import (
     ConstraintError, MissingIngredientError, RedundantConstraintsError,
     UnsupportedFeatureError)
-from ...graph import Graph, substitute
+from ...graph import substitute
 from ...graph.linalg import solve
-from ...model.call_signatures import as_list
 from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates, sharing_model
-from ..solution import columns_of
+from ..references import flat, frozen
 from ..symbols import column
 from .embedded_equations import EmbeddedMethod
 from .embedding import Embedding
@@ -73,10 +72,8 @@ class HamelEmbedding(EmbeddedMethod):
     :math:`E = 0` where the constraints hold. That depends on which
     coordinates are :math:`q_1`, so they must be named. The parts of
     :math:`E` are in :attr:`embedding`, the verdict is :attr:`validity`. The
-    condition printed in [1]_ lacks a term.
-
-    Hamel's equations contain neither multipliers nor constraint forces; those
-    of the model are in :attr:`corrected`.
+    condition printed in [1]_ lacks a term. Multipliers and constraint forces
+    are those of :attr:`corrected`.
 
     Constraints nonlinear in the velocities are admitted where they are linear
     in :math:`\dot q_1`. Then :math:`B = -\partial g/\partial u` depends on
@@ -102,8 +99,6 @@ class HamelEmbedding(EmbeddedMethod):
     {Derivative(x(t), t): z(t)*Derivative(y(t), t)}
     >>> particle.eom[1]
     -m*z(t)*Derivative(y(t), t)**2 + m*Derivative(z(t), (t, 2))
-    >>> particle.is_valid()
-    False
     >>> print(particle.validity)
     x(t) dependent: wrong, because of curvature of the constraints
     >>> particle.corrected.eom[1]
@@ -113,12 +108,7 @@ class HamelEmbedding(EmbeddedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword. In Kane's shape there must be as many speeds as coordinates,
-        and everything is stated in the velocities ``q'``; a velocity keeps
-        the name of the speed that is equal to it. Velocity constraints that
-        repeat holonomic ones, as ``KanesMethod`` wants them, are dropped.
+        As for :class:`.EmbeddedMethod`.
     q_dependent : iterable
         The coordinates whose velocities are eliminated, one for each
         constraint row (holonomic ones count by their derivatives). In Kane's
@@ -126,14 +116,6 @@ class HamelEmbedding(EmbeddedMethod):
     project_loads : bool
         Embed the loads as ``Q_2 - B^T*Q_1`` instead of ``Q_2`` alone, which
         is Hamel's choice. What comes from a Lagrangian is not projected.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
 
     Raises
     ======
@@ -141,15 +123,12 @@ class HamelEmbedding(EmbeddedMethod):
     MissingIngredientError
         If there are constraints and no dependent coordinates.
     ConstraintError
-        If the dependent coordinates do not fit the constraints: their number,
-        a coordinate that no row contains, velocities that the rows do not
-        determine (with a choice that works in ``q_dependent``), or in which
-        the rows are not linear.
+        If the dependent coordinates do not fit the constraints. If the rows do
+        not determine their velocities, ``q_dependent`` is a choice that works.
     RedundantConstraintsError
         If rows are redundant; carries ``rows``.
     UnsupportedFeatureError
-        For constraints at acceleration level, and where the kinetic energy
-        does not determine the equations.
+        For constraints at acceleration level.
 
     References
     ==========
@@ -157,9 +136,6 @@ class HamelEmbedding(EmbeddedMethod):
     .. [1] H. Zhao, X. Zhao and J. Jiang, "Study on Hamel's embedding method
        via the Udwadia-Kalaba theory," Appl. Math. Mech. (Chinese ed.) 38
        (2017) 696-707.
-    .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
-       Systems," AMS (1972).
-
     """
 
     def __init__(self, *args, project_loads=False, **kwargs):
@@ -198,26 +174,18 @@ class HamelEmbedding(EmbeddedMethod):
         return Embedding(self)
 
     def _active_forces(self):
-        return self.embedding.forces
+        return self._embedding.sympy('Q2')
 
     def equations(self, system):
-        """``Psi*u' = G``, (9), valid or not.
-
-        If a state was found where they are wrong, they carry a warning.
-        """
-        names = ', '.join(map(str, self._qdep))
+        """``Psi*u' = G``, (9), with a warning if they are seen to be wrong."""
         equations = reduced_equations(
             self, self._embedding, 'Psi', 'G', self.corrected,
-            "Usually the rows do not determine the velocities of "
-            f"{names} there: embed with other dependent coordinates.")
+            self._when_singular)
         return replace(equations, warning=WRONG) if self._is_refuted() else (
             equations)
 
     def _is_refuted(self):
-        """Whether ``E`` differs from zero at one of a few states.
-
-        That is quick, unlike a proof, if no accelerations are needed.
-        """
+        """Whether ``E`` is seen to differ from zero, without accelerations."""
         if not self._dependent or self._has_accelerations():
             return False
         return counterexample(self._system, self._embedding, 'E',
@@ -230,35 +198,25 @@ class HamelEmbedding(EmbeddedMethod):
     def _solve(self):
         g, out = self._embedding.load(None, ('Psi', 'G'))
         u = (accelerations(g, out['Psi'], out['G'])
-             if 'omega' in self._embedding.outputs      # never indefinite
-             else solve(g, out['Psi'], [x for x, in out['G']]))
-        return Graph.freeze(
-            g, {} if u is None else columns_of({'acceleration': u}))
+             if 'paper' in self._embedding.outputs      # never indefinite
+             else solve(g, out['Psi'], flat(out['G'])))
+        return frozen(g, **({} if u is None else {'acceleration': u}))
 
-    @property
-    def acceleration(self):
-        """``u'`` of Hamel's equations, shape (p, 1)."""
-        if 'acceleration' not in self.closed_form.outputs:
-            raise MissingIngredientError(
-                "The embedded mass matrix Psi is singular: the embedding has "
-                "taken the mass out of a direction, so Hamel's equations "
-                "determine no motion. Use `corrected`, a VoronetsMethod.")
-        return super().acceleration
+    def _without(self, name):
+        if name != 'acceleration':
+            return UnsupportedFeatureError(
+                f"Hamel's equations have no `{name}`: their motion may be "
+                "another one than that of the model. Read "
+                f"`corrected.{name}` of the equations of Voronets.")
+        return MissingIngredientError(
+            "The embedded mass matrix Psi is singular: the embedding has "
+            "taken the mass out of a direction, so Hamel's equations "
+            "determine no motion. Use `corrected`, a VoronetsMethod.")
 
     @property
     def lam_vec(self):
         """An empty column, because Hamel's equations have no multipliers."""
         return column(())
-
-    @property
-    def multipliers(self):
-        """Raises an error that names those of ``corrected``."""
-        raise no_reactions('multipliers')
-
-    @property
-    def constraint_forces(self):
-        """Raises an error that names those of ``corrected``."""
-        raise no_reactions('constraint_forces')
 
     # -- validity --------------------------------------------------------
 
@@ -271,50 +229,39 @@ class HamelEmbedding(EmbeddedMethod):
 
     @cached_property
     def _on_motion(self):
-        """The embedding, with the accelerations of the right motion in it.
-        """
+        """``E`` and its parts with the right accelerations in them."""
         if not self._has_accelerations():
             return self._embedding
-        g, out = self._embedding.load()
+        g, out = self._embedding.load(None, ('E', 'bent', 'neglected'))
         _, solved = self.corrected.closed_form.load(g, ('acceleration',))
         known = {g.input(x, dynamic=True): value for x, (value,) in zip(
             self._udot, solved['acceleration'])}
         g.avoid(known)
-        return Graph.freeze(g, {
-            name: ([substitute(g, row, known) for row in rows],
-                   self._embedding.outputs[name][1])
-            for name, rows in out.items()})
-
-    def _vanishing(self, name):
-        return vanishing(self._system, self._on_motion, name, self._sample,
-                         self._report.points)
+        return frozen(g, **{name: substitute(g, flat(rows), known)
+                            for name, rows in out.items()})
 
     @cached_property
     def validity(self):
         """The :class:`.Validity` of Hamel's equations for this partition.
+
+        ``E`` is evaluated at random states that satisfy the constraints, and
+        if it vanishes there, it is proved to vanish.
         """
         names = tuple(self._qdep)
         if not self._dependent:
             return Validity(names, True)
-        whole = self._vanishing('E')
-        faults = tuple(
-            fault for fault, part in (
-                ('curvature', 'bent'), ('neglected row', 'neglected'))
-            if self._vanishing(part).holds is False)
-        values = whole.values and tuple(float(x) for x, in whole.values)
+        whole, bent, neglected = (
+            vanishing(self._system, self._on_motion, name, self._sample,
+                      self._report.points)
+            for name in ('E', 'bent', 'neglected'))
+        faults = tuple(fault for fault, part in (
+            ('curvature', bent), ('neglected row', neglected))
+            if part.holds is False)
+        values = whole.values and tuple(map(float, flat(whole.values)))
         return Validity(names, whole.holds, faults, values, whole.state)
 
-    def is_valid(self):
-        """Whether Hamel's equations are right for this partition.
-
-        ``E`` is evaluated at random states that satisfy the constraints, and
-        if it vanishes there, it is proved to vanish. Returns True, False, or
-        None without a proof; the reason is in :attr:`validity`.
-        """
-        return self.validity.holds
-
     def valid_partitions(self):
-        """The :class:`.Validity` of every choice of coordinates.
+        """A tuple with the :class:`.Validity` of every choice of coordinates.
 
         Examples
         ========
@@ -339,17 +286,11 @@ class HamelEmbedding(EmbeddedMethod):
         y(t), b(t) dependent: the rows do not determine these velocities
         a(t), b(t) dependent: the rows do not determine these velocities
 
-        Returns
-        =======
-
-        tuple of Validity
-
         """
         found = []
         for names in combinations(self._system.q, len(self._dependent)):
-            other = sharing_model(
-                HamelEmbedding, self, _named=as_list(names, 'q_dependent'),
-                _project_loads=self._project_loads)
+            other = sharing_model(HamelEmbedding, self, _named=names,
+                                  _project_loads=self._project_loads)
             try:
                 found.append(other.validity)
             except RedundantConstraintsError:
@@ -358,10 +299,3 @@ class HamelEmbedding(EmbeddedMethod):
                 reason = getattr(error, 'reason', 'singular')
                 found.append(Validity(names, False, (reason,)))
         return tuple(found)
-
-
-def no_reactions(name):
-    return UnsupportedFeatureError(
-        f"Hamel's equations have no `{name}`: their motion may be another "
-        f"one than that of the model. Read `corrected.{name}` of the "
-        "equations of Voronets.")

@@ -21,17 +21,14 @@ class Validity:
 
     q_dependent : tuple
     holds : bool or None
-        Whether Hamel's equations are right; None if it was not decided: the
-        discrepancy vanishes at all states that were tried, and that it does
-        so everywhere was not proved.
+        Whether Hamel's equations are right; None if the discrepancy vanishes
+        at all states that were tried, without a proof.
     faults : tuple of str
-        What is wrong: ``'curvature'``, ``'neglected row'``, or both. Two
-        faults may also cancel; then ``holds`` is True and both are named.
-        ``'singular'`` or ``'nonlinear'`` if there are no equations.
+        ``'curvature'``, ``'neglected row'``, or both, which may also cancel if
+        ``holds``. ``'singular'`` or ``'nonlinear'`` if there are no equations.
     discrepancy : tuple of float or None
         ``E`` at ``state``, where it is not zero.
     state : dict or None
-
     """
 
     q_dependent: tuple

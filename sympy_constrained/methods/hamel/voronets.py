@@ -6,13 +6,13 @@ from functools import cached_property
 from sympy.physics.mechanics import KanesMethod
 
 from ...errors import ConstraintError, UnsupportedFeatureError
-from ...graph import Graph, gradient, substitute, time_derivative
+from ...graph import gradient, substitute, time_derivative
 from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
 from ..partition import dependent_positions, named_coordinates
-from ..solution import columns_of
+from ..references import columns, flat, frozen, inputs, written
 from .embedded_equations import EmbeddedMethod
 
 __all__ = ['VoronetsMethod']
@@ -38,11 +38,9 @@ class VoronetsMethod(EmbeddedMethod):
     These are the equations of Voronets, and of Chaplygin where nothing
     depends on :math:`q_1`. They hold for every choice of :math:`q_1` and
     differ from those of :class:`.HamelEmbedding` by its discrepancy
-    :math:`E = G - H` [1]_. For constraints nonlinear in the velocities
-    virtual displacements are those of Appell and Chetaev.
-
-    Multipliers follow from the rows of :math:`q_1`,
-    :math:`A_1^T\lambda = (M\ddot q - F)_1`.
+    :math:`E = G - H`. For constraints nonlinear in the velocities
+    virtual displacements are those of Appell and Chetaev. Multipliers follow
+    from the rows of :math:`q_1`, :math:`A_1^T\lambda = (M\ddot q - F)_1`.
 
     Examples
     ========
@@ -65,33 +63,12 @@ class VoronetsMethod(EmbeddedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod`` or ``KanesMethod``, as for
-        :class:`.HamelEmbedding`.
+        As for :class:`.EmbeddedMethod`.
     q_dependent : iterable, optional
         The coordinates whose velocities are eliminated, one for each row. By
         default they are chosen where the constraints hold.
-    generalized_forces, potential_energy, sample
-        As for :class:`.HamelEmbedding`.
 
-    Raises
-    ======
-
-    ConstraintError
-        If the dependent coordinates do not fit the constraints.
-    RedundantConstraintsError
-        If rows are redundant; carries ``rows``.
-    UnsupportedFeatureError
-        For constraints at acceleration level.
-
-    References
-    ==========
-
-    .. [1] H. Zhao, X. Zhao and J. Jiang, "Study on Hamel's embedding method
-       via the Udwadia-Kalaba theory," Appl. Math. Mech. (Chinese ed.) 38
-       (2017) 696-707.
-    .. [2] J. I. Neimark and N. A. Fufaev, "Dynamics of Nonholonomic
-       Systems," AMS (1972).
-
+    Equation numbers and errors are those of :class:`.HamelEmbedding`.
     """
 
     def __init__(self, *args, **kwargs):
@@ -108,11 +85,8 @@ class VoronetsMethod(EmbeddedMethod):
 
     def equations(self, system):
         """``Psi*u' = H``, and ``A1^T*lam = (M*q'' - F)_1``."""
-        names = ', '.join(map(str, self._qdep))
-        return reduced_equations(
-            self, self._embedding, 'Psi_true', 'H', when_singular=(
-                "Usually the rows do not determine the velocities of "
-                f"{names} there: embed with other dependent coordinates."))
+        return reduced_equations(self, self._embedding, 'Psi_true', 'H',
+                                 when_singular=self._when_singular)
 
     def _active_forces(self):
         g = self._embedding
@@ -122,38 +96,22 @@ class VoronetsMethod(EmbeddedMethod):
     def _solve(self):
         """Accelerations, then the reactions on all coordinates."""
         g, out = self._embedding.load(None, (
-            'Psi_true', 'H', 'A1', 'X', 'y', 'X2', 'y2'))
+            'Psi_true', 'H', 'A1', 'slope', 'known'))
         u = accelerations(g, out['Psi_true'], out['H'])
         if u is None:
             raise no_mass()
-        first, second = (
-            [g.add(g.dot(row, u), y) for row, (y,) in zip(
-                out[slope], out[known])]
-            for slope, known in (('X', 'y'), ('X2', 'y2')))
-        forces = dict([*zip(self._dependent, first),
-                       *zip(self._others, second)])
-        return Graph.freeze(g, columns_of({
-            'acceleration': u,
-            'multipliers': solve(
-                g, [list(row) for row in zip(*out['A1'])], first),
-            'constraint_forces': [forces[i] for i in sorted(forces)]}))
+        forces = [g.sub(g.dot(row, u), x)
+                  for row, (x,) in zip(out['slope'], out['known'])]
+        first = [forces[i] for i in self._dependent]
+        return frozen(
+            g, acceleration=u, constraint_forces=forces,
+            multipliers=solve(g, columns(out['A1'], len(first)), first))
 
     def residual_along(self, other):
-        """Return ``Psi*q2'' - H`` along the motion of another method.
+        """Return ``Psi*q2'' - H`` along the motion of another method, (p, 1).
 
-        Parameters
-        ==========
-
-        other : a ConstrainedMethod, KanesMethod or LagrangesMethod
-            For the same coordinates, with its equations formed; or
-            ``EquationsOfMotion``.
-
-        Returns
-        =======
-
-        Matrix, shape (p, 1)
-            Zero where the constraints hold if the other method agrees.
-
+        Zero where the constraints hold if the other method agrees. That may be
+        of SymPy with its equations formed, or ``EquationsOfMotion``.
         """
         equations = EquationsOfMotion.from_method(other) if not isinstance(
             other, EquationsOfMotion) else other
@@ -169,8 +127,8 @@ class VoronetsMethod(EmbeddedMethod):
                 "velocities. Compare accelerations numerically.")
         g, out = equations.graph.load(None, ('rates', 'W', 'r'))
         _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
-        speeds = [g.input(x, dynamic=True) for x in equations.u]
-        rates = dict(zip(equations.q, (x for x, in out['rates'])))
+        speeds = inputs(g, equations.u)
+        rates = dict(zip(equations.q, flat(out['rates'])))
         chosen = range(len(q)) if len(speeds) == len(q) else others
         theirs = [rates[q[i]] for i in chosen]
         known = substitute(g, theirs, dict.fromkeys(speeds, 0))
@@ -189,17 +147,17 @@ class VoronetsMethod(EmbeddedMethod):
         g.avoid(set(speeds) - {abs(x) for x in value})
         second = substitute(g, [along(rates[q[i]]) for i in others],
                             dict(zip(speeds, value)))
-        return Graph.freeze(g, columns_of({'gap': [
+        return written(g, [
             g.sub(g.dot(row, second), right) for row, (right,) in zip(
-                mine['Psi_true'], mine['H'])]})).sympy('gap')
+                mine['Psi_true'], mine['H'])])
 
 
 def accelerations_of(other, equations, g, out):
     """References of ``u'`` of other equations; None if singular."""
     if isinstance(other, ConstrainedMethod):    # rows may be redundant
         _, solved = other.closed_form.load(g, ('acceleration',))
-        return [x for x, in solved['acceleration']]
-    z = solve(g, out['W'], [x for x, in out['r']])
+        return flat(solved['acceleration'])
+    z = solve(g, out['W'], flat(out['r']))
     unknowns = list(equations.unknowns)
     return z and [z[unknowns.index(x.diff(equations.t))]
                   for x in equations.u]

@@ -10,17 +10,16 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
-from ...graph import Graph
 from ...model.build import build_system
 from ...model.call_signatures import as_list, as_matrix, as_residuals
 from ...precision import precise
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
-from ..partition import occurring
-from ..solution import columns_of
+from ..partition import dependent_positions
+from ..references import columns, frozen
 from ..symbols import column, fresh_symbols, named_symbols
 from .mapping import FreeRows, Mapping, map_velocities
-from .space import ANYWHERE, MappedSpace
+from .space import MappedSpace
 
 __all__ = ['LinearMappingMethod']
 
@@ -56,11 +55,9 @@ class LinearMappingMethod(ConstrainedMethod):
 
     The condition (17) of the paper, a block diagonal metric, is needed only
     for its form with raised indices. Holonomic and nonholonomic constraints
-    may depend on time.
-
-    The mapping makes a Riemann-Cartan space-time of the model, whose torsion
-    measures what is not integrable: :attr:`space`. It is made on request;
-    the equations do not need it.
+    may depend on time. The mapping makes a Riemann-Cartan space-time of the
+    model, :attr:`space`, whose torsion measures what is not integrable; the
+    equations do not need it.
 
     Examples
     ========
@@ -89,7 +86,7 @@ class LinearMappingMethod(ConstrainedMethod):
     Matrix([[0, 0]])
     >>> sleigh.multipliers
     Matrix([[m*u(t)*w(t)]])
-    >>> sleigh.is_integrable, sleigh.is_holonomic
+    >>> sleigh.space.is_integrable, sleigh.is_holonomic
     (False, False)
     >>> print(sleigh.space.table('torsion'))
     T^1_23 = 1
@@ -101,11 +98,10 @@ class LinearMappingMethod(ConstrainedMethod):
     ==========
 
     *args, **kwargs
-        The arguments of ``LagrangesMethod(Lagrangian, qs, ...)`` or of
-        ``KanesMethod(frame, q_ind, u_ind, kd_eqs, ...)``, by position or
-        keyword. In Kane's shape the kinematic differential equations are the
-        mapping: the free quasi-velocities are the independent speeds.
-        Velocity constraints that repeat holonomic ones are dropped.
+        As for :class:`.ConstrainedMethod`, without stabilization. In Kane's
+        shape the kinematic differential equations are the mapping: the free
+        quasi-velocities are the independent speeds. Velocity constraints that
+        repeat holonomic ones are dropped.
     us : iterable, optional
         The free quasi-velocities, functions of time; ``u1, u2, ...`` by
         default.
@@ -122,22 +118,13 @@ class LinearMappingMethod(ConstrainedMethod):
         ``'orthogonal'`` replaces the free rows by others that make the
         metric block diagonal. Equations and ``u`` stay the same, the
         geometry changes.
-    generalized_forces : iterable of Expr, optional
-        Forces beside those of the loads, one per coordinate (Lagrange's
-        shape) or speed (Kane's).
-    potential_energy : 'include' or 'ignore', optional
-        In Kane's shape, whether the potential energy of the bodies counts.
-    sample : dict, optional
-        Numbers near the motion that is meant; see
-        :func:`.admissible_values`.
 
     Raises
     ======
 
     ConstraintError
-        If a constraint or a row is not linear in the velocities, if the
-        mapping is singular, if its columns violate the constraints, or if
-        numbers do not fit.
+        If a row is not linear in the velocities, or the mapping is singular or
+        violates the constraints.
     RedundantConstraintsError
         If constraint rows are redundant.
 
@@ -147,7 +134,6 @@ class LinearMappingMethod(ConstrainedMethod):
     .. [1] Y. Wang, X. Wu and H. Cao, "Linear mapping method for holonomic
        rheonomic systems," Journal of Dynamics and Control,
        doi 10.6052/1672-6553-2019-056.
-
     """
 
     _accepts = ('potential_energy', 'generalized_forces')
@@ -232,11 +218,9 @@ class LinearMappingMethod(ConstrainedMethod):
         """The expressions of ``mapping``; ``Eq(u, ...)`` is accepted."""
         rows, us = [], list(self._speeds)
         for k, row in enumerate(as_list(self._mapping, 'mapping')):
-            if isinstance(row, Equality):
-                for side, other in (row.args, row.args[::-1]):
-                    if k < len(us) and side == us[k]:
-                        row = other
-                        break
+            if isinstance(row, Equality) and us[k:k + 1] in (
+                    [row.lhs], [row.rhs]):
+                row = row.rhs if row.lhs == us[k] else row.lhs
             rows.append(row)
         rows = as_residuals(rows, 'mapping')
         for k, row in enumerate(rows):
@@ -253,14 +237,8 @@ class LinearMappingMethod(ConstrainedMethod):
         """Positions of the speeds that a partition eliminates."""
         system, count = self._system, self._system.counts[2]
         if self._named is not None:
-            named = as_list(self._named, 'q_dependent')
-            known = {*named} & {*system.q}
-            if not len(named) == len(known) == count:
-                raise ConstraintError(
-                    f"`q_dependent` is {named}. Name a different "
-                    f"coordinate for each of the {count} constraint rows, of "
-                    f"{', '.join(map(str, system.q))}.")
-            return occurring(system, named)
+            return dependent_positions(
+                self, as_list(self._named, 'q_dependent'))
         if len(system.u_dependent) == count:
             return tuple(map(system.u.index, system.u_dependent))
         return self._pivots
@@ -335,10 +313,7 @@ class LinearMappingMethod(ConstrainedMethod):
         return column(())
 
     def equations(self, system):
-        """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``.
-
-        The states are ``q`` and the free quasi-velocities.
-        """
+        """``N^T*M*N*u' = forcing`` and ``lam = b_A^T*(M*w' - Q)``."""
         return reduced_equations(
             self, self._mapped, 'mass', 'forcing', when_singular=(
                 "Usually the quasi-velocities do not determine the "
@@ -352,19 +327,14 @@ class LinearMappingMethod(ConstrainedMethod):
             raise no_mass()
         lam = [g.add(g.dot(row, solution), y)
                for row, (y,) in zip(out['X'], out['y'])]
-        forces = [g.dot(lam, c) for c in zip(*out['A'])] or [0]*len(
-            self._system.u)
-        return Graph.freeze(g, columns_of({
-            'acceleration': solution, 'multipliers': lam,
-            'constraint_forces': forces}))
+        forces = [g.dot(lam, c)
+                  for c in columns(out['A'], len(self._system.u))]
+        return frozen(g, acceleration=solution, multipliers=lam,
+                      constraint_forces=forces)
 
     @cached_property
     def constraint_power(self):
-        """Power ``-lam^T*A_0`` of the constraint forces.
-
-        For the parent speeds: in Kane's shape with kinematics that drift by
-        themselves it is not the power for the velocities.
-        """
+        """Power ``-lam^T*A_0`` of the constraint forces, for parent speeds."""
         if not self._system.counts[2]:
             return 0
         return -(self.multipliers.T*self.mapping.constraints_drift)[0]
@@ -380,16 +350,6 @@ class LinearMappingMethod(ConstrainedMethod):
         parent = build_system(self._shape, self._arguments,
                               in_velocities=True, **self._options)
         return MappedSpace(parent, self._mapped, self._count)
-
-    @cached_property
-    def is_integrable(self):
-        """Whether every row is the rate of a function; None if undecided.
-
-        Then the quasi-velocities are velocities of coordinates and there is
-        no torsion, in space or in time.
-        """
-        return vanishing(self._system, self.space.questions, 'torsion',
-                         None, ANYWHERE, relations=()).holds
 
     @cached_property
     def is_holonomic(self):

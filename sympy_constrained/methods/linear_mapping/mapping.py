@@ -11,34 +11,26 @@ Control, doi 10.6052/1672-6553-2019-056.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from sympy import Derivative
+from typing import Any, NamedTuple
 
 from ...errors import ConstraintError
 from ...graph import (
-    Graph, GraphMatrix, jacobian, read, substitute, time_derivative, without)
+    GraphMatrix, jacobian, read, substitute, time_derivative, without)
 from ...graph.linalg import solve
-from ..solution import columns_of, output
+from ..references import as_column, columns, flat, frozen, inputs, units
+from ..solution import output
+from ..symbols import check_contents
 
 __all__ = ['FreeRows', 'Mapping', 'map_velocities']
 
 
-@dataclass(frozen=True)
-class FreeRows:
+class FreeRows(NamedTuple):
     """What the user gave to define the free quasi-velocities.
 
-    Attributes
-    ==========
-
-    kind : 'rows', 'inverse' or 'partition'
-        ``value`` are expressions of ``u``, a matrix ``N`` or ``(N | ...)``
-        of ``w = N*u + ...``, or the positions of the dependent speeds.
-    value : tuple, or tuple of rows
-    orthogonal : bool
-        Complete the rows such that the metric is block diagonal.
-
+    ``value`` are expressions (``kind`` is ``'rows'``), a matrix ``N`` or
+    ``(N | ...)`` of ``w = N*u + ...`` (``'inverse'``), or the positions of the
+    dependent speeds (``'partition'``). With ``orthogonal`` the rows are
+    completed such that the metric is block diagonal.
     """
 
     kind: str
@@ -49,12 +41,7 @@ class FreeRows:
 class Mapping:
     """The matrices of a mapping, ``u = a*w + a0`` and ``w = N*u + nu``.
 
-    Attributes
-    ==========
-
-    graph : Graph
-        See :func:`.map_velocities` for all of its outputs.
-
+    ``graph`` has all outputs of :func:`.map_velocities`.
     """
 
     def __init__(self, graph):
@@ -72,9 +59,6 @@ class Mapping:
 def map_velocities(system, free, us):
     """Return the graph of the projected equations.
 
-    Explanation
-    ===========
-
     ======================  =======  =====================================
     output                  shape    meaning
     ======================  =======  =====================================
@@ -89,31 +73,26 @@ def map_velocities(system, free, us):
     ``energy``, ...                  see :class:`.EquationsOfMotion`
     ======================  =======  =====================================
 
-    Parameters
-    ==========
-
-    system : ConstrainedSystem
-        All of its velocity rows are affine in the speeds.
-    free : FreeRows
-    us : sequence of dynamicsymbols
-        The free quasi-velocities.
-
+    ``free`` are the :class:`FreeRows`, and ``us`` the free quasi-velocities.
     """
     g, out = system.graph.load()
-    w, q = ([g.input(x, dynamic=True) for x in names]
-            for names in (system.u, system.q))
+    w, q = inputs(g, system.u), inputs(g, system.q)
     still, rates = dict.fromkeys(w, 0), flat(out['rates'])
     A = affine(g, out['velocity_jacobian'], w, system.constraint_names,
                'Use UdwadiaKalabaMethod for it.')
     A0 = substitute(g, flat(out['velocity']), still)
     g.bound.update(zip((x.diff(system.t) for x in system.q), rates))
-    p = len(w) - len(A)
-    a, a0 = free_rows(g, free, w, A, p, forbidden(system, us))
+    o, p = len(w), len(w) - len(A)
+
+    def check(rows, name, remedy):
+        check_contents(system, g, rows, name, remedy, us)
+
+    a, a0 = free_rows(g, free, w, A, p, check)
     N, nu, b_A = solved(g, a + A, a0 + A0, p)
     if free.orthogonal:                 # N and nu stay
         a, a0 = orthogonal_rows(g, out['M'], w, N, nu)
         b_A = orthogonal_columns(g, a, N, b_A, p)
-    u = [g.input(x, dynamic=True) for x in us]
+    u = inputs(g, us)
     mapped = [g.add(g.dot(row, u), x) for row, x in zip(N, nu)]
     star = dict(zip(w, mapped))
     g.avoid({*w} - {*u})
@@ -123,41 +102,24 @@ def map_velocities(system, free, us):
 
     bias = time_derivative(g, {**dict(zip(q, rates)), **still})
     change = [-bias(g.add(g.dot(row, w), x)) for row, x in zip(a, a0)]
-    parent = {name: [at(row) for row in out[name]] for name in (
-        'rates', 'M', 'Q', 'b', 'energy', 'power')}
-    right = at(change) + flat(parent.pop('b'))[:len(A)]
+    right = at(change) + at(flat(out['b']))[:len(A)]
     gamma = ([g.dot(x + y, right) for x, y in zip(N, b_A)]
              if free.orthogonal else solve(g, a + A, right))
-    drifts = {'nu': nu, 'w': mapped, 'gamma': gamma, 'A0': A0,
-              'slip': [-x for x in A0], 'a0': a0 + A0}
-    blocks = {
-        'a': GraphMatrix(g, a + A, len(w)), 'A': GraphMatrix(g, A, len(w)),
-        'b': GraphMatrix(g, [x + y for x, y in zip(N, b_A)], len(w)),
-        'holonomic': GraphMatrix(g, out['holonomic'], 1),
-        'holonomic_jacobian': GraphMatrix(
-            g, out['holonomic_jacobian'], len(q)),
-        **projected_blocks(
-            GraphMatrix(g, N, p), GraphMatrix(g, b_A, len(A)),
-            GraphMatrix(g, parent.pop('M'), len(w)),
-            GraphMatrix(g, parent.pop('Q'), 1),
-            GraphMatrix(g, [[x] for x in gamma], 1))}
-    return Graph.freeze(g, {
-        **columns_of(drifts), **{name: (x, 1) for name, x in parent.items()},
-        **{name: (x.rows, x.shape[1]) for name, x in blocks.items()}})
-
-
-def projected_blocks(N, b_A, M, Q, gamma):
-    """The equations of the free speeds, and those of the multipliers."""
-    inertia, force = M @ N, Q - M @ gamma
-    count = b_A.shape[1]
-    return {'N': N, 'mass': N.T @ inertia, 'forcing': N.T @ force,
-            'X': b_A.T @ inertia, 'y': -(b_A.T @ force),
-            'A1': GraphMatrix(M.builder, units(count), count)}
-
-
-def flat(rows):
-    """The references of an output with one column."""
-    return [x for x, in rows]
+    inverse = GraphMatrix(g, [x + y for x, y in zip(N, b_A)], o)
+    N, b_A = inverse[:, :p], inverse[:, p:]
+    M = GraphMatrix(g, [at(row) for row in out['M']], o)
+    inertia = M @ N
+    force = as_column(g, at(flat(out['Q']))) - M @ as_column(g, gamma)
+    return frozen(
+        g, a=GraphMatrix(g, a + A, o), a0=a0 + A0, b=inverse, N=N, nu=nu,
+        w=mapped, gamma=gamma, A=GraphMatrix(g, A, o), A0=A0,
+        slip=[-x for x in A0], mass=N.T @ inertia, forcing=N.T @ force,
+        X=b_A.T @ inertia, y=-(b_A.T @ force),
+        A1=GraphMatrix(g, units(len(A)), len(A)), holonomic_jacobian=(
+            GraphMatrix(g, out['holonomic_jacobian'], len(q))),
+        holonomic=flat(out['holonomic']), **{
+            name: at(flat(out[name])) for name in (
+                'rates', 'energy', 'power')})
 
 
 def affine(g, slopes, w, names, remedy):
@@ -172,53 +134,32 @@ def affine(g, slopes, w, names, remedy):
     return found
 
 
-def forbidden(system, us):
-    """Whether a mapping must not contain an input of a graph.
-
-    Accelerations and the quasi-velocities, which it defines.
-    """
-    states = {*system.q, *system.u}
-    functions = {getattr(x, 'expr', x) for x in (*states, *us)}
-    return lambda x: x not in states and (x in us or isinstance(
-        x, Derivative) and x.expr in functions)
-
-
-def check_contents(g, rows, is_forbidden, name, remedy):
-    """Raise if rows of references contain what is forbidden."""
-    for k, row in enumerate(rows):
-        for x in filter(is_forbidden, g.symbols_of(*row)):
-            raise ConstraintError(
-                f"Row {k} of `{name}` contains {x}. {remedy}")
-
-
-def free_rows(g, free, w, A, p, is_forbidden):
+def free_rows(g, free, w, A, p, check):
     """References of the free rows and their drift."""
     if free.kind == 'partition':
-        o = len(w)
-        return [[int(i == j) for j in range(o)] for i in range(o)
+        return [row for i, row in enumerate(units(len(w)))
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
-        return given_rows(g, free.value, w, A, p, is_forbidden)
-    matrix = given_columns(g, free.value, w, A, p, is_forbidden)
+        return given_rows(g, free.value, w, A, p, check)
+    matrix = given_columns(g, free.value, w, A, p, check)
     if matrix and len(matrix[0]) == len(w):     # first rows of b^-1
-        rows = [solve(g, [list(c) for c in zip(*matrix)], unit)
+        rows = [solve(g, columns(matrix, len(w)), unit)
                 for unit in units(len(w))[:p]]
     else:
         N = columns(matrix, p)
         gram = [[g.dot(c, d) for d in N] for c in N]
         rows = [solve(g, gram, list(row[:p])) for row in matrix]
-        rows = rows if None in rows else [list(c) for c in zip(*rows)]
+        rows = rows if None in rows else columns(rows, p)
     if None in rows:
         raise singular_mapping()
     return rows, [0]*p
 
 
-def given_rows(g, expressions, w, A, p, is_forbidden):
+def given_rows(g, expressions, w, A, p, check):
     """The free rows of a ``mapping``, and their drift."""
     refs = [read(g, e) for e in expressions]
-    check_contents(g, [[ref] for ref in refs], is_forbidden, 'mapping',
-                   "Give expressions linear in the velocities, of "
-                   "coordinates and time.")
+    check([[ref] for ref in refs], 'mapping', "Give expressions linear in "
+          "the velocities, of coordinates and time.")
     a = affine(g, jacobian(g, refs, w), w, [
         f'Row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
@@ -227,11 +168,11 @@ def given_rows(g, expressions, w, A, p, is_forbidden):
     return a[:p], substitute(g, refs, dict.fromkeys(w, 0))[:p]
 
 
-def given_columns(g, rows, w, A, p, is_forbidden):
+def given_columns(g, rows, w, A, p, check):
     """The matrix of an ``inverse_mapping``, on the constraints."""
     entries = [[read(g, e) for e in row] for row in rows]
     only = "Its entries depend on coordinates and time only."
-    check_contents(g, entries, is_forbidden, 'inverse_mapping', only)
+    check(entries, 'inverse_mapping', only)
     matrix = [without(g, row, w) for row in entries]
     bad = [k for k, row in enumerate(matrix) if None in row]
     if bad:
@@ -246,16 +187,10 @@ def given_columns(g, rows, w, A, p, is_forbidden):
     return matrix
 
 
-def units(size):
-    """Rows of the identity."""
-    return [[int(i == k) for i in range(size)] for k in range(size)]
-
-
 def check_span(g, last, A):
     """Raise unless the last rows of a full mapping are constraint rows.
 
-    They are if they vanish on all velocities on which ``A`` does. ``A``
-    itself is used in their place, so that multipliers keep their meaning.
+    ``A`` is used in their place, so that multipliers keep their meaning.
     """
     gram = [[g.dot(x, y) for y in A] for x in A]
     for row in last:
@@ -276,27 +211,25 @@ def orthogonal_rows(g, M, w, N, nu):
         raise ConstraintError(
             "The mass matrix depends on the velocities, so there is no "
             "metric to complete the mapping with. Use completion='given'.")
-    free = list(zip(*N))
-    pull = [[g.dot(row, c) for row in M] for c in free]         # N^T*M
-    mass = [[g.dot(c, x) for c in free] for x in pull]
-    rows = [solve(g, mass, list(c)) for c in zip(*pull)]
+    N = GraphMatrix(g, N)
+    pull = N.T @ GraphMatrix(g, M)
+    mass = (pull @ N).rows
+    rows = [solve(g, mass, list(c)) for c in pull.T.rows]
     if None in rows:
         raise singular_mapping()
-    a = [list(c) for c in zip(*rows)] if free else []
+    a = columns(rows, N.shape[1])
     return a, [-g.dot(row, nu) for row in a]
 
 
 def orthogonal_columns(g, a, N, b_A, p):
     """``b_A - N*(a*b_A)``, which ``a`` takes to zero as ``a*N = 1``.
 
-    Not by a solve with the orthogonal rows, whose entries may vanish where
-    the constraints hold and only there: they are no pivots.
+    Entries of orthogonal rows are no pivots: they may vanish on the
+    constraints.
     """
-    inside = [[g.dot(row, c) for c in columns(b_A, len(b_A) - p)]
-              for row in a]
-    return [[g.sub(x, g.dot(row, c)) for x, c in zip(
-                known, columns(inside, len(known)))]
-            for known, row in zip(b_A, N)]
+    a, N = GraphMatrix(g, a, len(N)), GraphMatrix(g, N, p)
+    b_A = GraphMatrix(g, b_A, len(N.rows) - p)
+    return (b_A - N @ (a @ b_A)).rows
 
 
 def solved(g, rows, drift, p):
@@ -314,8 +247,3 @@ def singular_mapping():
         "The mapping is singular for all values of the coordinates: the free "
         "rows and the constraint rows depend on each other. Choose other "
         "free quasi-velocities.", reason='singular')
-
-
-def columns(matrix, count):
-    """Columns of a matrix, also where it has no rows."""
-    return [[row[j] for row in matrix] for j in range(count)]

@@ -12,21 +12,20 @@ from itertools import product
 
 from mpmath import mp
 from sympy import (
-    Dummy, ImmutableDenseMatrix, ImmutableDenseNDimArray, Integral, Piecewise,
-    Symbol, cancel, count_ops, integrate, latex, nan, sympify)
-from sympy.core.function import AppliedUndef
+    Dummy, ImmutableDenseMatrix, ImmutableDenseNDimArray, Integral, Symbol,
+    count_ops, latex)
 
+from ...analysis.integrability.first_integrals import along_coordinates
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import UnsupportedFeatureError
 from ...graph import (
-    Derivation, Graph, gradient, jacobian, read, substitute, time_derivative,
-    without)
+    Derivation, GraphMatrix, gradient, jacobian, read, substitute,
+    time_derivative, without)
 from ...graph.linalg import solve
+from ..references import (
+    as_column, columns, flat, frozen, inputs, units, written)
 
-__all__ = ['MappedSpace', 'ANYWHERE']
-
-# Random states that need not satisfy the constraints.
-ANYWHERE = ({}, {})
+__all__ = ['MappedSpace']
 
 
 class MappedSpace:
@@ -53,14 +52,8 @@ class MappedSpace:
     when they are read, from a kinetic energy that is quadratic in the
     velocities; what is in it without velocities counts as a potential.
 
-    Attributes
-    ==========
-
-    size : int
-        Number of coordinates; arrays with time have one more.
-    free : int
-        Number of free quasi-velocities.
-
+    ``size`` is the number of coordinates; arrays with time have one more.
+    ``free`` is the number of free quasi-velocities.
     """
 
     def __init__(self, system, mapping, free):
@@ -69,15 +62,15 @@ class MappedSpace:
         g, rows = mapping.load(None, ('a', 'a0'))
         _, out = system.graph.load(g, ('lagrangian', 'speeds'))
         self._g = g
-        q = [g.input(x, dynamic=True) for x in system.q]
-        v = [g.input(x, dynamic=True) for x in system.u]
-        speeds = [x for x, in out['speeds']]
+        q = inputs(g, system.q)
+        v = inputs(g, system.u)
+        speeds = flat(out['speeds'])
         at_rest = substitute(g, speeds, dict.fromkeys(v, 0))
         slopes = [without(g, row, v) for row in jacobian(g, speeds, v)]
-        a = [[g.dot(row, column) for column in zip(*slopes)]
-             for row in rows['a']]
-        a0 = [g.add(g.dot(row, at_rest), x)
-              for row, (x,) in zip(rows['a'], rows['a0'])]
+        mapped = GraphMatrix(g, rows['a'])
+        a = (mapped @ GraphMatrix(g, slopes)).rows
+        a0 = flat((mapped @ as_column(g, at_rest)
+                   + GraphMatrix(g, rows['a0'], 1)).rows)
         momenta = gradient(g, out['lagrangian'][0][0], v)
         self._M = [without(g, row, v) for row in jacobian(g, momenta, v)]
         if any(None in row for row in self._M):
@@ -88,11 +81,8 @@ class MappedSpace:
         self._g0 = substitute(g, momenta, dict.fromkeys(v, 0))
         n = self.size
         self._a = [[1] + [0]*n] + [[x, *row] for x, row in zip(a0, a)]
-        inverse = [solve(g, a, [int(i == k) for i in range(n)])
-                   for k in range(n)]
-        drift = solve(g, a, [-x for x in a0])
-        self._b = [[1] + [0]*n] + [
-            [drift[i], *(column[i] for column in inverse)] for i in range(n)]
+        inverse = [solve(g, a, x) for x in ([-x for x in a0], *units(n))]
+        self._b = [[1] + [0]*n] + columns(inverse, n)
         explicit = time_derivative(g, dict.fromkeys((*q, *v), 0))
         self._partial = [explicit] + [Derivation(g, {x: 1}) for x in q]
 
@@ -101,167 +91,155 @@ class MappedSpace:
     def _along(self, ref, index):
         """Derivative of a reference along the field ``b_index``."""
         g = self._g
-        return g.sum(g.mul(self._b[k][index], d(ref))
-                     for k, d in enumerate(self._partial)
-                     if self._b[k][index])
+        return g.sum(g.mul(row[index], d(ref))
+                     for row, d in zip(self._b, self._partial) if row[index])
 
-    def _solve(self, matrix, vectors):
-        found = [solve(self._g, matrix, list(x)) for x in vectors]
-        if None in found:
+    def _solve(self, matrix, vector):
+        found = solve(self._g, matrix, vector)
+        if found is None:
             raise UnsupportedFeatureError(
                 "The mass matrix is singular, so it is no metric. The "
                 "equations of motion need none; read `equations_of_motion`.")
         return found
 
-    @cached_property
-    def _lowered_parent(self):
-        """``[jk, l]`` of the parent, ``j, k`` hatted, ``l`` from 1."""
-        g, n = self._g, self.size
+    def _symbols(self, metric, first, slope):
+        """Pair of lower indices -> column of the symbols of a metric.
+
+        ``slope(i, j, k)`` is the derivative of entry ``(i, j)`` along ``k``.
+        Lower indices start at ``first``, the upper one at 1.
+        """
+        g, size = self._g, self.size + 1
         half = g.inv(g.constant(2))
-
-        def metric(j, k):
-            if j and k:
-                return self._M[j - 1][k - 1]
-            return self._g0[(j or k) - 1] if j or k else 0
-
-        d = self._partial
-        return {(j, k): [g.mul(half, g.sub(
-            g.add(d[j](metric(k, i)), d[k](metric(j, i))),
-            d[i](metric(j, k)))) for i in range(1, n + 1)]
-            for j in range(n + 1) for k in range(j, n + 1)}
-
-    @cached_property
-    def _parent(self):
-        """``(j, k)`` -> the column of parent symbols with upper index."""
         found = {}
-        for key, column in self._lowered_parent.items():
-            if any(column):
-                raised, = self._solve(self._M, [column])
-                found[key] = found[key[::-1]] = raised
+        for m in range(first, size):
+            for n in range(m, size):
+                column = [g.mul(half, g.sub(
+                    g.add(slope(n, r, m), slope(m, r, n)), slope(m, n, r)))
+                    for r in range(1, size)]
+                found[m, n] = found[n, m] = self._solve(
+                    metric, column) if any(column) else column
         return found
 
     @cached_property
+    def _parent(self):
+        """Symbols of the parent, lower indices from 0."""
+        def slope(j, k, i):
+            if j and k:
+                return self._partial[i](self._M[j - 1][k - 1])
+            return self._partial[i](self._g0[(j or k) - 1]) if j or k else 0
+
+        return self._symbols(self._M, 0, slope)
+
+    @cached_property
+    def _metric(self):
+        b = GraphMatrix(self._g, [row[1:] for row in self._b[1:]])
+        M = GraphMatrix(self._g, self._M)
+        return (b.T @ (M @ b)).rows
+
+    @cached_property
     def _connection(self):
-        """Rows ``[s][m][n]`` of references, all indices from 0."""
-        g, size = self._g, self.size + 1
-        a, b = self._a, self._b
-        # d_k a^s_j, and a^s_j times the parent's symbols
-        change = [[[-d(x) for d in self._partial] for x in row] for row in a]
-        lifted = {key: [g.dot(row[1:], column) for row in a]
+        """``(s, m, n)`` -> reference, ``s`` from 1, the others from 0."""
+        g, size = self._g, range(self.size + 1)
+        b, found = GraphMatrix(g, self._b), {}
+        lifted = {key: [g.dot(row[1:], column) for row in self._a]
                   for key, column in self._parent.items()}
-        found = [[[0]*size for _ in range(size)] for _ in range(size)]
-        for s in range(1, size):
-            matrix = [[g.add(change[s][j][k], lifted.get(
-                (j, k), [0]*size)[s]) for k in range(size)]
-                for j in range(size)]
-            for m in range(size):
-                row = [g.dot([x[m] for x in b], column)
-                       for column in zip(*matrix)]
-                for n in range(size):
-                    found[s][m][n] = g.dot(row, [x[n] for x in b])
+        for s in size[1:]:
+            matrix = GraphMatrix(g, [[
+                g.sub(lifted[j, k][s], d(x)) for k, d in zip(
+                    size, self._partial)] for j, x in zip(size, self._a[s])])
+            rows = (b.T @ matrix @ b).rows
+            found |= {(s, m, n): rows[m][n] for m in size for n in size}
         return found
 
     @cached_property
     def _torsion(self):
         """``d theta^s(b_m, b_n)``, not from the connection."""
-        g, size = self._g, self.size + 1
-        b, d = self._b, self._partial
-        found = [[[0]*size for _ in range(size)] for _ in range(size)]
-        for s in range(1, size):
+        g, d, size = self._g, self._partial, range(self.size + 1)
+        b, found = GraphMatrix(g, self._b), {}
+        for s in size[1:]:
             row = self._a[s]
-            curl = [[g.sub(d[i](row[j]), d[j](row[i])) for j in range(size)]
-                    for i in range(size)]
-            for m in range(size):
-                part = [g.dot([x[m] for x in b], column)
-                        for column in zip(*curl)]
-                for n in range(m):
-                    found[s][m][n] = g.dot(part, [x[n] for x in b])
-                    found[s][n][m] = -found[s][m][n]
+            curl = GraphMatrix(g, [[g.sub(d[i](row[j]), d[j](row[i]))
+                                    for j in size] for i in size])
+            rows = (b.T @ curl @ b).rows
+            found |= {(s, m, n): rows[m][n] if m > n else -rows[n][m]
+                      for m in size for n in size if m != n}
+        return found
+
+    def _curvature(self, tensorial):
+        g, size = self._g, range(self.size + 1)
+        gamma, found = self._connection, {}
+        for s, r, m, n in product(size[1:], size, size, size):
+            if n >= m:
+                continue
+            x = g.sub(self._along(gamma[s, r, n], m),
+                      self._along(gamma[s, r, m], n))
+            for k in size[1:]:
+                x = g.add(x, g.sub(
+                    g.mul(gamma[s, k, m], gamma[k, r, n]),
+                    g.mul(gamma[s, k, n], gamma[k, r, m])))
+                if tensorial:
+                    x = g.add(x, g.mul(self._torsion[k, m, n],
+                                       gamma[s, r, k]))
+            found |= {(s, r, m, n): x, (s, r, n, m): -x}
         return found
 
     @cached_property
-    def _metric(self):
-        g = self._g
-        columns = list(zip(*(row[1:] for row in self._b[1:])))
-        pull = [[g.dot(row, c) for row in self._M] for c in columns]
-        return [[g.dot(c, x) for c in columns] for x in pull]
+    def _levi_civita(self):
+        metric = self._metric
+        found = self._symbols(metric, 1, lambda i, j, k: self._along(
+            metric[i - 1][j - 1], k))
+        return {(s, m, n): x for (m, n), column in found.items()
+                for s, x in enumerate(column, start=1)}
 
-    def _curvature(self, tensorial):
-        g, size = self._g, self.size + 1
-        gamma, torsion = self._connection, self._torsion
-        found = {}
-        for s, r, m, n in product(range(1, size), range(size), range(size),
-                                  range(size)):
-            if n >= m:
-                continue
-            x = g.sub(self._along(gamma[s][r][n], m),
-                      self._along(gamma[s][r][m], n))
-            for k in range(1, size):
-                x = g.add(x, g.sub(
-                    g.mul(gamma[s][k][m], gamma[k][r][n]),
-                    g.mul(gamma[s][k][n], gamma[k][r][m])))
-                if tensorial:
-                    x = g.add(x, g.mul(torsion[k][m][n], gamma[s][r][k]))
-            found[s, r, m, n] = x
-            found[s, r, n, m] = -x
-        return found
-
-    def _array(self, entry, rank, first=1):
-        """A SymPy array of ``entry(*indices)``, indices from ``first``."""
-        indices = range(first, self.size + 1)
-        refs = [entry(*key) for key in product(indices, repeat=rank)]
-        return ImmutableDenseNDimArray(
-            self._written(refs), (len(indices),)*rank)
-
-    def _written(self, refs):
-        """SymPy expressions; what vanishes at random states is zero."""
-        graph = Graph.freeze(self._g, {'x': ([refs], len(refs))})
+    def _array(self, refs, shape):
+        """SymPy array; what vanishes at random states is zero."""
         try:
-            sizes = self._sizes(graph, 'x')
+            sizes = self._sizes(frozen(self._g, x=refs), 'x')
         except (ArithmeticError, TypeError):    # outside of a domain
             sizes = [1]*len(refs)
-        refs = [x if size else 0 for x, size in zip(refs, sizes)]
-        return list(Graph.freeze(
-            self._g, {'x': ([refs], len(refs))}).sympy('x'))
+        return ImmutableDenseNDimArray(list(written(self._g, [
+            x if size else 0 for x, size in zip(refs, sizes)])), shape)
 
-    def _matrix(self, rows):
-        return Graph.freeze(self._g, {'x': (rows, len(rows[0]))}).sympy('x')
+    def _components(self, named, rank, first=1):
+        """SymPy array of what has indices from ``first``."""
+        indices = range(first, self.size + 1)
+        return self._array([named.get(key, 0) for key in product(
+            indices, repeat=rank)], (len(indices),)*rank)
 
     # -- arrays ----------------------------------------------------------
 
     @cached_property
     def metric(self):
         """``b^T*M*b``, (8), shape (n, n)."""
-        return self._matrix(self._metric)
+        return written(self._g, GraphMatrix(self._g, self._metric))
 
     @cached_property
     def metric_inv(self):
         """``a*M^-1*a^T``, shape (n, n)."""
-        g = self._g
-        rows = [row[1:] for row in self._a[1:]]
-        raised = self._solve(self._M, rows)
-        return self._matrix([[g.dot(x, row) for row in rows]
-                             for x in raised])
+        a = GraphMatrix(self._g, [row[1:] for row in self._a[1:]])
+        raised = GraphMatrix(self._g, [
+            self._solve(self._M, row) for row in a.rows])
+        return written(self._g, raised @ a.T)
 
     @cached_property
     def connection(self):
         """``Gamma^s_mn`` without time, (9), shape (n, n, n)."""
-        return self._array(lambda s, m, n: self._connection[s][m][n], 3)
+        return self._components(self._connection, 3)
 
     @cached_property
     def connection_ext(self):
         """``Gamma^s_mn`` with time as index 0, shape (n + 1,)*3."""
-        return self._array(lambda s, m, n: self._connection[s][m][n], 3, 0)
+        return self._components(self._connection, 3, 0)
 
     @cached_property
     def torsion(self):
         """``T^s_mn = Gamma^s_mn - Gamma^s_nm``, shape (n, n, n)."""
-        return self._array(lambda s, m, n: self._torsion[s][m][n], 3)
+        return self._components(self._torsion, 3)
 
     @cached_property
     def torsion_ext(self):
         """Torsion with time as index 0, shape (n + 1,)*3."""
-        return self._array(lambda s, m, n: self._torsion[s][m][n], 3, 0)
+        return self._components(self._torsion, 3, 0)
 
     @cached_property
     def anholonomity(self):
@@ -270,103 +248,70 @@ class MappedSpace:
 
     @cached_property
     def curvature(self):
-        """``R^s_rmn``, the tensor, shape (n, n, n, n).
-
-        It is the curvature of the parent in the new frame, zero for a flat
-        one whether or not there is torsion.
+        """Tensor ``R^s_rmn`` of the parent in the new frame, (n, n, n, n).
         """
-        found = self._curvature(True)
-        return self._array(lambda *key: found.get(key, 0), 4)
+        return self._components(self._curvature(True), 4)
 
     @cached_property
     def coordinate_curvature(self):
-        """What ``R^s_rmn`` would be if quasi-coordinates were coordinates.
-
-        Without the term of the torsion; no tensor. Shape (n, n, n, n).
-        """
-        found = self._curvature(False)
-        return self._array(lambda *key: found.get(key, 0), 4)
-
-    @cached_property
-    def _levi_civita(self):
-        """Column of ``{s;mn}`` for every ``(m, n)``, indices from 1."""
-        g, n = self._g, self.size
-        half = g.inv(g.constant(2))
-        metric = self._metric
-        slope = [[[self._along(x, k) for k in range(1, n + 1)] for x in row]
-                 for row in metric]
-        found = {}
-        for m in range(n):
-            for k in range(m, n):
-                column = [g.mul(half, g.sub(g.add(
-                    slope[r][m][k], slope[r][k][m]), slope[m][k][r]))
-                    for r in range(n)]
-                raised, = self._solve(metric, [column])
-                found[m + 1, k + 1] = found[k + 1, m + 1] = raised
-        return found
+        """``R^s_rmn`` without the term of the torsion; no tensor."""
+        return self._components(self._curvature(False), 4)
 
     @cached_property
     def levi_civita(self):
         """Symbols of the metric alone along the fields, shape (n, n, n)."""
-        found = self._levi_civita
-        return self._array(lambda s, m, n: found[m, n][s - 1], 3)
+        return self._components(self._levi_civita, 3)
 
     @cached_property
     def contortion(self):
         """``Gamma - levi_civita``, from the torsion, shape (n, n, n)."""
-        g, size = self._g, range(1, self.size + 1)
-        half = g.inv(g.constant(2))
-        metric = self._metric
-
-        def lowered(r, m, n):
-            return g.sum(g.mul(metric[r - 1][s - 1], self._torsion[s][m][n])
-                         for s in size)
-
-        found = {}
-        for m, n in product(size, size):
-            column = [g.mul(half, g.sum((
-                lowered(r, m, n), lowered(m, n, r), lowered(n, m, r))))
-                for r in size]
-            found[m, n], = self._solve(metric, [column])
-        return self._array(lambda s, m, n: found[m, n][s - 1], 3)
+        return self._components({
+            key: self._g.sub(self._connection[key], x)
+            for key, x in self._levi_civita.items()}, 3)
 
     @cached_property
     def restricted_connection(self):
         """Connection on the free directions, shape (p, p + 1, p + 1).
 
-        Upper index from 1, lower ones from 0 for time: ``u' + Gamma*u*u``
-        with ``u^0 = 1`` are the forces in the reduced metric.
+        ``u' + Gamma*u*u`` with ``u^0 = 1`` are forces in the reduced metric.
         """
-        g, p, size = self._g, self.free, self.size + 1
-        gamma, metric = self._connection, self._metric
-        reduced = [row[:p] for row in metric[:p]]
-        lower = range(p + 1)
-        refs = {}
-        for b, c in product(lower, lower):
-            column = [g.sum(g.mul(metric[d][s - 1], gamma[s][b][c])
-                            for s in range(1, size)) for d in range(p)]
-            refs[b, c], = self._solve(reduced, [column])
-        return ImmutableDenseNDimArray(self._written([
-            refs[b, c][a] for a in range(p) for b in lower for c in lower]),
-            (p, p + 1, p + 1))
+        g, p, size = self._g, self.free, range(1, self.size + 1)
+        metric, gamma = self._metric[:p], self._connection
+        shape = p, p + 1, p + 1
+        found = {(b, c): self._solve([row[:p] for row in metric], [
+            g.dot(row, [gamma[s, b, c] for s in size]) for row in metric])
+            for b, c in product(range(p + 1), repeat=2)}
+        return self._array([found[b, c][a] for a, b, c in product(
+            *map(range, shape))], shape)
 
     @cached_property
     def restricted_torsion(self):
         """Torsion of :attr:`restricted_connection`, (p, p + 1, p + 1)."""
         gamma = self.restricted_connection
-        p = self.free
-        return ImmutableDenseNDimArray(
-            [gamma[a, b, c] - gamma[a, c, b] for a in range(p)
-             for b in range(p + 1) for c in range(p + 1)],
-            (p, p + 1, p + 1))
+        return ImmutableDenseNDimArray([
+            gamma[a, b, c] - gamma[a, c, b] for a, b, c in product(
+                *map(range, gamma.shape))], gamma.shape)
 
     # -- questions -------------------------------------------------------
 
     @cached_property
     def is_block_diagonal(self):
         """Whether the metric is, (17); None if undecided."""
-        return vanishing(self._system, self.questions, 'mixed', None,
-                         ANYWHERE, relations=()).holds
+        return self._vanishes_anywhere('mixed')
+
+    @cached_property
+    def is_integrable(self):
+        """Whether every row is the rate of a function; None if undecided.
+
+        Then the quasi-velocities are velocities of coordinates and there is
+        no torsion, in space or in time.
+        """
+        return self._vanishes_anywhere('torsion')
+
+    def _vanishes_anywhere(self, name):
+        """At states that need not satisfy the constraints."""
+        return vanishing(self._system, self.questions, name, None, ({}, {}),
+                         relations=()).holds
 
     @cached_property
     def quasi_coordinates(self):
@@ -382,49 +327,35 @@ class MappedSpace:
         between free and constraint directions; ``row 1``, ...: that of a
         row.
         """
-        size, p = self.size + 1, self.free
-        pairs = [(m, n) for m in range(size) for n in range(m)]
-        rows = {f'row {s}': [self._torsion[s][m][n] for m, n in pairs]
-                for s in range(1, size)}
-        named = {
-            **rows, 'torsion': [x for row in rows.values() for x in row],
-            'constraints': [
-                self._torsion[s][m][n] for s in range(p + 1, size)
-                for m, n in pairs if m <= p],
-            'mixed': [x for row in self._metric[:p] for x in row[p:]]}
-        return Graph.freeze(self._g, {
-            name: ([[x] for x in refs], 1) for name, refs in named.items()})
+        p, torsion = self.free, {
+            key: x for key, x in self._torsion.items() if key[1] > key[2]}
+        rows = {f'row {s}': [x for key, x in torsion.items() if key[0] == s]
+                for s in range(1, self.size + 1)}
+        return frozen(
+            self._g, torsion=list(torsion.values()), constraints=[
+                x for (s, m, n), x in torsion.items() if s > p >= m],
+            mixed=[x for row in self._metric[:p] for x in row[p:]], **rows)
 
     def potential(self, row):
         """Function of coordinates and time whose rate is a row, or None.
 
-        Simple rows are integrated along the coordinates, one after the
-        other. For others it is an unevaluated integral along the straight
-        line from a point with an index 0, and one over time at that point.
-
-        Parameters
-        ==========
-
-        row : int
-            From 1. It has no potential if it is not closed.
-
+        Rows are counted from 1; one that is not closed has no potential. If
+        it is not found in closed form, it is an unevaluated integral along
+        the straight line from a point with an index 0, and one over time at
+        that point.
         """
         if not 1 <= row <= self.size:
             raise ValueError(
                 f"`row` is {row!r}. Rows are counted from 1 to {self.size}.")
-        if not self._vanishes(self.questions, f'row {row}'):
+        if any(self._sizes(self.questions, f'row {row}')):
             return None
         k = row - self.free - 1
         if 0 <= k < len(self._system.holonomic_rows):
             return self._system.holonomic_rows[k]
-        t = self._system.t
-        slopes = list(Graph.freeze(
-            self._g, {'a': ([self._a[row]], self.size + 1)}).sympy('a'))
-        if sum(map(count_ops, slopes)) < SIMPLE and not any(
-                x.atoms(AppliedUndef) - {*self._system.q} for x in slopes):
-            found = self._integrated(slopes)
-            if found is not None and self._is_potential(found, row):
-                return found
+        slopes = written(self._g, self._a[row])
+        found = self._integrated(slopes, self._a[row])
+        if found is not None:
+            return found
         drift, *slopes = slopes
         start = {x: Symbol(f'{x.func}_0') for x in self._system.q}
         s = Dummy('s')
@@ -432,73 +363,53 @@ class MappedSpace:
         found = Integral(sum(
             slope.xreplace(line)*(x - x0) for slope, (x, x0) in zip(
                 slopes, start.items())), (s, 0, 1))
-        return found + Integral(drift.xreplace(start), t) if drift else found
+        return found + Integral(drift.xreplace(start), self._system.t) if (
+            drift) else found
 
-    def _integrated(self, slopes):
-        """Integral along one coordinate after the other, or None.
-
-        For positive symbols, for which roots of squares are simple.
-        """
-        t, q = self._system.t, self._system.q
-        names = {x: Dummy(str(getattr(x, 'func', x)), positive=True)
-                 for x in (*q, *sorted(set().union(
-                     *(x.free_symbols for x in slopes)), key=str), t)}
-        found = sympify(0)
-        try:
-            for slope, x in zip(slopes, (t, *q)):
-                rest = slope.xreplace(names) - found.diff(names[x])
-                if rest.is_rational_function():
-                    rest = cancel(rest)
-                found += integrate(rest, names[x], manual=True)
-        except Exception:               # whatever: there is no integral
+    def _integrated(self, slopes, refs):
+        """Function with these slopes at random states, or None."""
+        g, names = self._g, {x: Dummy(str(x.func), positive=True)
+                             for x in self._system.q}
+        if sum(map(count_ops, slopes)) > SIMPLE:
             return None
-        if found.has(Integral, Piecewise, nan):
-            return None
-        return found.xreplace({y: x for x, y in names.items()})
-
-    def _is_potential(self, function, row):
-        """Whether a function has a row as its slopes, at random states."""
-        g = self._g
-        ref = read(g, function)
-        gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, self._a[row])]
-        return self._vanishes(Graph.freeze(g, {
-            'gaps': ([gaps], len(gaps))}), 'gaps')
-
-    def _vanishes(self, graph, name):
-        """Whether an output is zero at random states, but for rounding."""
-        return not any(self._sizes(graph, name))
+        for start in 0, 1:
+            found = along_coordinates(slopes, names, self._system.t, start)
+            if found is None or found.has(Integral):
+                continue
+            ref = read(g, found)
+            gaps = [g.sub(d(ref), x) for d, x in zip(self._partial, refs)]
+            if not any(self._sizes(frozen(g, gaps=gaps), 'gaps')):
+                return found
+        return None
 
     def _sizes(self, graph, name):
         """Entries of an output, relative to what was met on the way.
 
         The largest at two random states; zero for rounding errors.
         """
-        rows, columns = graph.outputs[name]
-        sizes = [mp.mpf(0)]*(rows*columns)
+        sizes = [mp.mpf(0)]*graph.outputs[name][0]
         for seed in range(2):
-            found = values_at(self._system, graph, {}, (name,), seed)[name]
-            largest = values_at(self._system, graph, {}, (name,), seed,
-                                largest=True)
-            sizes = [max(size, abs(x)/largest) for size, x in zip(
-                sizes, (x for row in found for x in row))]
+            values, largest = (values_at(self._system, graph, {}, (name,),
+                                         seed, largest) for largest in (
+                                             False, True))
+            sizes = [max(size, abs(x)/largest)
+                     for size, (x,) in zip(sizes, values[name])]
         return [x if x > ROUNDING else 0 for x in sizes]
 
     # -- curves ----------------------------------------------------------
 
     def autoparallel(self, u):
-        """Rates of ``n`` quasi-velocities along an autoparallel, (n, 1).
+        """Rates of ``n`` quasi-velocities without forces, shape (n, 1).
 
-        ``u' = -Gamma^s_mn*u^m*u^n`` with the full connection and ``u^0 = 1``:
-        the motion without forces and constraints.
+        ``u' = -Gamma^s_mn*u^m*u^n`` with the full connection and ``u^0 = 1``.
         """
         gamma, u = self.connection_ext, [1, *u]
         return self._curve(gamma, u, 1)
 
     def geodesic(self, u):
-        """Rates of ``n`` quasi-velocities along a geodesic, (n, 1).
+        """The same with the symbols of the metric alone.
 
-        With the symbols of the metric alone; no motion of the system where
-        the torsion contributes.
+        No motion of the system where the torsion contributes.
         """
         return self._curve(self.levi_civita, list(u), 0)
 
@@ -516,22 +427,10 @@ class MappedSpace:
     # -- reading ---------------------------------------------------------
 
     def table(self, name, tex=False):
-        """Text of the components of an array that are not zero.
+        """Text of components that are not zero, such as ``T^1_31 = 1/r(t)``.
 
-        Parameters
-        ==========
-
-        name : str
-            An attribute, such as ``'torsion_ext'``.
-        tex : bool
-            Whether to write LaTeX.
-
-        Returns
-        =======
-
-        str
-            A line for each component, such as ``T^1_31 = 1/r(t)``.
-
+        ``name`` is an attribute, such as ``'torsion_ext'``; ``tex`` asks for
+        LaTeX.
         """
         if name not in LETTERS:
             raise ValueError(
@@ -550,11 +449,10 @@ class MappedSpace:
                 index = [key[0] + 1, *key[1:]]
             upper = '' if len(array.shape) == 2 else f'^{index[0]}'
             lower = ''.join(map(str, index[bool(upper):]))
-            if tex:
-                lines.append(f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
-                             f'= {latex(array[key])}')
-            else:
-                lines.append(f'{letter}{upper}_{lower} = {array[key]}')
+            lines.append(
+                f'{TEX.get(letter, letter)}{upper}_{{{lower}}} '
+                f'= {latex(array[key])}' if tex
+                else f'{letter}{upper}_{lower} = {array[key]}')
         return '\n'.join(lines) or f'all components of {letter} vanish'
 
 

@@ -41,19 +41,12 @@ CALLED = {SIN: 'sin', COS: 'cos'}
 class Program:
     """Operations in an order in which each uses only earlier ones.
 
-    Attributes
-    ==========
-
-    operations : list of tuple
-        Name and operands. Operands are positions in the list, but for
-        ``('const', float)``, ``('input', letter, position)`` and the first
-        one of ``('call', function, ...)``. A value is a number, or a truth
-        value after ``lt, le, gt, ge, eq, ne, and, or, not, true, false``.
-    outputs : list of int
-        Positions of the values, in order.
-    checks : list of pair of int
-        The result is good if ``|first| <= second`` holds for all of them.
-
+    An operation is a name and operands: positions of others, but for
+    ``('const', float)``, ``('input', letter, position)`` and the first operand
+    of ``('call', function, ...)``. Its value is a number, or a truth value
+    after ``lt, le, gt, ge, eq, ne, and, or, not, true, false``. The result, at
+    the positions ``outputs``, is good if ``|first| <= second`` for all pairs
+    ``checks``.
     """
 
     operations: list
@@ -67,7 +60,13 @@ def program(graph, names, arguments, checks=None):
     ``arguments`` maps SymPy inputs to letter and position, as in ``('x', 3)``;
     ``checks`` is an output of two columns.
     """
-    return Lowering(graph, arguments).of(tuple(names), checks)
+    lowering = Lowering(graph, arguments)
+    refs = graph._flat(tuple(names))
+    tests = graph._flat((checks,)) if checks else []
+    of = lowering.nodes(refs + tests)
+    outputs = list(map(of, refs))
+    pairs = list(zip(map(of, tests[::2]), map(of, tests[1::2])))
+    return Program(lowering.operations, outputs, pairs)
 
 
 class Lowering:
@@ -78,15 +77,6 @@ class Lowering:
         self.arguments = arguments
         self.operations = []
         self.positions = {}
-
-    def of(self, names, checks):
-        """The program of outputs and checks."""
-        refs = self.graph._flat(names)
-        tests = self.graph._flat((checks,)) if checks else []
-        of = self.nodes(refs + tests)
-        outputs = list(map(of, refs))
-        pairs = list(zip(map(of, tests[::2]), map(of, tests[1::2])))
-        return Program(self.operations, outputs, pairs)
 
     def op(self, *operation):
         """Position of an operation; equal operations are done once."""

@@ -7,10 +7,10 @@ compiler.
 from __future__ import annotations
 
 import ctypes
-import threading
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
+from threading import RLock
 
 import numpy as np
 from sympy import Symbol
@@ -18,7 +18,6 @@ from sympy import Symbol
 from ...errors import ConstrainedDynamicsError, MissingIngredientError
 from ...graph import Graph, GraphBuilder, read
 from .instructions import program
-from .interpreter import CALLS, Interpreted
 from .python_code import Generated
 
 __all__ = ['BACKENDS', 'Native', 'NativeFunction', 'available', 'chosen']
@@ -33,7 +32,7 @@ BATCH = ctypes.CFUNCTYPE(
     None, ctypes.c_longlong, POINTER, POINTER, POINTER, POINTER, POINTER,
     POINTER)
 # One thread at a time compiles, or imports a backend.
-WRITING = threading.RLock()
+WRITING = RLock()
 OLDEST_LLVM = 20,               # of llvmlite 0.45
 SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
@@ -107,6 +106,11 @@ def machine_code(backend, made, which, kind, effort=2):
     return function, code.LANES
 
 
+def address(array):
+    """Where the entries of a writeable array begin, quicker than by NumPy."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array))
+
+
 class Native(Generated):
     """Some outputs of a graph as compiled functions.
 
@@ -116,44 +120,27 @@ class Native(Generated):
 
     def __init__(self, graph, names, arguments, given, backend):
         super().__init__(graph, names, arguments, given)
-        self.backend = backend
-        self._program = program(with_given(graph, self.names, given),
-                                self.names, slots(arguments))
+        # Evaluated a few times, as a rule, so compiled without effort.
+        self._code = NativeFunction(graph, self.names, arguments, given,
+                                    backend, effort=0)
         letters = [symbol.name[0] for symbol in arguments.values()]
-        # Positions of the first constant and input among the values.
+        # Positions of the first constant, of the first input and of the end.
         self._p = 1 + letters.count('x')
         self._r = self._p + letters.count('p')
-        self._calls = 0
-
-    @cached_property
-    def _interpreted(self):
-        return Interpreted(self._program, {
-            't': 0, 'x': 1, 'p': self._p, 'r': self._r})
-
-    @cached_property
-    def _scalar_entry(self):
-        return machine_code(self.backend, self._program, 'scalar', SCALAR, 0)
-
-    @cached_property
-    def _batch_entry(self):
-        return machine_code(self.backend, self._program, 'batch', BATCH)
+        self._end = len(letters)
 
     def scalar(self, *values):
         return self._named(self._one(values))
 
     def _one(self, values, state=None):
         """All outputs of one state, which is number ``state`` of a batch."""
-        if self._calls < CALLS:         # compiled only if it is worth it
-            self._calls += 1
-            found = self._interpreted(values)
-            if found is not None:
-                return np.array(found)
-        inputs, buffer = np.array(values), np.empty(self.size)
-        start = inputs.ctypes.data
-        bad = self._scalar_entry[0](
-            values[0], start + 8, start + 8*self._p, start + 8*self._r,
-            buffer.ctypes.data)
-        if bad:
+        work = np.empty(self._end + self.size)
+        work[:self._end] = values
+        start = address(work)
+        buffer = work[self._end:]
+        if self._code.function(
+                values[0], start + 8, start + 8*self._p, start + 8*self._r,
+                start + 8*self._end):
             self._check(buffer, state)
         return buffer
 
@@ -163,9 +150,9 @@ class Native(Generated):
         if any(map(np.ndim, p)):        # others for every state
             rows = zip(*(np.broadcast_to(v, size) for v in values))
             return self._named(np.reshape(
-                [self._one(tuple(map(float, row)), i)
-                 for i, row in enumerate(rows)], (size, self.size)))
-        buffer, _ = run_batch(self._batch_entry, size, t, x, p, r, self.size)
+                [self._one(row, i) for i, row in enumerate(rows)],
+                (size, self.size)))
+        buffer, _ = self._code.batch(size, t, x, p, r)
         self._check(buffer)
         return self._named(buffer)
 
@@ -185,8 +172,8 @@ def slots(arguments):
             for item, symbol in arguments.items()}
 
 
-def run_batch(entry, size, t, x, p, r, count, kept=None):
-    """Call a batch function; returns outputs ``(size, kept)`` and bad states.
+def run_batch(entry, size, t, x, p, r, count):
+    """Call a batch function; returns outputs ``(size, count)`` and bad states.
 
     Blocks of states fit in the cache and are filled up by their last state.
     """
@@ -196,7 +183,7 @@ def run_batch(entry, size, t, x, p, r, count, kept=None):
     inputs = [np.empty((max(len(values), 1), padded))
               for values in ([t], x, r)]
     out, status = np.empty((count, padded)), np.zeros(padded, dtype=np.int8)
-    result = np.empty((size, count if kept is None else kept))
+    result = np.empty((size, count))
     bad = np.zeros(size, dtype=bool)
     addresses = [array.ctypes.data for array in (*inputs, out, status)]
     for start in range(0, size, BLOCK):
@@ -207,7 +194,7 @@ def run_batch(entry, size, t, x, p, r, count, kept=None):
                 row[:n] = value[here] if np.ndim(value) else value
             block[:, n:] = block[:, n - 1:n]
         function(padded, *addresses[:2], p.ctypes.data, *addresses[2:])
-        result[here] = out[:result.shape[1], :n].T
+        result[here] = out[:, :n].T
         bad[here] = status[:n]
     return result, bad
 
@@ -237,11 +224,12 @@ class NativeFunction:
 
     """
 
-    def __init__(self, graph, name, arguments, given, backend, checks=None):
-        names = (name, checks) if checks else (name,)
-        self._program = program(with_given(graph, names, given), (name,),
+    def __init__(self, graph, names, arguments, given, backend, checks=None,
+                 effort=2):
+        every = (*names, checks) if checks else names
+        self._program = program(with_given(graph, every, given), names,
                                 slots(arguments), checks)
-        self.backend = backend
+        self.backend, self._effort = backend, effort
         self.signature = SIGNATURE
         self.size = len(self._program.outputs)
 
@@ -252,11 +240,13 @@ class NativeFunction:
     @cached_property
     def function(self):
         """The function for ctypes; pointers are addresses."""
-        return machine_code(self.backend, self._program, 'scalar', SCALAR)[0]
+        return machine_code(self.backend, self._program, 'scalar', SCALAR,
+                            self._effort)[0]
 
     @cached_property
     def _batch(self):
-        return machine_code(self.backend, self._program, 'batch', BATCH)
+        return machine_code(self.backend, self._program, 'batch', BATCH,
+                            self._effort)
 
     @property
     def address(self):
@@ -285,42 +275,34 @@ class NativeFunction:
         if they are not good or ``x`` has another shape. ``called(t, x)``
         returns the values of Python inputs.
         """
-        function, local = self.function, threading.local()
-        p = np.array(p, dtype=float)
-        nothing = np.empty(1)
-        p_at, nowhere = p.ctypes.data, nothing.ctypes.data
-        keep = p, nothing
-        size, ndarray = self.size, np.ndarray
+        function, p = self.function, np.array(p, dtype=float)
+        n, p_at = shape[0], p.ctypes.data
+        end = n + (self.size if count is None else count)
+        size = n + self.size
 
-        def call(t, x, _keep=keep):
-            if (type(x) is not ndarray or x.shape != shape
-                    or x.dtype.kind not in 'fiu'):
+        def call(t, x, _keep=p):
+            if x.shape != shape:
                 return None
-            try:
-                inputs, x_at, shown, out_at = local.value
-            except AttributeError:
-                inputs, out = np.empty(shape), np.empty(size)
-                x_at, out_at = inputs.ctypes.data, out.ctypes.data
-                shown = out[:count]
-                local.value = inputs, x_at, shown, out_at
-            r_at = nowhere
-            if called is not None:      # before `inputs`, which it may use
+            work = np.empty(size)
+            work[:n] = x
+            start = r_at = address(work)
+            if called is not None:
                 r = np.array(called(t, x), dtype=float)
-                r_at = r.ctypes.data
-            inputs[:] = x
+                r_at = address(r)
             try:
-                if function(t, x_at, p_at, r_at, out_at):
-                    return None
+                is_bad = function(t, start, p_at, r_at, start + 8*n)
             except ctypes.ArgumentError:        # `t` is no number
                 return None
-            return shown.copy()
+            return None if is_bad else work[n:end]
 
         return call
 
-    def batch(self, t, x, p, count=None):
-        """The first ``count`` outputs ``(N, count)``, and the bad states."""
-        return run_batch(self._batch, len(x), t, x.T, p, [], self.size,
-                         count)
+    def batch(self, size, t, x, p, r=()):
+        """Outputs, shape (size, count), and the bad ones of so many states.
+
+        Each row of ``x`` is a state variable.
+        """
+        return run_batch(self._batch, size, t, x, p, r, self.size)
 
 
 def compiled_outputs(backend, graph, names, arguments, given):

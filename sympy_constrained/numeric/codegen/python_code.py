@@ -9,10 +9,10 @@ from __future__ import annotations
 import dis
 from functools import cached_property
 from itertools import chain
-from math import isfinite
+from math import isfinite, prod
 
 import numpy as np
-from sympy import Derivative, Symbol, lambdify
+from sympy import Derivative, Float, Symbol, lambdify
 from sympy.core.function import AppliedUndef
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.numpy import SciPyPrinter
@@ -81,25 +81,20 @@ class Generated:
     """
 
     def __init__(self, graph, names, arguments, given):
-        self.graph = graph
-        self.names = tuple(names)
+        self.graph, self.names = graph, tuple(names)
         graph.symbols(self.names)       # raises for unknown outputs
-        self.arguments = dict(arguments)
-        self.given = dict(given)
-        self._layout = {}
-        self.size = 0
+        self.arguments, self.given = dict(arguments), dict(given)
+        self._layout, self.size = {}, 0
         for name in self.names:
-            rows, columns = graph.outputs[name]
-            end = self.size + rows*columns
-            self._layout[name] = slice(self.size, end), (rows, columns)
+            shape = graph.outputs[name]
+            end = self.size + prod(shape)
+            self._layout[name] = slice(self.size, end), shape
             self.size = end
 
     def scalar(self, *values) -> dict:
         """The outputs at numbers: name -> array ``(rows, columns)``."""
-        template, index, _, _ = self._written
-        buffer = template.copy()
         try:
-            buffer[index] = self._scalar_function(*values)
+            buffer = np.array(self._scalar_function(*values), dtype=float)
         except ARITHMETIC:
             buffer = self._array_buffer(values, ())
         # Adding is quicker than the exact test, which decides if the sum
@@ -109,9 +104,7 @@ class Generated:
         return self._named(buffer)
 
     def batch(self, size, *values) -> dict:
-        """The outputs for ``size`` states: name -> ``(size, rows, columns)``.
-
-        Each value is a number or an array of shape ``(size,)``.
+        """The same for ``size`` states; values are numbers or arrays of them.
         """
         buffer = self._array_buffer(values, (size,))
         self._check(buffer)
@@ -124,17 +117,15 @@ class Generated:
                 for name, (part, shape) in self._layout.items()}
 
     def _array_buffer(self, values, shape):
-        template, index, _, _ = self._written
         buffer = np.empty((*shape, self.size))
-        buffer[...] = template
         with np.errstate(all='ignore'):
             try:
                 values = self._array_function(*map(np.asarray, values))
             except (ZeroDivisionError, OverflowError):
                 if self._printed[2]:    # raised by a function of the user
                     raise
-                values = np.full(len(index), np.nan)
-            for i, value in zip(index, values):
+                values = [np.nan]*self.size
+            for i, value in enumerate(values):
                 buffer[..., i] = real(value)
         return buffer
 
@@ -160,9 +151,7 @@ class Generated:
 
     @cached_property
     def _written(self):
-        """Constant entries, positions of the others, and their code: shared
-        assignments, and the entries.
-        """
+        """Shared assignments, and the entries."""
         shared, outputs = self.graph.assignments(self.names)
         names = dict(self.arguments)
         code = []
@@ -174,16 +163,13 @@ class Generated:
         code += [(names[symbol], expr.xreplace(names))
                  for symbol, expr in shared]
         flat = list(chain(*(outputs[name].flat() for name in self.names)))
-        template = np.array([float(entry) if entry.is_Number else 0.
-                             for entry in flat])
-        index = [i for i, entry in enumerate(flat) if not entry.is_Number]
-        return (template, np.array(index, dtype=int), code,
-                [flat[i].xreplace(names) for i in index])
+        return code, [Float(entry, 17) if entry.is_Number else
+                      entry.xreplace(names) for entry in flat]
 
     @cached_property
     def _printed(self):
         """The code with the user's functions as ``f0, f1, ...``, and these."""
-        _, _, code, entries = self._written
+        code, entries = self._written
         expressions, own, missing = own_functions(
             [expr for _, expr in code] + entries)
         if missing:
@@ -212,35 +198,33 @@ class Generated:
     def _lambdified(self, library):
         """The function; None where :mod:`math` is not enough for it."""
         code, entries, own = self._printed
-        if library == 'math':
-            modules, printer = [own, 'math'], _ScalarPrinter
-        else:
-            # A function of the user may accept numbers only.
+        is_scalar = library == 'math'
+        if not is_scalar:               # the user's may accept numbers only
             own = {name: np.vectorize(python, otypes=[float])
                    for name, python in own.items()}
-            modules, printer = [own, 'numpy', 'scipy'], _ArrayPrinter
-        printer = printer({
+        printer = (_ScalarPrinter if is_scalar else _ArrayPrinter)({
             'fully_qualified_modules': False, 'inline': True,
             'allow_unknown_functions': True,
             'user_functions': {name: name for name in own}})
         try:
             function = lambdify(
-                list(self.arguments.values()), [], modules, printer,
-                cse=lambda _: (code, entries), docstring_limit=0)
+                list(self.arguments.values()), [],
+                [own, 'math'] if is_scalar else [own, 'numpy', 'scipy'],
+                printer, cse=lambda _: (code, entries), docstring_limit=0)
         except PrintMethodNotImplementedError as error:
-            if library == 'math':
+            if is_scalar:
                 return None
             raise UnsupportedFeatureError(
-                f"The equations contain {_partials(*self._written[2:])}, "
+                f"The equations contain {_partials(*self._written)}, "
                 "which have no numeric meaning. Write the function as a SymPy "
                 "expression, or give it an `fdiff` that returns functions "
                 "with one.") from error
-        unknown = _unknown_globals(function)
-        if not unknown:
-            return function
-        if library == 'math':
-            return None
-        raise _no_meaning(unknown)
+        used = {step.argval for step in dis.get_instructions(function)
+                if step.opname == 'LOAD_GLOBAL'}
+        unknown = sorted(used - BUILTINS - {*function.__globals__})
+        if unknown and not is_scalar:
+            raise _no_meaning(unknown)
+        return None if unknown else function
 
 
 def _no_meaning(functions):
@@ -249,14 +233,6 @@ def _no_meaning(functions):
         "by a SymPy expression, or attach a Python function to it with "
         "`sympy.utilities.lambdify.implemented_function`.",
         functions=tuple(functions))
-
-
-def _unknown_globals(function):
-    """Undefined names in the generated code."""
-    known = set(function.__globals__) | BUILTINS
-    used = {step.argval for step in dis.get_instructions(function)
-            if step.opname in ('LOAD_GLOBAL', 'LOAD_NAME')}
-    return sorted(used - known)
 
 
 def _partials(code, entries):

@@ -1,4 +1,4 @@
-r"""Sine and cosine of several angles at once, for compiled programs.
+r"""Sine and cosine of an angle at once, for compiled programs.
 
 The nearest multiple :math:`n\pi/2` is subtracted in three parts; polynomials
 of the rest give both functions to about one unit in the last place. The C
@@ -27,6 +27,9 @@ COSINE = (0.0416666666666666, -0.0013888888888874138, 2.480158728949181e-05,
           -1.1359669795786521e-11)
 # Adding and subtracting it rounds to an integer.
 ROUND = 1.5*2**52
+PARTS = {'sin': 'sine', 'cos': 'cosine'}
+# Operands that are no positions.
+FIXED = {'const': 1, 'input': 2, 'call': 1}
 
 
 @lru_cache(maxsize=None)
@@ -74,66 +77,24 @@ def sine_and_cosine():
     return Program(made.operations, outputs, [])
 
 
-def combined(program, lanes):
-    """The program with sines and cosines together, up to ``lanes`` angles.
+def combined(program):
+    """The program with both functions of an angle computed at once.
 
-    It has operations ``('sincos', angle, ...)``, whose values are both
-    functions, and ``('sine', value, lane)`` or ``('cosine', value, lane)``.
+    It has operations ``('sincos', angle)``, and ``('sine', both)`` or
+    ``('cosine', both)``.
     """
-    old = program.operations
-    used = list(map(operands, old))
-    stages, stage = stages_of(old, used)
-    new, place, parts = [], {}, {}
-    for d, angles in enumerate([*map(list, stages), []]):
-        for k, operation in enumerate(old):
-            if stage[k] == d:
-                place[k] = len(new)
-                new.append(moved(operation, used[k], place, parts))
-        for start in range(0, len(angles), lanes):
-            some = angles[start:start + lanes]
-            parts |= {k: (len(new), lane) for lane, k in enumerate(some)}
-            new.append(('sincos', *(place[k] for k in some)))
+    new, place, both = [], [], {}
+    for name, *operands in program.operations:
+        if name == 'call' and operands[0] in PARTS:
+            function, k = operands
+            if k not in both:
+                both[k] = len(new)
+                new.append(('sincos', place[k]))
+            new.append((PARTS[function], both[k]))
+        else:
+            fixed = FIXED.get(name, 0)
+            new.append((name, *operands[:fixed],
+                        *(place[k] for k in operands[fixed:])))
+        place.append(len(new) - 1)
     return Program(new, [place[k] for k in program.outputs],
                    [(place[a], place[b]) for a, b in program.checks])
-
-
-def operands(operation):
-    """Positions that an operation uses."""
-    if operation[0] in ('const', 'input'):
-        return ()
-    if operation[0] in ('sine', 'cosine'):
-        return operation[1:2]
-    return operation[2 if operation[0] == 'call' else 1:]
-
-
-def is_sine(operation):
-    return operation[0] == 'call' and operation[1] in ('sin', 'cos')
-
-
-def stages_of(operations, used):
-    """The angles of each stage, and the first stage that needs an operation.
-    """
-    stages, depth = [], []
-    for operation, before in zip(operations, used):
-        d = max(map(depth.__getitem__, before), default=0)
-        if is_sine(operation):
-            if d == len(stages):
-                stages.append({})
-            stages[d][operation[2]] = None
-            d += 1
-        depth.append(d)
-    stage = [len(stages)]*len(operations)
-    for k in reversed(range(len(operations))):
-        need = depth[k] - 1 if is_sine(operations[k]) else stage[k]
-        for j in used[k]:
-            stage[j] = min(need, stage[j])
-    return stages, stage
-
-
-def moved(operation, used, place, parts):
-    """The operation with operands at their new places."""
-    if is_sine(operation):
-        return ('sine' if operation[1] == 'sin' else 'cosine',
-                *parts[operation[2]])
-    head = operation[:len(operation) - len(used)]
-    return (*head, *[place[k] for k in used])

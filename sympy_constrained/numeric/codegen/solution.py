@@ -13,19 +13,12 @@ from ...graph.linalg import (
     ldl_backward, ldl_factor, ldl_forward, ldl_order, ldl_solve, less,
     lu_solve)
 from ...graph.reading import SLOTS
+from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
 
 __all__ = ['blocks', 'select', 'solved_graph']
 
 # Above this many operations a dense solver is quicker.
 MOST = 30000
-# Smallest pivot relative to its diagonal entry, or to the size of its row and
-# column; largest residual relative to the terms of its equation.
-PIVOT, RESIDUAL = 1e-10, 1e-9
-# The pivot for rows chosen among redundant ones: another choice may be better.
-CHOSEN_PIVOT = 1e-6
-# A constraint row is violated if its residual is a larger part of its own
-# terms, unless rounding of the other rows explains it.
-CONTRADICTION, BACKWARD = 1e-7, 1e-10
 
 
 def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
@@ -47,7 +40,7 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
                              [motion + k for k in kept])]
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     W, r = select(out, use)
-    share = PIVOT if kept is None else CHOSEN_PIVOT
+    share = PIVOT if kept is None else POOR_CHOICE
     solution = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
     if solution is None:
         return None

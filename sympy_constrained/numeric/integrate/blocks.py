@@ -13,7 +13,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
-from ..manifold.correction import newton_graph
+from ..manifold.correction import LEVELS, newton_code
 
 __all__ = ['Blocks', 'Block']
 
@@ -94,7 +94,8 @@ class Blocks:
             rows = projector.rows(solver, t, x)
             if rows is None:
                 return None
-            rows, p = numbers(rows, compiled), compiled.parameters()
+            rows = tuple(tuple(rows[name]) for name in LEVELS)
+            p = compiled.parameters()
             correct = compiled.kept(
                 ('projection', rows), lambda: newton_code(compiled, rows))
             if correct is None:
@@ -224,19 +225,3 @@ class Blocks:
             run.record_all(t[:due], y[:due])
         if run.times is not None:
             run.next_output += due
-
-
-LEVELS = 'holonomic', 'velocity'
-
-
-def newton_code(compiled, rows):
-    """The machine code of a step of the projection, None without it."""
-    with suppress(ConstrainedDynamicsError):        # a row has no gradient
-        graph = newton_graph(compiled.equations, dict(zip(LEVELS, rows)))
-        return graph and compiled.native_output(graph, 'checks')
-
-
-def numbers(rows, compiled):
-    """Numbers of the rows of each level, where a slice means all."""
-    return tuple(tuple(np.arange(compiled.equations.graph.outputs[name][0])[
-        rows[name]].tolist()) for name in LEVELS)

@@ -1,19 +1,19 @@
 """The power that changes the energy of a constrained system."""
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
+from ...errors import ConstrainedDynamicsError
+from ...graph import Graph, gradient
+from ..codegen.native import with_given
 from ..manifold.projection import project, size_of
 
 __all__ = ['Work', 'energy_rates']
 
 # Relative power of constraint forces that counts as zero.
 POWERLESS = 1e-9
-# Relative distance of the states of difference quotients.
-NEAR = 1e-4
-# Weights of the states from -2 to 4 steps away.
-CENTRAL = 1/12, -2/3, 0, 2/3, -1/12, 0, 0
-ONE_SIDED = 0, 0, -25/12, 4, -3, 4/3, -1/4
 
 
 class Work:
@@ -84,43 +84,52 @@ def constraints_work(compiled, t_span, x):
     for i in (1, 2):
         trial, t = x.copy(), t0 + (t1 - t0)*0.618/i
         trial[index] += size*np.cos(2.4*i*(1. + np.arange(len(index))))
+        usual = np.abs(trial[index])
         try:
+            outputs = compiled.evaluate(('A', 'velocity'), t, trial)
+            A, psi = outputs['A'], outputs['velocity'][:, 0]
+            if len(A) == len(psi) and is_small(A@trial[index] - psi, A, usual):
+                continue                # A u vanishes with psi
             state = project(compiled, t, trial).x
             A, u = compiled.evaluate(('A',), t, state)['A'], state[index]
         except Exception:               # no such state, or outside a domain
             continue
-        usual = np.maximum(np.abs(u), np.abs(trial[index]))
-        if (np.abs(A@u) > POWERLESS*np.abs(A)@usual).any():
+        if not is_small(A@u, A, np.maximum(np.abs(u), usual)):
             return True
     return False
 
 
-def energy_rates(compiled, span, t, x, rates):
+def is_small(power, A, usual):
+    """Whether powers are rounding errors of those at usual speeds."""
+    return (np.abs(power) <= POWERLESS*np.abs(A)@usual).all()
+
+
+def energy_rates(compiled, t, x, rates):
     """Rate of the energy at states that change at these rates.
 
-    From differences along the tangent, one-sided at the ends of the time
-    span. None if the energy is unknown or calls Python inputs.
+    None if the energy is unknown, calls Python inputs or has no gradient.
     """
-    if not compiled.has('energy') or not len(t) or (
-            compiled.calls_for('energy')):
+    if not compiled.has('energy') or compiled.calls_for('energy'):
         return None
-    size = np.abs(x).max(axis=1, initial=1.)
-    speed = np.maximum(np.abs(rates).max(axis=1, initial=0.), size/abs(
-        span[1] - span[0]))
-    step = NEAR*size/speed
-    low, high = min(span), max(span)
-    inner = (t - 2*step >= low) & (t + 2*step <= high)
-    step = np.where(t - low < high - t, step, -step)
-    total = np.zeros(len(t))
-    with np.errstate(all='ignore'):
-        for k in range(-2, 5):
-            weight = np.where(inner, CENTRAL[k + 2], ONE_SIDED[k + 2])
-            part = np.flatnonzero(weight)
-            h = k*step[part]
-            try:
-                total[part] += weight[part]/step[part]*compiled.energy(
-                    t[part] + h, x[part] + h[:, None]*rates[part])
-            except (ArithmeticError, ValueError,    # beyond a domain
-                    KeyboardInterrupt):
-                return None
-    return total if np.isfinite(total).all() else None
+    gradient = compiled.kept(
+        'energy_gradient', lambda: energy_gradient(compiled))
+    if gradient is None:
+        return None
+    try:
+        slopes = gradient(t, x)['gradient'][:, 0]
+    except ArithmeticError:             # at the edge of a domain
+        return None
+    return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)
+
+
+def energy_gradient(compiled):
+    """Derivatives of the energy by time and states, as a function."""
+    equations = compiled.equations
+    g, out = with_given(equations.graph, ('energy',),
+                        compiled.inputs.given).load()
+    moving = [g.input(x, dynamic=True)
+              for x in (equations.t, *equations.states)]
+    with suppress(ConstrainedDynamicsError):    # a function of the user
+        return compiled.group(Graph.freeze(g, {'gradient': (
+            [gradient(g, out['energy'][0][0], moving)], len(moving))}),
+            ('gradient',))

@@ -61,11 +61,11 @@ class Records:
             'work': y[:, -1] if self.has_work else nothing[:, 0, 0],
             'rank': rank, 'condition': condition})
 
-    def trajectory(self, span, **fields) -> Trajectory:
-        return assembled(self.compiled, span, self._parts, **fields)
+    def trajectory(self, **fields) -> Trajectory:
+        return assembled(self.compiled, self._parts, **fields)
 
 
-def assembled(compiled, span, parts=(), **fields) -> Trajectory:
+def assembled(compiled, parts=(), **fields) -> Trajectory:
     """The trajectory of recorded outputs, possibly none."""
     widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
               'condition': (), 'x': (len(compiled.states),),
@@ -85,7 +85,7 @@ def assembled(compiled, span, parts=(), **fields) -> Trajectory:
     return Trajectory(
         **columns,
         energy_rate=energy_rates(
-            compiled, span, columns['t'], columns['x'], columns['rates']),
+            compiled, columns['t'], columns['x'], columns['rates']),
         states=tuple(compiled.states), speeds=tuple(compiled.equations.u),
         multiplier_names=tuple(compiled.multiplier_names),
         residual_names=compiled.residual_names,

@@ -16,7 +16,7 @@ from ..manifold.consistent_state import (
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
-from ..names import Names, number, sentence
+from ..names import Names, array, number, sentence
 from ..progress import Progress
 from ..trajectory import Reason, Trajectory
 from .dae import DAE_METHODS, DAEMethod
@@ -220,7 +220,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         message = (f"Integration stopped at t = {span[0]:.6g}: "
                    f"{type(error).__name__}: {str(error).rstrip('.')}.")
         return _checked_end(
-            assembled(compiled, span, reason=Reason.ERROR, message=message,
+            assembled(compiled, reason=Reason.ERROR, message=message,
                       units=units), span[0], error, throw)
     trajectory = run.integrate(
         integrator, Progress(*span, progress), **options)
@@ -339,8 +339,10 @@ def _output_times(t_eval, span):
     try:
         if isinstance(t_eval, (str, Mapping)):
             raise TypeError
-        times = number(t_eval) if np.ndim(t_eval) == 0 else np.array(
-            [number(t) for t in t_eval])
+        times = number(t_eval) if np.ndim(t_eval) == 0 else array(
+            t_eval, 't_eval')
+        if not np.isfinite(times).all():
+            raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
             f"`t_eval` is {t_eval!r}, which is neither a number of output "

@@ -425,7 +425,7 @@ class Run:
 
     def trajectory(self, reason, message, statistics) -> Trajectory:
         return self.records.trajectory(
-            self.span, reason=reason, message=message,
+            reason=reason, message=message,
             events=tuple(self.events.found),
             rank_changes=tuple(self.rank.changes),
             passages=tuple(self.passed), statistics=statistics,

@@ -13,16 +13,11 @@ from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
 from ..manifold.projection import distances, size_of
+from ..tolerances import EXACT, OUTGROWN, WORN
 from ..trajectory import RankChange
-from .solver import OUTGROWN, LinearSolver, Solution
+from .solver import LinearSolver, Solution
 
 __all__ = ['CarriedRank']
-
-# The choice of independent rows is revised when its condition is worse than
-# that of all rows by this factor.
-WORN = 1e-3
-# Accuracy of the time of a rise of rank, relative to the step.
-EXACT = 1e-8
 
 
 class CarriedRank:
@@ -70,8 +65,7 @@ class CarriedRank:
     def holds_for(self, W, r, t, x, drift):
         """For how many states in a row the decision needs no review."""
         if self.solver.kept is not None:
-            return leading(self._is_ordinary(*state) for state in zip(
-                W, r, t, x, drift))
+            return leading(map(self._is_ordinary, W, r, t, x, drift))
         scaled = W*self.solver.scale
         signs = np.linalg.slogdet(scaled)[0]
         count = leading((signs*(self._sign or signs[0]) > 0) & (

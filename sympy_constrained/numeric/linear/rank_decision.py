@@ -9,36 +9,19 @@ from __future__ import annotations
 from contextlib import suppress
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
+from ..tolerances import (
+    ABOUT, CARRIED_CUT, DOUBTFUL, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT, NOISE,
+    ON_SET, ROUNDINGS, SMALL, VANISHING)
 from .solver import LinearSolver, balance
 
-__all__ = ['decide_rank', 'equation_labels']
+__all__ = ['decide_rank']
 
-# Distance of the other states, relative to the size of each state.
-NEARBY, NEARER = 1e-2, 1e-4
-# Runge-Kutta steps to a state along admissible speeds.
+# Steps to a state along admissible speeds, at least.
 CARRIES = 4
-# The stages of a step keep invariants only to the square of the step. Rows
-# whose independent part is smaller stay redundant, so that speeds do not jump.
-CARRIED_CUT = 1e-3
-# An entry is a rounding error if it changes by more than NOISE when the
-# states, which come from a projection, change by a few rounding errors; or by
-# more than NO_DIGIT when the last digits of constants and time change.
-FEW_ROUNDINGS, NOISE = 1e-13, 1e-3
-LAST_DIGITS, NO_DIGIT = 4*np.finfo(float).eps, 0.1
-# Entries this small relative to the largest may be the rest of exact numbers
-# that cancel; evaluation with more digits decides.
-DOUBTFUL = 1e-12
-# A state below this, relative to the others, counts as zero.
-SMALL = 1e-3
-# The size of a zero state changes the scaled W by one, up to this factor.
-ABOUT = 1e3
-# A row this much smaller on the constraint set than off it is zero there.
-VANISHING = 1e-6
-# A state counts as on the constraint set within this relative distance.
-ON_SET = 1e-10
 
 
 def decide_rank(compiled, t, x, p=None) -> LinearSolver:
@@ -59,7 +42,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in (base, *states)]
-    rows, columns = equation_labels(compiled.equations)
+    rows, columns = compiled.equations.labels
     if is_on_set:
         check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
@@ -119,7 +102,7 @@ def _magnitude(compiled, t, x, p, steps):
 
     here = W()
     size = np.abs(here)
-    moved = _beside(x, FEW_ROUNDINGS*steps, 3)
+    moved = _beside(x, ROUNDINGS*steps, 3)
     noise = np.abs(here - W(x=moved)) > NOISE*size
     for i in (1, 2):
         signs = np.sign(np.cos(2.4*i*(1 + np.arange(len(p) + 1))))
@@ -164,36 +147,23 @@ def _beside(x, steps, i):
 
 
 def _carried(compiled, t, x, p, near, steps, i):
-    """``x`` after a short time with other admissible speeds.
+    """``x`` with other speeds, after a short virtual displacement with them.
 
-    This keeps invariants that have no row, such as the norm of a quaternion.
+    The displacement has the difference of two admissible speeds, for time is
+    held. It keeps invariants that have no row, such as the norm of a
+    quaternion.
     """
-    state = _beside(x, steps, i)
+    speeds = x.copy(), _beside(x, steps, i)
     n = compiled.equations.graph.outputs['rates'][0]
     free = [[] if name == 'holonomic' else index
             for name, index in compiled.levels]
-    step = near/CARRIES
 
-    def rates(q):
-        state[:n] = q
-        admissible = project(
-            compiled, t, state, p, free, least=CARRIED_CUT).x
-        return compiled.evaluate(('rates',), t, admissible, p)['rates'][:, 0]
+    def rates(_, q):
+        first, second = (project(
+            compiled, t, np.append(q, state[n:]), p, free,
+            least=CARRIED_CUT).x for state in speeds)
+        return np.diff([compiled.evaluate(('rates',), t, state, p)['rates'][
+            :, 0] for state in (first, second)], axis=0)[0]
 
-    q = x[:n]
-    for _ in range(CARRIES):
-        k1 = rates(q)
-        k2 = rates(q + step/2*k1)
-        k3 = rates(q + step/2*k2)
-        k4 = rates(q + step*k3)
-        q = q + step/6*(k1 + 2*k2 + 2*k3 + k4)
-    state[:n] = q
-    return state
-
-
-def equation_labels(equations):
-    """Names of the rows of ``W`` and of its unknowns."""
-    rows = len(equations.unknowns) - len(equations.u)
-    names = [f'dynamic equation {i}' for i in range(len(equations.u))]
-    names += equations.constraint_names[:rows]
-    return names, list(map(str, equations.unknowns))
+    q = solve_ivp(rates, (0, near), x[:n], max_step=near/CARRIES).y[:, -1]
+    return np.append(q, speeds[1][n:])

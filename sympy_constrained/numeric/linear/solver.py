@@ -37,36 +37,12 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dlange
 from ...errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError,
     SingularEquationsError)
+from ..tolerances import (
+    BACKWARD, CONTRADICTION, DRIFT_FACTOR, GAP, LEFT, MOTION_PART, NOTHING,
+    OUTGROWN, POOR_CHOICE, RESIDUE, RISE, SINGULAR, UNDECIDED)
 
 __all__ = ['LinearSolver', 'Solution']
 
-# A state is singular below this reciprocal condition (scaled, nominal rank),
-# where at most six digits are left. On the constraint set, smaller singular
-# values (relative to the largest) are zero, if a jump of GAP separates them.
-SINGULAR, GAP = 1e-10, 1e3
-# At a double root the residual stalls at the square root of rounding, so
-# singular values of that size are undecided.
-UNDECIDED = 1e-7
-# Relative rounding residual of a redundant row.
-LEFT = 1e-10
-# sigma_(rank+1) above this, and above this many times the drift, is a rise.
-# (In the multiplier system it is of the order of the square of the drift.)
-RISE, DRIFT_FACTOR = 1e-8, 1e2
-# Scaled entries above this need a new scaling before the condition is judged.
-OUTGROWN = 1e4
-# Condition below which the kept rows and columns are not solved by LU.
-POOR_CHOICE = 1e-6
-# A null vector with a larger (scaled) part in the accelerations moves them.
-MOTION_PART = 1e-6
-# Smaller entries, relative to the largest of their row and column, determine
-# no factor of the scaling.
-RESIDUE = 1e-14
-# Scaled right sides below this are zero.
-NOTHING = 1e-40
-# Relative contradiction of redundant rows that rounding may explain.
-CONTRADICTION = 1e-7
-# Residual by rounding, relative to the largest scaled terms of all equations.
-BACKWARD = 1e-10
 # Exponents of scale factors; the product of two must not overflow.
 EXPONENTS = -500, 500
 # Passes of equilibration; each halves the logarithms of the largest entries.
@@ -128,12 +104,11 @@ class LinearSolver:
                contradiction='error'):
         """Decide the rank from ``W`` at consistent states.
 
-        ``matrices`` are ``W`` at the state in question, then at others on the
-        constraint set; the rank is the largest. ``magnitudes`` (s, s) is the
-        usual size of the entries, 0 where they vanish identically.
-
-        Raises SingularEquationsError if the rank is lower at the first state,
-        ConstraintError if the singular values have no gap, and
+        ``matrices`` are ``W`` at the state in question, then at others nearby;
+        the rank is the largest. ``magnitudes`` is the usual size of the
+        entries, 0 where they vanish identically. Raises
+        SingularEquationsError if the rank is lower at the first state,
+        ConstraintError without a gap between singular values, and
         ConstrainedDynamicsError if the accelerations are not determined.
         """
         balanced = balance(magnitudes, motion)
@@ -190,11 +165,10 @@ class LinearSolver:
         return replace(self, row_scale=rows, column_scale=columns)
 
     def solve(self, matrix, right):
-        """``z`` and the reciprocal condition, for the accelerations.
+        """``z`` and the reciprocal condition, for the stages of an integrator.
 
-        For the inner stages of an integrator: multipliers of redundant rows
-        are 0, and redundant rows are not compared. Raises
-        SingularEquationsError.
+        Multipliers of redundant rows are 0, and redundant rows are not
+        compared. Raises SingularEquationsError.
         """
         self = self.fitting(matrix)
         scaled = matrix*self.scale
@@ -273,13 +247,12 @@ class LinearSolver:
             right = right/self.row_scale
             right = (right - basis@(basis.T@right))*self.row_scale
             drift = None
-        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])
-        z = z*self.column_scale
+        z = vh[:k].T@((left[:, :k].T@right)/sigma[:k])*self.column_scale
         if k < len(sigma):
-            null = self.column_scale[self.motion:, None]*vh[
-                k:, self.motion:].T
+            lam = slice(self.motion, None)
+            null = self.column_scale[lam, None]*vh[k:, lam].T
             basis = np.linalg.qr(null)[0]
-            z[self.motion:] -= basis@(basis.T@z[self.motion:])
+            z[lam] -= basis@(basis.T@z[lam])
         rank = k
         if drift is not None:
             limit = max(RISE, DRIFT_FACTOR*drift)

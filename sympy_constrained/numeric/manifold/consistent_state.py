@@ -6,20 +6,14 @@ import numpy as np
 from ...errors import ConstraintError
 from ..compiled import compile_equations
 from ..names import number
+from ..tolerances import NEGATIVE, OFFSETS, PART, TOLERANCE
 from .projection import distances, project, size_of
 
 __all__ = ['consistent_state', 'check_consistent', 'negative_mass',
            'violations']
 
-TOLERANCE = 1e-8
-# A smaller eigenvalue of the mass matrix, scaled to a diagonal of ones, is
-# negative. Speeds with a larger part of its vector than PART are named.
-NEGATIVE, PART = -1e-8, 0.1
 # The largest number of states that are proposed for a correction.
 PROPOSALS = 4
-# At a guess, such as all zeros, gradients may vanish. Then the free states are
-# moved by these distances.
-OFFSETS = 1e-3, 0.1
 
 
 def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,

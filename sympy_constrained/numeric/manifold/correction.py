@@ -7,35 +7,29 @@ Only the independent rows of the motion are used.
 """
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from scipy.linalg import qr
-from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
 from ...graph.linalg import ldl_order
 from ..codegen.solution import schur_solution, size
-from .projection import (
-    CLOSE, LEAST_CUT, NO_MASS, ROUNDING, Correction, coordinate_metric,
-    distances, least_norm_step, mass_metric, norms_of, project, size_of)
+from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
+from .projection import Correction, distances, project, size_of
 
-__all__ = ['Projector', 'correction_graph', 'independent', 'mass_factor',
-           'newton_graph']
+__all__ = ['Projector', 'correction_graph', 'independent', 'newton_graph']
 
-# A distance that further steps hardly improve, and steps at each level.
-GOOD, STEPS = 4*CLOSE, 4
-# With a smaller pivot, relative to its diagonal entry, rows are nearly
-# dependent.
-PIVOT = 1e-6
-# Rows with a smaller pivot, of gradients of length one, are redundant.
-REDUNDANT = 1e-7
+STEPS = 4                       # at each level
+LEVELS = 'holonomic', 'velocity'
 BLOCKS = ('holonomic', 'holonomic_jacobian', 'velocity', 'velocity_jacobian',
           'M', 'G')
 
 
 def correction_graph(equations):
-    """The outputs :data:`BLOCKS`, and all of them in one column ``out``.
-
-    ``G`` has no row where the rates of the coordinates are solved for.
+    """The outputs :data:`BLOCKS`; ``G`` are the derivatives of the rates of
+    the coordinates by the speeds, without rows where they are solved for.
     """
     g, out = equations.graph.load(None, ('rates', *BLOCKS[:-1]))
     u = [g.input(x, dynamic=True) for x in equations.u]
@@ -43,24 +37,30 @@ def correction_graph(equations):
     known = len(out['rates'])
     out['G'] = [gradient(g, out['rates'][i][0], u) for i in where
                 ] if max(where, default=0) < known else []
-    flat = [[x] for name in BLOCKS for row in out[name] for x in row]
-    columns = dict(zip(BLOCKS, (1, len(where), 1, len(u), len(u), len(u))))
-    return Graph.freeze(g, {
-        **{name: (out[name], columns[name]) for name in BLOCKS},
-        'out': (flat, 1)})
+    columns = (1, len(where), 1, len(u), len(u), len(u))
+    return Graph.freeze(g, {name: (out[name], count)
+                            for name, count in zip(BLOCKS, columns)})
 
 
-def newton_graph(equations, rows):
+def newton_graph(equations, rows, step=None):
     """One step of :class:`Projector` as straight-line code, or None.
 
     ``rows`` are positions of independent rows, by level. The outputs are
     ``out``, changes of coordinates and speeds, then the relative residuals of
     the independent rows of both levels and of the others, and ``checks`` of
-    the pivots.
+    the pivots. With the symbol ``step`` the changes are rates that remove the
+    residuals, and the rates of the coordinates', within a time step.
     """
     g, out = correction_graph(equations).load(None, BLOCKS)
+    removed = {name: [x for x, in out[name]] for name in LEVELS}
+    if step is not None:
+        within = g.inv(g.input(step))
+        rates = removed['velocity']
+        removed = {name: [g.mul(within, x) for x in removed[name]]
+                   for name in LEVELS}
+        removed['holonomic'] = list(map(g.add, removed['holonomic'], rates))
     changes, used, others, checks = [], [], [], []
-    for name in ('holonomic', 'velocity'):
+    for name in LEVELS:
         A, values = out[f'{name}_jacobian'], [x for x, in out[name]]
         squares = [g.dot(row, row) for row in A]
         usual = g.sum(squares[k] for k in rows[name])
@@ -77,7 +77,7 @@ def newton_graph(equations, rows):
                 if k < len(rates) and not any(rates[k])])
             A = [[g.dot(row, column) for column in zip(*G)] for row in A]
         change = least_change(g, M, A, [
-            -values[k] for k in rows[name]], checks)
+            -removed[name][k] for k in rows[name]], checks)
         if change is None:
             return None
         changes += [g.dot(row, change) for row in G] if G else change
@@ -109,7 +109,7 @@ def least_change(g, M, A, values, checks):
     if solution is None:
         return None
     change, _, diagonal, pivots = solution
-    shares = [NO_MASS]*len(M) + [PIVOT]*len(A)
+    shares = [NO_MASS]*len(M) + [POOR_CHOICE]*len(A)
     checks += [[g.mul(g.constant(share), entry), pivot] for share, entry, pivot
                in zip(shares, diagonal, pivots) if entry != pivot]
     return [x for _, x in sorted(zip(order, change))]
@@ -120,25 +120,13 @@ class Projector:
 
     def __init__(self, compiled):
         self.compiled = compiled
-        graph, native, self.evaluate = compiled.kept('projection', lambda: (
-            graph := correction_graph(compiled.equations),
-            compiled.native_output(graph), compiled.group(graph, BLOCKS)))
-        self.function = native and compiled.bound(native)
-        self.p = compiled.parameters()
-        self.parts, start = {}, 0
-        for name in BLOCKS:
-            rows, columns = graph.outputs[name]
-            self.parts[name] = slice(start, start + rows*columns), (
-                rows, columns)
-            start += rows*columns
-        rows, columns = graph.outputs['G']
-        G = graph.load(None, ('G',))[1]['G']
-        self.is_same = rows == columns and all(
-            entry == (i == j) for i, row in enumerate(G)
-            for j, entry in enumerate(row))
-        self.is_simple = len(compiled.levels) == 2 and bool(columns) and (
-            rows or not graph.outputs['holonomic'][0])
+        explicit = compiled.equations.graph.outputs['rates'][0]
+        self.is_simple = len(compiled.levels) == 2 and (
+            len(compiled.u_index) > 0) and (
+                not compiled.has('holonomic')
+                or bool((compiled.q_index < explicit).all()))
         self._known = None, None        # a solver and its rows
+        self._code = None, None         # rows and the machine code for them
 
     def __call__(self, t, x, solver):
         """A :class:`.Correction` of ``x``, and its relative distance before.
@@ -164,110 +152,70 @@ class Projector:
 
     def _rows(self, solver, t, x):
         """The same, decided at a state."""
+        equations = self.compiled.equations
+        outputs, where = equations.graph.outputs, equations.constraint_rows
+        holonomic, velocity = (outputs[name][0] for name in LEVELS)
         if solver.kept is None:
-            return dict.fromkeys(('holonomic', 'velocity'), slice(None))
-        where = self.compiled.equations.constraint_rows
-        outputs = self.compiled.equations.graph.outputs
-        holonomic, velocity = (outputs[name][0]
-                               for name in ('holonomic', 'velocity'))
+            return {'holonomic': range(holonomic), 'velocity': range(velocity)}
         if not where.keys() >= set(range(velocity)):
             return None
         kept = set(solver.kept[0].tolist())
         rows = [k for k in range(velocity) if where[k] in kept]
-        pattern = self.compiled.equations.graph.pattern('velocity_jacobian')
+        pattern = equations.graph.pattern('velocity_jacobian')
         invariants = [k for k, row in enumerate(pattern[:holonomic])
                       if not any(row)]
         chosen = {'holonomic': sorted({
             *(k for k in rows if k < holonomic), *invariants}),
             'velocity': [k for k in rows if k not in invariants]}
-        blocks = self.blocks(t, x)
+        gradients = self.compiled.evaluate(
+            [f'{name}_jacobian' for name in LEVELS], t, x)
         is_enough = all(
-            len(independent(blocks[f'{name}_jacobian'])) <= len(rows)
-            for name, rows in chosen.items())
+            len(independent(gradients[f'{name}_jacobian'])) <= len(some)
+            for name, some in chosen.items())
         return chosen if is_enough else None
 
-    def blocks(self, t, x):
-        """The values of :data:`BLOCKS`; raises if one is not finite."""
-        values = None if self.function is None else self.function(t, x)
-        if values is None:
-            return self.evaluate(t, x, self.p)
-        return {name: values[part].reshape(shape)
-                for name, (part, shape) in self.parts.items()}
-
     def quick(self, t, x, rows):
-        """The result of a call, or None if the case is not simple."""
-        try:
-            return None if rows is None else self._steps(t, x.copy(), rows)
-        except ArithmeticError:         # outside the domain of a function
-            return None
+        """Gauss-Newton steps in machine code, or None where they fail.
 
-    def _steps(self, t, x, rows):
-        """Gauss-Newton steps at both levels, None where they fail."""
-        blocks = self.blocks(t, x)
-        factor = mass_factor(blocks['M'])
-        if factor is None:
+        The result is that of a call, without residuals.
+        """
+        if rows is None:
             return None
-        before = max(lengths(blocks, 'holonomic').max(initial=0),
-                     lengths(blocks, 'velocity').max(initial=0))/size_of(x)
-        for name, index in self.compiled.levels:
+        if self._code[0] is not rows:
+            numbers = tuple(tuple(rows[name]) for name in LEVELS)
+            native = self.compiled.kept(('projection', numbers), (
+                lambda: newton_code(self.compiled, numbers)))
+            self._code = rows, native and self.compiled.bound(native)
+        function, x = self._code[1], x.copy()
+        values = function and function(t, x)
+        if values is None:
+            return None
+        ends = np.cumsum([0, *(len(index) for _, index in (
+            self.compiled.levels)), *(len(rows[name]) for name in LEVELS)])
+        before = values[ends[2]:].max(initial=0.)/size_of(x)
+        for k, (_, index) in enumerate(self.compiled.levels):
             last = np.inf
-            for k in range(STEPS + 1):
-                far = lengths(blocks, name)[rows[name]].max(
-                    initial=0)/size_of(x[index])
+            for step in range(STEPS + 1):
+                far = values[ends[k + 2]:ends[k + 3]].max(
+                    initial=0.)/size_of(x[index])
                 if far <= GOOD or (far < ROUNDING and far > last/2):
                     break
-                step = None if k == STEPS else self.least(
-                    blocks, name, blocks[name][:, 0], factor, rows[name])
-                if step is None:
+                if step == STEPS:
                     return None
                 last = far
-                x[index] += step
-                blocks = self.blocks(t, x)
-        residuals = np.concatenate([blocks['holonomic'], blocks['velocity']])
-        far = np.concatenate([lengths(blocks, name, rows[name])
-                              for name in ('holonomic', 'velocity')])
-        return Correction(x, residuals[:, 0], far), before
-
-    def least(self, blocks, name, values, factor, rows=slice(None)):
-        """The change of least kinetic energy that removes ``values``.
-
-        None where rows are nearly dependent.
-        """
-        gradient, values = blocks[f'{name}_jacobian'][rows], values[rows]
-        moved = name == 'holonomic' and not self.is_same
-        if moved:
-            gradient = gradient@blocks['G']
-        X, _ = dpotrs(factor, gradient.T, lower=1)
-        schur = gradient@X
-        root, info = dpotrf(schur, lower=1)
-        if info or (root.diagonal()**2 < PIVOT*schur.diagonal()).any():
-            return None
-        forces, _ = dpotrs(root, values, lower=1)
-        step = X@forces
-        return -(blocks['G']@step if moved else step)
-
-    def change(self, blocks, name, values, factor, rows=None):
-        """The same for all rows, by pseudo-inverse where necessary."""
-        if factor is not None and self.is_simple and rows is not None:
-            change = self.least(blocks, name, values, factor, rows[name])
-            if change is not None:
-                return change
-        gradient = blocks[f'{name}_jacobian']
-        G = blocks['G'] if blocks['G'].size else None
-        metric = (coordinate_metric(blocks['M'], G) if name == 'holonomic'
-                  else mass_metric(blocks['M'], range(len(blocks['M']))))
-        norms = norms_of(gradient)
-        cut = max(LEAST_CUT[name], lengths(blocks, name).max())
-        return least_norm_step(values/norms, gradient/norms[:, None],
-                               metric, cut)
+                x[index] += values[ends[k]:ends[k + 1]]
+                values = function(t, x)
+                if values is None:
+                    return None
+        return Correction(x, None, values[ends[2]:]), before
 
 
-def mass_factor(mass):
-    """Cholesky's factor of ``M``, None where ``M`` is not positive."""
-    factor, info = dpotrf(mass, lower=1)
-    if info or (factor.diagonal()**2 < NO_MASS*mass.diagonal()).any():
-        return None
-    return factor
+def newton_code(compiled, rows, *step):
+    """The machine code of :func:`newton_graph`, or None."""
+    with suppress(ConstrainedDynamicsError):        # a row has no gradient
+        graph = newton_graph(
+            compiled.equations, dict(zip(LEVELS, rows)), *step)
+        return graph and compiled.native_output(graph, 'checks', step)
 
 
 def independent(gradient):
@@ -280,15 +228,3 @@ def independent(gradient):
                   pivoting=True)
     rank = int(np.sum(np.abs(np.diag(R)) > REDUNDANT))
     return sorted(rows[order[:rank]].tolist())
-
-
-def lengths(blocks, name, rows=slice(None)):
-    """Residuals divided by the norm of their gradient; by the largest norm
-    outside the independent ``rows``, where gradients may nearly vanish.
-    """
-    gradient = blocks[f'{name}_jacobian']
-    norms = np.sqrt(np.einsum('ij,ij->i', gradient, gradient))
-    if rows != slice(None):
-        norms, exact = np.full(len(norms), norms.max(initial=0)), norms
-        norms[rows] = exact[rows]
-    return np.abs(blocks[name][:, 0])/np.where(norms > 0, norms, 1.)

@@ -11,23 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
+from ..tolerances import (
+    CLOSE, LARGEST_CUT, LEAST_CUT, NO_GRADIENT, NO_MASS, ROUNDING)
+
 __all__ = ['Correction', 'project', 'distances', 'size_of']
 
 MAX_STEPS = 50
 HALVINGS = 10
-# A distance, relative to the size of the unknowns, that counts as zero.
-CLOSE = 4*np.finfo(float).eps
-# An iteration that stalls below this distance has reached rounding.
-ROUNDING = 1e-11
-# Smaller relative singular values are ignored. At velocity level the remaining
-# position error makes redundant rows look independent, most where gradients
-# nearly vanish.
-LEAST_CUT = {'holonomic': 1e-11, 'velocity': 1e-7, 'upper': 1e-11}
-LARGEST_CUT = 1e-3
-# Gradients shorter than this part of the longest are rounding errors.
-NO_GRADIENT = 1e-12
-# A smaller pivot, relative to its diagonal entry, is a massless direction.
-NO_MASS = 1e-10
 
 
 @dataclass(frozen=True, eq=False)

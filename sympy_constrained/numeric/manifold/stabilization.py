@@ -42,13 +42,18 @@ from sympy import Dummy
 from ...errors import UnsupportedFeatureError
 from ...graph import Graph
 from ..names import number
-from .correction import Projector, mass_factor
+from ..tolerances import LEAST_CUT
+from .correction import (
+    BLOCKS, LEVELS, Projector, correction_graph, newton_code)
+from .projection import (
+    coordinate_metric, least_norm_step, mass_metric, norms_of)
 
 __all__ = ['Feedback', 'is_gains', 'stabilized', 'trial_gain']
 
 # Residuals decay within this number of steps; the length of a step is that of
 # the last step of a trial.
 STEPS_OF_DECAY = TRIAL_STEPS = 10
+STEP = Dummy('h')
 GAINS = Dummy('alpha', nonnegative=True), Dummy('beta', nonnegative=True)
 
 
@@ -132,8 +137,11 @@ class Feedback:
                 "are built in. Use `stabilization='projection'`, or "
                 "UdwadiaKalabaMethod.")
         self.compiled = compiled
+        self.evaluate = compiled.kept('blocks', lambda: compiled.group(
+            correction_graph(compiled.equations), BLOCKS))
         self.projector = Projector(compiled)
-        self.step = self.rows = None
+        self.step = self.quick = None
+        self._code = None, None         # a solver, and machine code for it
 
     def begin(self, solver, chosen):
         """Take the length of the step that the integrator will try.
@@ -141,24 +149,43 @@ class Feedback:
         ``chosen`` is the :class:`.LinearSolver` of the motion.
         """
         x = solver.y[:len(self.compiled.states)]
-        self.rows = self.projector.rows(chosen, solver.t, x)
+        if self._code[0] is not chosen:
+            rows = self.projector.rows(chosen, solver.t, x)
+            self._code = chosen, rows and newton_code(
+                self.compiled, [rows[name] for name in LEVELS], STEP)
         left = abs(solver.t_bound - solver.t)
         self.step = solver.direction*min(solver.h_abs, solver.max_step, left)
+        native = self._code[1]
+        self.quick = native and native.bound(
+            x.shape, [*self.compiled.p, self.step], None, self.compiled.called)
         solver.f = solver.fun(solver.t, solver.y)
 
     def correct(self, t, x, rates):
         """Add the terms to the rates of the states."""
         if self.step is None or not np.isfinite(rates).all():
             return
-        blocks = self.projector.blocks(t, x)
-        factor = mass_factor(blocks['M'])
-        position, velocity = (blocks[name][:, 0]
-                              for name in ('holonomic', 'velocity'))
+        q, u = self.compiled.q_index, self.compiled.u_index
+        values = self.quick and self.quick(t, x)
+        if values is not None:
+            rates[q] += values[:len(q)]
+            rates[u] += values[len(q):len(q) + len(u)]
+            return
+        blocks = self.evaluate(t, x, self.compiled.p)
+        M, G = blocks['M'], blocks['G']
+        position, velocity = (blocks[name][:, 0] for name in LEVELS)
         if len(position):
-            rates[self.compiled.q_index] += self.projector.change(
+            rates[q] += change(
                 blocks, 'holonomic',
-                velocity[:len(position)] + position/self.step, factor,
-                self.rows)
+                velocity[:len(position)] + position/self.step,
+                coordinate_metric(M, G if G.size else None))
         if len(velocity):
-            rates[self.compiled.u_index] += self.projector.change(
-                blocks, 'velocity', velocity/self.step, factor, self.rows)
+            rates[u] += change(blocks, 'velocity', velocity/self.step,
+                               mass_metric(M, range(len(M))))
+
+
+def change(blocks, name, values, metric):
+    """The change of least kinetic energy that removes ``values``."""
+    gradient = blocks[f'{name}_jacobian']
+    norms = norms_of(gradient)
+    cut = max(LEAST_CUT[name], np.abs(blocks[name][:, 0]/norms).max())
+    return least_norm_step(values/norms, gradient/norms[:, None], metric, cut)

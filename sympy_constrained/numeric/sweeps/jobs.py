@@ -1,42 +1,27 @@
-"""The job that all runs of a sweep share, and the outcome of each."""
+"""The job that all runs of a sweep share, and how a run is made."""
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
+from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import CompiledEquations
 from ..trajectory import Reason, Trajectory
 
-__all__ = ['Job', 'Task', 'Outcome', 'failure', 'pack', 'unpacked']
-
-KEPT_JOBS = 4
+__all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """What differs between runs."""
 
     index: int
     p: np.ndarray | None
     start: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a run; see :class:`.SweepRun`."""
-
-    index: int
-    trajectory: Trajectory | None = None
-    value: Any = None
-    error: str | None = None
-    reason: str = 'END'
-    seconds: float = 0.
 
 
 @dataclass(frozen=True)
@@ -50,8 +35,8 @@ class Job:
     t_span: Any = None
     start: Callable | None = None
 
-    def outcome(self, task) -> Outcome:
-        """Make a run; errors are part of the outcome."""
+    def outcome(self, task) -> tuple[int, dict]:
+        """The index of a run, and fields of its :class:`.SweepRun`."""
         begun = perf_counter()
         try:
             fields = self._fields(task)
@@ -60,10 +45,11 @@ class Job:
                       'reason': Reason.INTERRUPTED.name}
         except Exception as error:
             fields = failure(error)
-        return Outcome(task.index, seconds=perf_counter() - begun, **fields)
+        return task.index, {'reason': 'END', 'error': None, **fields,
+                            'seconds': perf_counter() - begun}
 
     def _fields(self, task):
-        """Fields of the outcome; a failed ``quantity`` keeps the motion."""
+        """What became of a run; a failed ``quantity`` keeps the motion."""
         compiled = self.compiled
         if task.p is not None:
             compiled = compiled.with_values(task.p)
@@ -87,7 +73,7 @@ class Job:
 
 
 def failure(error):
-    """Fields of the outcome of a run that raised an exception."""
+    """Fields of a run that raised an exception."""
     trajectory = getattr(error, 'trajectory', None)
     reason = getattr(error, 'reason', None)
     return {'error': f'{type(error).__name__}: {error}',
@@ -108,14 +94,7 @@ def pack(job, dumps):
             "processes.") from error
 
 
-_jobs: dict[str, Job] = {}
-
-
+@lru_cache(maxsize=4)
 def unpacked(packed):
     """The job, unpacked once in a process."""
-    key = sha256(packed).hexdigest()
-    if key not in _jobs:
-        if len(_jobs) >= KEPT_JOBS:
-            _jobs.clear()
-        _jobs[key] = pickle.loads(packed)
-    return _jobs[key]
+    return pickle.loads(packed)

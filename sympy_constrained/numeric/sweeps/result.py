@@ -1,34 +1,19 @@
 """What a sweep returns: a record of each run, and arrays over all runs."""
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..names import Names, label
-from ..storage import load_sweep, save_sweep
+from ..storage import as_path, frame, read_archive, write_archive
 from ..trajectory import Trajectory
 
 __all__ = ['SweepResult', 'SweepRun']
 
 # Number of failures in the text of a result.
 LISTED = 5
-
-
-def numbers(value):
-    """The value of a run as an array."""
-    try:
-        found = np.asarray(value)
-        if found.dtype.kind in 'biufc':
-            return found
-    except ValueError:                  # ragged
-        pass
-    raise ValueError(
-        f"A run has the value {value!r:.60}, which is no number or array of "
-        "numbers. Read `value` of each run, or pass a `quantity` that gives "
-        "numbers.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +82,6 @@ class SweepResult:
     def __len__(self) -> int:
         return len(self.runs)
 
-    def __iter__(self) -> Iterator[SweepRun]:
-        return iter(self.runs)
-
     def __getitem__(self, index):
         return self.runs[index]
 
@@ -154,18 +136,18 @@ class SweepResult:
                     "sweep.")
         else:
             values = self._of_trajectories(quantity)
-        shapes = {numbers(value).shape for value in values}
-        if len(shapes) > 1:
+        try:
+            found = np.array(values)
+        except ValueError:              # of different shapes
+            found = np.array(None)
+        if found.dtype.kind not in 'biufc':
             raise ValueError(
-                f"The runs have values of the shapes "
-                f"{', '.join(map(str, sorted(shapes)))}, which do not form "
-                "one array. Read `value` of each run, or pass a `quantity` "
-                "that gives the same shape for all.")
-        shape = shapes.pop() if shapes else ()
-        result = np.full((len(self), *shape), np.nan, dtype=(
-            complex if np.iscomplexobj(values) else float))
-        result[[run.success for run in self.runs]] = np.reshape(
-            values, (len(values), *shape))
+                f"The values of the runs, such as {values[-1]!r:.60}, do not "
+                "form one array of numbers. Read `value` of each run, or pass "
+                "a `quantity` that gives numbers, of the same shape for all.")
+        result = np.full((len(self), *found.shape[1:]), np.nan, dtype=(
+            complex if np.iscomplexobj(found) else float))
+        result[[run.success for run in self.runs]] = found
         return result
 
     def _of_trajectories(self, quantity):
@@ -186,13 +168,31 @@ class SweepResult:
 
         Values must be numbers or arrays. The file contains no code.
         """
-        save_sweep(self, path)
+        path = as_path(path)
+        if path.suffix != '.npz':
+            raise ValueError(
+                f"`path` is {str(path)!r}; a sweep is saved in a file with "
+                "the ending .npz.")
+        runs = [dict(vars(run)) for run in self.runs]
+        for run in runs:
+            if run['value'] is not None:
+                run['value'] = np.asarray(run['value'])
+            if run['trajectory'] is not None:
+                run['trajectory'] = run['trajectory']._tree()
+        write_archive(path, 'sweep', {'states': self.states, 'runs': runs})
 
     @classmethod
     def load(cls, path) -> SweepResult:
         """Read a file of :meth:`save`; states and constants are names."""
-        states, runs = load_sweep(path, SweepRun, Trajectory._restored)
-        return cls(runs, states)
+        return read_archive(path, 'sweep', cls._restored)
+
+    @classmethod
+    def _restored(cls, tree):
+        for run in tree['runs']:
+            if run['trajectory'] is not None:
+                run['trajectory'] = Trajectory._restored(run['trajectory'])
+        return cls(tuple(SweepRun(**run) for run in tree['runs']),
+                   tuple(tree['states']))
 
     def to_frame(self):
         """A ``pandas.DataFrame`` with one row for each run.
@@ -201,14 +201,9 @@ class SweepResult:
         last states or the values where they are numbers, ``seconds``,
         ``reason`` and ``error``.
         """
-        try:
-            from pandas import DataFrame
-        except ImportError as error:
-            raise ImportError(
-                "`to_frame` needs pandas, which is not installed. Install "
-                "it, or read `parameter(name)` and `values(quantity)`, which "
-                "are arrays over all runs.") from error
-        return DataFrame([self._row(run) for run in self.runs])
+        return frame([self._row(run) for run in self.runs],
+                     "`parameter(name)` and `values(quantity)`, which are "
+                     "arrays over all runs")
 
     def _row(self, run):
         row = dict(run.parameters)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiled import compile_equations
 from ..integrate.simulate import simulate
-from ..names import Names, by_label, label, number
+from ..names import Names, by_label, label
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
@@ -191,20 +191,20 @@ def _check_simulation(options, **needed):
 
 def _collect(runs, arriving, on_result, bar):
     """Update the records as outcomes arrive, until an interrupt."""
-    def put(outcome):
-        runs[outcome.index] = replace(runs[outcome.index], **vars(outcome))
+    def put(index, fields):
+        runs[index] = replace(runs[index], **fields)
 
     try:
-        for count, outcome in enumerate(arriving, 1):
-            put(outcome)
+        for count, (index, fields) in enumerate(arriving, 1):
+            put(index, fields)
             bar.update(count)
             if on_result is not None:
-                on_result(runs[outcome.index])
+                on_result(runs[index])
     except KeyboardInterrupt:           # perhaps outside of the generator
         with suppress(KeyboardInterrupt, StopIteration):
-            put(arriving.throw(KeyboardInterrupt()))
+            put(*arriving.throw(KeyboardInterrupt()))
             for outcome in arriving:
-                put(outcome)
+                put(*outcome)
     finally:
         arriving.close()
         bar.close()
@@ -216,14 +216,14 @@ def _tasks(compiled, parameters, states):
     sets = _each('parameters', parameters, names)
     starts = _each('states', None if callable(states) else states,
                    compiled.names)
-    count = len(sets) if len(sets) != 1 else len(starts)
-    if len(starts) not in (1, count):
+    count = max(len(sets), len(starts))
+    if not {len(sets), len(starts)} <= {1, count}:
         raise ValueError(
             f"`parameters` are {len(sets)} sets and `states` {len(starts)} "
             "starts. Give as many of both, or one of them once.")
     tasks, parameters = [], []
-    for i, (values, start) in enumerate(zip(
-            _repeated(sets, count), _repeated(starts, count))):
+    for i in range(count):
+        values, start = sets[i % len(sets)], starts[i % len(starts)]
         try:
             p = compiled.with_values(values).p if values else None
             x = None if start is None else compiled.names.vector(
@@ -234,10 +234,6 @@ def _tasks(compiled, parameters, states):
         parameters.append({names.labels[k]: float(p[k]) for k in
                            names.indices(values or (), 'parameters')})
     return tasks, parameters
-
-
-def _repeated(items, count):
-    return items*count if len(items) == 1 else items
 
 
 def _each(argument, given, names):
@@ -253,8 +249,9 @@ def _each(argument, given, names):
             f"{type(given).__name__}.")
     given = list(map(by_label, given))
     if not given:
-        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
-    if argument == 'states' and not any(map(_is_many, given)):
+        raise _empty(argument)
+    if argument == 'states' and not any(
+            isinstance(x, Mapping) or np.ndim(x) for x in given):
         return [given]                  # the numbers of one start
     for i, entry in enumerate(given):
         if argument == 'parameters' and not isinstance(entry, Mapping):
@@ -264,30 +261,23 @@ def _each(argument, given, names):
     return given
 
 
-def _is_many(value):
-    return isinstance(value, Mapping) or np.ndim(value) > 0
-
-
 def _unzipped(argument, given, names):
     """A mapping for each run, from one whose values may be sequences."""
     names.indices(given, argument)
     many = {name: list(value) for name, value in given.items()
             if np.ndim(value) > 0}
-    if not many:
-        return [dict(given)]
     counts = {name: len(values) for name, values in many.items()}
     if len(set(counts.values())) > 1:
         text = ', '.join(f'{name}: {size}' for name, size in counts.items())
         raise ValueError(
             f"`{argument}` has different numbers of values ({text}). For "
             "all combinations use `grid`.")
-    try:
-        runs = [dict(zip(many, map(number, values)))
-                for values in zip(*many.values())]
-        same = {name: number(value) for name, value in given.items()
-                if name not in many}
-    except ValueError as error:
-        raise ValueError(f"`{argument}`: {error}.") from None
-    if not runs:
-        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
-    return [{**dict.fromkeys(given), **same, **values} for values in runs]
+    if 0 in counts.values():
+        raise _empty(argument)
+    return [{name: many[name][k] if name in many else value
+             for name, value in given.items()}
+            for k in range(max(counts.values(), default=1))]
+
+
+def _empty(argument):
+    return ValueError(f"`{argument}` is empty: there is nothing to run.")

@@ -15,7 +15,7 @@ from numbers import Integral
 from os import cpu_count
 
 from ..trajectory import Reason
-from .jobs import Outcome, failure, pack, unpacked
+from .jobs import Job, failure, pack, unpacked
 
 __all__ = ['outcomes']
 
@@ -29,21 +29,8 @@ IN_WORK = 2
 IDLE = 5
 
 
-def run_chunk(packed, tasks):
-    """Outcomes of some runs as bytes, in another process."""
-    return list(map(sent, here(unpacked(packed), tasks)))
-
-
-def sent(outcome):
-    """An outcome as bytes, or the error if its value cannot be sent."""
-    try:
-        return pickle.dumps(outcome)
-    except Exception as error:
-        return pickle.dumps(Outcome(outcome.index, **failure(error)))
-
-
-def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
-    """Yield an outcome for each task, as they arrive.
+def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[tuple]:
+    """Yield the index of each run and its fields, as they arrive.
 
     A keyboard interrupt ends it; some tasks then have none.
     """
@@ -56,21 +43,20 @@ def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[Outcome]:
         executor if is_count else cpu_count() or 1))))
     chunks = [tasks[i:i + size] for i in range(0, len(tasks), size)]
     if isinstance(executor, ThreadPoolExecutor):
-        yield from elsewhere(executor, chunks, lambda tasks: [
-            sent(job.outcome(task)) for task in tasks])
+        yield from elsewhere(executor, chunks, job)
         return
-    dumps = pickle.dumps
+    dumps, is_dask = pickle.dumps, hasattr(executor, 'get_executor')
     if is_count:
         pool = process_pool()
-    if is_count or hasattr(executor, 'get_executor'):
+    if is_count or is_dask:
         from cloudpickle import dumps   # a requirement of loky and of Dask
     packed = pack(job, dumps)
     if is_count:
         yield from in_processes(pool, executor, chunks, packed)
         return
-    if hasattr(executor, 'get_executor'):       # a Dask client
+    if is_dask:
         executor = executor.get_executor(pure=False)
-    yield from elsewhere(executor, chunks, run_chunk, packed)
+    yield from elsewhere(executor, chunks, packed)
 
 
 def check_workers(executor, chunk):
@@ -78,18 +64,12 @@ def check_workers(executor, chunk):
         raise ValueError(
             f"`chunk` is {chunk!r}; it is the number of runs that are sent at "
             "once. Pass a whole number, 1 or more, or leave it out.")
-    if executor is None:
-        return
-    if not (isinstance(executor, int) or hasattr(executor, 'submit')):
-        raise TypeError(
-            "`executor` must be a number of processes, an executor of "
-            "`concurrent.futures` or a client of Dask, not "
-            f"{type(executor).__name__}.")
-    if isinstance(executor, bool) or (
-            isinstance(executor, int) and executor < 1):
+    if executor is not None and not hasattr(executor, 'submit') and (
+            type(executor) is not int or executor < 1):
         raise ValueError(
-            f"`executor` is {executor!r}; a number of processes must be "
-            "positive.")
+            f"`executor` is {executor!r}; it must be a positive number of "
+            "processes, an executor of `concurrent.futures` or a client of "
+            "Dask.")
 
 
 def here(job, tasks):
@@ -97,8 +77,22 @@ def here(job, tasks):
     for task in tasks:
         outcome = job.outcome(task)
         yield outcome
-        if outcome.reason == Reason.INTERRUPTED.name:
+        if outcome[1]['reason'] == Reason.INTERRUPTED.name:
             break
+
+
+def run_chunk(job, tasks):
+    """Outcomes of some runs as bytes, by a job or its bytes."""
+    return list(map(sent, here(
+        job if isinstance(job, Job) else unpacked(job), tasks)))
+
+
+def sent(outcome):
+    """An outcome as bytes, or the error if its value cannot be sent."""
+    try:
+        return pickle.dumps(outcome)
+    except Exception as error:
+        return pickle.dumps((outcome[0], failure(error)))
 
 
 def process_pool():
@@ -121,28 +115,25 @@ def in_processes(pool, count, chunks, packed):
         yield from in_pool(
             pool(min(count, len(chunks))), chunks, packed, left)
         suspects, rest = left[:IN_WORK*count], left[IN_WORK*count:]
-        for task, _ in suspects:
-            lost: list = []
-            yield from in_pool(pool(1), [[task]], packed, lost)
-            for task, error in lost:
-                yield Outcome(task.index, error=error, reason='LOST')
-        chunks = [[task] for task, _ in rest]
+        for task in suspects:
+            yield from in_pool(pool(1), [[task]], packed)
+        chunks = [[task] for task in rest]
 
 
-def in_pool(executor, chunks, packed, left):
+def in_pool(executor, chunks, packed, left=None):
     """By a pool, which is shut down after the last run."""
     try:
-        yield from elsewhere(executor, chunks, run_chunk, packed, left=left)
+        yield from elsewhere(executor, chunks, packed, left)
     finally:
         executor.shutdown(wait=True, kill_workers=True)
 
 
-def elsewhere(executor, chunks, function, *arguments, left=None):
-    """By an executor; if it breaks, ``left`` gets pairs of task and error."""
+def elsewhere(executor, chunks, job, left=None):
+    """By an executor; if it breaks, ``left`` gets the tasks."""
     waiting: dict[Future, list] = {}
     try:
         for tasks in chunks:
-            waiting[submitted(executor, function, *arguments, tasks)] = tasks
+            waiting[submitted(executor, run_chunk, job, tasks)] = tasks
         for future in as_completed(list(waiting)):
             yield from arrived(future, waiting[future], left)
             del waiting[future]
@@ -166,19 +157,21 @@ def submitted(executor, function, *arguments):
 
 
 def arrived(future, tasks, left=None):
-    """The outcomes of a chunk; those that did not arrive are lost."""
+    """The outcomes of a chunk; without ``left``, those that did not arrive
+    are lost.
+    """
     try:
         results = future.result()
     except Exception as error:
-        text = ' '.join(f'{type(error).__name__}: {error}'.split())
-        if isinstance(error, BrokenExecutor) and left is not None:
-            left += [(task, text) for task in tasks]
+        if left is not None and isinstance(error, BrokenExecutor):
+            left += tasks
             return
+        text = ' '.join(f'{type(error).__name__}: {error}'.split())
         for task in tasks:
-            yield Outcome(task.index, error=text, reason='LOST')
+            yield task.index, {'error': text, 'reason': 'LOST'}
         return
     for task, data in zip(tasks, results):
         try:
             yield pickle.loads(data)
         except Exception as error:
-            yield Outcome(task.index, **failure(error))
+            yield task.index, failure(error)

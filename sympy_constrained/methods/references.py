@@ -1,0 +1,44 @@
+"""Lists of references on the graph, and graphs made of them."""
+from __future__ import annotations
+
+from ..graph import Graph, GraphMatrix
+
+__all__ = ['as_column', 'columns', 'flat', 'frozen', 'inputs', 'units',
+           'written']
+
+
+def flat(rows):
+    """The references of an output with one column."""
+    return [x for x, in rows]
+
+
+def as_column(g, refs):
+    """A column on the graph."""
+    return GraphMatrix(g, [[x] for x in refs], 1)
+
+
+def columns(matrix, count):
+    """Columns of a matrix, also where it has no rows."""
+    return [[row[j] for row in matrix] for j in range(count)]
+
+
+def inputs(g, symbols):
+    """References of functions of time that are inputs."""
+    return [g.input(x, dynamic=True) for x in symbols]
+
+
+def units(size):
+    """Rows of the identity."""
+    return [[int(i == k) for i in range(size)] for k in range(size)]
+
+
+def frozen(g, /, **outputs):
+    """A graph of matrices, and of lists of references as columns."""
+    return Graph.freeze(g, {
+        name: (x.rows, x.shape[1]) if isinstance(x, GraphMatrix)
+        else ([[ref] for ref in x], 1) for name, x in outputs.items()})
+
+
+def written(g, refs):
+    """A matrix, or a list of references as a column, in SymPy."""
+    return frozen(g, x=refs).sympy('x')
