@@ -9,14 +9,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from mpmath import mp
 from scipy.integrate import solve_ivp
 from sympy import Derivative, Matrix, Rational, cos, sin, symbols, sympify
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from kkt import WORK, at, close, t
+from kkt import at, close, t
 from meshchersky import fraction, particle
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod, thrust
 from sympy_constrained.numeric import (
@@ -67,10 +66,7 @@ def printed(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1.5e-9)
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def everything(*expressions):

@@ -12,9 +12,9 @@ from sympy.physics.mechanics import (
 
 from kkt import Reference
 from sympy_constrained import (
-    ConstraintError, GibbsAppellMethod, HamelEmbedding,
-    InconsistentConstraintsError, LinearMappingMethod, MissingIngredientError,
-    RouthMethod, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod)
+    ConstraintError, GibbsAppellMethod, HamelEmbedding, LinearMappingMethod,
+    MissingIngredientError, RouthMethod, UdwadiaKalabaMethod,
+    UnsupportedFeatureError, VaccoMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.methods import symbolic_system
 
@@ -284,26 +284,11 @@ def test_a_long_table_as_piecewise():
     assert method.forcing.subs({x: Rational(5, 2), k: 3})[0] == -3
 
 
-def test_geometric_rows_need_a_frame():
-    N, P = ReferenceFrame('N'), Point('P')
-    P.set_vel(N, X*N.x)
-    with pytest.raises(MissingIngredientError, match='frame='):
-        UdwadiaKalabaMethod(L2, [x, y], nonhol_coneqs=[(P, N.x)])
-    with pytest.raises(MissingIngredientError, match='frame='):
-        UdwadiaKalabaMethod(L2, [x, y], nonideal_forces=[(P, k*N.x)])
-
-
 def test_masses_of_very_different_size_are_masses():
     big = symbols('big', positive=True)
     method = UdwadiaKalabaMethod(
         m*X**2/2 + big*(X + Y)**2/2, [x, y], sample={m: 1, big: 10**9})
     assert method.acceleration == Matrix([0, 0])
-
-
-def test_contradicting_rows_are_inconsistent():
-    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y, x - y - 1])
-    with pytest.raises(InconsistentConstraintsError, match='No state'):
-        method.acceleration
 
 
 def test_constants_of_a_weight_are_constants():

@@ -48,10 +48,7 @@ m0, g, k, r, I = symbols('m0 g k r I', positive=True)
 KINDS = AppliedUndef, Derivative
 
 
-@pytest.fixture(autouse=True)
-def digits():
-    with mp.workdps(WORK):
-        yield
+pytestmark = pytest.mark.usefixtures('digits')
 
 
 def dot(e, order=1):

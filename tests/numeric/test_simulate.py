@@ -12,9 +12,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.analysis.constraint_rank import rank_at
 from sympy_constrained.errors import (
     ConstraintError, SimulationError, SingularEquationsError)
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import Reason, simulate
 from sympy_constrained.numeric.manifold.correction import Projector
 
 PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau', 'Rodas5P']
@@ -137,18 +135,6 @@ def test_a_start_that_is_nearly_zero_is_no_other_problem(pendulum, start):
 def growing_row(factor):
     """``z' = 0`` and ``factor(t) y' + z' = 0`` on a motion along x."""
     return particle(vel=[z.diff(), factor*y.diff() + z.diff()], q=(x, y, z))
-
-
-@pytest.mark.parametrize('t_eval', [None, 21])
-def test_a_rise_of_the_rank_is_reported(t_eval):
-    with pytest.warns(UserWarning, match='rank 4 became 5 at t = 1'):
-        motion = simulate(growing_row(Max(0, t - 1)), 2, [0, 0, 0, 1, 0, 0],
-                          constants={m: 1, g: 9.81}, t_eval=t_eval)
-    change, = motion.rank_changes
-    assert (change.before, change.after) == (4, 5) and 1 < change.t < 1.5
-    assert motion.rank[0] == 4 and motion.rank[-1] == 5
-    np.testing.assert_allclose(motion.x[-1], [2, 0, 0, 1, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(motion.multipliers.sum(axis=1), 9.81)
 
 
 def test_a_loss_of_rank_ends_the_run():
@@ -486,27 +472,6 @@ def test_a_trajectory_is_indexed_by_object_and_name(pendulum):
         motion['w']
     assert repr(motion) == ('<Trajectory of 4 states, 5 times from 0 to 1: '
                             'The end of the time span was reached.>')
-
-
-@pytest.mark.parametrize('name', [
-    'four_bar', 'rolling_disc', 'bicycle', 'parallel_cranks',
-    'nonminimal_pendulum', 'driven_pendulum', 'quaternion_top_lagrange',
-    'damped_double_pendulum', 'bead_on_circle', 'appell_hamel',
-    'duplicated_rows', 'massless_coordinate'])
-def test_ready_models_run(name):
-    ready = model(name)
-    method = ready.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
-    start = consistent_state(compiled, dict(ready.start), ready.fixed)
-    motion = simulate(compiled, ready.t_end, start, t_eval=50)
-    assert motion.success and not motion.rank_changes
-    assert motion.largest_residual < 1e-11
-    if motion.energy_error is not None:
-        scale = max(1, np.abs(motion.energy).max())
-        assert np.abs(motion.energy_error).max() < 1e-6*scale
 
 
 # -- a loop that passes near singular rows ---------------------------------

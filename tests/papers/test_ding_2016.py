@@ -25,6 +25,7 @@ from sympy import (
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
+from cited import citing
 from kkt import at, close, min_norm, norm, number, rank, t
 from sympy_constrained import RouthMethod, VaccoMethod
 from sympy_constrained.errors import (
@@ -33,13 +34,7 @@ from sympy_constrained.numeric import simulate
 
 MODELS = [(kind, r) for kind in ('holonomic', 'linear', 'nonlinear')
           for r in (1, 2)]
-CITED = set()
-
-
-def cites(*numbers):
-    """The decorated test treats these equations of the paper."""
-    CITED.update(numbers)
-    return lambda function: function
+cites, CITED = citing()
 
 
 def each(*kinds):

@@ -27,19 +27,14 @@ from sympy import Matrix, Rational, Symbol, eye, sin, symbols, zeros
 from sympy.physics.mechanics import (
     Force, Particle, Point, ReferenceFrame, dynamicsymbols)
 
+from cited import citing
 from kkt import at, close, norm, rank, t
 from sympy_constrained import GibbsAppellMethod, reactive_terms, thrust
 from sympy_constrained.errors import UnsupportedFeatureError
 from sympy_constrained.numeric import consistent_state
 
-CITED = set()
+cites, CITED = citing()
 N = ReferenceFrame('N')
-
-
-def cites(*numbers):
-    """The decorated test treats these equations of the paper."""
-    CITED.update(numbers)
-    return lambda function: function
 
 
 # One constraint on three coordinates, two on four; m(t) and m(q, q', t)

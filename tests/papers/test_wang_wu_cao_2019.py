@@ -27,17 +27,12 @@ from sympy import (
     zeros)
 from sympy.physics.mechanics import dynamicsymbols
 
+from cited import citing
 from kkt import Reference, at, close, norm, t
 from sympy_constrained import LinearMappingMethod
 
 KINDS = ('nonintegrable', 'integrable', 'block')
-CITED = set()
-
-
-def cites(*numbers):
-    """The decorated test treats these equations of the paper."""
-    CITED.update(numbers)
-    return lambda function: function
+cites, CITED = citing()
 
 
 def each(*kinds):

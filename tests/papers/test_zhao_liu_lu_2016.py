@@ -22,19 +22,14 @@ from sympy import Matrix, Rational, Symbol, cos, eye, pi, sin, zeros
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
+from cited import citing
 from contacts import number, t
 from sympy_constrained import (
     ConstraintError, EllipsoidSurface, PlaneSurface, PointContact,
     SphereSurface, UdwadiaKalabaMethod)
 
-CITED = set()
+cites, CITED = citing()
 TINY = mp.mpf(10)**-22
-
-
-def cites(*numbers):
-    """The decorated test treats these equations of the paper."""
-    CITED.update(numbers)
-    return lambda function: function
 
 
 @pytest.fixture(autouse=True)

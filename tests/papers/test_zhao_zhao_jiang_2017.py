@@ -26,17 +26,12 @@ from sympy import (
     zeros)
 from sympy.physics.mechanics import dynamicsymbols
 
+from cited import citing
 from kkt import Reference, at, close, norm, pinv, rank, t
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
 
 each_model = pytest.mark.parametrize('r', [1, 2])
-CITED = set()
-
-
-def cites(*numbers):
-    """The decorated test treats these equations of the paper."""
-    CITED.update(numbers)
-    return lambda function: function
+cites, CITED = citing()
 
 
 pytestmark = pytest.mark.usefixtures('digits')
