@@ -111,8 +111,8 @@ def is_kept(kinematics, phi, h):
 
     Such a row (the norm of a quaternion) is needed for consistent states.
     """
-    return h is not None and not phi and kinematics.builder.depends_on(
-        h, *kinematics.q)
+    return h is not None and not phi and any(gradient(
+        kinematics.builder, h, kinematics.q))
 
 
 def linear_in_rates(kinematics, chi):
