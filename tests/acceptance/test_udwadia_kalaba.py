@@ -127,7 +127,8 @@ def test_nonideal_forces_given_as_loads():
     method = UdwadiaKalabaMethod(
         N, [X, Y], [vx, vy], [VX - vx, VY - vy],
         bodies=[Particle('bob', P, m)], forcelist=[(P, -m*g*N.y)],
-        configuration_constraints=[CIRCLE], nonideal_forces=[(P, -kappa*P.vel(N))])
+        configuration_constraints=[CIRCLE],
+        nonideal_forces=[(P, -kappa*P.vel(N))])
     values = {**POINT, kappa: Rational(2, 7), vx: 4, vy: 3}
     # C is along the circle here, so none of it is a reaction
     lam = m*(g*Y - vx**2 - vy**2)/(X**2 + Y**2)

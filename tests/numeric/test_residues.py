@@ -172,3 +172,59 @@ def test_a_pendulum_of_any_length(length):
                       constants={m: 1, g: g_value, l: length})
     same = simulate(method, 3, [1, 0, 0, 0], constants={m: 1, g: 9.81, l: 1})
     np.testing.assert_allclose(motion.x[-1]/length, same.x[-1], atol=1e-6)
+
+
+# -- after a decision for other constants, at another state -------------------
+
+def slopes():
+    (x, y), (m1, m2, al) = X[:2], symbols('m1 m2 al')
+    T = m1*x.diff()**2/2 + m2*(x.diff()**2 + y.diff()**2 +
+                               2*x.diff()*y.diff()*cos(al))/2
+    return UdwadiaKalabaMethod(T - y, [x, y], hol_coneqs=[
+        7*x/10 + y/10]), {m1: 1, m2: 1, al: 1}, {al: np.pi/2}
+
+
+def massless():
+    x, y = X[:2]
+    m, = ANGLES[:1]
+    return UdwadiaKalabaMethod(x.diff()**2/2 + cos(m)*y.diff()**2/2 - y,
+                               [x, y]), {m: 0}, {m: np.pi/2}
+
+
+def related():
+    (x, y), (a, b, c) = X[:2], symbols('a b c')
+    return UdwadiaKalabaMethod(
+        (x.diff()**2 + y.diff()**2)/2 - y, [x, y],
+        hol_coneqs=[a*x + b*y, b*x + c*y]), {a: 1, b: 2, c: -1}, {
+            a: 1/3, b: 0.1/3, c: 0.01/3}
+
+
+def spread():
+    (x, y), (m, n) = X[:2], symbols('m n')
+    return UdwadiaKalabaMethod(
+        m*x.diff()**2/2 + n*y.diff()**2/2 - x - y, [x, y]), {
+            m: 1e-17, n: 1}, {m: 0}
+
+
+@pytest.mark.parametrize('case', [slopes, massless, related, spread])
+@pytest.mark.parametrize('backend', ['numpy', 'llvm'])
+def test_an_earlier_decision_hides_nothing(case, backend):
+    method, usual, hard = case()
+
+    def outcome(compiled):
+        try:
+            motion = simulate(compiled, 1, [0]*4)
+        except ConstrainedDynamicsError as error:
+            return str(error)
+        return motion.x[-1], motion.multipliers[-1], motion.rank[-1]
+
+    compiled = compile_equations(method, usual, backend=backend)
+    assert outcome(compiled)
+    found = outcome(compiled.with_values(hard))
+    wanted = outcome(compile_equations(
+        method, {**usual, **hard}, backend=backend))
+    if isinstance(wanted, str):
+        assert found == wanted
+    else:
+        for one, other in zip(found, wanted):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)

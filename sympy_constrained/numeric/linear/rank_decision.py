@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 from ...errors import ConstraintError, SingularEquationsError
 from ..manifold.projection import project
 from ..tolerances import (
-    ABOUT, CARRIED_CUT, DOUBTFUL, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT, NOISE,
-    ON_SET, ROUNDINGS, SMALL, VANISHING)
+    ABOUT, CARRIED_CUT, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT,
+    NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
 from .solver import LinearSolver, balance
 
 __all__ = ['decide_rank']
@@ -32,6 +32,9 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     start = project(compiled, t, x, p)
     is_on_set = start.is_within(ON_SET)
     base = start.x if is_on_set else np.array(x, dtype=float)
+    last = compiled.kept('regular', list)   # the last solver of full rank
+    if is_on_set and last and is_regular(compiled, last[0], t, base, p):
+        return last[0]
     states, magnitudes = _neighbours(compiled, t, base, p, is_on_set)
     if is_on_set and not states and compiled.has('holonomic'):
         raise SingularEquationsError(
@@ -46,7 +49,7 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     if is_on_set:
         check_gradients(matrices, magnitudes, compiled.motion, rows)
     try:
-        return LinearSolver.decide(
+        solver = LinearSolver.decide(
             matrices, magnitudes, compiled.motion, rows, columns,
             compiled.equations.inconsistent)
     except SingularEquationsError as error:
@@ -55,6 +58,29 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             raise
         raise SingularEquationsError(
             f'{error} {reason}', **vars(error)) from error
+    if solver.kept is None:
+        last[:] = [solver]
+    return solver
+
+
+def is_regular(compiled, solver, t, x, p):
+    """Whether ``W``, scaled as by a solver, is far from singular here.
+
+    Then it has full rank nearby, too. Rounding errors of the state, of
+    constants and time must be small beside the least singular value.
+    """
+    signs = np.where(np.arange(len(x) + len(p)) % 2, 1, -1)
+    with suppress(ArithmeticError, ValueError):     # a table may end here
+        here = compiled.evaluate(('W',), t, x, p)['W']*solver.scale
+        moved = compiled.evaluate(
+            ('W',), t + LAST_DIGITS*abs(t),
+            x*(1 + ROUNDINGS*signs[:len(x)]),
+            p*(1 + LAST_DIGITS*signs[len(x):]))['W']*solver.scale
+        sigma = np.linalg.svd(here, compute_uv=False)
+        return bool(
+            len(sigma) and sigma[0] < len(sigma)*FAR
+            and sigma[-1] > max(1/FAR, FAR*np.abs(here - moved).max()))
+    return False
 
 
 def _neighbours(compiled, t, base, p, is_on_set):
