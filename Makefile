@@ -39,7 +39,8 @@ N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
-INTEROP ?= pydy cython symbrim casadi jax numba cffi cyipopt
+INTEROP ?= pydy cython symbrim casadi jax heyoka numba cffi \
+	cyipopt
 OPTIONAL ?= pandas symmeplot scikit-sundae solve-dae
 
 RUN = $(VENV)/bin/python

@@ -1,16 +1,17 @@
-"""The equations for other programs: casadi, JAX, PyDy and opty.
+"""The equations for other programs: casadi, JAX, heyoka, PyDy and opty.
 
 Each file serves one program and imports it only when its function is called.
-casadi and JAX receive the operations of the graph, PyDy and opty ordinary
-SymPy; ``source_code`` writes C, Octave, Julia and Rust. ``exported`` chooses
-the independent constraint rows.
+casadi, JAX and heyoka receive the operations of the graph, PyDy and opty
+ordinary SymPy; ``source_code`` writes C, Octave, Julia and Rust. ``exported``
+chooses the independent constraint rows.
 """
 from .casadi import to_casadi
+from .heyoka import to_heyoka
 from .jax import to_jax
 from .latex import to_latex
 from .opty import FirstOrder, to_opty
 from .pydy import to_pydy
 from .source_code import to_source
 
-__all__ = ['to_casadi', 'to_jax', 'to_pydy', 'to_opty', 'FirstOrder',
-           'to_source', 'to_latex']
+__all__ = ['to_casadi', 'to_jax', 'to_heyoka', 'to_pydy', 'to_opty',
+           'FirstOrder', 'to_source', 'to_latex']

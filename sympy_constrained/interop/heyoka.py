@@ -1,0 +1,115 @@
+"""The equations for the integrators of heyoka, which use Taylor series."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..numeric.codegen.instructions import program
+from ..numeric.codegen.native import arguments_of, slots, with_given
+from ..numeric.codegen.solution import solved_graph
+from ..numeric.names import label
+from .exported import OPERATORS, Exported, library, walk
+
+__all__ = ['to_heyoka']
+
+# Functions of the same name in heyoka.
+SAME_NAME = ('sin', 'cos', 'tan', 'exp', 'log', 'sqrt', 'asin', 'acos', 'atan',
+             'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'erf')
+
+
+def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
+    """Return the equations as the system of ``heyoka.taylor_adaptive``.
+
+    Explanation
+    ===========
+
+    The accelerations are written out by an elimination on the graph, without
+    the checks of :func:`.compile_equations`, and heyoka differentiates them as
+    often as its tolerance asks for. Its steps keep the energy and the
+    constraints to rounding errors, so no projection is needed in runs of
+    moderate length. For other runs pass its states to
+    :func:`~sympy_constrained.numeric.consistent_state`.
+
+    Examples
+    ========
+
+    ::
+
+        system, pars = to_heyoka(compiled, x=start)
+        run = heyoka.taylor_adaptive(system, start, pars=pars)
+        states = run.propagate_grid(times)[-1]
+
+    Parameters
+    ==========
+
+    model, t, x, constants, inputs
+        As for :func:`to_casadi`; the constants must be known.
+
+    Returns
+    =======
+
+    system : list of tuple
+        Pairs of a variable and the expression of its rate, in the order of
+        the states. Variables have the names of ``names.labels`` of compiled
+        equations, constants are ``heyoka.par[i]``.
+    pars : ndarray
+        Values of the constants that occur.
+
+    Raises
+    ======
+
+    MissingIngredientError
+        If heyoka is not installed, or the constants have no values.
+    UnsupportedFeatureError
+        If the accelerations cannot be written out, or contain a function that
+        heyoka does not have.
+
+    """
+    h = library('heyoka', 'heyoka')
+    exported = Exported.of(model, t, x, constants, inputs)
+    equations = exported.equations
+    if exported.free:
+        raise UnsupportedFeatureError(
+            f"heyoka integrates without inputs, and {exported.free[0]} has no "
+            "expression. Pass one in `inputs`.")
+    solved = solved_graph(equations, exported.rows)
+    if solved is None:
+        raise UnsupportedFeatureError(
+            "The accelerations cannot be written out: the mass matrix or the "
+            "constraints are singular, or there are too many operations.")
+    if exported.p is None and equations.constants:
+        raise MissingIngredientError(
+            "No values for the constants. Pass `constants`.")
+    graph = with_given(solved, ('out',), exported.given)
+    used = graph.symbols(('out',))
+    pars = {c: value for c, value in zip(
+        equations.constants, exported.p if equations.constants else ())
+        if c in used}
+    code = program(graph, ('out',), slots(arguments_of(
+        equations.t, equations.states, tuple(pars), ())))
+    variables = [h.expression(label(state)) for state in equations.states]
+    values = walk(code.operations, functions(h), {
+        't': [h.time], 'x': variables,
+        'p': [h.par[i] for i in range(len(pars))]})
+    return [(variable, h.expression(values[k])) for variable, k in zip(
+        variables, code.outputs)], np.array(list(pars.values()))
+
+
+def functions(h):
+    """Operation -> function of heyoka."""
+    zero, one = h.expression(0.), h.expression(1.)
+
+    def relation(compare):
+        return lambda x, y: compare(h.expression(x), h.expression(y))
+
+    return {
+        **OPERATORS, 'library': 'heyoka', 'select': h.select,
+        'lt': relation(h.lt), 'le': relation(h.lte), 'gt': relation(h.gt),
+        'ge': relation(h.gte), 'eq': relation(h.eq), 'ne': relation(h.neq),
+        'and': lambda *parts: h.logical_and(parts),
+        'or': lambda *parts: h.logical_or(parts),
+        'not': lambda x: h.eq(x, zero), 'true': lambda: one,
+        'false': lambda: zero, 'pow': lambda x, n: h.expression(x)**n,
+        'fabs': lambda x: h.select(h.lt(x, zero), -x, x),
+        'erfc': lambda x: 1. - h.erf(x),
+        **{name: getattr(h, name) for name in SAME_NAME}}
