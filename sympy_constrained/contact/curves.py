@@ -1,6 +1,4 @@
 """Edges and vertices of bodies."""
-from __future__ import annotations
-
 from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 

@@ -4,8 +4,6 @@ A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
 ``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. The rules
 for sums and products belong to one class, which makes the file long.
 """
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import reduce
@@ -222,10 +220,8 @@ class GraphBuilder:
         return None
 
     def _circle(self, a, b):
-        """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None.
-
-        One of the two may be the last term of a sum.
-        """
+        """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
+        # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
             squares = self.nodes[q][0] == MUL and self._squares(q)
             if not squares:

@@ -2,8 +2,6 @@
 
 All of them walk the nodes that matter once, in node order, and never a tree.
 """
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ..errors import ConstrainedDynamicsError
@@ -90,10 +88,8 @@ class Derivation:
 
 
 def slopes(builder, k, mask):
-    """Operands of a node, each with the partial derivative by it.
-
-    Those that do not depend on the inputs in ``mask`` may be missing.
-    """
+    """Operands of a node, each with the partial derivative by it."""
+    # Those that do not depend on the inputs in ``mask`` may be missing.
     g, (kind, x, y) = builder, builder.nodes[k]
     if kind == MUL:
         return (x, y), (y, x)
@@ -141,10 +137,9 @@ def time_derivative(builder, rates):
 
 def gradient(builder, ref, inputs):
     """References of the partial derivatives of one output, by a reverse pass.
-
-    Choices (``Piecewise``) are differentiated forwards by each input, because
-    the pieces that are not chosen may have no finite slope.
     """
+    # Choices (``Piecewise``) are differentiated forwards by each input,
+    # because the pieces that are not chosen may have no finite slope.
     depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1} if ref else {}
     along = [Derivation(builder, {i: 1}) for i in inputs]
@@ -171,10 +166,8 @@ def jacobian(builder, refs, inputs):
 
 
 def substitute(builder, refs, replacements):
-    """References with some inputs replaced by other references.
-
-    See :meth:`GraphBuilder.avoid` where these inputs must not come back.
-    """
+    """References with some inputs replaced by other references."""
+    # See :meth:`GraphBuilder.avoid` where these inputs must not come back.
     refs = list(refs)
     mask, memo = builder.mask(replacements), dict(replacements)
 
@@ -188,10 +181,8 @@ def substitute(builder, refs, replacements):
 
 
 def without(builder, refs, inputs):
-    """References of the same values, written without some inputs.
-
-    None for a value that depends on them.
-    """
+    """References of the same values, written without some inputs."""
+    # None for a value that depends on them.
     inputs = list(inputs)
     builder.avoid(inputs)
     try:

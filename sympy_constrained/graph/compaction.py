@@ -4,8 +4,6 @@ Sums and products of two become those of many where a part has one user. Then
 common factors are taken out of sums, and pairs that several sums or products
 have in common become nodes, the most frequent first.
 """
-from __future__ import annotations
-
 from heapq import heapify, heappop, heappush
 
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
@@ -243,10 +241,8 @@ class Terms:
         return -len(places), places[0], first.index(factor), factor
 
     def most_frequent(self):
-        """A factor and the terms that have it, which are taken.
-
-        A sum of numbers is left alone.
-        """
+        """A factor and the terms that have it, which are taken."""
+        # A sum of numbers is left alone.
         refused, found = [], (0, ())
         while self.ranks:
             rank = heappop(self.ranks)
@@ -277,7 +273,6 @@ class Terms:
 
 
 def signed(refs, sign):
-    """References, or their negatives if ``sign`` is negative."""
     return refs if sign > 0 else [-ref for ref in refs]
 
 
@@ -320,7 +315,6 @@ def product_of(refs, node):
 
 
 def sum_of(refs, node):
-    """Reference of a sum of many."""
     ref = refs[0]
     for x in refs[1:]:
         if 0 < x < ref or ref < 0 < x or ref < x < 0:

@@ -4,8 +4,6 @@ Pivots neither vanish identically nor, if the builder knows states of the
 constraint set (:class:`.GraphBuilder`), on the constraints. The numeric layer
 checks them at every other state.
 """
-from __future__ import annotations
-
 from functools import cache
 
 from .pivots import Pivots, is_constant, pivot_columns

@@ -1,6 +1,4 @@
 """Matrices of references, written as on paper."""
-from __future__ import annotations
-
 from .reading import read
 
 __all__ = ['GraphMatrix', 'block_matrix', 'stack']
@@ -103,10 +101,9 @@ def stack(*blocks):
 
 
 def block_matrix(blocks):
-    """One matrix of rows of blocks; None is a block of zeros.
-
-    Every row and every column of blocks needs a matrix, which gives the size.
-    """
+    """One matrix of rows of blocks; None is a block of zeros."""
+    # Every row and every column of blocks needs a matrix, which gives the
+    # size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
     rows = []
@@ -119,7 +116,6 @@ def block_matrix(blocks):
 
 
 def size_of(blocks, axis):
-    """The size of the first matrix among blocks."""
     return next(x.shape[axis] for x in blocks if x)
 
 

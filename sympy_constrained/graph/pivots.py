@@ -1,6 +1,4 @@
 """Pivots of eliminations on the graph, chosen by their values at states."""
-from __future__ import annotations
-
 from collections import Counter
 
 from .builder import CONST
@@ -18,7 +16,6 @@ SINGULAR = 1e-10
 
 
 def is_constant(builder, ref):
-    """Whether a reference is a number."""
     return builder.nodes[abs(ref)][0] == CONST
 
 

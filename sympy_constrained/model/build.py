@@ -3,8 +3,6 @@
 Input is normalised here; everything behind works on the graph of a
 :class:`.ConstrainedSystem`.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 
@@ -95,7 +93,6 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
          generalized_forces, in_velocities, exchange):
-    """The constrained system with the kinetics formed by one route."""
     builder = GraphBuilder(_compat.time_symbol())
     if shape == 'kane':
         fields, kinematics, blocks = build_kane(
@@ -166,10 +163,8 @@ def settle_accelerations(kinematics, blocks, in_velocities, exchange,
 
 
 def add_constraints(kinematics, blocks, fields, stabilization, shape):
-    """Add the constraints to the blocks, and their rows to the fields.
-
-    Rows are at the levels of the call ``shape``, with None of any order.
-    """
+    """Add the constraints to the blocks, and their rows to the fields."""
+    # Rows are at the levels of the call ``shape``, with None of any order.
     instead = {}                        # rows given for derivatives
     if shape:
         rows = rows_by_level(kinematics, fields, shape)
@@ -240,7 +235,6 @@ def nonideal(kinematics, forces):
 
 
 def read_forces(builder, forces, name):
-    """References of forces; errors name the entry."""
     refs = []
     for k, force in enumerate(as_expressions(forces, name)):
         with located(f'Entry {k} of `{name}`'):
@@ -249,10 +243,8 @@ def read_forces(builder, forces, name):
 
 
 def add_generalized(kinematics, blocks, forces, u):
-    """Add the forces that were given per speed ``u`` of the user.
-
-    Where the system has other speeds ``v``, multiply by ``du/dv``.
-    """
+    """Add the forces that were given per speed ``u`` of the user."""
+    # Where the system has other speeds ``v``, multiply by ``du/dv``.
     forces = as_list(forces, 'generalized_forces')
     if not forces:
         return
@@ -289,10 +281,8 @@ def check_functions(builder, fields):
 
 
 def check_names(builder, fields):
-    """Raise if the time or a function of time shares its name.
-
-    A symbol with a coordinate's name would silently become a constant.
-    """
+    """Raise if the time or a function of time shares its name."""
+    # A symbol with a coordinate's name would silently become a constant.
     known = {}
 
     def kind(x):
@@ -329,8 +319,6 @@ def drop_costly_power(builder, blocks):
 
 def kinematics_of(system, anchors=None, bind_masses=True):
     """The kinematics of a system on a new builder; auxiliary speeds are zero.
-
-    Rates of masses that are states are bound, or else inputs.
     """
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):

@@ -2,8 +2,6 @@
 
 An error names all problems of the arguments that are checked together.
 """
-from __future__ import annotations
-
 import inspect
 from difflib import get_close_matches
 from functools import wraps
@@ -56,7 +54,6 @@ MODELS = (KanesMethod, LagrangesMethod)
 
 
 def shape_of(args, kwargs):
-    """Which of the two calls this is."""
     if args:
         return shape_by_first(args[0])
     for shape, names in (('lagrange', {'Lagrangian', 'qs'}),
@@ -86,10 +83,7 @@ def shape_by_first(first):
 
 
 def bind_arguments(name, args, kwargs, options=()):
-    """Return the shape of a call and its arguments with defaults.
-
-    ``options`` are further keywords of the class, for the message.
-    """
+    """Return the shape of a call and its arguments with defaults."""
     shape = shape_of(args, kwargs)
     signature = SHAPES[shape]
     upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
@@ -108,10 +102,8 @@ def bind_arguments(name, args, kwargs, options=()):
 
 
 def lagrangian_call(arguments):
-    """The same model in Lagrange's shape if it has no speeds, else None.
-
-    ``System.form_eoms`` calls in Kane's shape even without speeds.
-    """
+    """The same model in Lagrange's shape if it has no speeds, else None."""
+    # ``System.form_eoms`` calls in Kane's shape even without speeds.
     lists = {name: as_list(arguments[name], name) for name in (
         'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs', 'bodies',
         'configuration_constraints', 'velocity_constraints',
@@ -220,10 +212,7 @@ def as_list(value, name):
 
 
 def as_residuals(value, name, geometric=False):
-    """Expressions that are meant to vanish; equations are accepted.
-
-    With ``geometric`` rows may also be tuples, which stay as they are.
-    """
+    """Expressions that are meant to vanish; equations are accepted."""
     residuals, problems = [], []
     for k, row in enumerate(as_list(value, name)):
         if geometric and isinstance(row, tuple):
@@ -244,7 +233,6 @@ def as_residuals(value, name, geometric=False):
 
 
 def as_expressions(value, name):
-    """A list of expressions, such as forces."""
     found = as_list(value, name)
     entries = list(map(as_expression, found))
     raise_problems((
@@ -333,7 +321,6 @@ def how_to_make(x, time):
 
 
 def check_frame(frame):
-    """Raise unless this is a frame."""
     if not isinstance(frame, ReferenceFrame):
         raise TypeError(
             f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
@@ -365,10 +352,8 @@ def check_bodies(bodies):
 
 
 def inertias(body):
-    """The mass of a body, and its central moments if they are in one frame.
-
-    Those of a point mass about another point cancel to rounding: left out.
-    """
+    """The mass of a body, and its central moments if they are in one frame."""
+    # Those of a point mass about another point cancel to rounding: left out.
     yield sympify(body.mass, strict=True)
     terms = getattr(getattr(body, 'central_inertia', None), 'args', ())
     frames = {frame for _, *units in terms for unit in units

@@ -11,15 +11,13 @@ acceleration   gradient of ``chi`` in ``u'``           ``-chi`` at ``u'=0``
 Linear or not in the speeds makes no difference: the ideal force of a
 velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
-from __future__ import annotations
-
 from itertools import zip_longest
 
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
 
 from ..errors import ConstraintError, raise_problems
-from ..graph import gradient, jacobian, read, substitute, without
+from ..graph import gradient, jacobian, read, without
 
 __all__ = ['constraint_blocks', 'stabilization_gains']
 
@@ -78,12 +76,15 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
     rows = [differentiated(kinematics, phi, h, (read(g, x) for x in pair))
             for phi, h, pair in zip_longest(residuals, holonomic, gains[
                 :len(residuals)])]
-    rows += [linear_in_rates(kinematics, chi) for chi in acceleration]
+    for chi in acceleration:
+        row, rest = kinematics.linear_in_accelerations(chi) or ((), 0)
+        rows.append((row, -rest))
     problems = {
         **vanishing_rows(kinematics, rows, residuals, holonomic),
         **level_problems(kinematics, holonomic, velocity),
         **{k: not_linear(k - len(residuals), kinematics.speeds)
-           for k, row in enumerate(rows) if row is None}}
+           for k, (row, _) in enumerate(rows)
+           if k >= len(residuals) and not any(row)}}
     raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
                    rows=tuple(sorted(problems)))
     return {
@@ -107,24 +108,10 @@ def differentiated(kinematics, phi, h, gains):
 
 
 def is_kept(kinematics, phi, h):
-    """Whether the kinematics alone keep a holonomic row.
-
-    Such a row (the norm of a quaternion) is needed for consistent states.
-    """
+    """Whether the kinematics alone keep a holonomic row."""
+    # Such a row (the norm of a quaternion) is needed for consistent states.
     return h is not None and not phi and kinematics.builder.depends_on(
         h, *kinematics.q)
-
-
-def linear_in_rates(kinematics, chi):
-    """A row of ``A`` and ``b`` of a residual linear in ``u'``, or None."""
-    g, rates = kinematics.builder, kinematics.declare_accelerations()
-    row = gradient(g, chi, rates)
-    if not any(row) or g.mask(row) & g.mask(rates) or (
-            kinematics.accelerations_in(
-                chi, allowed=kinematics.accelerations)):
-        return None
-    rest, = substitute(g, [chi], dict.fromkeys(rates, 0))
-    return row, -rest
 
 
 def without_speeds(kinematics, h):

@@ -1,6 +1,4 @@
 """Kinematic differential equations, solved for ``q'`` on the graph."""
-from __future__ import annotations
-
 from sympy import Derivative
 
 from ..errors import (

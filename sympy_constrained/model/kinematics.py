@@ -6,8 +6,6 @@ which gives the shortest path, as SymPy takes it. Nothing is stored in the
 user's objects. The quantities are defined by each other and share one memo,
 so they are one class and one long file.
 """
-from __future__ import annotations
-
 from functools import wraps
 from itertools import pairwise
 from operator import mul
@@ -91,10 +89,8 @@ class Kinematics:
     # -- acceleration level ----------------------------------------------
 
     def accelerations_in(self, *refs, allowed=()):
-        """Derivatives of coordinates and speeds that references contain.
-
-        All that are no speed and no rate, but for the ``allowed`` ones.
-        """
+        """Derivatives of coordinates and speeds that references contain."""
+        # All that are no speed and no rate, but for the ``allowed`` ones.
         states = self.coordinates + self.speeds
         functions = {getattr(x, 'expr', x) for x in states}
         return [x for x in self.builder.symbols_of(*refs)
@@ -115,6 +111,16 @@ class Kinematics:
                 if symbol not in builder.bound:
                     builder.bound[symbol] = self.total_derivative(rate)
         return accelerations
+
+    def linear_in_accelerations(self, ref):
+        """Coefficients of ``u'`` and the rest, None if not linear in it."""
+        g, rates = self.builder, self.declare_accelerations()
+        row = gradient(g, ref, rates)
+        if g.mask(row) & g.mask(rates) or self.accelerations_in(
+                ref, *row, allowed=self.accelerations):
+            return None
+        rest, = substitute(g, [ref], dict.fromkeys(rates, 0))
+        return row, rest
 
     @property
     def accelerations(self):
@@ -180,11 +186,9 @@ class Kinematics:
                      for row in self.rotation(axes, frame))
 
     def rotated_matrix(self, axes, frame, matrix):
-        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
-
-        A multiple of the identity is the same in all axes: that of a moment
-        of inertia is taken out, of one that occurs twice if there is one.
-        """
+        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``."""
+        # A multiple of the identity is the same in all axes: that of a moment
+        # of inertia is taken out, of one that occurs twice if there is one.
         if frame == axes or not any(map(any, matrix)):
             return matrix
         g, R = self.builder, self.rotation(axes, frame)
@@ -204,10 +208,8 @@ class Kinematics:
 
     @remembered
     def is_orthogonal(self, axes, frame):
-        """Whether a rotation matrix is orthogonal identically.
-
-        That of a quaternion is so only where its norm is one.
-        """
+        """Whether a rotation matrix is orthogonal identically."""
+        # That of a quaternion is so only where its norm is one.
         values = [list(map(self.builder.fingerprint, row))
                   for row in self.rotation(axes, frame)]
         return all(
@@ -215,10 +217,7 @@ class Kinematics:
             for i, j in UPPER)
 
     def rotation_residuals(self, frames):
-        """Entries of ``R*R^T - 1`` that do not vanish identically.
-
-        ``R`` are the matrices by which SymPy orients the frames.
-        """
+        """Entries of ``R*R^T - 1`` that do not vanish identically."""
         g, residuals = self.builder, {}
         for parent, child in dict.fromkeys(
                 link for frame in frames
@@ -295,7 +294,6 @@ class Kinematics:
         return origin, found
 
     def _is_oriented(self, vector):
-        """Whether all frames of a vector have an orientation."""
         oriented = self.oriented
         return all(frame in oriented for _, frame in vector.args)
 
@@ -380,10 +378,8 @@ class Kinematics:
 
     @remembered
     def _way_of_velocity(self, point):
-        """The nearest point whose velocity was set, and the steps from it.
-
-        Each step is a pair: a point, and the one before it.
-        """
+        """The nearest point whose velocity was set, and the steps from it."""
+        # Each step is a pair: a point, and the one before it.
         after, queue = {point: None}, [point]
         for here in queue:
             if _compat.velocity(here, self.frame) is not None:
@@ -408,10 +404,8 @@ class Kinematics:
 
     @remembered
     def acceleration(self, point, axes):
-        """Acceleration of a point at ``u' = 0``.
-
-        Every part of the velocity is differentiated in its own frame.
-        """
+        """Acceleration of a point at ``u' = 0``."""
+        # Every part of the velocity is differentiated in its own frame.
         g = self.builder
         if point in self.anchors:
             anchor, frame = self.anchors[point]
@@ -467,11 +461,9 @@ class Kinematics:
                             bias, axes, w, f'frame {frame}')
 
     def _as_set(self, given, bias, axes, velocity, name):
-        """Bias of the acceleration that the user has set, if any.
-
-        ``KanesMethod`` takes it, and so do we, where it is linear in ``u'``
-        with the coefficients of the velocity.
-        """
+        """Bias of the acceleration that the user has set, if any."""
+        # ``KanesMethod`` takes it, and so do we, where it is linear in ``u'``
+        # with the coefficients of the velocity.
         if given is None:
             return bias
         g, accelerations = self.builder, self.declare_accelerations()

@@ -63,10 +63,8 @@ class Assembly:
                         row[k], self.builder.dot(column, momentum))
 
     def add_power(self, motion, force, gain=(0, 0, 0)):
-        """Add ``motion . (force - gain/2)``.
-
-        Of the momentum ``gain`` of changing inertia half is kinetic energy.
-        """
+        """Add ``motion . (force - gain/2)``."""
+        # Of the momentum ``gain`` of changing inertia half is kinetic energy.
         g = self.builder
         half = g.inv(g.constant(2))
         self.power = g.add(self.power, g.sub(
@@ -131,10 +129,8 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
 
 
 def with_one_home(bodies, written):
-    """Axes of bodies, of which those with one mass centre share its motion.
-
-    And the axes in which the loads at points and on frames are summed.
-    """
+    """Axes of bodies, of which those with one mass centre share its motion."""
+    # And the axes in which the loads at points and on frames are summed.
     homes, found = {}, []
     for body, axes in zip(bodies, written):
         linear = homes.setdefault(body.masscenter, axes.linear)
@@ -187,9 +183,8 @@ def axes_of_body(kinematics, body):
 
 def common_axes(kinematics, bodies):
     """The last frame on the way to all bodies that is fixed in none of them.
-
-    The motion that bodies share does not turn up in the mass matrix then.
     """
+    # The motion that bodies share does not turn up in the mass matrix then.
     common, own = None, set()
     for body in bodies:
         axes = axes_of_body(kinematics, body).inertia
@@ -227,10 +222,8 @@ def add_body(assembly, body, axes, applied, route, exchange):
 
 
 def translation(assembly, body, mass, axes, applied, exchange):
-    """Velocity of the mass centre, and applied minus inertial force there.
-
-    The inertial force is ``m*a + m'*v``, with ``exchange`` ``m*a``.
-    """
+    """Velocity of the mass centre, and applied minus inertial force there."""
+    # The inertial force is ``m*a + m'*v``, with ``exchange`` ``m*a``.
     g, kinematics = assembly.builder, assembly.kinematics
     point = body.masscenter
     v = kinematics.velocity(point, axes.linear)
@@ -292,10 +285,8 @@ def rate_of(kinematics, exchange):
 
 
 def slip(g, inertia, w, spin):
-    """``I'*w`` in the body without ``I'*w`` in axes that turn in it.
-
-    Zero for axes fixed in the body, and for a symmetry axis.
-    """
+    """``I'*w`` in the body without ``I'*w`` in axes that turn in it."""
+    # Zero for axes fixed in the body, and for a symmetry axis.
     relative = tuple(map(g.sub, spin, w))
     return tuple(map(g.sub, g.cross(relative, times(g, inertia, w)),
                      times(g, inertia, g.cross(relative, w))))

@@ -7,8 +7,6 @@ equations contain only the instantaneous :math:`m` and :math:`I`.
 ``LagrangesMethod``, which take the rate of momentum, to the same equations;
 :func:`internal_flow_loads` adds the flow inside the body.
 """
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 from sympy import Derivative, Expr, sympify
@@ -276,10 +274,8 @@ def flow_loads_of(body, frame, exits, anchor, h):
 
 
 def check_balance(body, total, time):
-    """Raise if the mass of a body changes at another rate than ``total``.
-
-    That of a mass which is an unknown function of time is not known here.
-    """
+    """Raise if the mass of a body changes at another rate than ``total``."""
+    # That of a mass which is an unknown function of time is not known here.
     rate = sympify(body.mass, strict=True).diff(time)
     if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
         builder = GraphBuilder(time)

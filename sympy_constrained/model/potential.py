@@ -1,6 +1,4 @@
 """Which potential energies of bodies count in a call of Kane's shape."""
-from __future__ import annotations
-
 from warnings import warn
 
 from sympy import sympify

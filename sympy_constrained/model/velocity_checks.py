@@ -1,6 +1,4 @@
 """Velocities that were set, compared with the derivatives of positions."""
-from __future__ import annotations
-
 from contextlib import suppress
 
 from .. import _compat
@@ -10,11 +8,9 @@ __all__ = ['check_velocities', 'prepare_points']
 
 
 def prepare_points(kinematics, bodies):
-    """Form inertial positions and accelerations of all points.
-
-    Rows that close loops, and their rates, equal some of these by value.
-    Points without a position or a velocity are not needed.
-    """
+    """Form inertial positions and accelerations of all points."""
+    # Rows that close loops, and their rates, equal some of these by value.
+    # Points without a position or a velocity are not needed.
     try:
         points = kinematics.positions([x.masscenter for x in bodies])[1]
     except ConstrainedDynamicsError:
@@ -27,11 +23,9 @@ def prepare_points(kinematics, bodies):
 
 
 def check_velocities(kinematics, bodies):
-    """Raise if a velocity that was set has speeds of the wrong sign.
-
-    A velocity need not be the derivative of the position. If they differ in
-    nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
-    """
+    """Raise if a velocity that was set has speeds of the wrong sign."""
+    # A velocity need not be the derivative of the position. If they differ in
+    # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
     for name, what, *vectors in velocities_and_rates(kinematics, bodies):
         speeds = ', '.join(map(str, reversed_speeds(kinematics, *vectors)))
         if speeds:

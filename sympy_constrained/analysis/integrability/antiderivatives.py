@@ -3,8 +3,6 @@
 SymPy's ``integrate`` may think for minutes about a quotient with parameters.
 Here a few forms are known; of all others there is None.
 """
-from __future__ import annotations
-
 from sympy import (
     Derivative, Integer, Integral, Poly, atan, cancel, cos, exp, fraction,
     integrate, log, sin, sqrt)
@@ -90,7 +88,6 @@ def is_elementary_factor(factor, y, alone):
 
 
 def is_linear(x, y):
-    """Whether an expression is a polynomial of first degree."""
     slope = x.diff(y)
     return slope != 0 and not slope.has(y)
 

@@ -139,13 +139,11 @@ class VelocityForms:
             (list(zip(*(x[k] for k in rows))) for x in values), self.small)
 
     def _less(self, rows, factors, row):
-        """A combination of rows less one row."""
         g = self.builder
         return tuple(g.sub(g.dot(factors, column), x) for *column, x in zip(
             *rows, row))
 
     def _add(self, number, refs, used):
-        """Add a form to the relations or to the velocity rows."""
         if number is None:
             self.kinematic.append(Form(
                 f'kinematic relation {len(self.kinematic)}', None, refs))
@@ -202,8 +200,6 @@ class VelocityForms:
 
     def is_involutive(self, forms, of=None):
         """Whether ``d theta`` vanishes on the kernel of forms, at the points.
-
-        For each theta in ``of``, by default for all forms.
         """
         curls = [self._curls(form.refs) for form in of or forms]
         for k, rows in enumerate(self.at_points([f.refs for f in forms])):
