@@ -99,7 +99,7 @@ class ConstraintReport:
 
 
 def constraint_report(system, sample=None, inconsistent='error',
-                      determined=True):
+                      determined=True) -> ConstraintReport:
     """Examine the constraint rows of a system where they hold.
 
     Examples
@@ -134,11 +134,6 @@ def constraint_report(system, sample=None, inconsistent='error',
         Whether rows that no acceleration satisfies are an error.
     determined : bool
         Whether mass matrix and rows must determine the accelerations.
-
-    Returns
-    =======
-
-    ConstraintReport
 
     Raises
     ======

@@ -29,23 +29,11 @@ __all__ = ['ContactGeometryBase', 'at_random', 'check_frame', 'derivative',
 class ContactGeometryBase(ABC):
     r"""A surface, a curve or a vertex that is fixed in a body.
 
-    Explanation
-    ===========
-
     The position :math:`x(\xi)` is measured from ``point`` in the axes of
-    ``frame``. Both move with the body: the point is fixed in it and the
-    frame has a constant orientation to the frame of the body.
-
-    Attributes
-    ==========
-
-    frame : ReferenceFrame
-    point : Point
-    parameters : tuple
-        Of the chart, one for each dimension.
-    dimension : int
-        2 for a surface, 1 for a curve, 0 for a vertex.
-
+    ``frame``. Both move with the body: the point is fixed in it and the frame
+    has a constant orientation to the frame of the body. ``parameters`` has one
+    symbol for each ``dimension``: 2 for a surface, 1 for a curve, 0 for a
+    vertex.
     """
 
     dimension: int

@@ -95,14 +95,12 @@ class PointContact(ContactKinematics, ContactReactions):
         cross; then the normal is the cross product of the derivatives of the
         child's and the parent's position, and must point to the child.
     frame : ReferenceFrame, optional
-        The inertial frame; by default that of the parent, which then is the
-        ground.
+        The inertial frame; by default that of the parent.
     formulation : {'auto', 'explicit', 'augmented', 'kinematic'}
         ``'auto'`` is explicit where a closed form is known, else augmented.
     mode : {'rolling', 'sliding', 'no_pivoting'}
     contact_coordinates, contact_speeds : iterable, optional
-        Functions of time to use as parameters, those of the child first, and
-        as their speeds in the augmented formulation.
+        Functions of time, those of the child first.
 
     References
     ==========
@@ -295,23 +293,10 @@ class PointContact(ContactKinematics, ContactReactions):
         r"""Compare (26) with the condition of Appell and Chetaev.
 
         The rows of (26) and the :math:`\partial f/\partial\dot q` of the rows
-        of contact and rolling must span the same space.
-
-        Parameters
-        ==========
-
-        q : iterable
-            Coordinates of the bodies.
-        values : dict
-            Numbers for coordinates and constants, at a closed contact.
-        speeds : dict, optional
-            The user's speeds in terms of the ``q'``, if any.
-
-        Returns
-        =======
-
-        RowSpaces
-            With the three ranks, and ``agree``.
+        of contact and rolling must span the same space. ``values`` are numbers
+        for the coordinates ``q`` of the bodies and constants, at a closed
+        contact; ``speeds`` are the user's speeds in terms of the ``q'``. The
+        result has the three ranks, and ``agree``.
         """
         q = as_list(q, 'q')
         rows = (self._closure_rates(self.speeds) if self.speeds

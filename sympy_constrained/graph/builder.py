@@ -62,22 +62,17 @@ class GraphBuilder:
     >>> g.add(g.mul(s, s), g.mul(c, c))
     1
 
-    Parameters
+    Attributes
     ==========
 
     time : Symbol
         The argument of functions of time.
     seed : int
         Chooses the random points. The same seed gives the same graph.
-
-    Attributes
-    ==========
-
     at_states : callable or None
-        ``(graph, name, at_rest=False)`` returns an output in floats, a list
-        of rows for each state at which eliminations should have no zero
-        pivots, or where all coordinates are zero; see
-        :func:`.graph.linalg.lu_solve`.
+        ``(graph, name, at_rest=False)`` returns an output in floats, at each
+        state at which eliminations should have no zero pivots, or where all
+        coordinates are zero; see :func:`.graph.linalg.lu_solve`.
 
     """
 

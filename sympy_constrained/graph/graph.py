@@ -221,34 +221,15 @@ class Graph:
             for name, (rows, columns) in self._selected(names).items()}
 
     def evaluate(self, values, names=None, context=None, functions=None):
-        """Evaluate outputs at numbers.
+        """Evaluate outputs at numbers: name -> list of rows of numbers.
 
-        Parameters
-        ==========
-
-        values : dict
-            A number for every input that occurs.
-        names : str or iterable of str, optional
-            All outputs by default.
-        context : mpmath context, optional
-            Such as ``mpmath.mp``, whose precision is used. Floats by default.
-        functions : dict, optional
-            Undefined function of SymPy -> function that returns a SymPy
-            expression, which is used (and differentiated) in its place.
-
-        Returns
-        =======
-
-        dict
-            Name -> list of rows of numbers.
-
-        Raises
-        ======
-
-        MissingIngredientError
-            If an input has no number.
-        ZeroDivisionError
-            If an output has no finite value.
+        ``values`` has a number for every input that occurs; without one a
+        :exc:`.MissingIngredientError` is raised. ``names`` are all outputs by
+        default. The numbers are floats, or those of an mpmath ``context`` such
+        as ``mpmath.mp``. ``functions`` maps undefined functions of SymPy to
+        functions that return a SymPy expression, which is used (and
+        differentiated) in their place. Outputs without a finite value raise
+        ``ZeroDivisionError``.
         """
         of = signed(self._evaluated(values, names, context, functions))
         result = {name: [list(map(of, row)) for row in rows]

@@ -7,6 +7,7 @@ __all__ = ['GraphMatrix', 'block_matrix', 'stack']
 class GraphMatrix:
     """A matrix on the graph with ``@``, ``.T``, ``+``, ``-`` and ``*``.
 
+    ``rows`` are lists of references; a matrix without rows needs ``columns``.
     ``M[rows]`` and ``M[:, columns]`` select by a list of indices or a slice.
     Factors of ``*`` are SymPy expressions or numbers.
 
@@ -23,15 +24,6 @@ class GraphMatrix:
     Matrix([
     [  1,         x],
     [2*x, 2*x**2 + 1]])
-
-    Parameters
-    ==========
-
-    builder : GraphBuilder
-    rows : list of lists of references
-    columns : int, optional
-        Number of columns; needed for a matrix without rows.
-
     """
 
     def __init__(self, builder, rows, columns=None):

@@ -46,29 +46,18 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                  in_velocities=False, exchange=None):
     """Return the constrained system of a call in one of the two shapes.
 
-    Parameters
-    ==========
+    For ``arguments`` see :func:`.bind_arguments`, for ``stabilization``
+    :func:`.stabilization_gains`, for ``potential_energy``, which only Kane's
+    shape has, :func:`.potential_of`. ``nonideal_forces`` are the generalized
+    forces ``C`` (one per speed) or a list of loads; ``generalized_forces``,
+    one per speed, are added to loads and Lagrangian.
 
-    shape : 'kane' or 'lagrange'
-    arguments : dict
-        See :func:`.bind_arguments`.
-    nonideal_forces : iterable, optional
-        The generalized forces ``C`` (one per speed) or a list of loads.
-    stabilization : optional
-        See :func:`.stabilization_gains`.
-    potential_energy : 'include', 'ignore' or None
-        See :func:`.potential_of`; only Kane's shape has a choice.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to loads and Lagrangian, one per speed.
-    in_velocities : bool
-        State the model in the ``q'``, for methods that vary a Lagrangian.
-        The graph has more outputs: ``lagrangian``, the generalized forces
-        ``applied`` that are not in it, and the user's ``speeds`` in the
-        velocities.
-    exchange : MassExchange, optional
-        Exchange mass with the surroundings (Meshchersky). Then kinematics
-        may be nonlinear in the speeds, loads linear in ``u'``, and
-        constraints of any order.
+    With ``in_velocities`` the model is stated in the ``q'``, for methods that
+    vary a Lagrangian. The graph has more outputs: ``lagrangian``, the
+    generalized forces ``applied`` that are not in it, and the user's
+    ``speeds`` in the velocities. With an ``exchange``, a
+    :class:`.MassExchange`, kinematics may be nonlinear in the speeds, loads
+    linear in ``u'``, and constraints of any order.
     """
     bodies = as_list(arguments['bodies'], 'bodies')
     check_bodies(bodies)

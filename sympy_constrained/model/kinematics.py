@@ -42,30 +42,16 @@ def remembered(method):
 class Kinematics:
     """Positions, velocities and accelerations of one model on one builder.
 
-    Explanation
-    ===========
-
     Vectors are triples of references: the measure numbers in the axes of a
-    frame. With ``q' = rates(q, u, t)`` the time derivative taken here is the
+    frame. With ``q' = rates(q, u, t)``, references that
+    :func:`.solve_kinematics` returns, the time derivative taken here is the
     one at ``u' = 0``, so that accelerations are biases: what is left of them
     when no speed changes.
 
-    Parameters
-    ==========
-
-    builder : GraphBuilder
-    frame : ReferenceFrame
-        The inertial frame.
-    q, u : iterable of dynamicsymbols
-        Coordinates and speeds. A speed may be the derivative of a
-        coordinate.
-    rates : list of references, length n
-        ``q'`` in terms of ``q``, ``u`` and ``t``; see
-        :func:`.solve_kinematics`.
-    anchors : dict, optional
-        Mass centre -> ``(point, frame)`` fixed in its body: the mass centre
-        stands for the point of the body that is there at the moment.
-
+    ``frame`` is the inertial one. A speed may be the derivative of a
+    coordinate. ``anchors`` maps mass centres to ``(point, frame)`` fixed in
+    their bodies: the mass centre stands for the point of the body that is
+    there at the moment.
     """
 
     def __init__(self, builder, frame, q, u, rates, anchors=None):

@@ -24,7 +24,7 @@ from .variable_mass import MassExchange
 __all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
 
 
-def thrust(point, mass_rate, relative_velocity):
+def thrust(point, mass_rate, relative_velocity) -> Force:
     """Return the force of mass that leaves or joins a body.
 
     Explanation
@@ -56,11 +56,6 @@ def thrust(point, mass_rate, relative_velocity):
     relative_velocity : Vector
         Velocity of the stream relative to that point.
 
-    Returns
-    =======
-
-    Force
-
     """
     rate = as_expression(mass_rate)
     if not isinstance(point, Point) or not isinstance(rate, Expr) or not (
@@ -72,7 +67,7 @@ def thrust(point, mass_rate, relative_velocity):
     return Force(point, rate*relative_velocity)
 
 
-def momentum_loads(bodies, frame, anchors=None):
+def momentum_loads(bodies, frame, anchors=None) -> list:
     r"""Return the loads that make a momentum balance Meshchersky's.
 
     Explanation
@@ -111,11 +106,6 @@ def momentum_loads(bodies, frame, anchors=None):
         The inertial frame.
     anchors : dict, optional
         RigidBody -> Point fixed in it, where the mass centre moves.
-
-    Returns
-    =======
-
-    list of Force and Torque
 
     """
     bodies = as_list(bodies, 'bodies')

@@ -14,9 +14,9 @@ def potential_of(bodies, choice, loads, warns=False):
     """The potential energy of bodies that is to be counted.
 
     ``KanesMethod`` ignores it. With ``choice`` None that of a body counts
-    unless it seems to be among the loads: they contain one of its constants
-    that is no mass and no length, such as ``g``; or, if it has none, a force
-    acts at the mass centre.
+    unless the loads seem to have it: they contain one of its constants that is
+    no mass and no length, such as ``g``; or, if it has none, a force acts at
+    the mass centre.
     """
     if choice not in (None, 'include', 'ignore'):
         raise ValueError(

@@ -187,12 +187,7 @@ class ConstrainedSystem:
     def without_velocity_rows(self, rows):
         """Return a system without some velocity-level rows.
 
-        Parameters
-        ==========
-
-        rows : iterable of int
-            Their numbers among all rows, as in ``constraint_names``.
-
+        ``rows`` are their numbers among all rows, as in ``constraint_names``.
         """
         dropped = set(rows)
         first = len(self.holonomic_rows)
@@ -213,14 +208,8 @@ class ConstrainedSystem:
                          acceleration=None, stabilization=None):
         """Return a system with other constraints and the same kinetics.
 
-        Parameters
-        ==========
-
-        holonomic, velocity, acceleration : iterable of Expr, optional
-            Residuals that replace those of the level; None keeps them.
-        stabilization : optional
-            See :func:`.stabilization_gains`; None keeps none.
-
+        Residuals replace those of their level, None keeps them. For
+        ``stabilization`` see :func:`.stabilization_gains`; None keeps none.
         """
         if self.masses or self.higher_rows:
             raise UnsupportedFeatureError(

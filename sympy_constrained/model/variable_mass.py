@@ -84,7 +84,7 @@ def check_rate(mass, rate, states, time):
             "expression. Give one in coordinates, speeds and time.")
 
 
-def reactive_terms(bodies, q, frame):
+def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
     r"""Return Lagrange's terms of variable mass, shape (n, 1).
 
     Explanation
@@ -125,11 +125,6 @@ def reactive_terms(bodies, q, frame):
     q : iterable of dynamicsymbols
     frame : ReferenceFrame
         The inertial frame.
-
-    Returns
-    =======
-
-    ImmutableMatrix
 
     """
     bodies, q = as_list(bodies, 'bodies'), as_list(q, 'q')

@@ -36,7 +36,8 @@ MOST_COMPANIONS = 8
 SHOWN = 'shown at a random point'
 
 
-def classify_constraints(model, sample=None, at=None, integrals=True):
+def classify_constraints(model, sample=None, at=None,
+                         integrals=True) -> ConstraintClassification:
     """Classify the constraint rows of a model.
 
     Explanation
@@ -80,11 +81,6 @@ def classify_constraints(model, sample=None, at=None, integrals=True):
         at singular points it differs.
     integrals : bool
         Whether integrals are looked for.
-
-    Returns
-    =======
-
-    ConstraintClassification
 
     Warns
     =====

@@ -46,26 +46,14 @@ class Form:
 class VelocityForms:
     """The holonomic and the linear velocity rows of a system as forms.
 
-    ``points`` and ``small``, the relative size that counts as zero, are those
-    of :func:`generic_points`.
-
-    Attributes
-    ==========
-
-    builder : GraphBuilder
-    x : list of references
-        Time, then the coordinates.
-    partial : list of callables
-        Derivatives by them. The one by time includes the rates of inputs.
-    holonomic, kinematic, velocity : list of Form
-        Gradients of the holonomic rows; relations of the kinematic
-        equations, if the rates of the coordinates are not independent; rows
-        that are linear in the speeds.
-    nonlinear : dict
-        Row number -> reference, for rows that are not.
-    speeds_only : list of int
-        Rows that only define speeds which are not rates of coordinates.
-
+    ``points`` and ``small`` are those of :func:`generic_points`. ``x`` has
+    references of time and the coordinates, ``partial`` the derivatives by
+    them; the one by time includes the rates of inputs. ``holonomic`` are the
+    gradients of the holonomic rows, ``kinematic`` relations of the kinematic
+    equations, if the rates of the coordinates are dependent, and ``velocity``
+    the linear velocity rows. ``nonlinear`` has references of the others by
+    number, and ``speeds_only`` the rows that only define speeds which are no
+    rates.
     """
 
     def __init__(self, system, points, small=ZERO):

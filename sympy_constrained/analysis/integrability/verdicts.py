@@ -73,15 +73,8 @@ class RowClass:
 class Combination:
     """A combination of velocity rows that can be integrated.
 
-    Attributes
-    ==========
-
-    factors : dict
-        Row -> its factor, None if that is long.
-    integral : Expr or None
-    factor : Expr or None
-        The combination times the factor is the rate of the integral.
-
+    ``factors`` maps a row to its factor, None if that is long. The combination
+    times ``factor`` is the rate of ``integral``, if these were found.
     """
 
     factors: dict
