@@ -12,18 +12,22 @@ from sympy import (
     Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S, Symbol, hessian,
     sqrt, sympify)
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
+from sympy.physics.mechanics import Point, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import Graph
-from ..model.call_signatures import as_expression, as_expressions, as_list
+from ..model.call_signatures import (
+    as_expression, as_expressions, as_list, check_frame)
 from ..precision import precise
 
-__all__ = ['ContactGeometryBase', 'at_random', 'check_frame', 'derivative',
+__all__ = ['ContactGeometryBase', 'at_random', 'derivative',
            'determinant', 'dyadic', 'inner', 'numbers', 'perpendicular',
            'positive', 'solve_small', 'unit', 'vanishes', 'vector']
+
+
+FIXED = "Give the ReferenceFrame in which the geometry is fixed."
 
 
 class ContactGeometryBase(ABC):
@@ -44,7 +48,7 @@ class ContactGeometryBase(ABC):
     _axis: ImmutableDenseMatrix | None = None
 
     def __init__(self, frame, point, position, parameters):
-        check_frame(frame)
+        check_frame(frame, FIXED)
         if not isinstance(point, Point):
             raise TypeError(f"`point` is {point!r}. Give the Point from "
                             "which positions are measured.")
@@ -168,12 +172,6 @@ def dyadic(frame, matrix) -> Dyadic:
                 for b, x in zip(axes, row) if x != 0), Dyadic(0))
 
 
-def check_frame(frame):
-    if not isinstance(frame, ReferenceFrame):
-        raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame in "
-                        "which the geometry is fixed.")
-
-
 def inner(left, right) -> Matrix:
     """Products of two families of vectors."""
     return Matrix(len(left), len(right),
@@ -182,7 +180,7 @@ def inner(left, right) -> Matrix:
 
 def measure(frame, position, name) -> ImmutableDenseMatrix:
     """Measure numbers of a Vector in a frame."""
-    check_frame(frame)
+    check_frame(frame, FIXED)
     if isinstance(position, Vector):
         try:
             return ImmutableDenseMatrix(position.to_matrix(frame))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from sympy import Expr, Matrix, cos, diag, pi, sin, sqrt, sympify
 from sympy.physics.vector import Vector, dot
 
-from ..model.call_signatures import as_list
+from ..model.call_signatures import as_list, check_frame
 from .geometry import (
-    ContactGeometryBase, check_frame, measure, perpendicular, positive, unit)
+    FIXED, ContactGeometryBase, measure, perpendicular, positive, unit)
 from .parametric_surface import ParametricSurface, U
 
 __all__ = ['Wheel', 'PlaneSurface', 'SphereSurface', 'CylinderSurface',
@@ -21,7 +21,7 @@ __all__ = ['Wheel', 'PlaneSurface', 'SphereSurface', 'CylinderSurface',
 
 def _axes(frame, axis, name):
     """Unit axis (by default the first) and two unit vectors across it."""
-    check_frame(frame)
+    check_frame(frame, FIXED)
     axis = measure(frame, frame.x if axis is None else axis, name)
     if not any(axis):
         raise ValueError(f"`{name}` is the zero vector, without a direction. "
@@ -67,8 +67,7 @@ class Wheel(ContactGeometryBase):
 
 
 class PlaneSurface(ParametricSurface):
-    """A plane through ``point`` with the outward ``normal``, of any length.
-    """
+    """A plane through ``point`` with an outward ``normal`` of any length."""
 
     def __init__(self, frame, point, normal, parameters=None):
         axis, first, second = _axes(frame, normal, 'normal')
@@ -184,7 +183,7 @@ class EllipsoidSurface(ParametricSurface):
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
-        check_frame(frame)
+        check_frame(frame, FIXED)
         self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
             semi_axes, 'semi_axes'))
         if len(self.semi_axes) != 3:

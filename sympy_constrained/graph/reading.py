@@ -223,19 +223,21 @@ def real_derivative(expr, *variables):
     # For complex symbols SymPy does not finish the derivative of ``Abs``.
     found = expr
     for x in variables:
-        if found.has(Subs):
-            found = found.diff(x)
-            continue
-        names = {y: Dummy(real=True) for y in found.atoms(
-            Symbol, AppliedUndef, Derivative) if is_plain(y)}
-        plain = found.xreplace(names)
-        found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
-                      if y == x or x in y.free_symbols))
-        found = found.xreplace({z: y for y, z in names.items()})
+        found = found.diff(x) if found.has(Subs) else by_real(found, x)
     if any(not isinstance(x.expr, AppliedUndef)
            for x in found.atoms(Derivative)):
         raise without_derivative(expr)
     return without_impulses(found, expr)
+
+
+def by_real(expr, x):
+    """One derivative with dummies for symbols and functions of time."""
+    names = {y: Dummy(real=True) for y in expr.atoms(
+        Symbol, AppliedUndef, Derivative) if is_plain(y)}
+    plain = expr.xreplace(names)
+    found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
+                  if y == x or x in y.free_symbols))
+    return found.xreplace({z: y for y, z in names.items()})
 
 
 def is_plain(e):

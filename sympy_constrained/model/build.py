@@ -154,9 +154,8 @@ def settle_accelerations(kinematics, blocks, in_velocities, exchange,
 def add_constraints(kinematics, blocks, fields, stabilization, shape):
     """Add the constraints to the blocks, and their rows to the fields."""
     # Rows are at the levels of the call ``shape``, with None of any order.
-    instead = {}                        # rows given for derivatives
     if shape:
-        rows = rows_by_level(kinematics, fields, shape)
+        rows, instead = rows_by_level(kinematics, fields, shape), {}
     else:
         rows, instead = rows_by_order(kinematics, fields)
         higher = rows.pop('higher')
@@ -169,17 +168,21 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
         check_replacements(fields, stabilization)
         blocks['replaced'] = replace_right_sides(
             kinematics, instead, blocks['b'])
-    late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
+    check_gains(kinematics, blocks['b'])
+    fields['geometry'] = tuple(
+        (k, row.location) for k, row in enumerate(chain(*rows.values()))
+        if row.location)
+    fields.update((f'{level}_rows', tuple(row.expression for row in found))
+                  for level, found in rows.items())
+
+
+def check_gains(kinematics, b):
+    """Raise if gains brought accelerations into the right sides."""
+    late = kinematics.accelerations_in(*(ref for ref, in b))
     if late:
         raise ConstraintError(
             f"A gain of `stabilization` contains {late[0]}. Gains may depend "
             "on coordinates, speeds and time; write it in these.")
-    fields['geometry'] = tuple(
-        (k, row.location)
-        for k, row in enumerate(chain(*rows.values()))
-        if row.location)
-    fields.update((f'{level}_rows', tuple(row.expression for row in found))
-                  for level, found in rows.items())
 
 
 def check_accelerations(kinematics, blocks, replaced):
@@ -296,8 +299,7 @@ def check_names(builder, fields):
 
 
 def drop_costly_power(builder, blocks):
-    """Leave out a power that needs derivatives of inputs nothing else needs.
-    """
+    """Drop a power that alone needs derivatives of inputs."""
     others = builder.symbols_of(*(
         ref for name, rows in blocks.items() if name != 'power'
         for row in rows for ref in row))
@@ -307,8 +309,7 @@ def drop_costly_power(builder, blocks):
 
 
 def kinematics_of(system, anchors=None, bind_masses=True):
-    """The kinematics of a system on a new builder; auxiliary speeds are zero.
-    """
+    """The kinematics of a system on a new builder."""
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)

@@ -178,7 +178,7 @@ class CompositeRoute:
 
     def _joined(self, pole, inner, rest):
         """Inertia of composites and single bodies about a pole."""
-        g, rotated = self.builder, self.kinematics.rotated
+        g = self.builder
         mass, h, J, own, first = 0, ZERO, (0,)*6, {}, {}
         for s in inner:
             m, moment, inertia, point = self.composites[s]
@@ -199,7 +199,7 @@ class CompositeRoute:
                 inertia[0][1], inertia[0][2], inertia[1][2]))
             self._shift(m, self._difference(point, pole), own, first)
         for frame, numbers in first.items():
-            h = g.added(h, rotated(self.axes, frame, numbers))
+            h = g.added(h, self.kinematics.rotated(self.axes, frame, numbers))
         for frame, (xx, yy, zz, xy, xz, yz) in own.items():
             A = self.kinematics.rotated_matrix(self.axes, frame, (
                 (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
@@ -208,11 +208,7 @@ class CompositeRoute:
         return mass, h, J, pole
 
     def _measured(self, parts):
-        g, total = self.builder, ZERO
-        for frame, numbers in parts.items():
-            total = g.added(total, self.kinematics.rotated(
-                self.axes, frame, numbers))
-        return total
+        return self.kinematics.total(self.axes, parts.items())
 
     def _shift(self, mass, parts, own, first):
         """Add a point mass to inertias and first moments by frames."""

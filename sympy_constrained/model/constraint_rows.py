@@ -41,12 +41,8 @@ def rows_by_level(kinematics, fields, shape):
     holonomic, velocity = (residuals_of(kinematics, level, fields)
                            for level in ('holonomic', 'velocity'))
     rates = [kinematics.bias(row.ref) for row in holonomic]
-    places = {sign*row.ref: tuple((x, sign*n) for x, n in row.location)
-              for row in velocity if row.location for sign in (1, -1)}
-    found = {'holonomic': [
-        replace(row, location=row.location or places.get(rate))
-        for row, rate in zip(holonomic, rates)],
-        'velocity': velocity, 'acceleration': []}
+    found = {'holonomic': placed(holonomic, rates, velocity),
+             'velocity': velocity, 'acceleration': []}
     given = []
     if shape == 'kane':
         given = rates + [row.ref for row in velocity]
@@ -60,6 +56,14 @@ def rows_by_level(kinematics, fields, shape):
             residuals_of(kinematics, 'acceleration', fields),
             list(map(kinematics.total_derivative, given)), kinematics.builder)
     return found
+
+
+def placed(holonomic, rates, velocity):
+    """Holonomic rows with the places of velocity rows that repeat them."""
+    places = {sign*row.ref: tuple((x, sign*n) for x, n in row.location)
+              for row in velocity if row.location for sign in (1, -1)}
+    return [replace(row, location=row.location or places.get(rate))
+            for row, rate in zip(holonomic, rates)]
 
 
 def without_repeated(residuals, refs, builder=None):

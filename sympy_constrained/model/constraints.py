@@ -53,20 +53,10 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
                       stabilization=None):
     r"""Blocks of the constraint rows, in the order of the levels.
 
-    Explanation
-    ===========
-
     The residuals of each level are references, all zero along a motion. With
-    gains :math:`(\alpha, \beta)` a holonomic row obeys
-    :math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0` and a velocity row
-    :math:`\dot\psi + \alpha\psi = 0` (Baumgarte); only ``b`` changes.
-
-    Raises
-    ======
-
-    ConstraintError
-        If a row contains what its level does not allow, or no unknown.
-
+    gains :math:`(\alpha, \beta)` a holonomic row obeys :math:`\ddot h +
+    2\alpha\dot h + \beta^2 h = 0` and a velocity row :math:`\dot\psi +
+    \alpha\psi = 0` (Baumgarte); only ``b`` changes.
     """
     g = kinematics.builder
     holonomic = [without_speeds(kinematics, h) for h in holonomic]
@@ -79,20 +69,25 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
     for chi in acceleration:
         row, rest = kinematics.linear_in_accelerations(chi) or ((), 0)
         rows.append((row, -rest))
-    problems = {
-        **vanishing_rows(kinematics, rows, residuals, holonomic),
-        **level_problems(kinematics, holonomic, velocity),
-        **{k: not_linear(k - len(residuals), kinematics.speeds)
-           for k, (row, _) in enumerate(rows)
-           if k >= len(residuals) and not any(row)}}
-    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
-                   rows=tuple(sorted(problems)))
+    check_rows(kinematics, holonomic, velocity, residuals, rows)
     return {
         'holonomic': [[h] for h in holonomic],
         'velocity': [[phi] for phi in residuals],
         'holonomic_jacobian': jacobian(g, holonomic, kinematics.q),
         'velocity_jacobian': [row for row, _ in rows[:len(residuals)]],
         'A': [row for row, _ in rows], 'b': [[b] for _, b in rows]}
+
+
+def check_rows(kinematics, holonomic, velocity, residuals, rows):
+    """Raise if rows do not belong to their level, or restrict nothing."""
+    count = len(residuals)
+    problems = {
+        **vanishing_rows(kinematics, rows, residuals, holonomic),
+        **level_problems(kinematics, holonomic, velocity),
+        **{k: not_linear(k - count, kinematics.speeds)
+           for k, (row, _) in enumerate(rows) if k >= count and not any(row)}}
+    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
+                   rows=tuple(sorted(problems)))
 
 
 def differentiated(kinematics, phi, h, gains):
@@ -115,8 +110,7 @@ def is_kept(kinematics, phi, h):
 
 
 def without_speeds(kinematics, h):
-    """A position residual, rebuilt if it is written with speeds that cancel.
-    """
+    """A position residual, rebuilt if it has speeds that cancel."""
     g = kinematics.builder
     if not g.depends_on(h, *kinematics.u):
         return h

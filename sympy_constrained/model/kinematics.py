@@ -182,9 +182,9 @@ class Kinematics:
         common = max(moments, key=moments.count)
         if common and not self.is_orthogonal(axes, frame):
             common = 0
-        rest = [list(row) for row in matrix]
-        for i, moment in enumerate(moments):
-            rest[i][i] = g.sub(moment, common)
+        rest = list(map(list, matrix))
+        for i in range(3):
+            rest[i][i] = g.sub(moments[i], common)
         half, found = self._product(R, rest), {}
         for i, j in UPPER:
             value = g.dot(half[i], R[j])
@@ -214,17 +214,20 @@ class Kinematics:
             residuals.update((abs(x), None) for x in entries if x)
         return list(residuals)
 
+    def total(self, axes, parts):
+        """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
+        found = ZERO
+        for frame, numbers in parts:
+            found = self.builder.added(
+                found, self.rotated(axes, frame, numbers))
+        return found
+
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
-        total = ZERO
-        for frame, numbers in self.parts(vector):
-            total = self.builder.added(
-                total, self.rotated(axes, frame, numbers))
-        return total
+        return self.total(axes, self.parts(vector))
 
     def parts(self, vector):
-        """Pairs of a frame and the references of the measure numbers in it.
-        """
+        """Pairs of a frame and the measure numbers of a vector in it."""
         found = self._parts.get(id(vector))
         if found is None:               # the vector is kept: ids are unique
             found = self._parts[id(vector)] = vector, [
@@ -317,11 +320,9 @@ class Kinematics:
 
     def derivative(self, vector, axes):
         """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
-        total = ZERO
-        for frame, numbers in self.parts(vector):
-            total = self.builder.added(total, self.rotated(
-                axes, frame, self._derivative_in(frame, numbers)))
-        return total
+        return self.total(axes, (
+            (frame, self._derivative_in(frame, numbers))
+            for frame, numbers in self.parts(vector)))
 
     def _derivative_in(self, frame, numbers):
         rate = tuple(map(self.bias, numbers))

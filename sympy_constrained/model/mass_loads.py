@@ -31,7 +31,9 @@ def thrust(point, mass_rate, relative_velocity) -> Force:
     ===========
 
     ``R = m'*u_rel``: mass that leaves (``m' < 0``) backwards pushes forwards.
-    With several streams there is one thrust for each.
+    At ``point``, fixed in the body, the mass crosses its boundary with the
+    velocity ``relative_velocity``, and ``mass_rate`` is the rate of the mass
+    of the body by this stream. Each stream has a thrust.
 
     Examples
     ========
@@ -45,16 +47,6 @@ def thrust(point, mass_rate, relative_velocity) -> Force:
     >>> N, P = ReferenceFrame('N'), Point('P')
     >>> thrust(P, m.diff(), -c*N.x).force
     - c*Derivative(m(t), t)*N.x
-
-    Parameters
-    ==========
-
-    point : Point
-        The point fixed in the body at which the mass crosses its boundary.
-    mass_rate : Expr
-        Rate of the mass of the body by this stream, negative for a loss.
-    relative_velocity : Vector
-        Velocity of the stream relative to that point.
 
     """
     rate = as_expression(mass_rate)
@@ -85,6 +77,8 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
     :class:`.GibbsAppellMethod` must not be given these loads. The mass may
     depend on time. ``KanesMethod`` drops a part of the rate of a
     mass that depends on speeds; use :class:`.GibbsAppellMethod` there.
+    ``frame`` is the inertial one; ``anchors`` maps a RigidBody to a Point
+    fixed in it, where the mass centre moves.
 
     Examples
     ========
@@ -97,15 +91,6 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
     >>> P.set_vel(N, u*N.x)
     >>> momentum_loads([Particle('rocket', P, m)], N)[0].force
     u(t)*Derivative(m(t), t)*N.x
-
-    Parameters
-    ==========
-
-    bodies : iterable of RigidBody and Particle
-    frame : ReferenceFrame
-        The inertial frame.
-    anchors : dict, optional
-        RigidBody -> Point fixed in it, where the mass centre moves.
 
     """
     bodies = as_list(bodies, 'bodies')
@@ -123,8 +108,7 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
 
 @contextmanager
 def connected(body):
-    """Translate errors of SymPy's search for a path between frames or points.
-    """
+    """Translate SymPy's errors about unconnected frames and points."""
     try:
         yield
     except ConstrainedDynamicsError:

@@ -22,8 +22,8 @@ def potential_of(bodies, choice, loads, warns=False):
         raise ValueError(
             f"`potential_energy` is {choice!r}. Choose 'include' or "
             "'ignore'.")
-    counted = [body for body in bodies if body.potential_energy != 0
-               and choice != 'ignore']
+    counted = [] if choice == 'ignore' else [
+        body for body in bodies if body.potential_energy != 0]
     if choice is None and counted:
         given = [body for body in counted if is_given(body, bodies, loads)]
         counted = [body for body in counted if body not in given]

@@ -218,10 +218,7 @@ class ConstrainedSystem:
                 "the other constraints.")
         given = {'holonomic': holonomic, 'velocity': velocity,
                  'acceleration': acceleration}
-        rows = {
-            level: getattr(self, f'{level}_rows') if residuals is None
-            else tuple(as_residuals(residuals, level))
-            for level, residuals in given.items()}
+        rows = self._rows_instead(given)
         builder = GraphBuilder(self.t)
         for x in (*self.q, *self.u):
             builder.input(x, dynamic=True)
@@ -241,6 +238,11 @@ class ConstrainedSystem:
             geometry=tuple(self._kept_geometry(given, rows)),
             stabilization=stabilization, unstated=(),
             **{f'{level}_rows': found for level, found in rows.items()})
+
+    def _rows_instead(self, given):
+        return {level: getattr(self, f'{level}_rows') if residuals is None
+                else tuple(as_residuals(residuals, level))
+                for level, residuals in given.items()}
 
     def _kept_geometry(self, given, rows):
         """The geometry of levels that keep their rows."""

@@ -15,9 +15,6 @@ MOST_NODES, MOST_FIELDS = 150_000, 400
 class Distribution:
     r"""The directions that independent forms leave, and their brackets.
 
-    Explanation
-    ===========
-
     The forms are solved for some of the ``dq``,
 
     .. math::
@@ -32,7 +29,6 @@ class Distribution:
 
        [X_i, X_j]_a = X_i(B_{aj}) - X_j(B_{ai}), \qquad
        [X_i, V]_a = X_i(v_a) - V(B_{ai}) .
-
     """
 
     def __init__(self, space, forms):
@@ -113,8 +109,7 @@ class Distribution:
     # -- flags -----------------------------------------------------------
 
     def flag(self, derived=False):
-        """Ranks of the brackets by level, independent ones, and completeness.
-        """
+        """Ranks of brackets by level, independent ones, completeness."""
         # For the derived flag all fields of a level are bracketed with each
         # other, for the growth vector with the first ones only. Ranks count
         # the added directions, from 0 until they stop growing.

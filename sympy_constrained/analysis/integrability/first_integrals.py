@@ -45,9 +45,6 @@ def exact_integral(space, refs):
 def integral_with_factor(space, refs, curl):
     r"""``(factor, function)`` with ``d function = factor*form``, or None.
 
-    Explanation
-    ===========
-
     If :math:`\theta\wedge d\theta = 0`, then :math:`d\theta =
     \beta\wedge\theta` with
 

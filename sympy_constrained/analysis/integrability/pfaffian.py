@@ -187,8 +187,7 @@ class VelocityForms:
             self.at_points([f.refs for f in forms]), self.small)
 
     def is_involutive(self, forms, of=None):
-        """Whether ``d theta`` vanishes on the kernel of forms, at the points.
-        """
+        """Whether ``d theta`` of forms vanishes on their kernel."""
         curls = [self._curls(form.refs) for form in of or forms]
         for k, rows in enumerate(self.at_points([f.refs for f in forms])):
             kernel = null_space(rows, len(self.x), self.small)
