@@ -1,6 +1,4 @@
 """Position rows that are not the integrals of velocity rows."""
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 
@@ -14,11 +12,9 @@ __all__ = ['warn_of_added_rows']
 
 
 def warn_of_added_rows(system, sample=None):
-    """Warn if the velocity constraints do not imply the holonomic ones.
-
-    ``KanesMethod`` takes its motion from the velocity constraints alone.
-    Without a state at which to decide there is no warning.
-    """
+    """Warn if the velocity constraints do not imply the holonomic ones."""
+    # ``KanesMethod`` takes its motion from the velocity constraints alone.
+    # Without a state at which to decide there is no warning.
     rows = system.unstated
     stated = [k for k in range(len(system.holonomic_rows)
                                + len(system.velocity_rows)) if k not in rows]

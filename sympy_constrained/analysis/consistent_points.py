@@ -4,8 +4,6 @@ They are looked for by Levenberg-Marquardt steps at 30 digits, from random
 values or from a sample of the user's. Whether rows are independent there is
 decided by Gram-Schmidt, in the user's order of the rows.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
@@ -69,10 +67,7 @@ def admissible_values(system, sample=None, seed=0):
 
 
 def move_onto(system, values, small, careful):
-    """Move a state onto the constraints, in place.
-
-    Returns the last level of rows, and what is left of them.
-    """
+    """Move a state onto the constraints, in place."""
     for level, unknowns in ('holonomic', system.q), ('velocity', system.u):
         rows = settle(system, values, level, f'{level}_jacobian', unknowns,
                       careful)
@@ -109,10 +104,8 @@ def no_state(system, least, level='', remaining=()):
 
 
 def with_rotations(system):
-    """The constraints of a system, and the norms of its Euler parameters.
-
-    The kinematics preserve these norms, so a model need not state them.
-    """
+    """The constraints of a system, and the norms of its Euler parameters."""
+    # The kinematics preserve these norms, so a model need not state them.
     frames = [body.frame for body in system.bodies
               if hasattr(body, 'frame')]
     if not frames:
@@ -144,10 +137,8 @@ def is_real(system, values):
 
 
 def most_regular(system, candidates):
-    """The first of the states at which most rows are independent.
-
-    Dimensions that are floats may be met best at a singular state.
-    """
+    """The first of the states at which most rows are independent."""
+    # Dimensions that are floats may be met best at a singular state.
     def rank(values):
         rows = evaluated(system, values, ('A',))['A']
         sizes = sizes_elsewhere(system, values, list(map(norm, rows)))
@@ -196,10 +187,8 @@ def is_number(value):
 
 
 def random_values(system, sample, random, attempt):
-    """Random numbers for all inputs, near the sample where it has one.
-
-    The first attempt takes the sample as it is.
-    """
+    """Random numbers for all inputs, near the sample where it has one."""
+    # The first attempt takes the sample as it is.
     states = {*system.q, *system.u}
     reach = (1 + mp.mpf(attempt)/10)*10**(attempt//8)
     values = {}

@@ -99,7 +99,7 @@ class ConstraintReport:
 
 
 def constraint_report(system, sample=None, inconsistent='error',
-                      determined=True):
+                      determined=True) -> ConstraintReport:
     """Examine the constraint rows of a system where they hold.
 
     Examples
@@ -134,11 +134,6 @@ def constraint_report(system, sample=None, inconsistent='error',
         Whether rows that no acceleration satisfies are an error.
     determined : bool
         Whether mass matrix and rows must determine the accelerations.
-
-    Returns
-    =======
-
-    ConstraintReport
 
     Raises
     ======
@@ -189,10 +184,8 @@ def system_of(model):
 
 
 def examined_points(system, sample):
-    """The states to judge by, and whether there is only the sample.
-
-    States that can move are preferred: the others say nothing about motions.
-    """
+    """The states to judge by, and whether there is only the sample."""
+    # States that can move are preferred: the others say nothing about motions.
     found, mobile = [], []
     with precise(DIGITS):
         for seed in range(MOST_POINTS):
@@ -300,11 +293,9 @@ def columns_at(system, points, rows):
 
 
 def orthonormal_columns(matrices, count):
-    """Columns of matrices whose rows were made orthonormal.
-
-    Then sizes of rows do not matter, nor whether they are nearly parallel. A
-    row that nearly vanishes in one of the matrices is left out there.
-    """
+    """Columns of matrices whose rows were made orthonormal."""
+    # Then sizes of rows do not matter, nor whether they are nearly parallel. A
+    # row that nearly vanishes in one of the matrices is left out there.
     sizes = [max(map(norm, rows)) for rows in zip(*matrices)]
     return [list(zip(*orthonormal_rows(rows, sizes=sizes)[0])) or [()]*count
             for rows in matrices]

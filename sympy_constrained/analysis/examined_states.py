@@ -97,10 +97,7 @@ def dependencies(rows, basis, extended):
 
 
 def relation(parts, extended, small):
-    """Independent row -> coefficient, of a row with components ``parts``.
-
-    By back substitution in the second result of :func:`.orthonormal_rows`.
-    """
+    """Independent row -> coefficient, of a row with components ``parts``."""
     found = {}
     for number, used in reversed(extended):
         c = parts[len(used) - 1]/used[-1]

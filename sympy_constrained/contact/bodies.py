@@ -1,6 +1,4 @@
 """Checks of two bodies with their geometries, and their velocities."""
-from __future__ import annotations
-
 from sympy.physics.mechanics import RigidBody, dynamicsymbols
 
 from .. import _compat
@@ -54,7 +52,6 @@ def check_pair(parent, child):
 
 
 def check_connected(parent, child):
-    """Raise unless the two bodies have a position to each other."""
     try:
         child.point.pos_from(parent.point)
     except ValueError:
@@ -65,11 +62,9 @@ def check_connected(parent, child):
 
 
 def centre_velocity(body, frame):
-    """Velocity of the mass centre, stored there as ``Point.vel`` does.
-
-    Without one the position from a point at rest is differentiated:
-    ``Point.vel`` might start from the other body.
-    """
+    """Velocity of the mass centre, stored there as ``Point.vel`` does."""
+    # Without one the position from a point at rest is differentiated:
+    # ``Point.vel`` might start from the other body.
     centre = body.masscenter
     velocity = _compat.velocity(centre, frame)
     if velocity is not None:

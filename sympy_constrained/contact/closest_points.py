@@ -13,7 +13,7 @@ from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
 from ..model.call_signatures import as_expression
 from ..precision import precise
-from .geometry import determinant, numbers, random_numbers, samples
+from .geometry import at_random, determinant, numbers
 
 __all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
 
@@ -42,23 +42,14 @@ class RowSpaces(NamedTuple):
 # -- point contact, or a line or face ------------------------------------
 
 def check_regular(parent, child):
-    """Raise if the contact is a line or a face everywhere.
-
-    Judged by the relative curvature at random places and dimensions.
-    """
+    """Raise if the contact is a line or a face everywhere."""
     if child.dimension == 0 or parent.dimension == 1:
         return
-    shapes = [principal(parent)]
-    shapes.append(principal(child) if child.dimension == 2 else [
-        curve_curvature(child), 0])
-    sizes = []
-    for seed in range(4):
-        try:
-            found = numbers([*shapes[0], *shapes[1]], random_numbers(
-                [*shapes[0], *shapes[1]], seed))
-        except (ArithmeticError, TypeError, ValueError):
-            continue
-        sizes.append(relative_determinant(*found, child.dimension))
+    curvatures = [*principal(parent), *(
+        principal(child) if child.dimension == 2
+        else [curve_curvature(child), 0])]
+    sizes = [relative_determinant(*found, child.dimension)
+             for found in at_random(curvatures, 4)]
     if sizes and max(sizes) < SINGULAR:
         both = f"{type(child).__name__} and {type(parent).__name__}"
         raise ConstraintError(
@@ -70,9 +61,9 @@ def check_regular(parent, child):
 
 
 def principal(surface):
-    """Principal curvatures of a surface."""
     normal = surface.normal()
-    if all(not abs(x - 1) < SINGULAR for x in samples(dot(normal, normal))):
+    if all(not abs(x - 1) < SINGULAR
+           for x, in at_random([dot(normal, normal)])):
         raise ConstraintError(
             f"The normal of {type(surface).__name__} vanishes: its tangent "
             "vectors are parallel. Give a chart with independent tangent "
@@ -84,7 +75,6 @@ def principal(surface):
 
 
 def curve_curvature(curve):
-    """Curvature of an edge."""
     (x,), ((y,),) = curve.tangent_vectors(), curve.second_derivatives()
     square = dot(x, x)
     return sqrt(dot(y, y)/square**2 - dot(x, y)**2/square**3)
@@ -220,7 +210,6 @@ class ContactFinder:
         return None
 
     def check_normals(self, known, x):
-        """Raise if a surface has no normal at the start."""
         for surface, form in zip(self.surfaces,
                                  self.at('forms', known, x) or ()):
             a, b, c, d = form
@@ -237,7 +226,6 @@ class ContactFinder:
 
 
 def check_curvature(form):
-    """Raise if the bodies touch along a line or a face."""
     _, det = trace_and_determinant(form)
     if abs(det) > SINGULAR*max(map(abs, form))**(2 if len(form) > 1 else 1):
         return
@@ -301,7 +289,6 @@ def row_spaces(A, rows, parameter_rows, values):
 
 
 def rank(matrix, values):
-    """Rank of a matrix of expressions at numbers."""
     if not matrix:
         return 0
     found = mp.matrix(matrix.rows, matrix.cols)

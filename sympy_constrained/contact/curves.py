@@ -1,6 +1,4 @@
 """Edges and vertices of bodies."""
-from __future__ import annotations
-
 from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
 
@@ -13,17 +11,9 @@ __all__ = ['ParametricCurve', 'CircularRim', 'VertexPoint']
 class ParametricCurve(ContactGeometryBase):
     """An edge given by its position as a function of one parameter.
 
-    Parameters
-    ==========
-
-    frame : ReferenceFrame
-        Fixed in the body.
-    point : Point
-        Fixed in the body.
-    position : Vector
-        From ``point``, in terms of the parameter.
-    parameter : Symbol or dynamicsymbols
-
+    ``frame`` and ``point`` are fixed in the body, ``position`` is the vector
+    from the point, in terms of the ``parameter``, a symbol or function of
+    time.
     """
 
     dimension = 1
@@ -35,14 +25,7 @@ class ParametricCurve(ContactGeometryBase):
 class CircularRim(Wheel, ParametricCurve):
     """The rim of a thin disc about ``point``, its centre.
 
-    Parameters
-    ==========
-
-    radius : Expr
-    axis : Vector
-        The axle.
-    parameter : dynamicsymbols, optional
-        The angle about the axle.
+    The vector ``axis`` is the axle, ``parameter`` the angle about it.
     """
 
     tube_radius = S.Zero

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from contextlib import suppress
 from copy import copy
 from functools import lru_cache
 from random import Random
@@ -11,40 +12,32 @@ from sympy import (
     Dummy, Expr, ImmutableDenseMatrix, Matrix, Rational, S, Symbol, hessian,
     sqrt, sympify)
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
+from sympy.physics.mechanics import Point, dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
-from ..errors import ConstraintError, UnsupportedFeatureError
+from ..errors import (
+    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import Graph
-from ..model.call_signatures import as_expression, as_expressions, as_list
+from ..model.call_signatures import (
+    as_expression, as_expressions, as_list, check_frame)
 from ..precision import precise
 
-__all__ = ['ContactGeometryBase', 'check_frame', 'derivative', 'determinant',
-           'dyadic', 'inner', 'numbers', 'perpendicular', 'positive',
-           'random_numbers', 'samples', 'solve_small', 'unit', 'vanishes',
-           'vector']
+__all__ = ['ContactGeometryBase', 'at_random', 'derivative',
+           'determinant', 'dyadic', 'inner', 'numbers', 'perpendicular',
+           'positive', 'solve_small', 'unit', 'vanishes', 'vector']
+
+
+FIXED = "Give the ReferenceFrame in which the geometry is fixed."
 
 
 class ContactGeometryBase(ABC):
     r"""A surface, a curve or a vertex that is fixed in a body.
 
-    Explanation
-    ===========
-
     The position :math:`x(\xi)` is measured from ``point`` in the axes of
-    ``frame``. Both move with the body: the point is fixed in it and the
-    frame has a constant orientation to the frame of the body.
-
-    Attributes
-    ==========
-
-    frame : ReferenceFrame
-    point : Point
-    parameters : tuple
-        Of the chart, one for each dimension.
-    dimension : int
-        2 for a surface, 1 for a curve, 0 for a vertex.
-
+    ``frame``. Both move with the body: the point is fixed in it and the frame
+    has a constant orientation to the frame of the body. ``parameters`` has one
+    symbol for each ``dimension``: 2 for a surface, 1 for a curve, 0 for a
+    vertex.
     """
 
     dimension: int
@@ -55,7 +48,7 @@ class ContactGeometryBase(ABC):
     _axis: ImmutableDenseMatrix | None = None
 
     def __init__(self, frame, point, position, parameters):
-        check_frame(frame)
+        check_frame(frame, FIXED)
         if not isinstance(point, Point):
             raise TypeError(f"`point` is {point!r}. Give the Point from "
                             "which positions are measured.")
@@ -179,13 +172,6 @@ def dyadic(frame, matrix) -> Dyadic:
                 for b, x in zip(axes, row) if x != 0), Dyadic(0))
 
 
-def check_frame(frame):
-    """Raise unless a geometry can be fixed in this."""
-    if not isinstance(frame, ReferenceFrame):
-        raise TypeError(f"`frame` is {frame!r}. Give the ReferenceFrame in "
-                        "which the geometry is fixed.")
-
-
 def inner(left, right) -> Matrix:
     """Products of two families of vectors."""
     return Matrix(len(left), len(right),
@@ -194,7 +180,7 @@ def inner(left, right) -> Matrix:
 
 def measure(frame, position, name) -> ImmutableDenseMatrix:
     """Measure numbers of a Vector in a frame."""
-    check_frame(frame)
+    check_frame(frame, FIXED)
     if isinstance(position, Vector):
         try:
             return ImmutableDenseMatrix(position.to_matrix(frame))
@@ -234,7 +220,6 @@ def perpendicular(axis) -> tuple[Matrix, Matrix]:
 
 
 def determinant(matrix) -> Expr:
-    """Of two rows; ``Matrix.det`` would simplify."""
     a, b, c, d = matrix
     return a*d - b*c
 
@@ -268,30 +253,22 @@ def numbers(expressions, values) -> list:
         return [x for x, in graph.evaluate(values, context=mp)['x']]
 
 
-def random_numbers(expressions, seed=0) -> dict:
-    """A positive rational number for every symbol of expressions."""
-    found = set().union(*(x.atoms(Symbol, AppliedUndef) for x in map(
+def at_random(expressions, count=3) -> list:
+    """Values at random positive numbers, as often as they have values."""
+    found = []
+    symbols = set().union(*(x.atoms(Symbol, AppliedUndef) for x in map(
         sympify, expressions)))
-    random = Random(seed)
-    return {x: Rational(random.randint(5, 40), 29)
-            for x in sorted(found, key=str)}
-
-
-def samples(expression, count=3) -> list:
-    """Values at random numbers, or nan."""
-    if sympify(expression, strict=True).has(S.NaN, S.ComplexInfinity):
-        return [mp.nan]*count
-    result = []
     for seed in range(count):
-        try:
-            x, = numbers([expression], random_numbers([expression], seed))
-        except (ArithmeticError, TypeError, ValueError):
-            x = mp.nan
-        result.append(x)
-    return result
+        random = Random(seed)
+        values = {x: Rational(random.randint(5, 40), 29)
+                  for x in sorted(symbols, key=str)}
+        with suppress(ArithmeticError, TypeError, ValueError,
+                      ConstrainedDynamicsError):
+            found.append(numbers(expressions, values))
+    return found
 
 
 def vanishes(expression) -> bool:
     """Whether an expression is zero, as written or at random numbers."""
-    return expression == 0 or all(abs(x) < mp.mpf(10)**-20
-                                  for x in samples(expression))
+    found = [0] if expression == 0 else sum(at_random([expression]), [])
+    return bool(found) and all(abs(x) < mp.mpf(10)**-20 for x in found)

@@ -112,7 +112,6 @@ class ContactKinematics:
         return self.pivot_speed - turned[0]
 
     def _rates(self):
-        """Rates of the contact coordinates as the formulation has them."""
         if self.formulation == 'augmented':
             return (self.speeds[:self._split], self.speeds[self._split:])
         return self._pair.rates(self.relative_angular_velocity, self._slip)

@@ -5,8 +5,6 @@ travels. Where the contact point is a closed function of the pose
 (:class:`SupportPair`, :class:`DistancePair`) there is a gap; otherwise the
 parameters of the two geometries are kept (:class:`ChartPair`).
 """
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -54,15 +52,12 @@ class Pair(ABC):
         """``K1 + K2`` in the tangents; ``t.(K1 + K2).t`` for an edge."""
 
     def convexity(self, gap):
-        """Symmetric matrices that are positive at the nearest points.
-
-        For bodies that are apart, ``K1 + K2 (1 + g K2)^-1``, and ``1 + g K2``
-        in any basis, as the parent must not focus in between.
-        """
+        """Symmetric matrices that are positive at the nearest points."""
+        # For bodies that are apart, ``K1 + K2 (1 + g K2)^-1``, and ``1 + g
+        # K2`` in any basis, as the parent must not focus in between.
         return [self.relative_curvature()]
 
     def in_tangents(self, dyadic):
-        """Measure numbers of a dyadic in the tangents, shape (2, 2)."""
         return inner(self.tangents, [dot(dyadic, x) for x in self.tangents])
 
 
@@ -277,7 +272,6 @@ def curvature_of(radii, dimension):
 
 
 def combined(vectors, numbers):
-    """The linear combination of vectors."""
     return sum((x*v for x, v in zip(numbers, vectors)), start=Vector(0))
 
 

@@ -21,9 +21,6 @@ PLACE = Dummy('x1'), Dummy('x2'), Dummy('x3')
 class ParametricSurface(ContactGeometryBase):
     r"""A surface given by its position as a function of two parameters.
 
-    Explanation
-    ===========
-
     The unit normal
 
     .. math::
@@ -33,6 +30,11 @@ class ParametricSurface(ContactGeometryBase):
     points out of the material of the body, and the curvature operator
     :math:`K`, with :math:`dn = K\,dx`, is positive where the body is convex:
     :math:`1/R` for a sphere, :math:`-1/R` for the inside of one.
+
+    ``frame`` and ``point`` are fixed in the body, ``position`` is the vector
+    from the point in terms of the two ``parameters``, symbols or functions of
+    time. ``orientation`` is 1 or -1: that of the normal relative to the cross
+    product of the tangent vectors.
 
     Examples
     ========
@@ -52,21 +54,6 @@ class ParametricSurface(ContactGeometryBase):
     [     u*v/a**2, 1 + v**2/a**2]])
     >>> dish.gaussian_curvature().subs({u: 0, v: 0})
     a**(-2)
-
-    Parameters
-    ==========
-
-    frame : ReferenceFrame
-        Fixed in the body.
-    point : Point
-        Fixed in the body.
-    position : Vector
-        From ``point``, in terms of the parameters.
-    parameters : pair of Symbol or dynamicsymbols
-    orientation : 1 or -1
-        Of the normal out of the material, relative to the cross product of
-        the tangent vectors.
-
     """
 
     dimension = 2

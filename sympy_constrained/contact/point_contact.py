@@ -9,7 +9,8 @@ from sympy.physics.mechanics import ReferenceFrame, System, dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..model.call_signatures import as_list, with_known_keywords
+from ..model.call_signatures import (
+    as_list, check_frame, with_known_keywords)
 from .bodies import check_attached, check_connected, check_pair
 from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector
@@ -95,14 +96,12 @@ class PointContact(ContactKinematics, ContactReactions):
         cross; then the normal is the cross product of the derivatives of the
         child's and the parent's position, and must point to the child.
     frame : ReferenceFrame, optional
-        The inertial frame; by default that of the parent, which then is the
-        ground.
+        The inertial frame; by default that of the parent.
     formulation : {'auto', 'explicit', 'augmented', 'kinematic'}
         ``'auto'`` is explicit where a closed form is known, else augmented.
     mode : {'rolling', 'sliding', 'no_pivoting'}
     contact_coordinates, contact_speeds : iterable, optional
-        Functions of time to use as parameters, those of the child first, and
-        as their speeds in the augmented formulation.
+        Functions of time, those of the child first.
 
     References
     ==========
@@ -132,9 +131,7 @@ class PointContact(ContactKinematics, ContactReactions):
         self.name, self.mode = name, mode
         self.parent, self.child = parent, child
         self.frame = parent.frame if frame is None else frame
-        if not isinstance(self.frame, ReferenceFrame):
-            raise TypeError(f"`frame` is {frame!r}. Give the inertial "
-                            "ReferenceFrame.")
+        check_frame(self.frame)
         check_regular(parent_geometry, child_geometry)
         check_connected(parent_geometry, child_geometry)
         self._pair, self._finders = None, {}
@@ -295,23 +292,10 @@ class PointContact(ContactKinematics, ContactReactions):
         r"""Compare (26) with the condition of Appell and Chetaev.
 
         The rows of (26) and the :math:`\partial f/\partial\dot q` of the rows
-        of contact and rolling must span the same space.
-
-        Parameters
-        ==========
-
-        q : iterable
-            Coordinates of the bodies.
-        values : dict
-            Numbers for coordinates and constants, at a closed contact.
-        speeds : dict, optional
-            The user's speeds in terms of the ``q'``, if any.
-
-        Returns
-        =======
-
-        RowSpaces
-            With the three ranks, and ``agree``.
+        of contact and rolling must span the same space. ``values`` are numbers
+        for the coordinates ``q`` of the bodies and constants, at a closed
+        contact; ``speeds`` are the user's speeds in terms of the ``q'``. The
+        result has the three ranks, and ``agree``.
         """
         q = as_list(q, 'q')
         rows = (self._closure_rates(self.speeds) if self.speeds
@@ -329,9 +313,6 @@ class PointContact(ContactKinematics, ContactReactions):
     def solve_contact(self, values, guess) -> dict:
         r"""Contact coordinates, or a coordinate that closes the contact.
 
-        Explanation
-        ===========
-
         Newton's method with 30 digits for
 
         .. math::
@@ -339,35 +320,14 @@ class PointContact(ContactKinematics, ContactReactions):
            x - y = g\,n_2, \qquad x_{\xi_i} \cdot n_2 = 0, \qquad
            n_1 \cdot n_2 = -1
 
-        The unknowns are the contact coordinates and either one coordinate of
-        the bodies, with :math:`g = 0`, or the gap. The guess chooses among
-        several solutions. Those on the wrong side, with penetration, or not
-        nearest are rejected: ``1 + g K2`` and ``K1 + K2 (1 + g K2)^-1`` must
-        be positive.
-
-        Parameters
-        ==========
-
-        values : dict
-            Numbers for constants and known coordinates.
-        guess : dict
-            A number for each contact coordinate, and for the coordinate to
-            be found, if any.
-
-        Returns
-        =======
-
-        dict
-            The unknowns; without a coordinate to be found, ``'gap'`` is the
-            distance of the bodies.
-
-        Raises
-        ======
-
-        ConstraintError
-            If no contact on the right side is found, if a normal vanishes,
-            or if the contact is a line or a face.
-
+        ``values`` has numbers for constants and known coordinates, ``guess``
+        one for each contact coordinate. The unknowns are these and either one
+        coordinate of the bodies that is in the guess, with :math:`g = 0`, or
+        the distance ``'gap'``. The guess chooses among several solutions.
+        Those on the wrong side, with penetration, or not nearest are rejected:
+        ``1 + g K2`` and ``K1 + K2 (1 + g K2)^-1`` must be positive. A
+        :exc:`.ConstraintError` is raised if none is left, if a normal
+        vanishes, or if the contact is a line or a face.
         """
         missing = [str(x) for x in self.coordinates if x not in guess]
         if missing:

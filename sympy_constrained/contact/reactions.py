@@ -31,13 +31,8 @@ class ContactReactions:
     def reaction_loads(self, normal, first=0, second=0) -> list[Force]:
         """Forces of the contact on child and parent.
 
-        Parameters
-        ==========
-
-        normal, first, second : Expr
-            Components along the normal and the two tangents of the force on
-            the child.
-
+        The arguments are the components of the force on the child along the
+        normal and the two tangents.
         """
         force = normal*self.normal + first*self.tangents[0] + (
             second*self.tangents[1])
@@ -47,23 +42,13 @@ class ContactReactions:
     def normal_reaction(self, method) -> Expr:
         """Normal force on the child, positive while the bodies press.
 
-        Parameters
-        ==========
-
-        method : a method of this package, or LagrangesMethod
-            With the rows of this contact. For ``LagrangesMethod`` the result
-            is in its ``lam_vec`` with the sign of ``rhs()``; its ``eom`` and
-            ``solve_multipliers()`` have the opposite sign.
-
-        Raises
-        ======
-
-        ConstraintError
-            If the method does not have the rows of this contact.
-        UnsupportedFeatureError
-            If its multipliers are no reactions: ``KanesMethod`` has none,
-            those of ``VaccoMethod`` are impulses.
-
+        ``method`` is one of this package or LagrangesMethod, with the rows of
+        this contact, else a :exc:`.ConstraintError` is raised. For
+        ``LagrangesMethod`` the result is in its ``lam_vec`` with the sign of
+        ``rhs()``, which is opposite in its ``eom`` and
+        ``solve_multipliers()``. Multipliers that are no reactions raise
+        :exc:`.UnsupportedFeatureError`: ``KanesMethod`` has none, those of
+        ``VaccoMethod`` are impulses.
         """
         multipliers = multipliers_of(method)
         return sum(weight*multipliers[k]
@@ -103,14 +88,8 @@ class ContactReactions:
     def lift_off_event(self, method, compiled, terminal=True):
         """Event for ``simulate``: the normal force vanishes.
 
-        Parameters
-        ==========
-
-        method : a method of this package
-        compiled : CompiledEquations
-            Made from it.
-        terminal : bool or int
-
+        ``compiled`` are the compiled equations of the ``method``, one of this
+        package.
         """
         return ContactEvent(
             self._normal_force(method, compiled), -1, terminal,
@@ -139,19 +118,11 @@ class ContactReactions:
                          constants=None):
         """Event for ``simulate``: the gap of separated bodies closes.
 
-        Parameters
-        ==========
-
-        compiled : CompiledEquations
-            Of the motion without the contact.
-        guess : dict, optional
-            Contact coordinates of the nearest points at the start, if the
-            contact is not eliminated; they are followed from there.
-        terminal : bool or int
-        constants : dict, optional
-            Numbers for constants of the surfaces that the motion without
-            contact does not have.
-
+        ``compiled`` has the motion without the contact. If the contact is not
+        eliminated, ``guess`` has the contact coordinates of the nearest points
+        at the start, which are followed from there. ``constants`` are numbers
+        for constants of the surfaces that the motion without contact does not
+        have.
         """
         passed = f"The bodies of {self.name} penetrate, so the gap is negative"
         own = {x: sympify(v, strict=True) for x, v in (constants or {}).items()

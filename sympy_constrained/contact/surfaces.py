@@ -9,9 +9,9 @@ from __future__ import annotations
 from sympy import Expr, Matrix, cos, diag, pi, sin, sqrt, sympify
 from sympy.physics.vector import Vector, dot
 
-from ..model.call_signatures import as_list
+from ..model.call_signatures import as_list, check_frame
 from .geometry import (
-    ContactGeometryBase, check_frame, measure, perpendicular, positive, unit)
+    FIXED, ContactGeometryBase, measure, perpendicular, positive, unit)
 from .parametric_surface import ParametricSurface, U
 
 __all__ = ['Wheel', 'PlaneSurface', 'SphereSurface', 'CylinderSurface',
@@ -21,7 +21,7 @@ __all__ = ['Wheel', 'PlaneSurface', 'SphereSurface', 'CylinderSurface',
 
 def _axes(frame, axis, name):
     """Unit axis (by default the first) and two unit vectors across it."""
-    check_frame(frame)
+    check_frame(frame, FIXED)
     axis = measure(frame, frame.x if axis is None else axis, name)
     if not any(axis):
         raise ValueError(f"`{name}` is the zero vector, without a direction. "
@@ -67,8 +67,7 @@ class Wheel(ContactGeometryBase):
 
 
 class PlaneSurface(ParametricSurface):
-    """A plane through ``point`` with the outward ``normal``, of any length.
-    """
+    """A plane through ``point`` with an outward ``normal`` of any length."""
 
     def __init__(self, frame, point, normal, parameters=None):
         axis, first, second = _axes(frame, normal, 'normal')
@@ -80,21 +79,12 @@ class PlaneSurface(ParametricSurface):
 
 
 class SphereSurface(ParametricSurface):
-    """A sphere about a point, from outside or from inside.
+    """A sphere about ``point``, from outside or from inside.
 
-    Parameters
-    ==========
-
-    point : Point
-        The centre.
-    radius : Expr
-    interior : bool
-        Whether the material is around the sphere: a bowl or a socket.
-    pole : Vector, optional
-        Where the polar angle, the second parameter, is zero; ``frame.x`` by
-        default. There and opposite the parameters are singular: choose it
-        away from contacts.
-
+    With ``interior`` the material is around the sphere: a bowl or a socket. At
+    the ``pole``, a vector (``frame.x`` by default), the polar angle, the
+    second parameter, is zero. There and opposite the parameters are singular:
+    choose it away from contacts.
     """
 
     def __init__(self, frame, point, radius, interior=False, pole=None,
@@ -118,18 +108,9 @@ class SphereSurface(ParametricSurface):
 class CylinderSurface(ParametricSurface):
     """A circular cylinder, from outside or from inside.
 
-    Parameters
-    ==========
-
-    point : Point
-        On the axis.
-    radius : Expr
-    axis : Vector
-    interior : bool
-        Whether the material is around the cylinder: a tube.
-    parameters : pair of dynamicsymbols, optional
-        The angle and the coordinate along the axis.
-
+    ``point`` is on the ``axis``, a vector. With ``interior`` the material is
+    around the cylinder: a tube. The parameters are the angle and the
+    coordinate along the axis.
     """
 
     def __init__(self, frame, point, radius, axis, interior=False,
@@ -148,19 +129,10 @@ class CylinderSurface(ParametricSurface):
 class ConeSurface(ParametricSurface):
     """A circular cone, from outside, or a funnel from inside.
 
-    Parameters
-    ==========
-
-    point : Point
-        The apex.
-    half_angle : Expr
-        Between the axis and the surface; larger than a right angle for a
-        funnel, which opens against the axis.
-    axis : Vector
-        From the apex into the material.
-    parameters : pair of dynamicsymbols, optional
-        The angle and the distance from the apex.
-
+    ``point`` is the apex, and the vector ``axis`` points from it into the
+    material. ``half_angle`` is that between axis and surface, larger than a
+    right angle for a funnel. The parameters are the angle and the distance
+    from the apex.
     """
 
     def __init__(self, frame, point, half_angle, axis, parameters=None):
@@ -180,22 +152,11 @@ class ConeSurface(ParametricSurface):
 
 
 class TorusSurface(Wheel, ParametricSurface):
-    """A torus, from outside: a wheel with a round tyre.
+    """A torus about ``point``, from outside: a wheel with a round tyre.
 
-    Parameters
-    ==========
-
-    point : Point
-        The centre.
-    radius : Expr
-        Of the circle of the tube's centres.
-    tube_radius : Expr
-    axis : Vector
-        The axle.
-    parameters : pair of dynamicsymbols, optional
-        The angle about the axle and the one around the tube, zero at the
-        outer equator.
-
+    ``radius`` is that of the circle of the tube's centres, the vector ``axis``
+    the axle. The parameters are the angle about the axle and the one around
+    the tube, zero at the outer equator.
     """
 
     def __init__(self, frame, point, radius, tube_radius, axis,
@@ -217,18 +178,12 @@ class TorusSurface(Wheel, ParametricSurface):
 class EllipsoidSurface(ParametricSurface):
     """An ellipsoid about ``point``, from outside; ``frame`` has its axes.
 
-    Parameters
-    ==========
-
-    semi_axes : three Expr
-    pole : Vector, optional
-        The axis on which the parameters are singular: ``frame.x`` (the
-        default), ``frame.y`` or ``frame.z``.
-
+    The parameters are singular on the axis ``pole``: ``frame.x`` (the
+    default), ``frame.y`` or ``frame.z``.
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
-        check_frame(frame)
+        check_frame(frame, FIXED)
         self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
             semi_axes, 'semi_axes'))
         if len(self.semi_axes) != 3:
@@ -252,6 +207,11 @@ class EllipsoidSurface(ParametricSurface):
 class SurfaceOfRevolution(ParametricSurface):
     """A profile that is turned about an axis.
 
+    ``point`` is on the vector ``axis``. ``profile`` is a function from the
+    second parameter to the distance from the axis and the coordinate along it.
+    ``orientation`` is 1 if the material is on the axis side of a profile that
+    runs along the axis, -1 if it is around the surface.
+
     Examples
     ========
 
@@ -262,20 +222,6 @@ class SurfaceOfRevolution(ParametricSurface):
     >>> SurfaceOfRevolution(N, O, N.z, lambda s: (a*cosh(s/a), s)).position()
     a*cos(xi1(t))*cosh(xi2(t)/a)*N.x + a*sin(xi1(t))*cosh(xi2(t)/a)*N.y +
     xi2(t)*N.z
-
-    Parameters
-    ==========
-
-    point : Point
-        On the axis.
-    axis : Vector
-    profile : callable
-        From the second parameter to the distance from the axis and the
-        coordinate along it.
-    orientation : 1 or -1
-        1 if the material is on the axis side of a profile that runs along
-        the axis, -1 if it is around the surface.
-
     """
 
     def __init__(self, frame, point, axis, profile, orientation=1,

@@ -4,8 +4,6 @@ A reference is an integer: ``0`` is zero, ``1`` is one, ``k > 0`` is node
 ``k`` and ``-k`` its negation. A node is a tuple ``(kind, x, y)``. The rules
 for sums and products belong to one class, which makes the file long.
 """
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import reduce
@@ -64,22 +62,17 @@ class GraphBuilder:
     >>> g.add(g.mul(s, s), g.mul(c, c))
     1
 
-    Parameters
+    Attributes
     ==========
 
     time : Symbol
         The argument of functions of time.
     seed : int
         Chooses the random points. The same seed gives the same graph.
-
-    Attributes
-    ==========
-
     at_states : callable or None
-        ``(graph, name, at_rest=False)`` returns an output in floats, a list
-        of rows for each state at which eliminations should have no zero
-        pivots, or where all coordinates are zero; see
-        :func:`.graph.linalg.lu_solve`.
+        ``(graph, name, at_rest=False)`` returns an output in floats, at each
+        state at which eliminations should have no zero pivots, or where all
+        coordinates are zero; see :func:`.graph.linalg.lu_solve`.
 
     """
 
@@ -222,10 +215,8 @@ class GraphBuilder:
         return None
 
     def _circle(self, a, b):
-        """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None.
-
-        One of the two may be the last term of a sum.
-        """
+        """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""
+        # One of the two may be the last term of a sum.
         for p, q in ((a, b), (b, a)):
             squares = self.nodes[q][0] == MUL and self._squares(q)
             if not squares:

@@ -2,8 +2,6 @@
 
 All of them walk the nodes that matter once, in node order, and never a tree.
 """
-from __future__ import annotations
-
 from fractions import Fraction
 
 from ..errors import ConstrainedDynamicsError
@@ -90,10 +88,8 @@ class Derivation:
 
 
 def slopes(builder, k, mask):
-    """Operands of a node, each with the partial derivative by it.
-
-    Those that do not depend on the inputs in ``mask`` may be missing.
-    """
+    """Operands of a node, each with the partial derivative by it."""
+    # Those that do not depend on the inputs in ``mask`` may be missing.
     g, (kind, x, y) = builder, builder.nodes[k]
     if kind == MUL:
         return (x, y), (y, x)
@@ -140,23 +136,17 @@ def time_derivative(builder, rates):
 
 
 def gradient(builder, ref, inputs):
-    """References of the partial derivatives of one output, by a reverse pass.
-
-    Choices (``Piecewise``) are differentiated forwards by each input, because
-    the pieces that are not chosen may have no finite slope.
-    """
+    """The partial derivatives of one output, by a reverse pass."""
+    # Choices (``Piecewise``) are differentiated forwards by each input,
+    # because the pieces that are not chosen may have no finite slope.
     depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1} if ref else {}
-    along = [Derivation(builder, {i: 1}) for i in inputs]
+    along = {i: Derivation(builder, {i: 1}) for i in inputs}
     for k in reversed(reachable(builder, (ref,), mask)):
         bar = adjoint.get(k, 0)
         if not bar:
             continue
-        parts = slopes(builder, k, mask)
-        kind, index, _ = builder.nodes[k]
-        if kind == CALL and chosen(builder.templates[index]):
-            parts = ((i, by_input(k)) for i, by_input in zip(inputs, along))
-        for x, slope in parts:
+        for x, slope in partials(builder, k, mask, along):
             i = x if x > 0 else -x
             if depends[i] & mask:
                 value = builder.mul(bar, slope)
@@ -165,16 +155,22 @@ def gradient(builder, ref, inputs):
     return [adjoint.get(i, 0) for i in inputs]
 
 
+def partials(builder, k, mask, along):
+    """The slopes of a node, those of a choice by each input."""
+    kind, index, _ = builder.nodes[k]
+    if kind == CALL and chosen(builder.templates[index]):
+        return ((i, by_input(k)) for i, by_input in along.items())
+    return slopes(builder, k, mask)
+
+
 def jacobian(builder, refs, inputs):
     """Rows of partial derivatives, one per reference."""
     return [gradient(builder, ref, inputs) for ref in refs]
 
 
 def substitute(builder, refs, replacements):
-    """References with some inputs replaced by other references.
-
-    See :meth:`GraphBuilder.avoid` where these inputs must not come back.
-    """
+    """References with some inputs replaced by other references."""
+    # See :meth:`GraphBuilder.avoid` where these inputs must not come back.
     refs = list(refs)
     mask, memo = builder.mask(replacements), dict(replacements)
 
@@ -188,10 +184,8 @@ def substitute(builder, refs, replacements):
 
 
 def without(builder, refs, inputs):
-    """References of the same values, written without some inputs.
-
-    None for a value that depends on them.
-    """
+    """References of the same values, written without some inputs."""
+    # None for a value that depends on them.
     inputs = list(inputs)
     builder.avoid(inputs)
     try:

@@ -4,8 +4,7 @@ Sums and products of two become those of many where a part has one user. Then
 common factors are taken out of sums, and pairs that several sums or products
 have in common become nodes, the most frequent first.
 """
-from __future__ import annotations
-
+from collections import Counter
 from heapq import heapify, heappop, heappush
 
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
@@ -23,8 +22,8 @@ def compacted(nodes, order, uses, refs):
     """
     parts = Parts(nodes, order, uses)
     parts.factor()
-    parts.share(parts.sums)
-    parts.share(parts.products)
+    CommonPairs(parts, parts.sums).share()
+    CommonPairs(parts, parts.products).share()
     return parts.written(refs)
 
 
@@ -120,60 +119,6 @@ class Parts:
             parts = self.sums.pop(parts[0])
         return signed(parts, ref)
 
-    # -- common pairs ----------------------------------------------------
-
-    def share(self, table):
-        """Form pairs that occur more than once only once."""
-        counts, whole, some = {}, {}, []
-        for k, parts in table.items():
-            parts.sort(key=abs)
-            if len(parts) == 2:
-                set_pair(whole, parts, k)
-            elif len(parts) <= MOST_PARTS:
-                some.append(k)
-            for ref in parts:
-                counts[abs(ref)] = counts.get(abs(ref), 0) + 1
-        fresh = counts                  # parts that are new
-        while some:
-            users = pair_users(table, some, counts, fresh)
-            often = sorted(
-                ((len(ks) + (pair in whole), pair)
-                 for pair, ks in users.items()
-                 if len(ks) > 1 or pair in whole), reverse=True)
-            fresh, changed = set(), set()
-            for _, pair in often:
-                self._share_pair(table, pair, users[pair], whole, counts,
-                                 fresh, changed)
-            some = [k for k in some if k in changed and len(table[k]) > 2]
-
-    def _share_pair(self, table, pair, users, whole, counts, fresh, changed):
-        """Put a node in the place of a pair, if it still occurs twice."""
-        a, b = pair
-        found = {}
-        for k in users:
-            parts = table[k]
-            for x, y in ((-a, -b), (a, b)) if len(parts) > 2 else ():
-                if x in parts and y in parts and (
-                        x != y or parts.count(x) > 1):
-                    found[k] = x, y
-        joined = whole.get(pair)
-        if len(found) + (joined is not None) < 2:
-            return
-        if joined is None:
-            joined = whole[pair] = self.new()
-            table[joined] = [a, b]
-        fresh.add(abs(joined))
-        changed.update(found)
-        counts[abs(joined)] = counts.get(abs(joined), 0) + len(found)
-        for k, (x, y) in found.items():
-            parts = table[k]
-            parts.remove(x)
-            parts.remove(y)
-            parts.append(joined if x == a else -joined)
-            parts.sort(key=abs)
-            if len(parts) == 2:
-                set_pair(whole, parts, k)
-
     # -- nodes -----------------------------------------------------------
 
     def written(self, refs):
@@ -221,6 +166,85 @@ class Parts:
             CONST, INPUT) else (x,)
 
 
+class CommonPairs:
+    """Pairs that several sums, or several products, have in common."""
+
+    def __init__(self, parts, table):
+        self.new, self.table = parts.new, table
+        self.counts = Counter(
+            abs(ref) for refs in table.values() for ref in refs)
+        self.whole = {}                 # pair -> the node that consists of it
+        for k, refs in table.items():
+            refs.sort(key=abs)
+            self._note(k)
+
+    def _note(self, k):
+        """Remember a node that consists of a pair, or of its negative."""
+        refs = self.table[k]
+        if len(refs) == 2:
+            sign = 1 if refs[0] > 0 else -1
+            self.whole.setdefault((sign*refs[0], sign*refs[1]), sign*k)
+
+    def share(self):
+        """Form pairs that occur more than once only once."""
+        some = [k for k, refs in self.table.items()
+                if 2 < len(refs) <= MOST_PARTS]
+        self.fresh = self.counts        # parts that are new
+        while some:
+            users = self._users(some)
+            often = sorted(
+                ((len(ks) + (pair in self.whole), pair)
+                 for pair, ks in users.items()
+                 if len(ks) > 1 or pair in self.whole), reverse=True)
+            self.fresh, changed = set(), set()
+            for _, pair in often:
+                changed.update(self._replace(pair, users[pair]))
+            some = [k for k in some
+                    if k in changed and len(self.table[k]) > 2]
+
+    def _users(self, some):
+        """Pair -> the sums or products with it, if one part is fresh."""
+        users = {}
+        for k in some:
+            parts = [x for x in self.table[k] if self.counts[abs(x)] > 1]
+            is_fresh = [abs(ref) in self.fresh for ref in parts]
+            for i, y in enumerate(parts):
+                for j, x in enumerate(parts[:i]):
+                    if is_fresh[i] or is_fresh[j]:
+                        pair = (x, y) if x > 0 else (-x, -y)
+                        users.setdefault(pair, []).append(k)
+        return users
+
+    def _replace(self, pair, users):
+        """Put a node in the place of a pair, if it still occurs twice."""
+        places = {k: self._place(k, *pair) for k in users}
+        places = {k: place for k, place in places.items() if place}
+        if len(places) + (pair in self.whole) < 2:
+            return ()
+        if pair not in self.whole:
+            self.whole[pair] = self.new()
+            self.table[self.whole[pair]] = list(pair)
+        joined = self.whole[pair]
+        self.fresh.add(abs(joined))
+        self.counts[abs(joined)] += len(places)
+        for k, (x, y) in places.items():
+            refs = self.table[k]
+            refs.remove(x)
+            refs.remove(y)
+            refs.append(joined if x == pair[0] else -joined)
+            refs.sort(key=abs)
+            self._note(k)
+        return places
+
+    def _place(self, k, a, b):
+        """The pair or its negative in a longer sum or product, or None."""
+        refs = self.table[k]
+        for x, y in ((a, b), (-a, -b)) if len(refs) > 2 else ():
+            if x in refs and y in refs and (x != y or refs.count(x) > 1):
+                return x, y
+        return None
+
+
 class Terms:
     """The terms of a sum, and which factors they have in common."""
 
@@ -243,10 +267,8 @@ class Terms:
         return -len(places), places[0], first.index(factor), factor
 
     def most_frequent(self):
-        """A factor and the terms that have it, which are taken.
-
-        A sum of numbers is left alone.
-        """
+        """A factor and the terms that have it, which are taken."""
+        # A sum of numbers is left alone.
         refused, found = [], (0, ())
         while self.ranks:
             rank = heappop(self.ranks)
@@ -277,22 +299,7 @@ class Terms:
 
 
 def signed(refs, sign):
-    """References, or their negatives if ``sign`` is negative."""
     return refs if sign > 0 else [-ref for ref in refs]
-
-
-def pair_users(table, some, counts, fresh):
-    """Pair -> the sums or products with it, if one of the two is fresh."""
-    users = {}
-    for k in some:
-        parts = [ref for ref in table[k] if counts[abs(ref)] > 1]
-        is_fresh = [abs(ref) in fresh for ref in parts]
-        for i, y in enumerate(parts):
-            for j, x in enumerate(parts[:i]):
-                if is_fresh[i] or is_fresh[j]:
-                    pair = (x, y) if x > 0 else (-x, -y)
-                    users.setdefault(pair, []).append(k)
-    return users
 
 
 def function_of(old, refs, node):
@@ -320,17 +327,9 @@ def product_of(refs, node):
 
 
 def sum_of(refs, node):
-    """Reference of a sum of many."""
     ref = refs[0]
     for x in refs[1:]:
         if 0 < x < ref or ref < 0 < x or ref < x < 0:
             ref, x = x, ref
         ref = node((ADD, ref, x)) if ref > 0 else -node((ADD, -ref, -x))
     return ref
-
-
-def set_pair(whole, parts, k):
-    """Remember the node that consists of a pair, or of its negative."""
-    x, y = parts
-    sign = 1 if x > 0 else -1
-    whole.setdefault((sign*x, sign*y), sign*k)

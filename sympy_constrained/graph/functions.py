@@ -3,8 +3,6 @@
 The name of a user's function may be any text, also code, so it is replaced
 before printing; the function itself is passed as a Python object.
 """
-from __future__ import annotations
-
 from sympy import Function
 from sympy.core.function import AppliedUndef
 

@@ -1,6 +1,6 @@
 """The frozen expression graph: named outputs of inputs."""
-from __future__ import annotations
-
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ from .writing import assignments, nested, used_nodes
 __all__ = ['Graph']
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """A frozen expression graph with named matrices as outputs.
 
@@ -59,20 +60,17 @@ class Graph:
 
     """
 
-    def __init__(self, time, inputs, dynamic, nodes, templates, refs,
-                 at_states=None):
-        self.time = time
-        self.inputs = inputs
-        self.dynamic = dynamic
-        self.nodes = nodes
-        self.templates = templates
-        self._refs = refs
-        self.at_states = at_states
+    time: Symbol
+    inputs: tuple
+    dynamic: tuple
+    nodes: tuple
+    templates: tuple
+    _refs: dict
+    at_states: Callable | None = None
 
     def with_states(self, at_states):
         """Return the graph with other states for the choice of pivots."""
-        return Graph(self.time, self.inputs, self.dynamic, self.nodes,
-                     self.templates, self._refs, at_states)
+        return replace(self, at_states=at_states)
 
     @classmethod
     def of(cls, matrices, time=Symbol('t')):
@@ -124,9 +122,8 @@ class Graph:
         nodes, moved = compacted(
             self.nodes, *used_nodes(self.nodes, self._flat(names)),
             self._flat(None))
-        return Graph(self.time, self.inputs, self.dynamic, tuple(nodes),
-                     self.templates, mapped(self._refs, moved.get),
-                     self.at_states)
+        return replace(self, nodes=tuple(nodes),
+                       _refs=mapped(self._refs, moved.get))
 
     def load(self, builder=None, names=None):
         """Rebuild outputs in a builder, a new one by default.
@@ -224,34 +221,15 @@ class Graph:
             for name, (rows, columns) in self._selected(names).items()}
 
     def evaluate(self, values, names=None, context=None, functions=None):
-        """Evaluate outputs at numbers.
+        """Evaluate outputs at numbers: name -> list of rows of numbers.
 
-        Parameters
-        ==========
-
-        values : dict
-            A number for every input that occurs.
-        names : str or iterable of str, optional
-            All outputs by default.
-        context : mpmath context, optional
-            Such as ``mpmath.mp``, whose precision is used. Floats by default.
-        functions : dict, optional
-            Undefined function of SymPy -> function that returns a SymPy
-            expression, which is used (and differentiated) in its place.
-
-        Returns
-        =======
-
-        dict
-            Name -> list of rows of numbers.
-
-        Raises
-        ======
-
-        MissingIngredientError
-            If an input has no number.
-        ZeroDivisionError
-            If an output has no finite value.
+        ``values`` has a number for every input that occurs; without one a
+        :exc:`.MissingIngredientError` is raised. ``names`` are all outputs by
+        default. The numbers are floats, or those of an mpmath ``context`` such
+        as ``mpmath.mp``. ``functions`` maps undefined functions of SymPy to
+        functions that return a SymPy expression, which is used (and
+        differentiated) in their place. Outputs without a finite value raise
+        ``ZeroDivisionError``.
         """
         of = signed(self._evaluated(values, names, context, functions))
         result = {name: [list(map(of, row)) for row in rows]
@@ -348,17 +326,14 @@ def signed(memo):
 
 
 def positions(items):
-    """Item -> its position."""
     return {item: i for i, item in enumerate(items)}
 
 
 def flat(outputs):
-    """All references of outputs."""
     return [r for rows, _ in outputs.values() for row in rows for r in row]
 
 
 def mapped(outputs, moved):
-    """Outputs with other references."""
     return {name: (tuple(tuple(map(moved, row)) for row in rows), columns)
             for name, (rows, columns) in outputs.items()}
 

@@ -1,6 +1,4 @@
 """Matrices of references, written as on paper."""
-from __future__ import annotations
-
 from .reading import read
 
 __all__ = ['GraphMatrix', 'block_matrix', 'stack']
@@ -9,6 +7,7 @@ __all__ = ['GraphMatrix', 'block_matrix', 'stack']
 class GraphMatrix:
     """A matrix on the graph with ``@``, ``.T``, ``+``, ``-`` and ``*``.
 
+    ``rows`` are lists of references; a matrix without rows needs ``columns``.
     ``M[rows]`` and ``M[:, columns]`` select by a list of indices or a slice.
     Factors of ``*`` are SymPy expressions or numbers.
 
@@ -25,15 +24,6 @@ class GraphMatrix:
     Matrix([
     [  1,         x],
     [2*x, 2*x**2 + 1]])
-
-    Parameters
-    ==========
-
-    builder : GraphBuilder
-    rows : list of lists of references
-    columns : int, optional
-        Number of columns; needed for a matrix without rows.
-
     """
 
     def __init__(self, builder, rows, columns=None):
@@ -103,10 +93,9 @@ def stack(*blocks):
 
 
 def block_matrix(blocks):
-    """One matrix of rows of blocks; None is a block of zeros.
-
-    Every row and every column of blocks needs a matrix, which gives the size.
-    """
+    """One matrix of rows of blocks; None is a block of zeros."""
+    # Every row and every column of blocks needs a matrix, which gives the
+    # size.
     heights = [size_of(row, 0) for row in blocks]
     widths = [size_of(column, 1) for column in zip(*blocks)]
     rows = []
@@ -119,7 +108,6 @@ def block_matrix(blocks):
 
 
 def size_of(blocks, axis):
-    """The size of the first matrix among blocks."""
     return next(x.shape[axis] for x in blocks if x)
 
 

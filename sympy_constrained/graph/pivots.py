@@ -1,6 +1,4 @@
 """Pivots of eliminations on the graph, chosen by their values at states."""
-from __future__ import annotations
-
 from collections import Counter
 
 from .builder import CONST
@@ -18,7 +16,6 @@ SINGULAR = 1e-10
 
 
 def is_constant(builder, ref):
-    """Whether a reference is a number."""
     return builder.nodes[abs(ref)][0] == CONST
 
 
@@ -43,23 +40,23 @@ class Pivots:
     def next(self, work):
         """Row and column of a pivot; None if cofactors are better."""
         self._leave_singular_states(work.rows, work.columns)
+        best = min(self._ranks(work), default=None)
+        if best is None or best[0] and len(work.rows) <= MOST_COFACTORS:
+            return None
+        i, j = best[-2:]
+        self.numbers = [x for x in self.numbers if x[i][j]]
+        for x in self.numbers:
+            eliminate_number(x, i, j, work.rows)
+        return i, j
+
+    def _ranks(self, work):
+        """Ranks of possible pivots, with row and column, the best lowest."""
         filled = [(i, j) for i in work.rows for j in work.columns
                   if work.entries[i][j]]
         in_row, in_column = map(Counter, zip(*filled)) if filled else ({}, {})
-        best = min((
-            (*self._rank(work.entries[i][j], i, j),
-             (in_row[i] - 1)*(in_column[j] - 1), i, j)
-            for i, j in filled if i == j or not self.on_diagonal),
-            default=None)
-        if best is None or best[0] and len(work.rows) <= MOST_COFACTORS:
-            return None
-        self._eliminate(*best[-2:], work.rows)
-        return best[-2:]
-
-    def _eliminate(self, i, j, rows):
-        self.numbers = [x for x in self.numbers if x[i][j]]
-        for x in self.numbers:
-            eliminate_number(x, i, j, rows)
+        return ((*self._rank(work.entries[i][j], i, j),
+                 (in_row[i] - 1)*(in_column[j] - 1), i, j)
+                for i, j in filled if i == j or not self.on_diagonal)
 
     def _rank(self, entry, i, j):
         """What is preferred in a pivot, the lowest first."""

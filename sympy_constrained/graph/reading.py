@@ -4,8 +4,6 @@ Every expression object is read once per builder. Arithmetic, powers with
 rational exponents and the trigonometric functions become nodes; any other
 function becomes a call: a SymPy expression with slots for its operands.
 """
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from warnings import warn
@@ -100,7 +98,6 @@ def leaf(builder, e):
 
 
 def number(builder, e):
-    """Reference of a number."""
     if isinstance(e, NumberSymbol):
         return builder.call(e, ())
     if isinstance(e, Rational):
@@ -185,11 +182,9 @@ def in_known_functions(e):
 
 
 def of_call(e):
-    """Template and operands of a function.
-
-    The pieces of a choice have slots of their own, so that they can be
-    differentiated and the conditions kept.
-    """
+    """Template and operands of a function."""
+    # The pieces of a choice have slots of their own, so that they can be
+    # differentiated and the conditions kept.
     pieces = [x for x, _ in e.args] if isinstance(e, Piecewise) else []
     parts = {}
 
@@ -224,25 +219,25 @@ def rational_exponent(e):
 
 
 def real_derivative(expr, *variables):
-    """A derivative where symbols and functions of time are real.
-
-    For complex symbols SymPy does not finish the derivative of ``Abs``.
-    """
+    """A derivative where symbols and functions of time are real."""
+    # For complex symbols SymPy does not finish the derivative of ``Abs``.
     found = expr
     for x in variables:
-        if found.has(Subs):
-            found = found.diff(x)
-            continue
-        names = {y: Dummy(real=True) for y in found.atoms(
-            Symbol, AppliedUndef, Derivative) if is_plain(y)}
-        plain = found.xreplace(names)
-        found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
-                      if y == x or x in y.free_symbols))
-        found = found.xreplace({z: y for y, z in names.items()})
+        found = found.diff(x) if found.has(Subs) else by_real(found, x)
     if any(not isinstance(x.expr, AppliedUndef)
            for x in found.atoms(Derivative)):
         raise without_derivative(expr)
     return without_impulses(found, expr)
+
+
+def by_real(expr, x):
+    """One derivative with dummies for symbols and functions of time."""
+    names = {y: Dummy(real=True) for y in expr.atoms(
+        Symbol, AppliedUndef, Derivative) if is_plain(y)}
+    plain = expr.xreplace(names)
+    found = Add(*(plain.diff(z)*y.diff(x) for y, z in names.items()
+                  if y == x or x in y.free_symbols))
+    return found.xreplace({z: y for y, z in names.items()})
 
 
 def is_plain(e):

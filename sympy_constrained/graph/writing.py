@@ -4,8 +4,6 @@ SymPy evaluates nested expressions up to a readable size. Larger ones are built
 unevaluated and bypass SymPy's cache, which would compare trees. Never walk
 them: a thousand operations may be a tree of millions.
 """
-from __future__ import annotations
-
 from sympy import (
     Add, Derivative, Dummy, Float, Mul, Pow, Rational, S, cos, sin)
 
@@ -121,10 +119,7 @@ def nested(graph, refs):
 
 
 def assignments(graph, refs, symbols=None):
-    """Assignments of the nodes that are used twice, and expressions.
-
-    The first are pairs ``(Symbol, Expr)``; each uses only earlier ones.
-    """
+    """Assignments of the nodes that are used twice, and expressions."""
     order, uses = used_nodes(graph.nodes, refs)
     if symbols is None:
         symbols = (Dummy(f'x{i}') for i in range(len(order)))

@@ -3,8 +3,6 @@
 Input is normalised here; everything behind works on the graph of a
 :class:`.ConstrainedSystem`.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 
@@ -48,29 +46,18 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
                  in_velocities=False, exchange=None):
     """Return the constrained system of a call in one of the two shapes.
 
-    Parameters
-    ==========
+    For ``arguments`` see :func:`.bind_arguments`, for ``stabilization``
+    :func:`.stabilization_gains`, for ``potential_energy``, which only Kane's
+    shape has, :func:`.potential_of`. ``nonideal_forces`` are the generalized
+    forces ``C`` (one per speed) or a list of loads; ``generalized_forces``,
+    one per speed, are added to loads and Lagrangian.
 
-    shape : 'kane' or 'lagrange'
-    arguments : dict
-        See :func:`.bind_arguments`.
-    nonideal_forces : iterable, optional
-        The generalized forces ``C`` (one per speed) or a list of loads.
-    stabilization : optional
-        See :func:`.stabilization_gains`.
-    potential_energy : 'include', 'ignore' or None
-        See :func:`.potential_of`; only Kane's shape has a choice.
-    generalized_forces : iterable of Expr, optional
-        Forces in addition to loads and Lagrangian, one per speed.
-    in_velocities : bool
-        State the model in the ``q'``, for methods that vary a Lagrangian.
-        The graph has more outputs: ``lagrangian``, the generalized forces
-        ``applied`` that are not in it, and the user's ``speeds`` in the
-        velocities.
-    exchange : MassExchange, optional
-        Exchange mass with the surroundings (Meshchersky). Then kinematics
-        may be nonlinear in the speeds, loads linear in ``u'``, and
-        constraints of any order.
+    With ``in_velocities`` the model is stated in the ``q'``, for methods that
+    vary a Lagrangian. The graph has more outputs: ``lagrangian``, the
+    generalized forces ``applied`` that are not in it, and the user's
+    ``speeds`` in the velocities. With an ``exchange``, a
+    :class:`.MassExchange`, kinematics may be nonlinear in the speeds, loads
+    linear in ``u'``, and constraints of any order.
     """
     bodies = as_list(arguments['bodies'], 'bodies')
     check_bodies(bodies)
@@ -95,7 +82,6 @@ def build_system(shape, arguments, nonideal_forces=None, stabilization=None,
 
 def form(shape, arguments, composite, nonideal_forces, stabilization,
          generalized_forces, in_velocities, exchange):
-    """The constrained system with the kinetics formed by one route."""
     builder = GraphBuilder(_compat.time_symbol())
     if shape == 'kane':
         fields, kinematics, blocks = build_kane(
@@ -166,13 +152,10 @@ def settle_accelerations(kinematics, blocks, in_velocities, exchange,
 
 
 def add_constraints(kinematics, blocks, fields, stabilization, shape):
-    """Add the constraints to the blocks, and their rows to the fields.
-
-    Rows are at the levels of the call ``shape``, with None of any order.
-    """
-    instead = {}                        # rows given for derivatives
+    """Add the constraints to the blocks, and their rows to the fields."""
+    # Rows are at the levels of the call ``shape``, with None of any order.
     if shape:
-        rows = rows_by_level(kinematics, fields, shape)
+        rows, instead = rows_by_level(kinematics, fields, shape), {}
     else:
         rows, instead = rows_by_order(kinematics, fields)
         higher = rows.pop('higher')
@@ -185,17 +168,21 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
         check_replacements(fields, stabilization)
         blocks['replaced'] = replace_right_sides(
             kinematics, instead, blocks['b'])
-    late = kinematics.accelerations_in(*(ref for ref, in blocks['b']))
+    check_gains(kinematics, blocks['b'])
+    fields['geometry'] = tuple(
+        (k, row.location) for k, row in enumerate(chain(*rows.values()))
+        if row.location)
+    fields.update((f'{level}_rows', tuple(row.expression for row in found))
+                  for level, found in rows.items())
+
+
+def check_gains(kinematics, b):
+    """Raise if gains brought accelerations into the right sides."""
+    late = kinematics.accelerations_in(*(ref for ref, in b))
     if late:
         raise ConstraintError(
             f"A gain of `stabilization` contains {late[0]}. Gains may depend "
             "on coordinates, speeds and time; write it in these.")
-    fields['geometry'] = tuple(
-        (k, row.location)
-        for k, row in enumerate(chain(*rows.values()))
-        if row.location)
-    fields.update((f'{level}_rows', tuple(row.expression for row in found))
-                  for level, found in rows.items())
 
 
 def check_accelerations(kinematics, blocks, replaced):
@@ -240,7 +227,6 @@ def nonideal(kinematics, forces):
 
 
 def read_forces(builder, forces, name):
-    """References of forces; errors name the entry."""
     refs = []
     for k, force in enumerate(as_expressions(forces, name)):
         with located(f'Entry {k} of `{name}`'):
@@ -249,10 +235,8 @@ def read_forces(builder, forces, name):
 
 
 def add_generalized(kinematics, blocks, forces, u):
-    """Add the forces that were given per speed ``u`` of the user.
-
-    Where the system has other speeds ``v``, multiply by ``du/dv``.
-    """
+    """Add the forces that were given per speed ``u`` of the user."""
+    # Where the system has other speeds ``v``, multiply by ``du/dv``.
     forces = as_list(forces, 'generalized_forces')
     if not forces:
         return
@@ -289,10 +273,8 @@ def check_functions(builder, fields):
 
 
 def check_names(builder, fields):
-    """Raise if the time or a function of time shares its name.
-
-    A symbol with a coordinate's name would silently become a constant.
-    """
+    """Raise if the time or a function of time shares its name."""
+    # A symbol with a coordinate's name would silently become a constant.
     known = {}
 
     def kind(x):
@@ -317,8 +299,7 @@ def check_names(builder, fields):
 
 
 def drop_costly_power(builder, blocks):
-    """Leave out a power that needs derivatives of inputs nothing else needs.
-    """
+    """Drop a power that alone needs derivatives of inputs."""
     others = builder.symbols_of(*(
         ref for name, rows in blocks.items() if name != 'power'
         for row in rows for ref in row))
@@ -328,10 +309,7 @@ def drop_costly_power(builder, blocks):
 
 
 def kinematics_of(system, anchors=None, bind_masses=True):
-    """The kinematics of a system on a new builder; auxiliary speeds are zero.
-
-    Rates of masses that are states are bound, or else inputs.
-    """
+    """The kinematics of a system on a new builder."""
     builder = GraphBuilder(system.t)
     for x in (*system.q, *system.u, *system.masses):
         builder.input(x, dynamic=True)

@@ -2,10 +2,8 @@
 
 Masses that are states are for the method that projects Meshchersky's equation.
 """
-from __future__ import annotations
-
 from ..errors import ConstrainedDynamicsError, located
-from ..graph import gradient, read, substitute
+from ..graph import read
 
 __all__ = ['add_virtual_masses', 'check_masses', 'declare_exchange',
            'separate_accelerations']
@@ -55,14 +53,12 @@ def check_masses(builder, exchange, blocks):
 def separate_accelerations(kinematics, blocks):
     """Move terms of ``u'`` from loads into the mass matrix."""
     g = kinematics.builder
-    accelerations = [g.input(x, dynamic=True)
-                     for x in kinematics.accelerations]
-    for row, (force,) in zip(blocks['M'], blocks['Q']):
-        slopes = gradient(g, force, accelerations)
-        check_linear(kinematics, force, slopes, accelerations)
+    for row, entry in zip(blocks['M'], blocks['Q']):
+        found = kinematics.linear_in_accelerations(entry[0])
+        if found is None:
+            raise not_linear(kinematics, entry[0])
+        slopes, entry[0] = found
         row[:] = map(g.sub, row, slopes)
-    blocks['Q'] = [[x] for x in substitute(
-        g, [x for x, in blocks['Q']], dict.fromkeys(accelerations, 0))]
     if blocks['power'] and kinematics.accelerations_in(blocks['power'][0][0]):
         blocks['power'] = []            # masses that depend on speeds
 
@@ -83,15 +79,11 @@ def add_virtual_masses(kinematics, blocks):
             "coordinates, speeds and time.")
 
 
-def check_linear(kinematics, force, slopes, accelerations):
-    """Raise unless a force is linear in the accelerations of the speeds."""
-    g = kinematics.builder
+def not_linear(kinematics, force):
     late = kinematics.accelerations_in(
-        force, *slopes,
-        allowed=kinematics.accelerations)
-    if late or g.mask(slopes) & g.mask(accelerations):
-        raise ConstrainedDynamicsError(
-            "The loads are not linear in the accelerations"
-            + (f" and contain {late[0]}" if late else "") + ". They may "
-            "depend on coordinates, speeds, time and, linearly, on the "
-            "rates of the speeds; write them in these.")
+        force, allowed=kinematics.accelerations)
+    return ConstrainedDynamicsError(
+        "The loads are not linear in the accelerations"
+        + (f" and contain {late[0]}" if late else "") + ". They may "
+        "depend on coordinates, speeds, time and, linearly, on the "
+        "rates of the speeds; write them in these.")

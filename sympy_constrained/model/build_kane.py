@@ -1,6 +1,4 @@
 """A constrained system from a call in the shape of ``KanesMethod``."""
-from __future__ import annotations
-
 import math
 from random import Random
 
@@ -65,13 +63,11 @@ def set_to_zero(builder, auxiliary):
 
 
 def speeds_of(arguments):
-    """The user's speeds in Kane's shape."""
     return (as_list(arguments['u_ind'], 'u_ind')
             + as_list(arguments['u_dependent'], 'u_dependent'))
 
 
 def is_nonlinear(kinematics):
-    """Whether the ``q'`` are nonlinear in the speeds."""
     g = kinematics.builder
     return any(g.depends_on(by_speed(rate), *kinematics.u)
                for by_speed in kinematics.by_speed
@@ -79,10 +75,8 @@ def is_nonlinear(kinematics):
 
 
 def check_lagrangian(kinematics, blocks):
-    """Raise unless Lagrange's equations of the energy are the equations.
-
-    They are not where rolling, say, was put into velocities by hand.
-    """
+    """Raise unless Lagrange's equations of the energy are the equations."""
+    # They are not where rolling, say, was put into velocities by hand.
     g = kinematics.builder
     slopes = gradient(g, blocks['lagrangian'][0][0],
                       kinematics.u + kinematics.q)
@@ -101,11 +95,9 @@ def check_lagrangian(kinematics, blocks):
 
 
 def agree(builder, a, b):
-    """Whether two references have equal values at random real points.
-
-    Where the builder's point is outside the domain of a function, others are
-    tried; True if none is inside.
-    """
+    """Whether two references have equal values at random real points."""
+    # Where the builder's point is outside the domain of a function, others are
+    # tried; True if none is inside.
     if builder.same_value(a, b):
         return True
     if not math.isnan(builder.shadows[abs(a)] + builder.shadows[abs(b)]):

@@ -1,6 +1,4 @@
 """A constrained system from a call in the shape of ``LagrangesMethod``."""
-from __future__ import annotations
-
 from sympy import Expr
 
 from ..errors import MissingIngredientError

@@ -2,8 +2,6 @@
 
 An error names all problems of the arguments that are checked together.
 """
-from __future__ import annotations
-
 import inspect
 from difflib import get_close_matches
 from functools import wraps
@@ -56,7 +54,6 @@ MODELS = (KanesMethod, LagrangesMethod)
 
 
 def shape_of(args, kwargs):
-    """Which of the two calls this is."""
     if args:
         return shape_by_first(args[0])
     for shape, names in (('lagrange', {'Lagrangian', 'qs'}),
@@ -86,10 +83,7 @@ def shape_by_first(first):
 
 
 def bind_arguments(name, args, kwargs, options=()):
-    """Return the shape of a call and its arguments with defaults.
-
-    ``options`` are further keywords of the class, for the message.
-    """
+    """Return the shape of a call and its arguments with defaults."""
     shape = shape_of(args, kwargs)
     signature = SHAPES[shape]
     upstream = 'KanesMethod' if shape == 'kane' else 'LagrangesMethod'
@@ -108,10 +102,8 @@ def bind_arguments(name, args, kwargs, options=()):
 
 
 def lagrangian_call(arguments):
-    """The same model in Lagrange's shape if it has no speeds, else None.
-
-    ``System.form_eoms`` calls in Kane's shape even without speeds.
-    """
+    """The same model in Lagrange's shape if it has no speeds, else None."""
+    # ``System.form_eoms`` calls in Kane's shape even without speeds.
     lists = {name: as_list(arguments[name], name) for name in (
         'q_ind', 'q_dependent', 'u_ind', 'u_dependent', 'kd_eqs', 'bodies',
         'configuration_constraints', 'velocity_constraints',
@@ -147,8 +139,7 @@ def hint_for(key, parameters, options=()):
 
 
 def with_known_keywords(method):
-    """Decorate a method: a misspelt keyword is an error with a suggestion.
-    """
+    """Decorate a method: a misspelt keyword raises with a suggestion."""
     _, *known = inspect.signature(method).parameters
     name = method.__qualname__.partition('.')[0]
 
@@ -220,10 +211,7 @@ def as_list(value, name):
 
 
 def as_residuals(value, name, geometric=False):
-    """Expressions that are meant to vanish; equations are accepted.
-
-    With ``geometric`` rows may also be tuples, which stay as they are.
-    """
+    """Expressions that are meant to vanish; equations are accepted."""
     residuals, problems = [], []
     for k, row in enumerate(as_list(value, name)):
         if geometric and isinstance(row, tuple):
@@ -244,7 +232,6 @@ def as_residuals(value, name, geometric=False):
 
 
 def as_expressions(value, name):
-    """A list of expressions, such as forces."""
     found = as_list(value, name)
     entries = list(map(as_expression, found))
     raise_problems((
@@ -282,16 +269,16 @@ def as_matrix(value, name):
     try:
         rows = [list(row) if isinstance(row, (list, tuple, MatrixBase))
                 else row for row in value]
-        flat = [x for row in rows
-                for x in (row if isinstance(row, list) else [row])]
-        if isinstance(value, str) or not all(
+        flat = chain.from_iterable(
+            row if isinstance(row, list) else [row] for row in rows)
+        if not isinstance(value, str) and all(
                 isinstance(as_expression(x), Expr) for x in flat):
-            raise TypeError
-        return ImmutableDenseMatrix(rows)
+            return ImmutableDenseMatrix(rows)
     except (TypeError, ValueError):
-        raise TypeError(
-            f"`{name}` is {value!r}, which is no matrix of expressions. Give "
-            "a matrix or a list of its rows.") from None
+        pass
+    raise TypeError(
+        f"`{name}` is {value!r}, which is no matrix of expressions. Give "
+        "a matrix or a list of its rows.")
 
 
 def as_expression(value):
@@ -307,21 +294,23 @@ def check_coordinates(q, u, time):
     problems = [] if q or u else [
         "The model has no coordinate and no speed, so nothing in it can "
         "move. Name the generalized coordinates."]
-    bases = [x.expr if isinstance(x, Derivative) else x for x in u]
-    for label, xs, functions in ('coordinate', q, q), ('speed', u, bases):
-        for k, (x, base) in enumerate(zip(xs, functions)):
-            if not isinstance(base, AppliedUndef) or base.args != (time,):
-                problems.append(
-                    f"The generalized {label} `{x}` is not a function of "
-                    f"time. {how_to_make(x, time)}")
-            elif x in xs[:k]:
-                problems.append(
-                    f"The generalized {label} `{x}` occurs twice. Name it "
-                    "once, as independent or as dependent.")
+    problems += name_problems('coordinate', q, q, time)
+    problems += name_problems('speed', u, [
+        x.expr if isinstance(x, Derivative) else x for x in u], time)
     problems += (
         f"`{x}` is both a coordinate and a speed. Use another symbol, or "
         "the derivative of the coordinate, as speed." for x in u if x in q)
     raise_problems(problems, KinematicsError)
+
+
+def name_problems(label, names, functions, time):
+    for k, (x, base) in enumerate(zip(names, functions)):
+        if not isinstance(base, AppliedUndef) or base.args != (time,):
+            yield (f"The generalized {label} `{x}` is not a function of "
+                   f"time. {how_to_make(x, time)}")
+        elif x in names[:k]:
+            yield (f"The generalized {label} `{x}` occurs twice. Name it "
+                   "once, as independent or as dependent.")
 
 
 def how_to_make(x, time):
@@ -332,16 +321,13 @@ def how_to_make(x, time):
             "alone that it has for time.")
 
 
-def check_frame(frame):
-    """Raise unless this is a frame."""
+def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):
     if not isinstance(frame, ReferenceFrame):
-        raise TypeError(
-            f"`frame` is {frame!r}. Give the inertial ReferenceFrame.")
+        raise TypeError(f"`frame` is {frame!r}. {remedy}")
 
 
 def check_bodies(bodies):
-    """Raise for what is no body or a repeated one, and for negative inertia.
-    """
+    """Raise for what is no body, repeated bodies and negative inertia."""
     problems = []
     for k, body in enumerate(bodies):
         if not isinstance(body, (RigidBody, Particle)):
@@ -365,19 +351,21 @@ def check_bodies(bodies):
 
 
 def inertias(body):
-    """The mass of a body, and its central moments if they are in one frame.
-
-    Those of a point mass about another point cancel to rounding: left out.
-    """
+    """The mass, and the central moments if they are in one frame."""
     yield sympify(body.mass, strict=True)
-    terms = getattr(getattr(body, 'central_inertia', None), 'args', ())
-    frames = {frame for _, *units in terms for unit in units
-              for _, frame in unit.args}
-    if len(frames) == 1:
+    central = getattr(body, 'central_inertia', None)
+    if len(frames_of(central)) == 1:
+        # those of a point mass about another point cancel to rounding
         noise = 1e-12*max((abs(float(x)) for x, *_ in body.inertia[0].args
                            if getattr(x, 'is_Float', False)), default=0)
-        for number, one, other in terms:
-            x = sympify(number, strict=True)
-            if one.args == other.args and not (
-                    x.is_Float and abs(x) <= noise):
-                yield x
+        moments = (sympify(number, strict=True)
+                   for number, one, other in central.args
+                   if one.args == other.args)
+        yield from (x for x in moments
+                    if not x.is_Float or abs(x) > noise)
+
+
+def frames_of(dyadic):
+    """The frames in which a dyadic is written; zero has none."""
+    return {frame for _, *units in getattr(dyadic, 'args', ())
+            for unit in units for _, frame in unit.args}

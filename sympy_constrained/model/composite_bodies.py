@@ -23,8 +23,6 @@ twists leave at rest, such as the joint that carries them. There ``c``
 vanishes, and so does most of the momentum ``P``; the contribution of a link
 to the inertia is constant in its axes.
 """
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import reduce
 from operator import or_
@@ -180,7 +178,7 @@ class CompositeRoute:
 
     def _joined(self, pole, inner, rest):
         """Inertia of composites and single bodies about a pole."""
-        g, rotated = self.builder, self.kinematics.rotated
+        g = self.builder
         mass, h, J, own, first = 0, ZERO, (0,)*6, {}, {}
         for s in inner:
             m, moment, inertia, point = self.composites[s]
@@ -201,7 +199,7 @@ class CompositeRoute:
                 inertia[0][1], inertia[0][2], inertia[1][2]))
             self._shift(m, self._difference(point, pole), own, first)
         for frame, numbers in first.items():
-            h = g.added(h, rotated(self.axes, frame, numbers))
+            h = g.added(h, self.kinematics.rotated(self.axes, frame, numbers))
         for frame, (xx, yy, zz, xy, xz, yz) in own.items():
             A = self.kinematics.rotated_matrix(self.axes, frame, (
                 (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
@@ -210,11 +208,7 @@ class CompositeRoute:
         return mass, h, J, pole
 
     def _measured(self, parts):
-        g, total = self.builder, ZERO
-        for frame, numbers in parts.items():
-            total = g.added(total, self.kinematics.rotated(
-                self.axes, frame, numbers))
-        return total
+        return self.kinematics.total(self.axes, parts.items())
 
     def _shift(self, mass, parts, own, first):
         """Add a point mass to inertias and first moments by frames."""
@@ -227,7 +221,6 @@ class CompositeRoute:
             add_to(g, own, frame, crossed(g, d, g.scaled(mass, d))[0])
 
     def _load(self, pole, inner, rest):
-        """Moment about a pole, and force."""
         g = self.builder
         moment = force = ZERO
         loads = [(*self.loads[s], self.composites[s][3]) for s in inner]
@@ -242,11 +235,9 @@ class CompositeRoute:
     # -- entries ---------------------------------------------------------
 
     def _entry(self, twist, k, of_k, s, known):
-        """``S . P_k`` over the bodies ``s``.
-
-        Entries ``known`` for the same angular velocity differ by a
-        displacement.
-        """
+        """``S . P_k`` over the bodies ``s``."""
+        # Entries ``known`` for the same angular velocity differ by a
+        # displacement.
         g, key = self.builder, (k, s)
         w, c = twist[:3], twist[3:]
         if key not in self.momenta:
@@ -271,7 +262,6 @@ class CompositeRoute:
         return entry
 
     def _about_origin(self, momenta):
-        """Total angular momentum about the origin."""
         g, total = self.builder, ZERO
         for point, angular, f in momenta:
             r = self.positions.get(point, ZERO)
@@ -279,7 +269,6 @@ class CompositeRoute:
         return total
 
     def _force(self, twist, s):
-        """Generalized force on bodies ``s``."""
         g, w, c = self.builder, twist[:3], twist[3:]
         moment, force = self.loads[s]
         if any(w):
@@ -311,11 +300,9 @@ def add_to(builder, table, frame, numbers):
 
 
 def crossed(builder, d, h):
-    """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each.
-
-    What inertia gains if a first moment ``h`` is shifted by ``d``; the first
-    alone for a point mass.
-    """
+    """``(d . h) - d*h^T`` and ``(d . h) - h*d^T`` as six references each."""
+    # What inertia gains if a first moment ``h`` is shifted by ``d``; the first
+    # alone for a point mass.
     g = builder
     products = [g.mul(x, y) for x, y in zip(d, h)]
     diagonal = tuple(g.add(products[(i + 1) % 3], products[(i + 2) % 3])

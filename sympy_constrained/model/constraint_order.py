@@ -13,10 +13,14 @@ from typing import Any
 from sympy import Derivative
 
 from ..errors import ConstraintError, raise_problems
-from ..graph import gradient, substitute
+from ..graph import gradient
 
 __all__ = ['Residual', 'bind_derivatives', 'replace_right_sides',
            'sorted_rows']
+
+
+# Of residuals by their order, the last for all others.
+LEVELS = 'holonomic', 'velocity', 'acceleration', 'higher'
 
 
 @dataclass(frozen=True)
@@ -34,61 +38,53 @@ class Residual:
     order: int = 0
 
 
-def bind_derivatives(kinematics, q, u, expressions):
+def highest_derivative(expressions, functions):
+    """How often expressions differentiate some functions."""
+    bases = {getattr(x, 'expr', x) for x in functions}
+    return max((d.derivative_count for e in expressions
+                for d in e.atoms(Derivative) if d.expr in bases), default=0)
+
+
+def bind_derivatives(kinematics, expressions):
     """Bind the derivatives of states that expressions have."""
-    g, time = kinematics.builder, kinematics.builder.time
+    time, bound = kinematics.builder.time, kinematics.builder.bound
     kinematics.declare_accelerations()
-    functions = {getattr(x, 'expr', x) for x in (*q, *u)}
-    highest = max((d.derivative_count for e in expressions
-                   for d in e.atoms(Derivative) if d.expr in functions),
-                  default=0)
-    along = kinematics.total_derivative
-    for x, rate in zip(q, kinematics.rates):
+    highest = highest_derivative(
+        expressions, kinematics.coordinates + kinematics.speeds)
+    for x, rate in zip(kinematics.coordinates, kinematics.rates):
         for count in range(2, highest + 1):
-            rate = along(rate)
-            g.bound.setdefault(x.diff(time, count), rate)
+            rate = kinematics.total_derivative(rate)
+            bound.setdefault(x.diff(time, count), rate)
 
 
-def derivatives_of_speeds(kinematics, count):
-    """References of ``u``, ``u'``, ... up to ``count`` derivatives."""
-    levels = [kinematics.u]
-    for _ in range(count):
-        levels.append(list(map(kinematics.total_derivative, levels[-1])))
-    return levels
-
-
-def order_of(kinematics, residual):
+def order_of(kinematics, ref):
     """The order of a residual; None if it contains no unknown."""
-    g = kinematics.builder
-    functions = {getattr(x, 'expr', x) for x in kinematics.speeds}
-    highest = max((x.derivative_count for x in g.symbols_of(residual.ref)
-                   if isinstance(x, Derivative) and x.expr in functions),
-                  default=0)
-    levels = derivatives_of_speeds(kinematics, highest)
-    for count in reversed(range(len(levels))):
-        if any(gradient(g, residual.ref, levels[count])):
-            return count + 1
-    return 0 if any(gradient(g, residual.ref, kinematics.q)) else None
+    g, level = kinematics.builder, kinematics.u
+    order = 0 if any(gradient(g, ref, kinematics.q)) else None
+    for count in range(1, 2 + highest_derivative(
+            g.symbols_of(ref), kinematics.speeds)):
+        if any(gradient(g, ref, level)):
+            order = count
+        level = list(map(kinematics.total_derivative, level))
+    return order
 
 
 def residuals_by_order(kinematics, residuals):
     """Residuals in ascending order, without time derivatives of others."""
-    found = [replace(residual, order=order_of(kinematics, residual))
-             for residual in residuals]
+    found = [replace(x, order=order_of(kinematics, x.ref)) for x in residuals]
     raise_problems((
         f"{x.label} contains no coordinate, no speed and no derivative of "
         "them, so it restricts nothing, or it cannot hold. Remove it, or "
         "correct it." for x in found if x.order is None), ConstraintError)
     kept, known = [], set()
-    highest = max((x.order for x in found), default=0)
-    for residual in sorted(found, key=lambda x: x.order):
-        if abs(residual.ref) in known:
-            continue
-        kept.append(residual)
+    found.sort(key=lambda x: x.order)
+    for residual in found:
         ref = residual.ref
-        for _ in range(residual.order, highest):
-            ref = kinematics.total_derivative(ref)
-            known.add(abs(ref))
+        if abs(ref) not in known:
+            kept.append(residual)
+            for _ in range(residual.order, found[-1].order):
+                ref = kinematics.total_derivative(ref)
+                known.add(abs(ref))
     return kept
 
 
@@ -99,33 +95,28 @@ def sorted_rows(kinematics, residuals):
     contain them are ``'higher'``. The second dictionary maps the number of a
     holonomic or velocity row to a reference of ``A*u' - b``.
     """
-    g = kinematics.builder
-    rows = {'holonomic': [], 'velocity': [], 'acceleration': [],
-            'higher': []}
+    g, rows = kinematics.builder, {level: [] for level in LEVELS}
     for residual in residuals_by_order(kinematics, residuals):
-        level = ('holonomic', 'velocity', 'acceleration', 'higher')[
-            min(residual.order, 3)]
-        if level == 'acceleration' and not is_linear(kinematics, residual):
+        level = LEVELS[min(residual.order, 3)]
+        if level == 'acceleration' and (
+                kinematics.linear_in_accelerations(residual.ref) is None):
             level = 'higher'
         rows[level].append(residual)
-    _, accelerations = derivatives_of_speeds(kinematics, 1)
     low = [kinematics.bias(x.ref) for x in rows['holonomic']]
     low += [x.ref for x in rows['velocity']]
-    known = {}
+    known, instead, others = {}, {}, []
     for k, phi in enumerate(low):
         direction, size = direction_of(g, gradient(g, phi, kinematics.u))
         known.setdefault(direction, (k, size))
-    instead, others = {}, []
     for residual in rows['acceleration']:
-        direction, size = direction_of(
-            g, gradient(g, residual.ref, accelerations))
-        k, own = known.get(direction, (None, size))
-        if k is None:
-            others.append(residual)
-        else:
+        row, _ = kinematics.linear_in_accelerations(residual.ref)
+        direction, size = direction_of(g, row)
+        if direction in known:
+            k, own = known[direction]
             instead[k] = g.mul(g.div(own, size), residual.ref)
-    rows['acceleration'] = others
-    return rows, instead
+        else:
+            others.append(residual)
+    return {**rows, 'acceleration': others}, instead
 
 
 def direction_of(g, row):
@@ -134,24 +125,11 @@ def direction_of(g, row):
     return tuple(g.div(x, size) for x in row), size
 
 
-def is_linear(kinematics, residual):
-    """Whether a residual is linear in its highest derivatives."""
-    g = kinematics.builder
-    highest = derivatives_of_speeds(kinematics, residual.order - 1)[-1]
-    slopes = gradient(g, residual.ref, highest)
-    return not any(any(gradient(g, x, highest)) for x in slopes if x)
-
-
 def replace_right_sides(kinematics, instead, b):
-    """Put ``b`` of rows that were given in place of derivatives.
-
-    Returns by how much they differ: zero where the constraints hold.
-    """
-    g, gaps = kinematics.builder, []
-    accelerations = dict.fromkeys(
-        derivatives_of_speeds(kinematics, 1)[-1], 0)
+    """Put ``b`` of rows given in place of derivatives; return the gaps."""
+    gaps = []
     for k, ref in instead.items():
-        rest, = substitute(g, [ref], accelerations)
-        gaps.append([g.add(b[k][0], rest)])
+        _, rest = kinematics.linear_in_accelerations(ref)
+        gaps.append([kinematics.builder.add(b[k][0], rest)])
         b[k] = [-rest]
     return gaps

@@ -1,6 +1,4 @@
 """Constraint rows of a call, read and sorted by level or by order."""
-from __future__ import annotations
-
 from dataclasses import replace
 
 from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
@@ -36,47 +34,41 @@ def residuals_of(kinematics, level, fields):
 
 
 def rows_by_level(kinematics, fields, shape):
-    """Level -> residuals, each at the level at which it was given.
-
-    In Kane's shape the velocity constraints contain the differentiated
-    holonomic rows, and the acceleration constraints repeat all of them: these
-    are dropped.
-    """
-    holonomic = residuals_of(kinematics, 'holonomic', fields)
-    velocity = residuals_of(kinematics, 'velocity', fields)
+    """Level -> residuals, each at the level at which it was given."""
+    # In Kane's shape the velocity constraints contain the differentiated
+    # holonomic rows, and the acceleration constraints repeat all of them:
+    # these are dropped.
+    holonomic, velocity = (residuals_of(kinematics, level, fields)
+                           for level in ('holonomic', 'velocity'))
     rates = [kinematics.bias(row.ref) for row in holonomic]
-    given = rates + [row.ref for row in velocity]
+    found = {'holonomic': placed(holonomic, rates, velocity),
+             'velocity': velocity, 'acceleration': []}
+    given = []
     if shape == 'kane':
+        given = rates + [row.ref for row in velocity]
         stated = {abs(row.ref) for row in velocity}
         fields['unstated'] = tuple(k for k, ref in enumerate(rates)
                                    if stated and abs(ref) not in stated)
-        velocity = without_repeated(velocity, rates)
-    acceleration = []
+        found['velocity'] = without_repeated(velocity, rates)
     if fields['acceleration_rows']:
         kinematics.declare_accelerations()
-        known = [kinematics.total_derivative(ref) for ref in given
-                 if shape == 'kane']
-        acceleration = without_repeated(
-            residuals_of(kinematics, 'acceleration', fields), known,
-            kinematics.builder)
-    return {'holonomic': placed(kinematics, holonomic, fields),
-            'velocity': velocity, 'acceleration': acceleration}
+        found['acceleration'] = without_repeated(
+            residuals_of(kinematics, 'acceleration', fields),
+            list(map(kinematics.total_derivative, given)), kinematics.builder)
+    return found
 
 
-def placed(kinematics, holonomic, fields):
+def placed(holonomic, rates, velocity):
     """Holonomic rows with the places of velocity rows that repeat them."""
     places = {sign*row.ref: tuple((x, sign*n) for x, n in row.location)
-              for row in residuals_of(kinematics, 'velocity', fields)
-              if row.location for sign in (1, -1)}
-    return [replace(row, location=row.location or places.get(
-        kinematics.bias(row.ref))) for row in holonomic]
+              for row in velocity if row.location for sign in (1, -1)}
+    return [replace(row, location=row.location or places.get(rate))
+            for row, rate in zip(holonomic, rates)]
 
 
 def without_repeated(residuals, refs, builder=None):
-    """Residuals that are not, up to the sign, one of the references.
-
-    With a builder, ratios at its real point decide, too, for users simplify.
-    """
+    """Residuals that are not, up to the sign, one of the references."""
+    # With a builder, ratios at its real point decide, too, for users simplify.
     return [row for row in residuals if not any(
         abs(row.ref) == abs(x) or builder and row.ref and x and any(
             builder.same_value(builder.div(row.ref, x), sign)
@@ -85,7 +77,7 @@ def without_repeated(residuals, refs, builder=None):
 
 def rows_by_order(kinematics, fields):
     """The same for residuals of any order; see :func:`.sorted_rows`."""
-    bind_derivatives(kinematics, fields['q'], fields['u'], [
+    bind_derivatives(kinematics, [
         row for level in LEVELS for row in fields[f'{level}_rows']
         if not isinstance(row, tuple)])
     return sorted_rows(kinematics, [
@@ -118,10 +110,7 @@ def nested_expression(builder, ref):
 
 
 def geometric_row(kinematics, row, label, level='velocity'):
-    """Residual of a row given geometrically, and pairs (where, direction).
-
-    A multiplier times these directions are the loads of the row.
-    """
+    """Residual of a row given geometrically, and pairs (where, direction)."""
     g = kinematics.builder
     location, direction, other, values = parts_of_row(row, label, level)
     need_frame(kinematics, 'a row given geometrically')

@@ -11,15 +11,13 @@ acceleration   gradient of ``chi`` in ``u'``           ``-chi`` at ``u'=0``
 Linear or not in the speeds makes no difference: the ideal force of a
 velocity-level row is ``A^T*lam`` with ``A = dphi/du`` (Appell and Chetaev).
 """
-from __future__ import annotations
-
 from itertools import zip_longest
 
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
 
 from ..errors import ConstraintError, raise_problems
-from ..graph import gradient, jacobian, read, substitute, without
+from ..graph import gradient, jacobian, read, without
 
 __all__ = ['constraint_blocks', 'stabilization_gains']
 
@@ -55,20 +53,10 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
                       stabilization=None):
     r"""Blocks of the constraint rows, in the order of the levels.
 
-    Explanation
-    ===========
-
     The residuals of each level are references, all zero along a motion. With
-    gains :math:`(\alpha, \beta)` a holonomic row obeys
-    :math:`\ddot h + 2\alpha\dot h + \beta^2 h = 0` and a velocity row
-    :math:`\dot\psi + \alpha\psi = 0` (Baumgarte); only ``b`` changes.
-
-    Raises
-    ======
-
-    ConstraintError
-        If a row contains what its level does not allow, or no unknown.
-
+    gains :math:`(\alpha, \beta)` a holonomic row obeys :math:`\ddot h +
+    2\alpha\dot h + \beta^2 h = 0` and a velocity row :math:`\dot\psi +
+    \alpha\psi = 0` (Baumgarte); only ``b`` changes.
     """
     g = kinematics.builder
     holonomic = [without_speeds(kinematics, h) for h in holonomic]
@@ -78,20 +66,28 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
     rows = [differentiated(kinematics, phi, h, (read(g, x) for x in pair))
             for phi, h, pair in zip_longest(residuals, holonomic, gains[
                 :len(residuals)])]
-    rows += [linear_in_rates(kinematics, chi) for chi in acceleration]
-    problems = {
-        **vanishing_rows(kinematics, rows, residuals, holonomic),
-        **level_problems(kinematics, holonomic, velocity),
-        **{k: not_linear(k - len(residuals), kinematics.speeds)
-           for k, row in enumerate(rows) if row is None}}
-    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
-                   rows=tuple(sorted(problems)))
+    for chi in acceleration:
+        row, rest = kinematics.linear_in_accelerations(chi) or ((), 0)
+        rows.append((row, -rest))
+    check_rows(kinematics, holonomic, velocity, residuals, rows)
     return {
         'holonomic': [[h] for h in holonomic],
         'velocity': [[phi] for phi in residuals],
         'holonomic_jacobian': jacobian(g, holonomic, kinematics.q),
         'velocity_jacobian': [row for row, _ in rows[:len(residuals)]],
         'A': [row for row, _ in rows], 'b': [[b] for _, b in rows]}
+
+
+def check_rows(kinematics, holonomic, velocity, residuals, rows):
+    """Raise if rows do not belong to their level, or restrict nothing."""
+    count = len(residuals)
+    problems = {
+        **vanishing_rows(kinematics, rows, residuals, holonomic),
+        **level_problems(kinematics, holonomic, velocity),
+        **{k: not_linear(k - count, kinematics.speeds)
+           for k, (row, _) in enumerate(rows) if k >= count and not any(row)}}
+    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
+                   rows=tuple(sorted(problems)))
 
 
 def differentiated(kinematics, phi, h, gains):
@@ -107,29 +103,14 @@ def differentiated(kinematics, phi, h, gains):
 
 
 def is_kept(kinematics, phi, h):
-    """Whether the kinematics alone keep a holonomic row.
-
-    Such a row (the norm of a quaternion) is needed for consistent states.
-    """
+    """Whether the kinematics alone keep a holonomic row."""
+    # Such a row (the norm of a quaternion) is needed for consistent states.
     return h is not None and not phi and any(gradient(
         kinematics.builder, h, kinematics.q))
 
 
-def linear_in_rates(kinematics, chi):
-    """A row of ``A`` and ``b`` of a residual linear in ``u'``, or None."""
-    g, rates = kinematics.builder, kinematics.declare_accelerations()
-    row = gradient(g, chi, rates)
-    if not any(row) or g.mask(row) & g.mask(rates) or (
-            kinematics.accelerations_in(
-                chi, allowed=kinematics.accelerations)):
-        return None
-    rest, = substitute(g, [chi], dict.fromkeys(rates, 0))
-    return row, -rest
-
-
 def without_speeds(kinematics, h):
-    """A position residual, rebuilt if it is written with speeds that cancel.
-    """
+    """A position residual, rebuilt if it has speeds that cancel."""
     g = kinematics.builder
     if not g.depends_on(h, *kinematics.u):
         return h

@@ -41,18 +41,14 @@ class EquationsOfMotion:
     ======================  ================  ============================
     ``rates``               (k, 1)            rates of ``states[:k]``
     ``W``, ``r``            (s, s), (s, 1)    ``s = len(unknowns)``
-    ``holonomic``           (mh, 1)           position residuals, zero
-    ``velocity``            (mv, 1)           velocity residuals, zero
-    ``holonomic_jacobian``  (mh, n)           derivative by ``q``
-    ``velocity_jacobian``   (mv, o)           derivative by ``u``
-    ``M``, ``Q``            (o, o), (o, 1)    ``M*u' = Q + Q_c``
-    ``A``, ``b``            (m, o), (m, 1)    ``A*u' = b``, stabilised
     ``energy``, ``power``   (1, 1)            ``E``, rate by known forces
     ``upper``               (mu, 1)           residuals of ``upper`` states
     ``upper_jacobian``      (mu, nu)          derivative by them
     ======================  ================  ============================
 
-    Methods may add outputs, such as ``C``, the non-ideal part of ``r``.
+    ``holonomic``, ``velocity``, their Jacobians, ``M``, ``Q``, ``A`` and ``b``
+    are those of :class:`.ConstrainedSystem`. Methods may add outputs, such as
+    ``C``, the non-ideal part of ``r``.
     ``power`` has no row if parts of the system move by prescription, because
     the power of their drives is not known. The last two exist if
     accelerations or multipliers are states that obey relations.

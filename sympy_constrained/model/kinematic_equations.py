@@ -1,6 +1,4 @@
 """Kinematic differential equations, solved for ``q'`` on the graph."""
-from __future__ import annotations
-
 from sympy import Derivative
 
 from ..errors import (
@@ -22,22 +20,35 @@ def solve_kinematics(builder, equations, q, u, linear=True):
     """
     rates = {x: derivative(x, builder.time) for x in q}
     unknown = {x: rate for x, rate in rates.items() if rate not in u}
-    if unknown and not equations:
+    for x in (*u, *q, *unknown.values()):
+        builder.input(x, dynamic=True)
+    solved = {}
+    if unknown or equations:
+        solved = solve_rates(builder, equations, unknown, {*q, *u}, u,
+                             u if linear else ())
+    return [solved.get(ref, ref) for ref in map(
+        builder.bound.get, rates.values())]
+
+
+def solve_rates(builder, equations, unknown, states, u, linear):
+    """References of unknown rates -> those of their solution.
+
+    ``unknown`` maps coordinates to their rates; ``linear`` are the speeds in
+    which the equations must be linear.
+    """
+    if not equations:
         raise KinematicsError(
             "`kd_eqs` is missing: nothing relates the derivatives of "
             f"{', '.join(map(str, unknown))} to the speeds. Pass `kd_eqs` "
             "with one equation for each of these coordinates, such as "
             f"`{[*unknown.values()][0]} - u` for a speed `u`, or use "
             "the derivatives of the coordinates as speeds.")
-    for x in (*u, *q):
-        builder.input(x, dynamic=True)
-    names = {rate: builder.input(rate, dynamic=True)
-             for rate in unknown.values()}
+    names = {rate: builder.bound[rate] for rate in unknown.values()}
     slots = [*names.values()]
-    rows = read_equations(builder, equations, {*q, *u}, {*u, *names})
+    rows = read_equations(builder, equations, states, {*u, *names})
     slopes = {k: gradient(builder, row, slots) for k, row in rows.items()}
     problems = [text for k, row in rows.items() for text in row_problems(
-        builder, k, row, names, u if linear else ())]
+        builder, k, row, names, linear)]
     problems += missing_equations(unknown, slopes)
     raise_problems(problems, KinematicsError)
     known = substitute(builder, rows.values(), dict.fromkeys(slots, 0))
@@ -48,9 +59,7 @@ def solve_kinematics(builder, equations, q, u, linear=True):
             f"{', '.join(map(str, unknown))} depend on each other, "
             "so the derivatives of these coordinates cannot be obtained from "
             "the speeds. Give independent equations.")
-    solved = dict(zip(slots, solution))
-    return [solved.get(ref, ref) for ref in map(
-        builder.bound.get, rates.values())]
+    return dict(zip(slots, solution))
 
 
 def missing_equations(unknown, slopes):

@@ -6,8 +6,6 @@ which gives the shortest path, as SymPy takes it. Nothing is stored in the
 user's objects. The quantities are defined by each other and share one memo,
 so they are one class and one long file.
 """
-from __future__ import annotations
-
 from functools import wraps
 from itertools import pairwise
 from operator import mul
@@ -44,30 +42,16 @@ def remembered(method):
 class Kinematics:
     """Positions, velocities and accelerations of one model on one builder.
 
-    Explanation
-    ===========
-
     Vectors are triples of references: the measure numbers in the axes of a
-    frame. With ``q' = rates(q, u, t)`` the time derivative taken here is the
+    frame. With ``q' = rates(q, u, t)``, references that
+    :func:`.solve_kinematics` returns, the time derivative taken here is the
     one at ``u' = 0``, so that accelerations are biases: what is left of them
     when no speed changes.
 
-    Parameters
-    ==========
-
-    builder : GraphBuilder
-    frame : ReferenceFrame
-        The inertial frame.
-    q, u : iterable of dynamicsymbols
-        Coordinates and speeds. A speed may be the derivative of a
-        coordinate.
-    rates : list of references, length n
-        ``q'`` in terms of ``q``, ``u`` and ``t``; see
-        :func:`.solve_kinematics`.
-    anchors : dict, optional
-        Mass centre -> ``(point, frame)`` fixed in its body: the mass centre
-        stands for the point of the body that is there at the moment.
-
+    ``frame`` is the inertial one. A speed may be the derivative of a
+    coordinate. ``anchors`` maps mass centres to ``(point, frame)`` fixed in
+    their bodies: the mass centre stands for the point of the body that is
+    there at the moment.
     """
 
     def __init__(self, builder, frame, q, u, rates, anchors=None):
@@ -91,10 +75,8 @@ class Kinematics:
     # -- acceleration level ----------------------------------------------
 
     def accelerations_in(self, *refs, allowed=()):
-        """Derivatives of coordinates and speeds that references contain.
-
-        All that are no speed and no rate, but for the ``allowed`` ones.
-        """
+        """Derivatives of coordinates and speeds that references contain."""
+        # All that are no speed and no rate, but for the ``allowed`` ones.
         states = self.coordinates + self.speeds
         functions = {getattr(x, 'expr', x) for x in states}
         return [x for x in self.builder.symbols_of(*refs)
@@ -115,6 +97,16 @@ class Kinematics:
                 if symbol not in builder.bound:
                     builder.bound[symbol] = self.total_derivative(rate)
         return accelerations
+
+    def linear_in_accelerations(self, ref):
+        """Coefficients of ``u'`` and the rest, None if not linear in it."""
+        g, rates = self.builder, self.declare_accelerations()
+        row = gradient(g, ref, rates)
+        if g.mask(row) & g.mask(rates) or self.accelerations_in(
+                ref, *row, allowed=self.accelerations):
+            return None
+        rest, = substitute(g, [ref], dict.fromkeys(rates, 0))
+        return row, rest
 
     @property
     def accelerations(self):
@@ -180,11 +172,9 @@ class Kinematics:
                      for row in self.rotation(axes, frame))
 
     def rotated_matrix(self, axes, frame, matrix):
-        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``.
-
-        A multiple of the identity is the same in all axes: that of a moment
-        of inertia is taken out, of one that occurs twice if there is one.
-        """
+        """Measure numbers in ``axes`` of a symmetric dyadic in ``frame``."""
+        # A multiple of the identity is the same in all axes: that of a moment
+        # of inertia is taken out, of one that occurs twice if there is one.
         if frame == axes or not any(map(any, matrix)):
             return matrix
         g, R = self.builder, self.rotation(axes, frame)
@@ -192,9 +182,9 @@ class Kinematics:
         common = max(moments, key=moments.count)
         if common and not self.is_orthogonal(axes, frame):
             common = 0
-        rest = [list(row) for row in matrix]
-        for i, moment in enumerate(moments):
-            rest[i][i] = g.sub(moment, common)
+        rest = list(map(list, matrix))
+        for i in range(3):
+            rest[i][i] = g.sub(moments[i], common)
         half, found = self._product(R, rest), {}
         for i, j in UPPER:
             value = g.dot(half[i], R[j])
@@ -204,10 +194,8 @@ class Kinematics:
 
     @remembered
     def is_orthogonal(self, axes, frame):
-        """Whether a rotation matrix is orthogonal identically.
-
-        That of a quaternion is so only where its norm is one.
-        """
+        """Whether a rotation matrix is orthogonal identically."""
+        # That of a quaternion is so only where its norm is one.
         values = [list(map(self.builder.fingerprint, row))
                   for row in self.rotation(axes, frame)]
         return all(
@@ -215,10 +203,7 @@ class Kinematics:
             for i, j in UPPER)
 
     def rotation_residuals(self, frames):
-        """Entries of ``R*R^T - 1`` that do not vanish identically.
-
-        ``R`` are the matrices by which SymPy orients the frames.
-        """
+        """Entries of ``R*R^T - 1`` that do not vanish identically."""
         g, residuals = self.builder, {}
         for parent, child in dict.fromkeys(
                 link for frame in frames
@@ -229,17 +214,20 @@ class Kinematics:
             residuals.update((abs(x), None) for x in entries if x)
         return list(residuals)
 
+    def total(self, axes, parts):
+        """Sum in ``axes`` of vectors, pairs of a frame and measure numbers."""
+        found = ZERO
+        for frame, numbers in parts:
+            found = self.builder.added(
+                found, self.rotated(axes, frame, numbers))
+        return found
+
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
-        total = ZERO
-        for frame, numbers in self.parts(vector):
-            total = self.builder.added(
-                total, self.rotated(axes, frame, numbers))
-        return total
+        return self.total(axes, self.parts(vector))
 
     def parts(self, vector):
-        """Pairs of a frame and the references of the measure numbers in it.
-        """
+        """Pairs of a frame and the measure numbers of a vector in it."""
         found = self._parts.get(id(vector))
         if found is None:               # the vector is kept: ids are unique
             found = self._parts[id(vector)] = vector, [
@@ -295,7 +283,6 @@ class Kinematics:
         return origin, found
 
     def _is_oriented(self, vector):
-        """Whether all frames of a vector have an orientation."""
         oriented = self.oriented
         return all(frame in oriented for _, frame in vector.args)
 
@@ -333,11 +320,9 @@ class Kinematics:
 
     def derivative(self, vector, axes):
         """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
-        total = ZERO
-        for frame, numbers in self.parts(vector):
-            total = self.builder.added(total, self.rotated(
-                axes, frame, self._derivative_in(frame, numbers)))
-        return total
+        return self.total(axes, (
+            (frame, self._derivative_in(frame, numbers))
+            for frame, numbers in self.parts(vector)))
 
     def _derivative_in(self, frame, numbers):
         rate = tuple(map(self.bias, numbers))
@@ -380,10 +365,8 @@ class Kinematics:
 
     @remembered
     def _way_of_velocity(self, point):
-        """The nearest point whose velocity was set, and the steps from it.
-
-        Each step is a pair: a point, and the one before it.
-        """
+        """The nearest point whose velocity was set, and the steps from it."""
+        # Each step is a pair: a point, and the one before it.
         after, queue = {point: None}, [point]
         for here in queue:
             if _compat.velocity(here, self.frame) is not None:
@@ -408,10 +391,8 @@ class Kinematics:
 
     @remembered
     def acceleration(self, point, axes):
-        """Acceleration of a point at ``u' = 0``.
-
-        Every part of the velocity is differentiated in its own frame.
-        """
+        """Acceleration of a point at ``u' = 0``."""
+        # Every part of the velocity is differentiated in its own frame.
         g = self.builder
         if point in self.anchors:
             anchor, frame = self.anchors[point]
@@ -467,11 +448,9 @@ class Kinematics:
                             bias, axes, w, f'frame {frame}')
 
     def _as_set(self, given, bias, axes, velocity, name):
-        """Bias of the acceleration that the user has set, if any.
-
-        ``KanesMethod`` takes it, and so do we, where it is linear in ``u'``
-        with the coefficients of the velocity.
-        """
+        """Bias of the acceleration that the user has set, if any."""
+        # ``KanesMethod`` takes it, and so do we, where it is linear in ``u'``
+        # with the coefficients of the velocity.
         if given is None:
             return bias
         g, accelerations = self.builder, self.declare_accelerations()

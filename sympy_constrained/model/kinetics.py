@@ -21,6 +21,7 @@ from sympy.physics.vector import ReferenceFrame
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, located
 from ..graph import gradient, read, substitute
+from .call_signatures import frames_of
 from .composite_bodies import CompositeRoute
 from .loads import Applied, axes_of_vector, motion_of, parse_loads
 
@@ -63,10 +64,8 @@ class Assembly:
                         row[k], self.builder.dot(column, momentum))
 
     def add_power(self, motion, force, gain=(0, 0, 0)):
-        """Add ``motion . (force - gain/2)``.
-
-        Of the momentum ``gain`` of changing inertia half is kinetic energy.
-        """
+        """Add ``motion . (force - gain/2)``."""
+        # Of the momentum ``gain`` of changing inertia half is kinetic energy.
         g = self.builder
         half = g.inv(g.constant(2))
         self.power = g.add(self.power, g.sub(
@@ -102,8 +101,8 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     assembly = Assembly(kinematics)
     written = [axes_of_body(kinematics, body) for body in bodies]
     route = None
-    if composite and all(
-            axes.inertia in kinematics.oriented for axes in written):
+    if composite and kinematics.oriented.keys() >= {
+            axes.inertia for axes in written}:
         common = common_axes(kinematics, bodies)
         route = CompositeRoute(assembly, bodies, common)
         written = [BodyAxes(common, common, axes.inertia) for axes in written]
@@ -131,10 +130,8 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
 
 
 def with_one_home(bodies, written):
-    """Axes of bodies, of which those with one mass centre share its motion.
-
-    And the axes in which the loads at points and on frames are summed.
-    """
+    """Axes of bodies, of which those with one mass centre share its motion."""
+    # And the axes in which the loads at points and on frames are summed.
     homes, found = {}, []
     for body, axes in zip(bodies, written):
         linear = homes.setdefault(body.masscenter, axes.linear)
@@ -171,8 +168,7 @@ def axes_of_body(kinematics, body):
     oriented = kinematics.oriented
     velocity = _compat.velocity(body.masscenter, kinematics.frame)
     if isinstance(body, RigidBody):
-        frames = {frame for _, *units in body.central_inertia.args
-                  for unit in units for _, frame in unit.args}
+        frames = frames_of(body.central_inertia)
         axes = frames.pop() if len(frames) == 1 else body.frame
         linear = axes if axes in oriented else axes_of_vector(
             kinematics, velocity)
@@ -186,10 +182,8 @@ def axes_of_body(kinematics, body):
 
 
 def common_axes(kinematics, bodies):
-    """The last frame on the way to all bodies that is fixed in none of them.
-
-    The motion that bodies share does not turn up in the mass matrix then.
-    """
+    """The last frame on the way to all bodies and fixed in none of them."""
+    # The motion that bodies share does not turn up in the mass matrix then.
     common, own = None, set()
     for body in bodies:
         axes = axes_of_body(kinematics, body).inertia
@@ -216,21 +210,18 @@ def add_body(assembly, body, axes, applied, route, exchange):
         route.add(mass, body.masscenter, v, force, axes.inertia, inertia, w,
                   torque)
         return
-    columns = kinematics.columns(v)
-    assembly.add_force(columns, force)
-    assembly.add_inertia(columns, {
-        k: g.scaled(mass, column) for k, column in columns.items()})
-    columns = kinematics.columns(w)
-    assembly.add_force(columns, torque)
-    assembly.add_inertia(columns, {
-        k: times(g, inertia, column) for k, column in columns.items()})
+    for motion, load, momentum_of in (
+            (v, force, lambda column: g.scaled(mass, column)),
+            (w, torque, lambda column: times(g, inertia, column))):
+        columns = kinematics.columns(motion)
+        assembly.add_force(columns, load)
+        assembly.add_inertia(columns, {
+            k: momentum_of(column) for k, column in columns.items()})
 
 
 def translation(assembly, body, mass, axes, applied, exchange):
-    """Velocity of the mass centre, and applied minus inertial force there.
-
-    The inertial force is ``m*a + m'*v``, with ``exchange`` ``m*a``.
-    """
+    """Velocity of the mass centre, and applied minus inertial force there."""
+    # The inertial force is ``m*a + m'*v``, with ``exchange`` ``m*a``.
     g, kinematics = assembly.builder, assembly.kinematics
     point = body.masscenter
     v = kinematics.velocity(point, axes.linear)
@@ -292,10 +283,8 @@ def rate_of(kinematics, exchange):
 
 
 def slip(g, inertia, w, spin):
-    """``I'*w`` in the body without ``I'*w`` in axes that turn in it.
-
-    Zero for axes fixed in the body, and for a symmetry axis.
-    """
+    """``I'*w`` in the body without ``I'*w`` in axes that turn in it."""
+    # Zero for axes fixed in the body, and for a symmetry axis.
     relative = tuple(map(g.sub, spin, w))
     return tuple(map(g.sub, g.cross(relative, times(g, inertia, w)),
                      times(g, inertia, g.cross(relative, w))))

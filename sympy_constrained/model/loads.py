@@ -1,6 +1,4 @@
 """Forces and torques: checked, located and summed on the graph."""
-from __future__ import annotations
-
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point, ReferenceFrame, Vector
@@ -11,11 +9,9 @@ __all__ = ['Applied', 'axes_of_vector', 'motion_of', 'parse_loads']
 
 
 def parse_loads(loads):
-    """Return ``(location, vector)`` pairs of forces and torques.
-
-    Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
-    (anything with ``to_loads``). A body means its mass centre.
-    """
+    """Return ``(location, vector)`` pairs of forces and torques."""
+    # Accepts what SymPy accepts: ``Force``, ``Torque``, tuples, and actuators
+    # (anything with ``to_loads``). A body means its mass centre.
     pairs, problems = [], []
     for k, load in enumerate(loads or ()):
         if hasattr(load, 'to_loads'):

@@ -7,8 +7,6 @@ equations contain only the instantaneous :math:`m` and :math:`I`.
 ``LagrangesMethod``, which take the rate of momentum, to the same equations;
 :func:`internal_flow_loads` adds the flow inside the body.
 """
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 from sympy import Derivative, Expr, sympify
@@ -26,14 +24,16 @@ from .variable_mass import MassExchange
 __all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
 
 
-def thrust(point, mass_rate, relative_velocity):
+def thrust(point, mass_rate, relative_velocity) -> Force:
     """Return the force of mass that leaves or joins a body.
 
     Explanation
     ===========
 
     ``R = m'*u_rel``: mass that leaves (``m' < 0``) backwards pushes forwards.
-    With several streams there is one thrust for each.
+    At ``point``, fixed in the body, the mass crosses its boundary with the
+    velocity ``relative_velocity``, and ``mass_rate`` is the rate of the mass
+    of the body by this stream. Each stream has a thrust.
 
     Examples
     ========
@@ -48,21 +48,6 @@ def thrust(point, mass_rate, relative_velocity):
     >>> thrust(P, m.diff(), -c*N.x).force
     - c*Derivative(m(t), t)*N.x
 
-    Parameters
-    ==========
-
-    point : Point
-        The point fixed in the body at which the mass crosses its boundary.
-    mass_rate : Expr
-        Rate of the mass of the body by this stream, negative for a loss.
-    relative_velocity : Vector
-        Velocity of the stream relative to that point.
-
-    Returns
-    =======
-
-    Force
-
     """
     rate = as_expression(mass_rate)
     if not isinstance(point, Point) or not isinstance(rate, Expr) or not (
@@ -74,7 +59,7 @@ def thrust(point, mass_rate, relative_velocity):
     return Force(point, rate*relative_velocity)
 
 
-def momentum_loads(bodies, frame, anchors=None):
+def momentum_loads(bodies, frame, anchors=None) -> list:
     r"""Return the loads that make a momentum balance Meshchersky's.
 
     Explanation
@@ -92,6 +77,8 @@ def momentum_loads(bodies, frame, anchors=None):
     :class:`.GibbsAppellMethod` must not be given these loads. The mass may
     depend on time. ``KanesMethod`` drops a part of the rate of a
     mass that depends on speeds; use :class:`.GibbsAppellMethod` there.
+    ``frame`` is the inertial one; ``anchors`` maps a RigidBody to a Point
+    fixed in it, where the mass centre moves.
 
     Examples
     ========
@@ -104,20 +91,6 @@ def momentum_loads(bodies, frame, anchors=None):
     >>> P.set_vel(N, u*N.x)
     >>> momentum_loads([Particle('rocket', P, m)], N)[0].force
     u(t)*Derivative(m(t), t)*N.x
-
-    Parameters
-    ==========
-
-    bodies : iterable of RigidBody and Particle
-    frame : ReferenceFrame
-        The inertial frame.
-    anchors : dict, optional
-        RigidBody -> Point fixed in it, where the mass centre moves.
-
-    Returns
-    =======
-
-    list of Force and Torque
 
     """
     bodies = as_list(bodies, 'bodies')
@@ -135,8 +108,7 @@ def momentum_loads(bodies, frame, anchors=None):
 
 @contextmanager
 def connected(body):
-    """Translate errors of SymPy's search for a path between frames or points.
-    """
+    """Translate SymPy's errors about unconnected frames and points."""
     try:
         yield
     except ConstrainedDynamicsError:
@@ -276,10 +248,8 @@ def flow_loads_of(body, frame, exits, anchor, h):
 
 
 def check_balance(body, total, time):
-    """Raise if the mass of a body changes at another rate than ``total``.
-
-    That of a mass which is an unknown function of time is not known here.
-    """
+    """Raise if the mass of a body changes at another rate than ``total``."""
+    # That of a mass which is an unknown function of time is not known here.
     rate = sympify(body.mass, strict=True).diff(time)
     if rate != total and rate.atoms(Derivative) <= total.atoms(Derivative):
         builder = GraphBuilder(time)

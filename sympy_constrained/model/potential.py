@@ -1,6 +1,4 @@
 """Which potential energies of bodies count in a call of Kane's shape."""
-from __future__ import annotations
-
 from warnings import warn
 
 from sympy import sympify
@@ -16,16 +14,16 @@ def potential_of(bodies, choice, loads, warns=False):
     """The potential energy of bodies that is to be counted.
 
     ``KanesMethod`` ignores it. With ``choice`` None that of a body counts
-    unless it seems to be among the loads: they contain one of its constants
-    that is no mass and no length, such as ``g``; or, if it has none, a force
-    acts at the mass centre.
+    unless the loads seem to have it: they contain one of its constants that is
+    no mass and no length, such as ``g``; or, if it has none, a force acts at
+    the mass centre.
     """
     if choice not in (None, 'include', 'ignore'):
         raise ValueError(
             f"`potential_energy` is {choice!r}. Choose 'include' or "
             "'ignore'.")
-    counted = [body for body in bodies if body.potential_energy != 0
-               and choice != 'ignore']
+    counted = [] if choice == 'ignore' else [
+        body for body in bodies if body.potential_energy != 0]
     if choice is None and counted:
         given = [body for body in counted if is_given(body, bodies, loads)]
         counted = [body for body in counted if body not in given]

@@ -187,12 +187,7 @@ class ConstrainedSystem:
     def without_velocity_rows(self, rows):
         """Return a system without some velocity-level rows.
 
-        Parameters
-        ==========
-
-        rows : iterable of int
-            Their numbers among all rows, as in ``constraint_names``.
-
+        ``rows`` are their numbers among all rows, as in ``constraint_names``.
         """
         dropped = set(rows)
         first = len(self.holonomic_rows)
@@ -213,14 +208,8 @@ class ConstrainedSystem:
                          acceleration=None, stabilization=None):
         """Return a system with other constraints and the same kinetics.
 
-        Parameters
-        ==========
-
-        holonomic, velocity, acceleration : iterable of Expr, optional
-            Residuals that replace those of the level; None keeps them.
-        stabilization : optional
-            See :func:`.stabilization_gains`; None keeps none.
-
+        Residuals replace those of their level, None keeps them. For
+        ``stabilization`` see :func:`.stabilization_gains`; None keeps none.
         """
         if self.masses or self.higher_rows:
             raise UnsupportedFeatureError(
@@ -229,10 +218,7 @@ class ConstrainedSystem:
                 "the other constraints.")
         given = {'holonomic': holonomic, 'velocity': velocity,
                  'acceleration': acceleration}
-        rows = {
-            level: getattr(self, f'{level}_rows') if residuals is None
-            else tuple(as_residuals(residuals, level))
-            for level, residuals in given.items()}
+        rows = self._rows_instead(given)
         builder = GraphBuilder(self.t)
         for x in (*self.q, *self.u):
             builder.input(x, dynamic=True)
@@ -252,6 +238,11 @@ class ConstrainedSystem:
             geometry=tuple(self._kept_geometry(given, rows)),
             stabilization=stabilization, unstated=(),
             **{f'{level}_rows': found for level, found in rows.items()})
+
+    def _rows_instead(self, given):
+        return {level: getattr(self, f'{level}_rows') if residuals is None
+                else tuple(as_residuals(residuals, level))
+                for level, residuals in given.items()}
 
     def _kept_geometry(self, given, rows):
         """The geometry of levels that keep their rows."""

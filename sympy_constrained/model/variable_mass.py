@@ -84,7 +84,7 @@ def check_rate(mass, rate, states, time):
             "expression. Give one in coordinates, speeds and time.")
 
 
-def reactive_terms(bodies, q, frame):
+def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
     r"""Return Lagrange's terms of variable mass, shape (n, 1).
 
     Explanation
@@ -103,7 +103,8 @@ def reactive_terms(bodies, q, frame):
 
     for masses :math:`m(q, \dot q, t)`; rigid bodies add
     :math:`(\overset{B}{\dot I}\cdot\omega)\cdot\omega_s`, and the same
-    pattern where their inertia depends on the motion.
+    pattern where their inertia depends on the motion. The velocities of the
+    bodies in the inertial ``frame`` are functions of ``q`` and ``q'``.
 
     Examples
     ========
@@ -116,20 +117,6 @@ def reactive_terms(bodies, q, frame):
     >>> P.set_vel(N, x.diff()*N.x)
     >>> reactive_terms([Particle('rocket', P, m)], [x], N)
     Matrix([[Derivative(m(t), t)*Derivative(x(t), t)]])
-
-    Parameters
-    ==========
-
-    bodies : iterable of RigidBody and Particle
-        Their velocities are functions of ``q`` and ``q'``.
-    q : iterable of dynamicsymbols
-    frame : ReferenceFrame
-        The inertial frame.
-
-    Returns
-    =======
-
-    ImmutableMatrix
 
     """
     bodies, q = as_list(bodies, 'bodies'), as_list(q, 'q')

@@ -1,6 +1,4 @@
 """Velocities that were set, compared with the derivatives of positions."""
-from __future__ import annotations
-
 from contextlib import suppress
 
 from .. import _compat
@@ -10,11 +8,9 @@ __all__ = ['check_velocities', 'prepare_points']
 
 
 def prepare_points(kinematics, bodies):
-    """Form inertial positions and accelerations of all points.
-
-    Rows that close loops, and their rates, equal some of these by value.
-    Points without a position or a velocity are not needed.
-    """
+    """Form inertial positions and accelerations of all points."""
+    # Rows that close loops, and their rates, equal some of these by value.
+    # Points without a position or a velocity are not needed.
     try:
         points = kinematics.positions([x.masscenter for x in bodies])[1]
     except ConstrainedDynamicsError:
@@ -27,11 +23,9 @@ def prepare_points(kinematics, bodies):
 
 
 def check_velocities(kinematics, bodies):
-    """Raise if a velocity that was set has speeds of the wrong sign.
-
-    A velocity need not be the derivative of the position. If they differ in
-    nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
-    """
+    """Raise if a velocity that was set has speeds of the wrong sign."""
+    # A velocity need not be the derivative of the position. If they differ in
+    # nothing but signs of speeds, ``kd_eqs`` contradict the velocity.
     for name, what, *vectors in velocities_and_rates(kinematics, bodies):
         speeds = ', '.join(map(str, reversed_speeds(kinematics, *vectors)))
         if speeds:
@@ -44,25 +38,34 @@ def check_velocities(kinematics, bodies):
 
 def velocities_and_rates(kinematics, bodies):
     """Velocities and derivatives of positions of mass centres and frames."""
-    g, axes = kinematics.builder, kinematics.frame
     points = dict.fromkeys(body.masscenter for body in bodies)
+    frames = dict.fromkeys(
+        getattr(body, 'frame', kinematics.frame) for body in bodies)
     with suppress(ConstrainedDynamicsError):
-        origin, positions = kinematics.positions(list(points))
-        at_rest = origin and _compat.velocity(origin, axes) == 0
-        for point in points if at_rest else ():
+        yield from moving_points(kinematics, points)
+    for frame in frames:
+        with suppress(ConstrainedDynamicsError):
+            yield turning_frame(kinematics, frame)
+
+
+def moving_points(kinematics, points):
+    axes = kinematics.frame
+    origin, positions = kinematics.positions(list(points))
+    if origin and _compat.velocity(origin, axes) == 0:
+        for point in points:
             if point in positions and point not in kinematics.anchors:
                 yield (f'point {point}', 'position',
                        kinematics.velocity(point, axes),
                        tuple(map(kinematics.bias, positions[point])))
-    for frame in dict.fromkeys(
-            getattr(body, 'frame', axes) for body in bodies):
-        with suppress(ConstrainedDynamicsError):
-            R = kinematics.rotation(axes, frame)
-            rate = [tuple(map(kinematics.bias, row)) for row in R]
-            yield (f'frame {frame}', 'orientation',
-                   kinematics.angular_velocity(frame, axes),
-                   tuple(g.dot(rate[i], R[j]) for i, j in (
-                       (2, 1), (0, 2), (1, 0))))
+
+
+def turning_frame(kinematics, frame):
+    g, axes = kinematics.builder, kinematics.frame
+    R = kinematics.rotation(axes, frame)
+    rate = [tuple(map(kinematics.bias, row)) for row in R]
+    return (f'frame {frame}', 'orientation',
+            kinematics.angular_velocity(frame, axes),
+            tuple(g.dot(rate[i], R[j]) for i, j in ((2, 1), (0, 2), (1, 0))))
 
 
 def reversed_speeds(kinematics, one, other):

@@ -3,8 +3,6 @@
 SymPy's ``integrate`` may think for minutes about a quotient with parameters.
 Here a few forms are known; of all others there is None.
 """
-from __future__ import annotations
-
 from sympy import (
     Derivative, Integer, Integral, Poly, atan, cancel, cos, exp, fraction,
     integrate, log, sin, sqrt)
@@ -19,21 +17,10 @@ MOST_POWER, MOST_FACTORS = 4, 3
 def antiderivative(expression, y):
     """Antiderivative by a symbol, or None.
 
-    Sums of products of powers of ``y``, sines, cosines and exponentials of
+    Of sums of products of powers of ``y``, sines, cosines and exponentials of
     linear arguments; quotients whose denominator is linear, a sum of two
     squares, or an inner function whose derivative is the rest; functions of
     time that are not known and their derivatives.
-
-    Examples
-    ========
-
-    >>> from sympy import cos
-    >>> from sympy.abc import x, y
-    >>> from sympy_constrained.analysis.integrability.antiderivatives import (
-    ...     antiderivative)
-    >>> antiderivative(y*cos(x) + 3*x**2, x)
-    x**3 + y*sin(x)
-
     """
     if not expression.has(y):
         return expression*y
@@ -90,7 +77,6 @@ def is_elementary_factor(factor, y, alone):
 
 
 def is_linear(x, y):
-    """Whether an expression is a polynomial of first degree."""
     slope = x.diff(y)
     return slope != 0 and not slope.has(y)
 

@@ -36,7 +36,8 @@ MOST_COMPANIONS = 8
 SHOWN = 'shown at a random point'
 
 
-def classify_constraints(model, sample=None, at=None, integrals=True):
+def classify_constraints(model, sample=None, at=None,
+                         integrals=True) -> ConstraintClassification:
     """Classify the constraint rows of a model.
 
     Explanation
@@ -80,11 +81,6 @@ def classify_constraints(model, sample=None, at=None, integrals=True):
         at singular points it differs.
     integrals : bool
         Whether integrals are looked for.
-
-    Returns
-    =======
-
-    ConstraintClassification
 
     Warns
     =====
@@ -221,18 +217,18 @@ class Classifier:
         names = system.constraint_names + tuple(
             f'higher row {k}' for k in range(len(system.higher_rows)))
         linear = len(system.constraint_names)
-        found = {form.row: RowClass(
-            form.name, form.row, 'holonomic', 'given',
-            system.holonomic_rows[form.row]) for form in space.holonomic}
-        found |= {form.row: self._row(form) for form in space.velocity}
-        found |= {k: RowClass(
-            names[k], k, 'defines a speed', self.at_points,
-            remark='says nothing about the coordinates')
-            for k in space.speeds_only}
-        found |= {k: RowClass(
-            names[k], k, 'nonlinear', 'proved',
-            remark=nonlinear_remark(space, ref))
-            for k, ref in space.nonlinear.items()}
+        found = {form.row: self._row(form) for form in space.velocity}
+        for form in space.holonomic:
+            found[form.row] = RowClass(form.name, form.row, 'holonomic',
+                                       'given',
+                                       system.holonomic_rows[form.row])
+        for k in space.speeds_only:
+            found[k] = RowClass(names[k], k, 'defines a speed',
+                                self.at_points,
+                                remark='says nothing about the coordinates')
+        for k, ref in space.nonlinear.items():
+            found[k] = RowClass(names[k], k, 'nonlinear', 'proved',
+                                remark=nonlinear_remark(space, ref))
         return tuple(found.get(k) or RowClass(
             name, k, 'acceleration level' if k < linear else 'higher order',
             'given') for k, name in enumerate(names))
@@ -259,10 +255,9 @@ class Classifier:
                    others=self._companions(form))
 
     def _is_integrable(self, form):
-        """Whether it is, by itself or with the base.
-
-        Relations of the kinematic equations need not be integrable themselves.
-        """
+        """Whether it is, by itself or with the base."""
+        # Relations of the kinematic equations need not be integrable
+        # themselves.
         space = self.space
         return space.is_involutive([*space.holonomic, form], [form]) or (
             space.is_involutive([*self.base, form]))

@@ -1,6 +1,4 @@
 """The directions that forms leave, their brackets and flags."""
-from __future__ import annotations
-
 from functools import cached_property
 from itertools import combinations
 
@@ -17,9 +15,6 @@ MOST_NODES, MOST_FIELDS = 150_000, 400
 class Distribution:
     r"""The directions that independent forms leave, and their brackets.
 
-    Explanation
-    ===========
-
     The forms are solved for some of the ``dq``,
 
     .. math::
@@ -34,7 +29,6 @@ class Distribution:
 
        [X_i, X_j]_a = X_i(B_{aj}) - X_j(B_{ai}), \qquad
        [X_i, V]_a = X_i(v_a) - V(B_{ai}) .
-
     """
 
     def __init__(self, space, forms):
@@ -115,12 +109,10 @@ class Distribution:
     # -- flags -----------------------------------------------------------
 
     def flag(self, derived=False):
-        """Ranks of the brackets by level, independent ones, and completeness.
-
-        For the derived flag all fields of a level are bracketed with each
-        other, for the growth vector with the first ones only. Ranks count the
-        added directions, from 0 until they stop growing.
-        """
+        """Ranks of brackets by level, independent ones, completeness."""
+        # For the derived flag all fields of a level are bracketed with each
+        # other, for the growth vector with the first ones only. Ranks count
+        # the added directions, from 0 until they stop growing.
         ranks, chosen = [0], []
         new = list(self.curvature.values())
         while new and ranks[-1] < len(self.forms):
@@ -178,11 +170,9 @@ class Distribution:
     # -- the last derived system -----------------------------------------
 
     def annihilators(self, fields):
-        """Forms that vanish on the directions and on independent fields.
-
-        They span the last derived system if the fields are all brackets. Each
-        is a pair: its components, and its factors of the given forms.
-        """
+        """Forms that vanish on the directions and on independent fields."""
+        # They span the last derived system if the fields are all brackets.
+        # Each is a pair: its components, and its factors of the given forms.
         g = self.space.builder
         pivots = best_independent(
             (list(zip(*rows)) for rows in self.space.at_points(fields)),

@@ -4,8 +4,6 @@ They are looked for by integration along the coordinates, one after the other,
 from a point where all are zero or one, and accepted only if their derivatives
 are the components of the form at random points.
 """
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 
@@ -46,9 +44,6 @@ def exact_integral(space, refs):
 
 def integral_with_factor(space, refs, curl):
     r"""``(factor, function)`` with ``d function = factor*form``, or None.
-
-    Explanation
-    ===========
 
     If :math:`\theta\wedge d\theta = 0`, then :math:`d\theta =
     \beta\wedge\theta` with
@@ -106,7 +101,6 @@ def try_factor(space, refs, over, slopes):
 
 
 def is_closed(space, refs):
-    """Whether a form is closed, at random points beside the constraints."""
     rows = space.curl(Form('', None, tuple(refs)))
     return vanishes(space, [x for row in rows for x in row])
 
@@ -124,12 +118,10 @@ def vanishes(space, refs):
 
 
 def anywhere(space):
-    """Random states that satisfy no constraint, with the usual constants.
-
-    Integrals are found where all coordinates are positive, and may be wrong
-    elsewhere: the second point is the first one mirrored, so that they are on
-    both sides of conditions such as ``x > 0`` and ``x > y``.
-    """
+    """Random states that satisfy no constraint, with the usual constants."""
+    # Integrals are found where all coordinates are positive, and may be wrong
+    # elsewhere: the second point is the first one mirrored, so that they are
+    # on both sides of conditions such as ``x > 0`` and ``x > y``.
     found = []
     for seed in range(POINTS):
         random = Random(f'anywhere {seed//2}')
@@ -165,10 +157,8 @@ def written(space, refs):
 
 
 def essential(space, ref):
-    """A reference of the same value without coordinates that cancel.
-
-    Rational numbers, or rational points of the circle, take their place.
-    """
+    """A reference of the same value without coordinates that cancel."""
+    # Rational numbers, or rational points of the circle, take their place.
     g = space.builder
     for k, x in enumerate(space.x):
         if not g.depends_on(ref, x):

@@ -1,6 +1,4 @@
 """Integrals that velocity rows have together."""
-from __future__ import annotations
-
 from itertools import chain, combinations, islice
 
 from sympy import sympify
@@ -71,10 +69,7 @@ class IntegralSearch:
             integral, factor)
 
     def combinations(self, rows, last, count):
-        """A number of independent integrable combinations.
-
-        For ``last`` see :meth:`.Distribution.annihilators`.
-        """
+        """A number of independent integrable combinations."""
         found, forms = [], list(self.base)
         if count:
             for form, combination in self._candidates(rows, last):

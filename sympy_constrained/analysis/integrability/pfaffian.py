@@ -46,26 +46,14 @@ class Form:
 class VelocityForms:
     """The holonomic and the linear velocity rows of a system as forms.
 
-    ``points`` and ``small``, the relative size that counts as zero, are those
-    of :func:`generic_points`.
-
-    Attributes
-    ==========
-
-    builder : GraphBuilder
-    x : list of references
-        Time, then the coordinates.
-    partial : list of callables
-        Derivatives by them. The one by time includes the rates of inputs.
-    holonomic, kinematic, velocity : list of Form
-        Gradients of the holonomic rows; relations of the kinematic
-        equations, if the rates of the coordinates are not independent; rows
-        that are linear in the speeds.
-    nonlinear : dict
-        Row number -> reference, for rows that are not.
-    speeds_only : list of int
-        Rows that only define speeds which are not rates of coordinates.
-
+    ``points`` and ``small`` are those of :func:`generic_points`. ``x`` has
+    references of time and the coordinates, ``partial`` the derivatives by
+    them; the one by time includes the rates of inputs. ``holonomic`` are the
+    gradients of the holonomic rows, ``kinematic`` relations of the kinematic
+    equations, if the rates of the coordinates are dependent, and ``velocity``
+    the linear velocity rows. ``nonlinear`` has references of the others by
+    number, and ``speeds_only`` the rows that only define speeds which are no
+    rates.
     """
 
     def __init__(self, system, points, small=ZERO):
@@ -139,13 +127,11 @@ class VelocityForms:
             (list(zip(*(x[k] for k in rows))) for x in values), self.small)
 
     def _less(self, rows, factors, row):
-        """A combination of rows less one row."""
         g = self.builder
         return tuple(g.sub(g.dot(factors, column), x) for *column, x in zip(
             *rows, row))
 
     def _add(self, number, refs, used):
-        """Add a form to the relations or to the velocity rows."""
         if number is None:
             self.kinematic.append(Form(
                 f'kinematic relation {len(self.kinematic)}', None, refs))
@@ -201,10 +187,7 @@ class VelocityForms:
             self.at_points([f.refs for f in forms]), self.small)
 
     def is_involutive(self, forms, of=None):
-        """Whether ``d theta`` vanishes on the kernel of forms, at the points.
-
-        For each theta in ``of``, by default for all forms.
-        """
+        """Whether ``d theta`` of forms vanishes on their kernel."""
         curls = [self._curls(form.refs) for form in of or forms]
         for k, rows in enumerate(self.at_points([f.refs for f in forms])):
             kernel = null_space(rows, len(self.x), self.small)

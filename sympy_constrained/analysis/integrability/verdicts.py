@@ -28,28 +28,17 @@ INTEGRABLE = {'holonomic', 'follows', 'exact', 'integrable',
 class RowClass:
     """The class of one constraint row.
 
-    Attributes
-    ==========
+    ``name`` and the number ``row`` are those in ``constraint_names`` of the
+    system. ``kind`` is ``'holonomic'`` (given as such), ``'follows'`` (from
+    holonomic rows), ``'exact'`` (the rate of a function), ``'integrable'`` (if
+    multiplied by a factor), ``'integrable together'`` (with the rows
+    ``others``), ``'nonholonomic'``, ``'undecided'``, ``'defines a speed'``,
+    ``'nonlinear'``, ``'acceleration level'`` or ``'higher order'``.
+    ``evidence`` is the basis of the verdict: a proof or random points.
 
-    name : str
-        As in ``constraint_names`` of the system.
-    row : int
-    kind : str
-        ``'holonomic'`` (given as such), ``'follows'`` (from holonomic rows),
-        ``'exact'`` (the rate of a function), ``'integrable'`` (if multiplied
-        by a factor), ``'integrable together'`` (with the rows ``others``),
-        ``'nonholonomic'``, ``'undecided'``, ``'defines a speed'``,
-        ``'nonlinear'``, ``'acceleration level'`` or ``'higher order'``.
-    evidence : str
-        The basis of the verdict: a proof or random points.
-    integral : Expr or None
-        Function of coordinates and time that the row keeps constant.
-    factor : Expr or None
-        The row times the factor is the rate of the integral.
-    others : tuple of int
-        Rows on which the kind depends.
-    remark : str
-
+    ``integral`` is the function of coordinates and time that the row keeps
+    constant, and its rate is the row times the ``factor``; None if unknown.
+    ``others`` are the rows on which the kind depends.
     """
 
     name: str
@@ -73,15 +62,8 @@ class RowClass:
 class Combination:
     """A combination of velocity rows that can be integrated.
 
-    Attributes
-    ==========
-
-    factors : dict
-        Row -> its factor, None if that is long.
-    integral : Expr or None
-    factor : Expr or None
-        The combination times the factor is the rate of the integral.
-
+    ``factors`` maps a row to its factor, None if that is long. The combination
+    times ``factor`` is the rate of ``integral``, if these were found.
     """
 
     factors: dict
