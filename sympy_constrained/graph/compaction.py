@@ -6,6 +6,7 @@ have in common become nodes, the most frequent first.
 """
 from collections import Counter
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
@@ -171,8 +172,7 @@ class CommonPairs:
 
     def __init__(self, parts, table):
         self.new, self.table = parts.new, table
-        self.counts = Counter(
-            abs(ref) for refs in table.values() for ref in refs)
+        self.counts = Counter(map(abs, chain.from_iterable(table.values())))
         self.whole = {}                 # pair -> the node that consists of it
         for k, refs in table.items():
             refs.sort(key=abs)

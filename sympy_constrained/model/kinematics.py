@@ -283,8 +283,7 @@ class Kinematics:
         return origin, found
 
     def _is_oriented(self, vector):
-        oriented = self.oriented
-        return all(frame in oriented for _, frame in vector.args)
+        return self.oriented.keys() >= {frame for _, frame in vector.args}
 
     def offset(self, start, end, axes):
         """Position of a point relative to another one."""
