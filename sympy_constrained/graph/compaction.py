@@ -135,10 +135,7 @@ class Parts:
 
         for k in (0, 1):
             moved[k], moved[-k] = node(self.nodes[k]), -k
-        makers = {ADD: sum_of, MUL: product_of}
-        waiting = [abs(ref) for ref in reversed(refs)]
-        waiting += [k for k in reversed(self.order) if k in self.sums
-                    or k in self.products or self.nodes[k][0] not in makers]
+        makers, waiting = {ADD: sum_of, MUL: product_of}, self._left(refs)
         while waiting:
             k = waiting[-1]
             if k not in moved:
@@ -153,6 +150,12 @@ class Parts:
                 moved[k], moved[-k] = ref, -ref
             waiting.pop()
         return nodes, moved
+
+    def _left(self, refs):
+        """Outputs and nodes that are no part of others, the last first."""
+        return [abs(ref) for ref in reversed(refs)] + [
+            k for k in reversed(self.order) if k in self.sums
+            or k in self.products or self.nodes[k][0] not in (ADD, MUL)]
 
     def _parts(self, k):
         """Kind of a node, and the references it is made of."""
