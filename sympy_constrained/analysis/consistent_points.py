@@ -277,8 +277,9 @@ def damped_step(h, J, mu):
         return None
     # Relative to the largest, for pivots are compared with one.
     gram = mp.matrix([[x/scale for x in row] for row in gram])
+    mu += mp.mpf(10)**(6 - DIGITS)
     for i in range(len(h)):
-        gram[i, i] += mu + mp.mpf(10)**(6 - DIGITS)
+        gram[i, i] += mu
     y = list(mp.cholesky_solve(gram, mp.matrix(h))/scale)
     return [inner(y, column) for column in zip(*J)]
 

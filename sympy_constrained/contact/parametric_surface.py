@@ -8,8 +8,7 @@ from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import UnsupportedFeatureError
 from .geometry import (
-    ContactGeometryBase, determinant, dyadic, inner, solve_small, unit,
-    vector)
+    ContactGeometryBase, determinant, dyadic, inner, solve_small, unit, vector)
 
 __all__ = ['ParametricSurface', 'U']
 

@@ -9,8 +9,7 @@ from sympy.physics.mechanics import ReferenceFrame, System, dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..model.call_signatures import (
-    as_list, check_frame, with_known_keywords)
+from ..model.call_signatures import as_list, check_frame, with_known_keywords
 from .bodies import check_attached, check_connected, check_pair
 from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector

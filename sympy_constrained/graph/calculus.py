@@ -141,26 +141,22 @@ def gradient(builder, ref, inputs):
     # because the pieces that are not chosen may have no finite slope.
     depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1} if ref else {}
-    along = {i: Derivation(builder, {i: 1}) for i in inputs}
+    along = [Derivation(builder, {i: 1}) for i in inputs]
     for k in reversed(reachable(builder, (ref,), mask)):
         bar = adjoint.get(k, 0)
         if not bar:
             continue
-        for x, slope in partials(builder, k, mask, along):
+        kind, index, _ = builder.nodes[k]
+        parts = slopes(builder, k, mask)
+        if kind == CALL and chosen(builder.templates[index]):
+            parts = ((i, by_input(k)) for i, by_input in zip(inputs, along))
+        for x, slope in parts:
             i = x if x > 0 else -x
             if depends[i] & mask:
                 value = builder.mul(bar, slope)
                 adjoint[i] = builder.add(
                     adjoint.get(i, 0), value if x > 0 else -value)
     return [adjoint.get(i, 0) for i in inputs]
-
-
-def partials(builder, k, mask, along):
-    """The slopes of a node, those of a choice by each input."""
-    kind, index, _ = builder.nodes[k]
-    if kind == CALL and chosen(builder.templates[index]):
-        return ((i, by_input(k)) for i, by_input in along.items())
-    return slopes(builder, k, mask)
 
 
 def jacobian(builder, refs, inputs):

@@ -6,6 +6,7 @@ have in common become nodes, the most frequent first.
 """
 from collections import Counter
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
 from .builder import ADD, CALL, CONST, COS, INPUT, MUL, ROOT
 
@@ -134,10 +135,7 @@ class Parts:
 
         for k in (0, 1):
             moved[k], moved[-k] = node(self.nodes[k]), -k
-        makers = {ADD: sum_of, MUL: product_of}
-        waiting = [abs(ref) for ref in reversed(refs)]
-        waiting += [k for k in reversed(self.order) if k in self.sums
-                    or k in self.products or self.nodes[k][0] not in makers]
+        makers, waiting = {ADD: sum_of, MUL: product_of}, self._left(refs)
         while waiting:
             k = waiting[-1]
             if k not in moved:
@@ -152,6 +150,12 @@ class Parts:
                 moved[k], moved[-k] = ref, -ref
             waiting.pop()
         return nodes, moved
+
+    def _left(self, refs):
+        """Outputs and nodes that are no part of others, the last first."""
+        return [abs(ref) for ref in reversed(refs)] + [
+            k for k in reversed(self.order) if k in self.sums
+            or k in self.products or self.nodes[k][0] not in (ADD, MUL)]
 
     def _parts(self, k):
         """Kind of a node, and the references it is made of."""
@@ -171,8 +175,7 @@ class CommonPairs:
 
     def __init__(self, parts, table):
         self.new, self.table = parts.new, table
-        self.counts = Counter(
-            abs(ref) for refs in table.values() for ref in refs)
+        self.counts = Counter(map(abs, chain.from_iterable(table.values())))
         self.whole = {}                 # pair -> the node that consists of it
         for k, refs in table.items():
             refs.sort(key=abs)

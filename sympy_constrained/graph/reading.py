@@ -50,14 +50,12 @@ def read(builder, expr):
         expr = sympify(expr, strict=True)       # text is never evaluated
     except SympifyError:
         raise unreadable(expr) from None
-    return read_with(builder, expr, builder.read)
+    ref = builder.read.get(expr)
+    return read_with(builder, expr, builder.read) if ref is None else ref
 
 
 def read_with(builder, expr, memo):
     """Reference of an expression, in which ``memo`` knows some parts."""
-    ref = memo.get(expr)
-    if ref is not None:
-        return ref
     stack = [expr]
     while stack:
         e = stack[-1]

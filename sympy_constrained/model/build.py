@@ -98,7 +98,7 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_generalized(kinematics, blocks, generalized_forces, speeds)
     settle_accelerations(kinematics, blocks, in_velocities, exchange,
                          arguments['bodies'] is not None)
-    replaced = [x for x in speeds if x not in fields['u']]
+    replaced = set(speeds).difference(fields['u'])
     check_accelerations(kinematics, blocks, replaced)
     prepare_points(kinematics, bodies)
     add_constraints(kinematics, blocks, fields, stabilization,

@@ -12,7 +12,7 @@ from sympy import (
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
-    KanesMethod, Lagrangian, LagrangesMethod, Particle, RigidBody, System)
+    KanesMethod, LagrangesMethod, Lagrangian, Particle, RigidBody, System)
 from sympy.physics.vector import ReferenceFrame
 
 from .. import _compat

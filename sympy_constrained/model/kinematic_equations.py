@@ -106,8 +106,8 @@ def row_problems(builder, k, row, rates, speeds):
         yield (f"Row {k} of `kd_eqs` contains no derivative of a coordinate "
                "that is still to be solved for. Remove the row, or correct "
                "it, or name its coordinate in `q_ind`.")
-    wrong = [x for x, ref in names.items()
-             if builder.mask([ref]) & builder.mask(partial)]
+    moving = builder.mask(partial)
+    wrong = [x for x, ref in names.items() if builder.mask([ref]) & moving]
     if wrong:
         yield (f"Row {k} of `kd_eqs` is not linear in {wrong[0]}. Kinematic "
                "differential equations must be linear in the derivatives of "

@@ -59,6 +59,9 @@ class Kinematics:
         self.frame = frame
         self.anchors = anchors or {}
         self.coordinates, self.speeds = tuple(q), tuple(u)
+        self.states = {*q, *u}
+        self.functions = {x.expr if isinstance(x, Derivative) else x
+                          for x in self.states}
         self.q = [builder.input(x, dynamic=True) for x in q]
         self.u = [builder.input(x, dynamic=True) for x in u]
         self.rates = rates
@@ -77,11 +80,9 @@ class Kinematics:
     def accelerations_in(self, *refs, allowed=()):
         """Derivatives of coordinates and speeds that references contain."""
         # All that are no speed and no rate, but for the ``allowed`` ones.
-        states = self.coordinates + self.speeds
-        functions = {getattr(x, 'expr', x) for x in states}
         return [x for x in self.builder.symbols_of(*refs)
-                if isinstance(x, Derivative) and x.expr in functions
-                and x not in states and x not in allowed]
+                if isinstance(x, Derivative) and x.expr in self.functions
+                and x not in self.states and x not in allowed]
 
     def declare_accelerations(self):
         """Bind ``u'`` and ``q''``; return the references of ``u'``."""
@@ -283,8 +284,7 @@ class Kinematics:
         return origin, found
 
     def _is_oriented(self, vector):
-        oriented = self.oriented
-        return all(frame in oriented for _, frame in vector.args)
+        return self.oriented.keys() >= {frame for _, frame in vector.args}
 
     def offset(self, start, end, axes):
         """Position of a point relative to another one."""
@@ -367,15 +367,10 @@ class Kinematics:
     def _way_of_velocity(self, point):
         """The nearest point whose velocity was set, and the steps from it."""
         # Each step is a pair: a point, and the one before it.
-        after, queue = {point: None}, [point]
-        for here in queue:
-            if _compat.velocity(here, self.frame) is not None:
-                break
-            for there, vector in _compat.positions(here).items():
-                if there not in after and self._is_oriented(vector):
-                    after[there] = here
-                    queue.append(there)
-        else:
+        after = {point: None}
+        here = next((x for x in self._reached(point, after)
+                     if _compat.velocity(x, self.frame) is not None), None)
+        if here is None:
             raise KinematicsError(
                 f"Point {point} has no velocity in {self.frame}, and no point "
                 "that is connected to it by positions has one. Set the "
@@ -386,6 +381,18 @@ class Kinematics:
             steps.append((after[here], here))
             here = after[here]
         return start, steps
+
+    def _reached(self, point, after):
+        """Points from near to far; ``after`` gets the one before each."""
+        oriented, queue = self.oriented, [point]
+        yield point
+        for here in queue:
+            for there, vector in _compat.positions(here).items():
+                if there not in after and all(
+                        frame in oriented for _, frame in vector.args):
+                    after[there] = here
+                    queue.append(there)
+                    yield there
 
     # -- accelerations ---------------------------------------------------
 

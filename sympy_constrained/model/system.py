@@ -8,8 +8,7 @@ from typing import Any
 from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
-from ..graph import (
-    Graph, GraphBuilder, GraphMatrix, is_function_of, read)
+from ..graph import Graph, GraphBuilder, GraphMatrix, is_function_of, read
 from .call_signatures import as_residuals
 from .constraints import constraint_blocks
 from .kinematics import Kinematics

@@ -20,8 +20,8 @@ from ...graph import (
 from ...graph.linalg import solve
 from ...precision import precise
 from ..consistent_points import (
-    admissible_values, has_floats, inner, norm, orthonormal_rows,
-    project_out, stand_ins)
+    admissible_values, has_floats, inner, norm, orthonormal_rows, project_out,
+    stand_ins)
 from ..zero_tests import floats_at
 
 __all__ = ['Form', 'VelocityForms', 'best_independent', 'generic_points']
