@@ -144,7 +144,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         if x in equations.constants or x in equations.q})
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,
-        operations=operations_of(equations), **counted(sizes_of(equations)),
+        operations=operations_of(equations), **sizes_of(equations),
         microseconds=microseconds(compiled.rhs, states),
         accelerations=reference.accelerations)
     found = attempts(case, recipes(case, forms) + (
@@ -155,8 +155,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
 
 # -- what is compared ----------------------------------------------------
 
-def numbered(model, t_end=None, constants=None, start=None, inputs=None,
-             fixed=None):
+def numbered(model, t_end, constants, start, inputs, fixed):
     """The given model as a :class:`.Model`, with changed numbers."""
     if isinstance(model, PathLike) or (
             isinstance(model, str) and model.endswith('.py')):
@@ -168,16 +167,12 @@ def numbered(model, t_end=None, constants=None, start=None, inputs=None,
         model = ready_model(model)
     elif not isinstance(model, Model):
         model = Model.of(model)
-    changes = {}
-    for name, value in (('parameters', constants), ('start', start),
-                        ('inputs', inputs)):
-        if value is not None:
-            changes[name] = {**getattr(model, name), **dict(value)}
-    if fixed is not None:
-        changes['fixed'] = tuple(fixed)
-    if t_end is not None:
-        changes['t_end'] = t_end
-    return replace(model, **changes)
+    return replace(
+        model, fixed=model.fixed if fixed is None else fixed,
+        t_end=model.t_end if t_end is None else t_end,
+        parameters={**model.parameters, **dict(constants or ())},
+        start={**model.start, **dict(start or ())},
+        inputs={**model.inputs, **dict(inputs or ())})
 
 
 def reference_method(model):
@@ -288,17 +283,15 @@ def random_states(model, compiled, seed):
 def attempts(case, found, limit):
     """A :class:`Formulation` for each recipe; an interrupt ends it."""
     done = []
-    for recipe in found:
+    for k, recipe in enumerate(found):
         try:
             done.append(attempt(case, recipe, limit))
         except KeyboardInterrupt:
-            done.append(Formulation(recipe.name, Verdict.INTERRUPTED,
-                                    is_ours=recipe.is_ours))
-            done += [Formulation(other.name, Verdict.NOT_TRIED,
-                                 'the comparison was interrupted',
-                                 other.is_ours)
-                     for other in found[len(done):]]
-            break
+            return [*done, Formulation(recipe.name, Verdict.INTERRUPTED,
+                                       is_ours=recipe.is_ours),
+                    *(Formulation(other.name, Verdict.NOT_TRIED,
+                                  'the comparison was interrupted',
+                                  other.is_ours) for other in found[k + 1:])]
     return done
 
 
@@ -361,7 +354,7 @@ def judged(case, derived, result):
         error=error, force_error=force, operations=derived.operations,
         microseconds=derived.call and microseconds(
             derived.call, [(state.t, state.x) for state in derived.states]),
-        **counted(derived.sizes))
+        **derived.sizes)
 
 
 def gap(values, expected, size):
@@ -369,11 +362,6 @@ def gap(values, expected, size):
     if not np.isfinite(values).all():
         raise ArithmeticError('It returns nan.')
     return float(np.abs(values - expected).max(initial=0)/size)
-
-
-def counted(sizes):
-    """The sizes of a formulation by name."""
-    return dict(zip(('states', 'accelerations_count', 'multipliers'), sizes))
 
 
 def microseconds(function, states):

@@ -69,12 +69,11 @@ class Comparison:
 
     def __getitem__(self, name):
         """The formulation of a name."""
-        for formulation in self.formulations:
-            if formulation.name == name:
-                return formulation
-        raise KeyError(
-            f"{name!r} was not compared. Choose one of "
-            f"{', '.join(repr(f.name) for f in self.formulations)}.")
+        by_name = {f.name: f for f in self.formulations}
+        if name not in by_name:
+            raise KeyError(f"{name!r} was not compared. Choose one of "
+                           f"{', '.join(map(repr, by_name))}.")
+        return by_name[name]
 
     def __str__(self):
         return '\n'.join([

@@ -6,7 +6,7 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .report import brief, notes_of, numbered_brief
+from .report import brief, notes_of
 from .result import AGREE, Verdict
 
 __all__ = ['plot_comparison']
@@ -20,18 +20,17 @@ COLORS = {Verdict.REFERENCE: '0.35', Verdict.AGREES: 'tab:blue',
           Verdict.MUST_DIFFER: 'tab:orange'}
 
 
-def plot_comparison(comparison, notes=True):
+def plot_comparison(comparison):
     """Agreement, derivation time, evaluation time and verdict of each.
 
     Differences are on a logarithmic axis, with a line at the tolerance of
-    agreement; zero is drawn at the left end.
+    agreement; zero is drawn at the left end. The notes of the table are
+    below.
 
     Parameters
     ==========
 
     comparison : Comparison
-    notes : bool
-        Whether to write the notes of the table below.
 
     Returns
     =======
@@ -43,16 +42,15 @@ def plot_comparison(comparison, notes=True):
     texts = notes_of(found)
     below = [line for k, text in enumerate(texts, 1) for line in
              textwrap.wrap(f'[{k}] {text}', CHARACTERS,
-                           subsequent_indent='      ')] if notes else []
+                           subsequent_indent='      ')]
     height = MARGINS + ROW*len(found)
     total = height + NOTE*len(below) + (0.1 if below else 0.)
     figure = plt.figure(figsize=(WIDTH, total))
     axes = panels(figure, found, total, height)
     for row, f in enumerate(found):
         axes[2].annotate(
-            numbered_brief(f, texts) if notes else brief(f), (1.04, row),
-            xycoords=('axes fraction', 'data'), va='center',
-            color=color_of(f))
+            brief(f, texts), (1.04, row), va='center', color=color_of(f),
+            xycoords=('axes fraction', 'data'))
     model = comparison.model
     figure.suptitle(f'{model.name}: {model.title}', x=0.02, ha='left',
                     y=1 - 0.12/total, va='top')
@@ -94,17 +92,17 @@ def color_of(formulation):
 
 def draw_errors(ax, found, rows):
     """Points for accelerations and for forces."""
-    for name, marker, size, label in (
-            ('error', 'o', 7, 'accelerations'),
-            ('force_error', 's', 4, 'constraint forces')):
-        ax.plot([], [], marker, color='0.35', markersize=size, label=label,
-                markerfacecolor='none' if marker == 'o' else '0.35')
+    for name, style, label in (
+            ('error', {'marker': 'o', 'markersize': 7, 'fillstyle': 'none'},
+             'accelerations'),
+            ('force_error', {'marker': 's', 'markersize': 4},
+             'constraint forces')):
+        ax.plot([], [], color='0.35', linestyle='', label=label, **style)
         for row, f in zip(rows, found):
             value = getattr(f, name)
             if value is not None:
-                ax.plot(max(value, FLOOR), row, marker, markersize=size,
-                        color=color_of(f), markerfacecolor=(
-                            'none' if marker == 'o' else color_of(f)))
+                ax.plot(max(value, FLOOR), row, color=color_of(f),
+                        linestyle='', **style)
     ax.set_xscale('log')
     largest = max([1., *(f.error for f in found if f.error is not None)])
     ax.set_xlim(FLOOR/3, 10*largest)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,7 @@ class Derived:
     forces: Callable | None = None      # k -> constraint forces on these
     call: Callable | None = None        # a function of (t, x), to be timed
     states: list | None = None          # where it is called
-    #: numbers of states, accelerations and multipliers
-    sizes: tuple = (None, None, None)
+    sizes: dict = field(default_factory=dict)       # see sizes_of
     #: whether the values agree -> reason, and whether they must differ
     explain: Callable | None = None
 
@@ -88,7 +87,9 @@ def recipes(case, forms=False):
         Recipe('UdwadiaKalabaMethod, closed form', closed_form,
                from_closed_form),
         Recipe('RouthMethod', formed_by(RouthMethod), from_method),
-        Recipe('HamelEmbedding, corrected', corrected, from_corrected),
+        Recipe('HamelEmbedding, corrected',
+               lambda case: formed(embedding(case).corrected),
+               from_corrected),
         Recipe('HamelEmbedding', lambda case: formed(embedding(case)),
                from_embedded),
         Recipe('LinearMappingMethod', mapped, from_method),
@@ -180,9 +181,10 @@ def function_of(item):
 
 
 def sizes_of(equations):
-    """Numbers of states, accelerations and multipliers."""
+    """Numbers of states, accelerations and multipliers, by name."""
     m = len(equations.multipliers)
-    return len(equations.states), len(equations.unknowns) - m, m
+    return {'states': len(equations.states), 'multipliers': m,
+            'accelerations_count': len(equations.unknowns) - m}
 
 
 def operations_of(equations):
@@ -303,10 +305,6 @@ def best_columns(matrices, preferred):
     found = [preferred, *(tuple(sorted(map(int, qr(
         A, mode='r', pivoting=True)[1][:count]))) for A in matrices)]
     return max(dict.fromkeys(found), key=quality)
-
-
-def corrected(case):
-    return formed(embedding(case).corrected)
 
 
 def from_corrected(case, made):

@@ -5,7 +5,7 @@ import textwrap
 
 from .result import Verdict
 
-__all__ = ['as_table', 'brief', 'notes_of', 'numbered_brief', 'wrapped']
+__all__ = ['as_table', 'brief', 'notes_of', 'wrapped']
 
 WIDTH = 99
 HEAD = ('formulation', 'CPU s', 'ops', 'size', 'call us', 'accel.',
@@ -30,12 +30,10 @@ def as_table(formulations, format='text'):
     if format not in ('text', 'markdown'):
         raise ValueError(
             f"`format` is {format!r}. Choose 'text' or 'markdown'.")
-    notes = notes_of(formulations)
-    rows = [cells(f, notes) for f in formulations]
-    below = [f'[{k}] {note}' for k, note in enumerate(notes, 1)]
-    if format == 'markdown':
-        return markdown(rows, [LEGEND, *below])
-    return text(rows, [LEGEND, *below])
+    reasons = notes_of(formulations)
+    rows = [cells(f, reasons) for f in formulations]
+    notes = [LEGEND, *(f'[{k}] {x}' for k, x in enumerate(reasons, 1))]
+    return markdown(rows, notes) if format == 'markdown' else text(rows, notes)
 
 
 def notes_of(formulations):
@@ -43,29 +41,23 @@ def notes_of(formulations):
     return list(dict.fromkeys(f.reason for f in formulations if f.reason))
 
 
-def brief(formulation):
-    """The verdict in one or two words."""
-    return SHORT.get(formulation.verdict, formulation.verdict.value)
-
-
-def numbered_brief(formulation, notes):
-    """The same with the number of its note."""
+def brief(formulation, notes):
+    """The verdict in one or two words, with the number of its note."""
     number = (f' [{notes.index(formulation.reason) + 1}]'
               if formulation.reason else '')
-    return brief(formulation) + number
+    return SHORT.get(formulation.verdict, formulation.verdict.value) + number
 
 
 def cells(f, notes):
     """The cells of one row."""
+    def shown(value, form):
+        return '' if value is None else format(value, form)
+
     size = '' if f.states is None else (
         f'{f.states}, {f.accelerations_count}+{f.multipliers}')
     return [f.name, shown(f.seconds, '.3f'), shown(f.operations, 'd'), size,
             shown(f.microseconds, '.1f'), shown(f.error, '.0e'),
-            shown(f.force_error, '.0e'), numbered_brief(f, notes)]
-
-
-def shown(value, form):
-    return '' if value is None else format(value, form)
+            shown(f.force_error, '.0e'), brief(f, notes)]
 
 
 def text(rows, notes):

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
-from ..model.call_signatures import as_list
 from ..model.equations import EquationsOfMotion
 from .recipes import (
     Derived, NotTried, Recipe, evaluated, operations_of, own_options, sizes_of)
@@ -17,37 +16,14 @@ SINGULAR = 1e13
 
 def sympy_recipes():
     """Recipes of ``KanesMethod`` and ``LagrangesMethod``."""
-    return [Recipe(f"SymPy's {base.__name__}", deriver(base), from_upstream,
-                   False) for base in (KanesMethod, LagrangesMethod)]
-
-
-def deriver(base):
-    """A function that forms a model by an upstream class."""
-    def derive(case):
-        check_applies(case, base)
-        try:
+    def formed_by(base):
+        def derive(case):
+            check_applies(case, base)
             return case.model.form(base)
-        except ValueError as error:
-            hint = dependent_hint(case.model.arguments, str(error))
-            if not hint:
-                raise
-            raise ValueError(f'{error}'.rstrip('.') + hint) from None
+        return derive
 
-    return derive
-
-
-def dependent_hint(arguments, message):
-    """How to give KanesMethod as many dependent variables as rows."""
-    for name, argument, rows in (
-            ('coordinates', 'q_dependent', 'configuration_constraints'),
-            ('speeds', 'u_dependent', 'velocity_constraints')):
-        if f'dependent {name} and' in message:
-            counts = [len(as_list(arguments.get(x), x))
-                      for x in (argument, rows)]
-            return ('; the model has {} and {}, so name one in '
-                    f'`{argument}` for each row, and leave out redundant '
-                    'rows').format(*counts)
-    return ''
+    return [Recipe(f"SymPy's {base.__name__}", formed_by(base), from_upstream,
+                   False) for base in (KanesMethod, LagrangesMethod)]
 
 
 def check_applies(case, base):

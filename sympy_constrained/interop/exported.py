@@ -22,7 +22,7 @@ from ..numeric.compiled import (
 from ..numeric.inputs import closed
 
 __all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'library',
-           'loaded', 'names_in', 'renamed', 'walk']
+           'loaded', 'names_in', 'renamed', 'walk', 'with_inputs']
 
 # Smallest pivot of the mass matrix, relative to its diagonal, for LDL^T.
 PIVOT = 1e-10
@@ -59,12 +59,8 @@ class Exported:
         """From the user's arguments; ``solved``: rows must be chosen."""
         compiled = None
         if isinstance(model, CompiledEquations):
-            compiled = model.with_values(constants, inputs)
-            equations, given = compiled.equations, compiled.inputs.given
-        else:
-            equations, known = closed(equations_of(model), inputs,
-                                      complete=False)
-            given = known.given
+            model = compiled = model.with_values(constants, inputs)
+        equations, given = with_inputs(model, inputs)
         free = tuple(f for f in equations.specifieds if f not in given)
         if compiled is None and (constants is not None or x is not None):
             compiled = compile_equations(
@@ -129,13 +125,10 @@ class Exported:
         The values of an output are flat; their shapes are returned, too.
         ``table`` and ``inputs`` are those of :func:`walk`.
         """
+        names = ('rates', 'W', 'r') if name in SOLVED else (name,)
         if name == 'residual':
-            names = 'rates', 'W', 'r', 'holonomic', 'velocity'
-        elif name in ('rhs', 'multipliers'):
-            names = 'rates', 'W', 'r'
-        elif name in self.equations.graph.outputs:
-            names = name,
-        else:
+            names += 'holonomic', 'velocity'
+        if not {*names} <= {*self.equations.graph.outputs}:
             raise ValueError(
                 f"`name` is {name!r}. Choose 'rhs', 'multipliers', "
                 "'residual', or one of the outputs "
@@ -164,6 +157,14 @@ class Exported:
         g, out = self.equations.graph.load(None, ('W', 'r'))
         parts = blocks(select(out, self.use)[0], self.motion)
         return parts is not None and ldl_factor(g, parts[0]) is not None
+
+
+def with_inputs(model, inputs):
+    """Equations, and specified function -> expression where it is known."""
+    if isinstance(model, CompiledEquations):
+        return model.equations, model.inputs.given
+    equations, known = closed(equations_of(model), inputs, complete=False)
+    return equations, known.given
 
 
 def is_positive(matrix):

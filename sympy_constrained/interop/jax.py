@@ -98,11 +98,10 @@ class Jax:
             def function(t, x, z, p=None, r=None):
                 return self.residual(outputs(t, x, p, r), z)
         else:
-            result = {'rhs': self.rhs, 'multipliers': self.multipliers}.get(
-                name, lambda matrices: matrices[name])
-
             def function(t, x, p=None, r=None):
-                return result(outputs(t, x, p, r))
+                matrices = outputs(t, x, p, r)
+                return self.solved(name, matrices) if (
+                    name in SOLVED) else matrices[name]
         function.__name__ = name
         return self.jax.jit(function)
 
@@ -145,23 +144,17 @@ class Jax:
         use = np.array(self.exported.use, dtype=int)
         return matrices['W'][use[:, None], use], matrices['r'][use, 0]
 
-    def solution(self, matrices):
-        """``z`` of the rows in use."""
-        W, r = self.chosen(matrices)
-        rows, columns = self.exported.scales or (np.ones(len(r)),)*2
-        return columns*self.np.linalg.solve(
-            W*np.outer(rows, columns), rows*r)
-
-    def rhs(self, matrices):
-        z = self.solution(matrices)
-        return self.np.concatenate([
-            matrices['rates'][:, 0], z[:self.exported.motion]])
-
-    def multipliers(self, matrices):
-        e = self.exported
+    def solved(self, name, matrices):
+        """Rates or multipliers from ``W z = r``."""
+        e, (W, r) = self.exported, self.chosen(matrices)
+        rows, columns = e.scales or (np.ones(len(r)),)*2
+        z = columns*self.np.linalg.solve(W*np.outer(rows, columns), rows*r)
+        if name == 'rhs':
+            return self.np.concatenate([
+                matrices['rates'][:, 0], z[:e.motion]])
         places = np.array(e.rows, dtype=int)
         return self.np.zeros(len(e.equations.multipliers)).at[places].set(
-            self.solution(matrices)[e.motion:])
+            z[e.motion:])
 
     def residual(self, matrices, z):
         j = self.np

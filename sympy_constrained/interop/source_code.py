@@ -15,8 +15,8 @@ from sympy.printing.rust import RustCodePrinter
 
 from ..errors import UnsupportedFeatureError
 from ..numeric.codegen.native import with_given
-from ..numeric.compiled import CompiledEquations, equations_of
-from ..numeric.inputs import closed, parameter_name
+from ..numeric.inputs import parameter_name
+from .exported import with_inputs
 from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 
 __all__ = ['to_source']
@@ -125,19 +125,15 @@ class Source:
     end = ';'
     element, entry = '{0}[{1}]', '{0}[{1}][{2}]'
     shared_as = 'const real {0}'
-    template = C
+    declared_as = ''                    # C declares names in its template
+    templates = {'h': HEADER, 'c': C}   # suffix of a file -> its text
 
     def __init__(self, model, name, precision, constants, inputs):
         self.name, self.precision = name, precision
+        equations, given = with_inputs(model, inputs)
         values = dict(constants or {})
-        if isinstance(model, CompiledEquations):
-            equations, given = model.equations, model.inputs.given
-            if model.p is not None:
-                values = {**dict(zip(model.constants, model.p)), **values}
-        else:
-            equations, known = closed(equations_of(model), inputs,
-                                      complete=False)
-            given = known.given
+        if getattr(model, 'p', None) is not None:
+            values = {**dict(zip(model.constants, model.p)), **values}
         self.printer = self.made_printer()
         self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
                       *'txpw', 'rates', 'lam', *self.printer.reserved_words}
@@ -151,6 +147,7 @@ class Source:
         self.size = len(equations.unknowns)
         self.motion = self.size - len(equations.multipliers)
         self.read(with_given(equations.graph, OUTPUTS, given))
+        self.lines = [*self.declarations(), *self.lines]
 
     def made_printer(self):
         aliases = {real: float32} if self.precision == 'float' else {}
@@ -205,6 +202,13 @@ class Source:
         return [line.format(name, letter, i + self.base)
                 for i, name in enumerate(names)]
 
+    def declarations(self):
+        """Lines before the assignments."""
+        return [line for letter, names in (
+            ('x', self.states), ('p', self.constants), ('w', self.inputs))
+            for line in self.declared(self.declared_as, letter, names)
+            if line]
+
     def filled(self, template):
         """A template with the parts of the code."""
         def block(lines, indent=4):
@@ -243,20 +247,16 @@ class Source:
 
     def files(self):
         """File name -> text."""
-        return {f'{self.name}.h': self.filled(HEADER),
-                f'{self.name}.c': self.filled(C)}
+        return {f'{self.name}.{suffix}': self.filled(text)
+                for suffix, text in self.templates.items()}
 
 
 class OctavePrinter(OctaveCodePrinter):
-    """Writes all digits of floats."""
-
-    def _print_Float(self, expr):
+    def _print_Float(self, expr):           # all digits
         return repr(float(expr))
 
 
 class JuliaPrinter(JuliaCodePrinter):
-    """Writes all digits of floats."""
-
     _print_Float = OctavePrinter._print_Float
 
 
@@ -296,52 +296,40 @@ class Octave(Source):
     """MATLAB and Octave."""
 
     base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
+    declared_as = '{0} = {1}({2});'
+    templates = {'m': OCTAVE}
 
     def made_printer(self):
         return OctavePrinter({'human': False})
-
-    def files(self):
-        letters = ('x', self.states), ('p', self.constants), (
-            'w', self.inputs)
-        names = [line for letter, given in letters for line in self.declared(
-            '{0} = {1}({2});', letter, given)]
-        self.lines = names + self.lines
-        return {f'{self.name}.m': self.filled(OCTAVE)}
 
 
 class Julia(Source):
     """Julia."""
 
     base, end, entry, shared_as = 1, '', '{0}[{1}, {2}]', '{0}'
+    templates = {'jl': JULIA}
 
     def made_printer(self):
         return JuliaPrinter({'human': False})
 
-    def files(self):
-        self.lines = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
-                      f'= {letter}' for letter, names in (
-                          ('x', self.states), ('p', self.constants),
-                          ('w', self.inputs)) if names] + [
-            f'W, r = zeros({self.size}, {self.size}), zeros({self.size})',
-            *self.lines]
-        return {f'{self.name}.jl': self.filled(JULIA)}
+    def declarations(self):
+        names = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
+                 f'= {letter}' for letter, names in (
+                     ('x', self.states), ('p', self.constants),
+                     ('w', self.inputs)) if names]
+        n = self.size
+        return [*names, f'W, r = zeros({n}, {n}), zeros({n})']
 
 
 class Rust(Source):
     """Rust."""
 
     shared_as = 'let {0}: Real'
+    declared_as = 'let {0}: Real = {1}[{2}];'
+    templates = {'rs': RUST}
 
     def made_printer(self):
         return RustPrinter({'human': False})
-
-    def files(self):
-        letters = ('x', self.states), ('p', self.constants), (
-            'w', self.inputs)
-        names = [line for letter, given in letters for line in self.declared(
-            'let {0}: Real = {1}[{2}];', letter, given)]
-        self.lines = names + self.lines
-        return {f'{self.name}.rs': self.filled(RUST)}
 
 
 LANGUAGES = {'c': Source, 'octave': Octave, 'julia': Julia, 'rust': Rust}

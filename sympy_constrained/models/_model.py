@@ -11,13 +11,14 @@ from typing import Any
 
 from sympy import Basic
 from sympy.physics.mechanics import (
-    KanesMethod, LagrangesMethod, Lagrangian, Point, ReferenceFrame, System,
-    dynamicsymbols)
+    KanesMethod, LagrangesMethod, Lagrangian, Particle, Point, ReferenceFrame,
+    System)
 
 from ..model.call_signatures import arguments_of
 
 __all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'inertial',
-           'kane_model', 'kdes', 'lagrange_model', 'ready', 'system_model']
+           'kane_model', 'kdes', 'lagrange_model', 'particle_at', 'ready',
+           'system_model']
 
 #: Name -> function that builds the model.
 READY: dict[str, Callable[..., Model]] = {}
@@ -162,18 +163,15 @@ class Model:
         shape."""
         a = self.arguments
         if self.shape == 'lagrange':
-            return tuple(q.diff(dynamicsymbols._t) for q in a['qs'])
+            return tuple(q.diff() for q in a['qs'])
         return (*a['u_ind'], *(a.get('u_dependent') or ()))
 
     def form(self, method, **kwargs):
         """The equations of this model, formed by a method class.
 
-        Explanation
-        ===========
-
         A model written as a ``System`` goes through ``System.form_eoms``, all
-        others through the constructor with ``arguments``. Upstream classes
-        also form their equations here.
+        others through the constructor. Upstream classes also form their
+        equations here.
 
         Parameters
         ==========
@@ -224,23 +222,16 @@ class Model:
 
 def system_arguments(system: System, shape: str) -> dict[str, Any]:
     """The keyword arguments that ``System.form_eoms`` passes on."""
-    loads = system.loads + tuple(
-        load for actuator in system.actuators for load in actuator.to_loads())
-    common = {'frame': system.frame, 'forcelist': loads or None,
-              'bodies': system.bodies}
+    arguments = arguments_of(system)[1]
+    arguments['forcelist'] = arguments['forcelist'] or None
     if shape == 'kane':
-        return {
-            'q_ind': system.q_ind, 'u_ind': system.u_ind,
-            'kd_eqs': system.kdes, 'q_dependent': system.q_dep,
-            'u_dependent': system.u_dep,
-            'configuration_constraints': system.holonomic_constraints,
-            'velocity_constraints': system.velocity_constraints,
-            'u_auxiliary': system.u_aux, 'explicit_kinematics': False,
-            **common}
+        return {**arguments, 'explicit_kinematics': False}
     return {
         'Lagrangian': Lagrangian(system.frame, *system.bodies),
         'qs': system.q, 'hol_coneqs': system.holonomic_constraints,
-        'nonhol_coneqs': system.nonholonomic_constraints, **common}
+        'nonhol_coneqs': system.nonholonomic_constraints,
+        **{name: arguments[name] for name in (
+            'frame', 'forcelist', 'bodies')}}
 
 
 # -- writing a model function -------------------------------------------
@@ -311,6 +302,15 @@ def inertial():
 def kdes(q, u):
     """Kinematic differential equations ``q' = u``."""
     return [x.diff() - v for x, v in zip(q, u)]
+
+
+def particle_at(coordinates, mass, speeds=None, name='particle'):
+    """Inertial frame, point and particle at Cartesian coordinates."""
+    N, O = inertial()
+    P = O.locatenew('P', sum((x*e for x, e in zip(coordinates, N)), 0*N.x))
+    speeds = speeds or [x.diff() for x in coordinates]
+    P.set_vel(N, sum((u*e for u, e in zip(speeds, N)), 0*N.x))
+    return N, P, Particle(name, P, mass)
 
 
 def check_count(n, least, reason):

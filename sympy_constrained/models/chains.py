@@ -11,8 +11,8 @@ from ._model import Model, check_count, inertial, kane_model, kdes, ready
 
 
 def _arc(n, span):
-    """The angle at which ``n`` bars of length ``1/n`` hang as an arc with
-    equal bends and cover ``span``."""
+    """Half the angle of an arc of ``n`` bars of length ``1/n`` over ``span``.
+    """
     low, high = 0.0, 3.0
     while high - low > 1e-12:
         angle = (low + high)/2
@@ -71,9 +71,8 @@ def _planar_chain(n: int, relative: bool) -> Model:
                  for rate, axis in zip(rates, (N.x, N.y))]
         center = pin.locatenew(f'C{i}', length/2*link.x)
         pin = pin.locatenew(f'P{i}', length*link.x)
-        body = RigidBody(f'link{i}', center, link, m,
-                         (inertia(link, 0, 0, m*length**2/12), center))
-        bodies.append(body)
+        bodies.append(RigidBody(f'link{i}', center, link, m, (
+            inertia(link, 0, 0, m*length**2/12), center)))
         loads.append(Force(center, -m*g*N.y))
         frame = link if relative else N
     end = pin.pos_from(origin)

@@ -10,7 +10,12 @@ from ._model import (
     Model, bodies_model, inertial, kane_model, lagrange_model, ready,
     system_model)
 
-_DISC = 'SymPy documentation, tutorial "A rolling disc"'
+
+def _rolled(N, names, yaw, lean, spin):
+    """The frames of a disc after yaw, lean and spin."""
+    A = N.orientnew(names[0], 'Axis', [yaw, N.z])
+    B = A.orientnew(names[1], 'Axis', [lean, A.x])
+    return A, B, B.orientnew(names[2], 'Axis', [spin, B.y])
 
 
 @ready
@@ -30,10 +35,7 @@ def rolling_disc() -> Model:
     system = System()
     N, origin = system.frame, system.fixed_point
     origin.set_vel(N, 0)
-    yaw, lean, spin = (ReferenceFrame(name) for name in ('Y', 'L', 'D'))
-    yaw.orient_axis(N, q1, N.z)
-    lean.orient_axis(yaw, q2, yaw.x)
-    spin.orient_axis(lean, q3, lean.y)
+    _, lean, spin = _rolled(N, 'YLD', q1, q2, q3)
     omega = spin.ang_vel_in(N)
     spin.set_ang_vel(N, u1*lean.x + u2*lean.y + u3*lean.z)
 
@@ -77,9 +79,7 @@ def rolling_disc_minimal() -> Model:
     r, m, g = symbols('r m g')
 
     N = ReferenceFrame('N')
-    Y = N.orientnew('Y', 'Axis', [q1, N.z])
-    L = Y.orientnew('L', 'Axis', [q2, Y.x])
-    R = L.orientnew('R', 'Axis', [q3, L.y])
+    Y, L, R = _rolled(N, 'YLR', q1, q2, q3)
     omega = R.ang_vel_in(N)
     R.set_ang_vel(N, u1*L.x + u2*L.y + u3*L.z)
     contact = Point('C')
@@ -162,9 +162,7 @@ def rolling_disc_dependent() -> Model:
     r, m, g, i, j = symbols('r m g I J')
 
     N = ReferenceFrame('N')
-    A = N.orientnew('A', 'Axis', [q1, N.z])
-    B = A.orientnew('B', 'Axis', [q2, A.x])
-    C = B.orientnew('C', 'Axis', [q3, B.y])
+    A, B, C = _rolled(N, 'ABC', q1, q2, q3)
     C.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
     C.set_ang_acc(N, C.ang_vel_in(N).dt(B)
                   + cross(B.ang_vel_in(N), C.ang_vel_in(N)))
@@ -208,9 +206,7 @@ def rolling_disc_lagrange() -> Model:
     r, m, g = symbols('r m g')
 
     N, origin = inertial()
-    Y = N.orientnew('Y', 'Axis', [q1, N.z])
-    L = Y.orientnew('L', 'Axis', [q2, Y.x])
-    R = L.orientnew('R', 'Axis', [q3, L.y])
+    Y, L, R = _rolled(N, 'YLR', q1, q2, q3)
     center = origin.locatenew('C', q4*N.x + q5*N.y + r*L.z)
     center.set_vel(N, center.pos_from(origin).dt(N))
     disc = RigidBody('disc', center, R, m,

@@ -12,8 +12,6 @@ from ._model import (
     Model, bodies_model, check_count, inertial, kane_model, kdes, ready,
     system_model)
 
-_LOOP = 'SymPy documentation, tutorial "A four bar linkage"'
-
 
 def _bar(name, mass, length):
     """A thin uniform bar along the x axis of its own frame."""

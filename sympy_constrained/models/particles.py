@@ -4,16 +4,8 @@ from __future__ import annotations
 from sympy import symbols
 from sympy.physics.mechanics import Particle, dynamicsymbols
 
-from ._model import Model, bodies_model, inertial, kane_model, kdes, ready
-
-
-def _particle(coordinates, mass, speeds=None):
-    """Frame, point and particle at Cartesian coordinates."""
-    N, O = inertial()
-    P = O.locatenew('P', sum((x*e for x, e in zip(coordinates, N)), 0*N.x))
-    speeds = speeds or [x.diff() for x in coordinates]
-    P.set_vel(N, sum((u*e for u, e in zip(speeds, N)), 0*N.x))
-    return N, P, Particle('particle', P, mass)
+from ._model import (
+    Model, bodies_model, inertial, kane_model, kdes, particle_at, ready)
 
 
 @ready
@@ -30,7 +22,7 @@ def bead_on_circle() -> Model:
     x, y = dynamicsymbols('x y')
     m, L, g, kappa = symbols('m L g kappa')
     vx, vy = x.diff(), y.diff()
-    N, _, bead = _particle((x, y), m)
+    N, _, bead = particle_at((x, y), m)
     bead.potential_energy = m*g*y
     lam = m*(g*y - vx**2 - vy**2)/(x**2 + y**2)
     return bodies_model(
@@ -59,7 +51,7 @@ def constant_speed_particle() -> Model:
     """
     q, u = dynamicsymbols('q1:4'), dynamicsymbols('u1:4')
     m, g, c = symbols('m g c')
-    N, point, body = _particle(q, m, u)
+    N, point, body = particle_at(q, m, u)
     square = u[0]**2 + u[1]**2 + u[2]**2
     pull = g*u[2]/square
     return kane_model(
@@ -89,7 +81,7 @@ def appell_hamel() -> Model:
     x, y, z = q = dynamicsymbols('x y z')
     m, g, k = symbols('m g k')
     vx, vy, vz = speeds = [qi.diff() for qi in q]
-    N, _, body = _particle(q, m)
+    N, _, body = particle_at(q, m)
     body.potential_energy = m*g*z
     return bodies_model(
         N, [body], q, nonhol_coneqs=[(vx**2 + vy**2 - k**2*vz**2)/2],
@@ -115,7 +107,7 @@ def acceleration_level() -> Model:
     x, y = dynamicsymbols('x y')
     m, g, k = symbols('m g k')
     vx, vy = x.diff(), y.diff()
-    N, _, body = _particle((x, y), m)
+    N, _, body = particle_at((x, y), m)
     body.potential_energy = m*g*y
     return bodies_model(
         N, [body], [x, y],
@@ -142,7 +134,7 @@ def duplicated_rows() -> Model:
     x, y, z = q = dynamicsymbols('x y z')
     u = dynamicsymbols('u1:4')
     m, g, L = symbols('m g L')
-    N, point, body = _particle(q, m, u)
+    N, point, body = particle_at(q, m, u)
     row = (x**2 + y**2 + z**2 - L**2)/2
     rate = sum(qi*ui for qi, ui in zip(q, u))
     lam = m*(g*z - sum(ui**2 for ui in u))/L**2

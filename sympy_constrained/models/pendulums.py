@@ -7,8 +7,8 @@ from sympy.physics.mechanics import (
     RigidBody, System, TorqueActuator, dynamicsymbols, inertia)
 
 from ._model import (
-    Model, bodies_model, check_count, inertial, kane_model, lagrange_model,
-    ready, system_model)
+    Model, bodies_model, check_count, inertial, kane_model, kdes,
+    lagrange_model, particle_at, ready, system_model)
 
 
 @ready
@@ -25,10 +25,7 @@ def cartesian_pendulum() -> Model:
     m, L, g = symbols('m L g')
     vx, vy = x.diff(), y.diff()
 
-    N, origin = inertial()
-    point = origin.locatenew('P', x*N.x + y*N.y)
-    point.set_vel(N, vx*N.x + vy*N.y)
-    bob = Particle('bob', point, m)
+    N, _, bob = particle_at((x, y), m, name='bob')
     bob.potential_energy = m*g*y
     lam = m*(g*y - vx**2 - vy**2)/(x**2 + y**2)
     return bodies_model(
@@ -53,11 +50,8 @@ def nonminimal_pendulum() -> Model:
     q1, q2, u1, u2 = dynamicsymbols('q1:3 u1:3')
     L, m, g = symbols('L m g')
 
-    N, origin = inertial()
+    N, point, bob = particle_at((q1, q2), m, (u1, u2), 'bob')
     A = N.orientnew('A', 'axis', [atan(q2/q1), N.z])
-    point = origin.locatenew('P', q1*N.x + q2*N.y)
-    point.set_vel(N, u1*N.x + u2*N.y)
-    bob = Particle('bob', point, m)
     return kane_model(
         N, [q2], [u2], Matrix([q1.diff() - u1, q2.diff() - u2]),
         q_dependent=[q1], u_dependent=[u1],
@@ -85,10 +79,7 @@ def driven_pendulum() -> Model:
     x, y = dynamicsymbols('x y')
     m, L, g, a, w = symbols('m L g a omega')
 
-    N, origin = inertial()
-    point = origin.locatenew('P', x*N.x + y*N.y)
-    point.set_vel(N, point.pos_from(origin).dt(N))
-    bob = Particle('bob', point, m)
+    N, _, bob = particle_at((x, y), m, name='bob')
     bob.potential_energy = m*g*y
     s = x - a*sin(w*t)
     v2 = s.diff(t)**2 + y.diff()**2
@@ -168,12 +159,10 @@ def n_link_pendulum_on_cart(n: int = 3) -> Model:
         bodies.append(Particle(f'Pa{i + 1}', tip, m[i + 1]))
         loads.append((tip, -m[i + 1]*g*N.y))
         point = tip
-    start = {q[0]: 0.0, u[0]: 0.0}
-    start |= {qi: 3.0 + 0.2*i for i, qi in enumerate(q[1:])}
-    start |= {ui: 0.0 for ui in u[1:]}
+    start = {**dict.fromkeys(u, 0.0), q[0]: 0.0,
+             **{qi: 3.0 + 0.2*i for i, qi in enumerate(q[1:])}}
     return kane_model(
-        N, q, u, [qi.diff() - ui for qi, ui in zip(q, u)], bodies=bodies,
-        forcelist=loads,
+        N, q, u, kdes(q, u), bodies=bodies, forcelist=loads,
         parameters={**dict.fromkeys(m, 0.5), m[0]: 2.0,
                     **dict.fromkeys(lengths, 0.4), g: 9.81},
         start=start, fixed=(*q, *u), t_end=5.0, inputs={force: sin(2*t)})

@@ -12,6 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.progress import Progress
 from .histories import check_trajectory, in_unit, unit_of
+from .positions import finer
 from .scene_items import SceneItems
 
 __all__ = ['animate', 'plot_snapshots']
@@ -124,24 +125,24 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     suffix = checked_suffix(save)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
-    items = SceneItems(trajectory, model, np.interp(
-        np.arange((len(times) - 1)*step + 1)/step, np.arange(len(times)),
-        times), points, lines, contacts, surfaces, view, origin, frame,
-        constants, inputs, trails)
+    items = SceneItems(trajectory, model, finer(times, step), points, lines,
+                       contacts, surfaces, view, origin, frame, constants,
+                       inputs, trails)
     is_own = ax is None
     figure, ax = prepared(items, ax, camera, trajectory, layout='none')
     artists = items.draw(ax, 0)
     legend(ax)
     digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
     unit = unit_of(trajectory, 't')
+    unit = f' {unit}' if unit else ''
     factor = '' if speed == 1 else (
         f'  ({speed:g} × real time)' if speed >= 1e-3 else
         f'  (1/{1/speed:g} of real time)')
 
     def update(k):
         items.update(artists, k*step)
-        ax.set_title(f't = {times[k]:.{digits}f}{unit and " " + unit}'
-                     f'{factor}', fontsize='medium')
+        ax.set_title(f't = {times[k]:.{digits}f}{unit}{factor}',
+                     fontsize='medium')
         return artists
 
     update(0)
@@ -315,10 +316,10 @@ def legend(ax):
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:
         return
-    place = {'loc': 'upper left', 'bbox_to_anchor': (-0.05, 1.)} if hasattr(
-        ax, 'get_zlim') else {'loc': 'center left',
-                              'bbox_to_anchor': (1.02, 0.5)}
-    ax.legend(handles, labels, fontsize='small', frameon=False, **place)
+    place, corner = ('upper left', (-0.05, 1.)) if hasattr(
+        ax, 'get_zlim') else ('center left', (1.02, 0.5))
+    ax.legend(handles, labels, fontsize='small', frameon=False, loc=place,
+              bbox_to_anchor=corner)
 
 
 # -- files ---------------------------------------------------------------

@@ -32,27 +32,15 @@ def plot(trajectory):
 
     """
     check_trajectory(trajectory)
-    coordinates, speeds = _groups(trajectory)
     panels = [(plot_states, {'names': names})
-              for names in (coordinates, speeds) if names]
-    if trajectory.residuals.shape[1]:
-        panels.append((plot_residuals, {}))
-    if trajectory.energy is not None:
-        panels.append((plot_energy, {}))
-    power = trajectory.power
-    if power is not None and power.any():
-        panels.append((plot_power, {}))
-    if trajectory.multipliers.shape[1]:
-        panels.append((plot_constraint_forces, {}))
-        panels.append((plot_multipliers, {}))
-    rows = -(-len(panels)//2)
-    figure, axes = plt.subplots(rows, 2, figsize=(13, 2.8*rows), sharex=True,
-                                layout='constrained', squeeze=False)
-    for ax, (draw, options) in zip(axes.flat, panels):
-        draw(trajectory, ax=ax, **options)
-    if len(panels) % 2:
-        axes.flat[-1].set_axis_off()
-    _time_below(axes, len(panels))
+              for names in _groups(trajectory) if names]
+    panels += [(draw, {}) for draw, is_needed in (
+        (plot_residuals, trajectory.residuals.shape[1]),
+        (plot_energy, trajectory.energy is not None),
+        (plot_power, _has_power(trajectory)),
+        (plot_constraint_forces, trajectory.multipliers.shape[1]),
+        (plot_multipliers, trajectory.multipliers.shape[1])) if is_needed]
+    figure = _panels(trajectory, panels, 2, (13, 2.8))
     figure.suptitle(trajectory.message, fontsize='medium')
     return figure
 
@@ -72,12 +60,9 @@ def plot_states(trajectory, names=None, ax=None):
 
     """
     if names is None and ax is None:
-        groups = [group for group in _groups(trajectory) if group]
-        figure, axes = _column(len(groups))
-        for ax, group in zip(axes.flat, groups):
-            plot_states(trajectory, group, ax)
-        _time_below(axes, len(groups))
-        return figure
+        return _panels(trajectory, [(plot_states, {'names': group})
+                                    for group in _groups(trajectory)
+                                    if group])
     if names is None:
         names = trajectory.states
     elif isinstance(names, str) or hasattr(names, 'free_symbols'):
@@ -119,13 +104,8 @@ def plot_energy(trajectory, ax=None):
         raise ValueError(
             "`trajectory` has no energy: it is unknown for the model. Build "
             "that from bodies and loads, or from a Lagrangian.")
-    power = trajectory.power
-    if ax is None and power is not None and power.any():
-        figure, axes = _column(2)
-        plot_energy(trajectory, axes[0, 0])
-        plot_power(trajectory, axes[1, 0])
-        _time_below(axes, 2)
-        return figure
+    if ax is None and _has_power(trajectory):
+        return _panels(trajectory, [(plot_energy, {}), (plot_power, {})])
     columns = [trajectory.energy - trajectory.energy[:1]]
     labels, title = ['change of energy'], 'energy balance'
     if trajectory.work is not None and trajectory.work.any():
@@ -187,10 +167,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
         speeds = sign*CubicSpline(sign*trajectory.t, places)(
             sign*trajectory.t, 1)
     figure, ax = _axes(ax, (5.6, 4.6))
-    line, = ax.plot(places, speeds)
-    color = line.get_color()
-    ax.plot(places[:1], speeds[:1], 'o', mfc='none', color=color)
-    ax.plot(places[-1:], speeds[-1:], 'o', color=color)
+    _path(ax, places, speeds)
     met = [np.argmin(abs(trajectory.t - event.t))
            for event in trajectory.events]
     if met:
@@ -241,8 +218,8 @@ def plot_reactions(trajectory, names=None, ax=None):
     names = [names] if isinstance(names, str) else list(
         names or trajectory.reactions)
     if ax is None:
-        ax = _column(2)[1][:, 0]
-        ax[0].tick_params(labelbottom=False)
+        ax = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
+                          layout='constrained')[1]
     for k, (kind, place) in enumerate(zip(('force', 'moment'), ax)):
         parts = [trajectory.reactions[name][:, 3*k:3*k + 3] for name in names]
         if len(names) == 1:
@@ -289,9 +266,7 @@ def plot_motion(points, ax=None):
             raise ValueError(
                 f"`points[{name!r}]` has arrays of shapes {x.shape} and "
                 f"{y.shape}; two of equal length are needed.")
-        line, = ax.plot(x, y, label=str(name))
-        ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
-        ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
+        _path(ax, x, y, str(name))
     ax.set(xlabel='x', ylabel='y',
            title='paths: open circle at the start, full at the end')
     ax.set_aspect('equal', adjustable='box')
@@ -335,20 +310,32 @@ def _groups(trajectory):
     return [x for x in trajectory.states if x not in speeds], speeds
 
 
-def _column(count):
-    """A figure with panels below each other."""
-    return plt.subplots(count, 1, figsize=(7, 2.8*count), sharex=True,
-                        layout='constrained', squeeze=False)
+def _has_power(trajectory):
+    return trajectory.power is not None and trajectory.power.any()
 
 
-def _time_below(axes, count):
-    """Label the time axis of the lowest panels only."""
-    columns = axes.shape[1]
-    for i, ax in enumerate(axes.flat[:count]):
-        last = i + columns >= count
-        ax.tick_params(labelbottom=last)
-        if not last:
+def _panels(trajectory, panels, columns=1, size=(7, 2.8)):
+    """A figure with a panel for each pair of a function and its options."""
+    rows = -(-len(panels)//columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(size[0], size[1]*rows), sharex=True,
+        layout='constrained', squeeze=False)
+    for k, (ax, (draw, options)) in enumerate(zip(axes.flat, panels)):
+        draw(trajectory, ax=ax, **options)
+        is_lowest = k + columns >= len(panels)
+        ax.tick_params(labelbottom=is_lowest)
+        if not is_lowest:
             ax.set_xlabel('')
+    for ax in axes.flat[len(panels):]:
+        ax.set_axis_off()
+    return figure
+
+
+def _path(ax, x, y, name=None):
+    """A line with an open circle at its start, a full one at its end."""
+    line, = ax.plot(x, y, label=name)
+    ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
+    ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
 
 
 def _axes(ax, size=(7, 3.5)):

@@ -22,7 +22,7 @@ from ..numeric.codegen.python_code import Generated
 from ..numeric.inputs import Inputs
 from ..numeric.names import Names, label, number
 
-__all__ = ['Positions', 'Quantity', 'system_of']
+__all__ = ['Positions', 'Quantity', 'finer', 'system_of']
 
 FINER = 4           # times for each one of a picture, to integrate a velocity
 
@@ -43,6 +43,12 @@ def system_of(model):
         return build_system(
             *bind_arguments('animate', (), dict(arguments)),
             **{'potential_energy': 'ignore'} if shape == 'kane' else {})
+
+
+def finer(times, count):
+    """Times with ``count`` equal steps in place of each."""
+    return np.interp(np.arange((len(times) - 1)*count + 1)/count,
+                     np.arange(len(times)), times)
 
 
 @dataclass(eq=False)
@@ -146,11 +152,9 @@ class Positions:
 
         A trajectory from a file knows its states by name.
         """
-        if item in self._states.objects:
-            return self._states.objects.index(item)
-        text = label(item)
-        return self._states.objects.index(text) if (
-            text in self._states.objects) else None
+        known = self._states.objects
+        return next((known.index(name) for name in (item, label(item))
+                     if name in known), None)
 
     # -- what is wanted --------------------------------------------------
 
@@ -216,16 +220,14 @@ class Positions:
     def _point(self, point):
         self._need_frame(point)
         if point not in self._of_point:
-            if self.origin is None:
-                raise KinematicsError(
-                    f"Point {point} has no position: no point that it is "
-                    f"connected to is at rest in {self.frame}. Set the "
-                    "velocity of the fixed point to zero, or pass the point "
-                    "to look from as `origin`.", point=point)
-            raise KinematicsError(
-                f"Point {point} has no position relative to {self.origin}, "
-                "the origin of the picture. Set it with `set_pos`, pass "
-                "another `origin`, or leave the point out.", point=point)
+            raise KinematicsError(f"Point {point} has no position" + (
+                f": no point that it is connected to is at rest in "
+                f"{self.frame}. Set the velocity of the fixed point to zero, "
+                "or pass the point to look from as `origin`."
+                if self.origin is None else
+                f" relative to {self.origin}, the origin of the picture. Set "
+                "it with `set_pos`, pass another `origin`, or leave the "
+                "point out."), point=point)
         return self._of_point[point]
 
     def _expressions(self, place):
@@ -293,11 +295,10 @@ class Positions:
         times = np.asarray(times, float)
         path = np.zeros((len(times), 3))
         if self.drifts and len(times) > 1:
-            finer = np.interp(np.arange((len(times) - 1)*FINER + 1)/FINER,
-                              np.arange(len(times)), times)
-            rates, = self._values([self._drift], finer)
-            sign = np.sign(finer[-1] - finer[0])
-            path = CubicSpline(sign*finer, sign*rates[:, :, 0]
+            dense = finer(times, FINER)
+            rates, = self._values([self._drift], dense)
+            sign = np.sign(dense[-1] - dense[0])
+            path = CubicSpline(sign*dense, sign*rates[:, :, 0]
                                ).antiderivative()(sign*times)
         for wanted, values in zip(self._quantities, self._values(
                 [wanted.refs for wanted in self._quantities], times)):
@@ -312,13 +313,10 @@ class Positions:
                 for i, block in enumerate(blocks)}
         graph = Graph.freeze(self._builder, rows)
         x = self.trajectory.at(times)
-        known, others = self._known(graph, times, x)
-        self._check(others)
-        inputs = self._inputs(others)
+        inputs = self._inputs(self._known(graph, times, x)[1])
         if inputs.given:
             graph = with_given(graph, rows, inputs.given)
-            known, others = self._known(graph, times, x)
-            self._check(others)
+        known, _ = self._known(graph, times, x)
         for k, item in enumerate(inputs.called):
             known[item] = np.array([inputs.values(t, state)[k]
                                     for t, state in zip(times, x)])
@@ -340,6 +338,7 @@ class Positions:
                 known[item] = value
             else:
                 others.append(item)
+        self._check(others)
         return known, others
 
     def _check(self, others):

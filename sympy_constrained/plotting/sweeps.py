@@ -106,33 +106,32 @@ class Run:
 def runs_of(result, quantity):
     """The runs of a sweep, or of pairs."""
     runs = list(getattr(result, 'runs', result))
-    has_values = any(getattr(run, 'value', None) is not None for run in runs)
-    return [evaluated(*parts(run, has_values), quantity) for run in runs]
+    # A sweep of numbers keeps the trajectories of failed runs, too.
+    kept = 'value' if any(getattr(run, 'value', None) is not None
+                          for run in runs) else 'trajectory'
+    return [made(run.parameters, getattr(run, kept), quantity)
+            if hasattr(run, 'parameters') else made(*pair(run), quantity)
+            for run in runs]
 
 
-def parts(run, has_values):
-    """Parameters by name, and a trajectory, a number or None."""
-    if hasattr(run, 'parameters'):
-        # A sweep of numbers keeps the trajectories of failed runs, too.
-        parameters, motion = run.parameters, (
-            run.value if has_values else run.trajectory)
-    else:
-        try:
-            parameters, motion = run
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"`result` has {run!r}, which is no run. Give a SweepResult, "
-                "or pairs of a mapping from parameters to numbers and a "
-                "Trajectory or None.") from None
+def pair(run):
+    try:
+        parameters, motion = run
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`result` has {run!r}, which is no run. Give a SweepResult, or "
+            "pairs of a mapping from parameters to numbers and a Trajectory "
+            "or None.") from None
+    return parameters, motion
+
+
+def made(parameters, motion, quantity):
+    """One run, from a trajectory, a number or None."""
     if not isinstance(parameters, Mapping):
         raise TypeError(
             f"The parameters of a run are {parameters!r}. Give a mapping "
             "from names to numbers.")
-    return {named(k): float(x) for k, x in parameters.items()}, motion
-
-
-def evaluated(parameters, motion, quantity):
-    """One run with the quantity."""
+    parameters = {named(k): float(x) for k, x in parameters.items()}
     if not isinstance(motion, Trajectory):
         value = None if motion is None else np.asarray(motion, dtype=float)
         return Run(parameters, None, value, True)
@@ -145,9 +144,8 @@ def evaluated(parameters, motion, quantity):
 
 def varying(parameters, wanted):
     """The parameter on the axis, and the others that vary."""
-    values: dict = {}
-    for name in dict.fromkeys(name for p in parameters for name in p):
-        values[name] = {p.get(name) for p in parameters}
+    values = {name: {p.get(name) for p in parameters}
+              for p in parameters for name in p}
     moving = [name for name, found in values.items() if len(found) > 1]
     if wanted is not None:
         wanted = named(wanted)
@@ -213,29 +211,24 @@ def _numbers(ax, done, show, key, others):
         case = tuple(run.parameters.get(name) for name in others)
         curves.setdefault(case, []).append(
             (run.parameters[key], float(value), run.success))
-    scale, color = colours([case[0] for case in curves if case] or [0.])
+    scale = colours([case[0] for case in curves if case] or [0.])
     for case in sorted(curves):
         x, y, success = np.array(sorted(curves[case])).T
         text = ', '.join(f'{name} = {value:.4g}'
                          for name, value in zip(others, case))
         ax.plot(x, y, '.-', label=text or None,
-                color=color(case[0]) if len(others) == 1 else None)
+                color=scale.to_rgba(case[0]) if len(others) == 1 else None)
         ax.plot(x[success == 0], y[success == 0], 'x', markersize=8,
                 color='C3')
-    _key_to_curves(ax, scale, others, len(curves))
-
-
-def _key_to_curves(ax, scale, others, count):
-    """A colour bar for many curves, else a legend."""
-    if len(others) == 1 and count > MOST_CURVES:
-        bar(ax, scale, others[0])
-    elif others and count <= 2*MOST_CURVES:
+    if len(others) == 1 and len(curves) > MOST_CURVES:
+        ax.figure.colorbar(scale, ax=ax, label=others[0])
+    elif others and len(curves) <= 2*MOST_CURVES:
         ax.legend(fontsize='small', loc='center left', frameon=False,
                   bbox_to_anchor=(1., 0.5))
 
 
 def _histories(ax, done, key):
-    scale, color = colours([run.parameters[key] for run in done])
+    scale = colours([run.parameters[key] for run in done])
     for run in done:
         if run.motion is None or np.shape(run.value) != np.shape(
                 run.motion.t):
@@ -243,22 +236,16 @@ def _histories(ax, done, key):
                 "A run has no history to draw, but an array of shape "
                 f"{np.shape(run.value)}. Choose another `show`, or a "
                 "`quantity` with one value for each time.")
-        ax.plot(run.motion.t, run.value, color=color(run.parameters[key]),
-                linewidth=1.1, linestyle='-' if run.success else '--')
-    bar(ax, scale, key)
+        ax.plot(run.motion.t, run.value, linewidth=1.1,
+                color=scale.to_rgba(run.parameters[key]),
+                linestyle='-' if run.success else '--')
+    ax.figure.colorbar(scale, ax=ax, label=key)
 
 
 def colours(values):
-    """Scale of colours, and the colour of a value."""
-    norm = matplotlib.colors.Normalize(min(values), max(values))
+    """The scale of colours between the least and the largest value."""
     # without the end that is too light on white
-    scale = matplotlib.colors.LinearSegmentedColormap.from_list(
+    colors = matplotlib.colors.LinearSegmentedColormap.from_list(
         'sweep', matplotlib.colormaps['viridis'](np.linspace(0, 0.92, 64)))
-    return (norm, scale), lambda value: scale(norm(value))
-
-
-def bar(ax, scale, name):
-    """A colour bar with the name of the parameter."""
-    norm, colors = scale
-    ax.figure.colorbar(matplotlib.cm.ScalarMappable(norm, colors), ax=ax,
-                       label=name)
+    return matplotlib.cm.ScalarMappable(
+        matplotlib.colors.Normalize(min(values), max(values)), colors)
