@@ -92,7 +92,7 @@ def list_models(given):
 def compare_models(given):
     """The ``compare`` command."""
     try:
-        from .comparison import compare
+        from . import comparison  # noqa: F401
         if given.save:
             import matplotlib
             matplotlib.use('Agg')
@@ -106,49 +106,52 @@ def compare_models(given):
         print(f"The folder {given.save} cannot be written: {error}. Choose "
               "another with --save.", file=sys.stderr)
         return 2
-    agreed = True
-    for name in given.models:
-        try:
-            result = compare(find_model(name), given.t_end,
-                             limit=given.limit, forms=given.forms)
-        except (ConstrainedDynamicsError, ValueError) as error:
-            print(f'{name}: {error}', file=sys.stderr)
-            agreed = False
-            continue
-        print(result.to_markdown() if given.markdown else result)
-        for path in result.save(given.save) if given.save else ():
-            print(f'  wrote {path}')
-        print()
-        agreed &= result.agrees
-        if result.interrupted:
-            break
-    return 0 if agreed else 1
+    return for_each(given.models, lambda found: compared(found, given))
+
+
+def compared(found, given):
+    """Print the comparison of one model; return whether all agree."""
+    from .comparison import compare
+    result = compare(found, given.t_end, limit=given.limit, forms=given.forms)
+    print(result.to_markdown() if given.markdown else result)
+    for path in result.save(given.save) if given.save else ():
+        print(f'  wrote {path}')
+    print()
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result.agrees
 
 
 def report_models(given):
     """The ``report`` command."""
+    return for_each(given.models, reported)
+
+
+def reported(found):
+    """Print the report of one model."""
+    method = found.form(UdwadiaKalabaMethod)
+    equations = method.equations_of_motion
+    known = {*equations.constants, *equations.states}
+    sample = {x: value for x, value in (
+        *found.parameters.items(), *found.start.items()) if x in known}
+    lines = described(method.system, constraint_report(method, sample))
+    classes = classify_constraints(method, sample)
+    if method.system.counts[2]:
+        lines += str(classes).splitlines()[1:]
+    print('\n  '.join([f'{found.name}: {found.title}', *lines]))
+    return True
+
+
+def for_each(names, run):
+    """The exit status; models that cannot be read do not stop the others."""
     status = 0
-    for name in given.models:
+    for name in names:
         try:
-            found = find_model(name)
-            method = found.form(UdwadiaKalabaMethod)
-            equations = method.equations_of_motion
-            known = {*equations.constants, *equations.states}
-            sample = {x: value for x, value in (
-                *found.parameters.items(), *found.start.items())
-                if x in known}
-            report = constraint_report(method, sample)
-            classes = classify_constraints(method, sample)
+            if not run(find_model(name)):
+                status = 1
         except (ConstrainedDynamicsError, ValueError) as error:
             print(f'{name}: {error}', file=sys.stderr)
             status = 1
-            continue
-        print(f'{found.name}: {found.title}')
-        lines = described(method.system, report)
-        if method.system.counts[2]:
-            lines += str(classes).splitlines()[1:]
-        for line in lines:
-            print(f'  {line}')
     return status
 
 

@@ -324,14 +324,14 @@ def failed(error, result):
     ingredient; what was derived may have no value at a state.
     """
     derived, text = result.seconds is not None, first_sentence(error)
-    if result.is_ours and (
-            isinstance(error, MissingIngredientError)
-            or not derived and isinstance(error, ConstrainedDynamicsError)):
-        return replace(result, verdict=Verdict.REFUSES, reason=text)
-    if derived and isinstance(error, (
+    refuses = result.is_ours and (
+        isinstance(error, MissingIngredientError)
+        or not derived and isinstance(error, ConstrainedDynamicsError))
+    if refuses or derived and isinstance(error, (
             ArithmeticError, np.linalg.LinAlgError,
             ConstrainedDynamicsError)):
-        return replace(result, verdict=Verdict.NO_VALUE, reason=text)
+        return replace(result, reason=text, verdict=(
+            Verdict.REFUSES if refuses else Verdict.NO_VALUE))
     return replace(result, verdict=Verdict.RAISES,
                    reason=f'{type(error).__name__}: {text}')
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,10 +66,9 @@ class Derived:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Name of a formulation and how it is derived and evaluated.
+    """``finish`` takes the case and what ``derive`` makes of it.
 
-    ``derive`` takes the case; ``finish`` takes the case and what ``derive``
-    returns. Only the former counts as derivation.
+    Only the latter counts as derivation.
     """
 
     name: str
@@ -106,7 +106,7 @@ def recipes(case, forms=False):
         found.insert(0, Recipe(type(own).__name__, lambda case: formed(own),
                                from_method))
     if forms:
-        shared: dict = {}
+        shared = cache(lambda: made(case, GibbsAppellMethod))
         found += [form_recipe(form, shared) for form in FORMS]
     return [*found, Recipe('VaccoMethod', formed_by(VaccoMethod),
                            from_vacco)]
@@ -309,15 +309,14 @@ def best_columns(matrices, preferred):
 
 def from_corrected(case, made):
     """The equations of Voronets."""
-    method, _ = made
-    return from_method(case, made, lambda agrees: (eliminated(method), False))
+    return from_method(
+        case, made, lambda agrees: (eliminated(made[0]), False))
 
 
 def from_embedded(case, made):
     """Hamel's equations, with their validity."""
-    method, _ = made
-
     def explain(agrees):
+        method, _ = made
         validity = method.validity
         if not agrees:
             return str(validity), validity.holds is False
@@ -392,11 +391,9 @@ def from_vacco(case, made):
 # -- classical forms -----------------------------------------------------
 
 def form_recipe(form, shared):
-    """Recipe of one of the classical forms of GibbsAppellMethod."""
+    """Recipe of a classical form of the method that ``shared`` returns."""
     def derive(case):
-        if 'method' not in shared:
-            shared['method'] = made(case, GibbsAppellMethod)
-        method = shared['method']
+        method = shared()
         return method, Graph.of({'form': method.classical_equations(form)},
                                 method.system.t)
 

@@ -43,19 +43,11 @@ class MappedState:
 
 
 class ReferenceStates:
-    """States of the reference with its accelerations and forces there.
+    """States ``(t, x)`` of the reference, with its values there.
 
-    Attributes
-    ==========
-
-    compiled : CompiledEquations
-    inputs : dict
-        Specified function -> expression or callable.
-    states : list of (t, x)
-    accelerations, forces : ndarray, shape (number of states, o)
-        Rates of the speeds, generalized constraint forces.
-    multipliers : ndarray, shape (number of states, m)
-
+    ``accelerations`` and ``forces``, shape (number of states, o), are the
+    rates of the speeds and the generalized constraint forces; ``multipliers``
+    has shape (number of states, m).
     """
 
     def __init__(self, compiled, inputs, states):

@@ -1,7 +1,7 @@
 """The result of one formulation for a model."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
 import numpy as np
@@ -91,11 +91,9 @@ class Formulation:
 
     def as_row(self):
         """Dictionary of everything but the accelerations themselves."""
-        return {
-            'formulation': self.name, 'verdict': self.verdict.value,
-            'reason': self.reason, 'seconds': self.seconds,
-            'operations': self.operations, 'states': self.states,
-            'unknown accelerations': self.accelerations_count,
-            'multipliers': self.multipliers,
-            'microseconds': self.microseconds, 'error': self.error,
-            'force error': self.force_error}
+        names = {'name': 'formulation', 'force_error': 'force error',
+                 'accelerations_count': 'unknown accelerations'}
+        return {names.get(f.name, f.name): getattr(self, f.name)
+                for f in fields(self)
+                if f.name not in ('is_ours', 'accelerations')} | {
+                    'verdict': self.verdict.value}

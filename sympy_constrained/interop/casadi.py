@@ -117,29 +117,27 @@ class Casadi:
     def __init__(self, exported, solver):
         self.ca = library('casadi', 'casadi')
         self.exported = exported
-        if solver in ('auto', 'ldl') and exported.ldl_is_possible():
-            solver = 'ldl'
-        elif solver == 'auto':
-            solver = 'qr'
-        elif solver == 'ldl':
-            raise UnsupportedFeatureError(
-                "solver='ldl' needs a symmetric, positive definite mass "
-                "matrix and constraint forces along the rows of the "
-                "constraints. Use solver='qr'.")
+        if solver in ('auto', 'ldl'):
+            is_possible = exported.ldl_is_possible()
+            if solver == 'ldl' and not is_possible:
+                raise UnsupportedFeatureError(
+                    "solver='ldl' needs a symmetric, positive definite mass "
+                    "matrix and constraint forces along the rows of the "
+                    "constraints. Use solver='qr'.")
+            solver = 'ldl' if is_possible else 'qr'
         self.solver = solver
 
     def function(self, name):
         ca, e = self.ca, self.exported
         sizes = {'t': 1, 'x': len(e.equations.states),
-                 'p': len(e.equations.constants), 'r': len(e.free)}
+                 'p': len(e.equations.constants),
+                 **({'r': len(e.free)} if e.free else {})}
         arguments = {key: ca.SX.sym(key, n) for key, n in sizes.items()}
         outputs, shapes = e.outputs(name)
         values = outputs(functions(ca), {
             key: ca.vertsplit(symbol) for key, symbol in arguments.items()})
         matrices = {key: self.matrix(values[key], *shapes[key])
                     for key in values}
-        if not e.free:
-            del arguments['r']
         if name not in SOLVED:
             return self.made(name, arguments, matrices)
         use = e.use
@@ -194,8 +192,7 @@ class Casadi:
         ca, e = self.ca, self.exported
         if self.solver == 'ldl':
             return self.by_ldl(W, r)
-        rows, columns = (map(ca.DM, e.scales) if e.scales else
-                         [ca.DM.ones(len(e.use))]*2)
+        rows, columns = map(ca.DM, e.scales or [[1.]*len(e.use)]*2)
         W, r = ca.diag(rows)@W@ca.diag(columns), rows*r
         if self.solver == 'qr':
             return columns*ca.qr_solve(r, *ca.qr_sparse(W))

@@ -37,21 +37,15 @@ OPERATORS = {
 
 @dataclass(frozen=True)
 class Exported:
-    """Equations with known inputs and chosen rows.
-
-    ``given`` maps specified functions to expressions, ``free`` are the others,
-    ``p`` default values of the constants or None, ``use`` the independent rows
-    of ``W``, which are also the columns, and ``scales`` factors of these rows
-    and columns, powers of two. ``mass_is_definite`` is None if unknown.
-    """
+    """Equations with known inputs and chosen rows."""
 
     equations: EquationsOfMotion
-    given: dict
-    free: tuple
-    p: np.ndarray | None
-    use: list
-    scales: tuple | None = None
-    mass_is_definite: bool | None = None
+    given: dict                     # specified function -> expression
+    free: tuple                     # the other specified functions
+    p: np.ndarray | None            # default values of the constants
+    use: list                       # independent rows of W, and its columns
+    scales: tuple | None = None     # of these rows and columns, powers of 2
+    mass_is_definite: bool | None = None        # None if unknown
 
     @classmethod
     def of(cls, model, t=0., x=None, constants=None, inputs=None,
@@ -148,10 +142,7 @@ class Exported:
         return outputs, shapes
 
     def ldl_is_possible(self):
-        """Whether LDL^T of the mass matrix and its Schur complement exists.
-
-        A pivot that is zero for all states is noticed here.
-        """
+        """Whether no pivot of LDL^T of the mass matrix is always zero."""
         if not self.mass_is_definite:
             return False
         g, out = self.equations.graph.load(None, ('W', 'r'))

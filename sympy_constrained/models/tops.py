@@ -24,15 +24,20 @@ def _turned(N, angles, omega):
     return B, [dot(by_angles - B.ang_vel_in(N), axis) for axis in B]
 
 
-def _top(constants, B, center):
-    m, _, _, i, j = constants
-    return RigidBody('top', center, B, m, (inertia(B, i, i, j), center))
-
-
-def _center(N, B, tip, length):
+def _pinned(N, B, tip, length):
     center = tip.locatenew('C', length*B.z)
     center.v2pt_theory(tip, N, B)
     return center
+
+
+def _top(constants, N, B, center, q, u, kinematics, **given):
+    """A model of the top in Kane's shape."""
+    m, g, _, i, j = constants
+    return kane_model(
+        N, q, u, kinematics, forcelist=[(center, -m*g*N.z)],
+        bodies=[RigidBody('top', center, B, m,
+                          (inertia(B, i, i, j), center))],
+        parameters=dict(zip(constants, _NUMBERS)), t_end=2.0, **given)
 
 
 @ready
@@ -49,14 +54,11 @@ def heavy_top() -> Model:
     m, g, length, i, j = constants = symbols('m g l I J')
     N, tip = inertial()
     B, kinematics = _turned(N, q, u)
-    center = _center(N, B, tip, length)
     k = i + m*length**2
-    return kane_model(
-        N, q, u, kinematics, bodies=[_top(constants, B, center)],
-        forcelist=[(center, -m*g*N.z)],
-        parameters=dict(zip(constants, _NUMBERS)),
+    return _top(
+        constants, N, B, _pinned(N, B, tip, length), q, u, kinematics,
         start=dict(zip((*q, *u), (0.0, 0.5, 0.3, 0.0, 2.0, 150.0))),
-        fixed=(*q, *u), t_end=2.0,
+        fixed=(*q, *u),
         accelerations={
             u[0].diff(): ((k - j)*u[1]*u[2]
                           + m*g*length*sin(q[1])*cos(q[2]))/k,
@@ -79,25 +81,20 @@ def heavy_top_quaternion() -> Model:
     """
     e0, e1, e2, e3 = e = dynamicsymbols('e0:4')
     u1, u2, u3 = u = dynamicsymbols('u1:4')
-    m, g, length, *_ = constants = symbols('m g l I J')
+    _, _, length, *_ = constants = symbols('m g l I J')
     N, tip = inertial()
     B = ReferenceFrame('B')
     B.orient_quaternion(N, e)
     B.set_ang_vel(N, u1*B.x + u2*B.y + u3*B.z)
     turning = Matrix([[-e1, -e2, -e3], [e0, -e3, e2], [e3, e0, -e1],
                       [-e2, e1, e0]])*Matrix(u)/2
-    center = _center(N, B, tip, length)
-    return kane_model(
-        N, [e1, e2, e3], u, kdes((e1, e2, e3, e0), (
-            turning[1], turning[2], turning[3], turning[0])),
-        q_dependent=[e0],
+    return _top(
+        constants, N, B, _pinned(N, B, tip, length), [e1, e2, e3], u,
+        kdes((e1, e2, e3, e0), (*turning[1:], turning[0])), q_dependent=[e0],
         configuration_constraints=[e0**2 + e1**2 + e2**2 + e3**2 - 1],
-        bodies=[_top(constants, B, center)],
-        forcelist=[(center, -m*g*N.z)],
-        parameters=dict(zip(constants, _NUMBERS)),
         start={e0: 0.969, e1: 0.247, e2: 0.0, e3: 0.0, u1: 0.0, u2: 2.0,
                u3: 150.0},
-        fixed=(e1, e2, e3, *u), t_end=2.0)
+        fixed=(e1, e2, e3, *u))
 
 
 @ready
@@ -143,21 +140,19 @@ def pinned_top() -> Model:
     """
     x, y, z, *angles = q = dynamicsymbols('x y z q1:4')
     v1, v2, v3, *turning = u = dynamicsymbols('v1:4 u1:4')
-    m, g, length, *_ = constants = symbols('m g l I J')
+    _, _, length, *_ = constants = symbols('m g l I J')
     N, O = inertial()
     B, kinematics = _turned(N, angles, turning)
     center = O.locatenew('C', x*N.x + y*N.y + z*N.z)
     center.set_vel(N, v1*N.x + v2*N.y + v3*N.z)
     tip = center.pos_from(O) - length*B.z
     tip_velocity = center.vel(N) + cross(B.ang_vel_in(N), -length*B.z)
-    return kane_model(
-        N, angles, turning, [*kinematics, *kdes((x, y, z), (v1, v2, v3))],
+    return _top(
+        constants, N, B, center, angles, turning,
+        [*kinematics, *kdes((x, y, z), (v1, v2, v3))],
         q_dependent=[x, y, z], u_dependent=[v1, v2, v3],
         configuration_constraints=[tip.dot(axis) for axis in N],
         velocity_constraints=[tip_velocity.dot(axis) for axis in N],
-        bodies=[_top(constants, B, center)],
-        forcelist=[(center, -m*g*N.z)],
-        parameters=dict(zip(constants, _NUMBERS)),
         start=dict(zip((*q, *u), (0.0, -0.0288, 0.0527, 0.0, 0.5, 0.3,
                                   0.115, 0.031, 0.017, 0.0, 2.0, 150.0))),
-        fixed=(*angles, *turning), t_end=2.0)
+        fixed=(*angles, *turning))

@@ -72,7 +72,7 @@ def plot_states(trajectory, names=None, ax=None):
         ('coordinates', 'speeds'), _groups(trajectory))
         if set(labels) <= set(map(label, group))), 'states')
     return _lines(trajectory, [trajectory[name] for name in names], labels,
-                  title, ax, [unit_of(trajectory, name) for name in names])
+                  title, ax, names)
 
 
 def plot_residuals(trajectory, ax=None):
@@ -114,8 +114,7 @@ def plot_energy(trajectory, ax=None):
     error = trajectory.energy_error
     if error is not None:
         title += f', largest error {np.abs(error).max(initial=0.):.1e}'
-    return _lines(trajectory, columns, labels, title, ax,
-                  [unit_of(trajectory, 'energy')]*len(columns))
+    return _lines(trajectory, columns, labels, title, ax, 'energy')
 
 
 def plot_power(trajectory, ax=None):
@@ -132,8 +131,7 @@ def plot_power(trajectory, ax=None):
     if trajectory.energy_rate is not None:
         columns.append(trajectory.energy_rate)
         labels.append('rate of energy')
-    return _lines(trajectory, columns, labels, 'power', ax,
-                  [unit_of(trajectory, 'power')]*len(columns))
+    return _lines(trajectory, columns, labels, 'power', ax, 'power')
 
 
 def plot_phase(trajectory, x, v=None, ax=None):
@@ -192,8 +190,7 @@ def plot_multipliers(trajectory, ax=None):
     """Multipliers of the constraints."""
     names = trajectory.multiplier_names
     return _lines(trajectory, trajectory.multipliers.T,
-                  list(map(label, names)), 'multipliers', ax,
-                  [unit_of(trajectory, name) for name in names])
+                  list(map(label, names)), 'multipliers', ax, names)
 
 
 def plot_reactions(trajectory, names=None, ax=None):
@@ -229,8 +226,7 @@ def plot_reactions(trajectory, names=None, ax=None):
             columns, labels = [np.linalg.norm(part, axis=1)
                                for part in parts], names
             title = f'{kind}s in joints'
-        _lines(trajectory, columns, labels, title, place,
-               [unit_of(trajectory, kind)]*len(columns))
+        _lines(trajectory, columns, labels, title, place, kind)
     ax[0].set_xlabel('')
     return ax[0].figure
 
@@ -344,8 +340,12 @@ def _axes(ax, size=(7, 3.5)):
     return plt.subplots(figsize=size, layout='constrained')
 
 
-def _lines(trajectory, columns, labels, title, ax, units=()):
+def _lines(trajectory, columns, labels, title, ax, keys=()):
+    """Histories; ``keys`` are those of :func:`unit_of`, one for all or each.
+    """
     figure, ax = _axes(ax)
+    units = [unit_of(trajectory, key) for key in (
+        [keys] if isinstance(keys, str) else keys)]
     if len(set(units)) == 1 and units[0]:
         ax.set_ylabel(f'in {units[0]}')
     elif any(units):

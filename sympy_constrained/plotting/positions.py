@@ -21,6 +21,7 @@ from ..numeric.codegen.native import with_given
 from ..numeric.codegen.python_code import Generated
 from ..numeric.inputs import Inputs
 from ..numeric.names import Names, label, number
+from .wireframes import unknown
 
 __all__ = ['Positions', 'Quantity', 'finer', 'system_of']
 
@@ -62,38 +63,13 @@ class Quantity:
 class Positions:
     """Positions and orientations of bodies, points and frames.
 
-    Explanation
-    ===========
-
     :meth:`position` and :meth:`rotation` register a :class:`Quantity`;
-    :meth:`evaluate` fills in the values of all.
-
-    Positions are measured from ``origin``, by default a point at rest. A
-    point may be at rest for an instant only, like that of a wheel on the
-    road: then the velocity of a mass centre is not the rate of its position
-    from there, and the difference is integrated.
-
-    Parameters
-    ==========
-
-    trajectory : Trajectory
-    model : a method, a ready model or a SymPy object, or None
-    seeds : iterable of Point
-        Points that must have a position, the most important first.
-    origin, frame, constants, inputs : optional
-        As for :func:`.animate`.
-    named : mapping, optional
-        Name -> place, in addition to the names of bodies and points.
-
-    Attributes
-    ==========
-
-    bodies : tuple
-    frame : ReferenceFrame or None
-    origin : Point or None
-    numbers : dict
-        Symbol or name -> value of every constant.
-
+    :meth:`evaluate` fills in the values of all. Positions are measured from
+    ``origin``, by default a point at rest. A point may be at rest for an
+    instant only, like that of a wheel on the road: then the velocity of a
+    mass centre is not the rate of its position from there, and the
+    difference is integrated. ``seeds`` are Points that must have a position,
+    the most important first; ``numbers`` maps constants to values.
     """
 
     def __init__(self, trajectory, model=None, seeds=(), origin=None,
@@ -148,10 +124,7 @@ class Positions:
         return self.numbers.get(item, self.numbers.get(str(item)))
 
     def _state(self, item):
-        """Position of a state, None for others.
-
-        A trajectory from a file knows its states by name.
-        """
+        """Position of a state, in a trajectory from a file by its name."""
         known = self._states.objects
         return next((known.index(name) for name in (item, label(item))
                      if name in known), None)
@@ -231,14 +204,12 @@ class Positions:
         return self._of_point[point]
 
     def _expressions(self, place):
-        entries = list(place) if isinstance(
-            place, (tuple, list, MatrixBase)) else []
-        if len(entries) not in (2, 3):
+        if not isinstance(place, (tuple, list, MatrixBase)) or (
+                len(place) not in (2, 3)):
             raise TypeError(
                 f"The place {place!r} is no Point, no Vector and no pair or "
                 "triple of expressions. Give one of these.")
-        return [*(read(self._builder, self._entry(e)) for e in entries),
-                0][:3]
+        return [*(read(self._builder, self._entry(e)) for e in place), 0][:3]
 
     def _entry(self, entry):
         """An expression, or the state or constant of a name."""
@@ -345,11 +316,7 @@ class Positions:
         """Raise for symbols that are not inputs."""
         missing = [str(item) for item in others if isinstance(item, Symbol)]
         if missing:
-            raise MissingIngredientError(
-                f"No value is known for {', '.join(missing)}: a place in the "
-                "picture contains it, and the equations of motion do not. "
-                f"Pass `constants={{{missing[0]}: ...}}`.",
-                symbols=tuple(missing))
+            raise unknown(missing, 'a place in the picture')
         moving = [item for item in others if item in self._speeds]
         if moving:
             raise MissingIngredientError(

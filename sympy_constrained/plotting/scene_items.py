@@ -41,7 +41,6 @@ class Curve:
     style: dict
 
     def at(self, k):
-        """The polyline at a time, shape (m, 3)."""
         return self.values[k]
 
 
@@ -72,15 +71,8 @@ class Trail:
 class SceneItems:
     """Everything in a picture; the parameters are those of :func:`.animate`.
 
-    Attributes
-    ==========
-
-    items : list of Curve and Trail
-    shown : tuple of int
-        The inertial axes of a plane view; all three for a view in space.
-    low, high : ndarray, shape (3,)
-        Limits of the axes.
-
+    ``shown`` numbers the inertial axes of a plane view, or all three for a
+    view in space; ``low`` and ``high``, shape (3,), are limits of the axes.
     """
 
     def __init__(self, trajectory, model, times, points=(), lines=(),
@@ -105,27 +97,28 @@ class SceneItems:
         find.evaluate(times)
 
         colors = cycle(f'C{i}' for i in range(10))
+        moving = [body for body in bodies if not at_rest(*body[1:])]
         traces = list(contact_traces(sides, touched, bases))
         self.items = [*line_items(lines, bones), *traces,
-                      *body_items(bodies, colors, trails),
-                      *point_items(points, colors, trails)]
+                      *dot_items([(body.name, place) for body, place, _ in
+                                  moving], colors, trails, 0.5),
+                      *dot_items(points.items(), colors, trails)]
         self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
                                        [item.values for item in self.items])
         check_drawn(self.items, lost, bool(points or lines))
         self._choose_view(view, [axes for _, _, axes in bodies if axes])
-        self._add_triads(bodies)
+        self._add_triads(moving)
         low, high = self._corners()
         size = (high - low)[list(self.shown)].max() or 1.
         room = np.maximum(high - low, LEAST*size)*(1/2 + MARGIN)
         self.low, self.high = (low + high)/2 - room, (low + high)/2 + room
 
-    def _add_triads(self, bodies):
+    def _add_triads(self, moving):
         """Axes of the moving bodies that are not seen end-on."""
         arm = ARM*(np.ptp(self._corners(), axis=0).max() or 1/ARM)
-        for _, place, axes in bodies:
-            if axes is None or at_rest(place, axes):
-                continue
-            for axis, color in zip(np.moveaxis(axes.values, 2, 0), TRIAD):
+        for _, place, axes in moving:
+            for axis, color in zip(np.moveaxis(
+                    axes.values, 2, 0) if axes else (), TRIAD):
                 if abs(axis[:, self.shown]).max() > 1e-9:
                     self.items.append(Curve(np.stack([
                         place.values, place.values + arm*axis], axis=1), {
@@ -164,8 +157,7 @@ class SceneItems:
             style = dict(item.style, alpha=alpha*item.style.get('alpha', 1.))
             if not labels:
                 style.pop('label', None)
-            line, = ax.plot(*self._seen(item, k), **style)
-            artists.append(line)
+            artists += ax.plot(*self._seen(item, k), **style)
         return artists
 
     def update(self, artists, k):
@@ -233,22 +225,15 @@ def line_items(lines, bones):
         yield Curve(np.stack([start.values, end.values], axis=1), BONE)
 
 
-def body_items(bodies, colors, trails):
-    """Mass centres of the bodies that move, and their paths."""
-    for body, place, axes in bodies:
-        if not at_rest(place, axes):
-            yield from dot_items(body.name, place, next(colors), trails, 0.5)
-
-
-def point_items(points, colors, trails):
-    for name, place in points.items():
-        yield from dot_items(name, place, next(colors), trails)
-
-
-def dot_items(name, place, color, trails, alpha=1.):
-    yield Curve(place.values[:, None], {**DOT, 'color': color, 'label': name})
-    if trails and not is_constant(place.values):
-        yield Trail(place.values, {**TRAIL, 'color': color, 'alpha': alpha})
+def dot_items(places, colors, trails, alpha=1.):
+    """Mass centres or points, and their paths."""
+    for name, place in places:
+        color = next(colors)
+        yield Curve(place.values[:, None], {
+            **DOT, 'color': color, 'label': name})
+        if trails and not is_constant(place.values):
+            yield Trail(place.values, {
+                **TRAIL, 'color': color, 'alpha': alpha})
 
 
 # -- surfaces ------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..contact import (
     SphereSurface, TorusSurface)
 from ..errors import MissingIngredientError
 
-__all__ = ['wireframe']
+__all__ = ['unknown', 'wireframe']
 
 AROUND = np.linspace(0, 2*pi, 49)
 HALF = np.linspace(0, pi, 25)
@@ -110,6 +110,14 @@ def cap(place, points):
             *(at(u, widest*np.linspace(0, 1, 13)) for u in EIGHTHS)]
 
 
+def unknown(names, what):
+    """The error for constants without a value in a part of a picture."""
+    return MissingIngredientError(
+        f"No value is known for {', '.join(names)}: {what} contains it, and "
+        "the equations of motion do not. Pass "
+        f"`constants={{{names[0]}: ...}}`.", symbols=tuple(names))
+
+
 def position(geometry, constants):
     """Position of a chart as a function of arrays, ``(m, 3)``."""
     own = [Dummy() for _ in geometry.parameters]
@@ -121,10 +129,7 @@ def position(geometry, constants):
                                 in known.items() if value is not None})
     missing = sorted(str(x) for x in numbers.free_symbols - set(own))
     if missing:
-        raise MissingIngredientError(
-            f"No value is known for {', '.join(missing)}: {geometry!r} "
-            "contains it, and the equations of motion do not. Pass "
-            f"`constants={{{missing[0]}: ...}}`.", symbols=tuple(missing))
+        raise unknown(missing, repr(geometry))
     function = lambdify(own, list(numbers), 'numpy')
 
     def place(*values):
