@@ -42,6 +42,11 @@ class Progress:
               end='', file=sys.stderr, flush=True)
         self._line_end = '\n'
 
+    def say(self, text):
+        """Show a line of text at once."""
+        if self.wanted:
+            print(text, file=sys.stderr, flush=True)
+
     def close(self):
         """End the line, if one was begun."""
         print(end=self._line_end, file=sys.stderr)

@@ -11,7 +11,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Table, compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.integrate.blocks import Blocks, Path
+from sympy_constrained.numeric.integrate.blocks import Blocks, Interpolant
 from sympy_constrained.numeric.integrate.stepper import Run
 
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
@@ -144,6 +144,16 @@ def test_tables_are_evaluated_in_the_loop(kind, end, one_by_one, single):
     assert found.largest_residual < 1e-12
 
 
+@pytest.mark.parametrize('is_there', [True, False])
+def test_compilation_is_announced(is_there, monkeypatch, capsys):
+    monkeypatch.setattr(Blocks, 'is_compiled', lambda _: is_there)
+    compiled, start = damped()
+    simulate(compiled, 1, start, progress=True)
+    assert ('some ten seconds' in capsys.readouterr().err) is not is_there
+    simulate(compiled, 1, start)
+    assert not capsys.readouterr().err
+
+
 def test_events(case, one_by_one):
     compiled, start = case
 
@@ -196,7 +206,7 @@ def test_the_interpolants_are_those_of_scipy(method):
     wanted, blocks = solver.dense_output(), object.__new__(Blocks)
     blocks.tableau = loop.tableau_of(method)
     path = blocks.path(rates, begin, solver.t - begin, before, K)
-    assert isinstance(path, Path)
+    assert isinstance(path, Interpolant)
     times = np.linspace(begin, solver.t, 9)
     np.testing.assert_allclose(path(times), wanted(times), atol=1e-13)
     np.testing.assert_allclose(path(times[3]), wanted(times[3]), atol=1e-13)

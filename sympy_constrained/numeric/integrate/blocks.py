@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class Block(NamedTuple):
     is_full: bool               # whether the next step may be ordinary
 
 
-class Path(NamedTuple):
+class Interpolant(NamedTuple):
     """The interpolant of a step, as a function of time."""
 
     t: float
@@ -75,6 +76,12 @@ class Blocks:
                 and len(run.compiled.tables) == len(run.compiled.inputs.called)
                 and run.feedback is None
                 and (run.projector is None or run.projector.is_simple))
+
+    def is_compiled(self):
+        """Whether the loop is compiled, here or in numba's files."""
+        steps = self.loop.make_steps
+        return bool(steps.signatures) or any(
+            Path(steps.stats.cache_path).glob('loop.make_steps-*.nbi'))
 
     # -- machine code ----------------------------------------------------
 
@@ -223,7 +230,7 @@ class Blocks:
         tableau = self.tableau
         for k in range(tableau.stages + 1, len(tableau.c)):
             K[k] = rates(t + tableau.c[k]*h, y + h*(tableau.a[k, :k]@K[:k]))
-        return Path(t, h, y, h*(tableau.extension.T@K))
+        return Interpolant(t, h, y, h*(tableau.extension.T@K))
 
     def checked(self, block):
         """How many steps of a block are ordinary, and whether a singular

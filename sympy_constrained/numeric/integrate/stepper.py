@@ -32,6 +32,9 @@ OFF = 1e-8
 # close to a singular configuration and remains as the integrator left it.
 JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
 
+COMPILING = ("The compiled loop of the integrator is made, once on this "
+             "computer. This takes some ten seconds.")
+
 
 class Run:
     """One integration; states are projected if ``on_set``, and the integrator
@@ -131,6 +134,8 @@ class Run:
             if is_new or self.solver.status == 'finished':
                 self.evaluations += int(getattr(self.solver, 'nfev', 0))
                 self.solver = self.new_solver(method, options)
+                if self.blocks and not self.blocks.is_compiled():
+                    progress.say(COMPILING)
             steps, is_new = self.blocks.advance() if self.blocks else (
                 0, False)
             if not steps:
