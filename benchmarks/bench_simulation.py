@@ -112,16 +112,18 @@ def lambdified(chain):
     return {'seconds': seconds, 'calls': calls, **chain.quality(x)}
 
 
-def pointer(chain):
-    """Our machine code, by its address, in a compiled DOP853."""
+def machine_rates(chain):
+    """Our machine code, by its address, as a function of CyRK. The constants
+    are the attribute ``p`` of the chain.
+    """
     import numba
-    from CyRK import cyjit, nbsolve2_ivp
+    from CyRK import cyjit
     function = chain.equations.native_function('rhs', x=chain.start)
     address = ctypes.c_void_p
     f = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[address]*4)(
         function.address)
-    p = np.ascontiguousarray(chain.equations.p)
-    n, constants, size = len(chain.start), len(p), function.size
+    chain.function, chain.p = function, np.ascontiguousarray(chain.equations.p)
+    n, constants, size = len(chain.start), len(chain.p), function.size
 
     @cyjit
     def rates(dy, t, y, args):
@@ -131,10 +133,18 @@ def pointer(chain):
         for i in range(n):
             dy[i] = np.nan if bad else out[i]
 
+    return rates
+
+
+def pointer(chain):
+    """The same in a compiled DOP853."""
+    from CyRK import nbsolve2_ivp
+    rates = machine_rates(chain)
+
     def run():
         found = nbsolve2_ivp(
             rates.address, (0., SECONDS), chain.start, method='DOP853',
-            t_eval=chain.times, args=p, rtol=RTOL, atol=ATOL)
+            t_eval=chain.times, args=chain.p, rtol=RTOL, atol=ATOL)
         assert found.success
         x = found.y.T.copy()
         found.free()

@@ -352,6 +352,12 @@ def motion(spec):
     return bench_simulation.motion(spec)
 
 
+def precision(spec, by):
+    """Errors and times of an integrator."""
+    import bench_precision
+    return bench_precision.precision(spec, by)
+
+
 def sweeps(spec, by):
     """A thousand runs by two processes."""
     import bench_simulation
@@ -384,7 +390,7 @@ def solvers(spec, solver):
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
     function, cython, casadi, program, batch, simulation, long_run, motion,
-    sweeps, solvers)}
+    precision, sweeps, solvers)}
 
 
 def main(file, job, arguments):

@@ -103,7 +103,7 @@ def table(record):
     """Rows of text."""
     found = Results(record)
     for rows in (derivation, sizes, trees, making, calls, natives, batches,
-                 simulations, long_runs, memories, solvers):
+                 simulations, long_runs, precisions, memories, solvers):
         yield from rows(found)
 
 
@@ -270,6 +270,43 @@ LONG = {'ours': 'simulate, DOP853 with projection',
 LONG_PEERS = {'lambdified': 'KanesMethod, lambdify, SciPy\'s DOP853',
               'pinocchio': 'Pinocchio, SciPy\'s DOP853',
               'pinocchio_compiled': 'Pinocchio, compiled DOP853'}
+
+
+INTEGRATORS = {
+    'ours': 'simulate, DOP853', 'ours_rk45': 'simulate, RK45',
+    'scipy': "SciPy's DOP853, our rhs",
+    'lambdified': "SciPy's DOP853, KanesMethod, lambdify",
+    'cyrk': "CyRK's DOP853, our machine code",
+    'heyoka': 'heyoka, our equations'}
+
+
+def precisions(found):
+    """Times at equal errors."""
+    for spec in found.specs('precision'):
+        for error in (1e-6, 1e-10):
+            for by, label in list(INTEGRATORS.items())[2:]:
+                yield row('a motion, simulate, DOP853', spec, *(
+                    x for who in ('ours', by) for x in (
+                        *([label] if who == by else []),
+                        time_at(points(found, spec, who), error),
+                        f'{error:.0e}')))
+
+
+def points(found, spec, by):
+    """Errors and times of an integrator."""
+    result = found.results.get(f'precision {spec} {by}', {})
+    return result.get('errors', []), result.get('times', [])
+
+
+def time_at(points, error):
+    """The least time for an error, between the tolerances of a run."""
+    errors, times = points
+    for k in range(1, len(errors)):
+        if errors[k] <= error < errors[k - 1]:
+            part = (math.log(error/errors[k - 1])
+                    / math.log(errors[k]/errors[k - 1]))
+            return Value(times[k - 1]*(times[k]/times[k - 1])**part, 's')
+    return Value(text='–')
 
 
 def memories(found):
@@ -565,6 +602,7 @@ def write(record, place):
             ('methods', METHOD_HEAD, methods(record))):
         (place/f'{name}.csv').write_text(csv(head, rows))
     plot(record, place/'growth.png')
+    plot_precision(record, place/'precision.png')
 
 
 COLOURS = {'graph': 'C0', 'kane': 'C1', 'lagrange': 'C2'}
@@ -594,6 +632,32 @@ def plot(record, file):
         ax.grid(alpha=0.3)
     axes[0].set_ylabel('time of a derivation [s]')
     axes[0].legend(frameon=False, fontsize='small')
+    figure.savefig(file, dpi=80)
+    plt.close(figure)
+
+
+def plot_precision(record, file):
+    """Time of a motion over its error."""
+    from matplotlib import pyplot as plt
+    found = Results(record)
+    specs = found.specs('precision')
+    if not specs:
+        return
+    figure, axes = plt.subplots(
+        1, len(specs), figsize=(2.6*len(specs) + 1, 3.6), sharey=True,
+        layout='constrained')
+    for ax, spec in zip(axes, specs):
+        for k, (by, label) in enumerate(INTEGRATORS.items()):
+            errors, times = points(found, spec, by)
+            ax.loglog(errors, times, 'o-', color=f'C{k}', label=label,
+                      markersize=3)
+        ax.set_title(named(spec))
+        ax.set_xlabel('error')
+        ax.set_xlim(1e-2, 1e-13)
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel('processor time [s]')
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False,
+                  fontsize='small', loc='outside lower center', ncols=3)
     figure.savefig(file, dpi=80)
     plt.close(figure)
 

@@ -38,6 +38,9 @@ CALLED = ('closed_chain:8', 'bicycle', 'bicycle_whole', 'andrews_squeezer',
 MECHANISMS = ('closed_chain:8', 'closed_chain_3d:6')
 LONG = ('ours', 'loop', 'pointer', 'lambdified', 'pinocchio',
         'pinocchio_compiled')
+PRECISE = ('cartesian_pendulum', 'rolling_disc', 'four_bar',
+           'closed_chain:4', 'closed_chain:8')
+INTEGRATORS = ('ours', 'ours_rk45', 'scipy', 'lambdified', 'cyrk', 'heyoka')
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
 BACKENDS = ('llvm', 'c', 'numpy')
 BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
@@ -108,6 +111,13 @@ def simulation():
         yield 'sweeps', 'four_bar', by
 
 
+def precision():
+    for spec in PRECISE:
+        for by in INTEGRATORS:
+            if (spec, by) != ('cartesian_pendulum', 'lambdified'):
+                yield 'precision', spec, by     # it has no bodies
+
+
 def memory():
     yield 'memory', 'closed_chain:16'
     yield 'memory', 'closed_chain:32'
@@ -136,8 +146,8 @@ def methods():
 
 
 GROUPS = {group.__name__: group for group in (
-    derivation, size, call, native, batch, simulation, memory, growth,
-    solvers, methods)}
+    derivation, size, call, native, batch, simulation, precision, memory,
+    growth, solvers, methods)}
 
 
 def chosen(names):
@@ -187,6 +197,7 @@ def versions():
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
             ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
+            ('heyoka', 'heyoka'),
             ('Dask', 'distributed')):
         try:
             found[name] = version(package)

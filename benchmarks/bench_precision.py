@@ -1,0 +1,117 @@
+"""Work and precision: processor time of a motion over its error.
+
+Every integrator runs with several tolerances. Errors are the largest of the
+states at the outputs, relative to the largest state. The exact motion is by
+heyoka's series at full precision, or without it by our DOP853 at 1e-13. A part
+of the harness: ``python benchmarks/run.py --only precision``.
+"""
+import numpy as np
+from bench_simulation import Chain, machine_rates, measured
+
+SPANS = {'cartesian_pendulum': 10., 'rolling_disc': 10., 'four_bar': 2.,
+         'closed_chain:4': 2., 'closed_chain:8': 2.}
+OUTPUTS = 101
+TOLERANCES = [10.**-k for k in range(4, 14)]
+
+
+class Problem(Chain):
+    """A model with its output times."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.end = SPANS[spec]
+        self.times = np.linspace(0, self.end, OUTPUTS)
+
+    def exact(self):
+        try:
+            return heyoka(self, 2e-16)()
+        except ImportError:
+            return ours(self, 1e-13)()
+
+
+def ours(problem, tolerance, method='DOP853'):
+    """``simulate`` with projection."""
+    from sympy_constrained.numeric import simulate
+    return lambda: simulate(
+        problem.equations, problem.end, problem.start, rtol=tolerance,
+        atol=tolerance, method=method, t_eval=problem.times).x
+
+
+def ours_rk45(problem, tolerance):
+    return ours(problem, tolerance, 'RK45')
+
+
+def scipy(problem, tolerance):
+    """SciPy's DOP853 on our ``rhs``."""
+    return by_scipy(problem, tolerance, problem.equations.rhs,
+                    list(range(len(problem.start))))
+
+
+def lambdified(problem, tolerance):
+    """SciPy's DOP853 on ``KanesMethod``, ``lambdify`` and NumPy."""
+    import upstream
+    if not hasattr(problem, 'kane'):
+        problem.kane = upstream.lambdified(problem.given)
+    rhs, names = problem.kane
+    return by_scipy(problem, tolerance, rhs, problem.order(names))
+
+
+def by_scipy(problem, tolerance, rhs, order):
+    from scipy.integrate import solve_ivp
+    return lambda: solve_ivp(
+        rhs, (0, problem.end), problem.start[order], 'DOP853', problem.times,
+        rtol=tolerance, atol=tolerance).y.T[:, np.argsort(order)]
+
+
+def cyrk(problem, tolerance):
+    """CyRK's compiled DOP853 on our machine code."""
+    from CyRK import nbsolve2_ivp
+    if not hasattr(problem, 'rates'):
+        problem.rates = machine_rates(problem)
+
+    def run():
+        found = nbsolve2_ivp(
+            problem.rates.address, (0., problem.end), problem.start,
+            method='DOP853', t_eval=problem.times, args=problem.p,
+            rtol=tolerance, atol=tolerance)
+        x = found.y.T.copy()
+        found.free()
+        return x
+
+    return run
+
+
+def heyoka(problem, tolerance):
+    """heyoka's Taylor series on the equations exported to it."""
+    from heyoka import taylor_adaptive
+
+    from sympy_constrained.interop import to_heyoka
+    system, pars = to_heyoka(problem.equations, x=problem.start)
+    taylor = taylor_adaptive(system, problem.start, pars=pars, tol=tolerance,
+                             compact_mode=True)
+
+    def run():
+        taylor.time, taylor.state[:] = 0., problem.start
+        return taylor.propagate_grid(problem.times)[-1]
+
+    return run
+
+
+BY = {f.__name__: f for f in (
+    ours, ours_rk45, scipy, lambdified, cyrk, heyoka)}
+
+
+def precision(spec, by):
+    """Errors and times for all tolerances at which the run succeeds."""
+    problem = Problem(spec)
+    exact = problem.exact()
+    size = np.abs(exact).max()
+    errors, seconds = [], []
+    for tolerance in TOLERANCES:
+        run = BY[by](problem, tolerance)
+        run()                                           # compiles
+        spent, x = measured(run)
+        if x.shape == exact.shape:
+            errors.append(float(np.abs(x - exact).max()/size))
+            seconds.append(spent)
+    return {'errors': errors, 'times': seconds}
