@@ -181,11 +181,10 @@ def located_bodies(find):
                       find.rotation(body.frame) if oriented else None))
     if not lost:
         return found, ''
-    reason = 'no point is at rest; pass `origin`'
-    if find.frame is None:
-        reason = 'the model has no inertial frame; pass `frame`'
-    elif find.origin:
-        reason = f'not connected to {find.origin}; locate it from there'
+    reason = ('the model has no inertial frame; pass `frame`'
+              if find.frame is None else
+              'no point is at rest; pass `origin`' if not find.origin else
+              f'not connected to {find.origin}; locate it from there')
     return found, ('the mass centre has no known position for '
                    f'{", ".join(lost)} ({reason})')
 
@@ -275,10 +274,10 @@ def at_rest(place, axes):
 
 def contact_sides(contacts):
     """Contact point, geometry and body of child and parent."""
-    contacts = checked(contacts, 'contacts', PointContact,
-                       'contacts of two bodies, PointContact')
     return [tuple(getattr(contact, side + part) for part in (
-        '_point', '_geometry', '')) for contact in contacts
+        '_point', '_geometry', '')) for contact in checked(
+            contacts, 'contacts', PointContact,
+            'contacts of two bodies, PointContact')
         for side in ('child', 'parent')]
 
 
