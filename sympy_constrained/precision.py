@@ -1,7 +1,6 @@
 """More digits for a while, in one thread at a time.
 
-The precision of mpmath is one for all threads: what one of them restores,
-another one loses. Whoever needs it waits here for the others.
+All threads share the precision of mpmath, so they wait here for each other.
 """
 from __future__ import annotations
 

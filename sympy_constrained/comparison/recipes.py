@@ -143,8 +143,9 @@ def own_options(method):
 
 
 def formed(method):
-    """A method with its equations, and these."""
-    return method, method.equations_of_motion
+    """A method that has derived its equations."""
+    method.equations_of_motion
+    return method
 
 
 # -- from equations to values --------------------------------------------
@@ -191,9 +192,9 @@ def operations_of(equations):
     return equations.graph.operation_count(('rates', 'W', 'r'))
 
 
-def from_method(case, made, explain=None, more=None, with_forces=True):
+def from_method(case, method, explain=None, more=None, with_forces=True):
     """Accelerations, and forces of the multipliers."""
-    method, equations = made
+    equations = method.equations_of_motion
     compiled, states, values = evaluated(case, equations, more)
     return Derived(
         operations_of(equations), values,
@@ -238,13 +239,11 @@ def fifty_digits(case, _):
 
 def closed_form(case):
     """The solved accelerations as one expression, ``u' = ...``."""
-    method = made(case, UdwadiaKalabaMethod)
-    return method, method.closed_form
+    return made(case, UdwadiaKalabaMethod).closed_form
 
 
-def from_closed_form(case, made):
+def from_closed_form(case, solved):
     """Evaluate it as equations of motion whose ``W`` is the identity."""
-    _, solved = made
     reference, equations = case.reference, case.reference.equations
     g, out = equations.graph.load()
     _, more = solved.load(g, ('acceleration',))
@@ -307,16 +306,15 @@ def best_columns(matrices, preferred):
     return max(dict.fromkeys(found), key=quality)
 
 
-def from_corrected(case, made):
+def from_corrected(case, method):
     """The equations of Voronets."""
     return from_method(
-        case, made, lambda agrees: (eliminated(made[0]), False))
+        case, method, lambda agrees: (eliminated(method), False))
 
 
-def from_embedded(case, made):
+def from_embedded(case, method):
     """Hamel's equations, with their validity."""
     def explain(agrees):
-        method, _ = made
         validity = method.validity
         if not agrees:
             return str(validity), validity.holds is False
@@ -324,7 +322,7 @@ def from_embedded(case, made):
             return f'at these states only; {validity}', False
         return eliminated(method), False
 
-    return from_method(case, made, explain, with_forces=False)
+    return from_method(case, method, explain, with_forces=False)
 
 
 def eliminated(method):
@@ -346,10 +344,8 @@ def mapped(case):
     return formed(method)
 
 
-def from_gibbs_appell(case, made):
+def from_gibbs_appell(case, method):
     """It follows another law of variable mass."""
-    method, _ = made
-
     def explain(agrees):
         moving = [] if method._call[0] != 'kane' else [
             body.name for body in method.system.bodies
@@ -359,13 +355,12 @@ def from_gibbs_appell(case, made):
                 'has the velocity of the body, and else the rate of momentum '
                 'is taken', bool(moving))
 
-    return from_method(case, made, explain)
+    return from_method(case, method, explain)
 
 
-def from_vacco(case, made):
+def from_vacco(case, method):
     """Vakonomic accelerations, at multipliers of the size of the reactions.
     """
-    method, _ = made
     names = list(method.mu_vec)
     sizes = np.abs(case.reference.multipliers)
     sizes = sizes.max(axis=0) if sizes.shape[1] == len(names) else (
@@ -385,7 +380,7 @@ def from_vacco(case, made):
                 False: f'at these states only, for {stated}'
                 }[method.always_coincides], False
 
-    return from_method(case, made, explain, more, with_forces=False)
+    return from_method(case, method, explain, more, with_forces=False)
 
 
 # -- classical forms -----------------------------------------------------

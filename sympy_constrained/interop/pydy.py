@@ -5,8 +5,7 @@ from sympy import Matrix, diag, eye
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
-from ..graph.linalg import ldl_factor, ldl_solve
-from ..numeric.codegen.solution import blocks, select
+from ..numeric.codegen.solution import blocks, schur_solution, select
 from ..numeric.names import label
 from .exported import Exported, free_name, library, loaded, names_in, renamed
 
@@ -142,26 +141,13 @@ def without_multipliers(exported, g, W, r):
     n = exported.motion
     M, F = [row[:n] for row in W[:n]], r[:n]
     if any(any(row[n:]) for row in W[:n]):
-        forces = constraint_forces(
-            g, W, r, n) if exported.ldl_is_possible() else None
-        if forces is None:
+        parts = blocks(W, n) if exported.ldl_is_possible() else None
+        found = parts and schur_solution(g, *parts, F, r[n:])
+        if found is None:
             raise UnsupportedFeatureError(
                 "The multipliers cannot be eliminated: the mass matrix is not "
                 "positive definite, or this is unknown. Use "
                 "multipliers='impulses', or pass a state `x`.")
-        F = list(map(g.add, F, forces))
+        F = [g.add(f, g.dot(found[1], column))
+             for f, column in zip(F, zip(*parts[1]))]
     return M, F
-
-
-def constraint_forces(g, W, r, n):
-    """``A^T*lam`` by the Schur complement; None if a pivot vanishes."""
-    M, A = blocks(W, n)
-    mass = ldl_factor(g, M)
-    a = ldl_solve(g, mass, r[:n])
-    X = [ldl_solve(g, mass, row) for row in A]
-    schur = ldl_factor(g, [[g.dot(row, x) for x in X] for row in A])
-    if schur is None:
-        return None
-    lam = ldl_solve(g, schur, [
-        g.sub(right, g.dot(row, a)) for row, right in zip(A, r[n:])])
-    return [g.dot(lam, column) for column in zip(*A)]

@@ -7,7 +7,8 @@ from sympy.physics.mechanics import (
     PinJoint, PrismaticJoint, ReferenceFrame, RigidBody, System,
     TorqueActuator, dynamicsymbols, inertia)
 
-from ._model import Model, bodies_model, inertial, ready, system_model
+from ._model import (
+    Model, bodies_model, inertial, particle_at, ready, system_model)
 
 
 @ready
@@ -139,13 +140,10 @@ def muscle_on_sphere() -> Model:
     x, y, z = q = dynamicsymbols('x y z')
     R, m, k, L0, a, b = symbols('R m k L0 a b', positive=True)
 
-    N, origin = inertial()
-    node = origin.locatenew('P', x*N.x + y*N.y + z*N.z)
-    node.set_vel(N, node.pos_from(origin).dt(N))
-    body = Particle('node', node, m)
+    N, _, body = particle_at(q, m, name='node')
+    place = x*N.x + y*N.y + z*N.z
     body.potential_energy = sum(
-        k*(node.pos_from(origin.locatenew(f'A{i}', end)).magnitude()
-           - L0)**2/2 for i, end in enumerate((a*N.x, b*N.y)))
+        k*((place - end).magnitude() - L0)**2/2 for end in (a*N.x, b*N.y))
     return bodies_model(
         N, [body], q, hol_coneqs=[(x**2 + y**2 + z**2 - R**2)/2],
         parameters={R: 0.05, m: 0.02, k: 800.0, L0: 0.05, a: 0.12, b: 0.15},

@@ -122,7 +122,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     if isinstance(model, (str, PurePath)):
         raise TypeError(f"`model` is {str(model)!r}. To write a file, pass "
                         f"`save={str(model)!r}`.")
-    suffix = checked_suffix(save)
+    check_suffix(save)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
     items = SceneItems(trajectory, model, finer(times, step), points, lines,
@@ -151,7 +151,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     film = FuncAnimation(figure, update, frames=len(times),
                          interval=1000/fps, repeat_delay=700)
     if save is not None:
-        write(film, figure, Path(save), suffix, fps, len(times), progress)
+        write(film, figure.canvas, Path(save), fps, len(times), progress)
     return film
 
 
@@ -324,7 +324,7 @@ def legend(ax):
 
 # -- files ---------------------------------------------------------------
 
-def checked_suffix(save):
+def check_suffix(save):
     suffix = None if save is None else Path(save).suffix.lower()
     if suffix not in (None, '.gif', '.html', '.htm'):
         raise ValueError(
@@ -332,18 +332,16 @@ def checked_suffix(save):
             "format. Choose '.gif' or '.html'; for others call `save` of the "
             "result with a writer of matplotlib, for a single picture "
             "`plot_snapshots`.")
-    return suffix
 
 
-def write(film, figure, path, suffix, fps, count, progress):
+def write(film, canvas, path, fps, count, progress):
     """Save all frames of an animation."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # without the limit beyond which frames are left out
-    writer = PillowWriter(fps=fps) if suffix == '.gif' else HTMLWriter(
-        fps=fps, embed_frames=True, default_mode='loop',
-        embed_limit=np.inf)
+    writer = PillowWriter(fps) if path.suffix.lower() == '.gif' else (
+        HTMLWriter(fps, embed_frames=True, default_mode='loop',
+                   embed_limit=np.inf))
     bar = Progress(0, count, progress)
-    canvas = figure.canvas
     # Otherwise the canvas draws each frame a second time.
     canvas.draw_idle = lambda: None
     try:

@@ -119,10 +119,6 @@ class Positions:
             if x not in system.u:
                 self._builder.bound[x] = ref
 
-    def _number(self, item):
-        """Value of a constant, by symbol or by name, None for others."""
-        return self.numbers.get(item, self.numbers.get(str(item)))
-
     def _state(self, item):
         """Position of a state, in a trajectory from a file by its name."""
         known = self._states.objects
@@ -297,12 +293,13 @@ class Positions:
         return [found[name] for name in rows]
 
     def _known(self, graph, times, x):
-        """Symbol -> values, and the symbols without values."""
+        """Symbol -> values, and the inputs without values."""
         known, others = {}, []
         for item in graph.symbols():
-            k, value = self._state(item), self._number(item)
+            k, value = self._state(item), self.numbers.get(
+                item, self.numbers.get(str(item)))
             if item == graph.time:
-                known[item] = np.asarray(times, float)
+                known[item] = times
             elif k is not None:
                 known[item] = x[:, k]
             elif value is not None:

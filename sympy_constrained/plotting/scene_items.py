@@ -48,22 +48,18 @@ class Curve:
 class Trail:
     """The path that a point has left in space or on a body."""
 
-    local: np.ndarray                   # in the axes of the body, (N, 3)
+    local: np.ndarray           # in the axes of the body, (N, 3)
     style: dict
-    axes: np.ndarray | None = None      # of the body, (N, 3, 3)
-    base: np.ndarray | None = None      # its point, (N, 3)
+    axes: np.ndarray            # of the body, (N, 3, 3)
+    base: np.ndarray            # its point, (N, 3)
 
     def at(self, k):
         """The path up to a time, where the body is then."""
-        path = self.local[:k + 1]
-        return path if self.axes is None else (
-            path @ self.axes[k].T + self.base[k])
+        return self.local[:k + 1] @ self.axes[k].T + self.base[k]
 
     @property
     def values(self):
         """All points, shape (N, 1, 3)."""
-        if self.axes is None:
-            return self.local[:, None]
         return (np.einsum('kij,kj->ki', self.axes, self.local)
                 + self.base)[:, None]
 
@@ -185,11 +181,10 @@ def located_bodies(find):
                       find.rotation(body.frame) if oriented else None))
     if not lost:
         return found, ''
-    reason = 'no point is at rest; pass `origin`'
-    if find.frame is None:
-        reason = 'the model has no inertial frame; pass `frame`'
-    elif find.origin:
-        reason = f'not connected to {find.origin}; locate it from there'
+    reason = ('the model has no inertial frame; pass `frame`'
+              if find.frame is None else
+              'no point is at rest; pass `origin`' if not find.origin else
+              f'not connected to {find.origin}; locate it from there')
     return found, ('the mass centre has no known position for '
                    f'{", ".join(lost)} ({reason})')
 
@@ -232,8 +227,10 @@ def dot_items(places, colors, trails, alpha=1.):
         yield Curve(place.values[:, None], {
             **DOT, 'color': color, 'label': name})
         if trails and not is_constant(place.values):
-            yield Trail(place.values, {
-                **TRAIL, 'color': color, 'alpha': alpha})
+            yield Trail(
+                place.values, {**TRAIL, 'color': color, 'alpha': alpha},
+                np.broadcast_to(np.eye(3), (len(place.values), 3, 3)),
+                np.zeros_like(place.values))
 
 
 # -- surfaces ------------------------------------------------------------
@@ -277,10 +274,10 @@ def at_rest(place, axes):
 
 def contact_sides(contacts):
     """Contact point, geometry and body of child and parent."""
-    contacts = checked(contacts, 'contacts', PointContact,
-                       'contacts of two bodies, PointContact')
     return [tuple(getattr(contact, side + part) for part in (
-        '_point', '_geometry', '')) for contact in contacts
+        '_point', '_geometry', '')) for contact in checked(
+            contacts, 'contacts', PointContact,
+            'contacts of two bodies, PointContact')
         for side in ('child', 'parent')]
 
 

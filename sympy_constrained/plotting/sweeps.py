@@ -15,8 +15,7 @@ from .histories import in_unit, named, unit_of
 
 __all__ = ['plot_sweep']
 
-REDUCTIONS = {'final': lambda values: values[-1], 'max': np.max,
-              'min': np.min}
+REDUCTIONS = {'final': lambda x: x[-1], 'max': np.max, 'min': np.min}
 SHOWN = (*REDUCTIONS, 'histories')
 OTHERS = ('energy', 'work', 'power', 'energy_error', 'condition', 'rank')
 MOST_CURVES = 8
@@ -169,12 +168,12 @@ def _labels(ax, run, quantity, show, key):
     text, motion = quantity_name(quantity), run.motion
     name = in_unit(text, unit_of(motion, text))
     if show == 'histories':
-        ax.set(xlabel=in_unit('t', unit_of(motion, 't')), ylabel=name)
-        return
-    prefix = '' if np.ndim(run.value) == 0 else (
-        show if isinstance(show, str) else getattr(show, '__name__', ''))
-    ax.set(xlabel=in_unit(key, unit_of(motion, key)),
-           ylabel=f'{prefix} {name}'.strip())
+        key = 't'
+    elif np.ndim(run.value):
+        reduction = show if isinstance(show, str) else getattr(
+            show, '__name__', '')
+        name = f'{reduction} {name}'.strip()
+    ax.set(xlabel=in_unit(key, unit_of(motion, key)), ylabel=name)
 
 
 def quantity_name(quantity):

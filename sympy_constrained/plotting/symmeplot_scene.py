@@ -93,7 +93,13 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     made = Scene3D(find.frame, find.origin, ax=ax, **properties)
     for path in paths:
         made.axes.plot(*path.values.T, color='C1', linewidth=1)
-    add_items(made, bodies, points, lines, properties['scale'])
+    for body in bodies:
+        made.add_body(body, plot_frame_properties={
+            'scale': properties['scale']})
+    for name, point in points.items():
+        made.add_point(point, name=name, color='C1')
+    for i, (name, line) in enumerate(lines):
+        made.add_line(line, name or f'line {i}', color='0.25')
     made.lambdify_system((time_symbol(), tuple(trajectory.states),
                           tuple(find.numbers)))
     made.evaluate_system(trajectory.t[0], trajectory.x[0],
@@ -110,15 +116,6 @@ def checked(place):
         raise TypeError(f"The place {place!r} is no Point and no Vector, "
                         "and symmeplot takes only these.")
     return place
-
-
-def add_items(made, bodies, points, lines, scale):
-    for body in bodies:
-        made.add_body(body, plot_frame_properties={'scale': scale})
-    for name, point in points.items():
-        made.add_point(point, name=name, color='C1')
-    for i, (name, line) in enumerate(lines):
-        made.add_line(line, name or f'line {i}', color='0.25')
 
 
 def scene_class():
