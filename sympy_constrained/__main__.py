@@ -92,7 +92,7 @@ def list_models(given):
 def compare_models(given):
     """The ``compare`` command."""
     try:
-        from . import comparison  # noqa: F401
+        from .comparison import compare
         if given.save:
             import matplotlib
             matplotlib.use('Agg')
@@ -106,20 +106,19 @@ def compare_models(given):
         print(f"The folder {given.save} cannot be written: {error}. Choose "
               "another with --save.", file=sys.stderr)
         return 2
-    return for_each(given.models, lambda found: compared(found, given))
 
+    def compared(found):
+        result = compare(found, given.t_end, limit=given.limit,
+                         forms=given.forms)
+        print(result.to_markdown() if given.markdown else result)
+        for path in result.save(given.save) if given.save else ():
+            print(f'  wrote {path}')
+        print()
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return result.agrees
 
-def compared(found, given):
-    """Print the comparison of one model; return whether all agree."""
-    from .comparison import compare
-    result = compare(found, given.t_end, limit=given.limit, forms=given.forms)
-    print(result.to_markdown() if given.markdown else result)
-    for path in result.save(given.save) if given.save else ():
-        print(f'  wrote {path}')
-    print()
-    if result.interrupted:
-        raise KeyboardInterrupt
-    return result.agrees
+    return for_each(given.models, compared)
 
 
 def report_models(given):
