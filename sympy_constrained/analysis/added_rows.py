@@ -1,11 +1,13 @@
 """Position rows that are not the integrals of velocity rows."""
 import warnings
 from contextlib import suppress
+from random import Random
 
 from ..errors import ConstrainedDynamicsError
 from ..precision import precise
 from .consistent_points import (
-    DEPENDENT_THERE, DIGITS, admissible_values, evaluated, orthonormal_rows)
+    DEPENDENT, DEPENDENT_THERE, DIGITS, admissible_values, check_sample,
+    evaluated, orthonormal_rows, random_values)
 from .constraint_rank import POINTS
 
 __all__ = ['warn_of_added_rows']
@@ -16,24 +18,36 @@ def warn_of_added_rows(system, sample=None):
     # ``KanesMethod`` takes its motion from the velocity constraints alone.
     # Without a state at which to decide there is no warning.
     rows = system.unstated
-    stated = [k for k in range(len(system.holonomic_rows)
-                               + len(system.velocity_rows)) if k not in rows]
+    if not rows:
+        return
+    check_sample(system, sample)
+    with suppress(ConstrainedDynamicsError, ArithmeticError), precise(DIGITS):
+        # As a rule their rates follow everywhere, so anywhere.
+        if not independent(system, rows, random_values(
+                system, sample, Random(0), 0), DEPENDENT):
+            return
     with suppress(ConstrainedDynamicsError), precise(DIGITS):
-        for seed in range(POINTS if rows else 0):
-            values = admissible_values(system, sample, seed)
-            A = evaluated(system, values, ('A',))['A']
-            order = (*stated, *rows)
-            _, kept = orthonormal_rows([A[k] for k in order], DEPENDENT_THERE)
-            rows = [order[k] for k, _ in kept if k >= len(stated)]
+        for seed in range(POINTS):
+            rows = independent(system, rows, admissible_values(
+                system, sample, seed), DEPENDENT_THERE)
             if not rows:
                 return
-        if rows:
-            warnings.warn(
-                f"Row {', '.join(map(str, rows))} of "
-                "`configuration_constraints` is kept in addition to "
-                "`velocity_constraints`, from which its rate does not follow. "
-                "KanesMethod uses such a row in `linearize` only, and has "
-                "another motion. For that motion leave the row out; else "
-                "give its rate with the velocity constraints, or those "
-                "without such rates as `nonholonomic_constraints`.",
-                stacklevel=2)
+        warnings.warn(
+            f"Row {', '.join(map(str, rows))} of "
+            "`configuration_constraints` is kept in addition to "
+            "`velocity_constraints`, from which its rate does not follow. "
+            "KanesMethod uses such a row in `linearize` only, and has "
+            "another motion. For that motion leave the row out; else "
+            "give its rate with the velocity constraints, or those "
+            "without such rates as `nonholonomic_constraints`.",
+            stacklevel=2)
+
+
+def independent(system, rows, values, tolerance):
+    """Those of the rows that do not follow from all others at a state."""
+    others = [k for k in range(len(system.holonomic_rows) + len(
+        system.velocity_rows)) if k not in system.unstated]
+    A = evaluated(system, values, ('A',))['A']
+    order = (*others, *rows)
+    _, kept = orthonormal_rows([A[k] for k in order], tolerance)
+    return [order[k] for k, _ in kept if k >= len(others)]
