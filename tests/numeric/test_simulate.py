@@ -12,7 +12,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.analysis.constraint_rank import rank_at
 from sympy_constrained.errors import (
     ConstraintError, SimulationError, SingularEquationsError)
-from sympy_constrained.numeric import Reason, simulate
+from sympy_constrained.numeric import Reason, compile_equations, simulate
 from sympy_constrained.numeric.manifold.correction import Projector
 
 PROJECTABLE = ['RK23', 'RK45', 'DOP853', 'Radau', 'Rodas5P']

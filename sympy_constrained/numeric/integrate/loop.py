@@ -152,7 +152,7 @@ def dop853_extension(count):
     return np.ascontiguousarray(parts.T@powers[:, 1:])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def size_of(x):
     size = 1.
     for value in x:
@@ -160,7 +160,7 @@ def size_of(x):
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def is_bad(machine, t, x, out):
     """Call machine code; whether the outputs are not good."""
     if machine.count:
@@ -170,7 +170,7 @@ def is_bad(machine, t, x, out):
         out.ctypes.data)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def look_up(tables, count, t):
     """Values of all tables at a time."""
     begin = 2*count + 2
@@ -187,7 +187,7 @@ def look_up(tables, count, t):
         tables[k] = value
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def stage(rates, t, h, y, a, K, k, trial, out):
     """Rates ``K[k]`` at a stage; returns whether they are good."""
     n = len(y)
@@ -202,7 +202,7 @@ def stage(rates, t, h, y, a, K, k, trial, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def projected(correct, t, x, levels, out):
     """Project ``x`` in place; its relative distance before and after.
 
@@ -237,7 +237,7 @@ def projected(correct, t, x, levels, out):
     return before, after if after <= ROUNDING else -1.
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def accepted(correct, t, x, levels, moved, out):
     """Project ``x`` to ``moved``; the distance, negative if it jumps."""
     moved[:] = x
@@ -251,7 +251,7 @@ def accepted(correct, t, x, levels, moved, out):
     return after
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def interpolant(rates, tableau, t, h, y, K, trial, out):
     """Coefficients of the powers 1, 2, ... of the part of a step, and whether
     they are good.
@@ -263,7 +263,7 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
     return h*(tableau.extension.T@K), True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def error_of(tableau, K, h, y, new, rtol, atol):
     """The error of a step, relative to the tolerances."""
     first = second = 0.
@@ -280,7 +280,7 @@ def error_of(tableau, K, h, y, new, rtol, atol):
     return abs(h)*first/np.sqrt((first + 0.01*second)*len(y))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def explicit_stages(rates, tableau, t, h, y, K, new, out):
     """Stages of a Runge-Kutta method, the last one at the end ``new``."""
     for k in range(1, tableau.stages + 1):
@@ -290,7 +290,7 @@ def explicit_stages(rates, tableau, t, h, y, K, new, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     """Stages of a Rosenbrock method, and the end ``new``.
 
@@ -322,7 +322,7 @@ def rosenbrock_stages(rates, tableau, t, h, y, rate, J, K, new, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def factored(A):
     """Factors of ``A`` in its place, and the order of rows, empty if singular.
     """
@@ -348,7 +348,7 @@ def factored(A):
     return rows
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def solve_factored(A, rows, right, x):
     """Solve for one right side by the factors of :func:`factored`."""
     n = len(rows)
@@ -364,7 +364,7 @@ def solve_factored(A, rows, right, x):
         x[i] = value/A[i, i]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def jacobian(rates, slopes, sizes, z, t, y, J, out):
     """Derivatives ``J`` of the rates by time and ``y``; whether they are good.
 
@@ -400,7 +400,7 @@ def jacobian(rates, slopes, sizes, z, t, y, J, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
              out):
     """The stages ``K`` and the end ``new`` of a step within the tolerances.
@@ -439,7 +439,7 @@ def one_step(rates, tableau, rtol, atol, t, y, rate, J, end, h, K, new,
     return t, 0., evaluations
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def between(part, y, powers, new):
     """The interpolant at a part of a step."""
     for i in range(len(y)):
@@ -449,6 +449,9 @@ def between(part, y, powers, new):
         new[i] = y[i] + change
 
 
+# The only one with a cache: numba reads the files of an earlier version before
+# it sees that they are old, and fails if these name a class that has gone.
+# Their names contain the line of the function.
 @njit(cache=True, nogil=True)
 def make_steps(rates, slopes, sizes, z, correct, tableau, levels, size,
                rtol, atol, max_step, begins, ends, stops, h, T, Y, F, K, drift,
