@@ -158,8 +158,13 @@ class Graph:
 
     @property
     def outputs(self):
-        return MappingProxyType({name: (len(rows), columns) for
-                                 name, (rows, columns) in self._refs.items()})
+        return MappingProxyType({name: self.shape(name)
+                                 for name in self._refs})
+
+    def shape(self, name):
+        """Rows and columns of an output."""
+        rows, columns = self._refs[name]
+        return len(rows), columns
 
     def _selected(self, names):
         if names is None:

@@ -188,7 +188,7 @@ class CompiledEquations(Evaluator):
 
     def has(self, output) -> bool:
         """Whether an output of the graph has any rows."""
-        return self.equations.graph.outputs[output][0] > 0
+        return self.equations.graph.shape(output)[0] > 0
 
     # -- inputs ----------------------------------------------------------
 

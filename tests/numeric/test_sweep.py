@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -95,6 +96,13 @@ def test_every_executor_gives_the_same_in_order(run, kind):
     # Symbols are those of the model, also from elsewhere.
     np.testing.assert_allclose(found[3].trajectory[y],
                                run()[3].trajectory[y], rtol=1e-12)
+
+
+def test_threads_may_return_anything(numbers):
+    lock = Lock()                       # cannot be pickled
+    with ThreadPoolExecutor(1) as threads:
+        found = numbers(lambda compiled, start: lock, threads)
+    assert found[0].value is lock
 
 
 def test_dask(run, numbers):

@@ -122,17 +122,15 @@ class Blocks:
         tables = self.loop.packed(compiled.tables.values())
         p, p_slopes = (np.array(values, dtype=float) for values in (p, (
             *compiled.parameters(), *np.zeros(more))))
-        self._kept = constants, p, p_slopes     # their addresses are in use
-
-        def machine(native, p):
-            return self.loop.Machine(
-                self.loop.Code(native.function), np.uintp(p.ctypes.data),
-                len(compiled.tables), tables)
-
-        return {'rates': machine(rates, constants),
-                'slopes': machine(slopes, p_slopes), 'sizes': np.array(sizes),
-                'z': p_slopes[len(p_slopes) - more:],
-                'correct': machine(correct, p),
+        self._kept = constants, p_slopes, p     # their addresses are in use
+        code, slopes_code, correct_code = (
+            self.loop.Code(native.function)
+            for native in (rates, slopes, correct))
+        return {'code': code, 'slopes_code': slopes_code,
+                'correct_code': correct_code, 'p': np.array(
+                    [array.ctypes.data for array in self._kept], np.uintp),
+                'count': len(compiled.tables), 'tables': tables,
+                'sizes': np.array(sizes), 'z': p_slopes[len(p_slopes) - more:],
                 'levels': np.array(levels), 'size': rates.size}
 
     # -- blocks ----------------------------------------------------------
@@ -237,17 +235,18 @@ class Blocks:
         configuration is ahead of them.
         """
         run = self.run
-        t, x = block.t[1:], block.y[1:, :run.size]
+        t, x = block.t, block.y[:, :run.size]
+        W, r = run.compiled.matrices(t, x)
         steps = run.rank.holds_for(
-            *run.compiled.matrices(t, x), t, x, block.drift)
+            W[1:], r[1:], t[1:], x[1:], block.drift)
         if run.passages is None or not steps:
             return steps, False
+        rows = slice(steps + 1)
         accept, doubtful = run.passages.ordinary(
-            block.t[:steps + 1], block.y[:steps + 1], block.rates[:steps + 1])
+            t[rows], block.y[rows], block.rates[rows], W[rows])
         for k in doubtful:
             accept(k)
-            if run.is_singular_ahead(
-                    block.t[k], block.t[k + 1], x[k], block.path(k)):
+            if run.is_singular_ahead(t[k], t[k + 1], x[k + 1], block.path(k)):
                 return int(k), True
         accept(steps)
         return steps, False

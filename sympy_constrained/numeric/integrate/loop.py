@@ -18,6 +18,7 @@ References
 """
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,8 @@ SIGNATURE = types.int32(types.float64, types.uintp, types.uintp, types.uintp,
 
 class Code(types.WrapperAddressProtocol):
     """A function in machine code, for numba."""
+
+    _numba_type_ = types.FunctionType(SIGNATURE)    # quick to recognize
 
     def __init__(self, function):
         self.function = function
@@ -114,6 +117,7 @@ class Tableau(NamedTuple):
     moving: np.ndarray
 
 
+@lru_cache(maxsize=None)
 def tableau_of(method):
     """The :class:`Tableau` of a method."""
     if method is Rodas5P:
@@ -453,22 +457,26 @@ def between(part, y, powers, new):
 # it sees that they are old, and fails if these name a class that has gone.
 # Their names contain the line of the function.
 @njit(cache=True, nogil=True)
-def make_steps(rates, slopes, sizes, z, correct, tableau, levels, size,
-               rtol, atol, max_step, begins, ends, stops, h, T, Y, F, K, drift,
-               times, states):
+def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
+               tableau, levels, size, rtol, atol, max_step, begins, ends,
+               stops, h, T, Y, F, K, drift, times, states):
     """Make steps from ``T[0]``, ``Y[0]`` with the rates ``F[0]``.
 
     They go from ``begins[0]`` to ``ends[0]``, which is ``stops[0]`` but for
     rounding, where tables may jump, from ``begins[1]`` to ``ends[1]``, etc.
-    ``rates``, ``slopes`` and ``correct`` are the machine code of the rates,
+    ``code``, ``slopes_code`` and ``correct_code`` are those of the rates,
     whose ``size`` outputs begin with them, of :class:`.Slopes` (for Rosenbrock
-    methods) and of the projection. Accepted steps fill ``T``, ``Y``, ``F``,
+    methods) and of the projection; ``p`` contains the addresses of their
+    constants. Accepted steps fill ``T``, ``Y``, ``F``,
     their stages ``K`` and their distances from the constraints ``drift``;
     outputs at ``times`` fill ``states``.
 
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
     """
+    rates = Machine(code, p[0], count, tables)
+    slopes = Machine(slopes_code, p[1], count, tables)
+    correct = Machine(correct_code, p[2], count, tables)
     n, stages, forward = Y.shape[1], tableau.stages, np.sign(ends[0] - T[0])
     out = np.empty(max(size, levels.sum()))
     trial, new, rate = np.empty(n), np.empty(n), np.empty(n)

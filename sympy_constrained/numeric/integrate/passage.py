@@ -28,6 +28,7 @@ References
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +87,12 @@ class Approach(NamedTuple):
         return Approach(singular + (t - singular)/2, singular, self.tries + 1)
 
 
+def quickly(rows):
+    """Singular values, in descending order, to 1e-8 of the largest."""
+    squares = np.linalg.eigvalsh(rows@rows.swapaxes(-1, -2))
+    return np.sqrt(np.maximum(squares[..., ::-1], 0.))
+
+
 class PassageFinder:
     """Search for singular configurations on the way of a run."""
 
@@ -110,8 +117,10 @@ class PassageFinder:
 
     def rows(self, t, x):
         """The scaled constraint rows ``A``, shape (m, o)."""
+        return self._rows_of(self.compiled.evaluate(('W',), t, x)['W'])
+
+    def _rows_of(self, W):
         part = ..., slice(self.motion, None), slice(None, self.motion)
-        W = self.compiled.evaluate(('W',), t, x)['W']
         return W[part]*self.solver.scale[part]
 
     def _rows_or_none(self, t, x):
@@ -120,9 +129,10 @@ class PassageFinder:
         except (ArithmeticError, ValueError):   # beyond the end of a table
             return None
 
-    def singular_values(self, rows):
+    def singular_values(self, rows, by=partial(
+            np.linalg.svd, compute_uv=False)):
         """The smallest one at the nominal rank, and the largest."""
-        sigma = np.linalg.svd(rows, compute_uv=False)
+        sigma = by(rows)
         rank = self.solver.rank - self.motion
         if rank <= 0:
             return np.ones((2, *rows.shape[:-2]))
@@ -154,33 +164,35 @@ class PassageFinder:
         self.usual = max(self.usual, least/self.largest)
         self._last = t, rows, least/self.largest
 
-    def ordinary(self, t, y, rates):
+    def ordinary(self, t, y, rates, W):
         """The states of a block that follow the first one, as a function that
         accepts some of them, and the numbers of doubtful steps.
 
-        Steps in which Weyl's bound excludes a zero are not doubtful.
+        Steps in which Weyl's bound excludes a zero are not doubtful. ``W`` are
+        the matrices at the states.
         """
         step = np.diff(t)[:, None]
         middle = (y[1:] + y[:-1])/2 + step/8*(rates[:-1] - rates[1:])
-        rows = self.rows(t, y[:, :self.size])
+        rows = self._rows_of(W)
         between = self.rows((t[1:] + t[:-1])/2, middle[:, :self.size])
-        least, largest = self.singular_values(rows)
+        least, largest = self.singular_values(rows, quickly)
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
         usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
         change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
             rows[1:] - between, between - rows[:-1]))
         is_clear = change <= LITTLE*np.max(
-            [least[1:], self.singular_values(between)[0], least[:-1]], axis=0)
+            [least[1:], self.singular_values(between, quickly)[0],
+             least[:-1]], axis=0)
         is_near = ratio[1:] < np.minimum(
             np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
 
         def accept(k):
             """Take note of the states up to number ``k``."""
-            before = self.accepted[-1][0]
-            self.accepted.extend(
-                (s, state) for s, state in zip(t[1:k + 1], y[1:k + 1])
-                if (s - before)*(t[-1] - t[0]) > 0)
+            first = max(1, k + 1 - KEPT)
+            new = first + np.flatnonzero((t[first:k + 1] - self.accepted[
+                -1][0])*(t[-1] - t[0]) > 0)
+            self.accepted.extend(zip(t[new], y[new]))
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]
 

@@ -317,11 +317,6 @@ class Run:
         """Whether a time is before the end of the run."""
         return self.forward*(self.span[1] - t) > 0
 
-    def is_near_passage(self, t, x):
-        """Whether rows almost vanish, and relative errors are large."""
-        return self.passages is not None and bool(self.passed) and (
-            self.passages.condition(t, x) < 2*self.passages.edge)
-
     def is_at_edge(self):
         """Whether the singular configuration ahead has been approached."""
         return self.ahead is not None and self.forward*(
@@ -408,8 +403,10 @@ class Run:
 
     def record_all(self, t, y, rates=None):
         """Add several outputs."""
-        is_exact = np.array([rates is None and not self.is_near_passage(
-            s, state[:self.size]) for s, state in zip(t, y)])
+        is_exact = np.full(len(t), rates is None)
+        if self.passed:                 # relative errors may be large there
+            is_exact &= self.passages.condition(
+                t, y[:, :self.size]) >= 2*self.passages.edge
         with self.stopping():
             self.records.add(t, y, is_exact, rates)
 

@@ -80,12 +80,14 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
             outputs = compiled.evaluate(names, t, x, p)
             return outputs[names[0]][:, 0], outputs[names[1]][:, moving]
 
-        metric = None
-        if steps and len(moving) and name == 'velocity':
-            mass = compiled.evaluate(('M',), t, x, p)['M']
-            metric = mass_metric(mass, moving)
-        elif steps and weighted and name == 'holonomic':
-            metric = coordinate_metric(*compiled.inertia(t, x, p))
+        def metric():
+            if name == 'velocity':
+                mass = compiled.evaluate(('M',), t, x, p)['M']
+                return mass_metric(mass, moving)
+            if weighted and name == 'holonomic':
+                return coordinate_metric(*compiled.inertia(t, x, p))
+            return None
+
         x[index], value, distance = gauss_newton(
             rows, x[index], moving, metric, steps,
             max(least, LEAST_CUT[name]))
@@ -94,24 +96,25 @@ def project(compiled, t, x, p=None, free=None, steps=MAX_STEPS,
     return Correction(x, np.concatenate(residuals), np.concatenate(far))
 
 
-def gauss_newton(rows, start, moving, metric=None, steps=MAX_STEPS,
-                 least=LEAST_CUT['holonomic']):
+def gauss_newton(rows, start, moving, metric, steps, least):
     """Solve ``rows(v) = 0`` for the entries ``moving`` of ``v``.
 
-    ``rows`` returns residuals and gradients. Steps are ``metric*d`` with the
+    ``rows`` returns residuals and gradients. Steps are ``metric()*d`` with the
     least norm of ``d``. Returns ``v``, residuals and distances.
     """
     v = np.array(start, dtype=float)
     value, gradient = rows(v)
     last = np.inf
-    for _ in range(steps if len(moving) else 0):
+    for k in range(steps if len(moving) else 0):
         norms = norms_of(gradient)
         far = np.abs(value/norms).max(initial=0)/size_of(v)
         if far <= CLOSE or (far < ROUNDING and far > last/2):
             break
         last = far
+        if k == 0:
+            factor = metric()
         step = least_norm_step(value/norms, gradient/norms[:, None],
-                               metric, max(least, far))
+                               factor, max(least, far))
         better = _shortened(rows, v, value, norms, moving, step)
         if better is None:
             break

@@ -82,9 +82,10 @@ def here(job, tasks):
 
 
 def run_chunk(job, tasks):
-    """Outcomes of some runs as bytes, by a job or its bytes."""
-    return list(map(sent, here(
-        job if isinstance(job, Job) else unpacked(job), tasks)))
+    """Outcomes of some runs, as bytes if the job is given as bytes."""
+    if isinstance(job, Job):
+        return list(here(job, tasks))
+    return list(map(sent, here(unpacked(job), tasks)))
 
 
 def sent(outcome):
@@ -172,6 +173,6 @@ def arrived(future, tasks, left=None):
         return
     for task, data in zip(tasks, results):
         try:
-            yield pickle.loads(data)
+            yield pickle.loads(data) if isinstance(data, bytes) else data
         except Exception as error:
             yield task.index, failure(error)
