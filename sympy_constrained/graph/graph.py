@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 from types import MappingProxyType
 
 from mpmath import fp
@@ -240,7 +241,7 @@ class Graph:
         result = {name: [list(map(of, row)) for row in rows]
                   for name, (rows, _) in self._selected(names).items()}
         for name, rows in result.items():
-            if any(x - x != 0 for row in rows for x in row):
+            if not all(abs(x) < inf for row in rows for x in row):
                 raise ZeroDivisionError(
                     f"Output {name!r} has no finite value here: it divides "
                     "by zero, is too large, or is outside of the domain of a "

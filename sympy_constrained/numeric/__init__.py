@@ -19,6 +19,8 @@ from .integrate.singular_configurations import (
 from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
 from .linearization import Linearization, linearize
 from .manifold.consistent_state import consistent_state
+from .steady.family import Critical, Family
+from .steady.steady_motion import SteadyMotion, equilibria, steady_motions
 from .sweeps.result import SweepResult, SweepRun
 from .sweeps.sweep import grid, sweep
 from .table import Table
@@ -29,6 +31,7 @@ __all__ = [
     'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
     'singular_configurations', 'SingularConfiguration',
     'dae_form', 'DAEForm', 'linearize', 'Linearization',
+    'equilibria', 'steady_motions', 'SteadyMotion', 'Family', 'Critical',
     'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',
 ]

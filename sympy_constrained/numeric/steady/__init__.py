@@ -1,0 +1,1 @@
+"""Steady motions: find them, follow their families, decide stability."""

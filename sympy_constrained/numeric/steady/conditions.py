@@ -1,0 +1,239 @@
+r"""What vanishes in a steady motion, with exact derivatives.
+
+Explanation
+===========
+
+In a steady motion all states are constant but the cyclic coordinates, which
+advance. A coordinate is cyclic here if it occurs in no equation, in no
+constraint, and in the rate of no other coordinate that is not cyclic. With the
+states :math:`x = (x_1, x_2)`, whose rates are explicit or solved for, and the
+multipliers :math:`\lambda`, a steady motion is a zero of
+
+.. math::
+
+   h(x), \quad \psi(x), \quad
+   f_i(x) \;\; (x_i \text{ not cyclic}), \quad
+   W(x)\begin{bmatrix}0\\ \lambda\end{bmatrix} - r(x).
+
+Nothing is solved for, so rows may be redundant and masses zero. The number of
+these equations and unknowns says little: steady motions come in families, as
+wheels can roll at any speed. The dimension of a family is that of the null
+space of the derivatives, without directions in which only multipliers change.
+"""
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from ...errors import ConstrainedDynamicsError, UnsupportedFeatureError
+from ...graph import Graph, jacobian
+from ..codegen.native import with_given
+from ..names import label
+from ..tolerances import ROUNDING
+
+__all__ = ['Conditions', 'cyclic_coordinates']
+
+# Newton steps, and evaluations of a search by least squares.
+STEPS, TRIES = 30, 300
+# Singular values of the scaled derivatives below this part of the largest
+# one are zero.
+NULL = 1e-9
+# Distance of the point beside, in sizes of the unknowns.
+BESIDE = 0.1
+
+
+def cyclic_coordinates(equations):
+    """Positions of the states on which nothing depends but rates of others of
+    them.
+    """
+    graph = equations.graph
+    used = set(graph.symbols(
+        [name for name in ('W', 'r', 'holonomic', 'velocity', 'upper')
+         if name in graph.outputs]))
+    g, out = graph.load(None, ('rates',))
+    masks = [g.mask([g.input(x, dynamic=True)]) for x in equations.states]
+    needs = [g.depends[abs(rate)] for rate, in out['rates']]
+    found = {k for k in range(len(needs)) if equations.states[k] not in used}
+    while True:
+        needed = {k for k in found if any(
+            need & masks[k] for i, need in enumerate(needs) if i not in found)}
+        if not needed:
+            return sorted(found)
+        found -= needed
+
+
+class Conditions:
+    """The conditions as a function of states, multipliers and constants.
+
+    A point is one array of the states, the multipliers and all constants.
+    ``columns`` are the positions in it that are unknown. ``free`` are
+    positions of constants that may become unknowns.
+    """
+
+    def __init__(self, compiled, cyclic, at_rest=False, free=()):
+        self.compiled, self.cyclic, self.at_rest = compiled, cyclic, at_rest
+        self.count = len(compiled.states)
+        self.size = self.count + len(compiled.multiplier_names)
+        self.places = np.append(np.arange(self.size), [
+            self.size + k for k in free]).astype(int)
+        held = {*cyclic, *(range(self.count) if at_rest else ())}
+        held -= {*compiled.q_index.tolist()} if at_rest else set()
+        self.columns = np.array(
+            [k for k in self.places if k not in held], dtype=int)
+        key = 'steady', tuple(cyclic), tuple(free)
+        graph, self.rows = compiled.kept(
+            (*key, 'graph'), lambda: conditions_graph(compiled, cyclic, free))
+        self._function = compiled.kept(key, lambda: compiled.group(
+            graph, ('value', 'slopes'), compiled.multiplier_names))
+        self.graph = graph
+
+    @property
+    def symbols(self):
+        """What the entries of a point are."""
+        compiled = self.compiled
+        return (*compiled.states, *compiled.multiplier_names,
+                *compiled.constants)
+
+    def point(self, x, multipliers, p):
+        return np.concatenate([x, multipliers, p])
+
+    def parts(self, point):
+        """States, multipliers and constants."""
+        return np.split(point, [self.count, self.size])
+
+    def __call__(self, point):
+        """Values, shape (m,), and derivatives by ``places``."""
+        x, multipliers, p = self.parts(point)
+        out = self._function(0., x, p, multipliers.tolist())
+        return out['value'][:, 0], out['slopes']
+
+    def scales(self, point, columns):
+        """Usual norms of the derivatives, and sizes of the unknowns.
+
+        A derivative may vanish at a point, so one beside counts, too.
+        """
+        sizes = np.ones(len(point))
+        lam = slice(self.count, self.size)
+        sizes[lam] = np.abs(point[lam]).max(initial=1.)
+        constants = np.abs(point[self.size:])
+        sizes[self.size:] = np.where(constants, constants, 1.)
+        beside = point.copy()
+        beside[columns] += BESIDE*(sizes*np.cos(
+            2.4*np.arange(1, len(point) + 1)))[columns]
+        norms = [np.linalg.norm(self.slopes(at, columns)*sizes[columns],
+                                axis=1) for at in (point, beside)]
+        norms = np.max(norms, axis=0)
+        return np.where(norms > 0, norms, 1.), sizes[columns]
+
+    def slopes(self, point, columns):
+        """Derivatives by some unknowns."""
+        return self(point)[1][:, np.searchsorted(self.places, columns)]
+
+    def solved(self, point, columns, row=None, right=0.):
+        """The nearest zero by Newton steps of least norm, or None.
+
+        ``row @ (change of the unknowns)`` from ``point``, in their sizes,
+        shall be ``right``.
+        """
+        norms, sizes = self.scales(point, columns)
+        start, last = point, np.inf
+        for _ in range(STEPS):
+            value = self(point)[0]/norms
+            slopes = self.slopes(point, columns)*sizes/norms[:, None]
+            if row is not None:
+                moved = (point - start)[columns]/sizes
+                value = np.append(value, row@moved - right)
+                slopes = np.vstack([slopes, row])
+            far = np.abs(value).max(initial=0.)
+            if not far < np.inf:
+                return None
+            if far <= ROUNDING and far > last/4:
+                return point
+            last = far
+            point = point.copy()
+            point[columns] -= sizes*np.linalg.lstsq(
+                slopes, value, rcond=NULL)[0]
+        return point if far <= ROUNDING else None
+
+    def nearest(self, point, columns):
+        """The point of least squares, with the best multipliers each time.
+
+        The derivatives of these are left out as by Kaufman [1]_.
+
+        .. [1] L. Kaufman, "A variable projection method for solving separable
+           nonlinear least squares problems," BIT 15 (1975) 49-57.
+
+        """
+        states = columns[columns < self.count]
+        lam = slice(self.count, self.size)
+        norms = self.scales(point, columns)[0][:, None]
+
+        def balanced(values):
+            moved = point.copy()
+            moved[states] = values
+            value, slopes = self(moved)
+            L = slopes[:, lam]/norms
+            moved[lam] -= np.linalg.lstsq(
+                L, value/norms[:, 0], rcond=NULL)[0]
+            return moved, L
+
+        def rest(values):
+            return self(balanced(values)[0])[0]/norms[:, 0]
+
+        def rest_slopes(values):
+            moved, L = balanced(values)
+            part = self(moved)[1][:, states]/norms
+            return part - L@np.linalg.lstsq(L, part, rcond=NULL)[0]
+
+        found = least_squares(
+            rest, point[states], rest_slopes, x_scale='jac', xtol=1e-12,
+            ftol=1e-12, gtol=1e-12, max_nfev=TRIES)
+        return balanced(found.x)[0]
+
+    def directions(self, point, columns):
+        """Directions of the family in ``columns``, orthonormal in states and
+        constants, shape (d, k).
+        """
+        norms, sizes = self.scales(point, columns)
+        _, sigma, vh = np.linalg.svd(
+            self.slopes(point, columns)*sizes/norms[:, None])
+        rank = int(np.sum(sigma > NULL))
+        null = vh[rank:]
+        seen = (columns < self.count) | (columns >= self.size)
+        left, sizes, _ = np.linalg.svd(null[:, seen], full_matrices=False)
+        left, sizes = left[:, sizes > NULL**0.5], sizes[sizes > NULL**0.5]
+        return (left/sizes).T@null
+
+
+def conditions_graph(compiled, cyclic, free):
+    """The outputs ``value`` and ``slopes``, and names of the rows."""
+    equations = compiled.equations
+    if compiled.called:
+        raise UnsupportedFeatureError(
+            "Tables and Python functions have no derivatives on the graph, "
+            "which steady motions need. Give these inputs as expressions or "
+            "numbers: " + ', '.join(map(label, compiled.inputs.called)) + '.')
+    levels = [name for name, _ in compiled.levels]
+    names = ('rates', 'W', 'r', *levels)
+    g, out = with_given(equations.graph, names, compiled.inputs.given).load(
+        None, names)
+    lam = [g.input(x, dynamic=True) for x in equations.multipliers]
+    explicit = [k for k in range(len(out['rates'])) if k not in cyclic]
+    rows = [x for name in levels for x, in out[name]]
+    rows += [out['rates'][k][0] for k in explicit]
+    rows += [g.sub(g.dot(row[compiled.motion:], lam), right)
+             for row, (right,) in zip(out['W'], out['r'])]
+    if any(g.depends[abs(row)] & g.mask([g.input(equations.t, dynamic=True)])
+           for row in rows):
+        raise ConstrainedDynamicsError(
+            "The equations depend on time, so no motion of this model is "
+            "steady. Replace what is prescribed in time by constants, or "
+            "choose coordinates that move with it.")
+    by = [*(g.input(x, dynamic=True) for x in equations.states), *lam,
+          *(g.input(compiled.constants[k]) for k in free)]
+    labels = [*compiled.residual_names, *(
+        f"rate of {compiled.names.labels[k]}" for k in explicit),
+        *equations.labels[0]]
+    return Graph.freeze(g, {
+        'value': ([[x] for x in rows], 1),
+        'slopes': (jacobian(g, rows, by), len(by))}), labels

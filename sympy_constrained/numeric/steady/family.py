@@ -1,0 +1,402 @@
+r"""Follow a family of steady motions by pseudo-arclength.
+
+From a point :math:`z` with the unit tangent :math:`\tau` the next one
+satisfies the conditions and
+
+.. math:: \tau^T(z' - z) = \Delta s,
+
+so that folds are passed [1]_. If the numbers of eigenvalues with positive real
+parts differ at two neighbours, the motions between them where one is zero or
+imaginary are located.
+
+References
+==========
+
+.. [1] H. B. Keller, "Numerical solution of bifurcation and nonlinear
+   eigenvalue problems," Applications of Bifurcation Theory, Academic Press
+   (1977) 359-384.
+
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ...errors import ConstrainedDynamicsError
+from ..names import Names, number
+from .conditions import Conditions
+from .steady_motion import ZERO, SteadyMotion
+
+__all__ = ['Critical', 'Family', 'follow']
+
+# Least cosine of the angle between tangents of neighbours; above the second
+# one steps become longer.
+BEND, STRAIGHT = 0.95, 0.995
+LONGER, SHORTER, SHORTEST = 1.5, 0.5, 1e-6
+# A direction that is shorter on the family does not belong to it.
+NOWHERE = 1e-6
+# Halvings that separate a critical motion from others, or locate it.
+SEPARATE, LOCATE = 6, 40
+
+
+class Critical(NamedTuple):
+    """A motion where a family changes.
+
+    ``kind`` is ``'branch'``, where families cross, ``'fold'``, where what the
+    family is followed along turns back, ``'hopf'``, where periodic motions
+    begin, or ``'zero'`` for another zero eigenvalue. ``index`` is the position
+    in the family.
+    """
+
+    kind: str
+    index: int
+    motion: SteadyMotion
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Steady motions along a curve; made by :meth:`.SteadyMotion.follow`.
+
+    ``family[q]`` are the values of a state, multiplier or constant along it.
+
+    Attributes
+    ==========
+
+    motions : tuple of SteadyMotion
+    critical : tuple of Critical
+        They are also among the motions.
+    message : str
+        Why it ends.
+
+    """
+
+    motions: tuple
+    critical: tuple
+    message: str
+
+    def __len__(self):
+        return len(self.motions)
+
+    def __iter__(self):
+        return iter(self.motions)
+
+    def __getitem__(self, key):
+        place = self.motions[0].names.index(key)
+        return np.array([motion.point[place] for motion in self.motions])
+
+    def __repr__(self):
+        kinds = ', '.join(item.kind for item in self.critical) or 'none'
+        return (f'<Family of {len(self)} steady motions; critical: {kinds}. '
+                f'{self.message}>')
+
+    @property
+    def growth(self) -> np.ndarray:
+        """The largest real part of the eigenvalues of each motion."""
+        return np.array([motion.growth for motion in self.motions])
+
+    def intervals(self, key, stability='stable') -> list:
+        """Pairs of values between which all motions are stable, in order.
+
+        Intervals reach up to the critical motions beside them.
+        """
+        values, result, i = self[key], [], 0
+        edges = {item.index for item in self.critical}
+        for kind, group in groupby(m.stability for m in self.motions):
+            end = i + len(list(group))
+            if kind == stability:
+                result.append((float(values[i - (i - 1 in edges)]),
+                               float(values[end - (end not in edges)])))
+            i = end
+        return result
+
+
+def follow(motion, along=None, direction=None, *, step=0.1, count=200,
+           until=None, fixed=()) -> Family:
+    """Return the family of steady motions through one of them.
+
+    Examples
+    ========
+
+    A pendulum that is carried around a vertical axis hangs at an angle beyond
+    the rate :math:`\\sqrt{g/l}`:
+
+    >>> from sympy import cos, sin, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import equilibria
+    >>> m, g, l, W = symbols('m g l W')
+    >>> q = dynamicsymbols('q')
+    >>> carried = UdwadiaKalabaMethod(
+    ...     m*l**2*(q.diff()**2 + W**2*sin(q)**2)/2 + m*g*l*cos(q), [q])
+    >>> rest, = equilibria(carried, {q: 0}, constants={
+    ...     m: 1, g: 9.81, l: 1, W: 1})
+    >>> hanging = rest.follow(along=W, until={W: (0, 5)})
+    >>> [(item.kind, round(item.motion[W]**2, 6))
+    ...  for item in hanging.critical]
+    [('branch', 9.81)]
+    >>> tilted = hanging.critical[0].motion.follow(
+    ...     along=W, direction={q: 1}, until={W: (0, 5)})
+    >>> float(round(tilted[q][-1], 6)), float(round(tilted[W][-1], 6))
+    (1.167635, 5.0)
+
+    Parameters
+    ==========
+
+    motion : SteadyMotion
+    along : constant, state or name, optional
+        A constant that changes along the family, or a state that grows first.
+        Without a constant all keep their values, and the steady motions must
+        be a family of themselves.
+    direction : mapping, optional
+        Changes of states or constants by which to start, such as ``{q: 1}``;
+        needed where families cross.
+    step : float
+        The longest step in the space of the states and the relative constant.
+    count : int
+        Largest number of motions without critical ones.
+    until : mapping, optional
+        State or constant -> pair of bounds where the family ends.
+    fixed : iterable of states, optional
+        States to hold, where steady motions have more dimensions.
+
+    Returns
+    =======
+
+    Family
+
+    Raises
+    ======
+
+    ConstrainedDynamicsError
+        If the motion is isolated, or belongs to a family of more dimensions.
+    ValueError
+        If a name is unknown.
+
+    """
+    return _Curve(motion, along, direction, step, until, fixed).family(count)
+
+
+class _Curve:
+    """The curve on which the motions of a family are points."""
+
+    def __init__(self, motion, along, direction, step, until, fixed):
+        old = motion.conditions
+        names = Names((*old.compiled.states, *old.compiled.constants),
+                      'state or constant')
+        count = old.count
+        wanted = [] if along is None else names.indices([along], 'along')
+        free = tuple(k - count for k in wanted if k >= count)
+        self.conditions = Conditions(
+            old.compiled, old.cyclic, old.at_rest, free)
+        held = old.compiled.names.indices(fixed, 'fixed')
+        self.columns = np.array([
+            k for k in self.conditions.columns if k not in held])
+
+        def column(key, argument):
+            k, = names.indices([key], argument)
+            k += (k >= count)*(old.size - count)
+            place = np.flatnonzero(self.columns == k)
+            if not len(place):
+                raise ValueError(
+                    f"`{argument}`: {names.labels[k]} does not change along "
+                    "this family. Give states that are not held, or the "
+                    "constant `along` which it is followed.")
+            return int(place[0])
+
+        self.along = None if along is None else column(along, 'along')
+        self.bounds = [(column(key, 'until'), *map(number, pair))
+                       for key, pair in (until or {}).items()]
+        self.start, self.step = motion.point, number(step)
+        self.zeros = None               # counted beside the start
+        self.tangent = self._first(direction, column)
+
+    def _first(self, direction, column):
+        """The tangent at the start."""
+        found = self.conditions.directions(self.start, self.columns)
+        wanted = np.zeros(len(self.columns))
+        for key, value in (direction or {}).items():
+            wanted[column(key, 'direction')] = number(value)
+        if direction is None and len(found) != 1:
+            raise ConstrainedDynamicsError(
+                "This steady motion is isolated: no neighbour is steady with "
+                "the same constants. Follow it `along` a constant."
+                if not len(found) else
+                f"The steady motions here have {len(found)} dimensions, or "
+                "families cross. Choose one by `direction`, or hold states "
+                "by `fixed`.")
+        if direction is None:
+            wanted = found[0].copy()
+            if self.along is not None and wanted[self.along] < 0:
+                wanted = -wanted
+        return self._on(found, wanted)
+
+    def _on(self, directions, wanted):
+        """The unit tangent nearest to a direction, or None."""
+        seen = (self.columns < self.conditions.count) | (
+            self.columns >= self.conditions.size)
+        tangent = (directions[:, seen]@wanted[seen])@directions
+        length = np.linalg.norm(tangent[seen])
+        return tangent/length if length > NOWHERE else None
+
+    def tangent_at(self, point, before):
+        return self._on(self.conditions.directions(
+            point, self.columns), before)
+
+    def ahead(self, point, tangent, length):
+        """The point of the family after a step, or None."""
+        _, sizes = self.conditions.scales(point, self.columns)
+        trial = point.copy()
+        trial[self.columns] += length*sizes*tangent
+        return self.conditions.solved(trial, self.columns, tangent)
+
+    def between(self, ends, tangent, s):
+        """The point of the family at a part ``s`` of a step."""
+        first, last = ends
+        if s in (0, 1):
+            return ends[int(s)]
+        return self.conditions.solved(
+            first + s*(last - first), self.columns, tangent)
+
+    def motion(self, point):
+        return SteadyMotion(self.conditions, point, self.zeros)
+
+    # -- the curve -------------------------------------------------------
+
+    def family(self, count):
+        point, tangent, step = self.start, self.tangent, self.step
+        motions, critical = [self.motion(point)], []
+        message = f"It has {count} motions."
+        while len(motions) - len(critical) < count:
+            found = self._next(point, tangent, step)
+            if found is None:
+                message = ("The next motion was not found; the family may "
+                           "end, or a smaller `step` helps.")
+                break
+            new, turned, step, used = found
+            new, bound = self._bounded(point, new)
+            if self.zeros is None:
+                self.zeros = self.motion(new).nullity
+                motions[0] = self.motion(point)
+            here = self.motion(new)
+            is_branch = motions[-1].nullity > self.zeros
+            for kind, point in () if is_branch else self._critical(
+                    (point, new), tangent, turned):
+                critical.append(Critical(
+                    kind, len(motions), self.motion(point)))
+                motions.append(critical[-1].motion)
+            motions.append(here)
+            point, tangent = new, turned
+            if bound is not None:
+                message = f"{bound} reached its bound."
+                break
+            if self._is_closed(motions, used):
+                message = "It is closed."
+                break
+        return Family(tuple(motions), tuple(critical), message)
+
+    def _next(self, point, tangent, step):
+        """The next point, its tangent, the next step, and this one."""
+        while step > SHORTEST*self.step:
+            new = self.ahead(point, tangent, step)
+            turned = None if new is None else self.tangent_at(new, tangent)
+            if turned is not None:
+                cosine = turned@tangent/np.linalg.norm(turned)/np.linalg.norm(
+                    tangent)
+                if cosine > BEND:
+                    longer = LONGER if cosine > STRAIGHT else 1.
+                    return new, turned, min(self.step, longer*step), step
+            step *= SHORTER
+        return None
+
+    def _bounded(self, point, new):
+        """The point at a bound that was passed, and its name."""
+        for place, low, high in self.bounds:
+            k = self.columns[place]
+            value = min(max(new[k], low), high)
+            if value != new[k]:
+                _, sizes = self.conditions.scales(new, self.columns)
+                row = np.zeros(len(self.columns))
+                row[place] = 1.
+                end = self.conditions.solved(
+                    new, self.columns, row, (value - new[k])/sizes[place])
+                return (new if end is None else end), (
+                    f'`{self._label(k)}`')
+        return new, None
+
+    def _label(self, k):
+        compiled = self.conditions.compiled
+        if k < self.conditions.count:
+            return compiled.names.labels[k]
+        return compiled.constant_names.labels[k - self.conditions.size]
+
+    def _is_closed(self, motions, step):
+        """Whether the last motion is the first one again."""
+        states = slice(self.conditions.count)
+        apart = [np.linalg.norm(motion.point[states] - self.start[states])
+                 for motion in motions]
+        return max(apart) > 4*step and apart[-1] < step
+
+    # -- critical motions ------------------------------------------------
+
+    def _critical(self, ends, tangent, turned):
+        """Kinds and points between two points, in order."""
+        found = []
+        if self.along is not None and (
+                tangent[self.along]*turned[self.along] < 0):
+            s = brentq(lambda s: self.tangent_at(self.between(
+                ends, tangent, s), tangent)[self.along], 0, 1)
+            found.append((s, 'fold'))
+        low, crossing = 0., self._crossing(ends, tangent, 0.)
+        while crossing:
+            s, low, kind = crossing
+            if kind == 'hopf' or not any(
+                    other == 'fold' for _, other in found):
+                found.append((s, kind))
+            crossing = self._crossing(ends, tangent, low)
+        for s, kind in sorted(found):
+            point = self.between(ends, tangent, s)
+            if kind == 'zero' and len(self.conditions.directions(
+                    point, self.columns)) > 1:
+                kind = 'branch'
+            yield kind, point
+
+    def _crossing(self, ends, tangent, low):
+        """Where an eigenvalue passes the imaginary axis first, the end of its
+        surroundings, and its kind; None if none passes.
+        """
+        def at(s):
+            return self.motion(self.between(ends, tangent, s))
+
+        before, high = growing(at(low)), 1.
+        if before == growing(at(high)):
+            return None
+        for k in range(LOCATE):
+            middle = (low + high)/2
+            if growing(at(middle)) == before:
+                low = middle
+            else:
+                high = middle
+            first, last = (nearest_axis(at(s)) for s in (low, high))
+            kind = 'hopf' if last.imag else 'zero'
+            if k >= SEPARATE and first.real*last.real < 0 and all(
+                    abs(value.real) > ZERO*abs(value)       # not imaginary
+                    for value in (first, last)):
+                s = brentq(lambda s: nearest_axis(at(s)).real, low, high,
+                           xtol=1e-15, rtol=1e-14)
+                return s, high, kind
+        return high, high, kind
+
+
+def growing(motion):
+    """Number of eigenvalues with a positive real part."""
+    values = motion.eigenvalues
+    return int(np.sum(values.real > ZERO*np.abs(values).max(initial=1.)))
+
+
+def nearest_axis(motion):
+    """The eigenvalue nearest to the imaginary axis."""
+    return min(motion.eigenvalues, key=lambda value: abs(value.real))

@@ -1,0 +1,389 @@
+"""Steady motions near a guess, their families and their stability."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import ConstrainedDynamicsError, ConstraintError
+from ..compiled import compile_equations
+from ..linearization import linearize
+from ..manifold.projection import project
+from ..names import Names, number
+from .conditions import NULL, Conditions, cyclic_coordinates
+
+__all__ = ['SteadyMotion', 'equilibria', 'steady_motions']
+
+# Two steady motions are the same if no state differs by more, relative to
+# the largest.
+SAME = 1e-6
+# A real part below this part of the largest eigenvalue is zero.
+ZERO = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyMotion:
+    """A steady motion; made by :func:`steady_motions` or :func:`equilibria`.
+
+    ``motion[q]`` is the value of a state, a multiplier or a constant, by
+    SymPy object or name.
+
+    Attributes
+    ==========
+
+    conditions : Conditions
+    point : ndarray
+        States, multipliers and constants.
+    zeros : int, optional
+        Number of zero eigenvalues that belong to the family; by default all.
+
+    """
+
+    conditions: Conditions
+    point: np.ndarray
+    zeros: int | None = None
+
+    def __getitem__(self, key):
+        return float(self.point[self.names.index(key)])
+
+    @property
+    def names(self):
+        """Names of the entries of ``point``."""
+        return Names(self.conditions.symbols, 'state, multiplier or constant')
+
+    def __repr__(self):
+        return (f'<SteadyMotion of a family of dimension {self.dimension}: '
+                f'{self.equations} equations, {self.unknowns} unknowns, '
+                f'{self.stability}>')
+
+    @property
+    def compiled(self):
+        """The equations, with the constants of this motion."""
+        p = self.conditions.parts(self.point)[2]
+        return self.conditions.compiled.with_values(p)
+
+    @property
+    def x(self) -> np.ndarray:
+        """The states; cyclic coordinates are those of the guess."""
+        return self.conditions.parts(self.point)[0]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Of least norm where they are not unique."""
+        return self.compiled.multipliers(0., self.x)
+
+    @property
+    def cyclic(self) -> dict:
+        """Cyclic coordinate -> its rate, constant or at least unaffected."""
+        rates = self.compiled.rhs(0., self.x)
+        return {self.compiled.states[k]: float(rates[k])
+                for k in self.conditions.cyclic}
+
+    # -- the family ------------------------------------------------------
+
+    @property
+    def unknowns(self) -> int:
+        """Number of unknown states and multipliers."""
+        return int(np.sum(self.conditions.columns < self.conditions.size))
+
+    @property
+    def equations(self) -> int:
+        """Number of equations, redundant ones included."""
+        return len(self.conditions.rows)
+
+    @cached_property
+    def dimension(self) -> int:
+        """Dimension of the family to which it belongs."""
+        return len(self.directions)
+
+    @cached_property
+    def directions(self) -> np.ndarray:
+        """Changes of the states to its neighbours, shape (dimension, ns)."""
+        columns = self.conditions.columns
+        columns = columns[columns < self.conditions.size]
+        found = self.conditions.directions(self.point, columns)
+        moves = np.zeros((len(found), len(self.point)))
+        moves[:, columns] = found
+        return moves[:, :self.conditions.count]
+
+    # -- stability -------------------------------------------------------
+
+    @cached_property
+    def _neighbours(self):
+        """The matrix of the linear motion without cyclic coordinates, the
+        number of its zero singular values, and its right singular vectors.
+        """
+        compiled = self.compiled
+        found = linearize(compiled, self.x)
+        cyclic = {compiled.states[k] for k in self.conditions.cyclic}
+        rest = [i for i, x in enumerate(found.states) if x not in cyclic]
+        A = found.A[np.ix_(rest, rest)]
+        _, sigma, vh = np.linalg.svd(A)
+        return A, int(np.sum(sigma <= NULL*sigma.max(initial=0.))), vh
+
+    @property
+    def nullity(self) -> int:
+        """Number of zero eigenvalues, cyclic coordinates not counted."""
+        return self._neighbours[1]
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """The linear motion of neighbours, without cyclic coordinates and
+        without motion along the family.
+        """
+        A, zeros, vh = self._neighbours
+        zeros = zeros if self.zeros is None else self.zeros
+        across = vh[:len(A) - zeros]
+        return across@A@across.T
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Those of :attr:`matrix`, in ascending order of real parts.
+
+        A zero for each cyclic coordinate and for each dimension of the family
+        is left out.
+        """
+        return np.sort_complex(np.linalg.eigvals(self.matrix))
+
+    @property
+    def growth(self) -> float:
+        """The largest real part of the eigenvalues, zero up to rounding."""
+        values = self.eigenvalues
+        largest = values.real.max(initial=-np.inf)
+        return 0. if abs(largest) <= ZERO*np.abs(values).max(
+            initial=1.) else float(largest)
+
+    @property
+    def stability(self) -> str:
+        """``'stable'``, ``'unstable'`` or ``'marginal'``.
+
+        Stable: neighbours approach a member of the family (Lyapunov;
+        Lyapunov and Malkin for families [1]_). Marginal: eigenvalues on the
+        imaginary axis and none to the right, so that the linear motion decides
+        nothing about the nonlinear one.
+
+        .. [1] D. V. Zenkov, A. M. Bloch and J. E. Marsden, "The energy-
+           momentum method for the stability of nonholonomic systems,"
+           Dynamics and Stability of Systems 13 (1998) 123-165.
+
+        """
+        growth = self.growth
+        return ('unstable' if growth > 0 else 'stable' if growth < 0
+                else 'marginal')
+
+    # -- neighbours ------------------------------------------------------
+
+    def follow(self, along=None, direction=None, **options):
+        """The :class:`.Family` of steady motions through this one.
+
+        See :func:`~sympy_constrained.numeric.steady.family.follow`.
+        """
+        from .family import follow
+        return follow(self, along, direction, **options)
+
+    def certificate(self):
+        """Proof that exactly one steady motion is near.
+
+        See :func:`~sympy_constrained.numeric.steady.certificate.certificate`.
+        """
+        from .certificate import certificate
+        return certificate(self)
+
+
+def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
+                   constants=None, inputs=None) -> tuple[SteadyMotion, ...]:
+    r"""Return steady motions near guesses.
+
+    Explanation
+    ===========
+
+    In a steady motion all states are constant but cyclic coordinates, on which
+    nothing depends: a wheel that rolls in a circle, a top that precesses, a
+    bicycle in a turn. Such motions come in families. The one nearest to the
+    guess is returned; hold some states to select another
+    (:mod:`~sympy_constrained.numeric.steady.conditions`).
+
+    Examples
+    ========
+
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.numeric import steady_motions
+    >>> bicycle = model('bicycle')
+    >>> turn, = steady_motions(
+    ...     bicycle.form(UdwadiaKalabaMethod), {
+    ...         'q2': 0.1, 'q5': 0.03, 'u1': -0.16, 'u3': -20, 'u6': -17},
+    ...     fill=0, fixed=['q2'], constants=bicycle.parameters)
+
+    Parameters
+    ==========
+
+    model : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``.
+    near : mapping, sequence, or a list of them
+        Guesses of the states, by SymPy object or name.
+    fixed : iterable of states or names
+        States that keep the value of the guess.
+    cyclic : iterable of coordinates or names, optional
+        By default those that occur in no equation, which are read off.
+    fill : float, optional
+        Value of states that a mapping leaves out.
+    constants, inputs : mapping, optional
+        As for :func:`~sympy_constrained.numeric.compile_equations`.
+
+    Returns
+    =======
+
+    tuple of SteadyMotion
+        Without repetitions. Guesses that lead to none are left out.
+
+    Raises
+    ======
+
+    ConstraintError
+        If no guess leads to a steady motion; carries ``rows``, the conditions
+        that cannot be satisfied, and ``state``.
+    ConstrainedDynamicsError
+        If the equations depend on time, or on a coordinate that was given as
+        cyclic.
+
+    """
+    compiled = compile_equations(model, constants, inputs)
+    if cyclic is None:
+        cyclic = cyclic_coordinates(compiled.equations)
+    else:
+        cyclic = sorted(compiled.names.indices(cyclic, 'cyclic'))
+    return _found(Conditions(compiled, cyclic), near, fixed, fill)
+
+
+def equilibria(model, near, *, fixed=(), fill=None, constants=None,
+               inputs=None) -> tuple[SteadyMotion, ...]:
+    r"""Return states of rest near guesses.
+
+    Examples
+    ========
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import equilibria
+    >>> m, g, l = symbols('m g l')
+    >>> x, y = dynamicsymbols('x y')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+    ...     hol_coneqs=[x**2 + y**2 - l**2])
+    >>> found = equilibria(pendulum, [{x: 1, y: -1}, {x: 1, y: 2}],
+    ...                    constants={m: 1, g: 9.81, l: 2})
+    >>> [(round(rest[y], 9), rest.stability) for rest in found]
+    [(-2.0, 'marginal'), (2.0, 'unstable')]
+
+    Parameters
+    ==========
+
+    model, near, fixed, fill, constants, inputs
+        As for :func:`steady_motions`. Speeds are zero.
+
+    Returns
+    =======
+
+    tuple of SteadyMotion
+
+    Raises
+    ======
+
+    ConstraintError, ConstrainedDynamicsError
+        As :func:`steady_motions`.
+
+    """
+    compiled = compile_equations(model, constants, inputs)
+    speeds = [compiled.states[k] for k in range(len(compiled.states))
+              if k not in compiled.q_index]
+    several = [near] if _is_one(near) else list(near)
+    several = [{**dict.fromkeys(speeds, 0.), **guess} if isinstance(
+        guess, Mapping) else guess for guess in several]
+    return _found(Conditions(compiled, [], at_rest=True), several, fixed, fill)
+
+
+def _is_one(near):
+    """Whether it is one guess, not a list of them."""
+    return isinstance(near, Mapping) or np.ndim(near) == 1 and not any(
+        isinstance(guess, Mapping) for guess in near)
+
+
+def _found(conditions, near, fixed, fill):
+    """The different steady motions near guesses."""
+    compiled = conditions.compiled
+    names = compiled.names
+    fixed = tuple(names.indices(fixed, 'fixed'))
+    default = None if fill is None else [number(fill)]*len(names)
+    p, found, failed = compiled.parameters(), [], None
+    for guess in [near] if _is_one(near) else near:
+        x = names.vector(guess, 'near', default)
+        if conditions.at_rest:
+            x[[k for k in range(len(x)) if k not in compiled.q_index]] = 0.
+        try:
+            motion = _search(conditions, x, p, fixed)
+        except ConstraintError as error:
+            failed = error
+            continue
+        if not any(np.abs(motion.x - other.x).max() <= SAME*max(
+                1., np.abs(motion.x).max()) for other in found):
+            found.append(motion)
+    if not found and failed is not None:
+        raise failed
+    return tuple(found)
+
+
+def _search(conditions, x, p, fixed):
+    """The steady motion that a guess leads to."""
+    compiled = conditions.compiled
+    free = [np.array([k for k in index if k in conditions.columns
+                      and k not in fixed], dtype=int)
+            for _, index in compiled.levels]
+    x = project(compiled, 0., x, p, free).x
+    point = conditions.point(x, np.zeros(len(compiled.multiplier_names)), p)
+    value, slopes = conditions(point)
+    lam = slice(conditions.count, conditions.size)
+    point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]
+    columns = conditions.columns[~np.isin(conditions.columns, fixed)]
+    solved = conditions.solved(point, columns)
+    if solved is None:
+        point = conditions.nearest(point, columns)
+        solved = conditions.solved(point, columns)
+    if solved is None:
+        raise _not_found(conditions, point, columns)
+    _check_cyclic(conditions, solved)
+    return SteadyMotion(conditions, solved)
+
+
+def _check_cyclic(conditions, point):
+    """Raise if the equations depend on a coordinate given as cyclic."""
+    norms, _ = conditions.scales(point, conditions.places)
+    slopes = conditions(point)[1]/norms[:, None]
+    bad = [conditions.compiled.names.labels[k] for k in conditions.cyclic
+           if np.abs(slopes[:, k]).max(initial=0.) > NULL]
+    if bad:
+        raise ConstrainedDynamicsError(
+            f"The equations depend on {', '.join(bad)}, so no motion in which "
+            "it advances is steady. Leave it out of `cyclic`, or choose other "
+            "coordinates.")
+
+
+def _not_found(conditions, point, columns):
+    """The error that names what cannot be satisfied."""
+    value = np.abs(conditions(point)[0]/conditions.scales(point, columns)[0])
+    worst = np.flatnonzero(value > max(0.3*value.max(), 1e-300))
+    rows = tuple(conditions.rows[k] for k in worst)
+    text = ', '.join(f'{conditions.rows[k]} by {value[k]:.1e}' for k in worst)
+    held = ('the held states', ) if len(columns) < len(
+        conditions.columns) else ()
+    return ConstraintError(
+        f"No steady motion was found near the guess: closest to one, {text} "
+        "remain (relative to their derivatives). Either none exists "
+        f"there{', with ' + held[0] if held else ''}, such as with friction "
+        "and no drive, or the guess is far from it. Try other guesses, or "
+        "hold other states.", rows=rows,
+        state=conditions.parts(point)[0])

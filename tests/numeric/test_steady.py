@@ -1,0 +1,418 @@
+"""Steady motions: published ones, and their stability in closed form."""
+from math import acos, cos, pi, sqrt
+
+import numpy as np
+import pytest
+from sympy import Rational, symbols
+from sympy import cos as cosine
+from sympy import sin as sine
+from sympy import sqrt as root
+from sympy.physics.mechanics import (
+    Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
+
+from mechanisms import g, l, m, x, y
+from sympy_constrained import (
+    PointContact, RouthMethod, SphereSurface, UdwadiaKalabaMethod, VoronetsMethod)
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, equilibria, steady_motions)
+
+
+# -- the bicycle -----------------------------------------------------------
+
+@pytest.fixture(scope='module')
+def bicycle():
+    ready = model('bicycle')
+    return compile_equations(
+        ready.form(UdwadiaKalabaMethod), ready.parameters)
+
+
+@pytest.fixture(scope='module')
+def straight(bicycle):
+    """The family of straight motions, by the speed."""
+    start = consistent_state(
+        bicycle, {'u3': 3/0.3, 'u6': 3/0.35}, fill=0,
+        fixed=('q1', 'q2', 'q5', 'u2', 'u3', 'u5'))
+    motion, = steady_motions(bicycle, start, fixed=['u3'])
+    return motion.follow(along='u3', until={'u3': (0, 30)}, step=0.5)
+
+
+@pytest.fixture(scope='module')
+def turns(straight):
+    """The family of circles that begins at the capsize speed."""
+    return straight.critical[-1].motion.follow(
+        direction={'q2': 1}, step=0.5, count=400)
+
+
+def test_accelerations_of_basu_mandal_chatterjee_and_papadopoulos(bicycle):
+    """Table 1 of Proc. R. Soc. A 463 (2007) 1983-2003.
+
+    Their angles are theta = yaw, psi = 90 deg - lean, phi = 180 deg + pitch,
+    psi_f = -steer; 13 digits are printed.
+    """
+    state = {'q1': 0, 'q2': pi/2 - 0.9501292851472,
+             'q4': 3.1257073014894 - pi, 'q5': -0.2311385135743,
+             'u1': 0.7830033527065, 'u2': -0.6068425835418,
+             'u3': 8.9129896614890, 'u4': -0.0119185528069,
+             'u5': -0.4859824687093, 'u6': 8.0133620584155}
+    at = bicycle.names.vector(state, 'state')
+    assert np.abs(bicycle.residuals(0, at)).max() < 1e-12
+    rates = dict(zip(bicycle.names.labels, bicycle.rhs(0, at)))
+    expected = {'u1': 0.8353281706379, 'u2': 7.8555281128244,
+                'u3': 1.8472554144217, 'u4': 0.1205543897884,
+                'u5': 4.6198904039403, 'u6': 2.4548072904550}
+    for name, value in expected.items():
+        assert rates[name] == pytest.approx(value, abs=2e-12)
+
+
+def test_weave_and_capsize_speeds(straight):
+    """Meijaard, Papadopoulos, Ruina and Schwab (2007), from the full
+    equations.
+    """
+    weave, capsize = straight.critical
+    assert (weave.kind, capsize.kind) == ('hopf', 'branch')
+    assert 0.3*weave.motion['u3'] == pytest.approx(4.292382536, abs=1e-9)
+    assert 0.3*capsize.motion['u3'] == pytest.approx(6.024262015, abs=1e-9)
+    assert 0.3*np.array(straight.intervals('u3')) == pytest.approx(
+        np.array([[4.292382536, 6.024262015]]), abs=1e-9)
+
+
+@pytest.mark.parametrize('lean, steer, speed, radius', [
+    (0.1, 0.02910842, 5.99780561, 36.6503),
+    (0.3, 0.09723392, 5.71075473, 10.5049)])
+def test_circles_of_the_bicycle(bicycle, turns, lean, steer, speed, radius):
+    turn, = steady_motions(
+        bicycle, {'q2': lean, 'q5': 0.3*lean, 'u1': -lean, 'u3': 20, 'u6': 17},
+        fill=0, fixed=['q2'])
+    assert turn['q5'] == pytest.approx(steer, abs=1e-8)
+    assert 0.3*turn['u3'] == pytest.approx(speed, abs=1e-8)
+    yaw, = turn.cyclic.values()
+    assert abs(0.3*turn['u3']/yaw) == pytest.approx(radius, abs=1e-3)
+    assert turn.dimension == 1
+    # The family from the straight motion at the capsize speed contains it.
+    out = slice(turns['q2'].argmax())
+    assert np.interp(lean, turns['q2'][out], turns['q5'][out]) == (
+        pytest.approx(steer, abs=1e-3))
+
+
+def test_the_family_of_circles_is_a_loop(bicycle, turns):
+    """Basu-Mandal et al.: from the capsize speed to rest, upright, the wheel
+    across. It goes on backwards, and returns on the other side.
+    """
+    assert turns.message == 'It is closed.'
+    assert max(turns['q2']) == pytest.approx(-min(turns['q2']), abs=1e-3)
+    assert turns['q2'].max() == pytest.approx(0.4201, abs=1e-3)
+    slow = np.abs(turns['u3']).argmin()
+    assert abs(turns['q2'][slow]) < 0.02 and 1.2 < abs(turns['q5'][slow]) < 1.5
+    assert turns.intervals('q2') == []
+    for motion in turns.motions[::25]:
+        assert np.abs(bicycle.residuals(0, motion.x)).max() < 1e-11
+        rates = bicycle.rhs(0, motion.x)
+        assert np.abs(rates[1:]).max() < 1e-9*np.abs(motion.x).max()
+
+
+def test_the_number_of_steady_motions_is_proven(turns):
+    """Krawczyk's operator, in intervals; not at the branch point."""
+    proof = turns.motions[20].certificate()
+    assert proof.radius < 1e-8 and len(proof.held) == 2
+    assert proof.held[0] in ('q2', 'q5', 'u1', 'u3', 'u6')
+    with pytest.raises(ConstrainedDynamicsError, match='families cross'):
+        turns.motions[0].certificate()
+
+
+def test_a_wrong_zero_is_not_proven(turns):
+    """A point that is no zero, though its derivatives are good."""
+    from dataclasses import replace
+    motion = turns.motions[20]
+    point = motion.point.copy()
+    point[1] += 1e-2
+    with pytest.raises(ConstrainedDynamicsError, match='proof'):
+        replace(motion, point=point).certificate()
+
+
+# -- wheels and coins ------------------------------------------------------
+
+def rolling(A, C):
+    """A wheel of moments of inertia ``A``, and ``C`` about its axle.
+
+    Velocities of the contact point are measured along the heading.
+    """
+    q1, q2, q3, u1, u2, u3 = dynamicsymbols('q1:4 u1:4')
+    N = ReferenceFrame('N')
+    yaw = N.orientnew('Y', 'Axis', [q1, N.z])
+    lean = yaw.orientnew('L', 'Axis', [q2, yaw.x])
+    wheel = lean.orientnew('R', 'Axis', [q3, lean.y])
+    turning = wheel.ang_vel_in(N)
+    wheel.set_ang_vel(N, u1*lean.x + u2*lean.y + u3*lean.z)
+    contact = Point('P')
+    contact.set_vel(N, 0)
+    center = contact.locatenew('C', l*lean.z)
+    center.v2pt_theory(contact, N, wheel)
+    body = RigidBody('wheel', center, wheel, m,
+                     (m*l**2*inertia(lean, A, C, A), center))
+    method = UdwadiaKalabaMethod(
+        N, [q1, q2, q3], [u1, u2, u3],
+        [(wheel.ang_vel_in(N) - turning).dot(axis) for axis in lean],
+        bodies=[body], forcelist=[(center, -m*g*N.z)])
+    return compile_equations(method, {m: 2, g: 9.81, l: 0.3})
+
+
+@pytest.mark.parametrize('A, C, part', [
+    (Rational(1, 4), Rational(1, 2), 1/3), (Rational(1, 2), 1, 1/4)])
+def test_a_wheel_rolls_stably_above_a_speed(A, C, part):
+    """A disc where v**2 > g r/3, a hoop where v**2 > g r/4."""
+    wheel = rolling(A, C)
+    motion, = steady_motions(wheel, {'u2': 1}, fill=0, fixed=['q2', 'u2'])
+    assert motion.dimension == 2        # speeds and leans of circles
+    assert motion.stability == 'unstable'
+    family = motion.follow(along='u2', fixed=['q2', 'u3'], step=0.5,
+                           until={'u2': (0, 12)})
+    critical, = family.critical
+    assert (0.3*critical.motion['u2'])**2 == pytest.approx(
+        part*9.81*0.3, rel=1e-9)
+    assert family.motions[-1].stability == 'marginal'
+
+
+def test_a_coin_spins_stably_above_a_rate():
+    """On its edge where w**2 > 4 g/(5 r)."""
+    coin = rolling(Rational(1, 4), Rational(1, 2))
+    motion, = steady_motions(coin, {'u3': 1}, fill=0, fixed=['q2', 'u3'])
+    family = motion.follow(along='u3', fixed=['q2', 'u2'], step=0.5,
+                           until={'u3': (0, 12)})
+    critical, = family.critical
+    assert critical.motion['u3']**2 == pytest.approx(4*9.81/1.5, rel=1e-9)
+
+
+# -- tops ------------------------------------------------------------------
+
+A, C, mgl = symbols('A C mgl')
+TOP = {A: 0.002, C: 0.001, mgl: 0.3}
+
+
+def tilted_top():
+    """A symmetric top by two tilts, so that it may stand upright."""
+    a, b, c = dynamicsymbols('a b c')
+    p = a.diff()*cosine(b), b.diff(), a.diff()*sine(b) + c.diff()
+    energy = (A*(p[0]**2 + p[1]**2) + C*p[2]**2)/2
+    return UdwadiaKalabaMethod(energy - mgl*cosine(a)*cosine(b), [a, b, c])
+
+
+def euler_top():
+    phi, theta, psi = dynamicsymbols('phi theta psi')
+    spin = psi.diff() + phi.diff()*cosine(theta)
+    return UdwadiaKalabaMethod(
+        A*(theta.diff()**2 + phi.diff()**2*sine(theta)**2)/2 + C*spin**2/2
+        - mgl*cosine(theta), [phi, theta, psi])
+
+
+def test_a_top_sleeps_above_a_spin():
+    """Where C**2 w**2 > 4 A m g l."""
+    motion, = steady_motions(tilted_top(), {"c'": 10}, fill=0, constants=TOP,
+                             fixed=["c'"])
+    family = motion.follow(along="c'", step=5, until={"c'": (0, 100)})
+    critical, = family.critical
+    assert critical.kind == 'hopf'
+    assert (1e-3*critical.motion["c'"])**2 == pytest.approx(
+        4*0.002*0.3, rel=1e-9)
+
+
+@pytest.mark.parametrize('faster', [False, True])
+def test_a_top_precesses_at_two_rates(faster):
+    """(A - C) cos(theta) W**2 - C s W + m g l = 0."""
+    theta, spin = 0.7, 60.
+    half, rest = 1e-3*spin, (TOP[A] - TOP[C])*cos(theta)
+    root = sqrt(half**2 - 4*rest*TOP[mgl])
+    expected = (half + root if faster else half - root)/(2*rest)
+    motion, = steady_motions(
+        euler_top(), {'theta': theta, "psi'": spin, "phi'": 1.2*expected},
+        fill=0, fixed=['theta', "psi'"], constants=TOP)
+    assert motion["phi'"] == pytest.approx(expected, rel=1e-12)
+    assert motion.dimension == 2 and motion.stability == 'marginal'
+
+
+def test_two_precessions_of_a_top_meet_in_a_fold():
+    """Where s**2 = 4 (A - C) cos(theta) m g l/C**2."""
+    motion, = steady_motions(
+        euler_top(), {'theta': 0.7, "psi'": 60, "phi'": 5}, fill=0,
+        fixed=['theta', "psi'"], constants=TOP)
+    family = motion.follow(direction={"psi'": -1}, along="psi'",
+                           fixed=['theta'], step=1.,
+                           until={"psi'": (0, 61)})
+    fold, = [item for item in family.critical if item.kind == 'fold']
+    assert fold.motion["psi'"]**2 == pytest.approx(
+        4*1e-3*cos(0.7)*0.3/1e-6, rel=1e-9)
+    assert family["psi'"][-1] == 61
+
+
+# -- other systems ---------------------------------------------------------
+
+def test_a_sleigh_is_stable_in_one_direction_only():
+    """Its eigenvalue changes the sign with the speed; a Hamiltonian system
+    has the opposite one, too.
+    """
+    sleigh = model('chaplygin_sleigh')
+    found = steady_motions(
+        sleigh.form(UdwadiaKalabaMethod), [{'u1': 2}, {'u1': -2}], fill=0,
+        fixed=['u1'], constants=sleigh.parameters)
+    forth, back = (motion.eigenvalues for motion in found)
+    mass, moment, arm = 1.5, 0.1, 0.2
+    rate = mass*arm*2/(moment + mass*arm**2)
+    assert len(forth) == 1 and {motion.dimension for motion in found} == {1}
+    assert sorted([forth[0].real, back[0].real]) == pytest.approx(
+        [-rate, rate])
+    assert {motion.stability for motion in found} == {'stable', 'unstable'}
+
+
+def rattleback(spin):
+    """A stone on an ellipsoid that spins on a table, in its own axes."""
+    q = yaw, roll, pitch = dynamicsymbols('yaw roll pitch')
+    u = dynamicsymbols('w1:4')
+    N, B, center = ReferenceFrame('N'), ReferenceFrame('B'), Point('C')
+    B.orient_body_fixed(N, q, 'zxy')
+    turning = B.ang_vel_in(N)
+    B.set_ang_vel(N, u[0]*B.x + u[1]*B.y + u[2]*B.z)
+    squares = [0.2**2, 0.03**2, 0.02**2]
+    up = [N.z.dot(axis) for axis in B]
+    length = root(sum(a*n**2 for a, n in zip(squares, up)))
+    touch = sum((-a*n*axis/length for a, n, axis in zip(squares, up, B)),
+                0*B.x)
+    center.set_vel(N, touch.cross(B.ang_vel_in(N)))
+    mass_center = center.locatenew('G', -0.01*B.z)
+    mass_center.v2pt_theory(center, N, B)
+    stone = RigidBody('stone', mass_center, B, 1, (
+        inertia(B, 2e-4, 1.6e-3, 1.7e-3, ixy=-2e-5), mass_center))
+    method = UdwadiaKalabaMethod(
+        N, q, u, [(turning - B.ang_vel_in(N)).dot(axis) for axis in B],
+        bodies=[stone], forcelist=[(mass_center, -9.81*N.z)])
+    motion, = steady_motions(method, {'w3': spin}, fill=0, fixed=['w3'])
+    return motion
+
+
+def test_a_rattleback_spins_in_one_direction_only():
+    """Both spins are steady; one decays where the other one grows."""
+    motions = rattleback(5), rattleback(-5)
+    one, other = (motion.eigenvalues for motion in motions)
+    np.testing.assert_allclose(np.sort_complex(-one), other, atol=1e-9)
+    assert {motion.cyclic.popitem()[1] for motion in motions} == {5, -5}
+    assert motions[1].stability == 'unstable'
+
+
+def test_a_ball_in_a_rotating_bowl():
+    """v' = -5 g x/(7 (R - a)) + 2 R W/(7 (R - a)) z cross v."""
+    mass, a, R, rate = 1, 0.08, 0.4, 6
+    q = dynamicsymbols('X Y Z yaw roll pitch')
+    u = dynamicsymbols('v1:4 w1:4')
+    N, B, D = (ReferenceFrame(name) for name in 'NBD')
+    D.orient_axis(N, N.z, 0)
+    D.set_ang_vel(N, rate*N.z)
+    origin, center = Point('O'), Point('C')
+    origin.set_vel(N, 0)
+    center.set_pos(origin, q[0]*N.x + q[1]*N.y + q[2]*N.z)
+    center.set_vel(N, u[0]*N.x + u[1]*N.y + u[2]*N.z)
+    B.orient_body_fixed(N, q[3:], 'zxy')
+    turning = B.ang_vel_in(N)
+    B.set_ang_vel(N, u[3]*N.x + u[4]*N.y + u[5]*N.z)
+    ball = RigidBody('ball', center, B, mass, (
+        inertia(B, *3*[0.4*mass*a**2]), center))
+    contact = PointContact(
+        'contact', RigidBody('bowl', origin, D), ball,
+        SphereSurface(D, origin, R, interior=True, pole=D.x),
+        SphereSurface(B, center, a, pole=B.x), frame=N)
+    method = UdwadiaKalabaMethod(
+        N, q, u, [x.diff() - v for x, v in zip(q, u[:3])] + [
+            (turning - B.ang_vel_in(N)).dot(axis) for axis in N],
+        bodies=[ball], forcelist=[(center, -mass*9.81*N.z)],
+        configuration_constraints=contact.holonomic_constraints,
+        velocity_constraints=contact.velocity_constraints)
+    rest, = equilibria(method, {'Z': -(R - a)}, fill=0)
+    drift, stiff = 2/7*R*rate/(R - a), 5/7*9.81/(R - a)
+    found = np.sort(rest.eigenvalues.imag[np.abs(rest.eigenvalues) > 1e-6])
+    expected = sqrt(drift**2/4 + stiff) + np.array([-1, 1])*drift/2
+    assert found == pytest.approx([*-expected[::-1], *expected], rel=1e-9)
+    assert rest.stability == 'marginal'
+
+
+def test_redundant_rows_and_massless_coordinates():
+    """Multipliers that are not unique count in no family."""
+    cranks = model('parallel_cranks')
+    once = equilibria(cranks.form(UdwadiaKalabaMethod), cranks.start,
+                      fill=0, constants=cranks.parameters)
+    for rest in once:
+        rates = rest.compiled.rhs(0, rest.x)
+        assert np.abs(rates).max() < 1e-10 and rest.dimension == 0
+
+
+def test_equilibria_of_a_furuta_pendulum():
+    """Hanging and upright; the arm may have any angle."""
+    furuta = model('furuta_pendulum')
+    method = furuta.form(UdwadiaKalabaMethod)
+    angle = method.q[1]
+    found = equilibria(method, [{angle: 0.2}, {angle: 3}], fill=0,
+                       constants=furuta.parameters, inputs=dict.fromkeys(
+                           method.equations_of_motion.specifieds, 0))
+    assert sorted(abs(round(rest[angle], 9)) for rest in found) == [
+        0, round(pi, 9)]
+    assert {rest.dimension for rest in found} == {1}
+    assert 'unstable' in {rest.stability for rest in found}
+
+
+@pytest.mark.parametrize('cls, options', [
+    (RouthMethod, {}), (VoronetsMethod, {"q_dependent": [y]})])
+def test_every_method_finds_the_same(cls, options):
+    method = cls(m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+                 hol_coneqs=[x**2 + y**2 - l**2], **options)
+    rest, = equilibria(method, {x: 1, y: -1.5},
+                       constants={m: 1, g: 9.81, l: 2})
+    assert [rest[x], rest[y]] == pytest.approx([0, -2], abs=1e-12)
+    assert np.sort(rest.eigenvalues.imag) == pytest.approx(
+        np.array([-1, 1])*sqrt(9.81/2))
+
+
+# -- what is refused -------------------------------------------------------
+
+def test_time_and_tables_are_refused():
+    f = dynamicsymbols('f')
+    driven = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], nonideal_forces=[f])
+    t = dynamicsymbols._t
+    with pytest.raises(ConstrainedDynamicsError, match='depend on time'):
+        equilibria(driven, {x: 0}, constants={m: 1}, inputs={f: sine(t)})
+    with pytest.raises(UnsupportedFeatureError, match='expressions'):
+        equilibria(driven, {x: 0}, constants={m: 1},
+                   inputs={f: ([0, 1], [0, 1])})
+
+
+def test_a_motion_that_is_not_steady():
+    """Friction and no drive."""
+    k = symbols('k')
+    sledge = UdwadiaKalabaMethod(
+        m*x.diff()**2/2, [x], nonideal_forces=[-k*x.diff()])
+    with pytest.raises(ConstraintError, match='No steady motion') as error:
+        steady_motions(sledge, {x: 0, x.diff(): 2}, fixed=[x.diff()],
+                       constants={m: 1, k: 3})
+    assert error.value.rows == ('dynamic equation 0',)
+
+
+def test_a_coordinate_that_is_not_cyclic(bicycle):
+    with pytest.raises(ConstrainedDynamicsError, match='depend on q2'):
+        steady_motions(bicycle, {'u3': 10, 'u6': 8.57}, fill=0,
+                       cyclic=['q1', 'q2'], fixed=['u3'])
+
+
+def test_isolated_motions_and_larger_families():
+    W = symbols('W')
+    q = dynamicsymbols('q')
+    carried = UdwadiaKalabaMethod(
+        m*l**2*(q.diff()**2 + W**2*sine(q)**2)/2 + m*g*l*cosine(q), [q])
+    values = {m: 1, g: 9.81, l: 1, W: 5}
+    rest, = equilibria(carried, {q: 1}, constants=values)
+    assert rest[q] == pytest.approx(acos(9.81/25), rel=1e-12)
+    with pytest.raises(ConstrainedDynamicsError, match='isolated'):
+        rest.follow()
+    with pytest.raises(ValueError, match='does not change'):
+        rest.follow(along=W, until={l: (0, 1)})
+    top, = steady_motions(euler_top(), {'theta': 0.7, "psi'": 60, "phi'": 5},
+                          fill=0, fixed=['theta', "psi'"], constants=TOP)
+    with pytest.raises(ConstrainedDynamicsError, match='2 dimensions'):
+        top.follow()
