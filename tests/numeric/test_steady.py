@@ -3,24 +3,22 @@ from math import acos, cos, pi, sqrt
 
 import numpy as np
 import pytest
-from sympy import Rational, symbols
-from sympy import cos as cosine
-from sympy import sin as sine
-from sympy import sqrt as root
+from mechanisms import g, l, m, x, y
+from sympy import Rational, cos as cosine, sin as sine, sqrt as root, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from mechanisms import g, l, m, x, y
 from sympy_constrained import (
-    PointContact, RouthMethod, SphereSurface, UdwadiaKalabaMethod, VoronetsMethod)
+    PointContact, RouthMethod, SphereSurface, UdwadiaKalabaMethod,
+    VoronetsMethod)
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, equilibria, steady_motions)
 
-
 # -- the bicycle -----------------------------------------------------------
+
 
 @pytest.fixture(scope='module')
 def bicycle():
@@ -134,12 +132,13 @@ def test_a_wrong_zero_is_not_proven(turns):
 
 # -- wheels and coins ------------------------------------------------------
 
-def rolling(A, C):
+def rolling(A, C, with_path=False):
     """A wheel of moments of inertia ``A``, and ``C`` about its axle.
 
-    Velocities of the contact point are measured along the heading.
+    The path of the contact point has coordinates without inertia, and each of
+    its constraints is given twice.
     """
-    q1, q2, q3, u1, u2, u3 = dynamicsymbols('q1:4 u1:4')
+    q1, q2, q3, q4, q5, u1, u2, u3, u4, u5 = dynamicsymbols('q1:6 u1:6')
     N = ReferenceFrame('N')
     yaw = N.orientnew('Y', 'Axis', [q1, N.z])
     lean = yaw.orientnew('L', 'Axis', [q2, yaw.x])
@@ -152,19 +151,33 @@ def rolling(A, C):
     center.v2pt_theory(contact, N, wheel)
     body = RigidBody('wheel', center, wheel, m,
                      (m*l**2*inertia(lean, A, C, A), center))
+    q, u, rows = [q1, q2, q3], [u1, u2, u3], []
+    kdes = [(wheel.ang_vel_in(N) - turning).dot(axis) for axis in lean]
+    if with_path:
+        path = u4*yaw.x + u5*yaw.y
+        arm = lean.ang_vel_in(N).cross(l*lean.z)
+        rows = 2*[(center.vel(N) - path - arm).dot(axis)
+                  for axis in (yaw.x, yaw.y)]
+        q, u = [*q, q4, q5], [*u, u4, u5]
+        kdes += [(q4.diff()*N.x + q5.diff()*N.y - path).dot(axis)
+                 for axis in (N.x, N.y)]
     method = UdwadiaKalabaMethod(
-        N, [q1, q2, q3], [u1, u2, u3],
-        [(wheel.ang_vel_in(N) - turning).dot(axis) for axis in lean],
-        bodies=[body], forcelist=[(center, -m*g*N.z)])
+        N, q, u, kdes, velocity_constraints=rows, bodies=[body],
+        forcelist=[(center, -m*g*N.z)])
     return compile_equations(method, {m: 2, g: 9.81, l: 0.3})
 
 
-@pytest.mark.parametrize('A, C, part', [
-    (Rational(1, 4), Rational(1, 2), 1/3), (Rational(1, 2), 1, 1/4)])
-def test_a_wheel_rolls_stably_above_a_speed(A, C, part):
-    """A disc where v**2 > g r/3, a hoop where v**2 > g r/4."""
-    wheel = rolling(A, C)
+@pytest.mark.parametrize('A, C, part, with_path', [
+    (Rational(1, 4), Rational(1, 2), 1/3, False),
+    (Rational(1, 2), 1, 1/4, False),
+    (Rational(1, 4), Rational(1, 2), 1/3, True)])
+def test_a_wheel_rolls_stably_above_a_speed(A, C, part, with_path):
+    """A disc where v**2 > g r/3, a hoop where v**2 > g r/4; also through
+    redundant rows and a singular mass matrix.
+    """
+    wheel = rolling(A, C, with_path)
     motion, = steady_motions(wheel, {'u2': 1}, fill=0, fixed=['q2', 'u2'])
+    assert len(motion.cyclic) == (4 if with_path else 2)
     assert motion.dimension == 2        # speeds and leans of circles
     assert motion.stability == 'unstable'
     family = motion.follow(along='u2', fixed=['q2', 'u3'], step=0.5,

@@ -37,10 +37,14 @@ __all__ = ['Critical', 'Family', 'follow']
 # one steps become longer.
 BEND, STRAIGHT = 0.95, 0.995
 LONGER, SHORTER, SHORTEST = 1.5, 0.5, 1e-6
+# Largest distance from the prediction, relative to the step.
+ASIDE = 0.3
 # A direction that is shorter on the family does not belong to it.
 NOWHERE = 1e-6
 # Halvings that separate a critical motion from others, or locate it.
 SEPARATE, LOCATE = 6, 40
+# An imaginary part above this part of the norm is none of rounding.
+NO_ZERO = 1e-4
 
 
 class Critical(NamedTuple):
@@ -116,13 +120,13 @@ class Family:
 
 def follow(motion, along=None, direction=None, *, step=0.1, count=200,
            until=None, fixed=()) -> Family:
-    """Return the family of steady motions through one of them.
+    r"""Return the family of steady motions through one of them.
 
     Examples
     ========
 
     A pendulum that is carried around a vertical axis hangs at an angle beyond
-    the rate :math:`\\sqrt{g/l}`:
+    the rate :math:`\sqrt{g/l}`:
 
     >>> from sympy import cos, sin, symbols
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -141,7 +145,7 @@ def follow(motion, along=None, direction=None, *, step=0.1, count=200,
     >>> tilted = hanging.critical[0].motion.follow(
     ...     along=W, direction={q: 1}, until={W: (0, 5)})
     >>> float(round(tilted[q][-1], 6)), float(round(tilted[W][-1], 6))
-    (1.167635, 5.0)
+    (1.167557, 5.0)
 
     Parameters
     ==========
@@ -195,6 +199,7 @@ class _Curve:
         held = old.compiled.names.indices(fixed, 'fixed')
         self.columns = np.array([
             k for k in self.conditions.columns if k not in held])
+        self.seen = (self.columns < count) | (self.columns >= old.size)
 
         def column(key, argument):
             k, = names.indices([key], argument)
@@ -236,8 +241,7 @@ class _Curve:
 
     def _on(self, directions, wanted):
         """The unit tangent nearest to a direction, or None."""
-        seen = (self.columns < self.conditions.count) | (
-            self.columns >= self.conditions.size)
+        seen = self.seen
         tangent = (directions[:, seen]@wanted[seen])@directions
         length = np.linalg.norm(tangent[seen])
         return tangent/length if length > NOWHERE else None
@@ -251,13 +255,18 @@ class _Curve:
         _, sizes = self.conditions.scales(point, self.columns)
         trial = point.copy()
         trial[self.columns] += length*sizes*tangent
-        return self.conditions.solved(trial, self.columns, tangent)
+        new = self.conditions.solved(trial, self.columns, tangent)
+        if new is not None:
+            aside = ((new - trial)[self.columns]/sizes)[self.seen]
+            if np.linalg.norm(aside) <= ASIDE*length:
+                return new
+        return None                     # no solution, or another family
 
     def between(self, ends, tangent, s):
-        """The point of the family at a part ``s`` of a step."""
-        first, last = ends
-        if s in (0, 1):
-            return ends[int(s)]
+        """The point of the family at a part ``s`` of a step between two
+        motions.
+        """
+        first, last = (motion.point for motion in ends)
         return self.conditions.solved(
             first + s*(last - first), self.columns, tangent)
 
@@ -276,30 +285,31 @@ class _Curve:
                 message = ("The next motion was not found; the family may "
                            "end, or a smaller `step` helps.")
                 break
-            new, turned, step, used = found
+            new, turned, step = found
             new, bound = self._bounded(point, new)
             if self.zeros is None:
                 self.zeros = self.motion(new).nullity
                 motions[0] = self.motion(point)
-            here = self.motion(new)
+            is_closed = len(motions) > 1 and self._is_passed(
+                point, new, tangent)
+            here = motions[0] if is_closed else self.motion(new)
             is_branch = motions[-1].nullity > self.zeros
-            for kind, point in () if is_branch else self._critical(
-                    (point, new), tangent, turned):
-                critical.append(Critical(
-                    kind, len(motions), self.motion(point)))
-                motions.append(critical[-1].motion)
+            for kind, motion in () if is_branch else self._critical(
+                    (motions[-1], here), tangent, turned):
+                critical.append(Critical(kind, len(motions), motion))
+                motions.append(motion)
             motions.append(here)
             point, tangent = new, turned
             if bound is not None:
                 message = f"{bound} reached its bound."
                 break
-            if self._is_closed(motions, used):
+            if is_closed:
                 message = "It is closed."
                 break
         return Family(tuple(motions), tuple(critical), message)
 
     def _next(self, point, tangent, step):
-        """The next point, its tangent, the next step, and this one."""
+        """The next point, its tangent, and the next step."""
         while step > SHORTEST*self.step:
             new = self.ahead(point, tangent, step)
             turned = None if new is None else self.tangent_at(new, tangent)
@@ -308,7 +318,7 @@ class _Curve:
                     tangent)
                 if cosine > BEND:
                     longer = LONGER if cosine > STRAIGHT else 1.
-                    return new, turned, min(self.step, longer*step), step
+                    return new, turned, min(self.step, longer*step)
             step *= SHORTER
         return None
 
@@ -316,8 +326,8 @@ class _Curve:
         """The point at a bound that was passed, and its name."""
         for place, low, high in self.bounds:
             k = self.columns[place]
-            value = min(max(new[k], low), high)
-            if value != new[k]:
+            if not low < new[k] < high:
+                value = min(max(new[k], low), high)
                 _, sizes = self.conditions.scales(new, self.columns)
                 row = np.zeros(len(self.columns))
                 row[place] = 1.
@@ -333,46 +343,53 @@ class _Curve:
             return compiled.names.labels[k]
         return compiled.constant_names.labels[k - self.conditions.size]
 
-    def _is_closed(self, motions, step):
-        """Whether the last motion is the first one again."""
-        states = slice(self.conditions.count)
-        apart = [np.linalg.norm(motion.point[states] - self.start[states])
-                 for motion in motions]
-        return max(apart) > 4*step and apart[-1] < step
+    def _is_passed(self, point, new, tangent):
+        """Whether the start lies between two neighbours, in its direction."""
+        seen, (_, sizes) = self.seen, self.conditions.scales(
+            self.start, self.columns)
+        chord, way = (((z - point)[self.columns]/sizes)[seen]
+                      for z in (new, self.start))
+        length, along = np.linalg.norm(chord), way@chord
+        return (0 < along <= length**2
+                and tangent[seen]@self.tangent[seen] > BEND
+                and np.linalg.norm(
+                    length**2*way - along*chord) <= ASIDE*length**3)
 
     # -- critical motions ------------------------------------------------
 
     def _critical(self, ends, tangent, turned):
-        """Kinds and points between two points, in order."""
+        """Kinds and motions between two motions, in order."""
         found = []
         if self.along is not None and (
                 tangent[self.along]*turned[self.along] < 0):
             s = brentq(lambda s: self.tangent_at(self.between(
                 ends, tangent, s), tangent)[self.along], 0, 1)
             found.append((s, 'fold'))
-        low, crossing = 0., self._crossing(ends, tangent, 0.)
-        while crossing:
-            s, low, kind = crossing
-            if kind == 'hopf' or not any(
-                    other == 'fold' for _, other in found):
-                found.append((s, kind))
-            crossing = self._crossing(ends, tangent, low)
+        folds, low = len(found), 0.
+        while (crossing := self._crossing(ends, tangent, low)) is not None:
+            s, low = crossing
+            found.append((s, 'zero'))
         for s, kind in sorted(found):
-            point = self.between(ends, tangent, s)
-            if kind == 'zero' and len(self.conditions.directions(
-                    point, self.columns)) > 1:
+            motion = self.motion(self.between(ends, tangent, s))
+            if kind == 'zero' and abs(
+                    nearest_axis(motion).imag) > NO_ZERO*motion.size:
+                kind = 'hopf'
+            elif kind == 'zero' and len(self.conditions.directions(
+                    motion.point, self.columns)) > 1:
                 kind = 'branch'
-            yield kind, point
+            if kind != 'zero' or not folds:     # a fold has one, too
+                yield kind, motion
 
-    def _crossing(self, ends, tangent, low):
-        """Where an eigenvalue passes the imaginary axis first, the end of its
-        surroundings, and its kind; None if none passes.
+    def _crossing(self, motions, tangent, low):
+        """Where an eigenvalue passes the imaginary axis first, and the end of
+        its surroundings; None if none passes.
         """
         def at(s):
-            return self.motion(self.between(ends, tangent, s))
+            return motions[int(s)] if s in (0, 1) else self.motion(
+                self.between(motions, tangent, s))
 
-        before, high = growing(at(low)), 1.
-        if before == growing(at(high)):
+        before, first, high = growing(at(low)), low, 1.
+        if before == growing(motions[1]):
             return None
         for k in range(LOCATE):
             middle = (low + high)/2
@@ -380,21 +397,23 @@ class _Curve:
                 low = middle
             else:
                 high = middle
-            first, last = (nearest_axis(at(s)) for s in (low, high))
-            kind = 'hopf' if last.imag else 'zero'
-            if k >= SEPARATE and first.real*last.real < 0 and all(
+            if k < SEPARATE:
+                continue
+            # wider, for growth begins a little beyond zero
+            ends = max(first, 2*low - high), min(1., 2*high - low)
+            values = [nearest_axis(at(s)) for s in ends]
+            if values[0].real*values[1].real < 0 and all(
                     abs(value.real) > ZERO*abs(value)       # not imaginary
-                    for value in (first, last)):
-                s = brentq(lambda s: nearest_axis(at(s)).real, low, high,
+                    for value in values):
+                s = brentq(lambda s: nearest_axis(at(s)).real, *ends,
                            xtol=1e-15, rtol=1e-14)
-                return s, high, kind
-        return high, high, kind
+                return s, max(s, high)
+        return high, high
 
 
 def growing(motion):
     """Number of eigenvalues with a positive real part."""
-    values = motion.eigenvalues
-    return int(np.sum(values.real > ZERO*np.abs(values).max(initial=1.)))
+    return int(np.sum(motion.eigenvalues.real > ZERO*motion.size))
 
 
 def nearest_axis(motion):

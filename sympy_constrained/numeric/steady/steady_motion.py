@@ -19,7 +19,7 @@ __all__ = ['SteadyMotion', 'equilibria', 'steady_motions']
 # Two steady motions are the same if no state differs by more, relative to
 # the largest.
 SAME = 1e-6
-# A real part below this part of the largest eigenvalue is zero.
+# A real part below this part of the norm of the matrix is zero.
 ZERO = 1e-7
 
 
@@ -147,13 +147,17 @@ class SteadyMotion:
         """
         return np.sort_complex(np.linalg.eigvals(self.matrix))
 
+    @cached_property
+    def size(self) -> float:
+        """The spectral norm of :attr:`matrix`, to which rounding is relative.
+        """
+        return np.linalg.norm(self.matrix, 2) if len(self.matrix) else 0.
+
     @property
     def growth(self) -> float:
         """The largest real part of the eigenvalues, zero up to rounding."""
-        values = self.eigenvalues
-        largest = values.real.max(initial=-np.inf)
-        return 0. if abs(largest) <= ZERO*np.abs(values).max(
-            initial=1.) else float(largest)
+        largest = self.eigenvalues.real.max(initial=-np.inf)
+        return 0. if abs(largest) <= ZERO*self.size else float(largest)
 
     @property
     def stability(self) -> str:
@@ -216,6 +220,8 @@ def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
     ...     bicycle.form(UdwadiaKalabaMethod), {
     ...         'q2': 0.1, 'q5': 0.03, 'u1': -0.16, 'u3': -20, 'u6': -17},
     ...     fill=0, fixed=['q2'], constants=bicycle.parameters)
+    >>> turn.dimension, turn.stability
+    (1, 'unstable')
 
     Parameters
     ==========
@@ -378,12 +384,12 @@ def _not_found(conditions, point, columns):
     worst = np.flatnonzero(value > max(0.3*value.max(), 1e-300))
     rows = tuple(conditions.rows[k] for k in worst)
     text = ', '.join(f'{conditions.rows[k]} by {value[k]:.1e}' for k in worst)
-    held = ('the held states', ) if len(columns) < len(
-        conditions.columns) else ()
+    held = ', with the held states' if len(columns) < len(
+        conditions.columns) else ''
     return ConstraintError(
         f"No steady motion was found near the guess: closest to one, {text} "
         "remain (relative to their derivatives). Either none exists "
-        f"there{', with ' + held[0] if held else ''}, such as with friction "
+        f"there{held}, such as with friction "
         "and no drive, or the guess is far from it. Try other guesses, or "
         "hold other states.", rows=rows,
         state=conditions.parts(point)[0])

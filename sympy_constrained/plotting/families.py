@@ -1,0 +1,93 @@
+"""Families of steady motions."""
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ..numeric.names import label
+
+__all__ = ['plot_family']
+
+MARKERS = {'branch': 's', 'fold': '>', 'hopf': 'o', 'zero': 'D'}
+
+
+def plot_family(family, over, show=None, axes=None):
+    """States of steady motions, and their eigenvalues, over one of them.
+
+    Explanation
+    ===========
+
+    Stable and marginal motions are drawn solid, unstable ones dashed. Markers
+    are critical motions. The lower picture has the real parts of the
+    eigenvalues.
+
+    Examples
+    ========
+
+    >>> from sympy import cos, sin, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import equilibria
+    >>> from sympy_constrained.plotting import plot_family
+    >>> m, g, l, W = symbols('m g l W')
+    >>> q = dynamicsymbols('q')
+    >>> carried = UdwadiaKalabaMethod(
+    ...     m*l**2*(q.diff()**2 + W**2*sin(q)**2)/2 + m*g*l*cos(q), [q])
+    >>> rest, = equilibria(carried, {q: 0}, constants={
+    ...     m: 1, g: 9.81, l: 1, W: 1})
+    >>> figure = plot_family(rest.follow(along=W, until={W: (0, 5)}), W, [q])
+    >>> figure.axes[1].get_xlabel()
+    'W'
+
+    Parameters
+    ==========
+
+    family : Family
+    over : SymPy object or str
+        State or constant on the horizontal axis.
+    show : sequence of SymPy objects or names, optional
+        What to draw; by default the coordinates that change.
+    axes : pair of matplotlib axes, optional
+
+    Returns
+    =======
+
+    matplotlib.figure.Figure
+
+    """
+    if axes is None:
+        _, axes = plt.subplots(2, 1, figsize=(6.4, 5.6), sharex=True,
+                               layout='constrained')
+    upper, lower = axes
+    compiled = family.motions[0].compiled
+    if show is None:
+        show = [q for q in compiled.equations.q if q in compiled.states
+                and np.ptp(family[q]) > 1e-9]
+    x = family[over]
+    is_unstable = family.growth > 0
+    for i, key in enumerate(show):
+        y, color = family[key], f'C{i}'
+        upper.plot(x, cut(y, ~is_unstable), color=color, label=label(key))
+        upper.plot(x, cut(y, is_unstable), '--', color=color, linewidth=1)
+        for item in family.critical:
+            upper.plot(x[item.index], y[item.index], MARKERS[item.kind],
+                       color=color)
+    for value, motion in zip(x, family):
+        parts = motion.eigenvalues.real
+        lower.plot(np.full(len(parts), value), parts, '.', color='C0',
+                   markersize=2)
+    for item in family.critical:
+        lower.axvline(x[item.index], color='0.7', linewidth=0.8)
+        lower.text(x[item.index], 0.98, f' {item.kind}', va='top',
+                   transform=lower.get_xaxis_transform())
+    lower.axhline(0, color='0.6', linewidth=0.8)
+    upper.legend()
+    upper.set_ylabel('steady motion')
+    lower.set(xlabel=label(over), ylabel='real parts of eigenvalues')
+    return upper.figure
+
+
+def cut(values, where):
+    """The values there and next to there, so that lines are joined."""
+    near = where | np.append(where[1:], False) | np.append(False, where[:-1])
+    return np.where(near, values, np.nan)
