@@ -5,7 +5,7 @@ from sympy import Matrix, diag, eye
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
-from ..numeric.codegen.solution import blocks, schur_solution, select
+from ..numeric.codegen.solution import SchurFactors, blocks, select
 from ..numeric.names import label
 from .exported import Exported, free_name, library, loaded, names_in, renamed
 
@@ -142,12 +142,13 @@ def without_multipliers(exported, g, W, r):
     M, F = [row[:n] for row in W[:n]], r[:n]
     if any(any(row[n:]) for row in W[:n]):
         parts = blocks(W, n) if exported.ldl_is_possible() else None
-        found = parts and schur_solution(g, *parts, F, r[n:])
-        if found is None:
+        factors = parts and SchurFactors(g, *parts)
+        if factors is None or factors.schur is None:
             raise UnsupportedFeatureError(
                 "The multipliers cannot be eliminated: the mass matrix is not "
                 "positive definite, or this is unknown. Use "
                 "multipliers='impulses', or pass a state `x`.")
-        F = [g.add(f, g.dot(found[1], column))
+        lam = factors.solve(F + r[n:])[n:]
+        F = [g.add(f, g.dot(lam, column))
              for f, column in zip(F, zip(*parts[1]))]
     return M, F

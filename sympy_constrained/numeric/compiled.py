@@ -14,6 +14,7 @@ from ..errors import (
 from ..model.equations import EquationsOfMotion
 from .codegen.slopes import Slopes
 from .codegen.solution import solved_graph
+from .derivatives import Derivative, Plan
 from .evaluation import Evaluator, finite_time, times_of
 from .linear.rank_decision import decide_rank
 from .linear.solver import LinearSolver
@@ -21,7 +22,7 @@ from .manifold.correction import correction_graph
 from .manifold.projection import distances
 from .names import array
 from .table import Table
-from .tolerances import ROUNDINGS
+from .tolerances import REDUNDANT, ROUNDINGS
 
 __all__ = ['CompiledEquations', 'compile_equations']
 
@@ -275,7 +276,7 @@ class CompiledEquations(Evaluator):
             key = solver, None if p is None else self.parameters(p).tobytes()
             quick = self._decided.get(key) or self._once(
                 key, lambda: self.quick_rates(
-                    solver or self._kept_solver(t, x, p), p,
+                    solver or self.kept_solver(t, x, p), p,
                     solver is not None))
             rates = quick and quick(t, x)
         return self._solved_rates(t, x, p, solver) if rates is None else rates
@@ -293,7 +294,7 @@ class CompiledEquations(Evaluator):
         if not several:
             p = self.parameters(p)
             if solver is None and len(x):
-                chosen = self._kept_solver(t[0], x[0], p)
+                chosen = self.kept_solver(t[0], x[0], p)
         native, constants = (None, None) if several or chosen is None else (
             self.native_rates(chosen, (), p, solver is not None))
         if native is None or self.called or x.shape[1] != len(self.states):
@@ -326,6 +327,103 @@ class CompiledEquations(Evaluator):
         return (outputs['M']@rates[..., self.u_index, None]
                 - outputs['Q'])[..., 0]
 
+    # -- derivatives -----------------------------------------------------
+
+    def jacobian(self, of='rates', by=None) -> Derivative:
+        """Return exact derivatives as a function of ``(t, x, p)``.
+
+        Examples
+        ========
+
+        >>> from sympy import symbols
+        >>> from sympy.physics.mechanics import dynamicsymbols
+        >>> from sympy_constrained import UdwadiaKalabaMethod
+        >>> from sympy_constrained.numeric import compile_equations
+        >>> m, g, l = symbols('m g l')
+        >>> x, y = dynamicsymbols('x y')
+        >>> pendulum = compile_equations(UdwadiaKalabaMethod(
+        ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        ...     hol_coneqs=[x**2 + y**2 - l**2]), {m: 1, g: 9.81, l: 2})
+        >>> by_gravity = pendulum.jacobian('accelerations', by=[g])
+        >>> by_gravity(0, [1.2, -1.6, 0, 0]).round(6)
+        array([[-0.48],
+               [-0.36]])
+        >>> pendulum.jacobian('multipliers', by=['m', 'l']).shape
+        (1, 2)
+
+        Parameters
+        ==========
+
+        of : str or sequence of expressions
+            ``'rates'`` (of all states), ``'accelerations'``,
+            ``'multipliers'``, ``'constraint_forces'``, ``'residuals'``, an
+            output of ``equations.graph`` such as ``'energy'``, or expressions
+            in states, their rates, multipliers, constants, inputs and time.
+        by : sequence, optional
+            States, constants, inputs or the time, by object or name; by
+            default the states. Tables and Python functions count as functions
+            of time.
+
+        Returns
+        =======
+
+        Derivative
+            Of ``(t, x, p=None)``, with values of shape (m, k). Off the
+            constraint set they depend on how the constraints are written; see
+            :mod:`~sympy_constrained.numeric.derivatives`.
+
+        Raises
+        ======
+
+        ValueError
+            If an output or a name is unknown.
+        UnsupportedFeatureError
+            When called, if rows are redundant and multipliers are
+            differentiated.
+
+        """
+        return self._derivative(of, by, 'jacobian')
+
+    def jvp(self, of='rates', by=None) -> Derivative:
+        """Derivatives along a direction, of ``(t, x, direction, p=None)``.
+
+        The product of :meth:`jacobian` with the direction, shape (m,), in the
+        time of one solution.
+        """
+        return self._derivative(of, by, 'jvp')
+
+    def vjp(self, of='rates', by=None) -> Derivative:
+        """The gradient of a weighted sum, of ``(t, x, weights, p=None)``.
+
+        The product of the weights with :meth:`jacobian`, shape (k,), in the
+        time of one solution for any number of variables.
+        """
+        return self._derivative(of, by, 'vjp')
+
+    def hessian_vector(self, of='rates', by=None) -> Derivative:
+        """The derivative of :meth:`vjp` along a direction, shape (k,).
+
+        A function of ``(t, x, weights, direction, p=None)``.
+        """
+        return self._derivative(of, by, 'hessian_vector')
+
+    def _derivative(self, of, by, kind):
+        of, by = (x if x is None or isinstance(x, str) else tuple(x)
+                  for x in (of, by))
+        return Derivative(self, self.kept(
+            (kind, of, by), lambda: Plan(self, of, by, kind)))
+
+    def tangent_basis(self, t, x, p=None):
+        """Orthonormal changes of the states along the constraint set.
+
+        Shape (ns, n), for one state; ``n`` is the number of states less the
+        independent constraints on them.
+        """
+        K = self.jacobian('residuals')(t, x, p)
+        _, sigma, vh = np.linalg.svd(K)
+        rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
+        return vh[rank:].T
+
     # -- machine code ----------------------------------------------------
 
     def quick_rates(self, solver, p=None, carried=True, work=()):
@@ -346,26 +444,26 @@ class CompiledEquations(Evaluator):
         """The machine code of :meth:`quick_rates`, None if there is none, and
         its constants: ``p`` and the sizes of the solver.
         """
-        if self.backend == 'numpy' or not leaves_out_rows_only(solver):
+        if self.backend == 'numpy' or not solver.leaves_out_rows_only:
             return None, None
-        rows = rows_in_use(solver)
+        rows = solver.rows_in_use
         agree = rows is not None and not carried
 
         def made():
-            names = [Dummy() for _ in sizes(solver)]
+            names = [Dummy() for _ in solver.sizes]
             with suppress(ConstrainedDynamicsError):
                 return self._solution(rows, names, names, agree, work)
 
         return self.kept(('rates', rows, agree, work), made), np.concatenate(
-            [self.parameters(p), sizes(solver)])
+            [self.parameters(p), solver.sizes])
 
     def slopes(self, solver, work=()):
         """Code for the derivatives of :meth:`native_rates`, None without it.
         """
         if self.backend == 'numpy' or self.called or (
-                not leaves_out_rows_only(solver)):
+                not solver.leaves_out_rows_only):
             return None
-        rows = rows_in_use(solver)
+        rows = solver.rows_in_use
         return self.kept(('slopes', rows, work),
                          lambda: Slopes.of(self, rows, work))
 
@@ -432,8 +530,8 @@ class CompiledEquations(Evaluator):
         is_possible = self.equations.inconsistent == 'error'
         if x is not None:
             solver = self.linear_solver(t, self.names.vector(x, 'x'))
-            rows, numbers = rows_in_use(solver), sizes(solver).tolist()
-            is_possible = leaves_out_rows_only(solver)
+            rows, numbers = solver.rows_in_use, solver.sizes.tolist()
+            is_possible = solver.leaves_out_rows_only
         native = self._solution(rows, numbers) if is_possible else None
         if native is None:
             raise UnsupportedFeatureError(
@@ -480,18 +578,18 @@ class CompiledEquations(Evaluator):
         fails.
         """
         with suppress(SingularEquationsError, InconsistentConstraintsError):
-            solver = self._kept_solver(t, x, p)
+            solver = self.kept_solver(t, x, p)
             solution = self._checked(solver, W, r, t, x, p)
             if solution.rank == solver.rank:
                 return solution.z
         self._decided.pop(self.parameters(p).tobytes(), None)
-        solver = self._kept_solver(t, x, p)
+        solver = self.kept_solver(t, x, p)
         solution = self._checked(solver, W, r, t, x, p)
         if solution.rank != solver.rank:
             raise SingularEquationsError("The rank is higher here.")
         return solution.z
 
-    def _kept_solver(self, t, x, p):
+    def kept_solver(self, t, x, p) -> LinearSolver:
         """The solver kept for ``p``, decided here at the first call."""
         return self._once(self.parameters(p).tobytes(),
                           lambda: self.linear_solver(t, x, p))
@@ -506,23 +604,3 @@ class CompiledEquations(Evaluator):
             self._decided.clear()
         result = self._decided[key] = make()
         return result
-
-
-def sizes(solver):
-    """The usual size of the rows, then of the columns of ``W``."""
-    return 1/np.concatenate([solver.row_scale, solver.column_scale])
-
-
-def leaves_out_rows_only(solver):
-    """Whether ``W z = r`` is solved by leaving out constraint rows alone."""
-    motion, kept = solver.motion, solver.kept
-    return solver.contradiction == 'error' and (
-        kept is None or np.count_nonzero(kept[0] < motion) == motion)
-
-
-def rows_in_use(solver):
-    """The independent constraint rows, None if all rows are."""
-    if solver.kept is None:
-        return None
-    return tuple(int(k) - solver.motion for k in solver.kept[0]
-                 if k >= solver.motion)

@@ -41,7 +41,6 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..errors import ConstraintError
-from ..graph import Graph, jacobian, read
 from .compiled import compile_equations
 from .manifold.consistent_state import violations
 from .manifold.correction import independent
@@ -164,26 +163,21 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}
-    solver = compiled.linear_solver(t, x, p)
-    here = compiled.evaluate(('rates', 'W', 'r'), t, x, p)
-    z = solver.solve_all(here['W'], here['r'][:, 0]).z
-    chosen = compiled.states if outputs is None else tuple(outputs)
-    found = compiled.kept(('linear', chosen), lambda: derivatives(
-        compiled, chosen))(t, x, p, z.tolist())
+    by = compiled.states + compiled.specifieds
     free, moves = tangent(
-        compiled, found, compiled.names.indices(dependent, 'dependent'))
-    explicit, n = len(here['rates']), len(free)
-    by_all = found['motion']@moves
-    dz = np.transpose([solver.solve(here['W'], -column)[0][:compiled.motion]
-                       for column in by_all[explicit:].T])
-    rates = np.concatenate([by_all[:explicit], dz])
-    y = found['outputs']@np.concatenate([moves, dz])
+        compiled, lambda name: compiled.jacobian(name, by)(t, x, p),
+        compiled.names.indices(dependent, 'dependent'))
+    rates = compiled.jacobian('rates', by)(t, x, p)@moves
     if outputs is None:
-        chosen, y = tuple(compiled.states[i] for i in free), y[free]
+        outputs, y = tuple(compiled.states[i] for i in free), moves[free]
+    else:
+        outputs = tuple(outputs)
+        y = compiled.jacobian(outputs, by)(t, x, p)@moves
+    n = len(free)
     return Linearization(
         *np.hsplit(rates[free], [n]), *np.hsplit(y, [n]),
-        tuple(compiled.states[i] for i in free), compiled.specifieds, chosen,
-        np.append(here['rates'], z)[free], moves[:len(x), :n])
+        tuple(compiled.states[i] for i in free), compiled.specifieds, outputs,
+        compiled.rhs(t, x, p)[free], moves[:len(x), :n])
 
 
 def check_point(compiled, t, x, p):
@@ -197,58 +191,21 @@ def check_point(compiled, t, x, p):
             rows=rows, residuals=found.residuals)
 
 
-def derivatives(compiled, outputs):
-    """Derivatives by states and inputs, as a function of ``(t, x, p, z)``.
-
-    Of the rates and of ``W z - r`` (``motion``), of each level's residuals,
-    and of the ``outputs``, these also by the accelerations.
-    """
-    equations = compiled.equations
-    levels = [name for name, _ in compiled.levels]
-    g, out = equations.graph.load(None, ('rates', 'W', 'r', *levels))
-    W = out.pop('W')
-
-    def slopes(rows, inputs):
-        return jacobian(g, rows, inputs), len(inputs)
-
-    by = [g.input(item, dynamic=True)
-          for item in (*equations.states, *compiled.specifieds)]
-    z = [g.input(item, dynamic=True) for item in equations.unknowns]
-    flat = {name: [row[0] for row in rows] for name, rows in out.items()}
-    bind(g, compiled, flat['rates'])
-    balance = [g.sub(g.dot(row, z), right)
-               for row, right in zip(W, flat['r'])]
-    graph = Graph.freeze(g, {
-        'motion': slopes(flat['rates'] + balance, by),
-        'outputs': slopes([read(g, e) for e in outputs],
-                          by + z[:compiled.motion]),
-        **{name: slopes(flat[name], by) for name in levels}})
-    return compiled.group(graph, tuple(graph.outputs), equations.unknowns)
-
-
-def bind(g, compiled, rates):
-    """Let expressions contain rates of coordinates and inputs by feedback."""
-    equations = compiled.equations
-    for state, rate in zip(equations.states, rates):
-        g.bound.setdefault(state.diff(equations.t), rate)
-    for item, expr in compiled.inputs.feedback.items():
-        g.bound[item] = read(g, expr)
-
-
-def tangent(compiled, found, preferred):
+def tangent(compiled, gradient, preferred):
     """Independent states, and the changes of states and inputs with them.
 
-    The columns are the independent states, then the inputs.
+    The columns are the independent states, then the inputs. ``gradient(name)``
+    are the derivatives of the residuals of a level by both.
     """
     count = len(compiled.states)
     moves = np.eye(count + len(compiled.specifieds))
     free = set(range(count))
     for name, index in compiled.levels:
-        rows = independent(found[name][:, index])
-        K = found[name][rows]@moves
+        K = gradient(name)
+        K = K[independent(K[:, index])]@moves
         weights = np.where(np.isin(index, preferred), 1., REST)
         order = qr(K[:, index]*weights, mode='r', pivoting=True)[1]
-        held = index[order[:len(rows)]]
+        held = index[order[:len(K)]]
         moves -= moves[:, held]@np.linalg.solve(K[:, held], K)
         free -= set(held.tolist())
     free = sorted(free)

@@ -655,7 +655,7 @@ def test_threads_do_not_disturb_each_other(backend, warm):
         together[k] = compiled.rhs(0, states)
 
     # The rank is decided at the first state that is met.
-    compiled._kept_solver(0, states[0], None)
+    compiled.kept_solver(0, states[0], None)
     workers = [threading.Thread(target=work, args=(k,))
                for k in range(threads)]
     for worker in workers:

@@ -6,6 +6,8 @@ checks pivots and residuals; what fails is left to the linear solver.
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sympy import Abs, sympify
 
 from ...graph import Graph, read
@@ -15,7 +17,8 @@ from ...graph.linalg import (
 from ...graph.reading import SLOTS
 from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
 
-__all__ = ['blocks', 'power', 'rows_of', 'select', 'solved_graph']
+__all__ = ['MOST', 'SchurFactors', 'blocks', 'power', 'rows_of', 'select',
+           'solved', 'solved_graph']
 
 # Above this many operations a dense solver is quicker.
 MOST = 30000
@@ -34,29 +37,67 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     too. From the outputs ``work`` the power that changes the energy is
     computed (class ``Work``); it follows the rates.
     """
+    g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
+    found = solved(g, out, equations, kept, sizes, agree)
+    if found is None:
+        return None
+    rates = out['rates'] + [[x] for x in found.z[:found.motion]]
+    if work:
+        rates.append([power(g, out, equations, rates)])
+    lam = [[x] for x in found.z[found.motion:]]
+    graph = Graph.freeze(g, {'out': (rates + lam, 1),
+                             'checks': (found.checks, 2)})
+    return graph if graph.operation_count() <= MOST else None
+
+
+class Solved(NamedTuple):
+    """``z``, zero where a row is left out, its checks, and how to solve for
+    other right sides.
+    """
+
+    z: list
+    checks: list
+    motion: int
+    use: list
+    factors: object
+
+    def solve(self, right, is_transposed=False):
+        """The solution for another right side, None if there is none."""
+        solve = (self.factors.solve_transposed if is_transposed else
+                 self.factors.solve)
+        found = solve([right[i] for i in self.use])
+        if found is None:
+            return None
+        found = dict(zip(self.use, found))
+        return [found.get(i, 0) for i in range(len(right))]
+
+
+def solved(g, out, equations, kept=None, sizes=None, agree=False):
+    """Return the :class:`Solved` of the outputs ``W`` and ``r``, or None.
+
+    The arguments are those of :func:`solved_graph`.
+    """
     use = rows_of(equations, kept)
     count = len(equations.unknowns)
     motion = count - len(equations.multipliers)
-    g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
     W, r = select(out, use)
     share = PIVOT if kept is None else POOR_CHOICE
-    solution = block_solution(g, W, r, motion, share) or eliminated(g, W, r)
-    if solution is None:
+    parts = blocks(W, motion)
+    factors = SchurFactors(g, *parts) if parts else None
+    if factors is None or factors.schur is None:
+        factors = Elimination(g, W)
+    z = factors.solve(r)
+    if z is None:
         return None
-    z, checks, pivots = solution
+    checks = factors.checks(r, z, share)
     if sizes is not None:
         rows, columns = (references(g, side) for side in sizes)
         checked = range(motion, count) if agree else use[motion:]
-        checks += pivot_checks(g, use, pivots, rows, columns)
+        checks += pivot_checks(g, use, factors.pivots, rows, columns)
         checks += row_checks(g, out, use, z, checked, rows, columns)
     full = dict(zip(use, z))
-    z = [[full.get(i, 0)] for i in range(count)]
-    rates = out['rates'] + z[:motion]
-    if work:
-        rates.append([power(g, out, equations, rates)])
-    graph = Graph.freeze(g, {'out': (rates + z[motion:], 1),
-                             'checks': (checks, 2)})
-    return graph if graph.operation_count() <= MOST else None
+    return Solved([full.get(i, 0) for i in range(count)], checks, motion, use,
+                  factors)
 
 
 def rows_of(equations, kept):
@@ -137,50 +178,57 @@ def blocks(W, motion):
     return M, A
 
 
-def block_solution(g, W, r, motion, share):
-    """By the Schur complement, if ``W`` is ``[[M, -A^T], [A, 0]]``.
+class SchurFactors:
+    """Factors of ``[[M, -A^T], [A, 0]]`` by the Schur complement.
 
-    Returns the solution, checks of the pivots, and pivots with their places.
+    ``schur`` is None if there are none. ``pivots`` are triples of row, column
+    and value, ``diagonal`` the entries before elimination.
     """
-    parts = blocks(W, motion)
-    if parts is None:
-        return None
-    order = ldl_order(*parts)
-    M, A = ([[row[j] for j in order] for row in part] for part in parts)
-    solution = schur_solution(g, [M[i] for i in order], A,
-                              [r[i] for i in order], r[motion:])
-    if solution is None:
-        return None
-    u, lam, diagonal, pivots = solution
-    share = g.constant(share)
-    checks = [[g.mul(share, entry), size(g, pivot)]
-              for entry, pivot in zip(diagonal, pivots) if entry != pivot]
-    where = [*order, *range(motion, len(W))]
-    u = dict(zip(order, u))
-    return ([u[i] for i in range(motion)] + lam, checks,
-            list(zip(where, where, pivots)))
 
+    def __init__(self, g, M, A):
+        self.g, self.size, self.schur = g, len(M), None
+        self.order = order = ldl_order(M, A)
+        M, A = ([[row[j] for j in order] for row in part] for part in (M, A))
+        M = [M[i] for i in order]
+        self.mass = ldl_factor(g, M)
+        if self.mass is None:
+            return
+        S, self.Z = complement(g, self.mass, A)
+        self.schur = ldl_factor(g, S)
+        if self.schur is None:
+            return
+        self.diagonal = [row[i] for matrix in (M, S)
+                         for i, row in enumerate(matrix)]
+        where = [*order, *range(len(M), len(M) + len(A))]
+        self.pivots = [(i, i, g.inv(inverse)) for i, inverse in zip(
+            where, self.mass[1] + self.schur[1])]
 
-def schur_solution(g, M, A, known, right):
-    """Solution of ``M*u - A^T*lam = known``, ``A*u = right``, or None.
+    def checks(self, right, z, share):
+        """No pivot loses many digits of its entry."""
+        g = self.g
+        share = g.constant(share)
+        return [[g.mul(share, entry), size(g, pivot)]
+                for entry, (_, _, pivot) in zip(self.diagonal, self.pivots)
+                if entry != pivot]
 
-    The diagonal entries and pivots of both factorizations follow it.
-    """
-    mass = ldl_factor(g, M)
-    if mass is None:
-        return None
-    a = ldl_forward(g, mass, known)
-    S, Z = complement(g, mass, A)
-    schur = ldl_factor(g, S)
-    if schur is None:
-        return None
-    lam = ldl_solve(g, schur, [less(g, x, z, a) for z, x in zip(Z, right)])
-    u = list(map(g.mul, a, mass[1]))
-    for x, row in zip(lam, Z):
-        u = [g.add(y, g.mul(x, z)) for y, z in zip(u, row)]
-    diagonal = [row[i] for matrix in (M, S) for i, row in enumerate(matrix)]
-    return (ldl_backward(g, mass, u), lam, diagonal,
-            [g.inv(inverse) for inverse in mass[1] + schur[1]])
+    def solve(self, right):
+        """Solution of ``M*u - A^T*lam = known``, ``A*u = rest``."""
+        g, mass = self.g, self.mass
+        known, rest = right[:self.size], right[self.size:]
+        a = ldl_forward(g, mass, [known[i] for i in self.order])
+        lam = ldl_solve(g, self.schur, [
+            less(g, x, z, a) for z, x in zip(self.Z, rest)])
+        u = list(map(g.mul, a, mass[1]))
+        for x, row in zip(lam, self.Z):
+            u = [g.add(y, g.mul(x, z)) for y, z in zip(u, row)]
+        found = dict(zip(self.order, ldl_backward(g, mass, u)))
+        return [found[i] for i in range(self.size)] + lam
+
+    def solve_transposed(self, right):
+        """``W^T`` is ``W`` with other signs of the second rows and columns."""
+        n = self.size
+        found = self.solve(right[:n] + [-x for x in right[n:]])
+        return found[:n] + [-x for x in found[n:]]
 
 
 def complement(g, mass, A):
@@ -190,17 +238,26 @@ def complement(g, mass, A):
     return [[g.dot(row, z) for z in Z] for row in Y], Z
 
 
-def eliminated(g, W, r):
+class Elimination:
     """By elimination, with checks of the residuals."""
-    pivots = []
-    z = lu_solve(g, W, r, pivots)
-    if z is None:
-        return None
-    allowed, checks = g.constant(RESIDUAL), []
-    for row, right in zip(W, r):
-        terms = [g.mul(x, y) for x, y in zip(row, z)]
-        rest = g.sub(g.sum(terms), right)
-        if rest:
-            checks.append([rest, g.mul(
-                allowed, sizes_of(g, [*terms, right]))])
-    return z, checks, pivots
+
+    def __init__(self, g, W):
+        self.g, self.W, self.pivots = g, W, []
+
+    def solve(self, right):
+        """The solution, None if ``W`` is singular."""
+        self.pivots = []
+        return lu_solve(self.g, self.W, right, self.pivots)
+
+    def solve_transposed(self, right):
+        return lu_solve(self.g, transposed(self.W), right)
+
+    def checks(self, right, z, share):
+        g, allowed, checks = self.g, self.g.constant(RESIDUAL), []
+        for row, value in zip(self.W, right):
+            terms = [g.mul(x, y) for x, y in zip(row, z)]
+            rest = g.sub(g.sum(terms), value)
+            if rest:
+                checks.append([rest, g.mul(
+                    allowed, sizes_of(g, [*terms, value]))])
+        return checks

@@ -149,6 +149,25 @@ class LinearSolver:
                    tuple(equations), tuple(unknowns), contradiction)
 
     @cached_property
+    def sizes(self):
+        """The usual size of the rows, then of the columns of ``W``."""
+        return 1/np.concatenate([self.row_scale, self.column_scale])
+
+    @property
+    def leaves_out_rows_only(self):
+        """Whether ``W z = r`` is solved by leaving out constraint rows alone.
+        """
+        return self.contradiction == 'error' and (
+            self.kept is None
+            or np.count_nonzero(self.kept[0] < self.motion) == self.motion)
+
+    @property
+    def rows_in_use(self):
+        """The independent constraint rows, None if all rows are."""
+        return None if self.kept is None else tuple(
+            int(k) - self.motion for k in self.kept[0] if k >= self.motion)
+
+    @cached_property
     def scale(self):
         """Factors of the entries of ``W``, shape (s, s)."""
         return np.outer(self.row_scale, self.column_scale)
@@ -188,6 +207,13 @@ class LinearSolver:
                 return z, condition
         solution = self._truncated(scaled, right)
         return solution.z, solution.condition
+
+    def solve_transposed(self, matrix, right):
+        """As :meth:`solve`, with the transpose of the matrix."""
+        transposed = replace(
+            self, row_scale=self.column_scale, column_scale=self.row_scale,
+            kept=self.kept and self.kept[::-1])
+        return transposed.solve(matrix.T, right)
 
     def solve_many(self, matrices, rights):
         """``z``, ranks and conditions at many states of full rank, or None.

@@ -14,8 +14,7 @@ from scipy.linalg import qr
 
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
-from ...graph.linalg import ldl_order
-from ..codegen.solution import schur_solution, size
+from ..codegen.solution import SchurFactors, size
 from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
 from .projection import Correction, distances, project, size_of
 
@@ -101,18 +100,15 @@ def with_invariants(M, G, gradients):
 
 def least_change(g, M, A, values, checks):
     """The change ``u`` with ``A u = values`` and the least ``u^T M u``."""
-    order = ldl_order(M, A)
-    mass, rows = ([[row[j] for j in order] for row in part]
-                  for part in (M, A))
-    solution = schur_solution(g, [mass[i] for i in order], rows,
-                              [0]*len(M), values)
-    if solution is None:
+    factors = SchurFactors(g, M, A)
+    if factors.schur is None:
         return None
-    change, _, diagonal, pivots = solution
     shares = [NO_MASS]*len(M) + [POOR_CHOICE]*len(A)
-    checks += [[g.mul(g.constant(share), entry), pivot] for share, entry, pivot
-               in zip(shares, diagonal, pivots) if entry != pivot]
-    return [x for _, x in sorted(zip(order, change))]
+    checks += [[g.mul(g.constant(share), entry), pivot]
+               for share, entry, (_, _, pivot) in zip(
+                   shares, factors.diagonal, factors.pivots)
+               if entry != pivot]
+    return factors.solve([0]*len(M) + values)[:len(M)]
 
 
 class Projector:

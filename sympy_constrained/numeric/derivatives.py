@@ -1,0 +1,419 @@
+r"""Exact derivatives of accelerations, multipliers and all that follows.
+
+Explanation
+===========
+
+With the unknowns :math:`z = [\dot x_2; \lambda]` of :math:`W z = r` and an
+output :math:`o(x, z, p)` every derivative is one more solution with the same
+matrix:
+
+.. math::
+
+   W\,\delta z = \delta r - (\delta W)\,z, \qquad
+   \delta o = o_x\,\delta x + o_z\,\delta z.
+
+For the product with weights :math:`w` from the left, and for second
+derivatives, let :math:`L = w \cdot o + y \cdot (r - W z)` with
+:math:`W^T y = o_z^T w`. Then
+
+.. math::
+
+   w^T \frac{do}{dx} = L_x, \qquad
+   W^T \delta y = L_{zx}\,\delta x + L_{zz}\,\delta z, \qquad
+   \frac{d}{dx}\Big(w^T \frac{do}{dx}\Big)\delta x
+   = L_{xx}\,\delta x + L_{xz}\,\delta z + L_{xy}\,\delta y.
+
+All terms are derivatives on the graph. Where the solution of :math:`W z = r`
+is compiled, the derivatives are compiled with the same factors.
+
+Off the constraint set equations of motion are a matter of definition, and
+where rows are redundant, of the choice among them. So only derivatives *along*
+the set have a meaning: those times a :meth:`.CompiledEquations.tangent_basis`.
+"""
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from sympy import Dummy
+
+from ..errors import ConstrainedDynamicsError, UnsupportedFeatureError
+from ..graph import Derivation, Graph, gradient, jacobian, read, substitute
+from .codegen.native import with_given
+from .codegen.solution import MOST, solved
+from .evaluation import times_of
+from .names import Names, array
+
+__all__ = ['Derivative', 'Plan']
+
+
+class Stage(NamedTuple):
+    """A system with the matrix ``W``, or its transpose, and several columns.
+
+    ``symbols`` stand for the solution in what follows.
+    """
+
+    symbols: list
+    right: list
+    is_transposed: bool = False
+
+
+class Plan:
+    """What is solved for a derivative, and what follows, on the graph.
+
+    ``extra`` are the inputs for directions and weights.
+    """
+
+    def __init__(self, compiled, of, by, kind):
+        self.g, out, self.of, self.by = load(
+            compiled, of, items_of(compiled, by))
+        self.W, self.right = out['W'], out['r']
+        g = self.g
+        self.z = [g.input(x, dynamic=True) for x in compiled.unknowns]
+        self.stages, self.extra = [], []
+        lam = self.z[compiled.motion:]
+        self.has_unknowns, self.has_multipliers = (
+            any(g.depends[abs(x)] & g.mask(some) for x in self.of)
+            for some in (self.z, lam))
+        self.rows = getattr(self, f'_{kind}')()
+        self.shape = (len(self.rows), )
+        if kind == 'jacobian':
+            self.shape += len(self.by),
+
+    def symbol(self, ref):
+        """The SymPy symbol of an input."""
+        return self.g.inputs[self.g.nodes[ref][1]]
+
+    def _symbols(self, count, columns=1):
+        """New inputs, as a matrix."""
+        return [[self.g.input(Dummy(), dynamic=True) for _ in range(columns)]
+                for _ in range(count)]
+
+    def _given(self, count):
+        """New inputs whose values the user gives."""
+        column = [row[0] for row in self._symbols(count)]
+        self.extra.append(column)
+        return column
+
+    def _solved(self, right, is_transposed=False):
+        """Symbols of the solution for some columns, zeros if not needed."""
+        if not self.has_unknowns:
+            return [[0]*len(right[0]) for _ in self.z]
+        symbols = self._symbols(len(self.z), len(right[0]))
+        self.stages.append(Stage(symbols, right, is_transposed))
+        return symbols
+
+    def _solved_column(self, right, is_transposed=False):
+        return [x for x, in right and self._solved(
+            [[x] for x in right], is_transposed)]
+
+    def _balance(self):
+        """``r - W z``."""
+        return [self.g.sub(right, self.g.dot(row, self.z))
+                for row, [right] in zip(self.W, self.right)]
+
+    def _jacobian(self):
+        g = self.g
+        dz = self.z and self._solved(jacobian(g, self._balance(), self.by))
+        columns = list(zip(*dz)) or [()]*len(self.by)
+        return [[g.add(x, g.dot(by_z, column))
+                 for x, column in zip(direct, columns)]
+                for direct, by_z in zip(jacobian(g, self.of, self.by),
+                                        jacobian(g, self.of, self.z))]
+
+    def _along(self, direction):
+        """The derivative along a direction and what follows from it."""
+        seeds = dict(zip(self.by, direction))
+        along = Derivation(self.g, seeds)
+        dz = self._solved_column([along(x) for x in self._balance()])
+        return seeds | dict(zip(self.z, dz))
+
+    def _jvp(self):
+        along = Derivation(self.g, self._along(self._given(len(self.by))))
+        return [[along(x)] for x in self.of]
+
+    def _lagrangian(self):
+        """``L``, and the symbols ``y``."""
+        g, weights = self.g, self._given(len(self.of))
+        value = g.dot(weights, self.of)
+        y = self._solved_column(gradient(g, value, self.z), True)
+        return g.add(value, g.dot(y, self._balance())), y
+
+    def _vjp(self):
+        value, _ = self._lagrangian()
+        return [[x] for x in gradient(self.g, value, self.by)]
+
+    def _hessian_vector(self):
+        value, y = self._lagrangian()
+        seeds = self._along(self._given(len(self.by)))
+        along = Derivation(self.g, seeds)
+        dy = self._solved_column(
+            [along(x) for x in gradient(self.g, value, self.z)], True)
+        along = Derivation(self.g, seeds | {k: x for k, x in zip(y, dy) if k})
+        return [[along(x)] for x in gradient(self.g, value, self.by)]
+
+
+class Derivative:
+    """A derivative as a function of ``(t, x, p)``.
+
+    Made by :meth:`.CompiledEquations.jacobian`, ``jvp``, ``vjp`` and
+    ``hessian_vector``, which say what else it takes. Like all functions of
+    compiled equations it takes batches.
+
+    Attributes
+    ==========
+
+    shape : tuple of int
+        Of the result at one state.
+
+    """
+
+    def __init__(self, compiled, plan):
+        self.compiled, self.plan, self.shape = compiled, plan, plan.shape
+        self._last = None, None         # constants and a quick function
+
+    def __call__(self, t, x, *values):
+        """The values at a state, or at each of several."""
+        compiled, count = self.compiled, len(self.plan.extra)
+        if not count <= len(values) <= count + 1:
+            raise TypeError(
+                f"This function takes (t, x{', values'*count}, p=None), and "
+                f"was given {2 + len(values)} arguments.")
+        p = values[count] if len(values) > count else None
+        given = [array(v, 'values') for v in values[:count]]
+        for value, wanted in zip(given, self.plan.extra):
+            if value.shape[-1:] != (len(wanted),):
+                raise ValueError(
+                    f"The direction or weights have shape {value.shape}; "
+                    f"give {len(wanted)} numbers.")
+        x = array(x, 'x')
+        if x.ndim != 2:
+            return self._one(t, x, given, compiled.parameters(p))
+        times, p = times_of(t, x), compiled.parameters(p, len(x))
+        if p.ndim == 1 and all(v.ndim == 1 for v in given) and len(x):
+            return self._batch(times, x, given, p)
+        given = [np.broadcast_to(v, (len(x), v.shape[-1])) for v in given]
+        p = np.broadcast_to(p, (len(x), p.shape[-1]))
+        found = [self._one(*row[:2], row[3:], row[2])
+                 for row in zip(times.tolist(), x, p, *given)]
+        return np.reshape(found, (len(x), *self.shape))
+
+    def _one(self, t, x, given, p):
+        """The values at one state."""
+        solver = self._solver(t, x, p)
+        native = self._native(solver)
+        if native is not None:
+            values = np.concatenate([p, solver.sizes, *given])
+            key = solver, values.tobytes()
+            if self._last[0] != key:
+                self._last = key, native.bound(
+                    (len(self.compiled.states),), values, None,
+                    self.compiled.called)
+            found = self._last[1](float(t), x)
+            if found is not None:
+                return found.reshape(self.shape)
+        return self._by_stages(t, x, given, p).reshape(self.shape)
+
+    def _batch(self, times, x, given, p):
+        """The values at several states with the same constants."""
+        native = None
+        if not self.compiled.called:
+            solver = self._solver(times[0], x[0], p)
+            native = self._native(solver)
+        if native is None:
+            return np.array([self._one(t, row, given, p)
+                             for t, row in zip(times.tolist(), x)])
+        found, bad = native.batch(len(x), times, x.T, np.concatenate(
+            [p, solver.sizes, *given]))
+        found = found.reshape(len(x), *self.shape)
+        for i in np.flatnonzero(bad):
+            found[i] = self._one(times[i], x[i], given, p)
+        return found
+
+    def _solver(self, t, x, p):
+        """The linear solver, checked."""
+        solver = self.compiled.kept_solver(t, x, p)
+        if solver.kept is not None and self.plan.has_multipliers:
+            raise UnsupportedFeatureError(
+                "Constraint rows are redundant, so multipliers are not "
+                "unique and have no derivatives. Ask for those of "
+                "'constraint_forces', or leave out redundant rows.")
+        return solver
+
+    # -- machine code ------------------------------------------------------
+
+    def native_function(self, t=0., x=None):
+        """Return the :class:`.NativeFunction` for loops outside Python.
+
+        Its outputs are the values row by row. Directions and weights follow
+        the constants. ``t`` and ``x`` are a state near the motion, needed if
+        rows may be redundant.
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If there is no compiled solution for this model.
+
+        """
+        compiled = self.compiled
+        solver = None
+        if x is not None:
+            solver = self._solver(t, compiled.names.vector(x, 'x'),
+                                  compiled.parameters())
+        native = compiled.backend != 'numpy' and self._code(
+            None if solver is None else solver.rows_in_use,
+            () if solver is None else solver.sizes.tolist())
+        if not native:
+            raise UnsupportedFeatureError(
+                "There is no compiled solution of these equations, or "
+                "backend='numpy' has no machine code. Call the derivative "
+                "from Python.")
+        return native
+
+    def _native(self, solver):
+        """Machine code for this rank, or None; sizes follow the constants."""
+        if self.compiled.backend == 'numpy' or not solver.leaves_out_rows_only:
+            return None
+        rows = solver.rows_in_use
+        return self.compiled.kept((self.plan, rows), lambda: self._code(
+            rows, [Dummy() for _ in solver.sizes]))
+
+    def _code(self, rows, numbers):
+        """The compiled derivative, None if there is none."""
+        plan, g, half = self.plan, self.plan.g, len(numbers)//2
+        known, checks = {}, []
+        if plan.has_unknowns:
+            found = solved(
+                g, {'W': plan.W, 'r': plan.right}, self.compiled.equations,
+                rows, (numbers[:half], numbers[half:]) if numbers else None)
+            if found is None:
+                return None
+            known, checks = dict(zip(plan.z, found.z)), found.checks
+        for stage in plan.stages:
+            solutions = [
+                found.solve(substitute(g, column, known), stage.is_transposed)
+                for column in zip(*stage.right)]
+            if None in solutions:
+                return None
+            for symbols, values in zip(zip(*stage.symbols), solutions):
+                known |= dict(zip(symbols, values))
+        out = substitute(g, [x for row in plan.rows for x in row], known)
+        graph = Graph.freeze(g, {'out': ([[x] for x in out], 1),
+                                 'checks': (checks, 2)})
+        if graph.operation_count() > MOST:
+            return None
+        more = [x for x in numbers if isinstance(x, Dummy)]
+        more += [plan.symbol(ref) for part in plan.extra for ref in part]
+        with suppress(ConstrainedDynamicsError):
+            return self.compiled.native(graph, 'out', 'checks', more)
+
+    # -- without -----------------------------------------------------------
+
+    def _by_stages(self, t, x, given, p):
+        """The values, with a numeric solution of every stage."""
+        compiled, plan, known = self.compiled, self.plan, []
+        if plan.has_unknowns:
+            z = np.append(compiled.accelerations(t, x, p),
+                          compiled.multipliers(t, x, p))
+            solver, (W, _) = self._solver(t, x, p), compiled.matrices(t, x, p)
+            known = z.tolist()
+        known = np.concatenate([known, *given]).tolist()
+        for stage, function in zip(plan.stages, self._functions):
+            right = function(t, x, p, known)['out']
+            solve = (solver.solve_transposed if stage.is_transposed else
+                     solver.solve)
+            found = np.transpose([solve(W, column)[0] for column in right.T])
+            known.extend(found.ravel().tolist())
+        return self._functions[-1](t, x, p, known)['out']
+
+    @property
+    def _functions(self):
+        """The right side of each stage, then the result."""
+        plan = self.plan
+
+        def made():
+            names = [plan.symbol(ref) for part in (
+                plan.z if plan.has_unknowns else (), *plan.extra)
+                for ref in part]
+            result = []
+            for stage in (*plan.stages, None):
+                rows = stage.right if stage else plan.rows
+                graph = Graph.freeze(plan.g, {
+                    'out': (rows, len(rows[0]) if rows else 0)})
+                result.append(self.compiled.group(
+                    graph, ('out',), tuple(names)))
+                if stage:
+                    names += [plan.symbol(ref) for row in stage.symbols
+                              for ref in row]
+            return result
+
+        return self.compiled.kept((plan, 'stages'), made)
+
+
+# -- what is differentiated, and by what -----------------------------------
+
+def load(compiled, of, by):
+    """A builder, the outputs ``W`` and ``r``, the references of what is
+    differentiated, and of what by.
+    """
+    equations, graph = compiled.equations, compiled.equations.graph
+    given = {item: expr for item, expr in compiled.inputs.given.items()
+             if item not in by}
+    levels = [name for name, _ in compiled.levels]
+    named = {'rates': (), 'accelerations': (), 'multipliers': (),
+             'constraint_forces': ('M', 'Q'), 'residuals': levels}
+    if isinstance(of, str) and of not in named and of not in graph.outputs:
+        raise ValueError(
+            f"There is no output {of!r} to differentiate. Known: "
+            f"{', '.join(map(repr, (*named, *graph.outputs)))}.")
+    more = named.get(of, (of,)) if isinstance(of, str) else ()
+    names = tuple(dict.fromkeys(('rates', 'W', 'r', *more)))
+    g, out = with_given(graph, names, given).load(None, names)
+    z = [g.input(x, dynamic=True) for x in equations.unknowns]
+    rates = [x for x, in out['rates']] + z[:compiled.motion]
+    if of == 'rates':
+        of = rates
+    elif of == 'accelerations':
+        of = z[:compiled.motion]
+    elif of == 'multipliers':
+        of = z[compiled.motion:]
+    elif of == 'constraint_forces':
+        accelerations = [rates[k] for k in compiled.u_index]
+        of = [g.sub(g.dot(row, accelerations), force)
+              for row, [force] in zip(out['M'], out['Q'])]
+    elif isinstance(of, str):
+        of = [x for name in more for row in out[name] for x in row]
+    else:
+        bind(g, compiled, rates)
+        of = [read(g, expr) for expr in of]
+        known = {*compiled.unknowns, *graph.symbols(), *by,
+                 *compiled.inputs.called, equations.t}
+        strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)
+        if strange:
+            raise ValueError(
+                f"`of` contains {', '.join(strange)}, which is no state, "
+                "rate, multiplier, constant or input of the equations. Use "
+                "these.")
+    return g, out, of, [g.input(x, dynamic=x not in equations.constants)
+                        for x in by]
+
+
+def items_of(compiled, by):
+    """States, constants, inputs or the time, by object or name."""
+    if by is None:
+        return tuple(compiled.states)
+    known = (*compiled.states, *compiled.constants, *compiled.specifieds,
+             compiled.equations.t)
+    names = Names(known, 'state, constant or input')
+    return tuple(known[k] for k in names.indices(by, 'by'))
+
+
+def bind(g, compiled, rates):
+    """Let expressions contain rates of coordinates and inputs by feedback."""
+    equations = compiled.equations
+    for state, rate in zip(equations.states, rates):
+        g.bound.setdefault(state.diff(equations.t), rate)
+    for item, expr in compiled.inputs.feedback.items():
+        g.bound[item] = read(g, expr)
