@@ -82,6 +82,9 @@ class EquationsOfMotion:
         equations are accepted and not used.
     warning : str
         Shown to the user before these equations are integrated.
+    copies : int
+        Number of equal diagonal blocks of a lower block triangular ``W``: 1,
+        but more in variational equations.
 
     """
 
@@ -100,6 +103,7 @@ class EquationsOfMotion:
     is_stabilized: bool = False
     warning: str = ''
     symbols: tuple = ()
+    copies: int = 1
 
     def __post_init__(self):
         missing = [name for name in OUTPUTS if name not in self.graph.outputs]
@@ -160,6 +164,17 @@ class EquationsOfMotion:
     def specifieds(self):
         """Functions of time, and derivatives of them, to be supplied."""
         return tuple(x for x in self._inputs if is_function_of(x, self.t))
+
+    def copy_of(self, row):
+        """The number of the diagonal block of a row of ``W``, and its place
+        in it: a number for accelerations, a tuple for constraints.
+        """
+        constraints = len(self.multipliers)//self.copies
+        motion = len(self.unknowns)//self.copies - constraints
+        if row < motion*self.copies:
+            return divmod(row, motion)
+        copy, place = divmod(row - motion*self.copies, constraints)
+        return copy, (place,)
 
     @cached_property
     def constraint_rows(self):

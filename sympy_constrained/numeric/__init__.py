@@ -19,6 +19,9 @@ from .integrate.singular_configurations import (
 from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
 from .linearization import Linearization, linearize
 from .manifold.consistent_state import consistent_state
+from .sensitivity.identification import (
+    Identification, Measurement, identify)
+from .sensitivity.sensitivities import Sensitivities, sensitivities
 from .steady.family import Critical, Family
 from .steady.steady_motion import SteadyMotion, equilibria, steady_motions
 from .sweeps.result import SweepResult, SweepRun
@@ -31,6 +34,8 @@ __all__ = [
     'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
     'singular_configurations', 'SingularConfiguration',
     'dae_form', 'DAEForm', 'linearize', 'Linearization',
+    'sensitivities', 'Sensitivities', 'identify', 'Identification',
+    'Measurement',
     'equilibria', 'steady_motions', 'SteadyMotion', 'Family', 'Critical',
     'sweep', 'grid', 'SweepResult', 'SweepRun',
     'matching_multipliers', 'Matching', 'boundary_value',

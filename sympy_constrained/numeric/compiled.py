@@ -384,6 +384,14 @@ class CompiledEquations(Evaluator):
         """
         return self._derivative(of, by, 'jacobian')
 
+    def values(self, of='rates') -> Derivative:
+        """Outputs or expressions as a function of ``(t, x, p=None)``.
+
+        ``of`` is that of :meth:`jacobian`: it may contain accelerations and
+        multipliers. Shape (m,).
+        """
+        return self._derivative(of, (), 'values')
+
     def jvp(self, of='rates', by=None) -> Derivative:
         """Derivatives along a direction, of ``(t, x, direction, p=None)``.
 

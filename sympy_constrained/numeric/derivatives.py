@@ -76,7 +76,7 @@ class Plan:
         self.has_unknowns, self.has_multipliers = (
             any(g.depends[abs(x)] & g.mask(some) for x in self.of)
             for some in (self.z, lam))
-        self.rows = getattr(self, f'_{kind}')()
+        self.kind, self.rows = kind, getattr(self, f'_{kind}')()
         self.shape = (len(self.rows), )
         if kind == 'jacobian':
             self.shape += len(self.by),
@@ -121,6 +121,9 @@ class Plan:
                  for x, column in zip(direct, columns)]
                 for direct, by_z in zip(jacobian(g, self.of, self.by),
                                         jacobian(g, self.of, self.z))]
+
+    def _values(self):
+        return [[x] for x in self.of]
 
     def _along(self, direction):
         """The derivative along a direction and what follows from it."""
@@ -234,7 +237,8 @@ class Derivative:
     def _solver(self, t, x, p):
         """The linear solver, checked."""
         solver = self.compiled.kept_solver(t, x, p)
-        if solver.kept is not None and self.plan.has_multipliers:
+        if solver.kept is not None and self.plan.has_multipliers and (
+                self.plan.kind != 'values'):
             raise UnsupportedFeatureError(
                 "Constraint rows are redundant, so multipliers are not "
                 "unique and have no derivatives. Ask for those of "
@@ -277,6 +281,8 @@ class Derivative:
         if self.compiled.backend == 'numpy' or not solver.leaves_out_rows_only:
             return None
         rows = solver.rows_in_use
+        if rows is not None and self.plan.has_multipliers:
+            return None                 # those of least norm are asked for
         return self.compiled.kept((self.plan, rows), lambda: self._code(
             rows, [Dummy() for _ in solver.sizes]))
 

@@ -82,10 +82,10 @@ def solved(g, out, equations, kept=None, sizes=None, agree=False):
     motion = count - len(equations.multipliers)
     W, r = select(out, use)
     share = PIVOT if kept is None else POOR_CHOICE
-    parts = blocks(W, motion)
-    factors = SchurFactors(g, *parts) if parts else None
-    if factors is None or factors.schur is None:
-        factors = Elimination(g, W)
+    factors = RepeatedFactors.of(g, W, [
+        equations.copy_of(i) for i in use]) if equations.copies > 1 else None
+    if factors is None:
+        factors = factors_of(g, W, motion)
     z = factors.solve(r)
     if z is None:
         return None
@@ -178,6 +178,15 @@ def blocks(W, motion):
     return M, A
 
 
+def factors_of(g, W, motion):
+    """Factors of a matrix, by the Schur complement if possible."""
+    parts = blocks(W, motion)
+    factors = parts and SchurFactors(g, *parts)
+    if factors is None or factors.schur is None:
+        return Elimination(g, W)
+    return factors
+
+
 class SchurFactors:
     """Factors of ``[[M, -A^T], [A, 0]]`` by the Schur complement.
 
@@ -261,3 +270,66 @@ class Elimination:
                 checks.append([rest, g.mul(
                     allowed, sizes_of(g, [*terms, value]))])
         return checks
+
+
+class RepeatedFactors:
+    """Factors of ``[[W, 0, ...], [dW, W, 0, ...], ...]``: those of ``W``.
+
+    ``groups`` are the positions of each block.
+    """
+
+    def __init__(self, g, matrix, groups, motion):
+        self.g, self.matrix, self.groups = g, matrix, groups
+        first = groups[0]
+        self.inner = factors_of(
+            g, [[matrix[i][j] for j in first] for i in first], motion)
+
+    @classmethod
+    def of(cls, g, matrix, owners):
+        """The factors, or None if rows in use differ among the copies.
+
+        ``owners`` are pairs of a copy and the position in it.
+        """
+        copies = sorted({copy for copy, _ in owners})
+        groups = [[k for k, (copy, _) in enumerate(owners) if copy == some]
+                  for some in copies]
+        patterns = {tuple(owners[k][1] for k in group) for group in groups}
+        if len(patterns) > 1:
+            return None
+        return cls(g, matrix, groups, sum(
+            isinstance(place, int) for place in patterns.pop()))
+
+    @property
+    def pivots(self):
+        """Those of the first block; the others have the same."""
+        first = self.groups[0]
+        return [(first[i], first[j], pivot)
+                for i, j, pivot in self.inner.pivots]
+
+    def checks(self, right, z, share):
+        first = self.groups[0]
+        return self.inner.checks([right[i] for i in first],
+                                 [z[i] for i in first], share)
+
+    def solve(self, right):
+        first, *others = self.groups
+        z = self.inner.solve([right[i] for i in first])
+        if z is None:
+            return None
+        found = dict(zip(first, z))
+        for group in others:
+            found |= zip(group, self.inner.solve([
+                less(self.g, right[i], [self.matrix[i][j] for j in first], z)
+                for i in group]))
+        return [found[i] for i in range(len(right))]
+
+    def solve_transposed(self, right):
+        first, *others = self.groups
+        found = {}
+        for group in others:
+            found |= zip(group, self.inner.solve_transposed(
+                [right[i] for i in group]))
+        rest = [less(self.g, right[j], [self.matrix[i][j] for i in found],
+                     found.values()) for j in first]
+        found |= zip(first, self.inner.solve_transposed(rest))
+        return [found[i] for i in range(len(right))]

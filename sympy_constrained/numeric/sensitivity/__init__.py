@@ -1,0 +1,1 @@
+"""Derivatives of motions, and what is fitted with them."""

@@ -1,0 +1,216 @@
+"""Derivatives of a motion by constants and initial values."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import ConstraintError
+from ..compiled import CompiledEquations, compile_equations
+from ..integrate.simulate import simulate
+from ..names import Names, label
+from ..tolerances import REDUNDANT
+from ..trajectory import Trajectory
+from .variational import variational
+
+__all__ = ['Sensitivities', 'sensitivities', 'start_derivatives']
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivities:
+    """A motion and its derivatives; made by :func:`sensitivities`.
+
+    ``result[q, m]`` are the derivatives of a state by a constant or an initial
+    value, shape (N,).
+
+    Attributes
+    ==========
+
+    equations : CompiledEquations
+        With the constants of this motion.
+    by : tuple of SymPy objects
+    t : ndarray, shape (N,)
+    x : ndarray, shape (N, ns)
+    dx : ndarray, shape (N, ns, k)
+    trajectory : Trajectory
+        Of the variational equations: states and derivatives.
+
+    """
+
+    equations: CompiledEquations
+    by: tuple
+    t: np.ndarray
+    x: np.ndarray
+    dx: np.ndarray
+    trajectory: Trajectory
+
+    def __getitem__(self, key):
+        of, by = key
+        return self.dx[:, self.equations.names.index(of),
+                       Names(self.by, 'constant or initial value').index(by)]
+
+    def __repr__(self):
+        names = ', '.join(map(label, self.by))
+        return (f'<Sensitivities of {self.x.shape[1]} states to {names}, '
+                f'{len(self.t)} times>')
+
+    def of(self, expressions):
+        """Values and derivatives of expressions along the motion.
+
+        Parameters
+        ==========
+
+        expressions : sequence, or str
+            As ``of`` of :meth:`.CompiledEquations.jacobian`: in states, rates,
+            accelerations, multipliers.
+
+        Returns
+        =======
+
+        values : ndarray, shape (N, m)
+        derivatives : ndarray, shape (N, m, k)
+
+        """
+        compiled = self.equations
+        derivatives = compiled.jacobian(expressions)(self.t, self.x)@self.dx
+        constants = [k for k, item in enumerate(self.by)
+                     if item in compiled.constants]
+        if constants:
+            by = [self.by[k] for k in constants]
+            derivatives[..., constants] += compiled.jacobian(
+                expressions, by)(self.t, self.x)
+        return compiled.values(expressions)(self.t, self.x), derivatives
+
+
+def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
+                  inputs=None, **options) -> Sensitivities:
+    r"""Integrate a motion with its derivatives by constants and start.
+
+    Explanation
+    ===========
+
+    The derivatives obey linear equations of motion with the same matrix
+    (:mod:`~sympy_constrained.numeric.sensitivity.variational`). They are
+    integrated with the motion, projected with it, and have the same relative
+    tolerance.
+
+    Examples
+    ========
+
+    The angle of a pendulum by its length, and by the initial angle:
+
+    >>> from sympy import cos, symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import sensitivities
+    >>> m, g, l = symbols('m g l')
+    >>> q = dynamicsymbols('q')
+    >>> pendulum = UdwadiaKalabaMethod(
+    ...     m*l**2*q.diff()**2/2 + m*g*l*cos(q), [q])
+    >>> motion = sensitivities(
+    ...     pendulum, 2, [0.5, 0], by=[l, q],
+    ...     constants={m: 1, g: 9.81, l: 1}, t_eval=3)
+    >>> motion['q', 'l'].round(6)
+    array([ 0.      ,  0.044502, -0.177733])
+
+    Parameters
+    ==========
+
+    model : CompiledEquations
+        Or what :func:`~sympy_constrained.numeric.compile_equations` takes,
+        with its ``constants`` and ``inputs``. Tables and Python functions
+        count as functions of time.
+    t_span, start, options
+        As for :func:`~sympy_constrained.numeric.simulate`.
+    by : sequence
+        Constants, and states for their initial values, by object or name.
+    fixed : iterable of states, optional
+        States that keep their initial values when others and constants change.
+        The constraints have to determine the remaining ones; without
+        constraints none remains.
+
+    Returns
+    =======
+
+    Sensitivities
+
+    Raises
+    ======
+
+    ConstraintError
+        If the start cannot follow on the constraints with ``fixed``, or the
+        remaining states are not determined.
+    UnsupportedFeatureError
+        If accelerations or multipliers are states.
+
+    """
+    compiled = compile_equations(model, constants, inputs)
+    known = Names((*compiled.states, *compiled.constants),
+                  'state or constant')
+    by = tuple(known.objects[k] for k in known.indices(by, 'by'))
+    x = compiled.names.vector(start, 'start')
+    extended = variational_equations(compiled, by)
+    begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
+    dx = start_derivatives(compiled, begin, x, by, fixed)
+    places = [[extended.names.index(s) for s in part]
+              for part in extended.parts]
+    full = np.zeros(len(extended.states))
+    full[places] = np.vstack([x, dx.T])
+    motion = simulate(extended, t_span, full, **options)
+    history = motion.x[:, places]
+    return Sensitivities(
+        compiled, by, motion.t, history[:, 0],
+        np.moveaxis(history[:, 1:], 1, 2), motion)
+
+
+def variational_equations(compiled, by):
+    """The compiled variational equations with the same constants."""
+    def made():
+        equations, sets = variational(
+            compiled.equations, by, compiled.inputs.given)
+        result = compile_equations(equations, dict(zip(
+            compiled.constants, compiled.parameters())),
+            compiled.inputs.called, compiled.backend)
+        result.parts = (compiled.states, *sets)
+        return result
+
+    return compiled.kept(('variational', by), made).with_values(
+        dict(zip(compiled.constants, compiled.parameters())))
+
+
+def start_derivatives(compiled, t, x, by, fixed):
+    """Derivatives of a start on the constraints, shape (ns, k)."""
+    names, states = compiled.names, compiled.states
+    changed = {k: states.index(item) for k, item in enumerate(by)
+               if item in states}
+    dx = np.zeros((len(x), len(by)))
+    for k, i in changed.items():
+        dx[i, k] = 1.
+    K = compiled.jacobian('residuals')(t, x)
+    rest = K@dx
+    constants = [k for k in range(len(by)) if k not in changed]
+    if constants:
+        rest[:, constants] += compiled.jacobian(
+            'residuals', [by[k] for k in constants])(t, x)
+    held = {*names.indices(fixed, 'fixed'), *changed.values()}
+    free = [i for i in range(len(x)) if i not in held]
+    A = K[:, free]
+    if not (np.abs(rest) > REDUNDANT*np.abs(K).max(initial=0.)).any():
+        return dx
+    left, sigma, vh = np.linalg.svd(A, full_matrices=False)
+    rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
+    involved = [names.labels[i] for i, column in zip(free, A.T)
+                if column.any()]
+    if rank < len(involved):
+        raise ConstraintError(
+            "The start has to change so that it stays on the constraints, and "
+            f"they do not say how: {rank} independent constraints for "
+            f"{len(involved)} states ({', '.join(involved)}). Name "
+            f"{len(involved) - rank} of these in `fixed`.")
+    change = -vh[:rank].T@((left[:, :rank].T@rest)/sigma[:rank, None])
+    if np.abs(A@change + rest).max() > REDUNDANT*np.abs(rest).max():
+        raise ConstraintError(
+            "The start cannot stay on the constraints: too many states are "
+            "`fixed` or varied. Fix fewer.")
+    dx[free] = change
+    return dx
