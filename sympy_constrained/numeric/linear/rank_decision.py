@@ -45,13 +45,20 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
             "configuration constraint.", condition=0.)
     matrices = [compiled.evaluate(('W',), t, state, p)['W']
                 for state in (base, *states)]
-    rows, columns = compiled.equations.labels
+    copies = copies_of(compiled.equations)
+    block = np.ix_(copies[0], copies[0])
+    matrices, magnitudes = [W[block] for W in matrices], magnitudes[block]
+    motion = compiled.motion//len(copies)
+    rows, columns = ([names[i] for i in copies[0]]
+                     for names in compiled.equations.labels)
     if is_on_set:
-        check_gradients(matrices, magnitudes, compiled.motion, rows)
+        check_gradients(matrices, magnitudes, motion, rows)
     try:
         solver = LinearSolver.decide(
-            matrices, magnitudes, compiled.motion, rows, columns,
+            matrices, magnitudes, motion, rows, columns,
             compiled.equations.inconsistent)
+        if len(copies) > 1:
+            solver = solver.repeated(copies)
     except SingularEquationsError as error:
         reason = compiled.equations.when_singular
         if not reason:
@@ -61,6 +68,13 @@ def decide_rank(compiled, t, x, p=None) -> LinearSolver:
     if solver.kept is None:
         last[:] = [solver]
     return solver
+
+
+def copies_of(equations):
+    """Positions of the equal diagonal blocks of ``W``."""
+    owners = [equations.copy_of(i)[0] for i in range(len(equations.unknowns))]
+    return [np.flatnonzero(np.equal(owners, copy))
+            for copy in range(equations.copies)]
 
 
 def is_regular(compiled, solver, t, x, p):

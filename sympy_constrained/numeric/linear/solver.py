@@ -45,6 +45,8 @@ __all__ = ['LinearSolver', 'Solution']
 
 # Exponents of scale factors; the product of two must not overflow.
 EXPONENTS = -500, 500
+# Factor of rows below the first of equal diagonal blocks.
+BELOW = 2.**-100
 # Passes of equilibration; each halves the logarithms of the largest entries.
 PASSES = 12
 
@@ -87,6 +89,11 @@ class LinearSolver:
         Labels for messages.
     contradiction : {'error', 'least-squares'}
         Treatment of redundant rows with different right sides.
+    copies : tuple of index arrays
+        Positions of equal diagonal blocks, if ``W`` consists of them and of
+        entries below.
+    base : LinearSolver or None
+        The solver of the first of these blocks.
     """
 
     motion: int
@@ -98,6 +105,8 @@ class LinearSolver:
     equations: tuple
     unknowns: tuple
     contradiction: str = 'error'
+    copies: tuple = ()
+    base: LinearSolver | None = None
 
     @classmethod
     def decide(cls, matrices, magnitudes, motion, equations, unknowns,
@@ -147,6 +156,26 @@ class LinearSolver:
                          for m in (scaled[0].T, scaled[0]))
         return cls(motion, rank, rows, columns, kept, spectra[0][1],
                    tuple(equations), tuple(unknowns), contradiction)
+
+    def repeated(self, copies):
+        """The solver of a matrix with several such diagonal blocks.
+
+        Rows and columns are scaled so that the entries below these blocks
+        count for nothing.
+        """
+        n = len(copies)*len(self.row_scale)
+        rows, columns = np.ones((2, n))
+        for k, copy in enumerate(copies):
+            rows[copy] = self.row_scale*(BELOW if k else 1.)
+            columns[copy] = self.column_scale/(BELOW if k else 1.)
+        kept = self.kept and tuple(
+            np.sort(np.concatenate([copy[part] for copy in copies]))
+            for part in self.kept)
+        return replace(
+            self, motion=self.motion*len(copies), rank=self.rank*len(copies),
+            row_scale=rows, column_scale=columns, kept=kept,
+            singular_values=np.repeat(self.singular_values, len(copies)),
+            copies=tuple(copies), base=self)
 
     @cached_property
     def sizes(self):
@@ -244,6 +273,14 @@ class LinearSolver:
         if self.kept is None:
             z, condition = self.solve(matrix, right)
             return Solution(z, self.rank, condition)
+        if self.base is not None:
+            first = self.copies[0]
+            found = self.base.solve_all(
+                matrix[np.ix_(first, first)], right[first], drift,
+                rounding and (lambda: rounding()[first]))
+            z = self.solve(matrix, right)[0]
+            z[first] = found.z
+            return Solution(z, found.rank*len(self.copies), found.condition)
         self = self.fitting(matrix)
         scaled = matrix*self.scale
         return self._truncated(scaled, right*self.row_scale, drift, rounding)

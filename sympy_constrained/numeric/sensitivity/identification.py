@@ -3,8 +3,11 @@ r"""Fit constants and initial values of a model to measurements.
 With the outputs :math:`y_j(t_i; \theta)` and measured values of standard
 deviation :math:`\sigma_j` the sum of :math:`(y_{ij} - \hat y_{ij})^2/
 \sigma_j^2` is minimized by a trust-region method with exact derivatives. The
-singular values of the scaled derivatives at the solution say which
-combinations of the unknowns the measurements determine [1]_.
+singular values :math:`s_k` of the derivatives by relative changes of the
+unknowns say which combinations the measurements determine: the standard
+deviation of a combination is :math:`1/s_k` [1]_. Those that are not determined
+to a factor of two keep the values of the guess, so that no search goes astray
+along them.
 
 References
 ==========
@@ -31,9 +34,12 @@ from .sensitivities import sensitivities
 
 __all__ = ['Identification', 'Measurement', 'identify']
 
-# Combinations of the unknowns, relative to their size, that change the
-# weighted outputs by less than this part of the best determined one.
-UNDETERMINED = 1e-6
+# A combination of relative changes is determined if its standard deviation is
+# below the first, and its effect above the second part of the largest one.
+UNCERTAIN, NO_EFFECT = 1., 1e-7
+# Searches among the combinations that are determined where they begin.
+# They end when the sum of squares, in variances, falls by less than this.
+SEARCHES, NOISE = 20, 0.1
 # Parts of a direction that are named.
 NAMED = 0.1
 
@@ -61,7 +67,8 @@ class Identification:
     unknown : tuple of SymPy objects
     values : ndarray, shape (k,)
     covariance : ndarray, shape (k, k)
-        Of the estimates: infinite for those that are not determined.
+        Of the estimates: infinite for those that are not determined to a
+        factor of two.
     deviation : ndarray, shape (k,)
         Standard deviations of the estimates.
     undetermined : tuple of dict
@@ -74,7 +81,6 @@ class Identification:
         One for each measurement, at its times.
     equations : CompiledEquations
         With the estimates.
-    message : str
     evaluations : int
         Number of integrations of each motion.
 
@@ -87,7 +93,6 @@ class Identification:
     residuals: np.ndarray
     motions: tuple
     equations: CompiledEquations
-    message: str
     evaluations: int
 
     def __getitem__(self, key):
@@ -188,13 +193,10 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     several = [measured] if isinstance(measured, Measurement) else measured
     fit = Fit(compiled, unknown, [
         checked(compiled, data, deviations) for data in several],
-        fixed, {'rtol': rtol, 'atol': atol, **options})
+        fixed, {'rtol': rtol, 'atol': atol, **options}, deviations is None)
     low, high = fit.bounds(bounds or {})
-    guess = fit.guess()
-    solution = least_squares(
-        lambda values: fit(values)[0], np.clip(guess, low, high),
-        lambda values: fit(values)[1], (low, high), x_scale=fit.sizes(guess))
-    return fit.result(solution, deviations is not None)
+    values = fit.search(np.clip(fit.guess(), low, high), low, high)
+    return fit.result(values)
 
 
 def checked(compiled, data, deviations):
@@ -218,13 +220,15 @@ def checked(compiled, data, deviations):
 class Fit:
     """Residuals and their derivatives as functions of the unknowns."""
 
-    def __init__(self, compiled, unknown, measured, fixed, options):
+    def __init__(self, compiled, unknown, measured, fixed, options,
+                 is_scaled):
         self.compiled, self.unknown, self.measured = (
             compiled, unknown, measured)
         self.fixed, self.options = tuple(fixed), options
         self.places = [compiled.states.index(item) if item in compiled.states
                        else None for item in unknown]
         self.last, self.count = (None, None), 0
+        self.is_scaled = is_scaled      # the deviation is estimated
 
     def guess(self):
         """Values at the beginning."""
@@ -284,26 +288,64 @@ class Fit:
         if len(motion.t) < len(t):
             raise ConstrainedDynamicsError(
                 f"The motion ends at t = {motion.t[-1]:g}, before its last "
-                f"measurement at t = {t[-1]:g}: {motion.trajectory.message}")
+                f"measurement at t = {t[-1]:g}. "
+                f"{motion.trajectories[0].message}")
         return motion
 
-    def result(self, solution, deviations_known):
+    def combinations(self, values):
+        """Determined and other combinations of relative changes, as rows, and
+        the standard deviations of the first.
+        """
+        rest, slopes = self(values)
+        _, sigma, vh = np.linalg.svd(np.linalg.qr(
+            slopes*self.sizes(values), mode='r'))
+        sigma = np.append(sigma, np.zeros(len(vh) - len(sigma)))
+        spread = np.sqrt(rest@rest/max(
+            len(rest) - len(values), 1)) if self.is_scaled else 1.
+        count = int(np.sum((sigma > NO_EFFECT*sigma.max(initial=0.)) & (
+            sigma*UNCERTAIN > spread)))
+        return vh[:count], vh[count:], spread/sigma[:count]
+
+    def search(self, values, low, high):
+        """The best values, near those given where nothing is determined."""
+        cost, last = np.inf, None
+        for _ in range(SEARCHES):
+            sizes, (basis, _, _) = self.sizes(values), self.combinations(
+                values)
+
+            def moved(a, start=values, steps=basis.T*sizes[:, None]):
+                return np.clip(start + steps@a, low, high)
+
+            def slopes(a, steps=basis.T*sizes[:, None]):
+                at = moved(a)
+                inside = (low < at) & (at < high)
+                return self(at)[1]@(steps*inside[:, None])
+
+            if not len(basis):
+                break
+            little = NOISE/len(self(values)[0])
+            found = least_squares(lambda a: self(moved(a))[0],
+                                  np.zeros(len(basis)), slopes, ftol=little)
+            values = moved(found.x)
+            if len(basis) == len(values) or len(basis) == last and (
+                    found.cost >= (1 - little)*cost):
+                break
+            cost, last = found.cost, len(basis)
+        return values
+
+    def result(self, values):
         """Estimates, and what is not determined."""
-        rest, slopes = self(solution.x)
-        sizes = self.sizes(solution.x)
-        _, sigma, vh = np.linalg.svd(slopes*sizes, full_matrices=False)
-        is_lost = sigma <= UNDETERMINED*sigma.max(initial=0.)
-        spread = 1. if deviations_known else rest@rest/max(
-            len(rest) - np.sum(~is_lost), 1)
-        kept = vh[~is_lost].T/sigma[~is_lost]
-        covariance = spread*(kept@kept.T)*np.outer(sizes, sizes)
-        lost = np.abs(vh[is_lost]).max(axis=0, initial=0.) > NAMED
-        covariance[lost, lost] = np.inf
+        rest, _ = self(values)
+        sizes = self.sizes(values)
+        basis, lost, deviations = self.combinations(values)
+        parts = basis.T*deviations
+        covariance = (parts@parts.T)*np.outer(sizes, sizes)
+        unknown = np.abs(lost).max(axis=0, initial=0.) > NAMED
+        covariance[unknown, unknown] = np.inf
         return Identification(
-            self.unknown, solution.x, covariance,
-            tuple(combination(self.unknown, row) for row in vh[is_lost]),
-            rest, tuple(self.motions), self.motions[0].equations,
-            solution.message, self.count)
+            self.unknown, values, covariance,
+            tuple(combination(self.unknown, row) for row in lost),
+            rest, tuple(self.motions), self.motions[0].equations, self.count)
 
 
 def combination(unknown, row):

@@ -15,6 +15,9 @@ from .variational import variational
 
 __all__ = ['Sensitivities', 'sensitivities', 'start_derivatives']
 
+# States of variational equations, above which these are split.
+STATES = 64
+
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
@@ -32,8 +35,9 @@ class Sensitivities:
     t : ndarray, shape (N,)
     x : ndarray, shape (N, ns)
     dx : ndarray, shape (N, ns, k)
-    trajectory : Trajectory
-        Of the variational equations: states and derivatives.
+    trajectories : tuple of Trajectory
+        Of the variational equations: states and derivatives, by a part of the
+        ``by`` each if these are many.
 
     """
 
@@ -42,7 +46,7 @@ class Sensitivities:
     t: np.ndarray
     x: np.ndarray
     dx: np.ndarray
-    trajectory: Trajectory
+    trajectories: tuple[Trajectory, ...]
 
     def __getitem__(self, key):
         of, by = key
@@ -149,18 +153,24 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
                   'state or constant')
     by = tuple(known.objects[k] for k in known.indices(by, 'by'))
     x = compiled.names.vector(start, 'start')
-    extended = variational_equations(compiled, by)
     begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
     dx = start_derivatives(compiled, begin, x, by, fixed)
-    places = [[extended.names.index(s) for s in part]
-              for part in extended.parts]
-    full = np.zeros(len(extended.states))
-    full[places] = np.vstack([x, dx.T])
-    motion = simulate(extended, t_span, full, **options)
-    history = motion.x[:, places]
+    motions, parts, width = [], [], max(1, STATES//len(x) - 1)
+    for k in range(0, max(len(by), 1), width):
+        some = slice(k, k + width)
+        extended = variational_equations(compiled, by[some])
+        places = [[extended.names.index(s) for s in part]
+                  for part in extended.parts]
+        full = np.zeros(len(extended.states))
+        full[places] = np.vstack([x, dx[:, some].T])
+        motions.append(simulate(extended, t_span, full, **options))
+        options['t_eval'] = motions[0].t
+        parts.append(motions[-1].x[:, places])
+    count = min(map(len, parts))
     return Sensitivities(
-        compiled, by, motion.t, history[:, 0],
-        np.moveaxis(history[:, 1:], 1, 2), motion)
+        compiled, by, motions[0].t[:count], parts[0][:count, 0],
+        np.concatenate([np.moveaxis(part[:count, 1:], 1, 2)
+                        for part in parts], axis=2), tuple(motions))
 
 
 def variational_equations(compiled, by):

@@ -33,7 +33,7 @@ from ..names import label
 __all__ = ['variational']
 
 OUTPUTS = ('rates', 'W', 'r', 'holonomic', 'holonomic_jacobian', 'velocity',
-           'velocity_jacobian', 'M', 'Q')
+           'velocity_jacobian', 'M', 'Q', 'A', 'b')
 # Weight of derivatives in the projection, which shall not move the states.
 WEIGHT = 2.**-20
 
@@ -69,9 +69,11 @@ def variational(equations, by, given):
     a, m = len(out['holonomic']), len(out['velocity'])
     motion, s = len(states) - known, len(out['W'])
     dynamic, rows = range(motion), range(motion, s)
+    velocity = range(min(a, m)), range(a, m)
     graph = Graph.freeze(g, {
-        **dict.fromkeys(('energy', 'power', 'b'), ([], 1)),
-        'A': ([], len(u)),
+        **dict.fromkeys(('energy', 'power'), ([], 1)),
+        'A': (blocks.matrix(out['A'], velocity), len(u)),
+        'b': (blocks.column(out['b'], velocity), 1),
         'rates': (blocks.column(out['rates']), 1),
         'W': (blocks.matrix(out['W'], (dynamic, rows), (dynamic, rows)),
               s*len(copies)),
@@ -79,11 +81,9 @@ def variational(equations, by, given):
         'holonomic': (blocks.column(out['holonomic']), 1),
         'holonomic_jacobian': (
             blocks.matrix(out['holonomic_jacobian']), len(q)),
-        'velocity': (blocks.column(
-            out['velocity'], (range(min(a, m)), range(a, m))), 1),
-        'velocity_jacobian': (blocks.matrix(
-            out['velocity_jacobian'], (range(min(a, m)), range(a, m))),
-            len(u)),
+        'velocity': (blocks.column(out['velocity'], velocity), 1),
+        'velocity_jacobian': (
+            blocks.matrix(out['velocity_jacobian'], velocity), len(u)),
         'M': (blocks.metric(out['M']), len(u)),
         'Q': (out['Q'] + [[0]]*(o*len(by)), 1)})
     names = equations.constraint_names

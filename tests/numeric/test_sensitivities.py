@@ -1,0 +1,280 @@
+"""Derivatives of motions against closed forms and differences, and fits."""
+import mpmath
+import numpy as np
+import pytest
+from mechanisms import g, l, m, x, y
+from sympy import cos, sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Measurement, compile_equations, consistent_state, identify, sensitivities,
+    simulate)
+from sympy_constrained.numeric.sensitivity import sensitivities as module
+
+q, c = dynamicsymbols('q'), symbols('c')
+PENDULUM = m*l**2*q.diff()**2/2 + m*g*l*cos(q)
+PLANE = m*(x.diff()**2 + y.diff()**2)/2 - m*g*y
+TIGHT = {'rtol': 1e-12, 'atol': 1e-13}
+
+
+def damped(**options):
+    return UdwadiaKalabaMethod(
+        PENDULUM, [q], nonideal_forces=[-c*q.diff()], **options)
+
+
+def period(amplitude, length):
+    """Of a pendulum at g = 9.81, by the complete elliptic integral."""
+    return 4*mpmath.sqrt(length/mpmath.mpf('9.81'))*mpmath.ellipk(
+        mpmath.sin(amplitude/2)**2)
+
+
+@pytest.mark.parametrize('written', ['angle', 'plane', 'redundant'])
+def test_period_of_a_pendulum(written):
+    """Its derivatives by length and amplitude, from those of the motion."""
+    amplitude, length = 1.2, 0.7
+    by_amplitude, by_length = (float(mpmath.diff(
+        period, (amplitude, length), order)) for order in ((1, 0), (0, 1)))
+    T = float(period(amplitude, length))
+    if written == 'angle':
+        motion = sensitivities(
+            UdwadiaKalabaMethod(PENDULUM, [q]), T, [amplitude, 0.], [l, q],
+            constants={m: 1, g: 9.81, l: length}, t_eval=[T], **TIGHT)
+        slopes = motion.dx[-1, 1]       # of the speed, zero after a period
+        rate = -9.81/length*np.sin(amplitude)
+    else:
+        rows = [x**2 + y**2 - l**2, (3 + y)*(x**2 + y**2 - l**2)]
+        start = [length*np.sin(amplitude), -length*np.cos(amplitude), 0, 0]
+        motion = sensitivities(
+            UdwadiaKalabaMethod(PLANE, [x, y], hol_coneqs=rows[
+                :1 + (written == 'redundant')]),
+            T, start, [l, x], fixed=["x'"],
+            constants={m: 1, g: 9.81, l: length}, t_eval=[T], **TIGHT)
+        by_l, by_x = motion.dx[-1, 2]   # with x and y(x, l) at the start
+        # at a constant amplitude x changes with l, too
+        slopes = (by_l + by_x*np.sin(amplitude),
+                  by_x*length*np.cos(amplitude))
+        rate = -9.81*np.sin(amplitude)*np.cos(amplitude)
+    np.testing.assert_allclose(
+        [-slopes[0]/rate, -slopes[1]/rate], [by_length, by_amplitude],
+        rtol=1e-9)
+
+
+def test_a_closed_form():
+    """v = v0 exp(-c t/m): by c, m and v0, and the path."""
+    v = dynamicsymbols('v')
+    sled = UdwadiaKalabaMethod(
+        m*v.diff()**2/2, [v], nonideal_forces=[-c*v.diff()])
+    motion = sensitivities(sled, 2, [0, 3], [c, m, v.diff()],
+                           constants={m: 2, c: 0.5}, t_eval=5, **TIGHT)
+    t, e = motion.t, np.exp(-motion.t/4)
+    np.testing.assert_allclose(motion[v.diff(), c], -t/2*3*e, atol=1e-11)
+    np.testing.assert_allclose(motion["v'", 'm'], 0.5*t/4*3*e, atol=1e-11)
+    np.testing.assert_allclose(motion["v'", "v'"], e, rtol=1e-11)
+    np.testing.assert_allclose(motion['v', "v'"], 4*(1 - e), atol=1e-11)
+    values, by = motion.of([2*v.diff().diff()])
+    np.testing.assert_allclose(values[:, 0], -1.5*e, rtol=1e-11)
+    np.testing.assert_allclose(by[:, 0, 0], (-3 + 0.75*t)*e, atol=1e-10)
+
+
+@pytest.mark.parametrize('name, by', [
+    ('four_bar', ['g']), ('rolling_disc', ['g', 'u2']),
+    ('bicycle', ['g', 'u2']), ('massless_coordinate', ['k1'])])
+def test_derivatives_equal_differences_and_stay_on_the_constraints(name, by):
+    made = model(name)
+    compiled = compile_equations(
+        made.form(UdwadiaKalabaMethod), made.parameters)
+    start = consistent_state(compiled, dict(made.start), made.fixed)
+    fixed = [s for s in made.fixed if s in compiled.states]
+    motion = sensitivities(compiled, 0.5, start, by, fixed=fixed, t_eval=3,
+                           **TIGHT)
+    for k, item in enumerate(by):
+        value = dict(zip(map(str, compiled.constants), compiled.p)).get(item)
+
+        def end(h):
+            if value is None:
+                i = compiled.names.index(item)
+                moved = start.copy()
+                moved[i] += h
+                moved = consistent_state(compiled, moved, fixed)
+                return simulate(compiled, 0.5, moved, **TIGHT).x[-1]
+            return simulate(compiled, 0.5, start, constants={
+                item: value + h}, **TIGHT).x[-1]
+
+        h = 1e-3*(value or 1.)
+        differences = (8*(end(h/2) - end(-h/2)) - end(h) + end(-h))/(6*h)
+        scale = max(np.abs(differences).max(), 1e-3)
+        assert np.abs(motion.dx[-1, :, k] - differences).max() < 1e-7*scale
+    K = compiled.jacobian('residuals')(motion.t, motion.x)
+    assert np.abs(K@motion.dx[..., -1:]).max() < 1e-9 or by[-1] in map(
+        str, compiled.constants)
+
+
+def test_the_flow_of_a_conservative_system_keeps_areas():
+    compiled = compile_equations(UdwadiaKalabaMethod(PENDULUM, [q]),
+                                 {m: 1, g: 9.81, l: 1})
+    motion = sensitivities(compiled, 3, [2., 0.3], compiled.states, **TIGHT)
+    np.testing.assert_allclose(np.linalg.det(motion.dx), 1, rtol=1e-10)
+
+
+def test_many_are_split(monkeypatch):
+    arguments = damped(), 2, [1, 0], [m, g, l, c, q]
+    constants = {m: 1, g: 9.81, l: 1, c: 0.2}
+    whole = sensitivities(*arguments, constants=constants, **TIGHT)
+    monkeypatch.setattr(module, 'STATES', 4)
+    parts = sensitivities(*arguments, constants=constants, **TIGHT)
+    assert len(whole.trajectories) == 1 and len(parts.trajectories) == 5
+    np.testing.assert_allclose(parts.t, whole.trajectories[0].t[
+        :len(parts.t)] if len(parts.t) == len(whole.t) else parts.t)
+    np.testing.assert_allclose(parts.dx[-1], whole.dx[-1], rtol=1e-9)
+
+
+def test_inputs_take_part():
+    """A gain of feedback is a constant; a table is a function of time."""
+    F, gain = dynamicsymbols('F'), symbols('gain')
+    cart = UdwadiaKalabaMethod(
+        m*q.diff()**2/2, [q], nonideal_forces=[F])
+    motion = sensitivities(
+        cart, 1, [1, 0], [gain], inputs={F: -gain*q}, t_eval=3,
+        constants={m: 1, gain: 4}, **TIGHT)
+    t = motion.t                        # q = cos(sqrt(gain) t)
+    np.testing.assert_allclose(motion[q, gain], -t/4*np.sin(2*t), atol=1e-10)
+    motion = sensitivities(
+        cart, 1, [1, 0], [m], inputs={F: ([0, 1, 2], [1, 1, 1])}, t_eval=3,
+        constants={m: 2}, **TIGHT)
+    np.testing.assert_allclose(motion[q, m], -motion.t**2/8, atol=1e-10)
+
+
+def test_the_start_has_to_be_determined():
+    pendulum = compile_equations(UdwadiaKalabaMethod(
+        PLANE, [x, y], hol_coneqs=[x**2 + y**2 - l**2]),
+        {m: 1, g: 9.81, l: 1})
+    with pytest.raises(ConstraintError, match='Name 2 of these in `fixed`'):
+        sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], [l])
+    with pytest.raises(ConstraintError, match='Fix fewer'):
+        sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], [l],
+                      fixed=[x, y, x.diff()])
+    assert sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], [g]).dx.shape[
+        1:] == (4, 1)
+    with pytest.raises(ValueError, match='no state or constant'):
+        sensitivities(pendulum, 1, [0.6, -0.8, 0, 0], ['k'])
+    fixed_size = x.diff().diff()**2 + y.diff().diff()**2 - c**2
+    compiled = compile_equations(GibbsAppellMethod(
+        PLANE, [x, y], nonhol_coneqs=[fixed_size]), {m: 1, g: 1, c: 2})
+    with pytest.raises(UnsupportedFeatureError, match='differences'):
+        sensitivities(compiled, 1, np.ones(len(compiled.states)), [c])
+
+
+# -- fits ------------------------------------------------------------------
+
+TRUE = {m: 1, g: 9.81, l: 1, c: 0.2}
+TIMES = np.linspace(0, 4, 101)
+
+
+@pytest.fixture(scope='module')
+def pendulum():
+    return compile_equations(damped(), TRUE)
+
+
+@pytest.fixture(scope='module')
+def swing(pendulum):
+    return simulate(pendulum, 4, [0.8, 0.], t_eval=TIMES, **TIGHT)
+
+
+def test_estimates_lie_within_their_deviations(pendulum, swing):
+    """Over many noises the errors have the covariance that is reported."""
+    errors = []
+    for seed in range(12):
+        noise = 1e-3*np.random.default_rng(seed).normal(size=101)
+        found = identify(
+            pendulum.with_values({g: 8, c: 0.5}),
+            Measurement(TIMES, {q: swing[q] + noise}, [0.8, 0]), [g, c],
+            deviations={q: 1e-3} if seed % 2 else None)
+        errors.append((found.values - [9.81, 0.2])/found.deviation)
+        assert 0.7e-3 < np.std(found.residuals)*(
+            1e-3 if seed % 2 else 1) < 1.3e-3
+    assert 0.5 < np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
+def test_missing_values_several_motions_and_unknown_starts(pendulum, swing):
+    other = simulate(pendulum, 2, [-0.3, 0.], t_eval=41, **TIGHT)
+    values = np.where(np.arange(101) % 3, swing[q], np.nan)
+    speeds = np.where(np.arange(101) % 7, swing[q.diff()], np.nan)
+    found = identify(
+        pendulum.with_values({g: 8, c: 0.5}), [
+            Measurement(TIMES, {q: values, 3*q.diff(): 3*speeds}, [0.8, 0]),
+            Measurement(other.t, {sin(q): np.sin(other[q])}, [-0.3, 0])],
+        [g, 'c'], **TIGHT)
+    np.testing.assert_allclose(found.values, [9.81, 0.2], rtol=1e-8)
+    assert len(found.motions) == 2 and found.undetermined == ()
+    found = identify(
+        pendulum.with_values({c: 0.5}),
+        Measurement(TIMES, {q: values}, [0.5, 0.4]), [c, q, q.diff()],
+        **TIGHT)
+    np.testing.assert_allclose(found.values, [0.2, 0.8, 0], atol=1e-8)
+    assert found[q] == found.values[1]
+
+
+def test_a_closed_chain_from_an_accelerometer():
+    """Gravity and the unknown initial speed, on the constraints."""
+    made = model('four_bar')
+    compiled = compile_equations(
+        made.form(UdwadiaKalabaMethod), made.parameters)
+    start = consistent_state(compiled, dict(made.start), made.fixed)
+    independent = compiled.states[3]
+    held = [*compiled.states[:3]]
+    motion = simulate(compiled, 0.4, start, t_eval=41, **TIGHT)
+    sensor = [independent.diff()]
+    data = compiled.values(sensor)(motion.t, motion.x)[:, 0]
+    guess = consistent_state(compiled, {
+        **dict(zip(compiled.states, start)), independent: start[3] + 0.3},
+        [*held, independent])
+    found = identify(
+        compiled.with_values({'g': 9}),
+        Measurement(motion.t, {sensor[0]: data}, guess), ['g', independent],
+        fixed=held, **TIGHT)
+    np.testing.assert_allclose(
+        found.values, [dict(zip(map(str, compiled.constants), compiled.p))[
+            'g'], start[3]], rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_not_determined_keeps_its_guess(pendulum, swing):
+    """Of m l^2 and m g l only ratios act."""
+    found = identify(
+        pendulum.with_values({m: 3, c: 0.5}),
+        Measurement(TIMES, {q: swing[q]}, [0.8, 0]), [m, c])
+    combination, = found.undetermined
+    assert set(combination) == {m, c}
+    assert abs(found[c]/found[m] - 0.2) < 1e-7
+    assert np.isinf(found.deviation).all()
+    assert 'not determined' in repr(found)
+
+
+def test_bounds_hold(pendulum, swing):
+    found = identify(
+        pendulum.with_values({g: 9, c: 0.5}),
+        Measurement(TIMES, {q: swing[q]}, [0.8, 0]), [g, c],
+        bounds={c: (0.3, 1)})
+    assert found[c] == 0.3 and abs(found[g] - 9.81) < 0.1
+
+
+def test_errors_of_measurements(pendulum, swing):
+    def run(t, values, unknown=(g,), **options):
+        return identify(pendulum, Measurement(t, values, [0.8, 0]), unknown,
+                        **options)
+
+    with pytest.raises(ValueError, match='one value for each time'):
+        run(TIMES, {q: swing[q][:5]})
+    with pytest.raises(ValueError, match='are missing'):
+        run(TIMES, {q: np.full(101, np.nan)})
+    with pytest.raises(ValueError, match='no state or constant'):
+        run(TIMES, {q: swing[q]}, ['k'])
+    with pytest.raises(ValueError, match='no state, rate'):
+        run(TIMES, {symbols('k')*q: swing[q]})
+    with pytest.raises(KeyError, match='no unknown'):
+        run(TIMES, {q: swing[q]}, bounds={c: (0, 1)})
+    with pytest.raises(ConstrainedDynamicsError, match='ends at t'):
+        run(TIMES, {q: swing[q]}, throw=False, max_steps=3)
