@@ -2,13 +2,15 @@
 
 :func:`compile_equations` makes functions of ``(t, x, p)``,
 :func:`consistent_state` a start on the constraints, :func:`simulate` a
-:class:`Trajectory`, :func:`sweep` many of them, :func:`linearize` matrices.
+:class:`Trajectory`, :func:`sweep` many of them, :func:`linearize` matrices,
+:func:`steady_motions` families, :func:`sensitivities` derivatives of a motion.
 
 ``names`` and ``inputs`` translate between symbols and arrays, ``evaluation``
 between expressions and functions. ``codegen`` writes and compiles code,
 ``linear`` decides the rank and solves for accelerations, ``manifold`` returns
 states to the constraints, ``integrate`` computes motions, ``sweeps`` runs them
-in processes.
+in processes, ``steady`` finds steady motions, ``sensitivity`` differentiates
+motions and fits them.
 """
 from .compiled import CompiledEquations, compile_equations
 from .integrate.dae import DAEForm, dae_form

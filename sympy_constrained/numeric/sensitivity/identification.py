@@ -19,7 +19,7 @@ References
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,9 +52,9 @@ class Measurement(NamedTuple):
     initial values, those that are unknown as guesses, at ``t[0]``.
     """
 
-    t: np.ndarray
+    t: Sequence
     values: Mapping
-    start: Mapping | np.ndarray
+    start: Mapping | Sequence
 
 
 @dataclass(frozen=True, eq=False)
