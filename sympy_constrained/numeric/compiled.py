@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
-from sympy import Dummy
+from sympy import Dummy, Expr
 
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
@@ -354,7 +354,7 @@ class CompiledEquations(Evaluator):
         Parameters
         ==========
 
-        of : str or sequence of expressions
+        of : str, expression or sequence of expressions
             ``'rates'`` (of all states), ``'accelerations'``,
             ``'multipliers'``, ``'constraint_forces'``, ``'residuals'``, an
             output of ``equations.graph`` such as ``'energy'``, or expressions
@@ -416,7 +416,8 @@ class CompiledEquations(Evaluator):
         return self._derivative(of, by, 'hessian_vector')
 
     def _derivative(self, of, by, kind):
-        of, by = (x if x is None or isinstance(x, str) else tuple(x)
+        of, by = (x if x is None or isinstance(x, str) else
+                  (x,) if isinstance(x, Expr) else tuple(x)
                   for x in (of, by))
         return Derivative(self, self.kept(
             (kind, of, by), lambda: Plan(self, of, by, kind)))

@@ -176,15 +176,16 @@ class Derivative:
         self.compiled, self.plan, self.shape = compiled, plan, plan.shape
         self._last = None, None         # constants and a quick function
 
-    def __call__(self, t, x, *values):
+    def __call__(self, t, x, *values, p=None):
         """The values at a state, or at each of several."""
         compiled, count = self.compiled, len(self.plan.extra)
-        if not count <= len(values) <= count + 1:
+        if len(values) == count + 1 and p is None:
+            *values, p = values
+        if len(values) != count:
             raise TypeError(
                 f"This function takes (t, x{', values'*count}, p=None), and "
                 f"was given {2 + len(values)} arguments.")
-        p = values[count] if len(values) > count else None
-        given = [array(v, 'values') for v in values[:count]]
+        given = [array(v, 'values') for v in values]
         for value, wanted in zip(given, self.plan.extra):
             if value.shape[-1:] != (len(wanted),):
                 raise ValueError(

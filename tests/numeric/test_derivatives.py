@@ -238,6 +238,9 @@ def test_batches(backend):
 
 def test_constants_of_a_copy_are_its_own():
     compiled, state = ready('cartesian_pendulum')
+    by_g = compiled.jacobian('accelerations', symbols('g'))
+    np.testing.assert_array_equal(
+        by_g(0, state, {'m': 7}), by_g(0, state, p={'m': 7}))
     other = compiled.with_values({'g': 1.5})
     by_x = compiled.jacobian('accelerations')(0, state)
     np.testing.assert_allclose(

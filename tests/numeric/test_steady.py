@@ -458,3 +458,50 @@ def test_isolated_motions_and_larger_families():
                           fill=0, fixed=['theta', "psi'"], constants=TOP)
     with pytest.raises(ConstrainedDynamicsError, match='2 dimensions'):
         top.follow()
+
+
+def test_a_constant_crosses_zero_where_motions_become_periodic():
+    """Van der Pol's oscillator, also if zero is one of the points."""
+    c, k = symbols('c k')
+    oscillator = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 - k*x**2/2, [x],
+        nonideal_forces=[c*x.diff() - x**2*x.diff()])
+    for start in -0.5, -0.37:
+        rest, = equilibria(oscillator, [0.], constants={
+            m: 1, k: 1, c: start})
+        family = rest.follow(along=c, until={c: (-1, 1)})
+        critical, = family.critical
+        assert critical.kind == 'hopf' and abs(critical.motion[c]) < 1e-13
+        assert family[c][-1] == 1
+
+
+def test_folds_of_a_bistable_spring():
+    """f = k (x^3 - x) turns back at 2/(3 sqrt 3)."""
+    c, k, f = symbols('c k f')
+    F = dynamicsymbols('F')
+    spring = UdwadiaKalabaMethod(
+        m*x.diff()**2/2 - k*(x**4/4 - x**2/2), [x],
+        nonideal_forces=[F - c*x.diff()])
+    rest, = equilibria(spring, [-1.2], inputs={F: f}, constants={
+        m: 1, k: 1, c: 0.5, f: -0.1})
+    family = rest.follow(along=f, until={f: (-1, 1)})
+    assert [item.kind for item in family.critical] == ['fold', 'fold']
+    found = [(item.motion[f], item.motion[x]) for item in family.critical]
+    edge = 2/3/np.sqrt(3)
+    np.testing.assert_allclose(found, [
+        (edge, -1/np.sqrt(3)), (-edge, 1/np.sqrt(3))], rtol=1e-12)
+    first, second = family.intervals(x)
+    np.testing.assert_allclose([first[1], second[0]], [
+        -1/np.sqrt(3), 1/np.sqrt(3)], rtol=1e-12)
+
+
+def test_coordinates_that_are_too_small_are_refused():
+    pendulum = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    with pytest.raises(ConstrainedDynamicsError, match='smaller units'):
+        equilibria(pendulum, [1e-7, -1e-6], constants={
+            m: 1, g: 1e-3, l: 1e-6})
+    rest, = equilibria(pendulum, [1e-4, -1e-3], constants={
+        m: 1, g: 9.81, l: 1e-3})
+    assert abs(rest[y]/1e-3 + 1) < 1e-12

@@ -115,7 +115,7 @@ class Conditions:
         sizes = np.ones(len(point))
         lam = slice(self.count, self.size)
         sizes[lam] = np.abs(point[lam]).max(initial=1.)
-        constants = np.abs(point[self.size:])
+        constants = np.abs(self.compiled.parameters())  # also beside zero
         sizes[self.size:] = np.where(constants, constants, 1.)
         beside = point.copy()
         beside[columns] += BESIDE*(sizes*np.cos(

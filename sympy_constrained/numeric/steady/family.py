@@ -399,8 +399,9 @@ class _Curve:
                 high = middle
             if k < SEPARATE:
                 continue
-            # wider, for growth begins a little beyond zero
-            ends = max(first, 2*low - high), min(1., 2*high - low)
+            # wider, for growth begins a little beyond zero, and the zero may
+            # be at the first motion, but not the zero that was found before
+            ends = max(first or -1., 2*low - high), min(1., 2*high - low)
             values = [nearest_axis(at(s)) for s in ends]
             if values[0].real*values[1].real < 0 and all(
                     abs(value.real) > ZERO*abs(value)       # not imaginary

@@ -10,8 +10,9 @@ import numpy as np
 from ...errors import ConstrainedDynamicsError, ConstraintError
 from ..compiled import compile_equations
 from ..linearization import linearize
-from ..manifold.projection import project
+from ..manifold.projection import distances, project
 from ..names import Names, number
+from ..tolerances import ROUNDINGS, TYPED
 from .conditions import NULL, Conditions, cyclic_coordinates
 
 __all__ = ['SteadyMotion', 'equilibria', 'steady_motions']
@@ -290,7 +291,8 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
     ==========
 
     model, near, fixed, fill, constants, inputs
-        As for :func:`steady_motions`. Speeds are zero.
+        As for :func:`steady_motions`. Speeds are zero; a sequence may have
+        the coordinates only.
 
     Returns
     =======
@@ -305,11 +307,14 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
     """
     compiled = compile_equations(model, constants, inputs)
-    speeds = [compiled.states[k] for k in range(len(compiled.states))
-              if k not in compiled.q_index]
-    several = [near] if _is_one(near) else list(near)
-    several = [{**dict.fromkeys(speeds, 0.), **guess} if isinstance(
-        guess, Mapping) else guess for guess in several]
+    coordinates = [compiled.states[k] for k in compiled.q_index]
+    rest = {x: 0. for x in compiled.states if x not in coordinates}
+    several = []
+    for guess in [near] if _is_one(near) else near:
+        if not isinstance(guess, Mapping) and len(guess) == len(coordinates):
+            guess = dict(zip(coordinates, guess))
+        several.append({**rest, **guess} if isinstance(guess, Mapping)
+                       else guess)
     return _found(Conditions(compiled, [], at_rest=True), several, fixed, fill)
 
 
@@ -362,6 +367,7 @@ def _search(conditions, x, p, fixed):
     if solved is None:
         raise _not_found(conditions, point, columns)
     _check_cyclic(conditions, solved)
+    _check_units(conditions, solved)
     return SteadyMotion(conditions, solved)
 
 
@@ -376,6 +382,18 @@ def _check_cyclic(conditions, point):
             f"The equations depend on {', '.join(bad)}, so no motion in which "
             "it advances is steady. Leave it out of `cyclic`, or choose other "
             "coordinates.")
+
+
+def _check_units(conditions, point):
+    """Raise if constraints hold only because the coordinates are small."""
+    x, _, p = conditions.parts(point)
+    compiled = conditions.compiled
+    size = np.abs(x[compiled.q_index]).max(initial=0.)
+    if distances(compiled, 0., x, p).distances.max(initial=0.) > max(
+            TYPED*size, ROUNDINGS):
+        raise ConstrainedDynamicsError(
+            f"All coordinates are below {size:.0e} here, and the constraints "
+            "cannot be resolved so finely. Use smaller units of length.")
 
 
 def _not_found(conditions, point, columns):
