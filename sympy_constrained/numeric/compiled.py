@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
-from sympy import Dummy, Expr
+from sympy import Dummy
 
 from ..errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
@@ -417,8 +417,7 @@ class CompiledEquations(Evaluator):
 
     def _derivative(self, of, by, kind):
         of, by = (x if x is None or isinstance(x, str) else
-                  (x,) if isinstance(x, Expr) else tuple(x)
-                  for x in (of, by))
+                  tuple(x) if np.iterable(x) else (x,) for x in (of, by))
         return Derivative(self, self.kept(
             (kind, of, by), lambda: Plan(self, of, by, kind)))
 

@@ -395,8 +395,8 @@ def load(compiled, of, by):
     else:
         bind(g, compiled, rates)
         of = [read(g, expr) for expr in of]
-        known = {*compiled.unknowns, *graph.symbols(), *by,
-                 *compiled.inputs.called, equations.t}
+        known = {*compiled.unknowns, *compiled.states, *compiled.constants,
+                 *compiled.specifieds, equations.t}
         strange = sorted(str(x) for x in g.symbols_of(*of) if x not in known)
         if strange:
             raise ValueError(

@@ -19,7 +19,7 @@ def plot_family(family, over, show=None, axes=None):
 
     Stable and marginal motions are drawn solid, unstable ones dashed. Markers
     are critical motions. The lower picture has the real parts of the
-    eigenvalues.
+    eigenvalues, and the imaginary parts in grey.
 
     Examples
     ========
@@ -73,9 +73,10 @@ def plot_family(family, over, show=None, axes=None):
             upper.plot(x[item.index], y[item.index], MARKERS[item.kind],
                        color=color)
     for value, motion in zip(x, family):
-        parts = motion.eigenvalues.real
-        lower.plot(np.full(len(parts), value), parts, '.', color='C0',
-                   markersize=2)
+        found = motion.eigenvalues
+        at = np.full(len(found), value)
+        lower.plot(at, np.abs(found.imag), '.', color='0.75', markersize=2)
+        lower.plot(at, found.real, '.', color='C0', markersize=2)
     for item in family.critical:
         lower.axvline(x[item.index], color='0.7', linewidth=0.8)
         lower.text(x[item.index], 0.98, f' {item.kind}', va='top',
@@ -83,7 +84,7 @@ def plot_family(family, over, show=None, axes=None):
     lower.axhline(0, color='0.6', linewidth=0.8)
     upper.legend()
     upper.set_ylabel('steady motion')
-    lower.set(xlabel=label(over), ylabel='real parts of eigenvalues')
+    lower.set(xlabel=label(over), ylabel='eigenvalues')
     return upper.figure
 
 

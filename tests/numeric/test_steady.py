@@ -63,6 +63,14 @@ def test_accelerations_of_basu_mandal_chatterjee_and_papadopoulos(bicycle):
                 'u5': 4.6198904039403, 'u6': 2.4548072904550}
     for name, value in expected.items():
         assert rates[name] == pytest.approx(value, abs=2e-12)
+    arguments = model('bicycle').arguments
+    N, hub = arguments['frame'], next(
+        body.masscenter for body in arguments['bodies']
+        if body.name == 'rear_wheel')
+    found = bicycle.values(hub.vel(N).dt(N).to_matrix(N))(0, at)
+    np.testing.assert_allclose(     # their x and y point the other way
+        found, [0.5041626315047, 0.3449706619454, -1.4604528332980],
+        atol=2e-12)
 
 
 def test_weave_and_capsize_speeds(straight):
