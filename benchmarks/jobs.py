@@ -259,6 +259,71 @@ def casadi(spec, form):
                 function([*q, *u], p)).ravel(), known)}
 
 
+def jacobian(spec, by):
+    """Derivatives of the accelerations by all states; a call from C, or from
+    Python for Pinocchio."""
+    import numpy as np
+    known, x = vectors(spec)
+    given = fresh(spec)
+    compiled = Compiled(given, 'llvm')
+    state, back = compiled.states(x[0]), np.argsort(compiled.order)
+    solver = compiled.equations.linear_solver(0., state)
+    place = partial(compiled.accelerate, partial(
+        compiled.equations.rhs, solver=solver))
+    half, step = len(given.coordinates), 1e-3
+    q, u = (np.array(known[0][name]) for name in 'qu')
+
+    def slope(h, e):
+        ends = [place(q + s*h*e[:half], u + s*h*e[half:]) for s in (1, -1)]
+        return (ends[0] - ends[1])/(2*h)
+
+    along = compiled.equations.tangent_basis(0., state)[back]
+    wanted = np.transpose([
+        (64*slope(step/4, e) - 20*slope(step/2, e) + slope(step, e))/45
+        for e in along.T])
+
+    def error(found):
+        """Along the constraints, where it is unique."""
+        return float(np.abs(found@along - wanted).max()/np.abs(wanted).max())
+
+    if by == 'ours':
+        import native
+        seconds, (derivative, function) = clock.timed(made_jacobian, compiled)
+        p = np.asarray(compiled.equations.p, float)
+        found = derivative(0., state)[:, back]
+        speeds = [k - len(state) for k in compiled.speeds]
+        return {'make': seconds, 'error': error(found[speeds]),
+                'native': native.time_plain(
+                    function.address, compiled.states(x), p, function.size)}
+    if by == 'pinocchio':
+        import programs
+        made = programs.pinocchio(
+            programs.Chain.of(given), q, u, derivatives=True)
+        return {'native': per_call(made.evaluate) - per_call(made.idle),
+                'error': error(made.accelerate(q, u))}
+    import ctypes
+
+    import native
+    import upstream
+    importlib.import_module('casadi')
+    seconds, (function, library, p) = clock.timed(
+        upstream.casadi_function, given, 'blocks', True)
+    pointer = ctypes.cast(library.f, ctypes.c_void_p).value
+    found = np.array(function([*q, *u], p)).reshape(len(x[0]), -1).T
+    return {'make': seconds, 'error': error(found),
+            'native': native.time_casadi(
+                pointer, x, p, function.size1_out(0), function.sz_iw(),
+                function.sz_w())}
+
+
+def made_jacobian(compiled):
+    """Our derivative, and its machine code without a known state."""
+    derivative = compiled.equations.jacobian('accelerations')
+    function = derivative.native_function()
+    assert function.address
+    return derivative, function
+
+
 def program(spec, name):
     """A program for mechanisms on the same chain."""
     import programs
@@ -389,8 +454,8 @@ def solvers(spec, solver):
 
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
-    function, cython, casadi, program, batch, simulation, long_run, motion,
-    precision, sweeps, solvers)}
+    function, cython, casadi, jacobian, program, batch, simulation, long_run,
+    motion, precision, sweeps, solvers)}
 
 
 def main(file, job, arguments):

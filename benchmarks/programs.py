@@ -60,10 +60,10 @@ def solved(M, Q, A, b):
 
 # -- Pinocchio ---------------------------------------------------------------
 
-def pinocchio(chain, q, u):
+def pinocchio(chain, q, u, derivatives=False):
     import pinocchio as pin
-    call = _pinocchio_call(chain)
-    idle = _pinocchio_call(None)
+    call = _pinocchio_call(chain, derivatives)
+    idle = _pinocchio_call(None, derivatives)
     q, u = np.array(q), np.array(u)
     none = np.zeros(0)
     return Program(
@@ -73,7 +73,7 @@ def pinocchio(chain, q, u):
         lambda: idle(none, none))
 
 
-def _pinocchio_call(chain):
+def _pinocchio_call(chain, derivatives=False):
     import pinocchio as pin
     model = pin.Model()
     joint, place = 0, pin.SE3.Identity()
@@ -104,7 +104,13 @@ def _pinocchio_call(chain):
         return pin.constraintDynamics(model, data, q, u, none, rows, datas,
                                       settings)
 
-    return call
+    def both(q, u):
+        pin.constraintDynamics(model, data, q, u, none, rows, datas, settings)
+        by = pin.computeConstraintDynamicsDerivatives(
+            model, data, rows, datas, settings)
+        return np.hstack(by[:2])
+
+    return both if derivatives else call
 
 
 # -- Drake -------------------------------------------------------------------

@@ -102,8 +102,9 @@ HEAD = ('work', 'model', 'ours', 'error', 'peer', 'theirs', 'error',
 def table(record):
     """Rows of text."""
     found = Results(record)
-    for rows in (derivation, sizes, trees, making, calls, natives, batches,
-                 simulations, long_runs, precisions, memories, solvers):
+    for rows in (derivation, sizes, trees, making, calls, natives, jacobians,
+                 batches, simulations, long_runs, precisions, memories,
+                 solvers):
         yield from rows(found)
 
 
@@ -200,6 +201,20 @@ def natives(found):
                           found.value(job, 'native'),
                           found.error(job, 'native_error'), PEERS[name],
                           net(found, peer), found.error(peer))
+
+
+def jacobians(found):
+    """Derivatives of accelerations by the states."""
+    for spec in found.specs('jacobian', 'ours'):
+        ours = f'jacobian {spec} ours'
+        for by, label in (('casadi', CASADI['blocks']),
+                          ('pinocchio', 'Pinocchio, from Python')):
+            peer = f'jacobian {spec} {by}'
+            if found.has(peer):
+                yield row('Jacobian of accelerations, native', spec,
+                          found.value(ours, 'native'), found.error(ours),
+                          label, found.value(peer, 'native'),
+                          found.error(peer))
 
 
 def net(found, job):

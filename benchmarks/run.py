@@ -92,6 +92,15 @@ def native():
             yield 'program', spec, name
 
 
+def derivatives():
+    for spec in CALLED:
+        yield 'numbers', spec
+        yield 'jacobian', spec, 'ours'
+        yield 'jacobian', spec, 'casadi'
+    for spec in MECHANISMS:
+        yield 'jacobian', spec, 'pinocchio'
+
+
 def batch():
     for spec in BATCHES:
         yield 'numbers', spec
@@ -146,8 +155,8 @@ def methods():
 
 
 GROUPS = {group.__name__: group for group in (
-    derivation, size, call, native, batch, simulation, precision, memory,
-    growth, solvers, methods)}
+    derivation, size, call, native, derivatives, batch, simulation, precision,
+    memory, growth, solvers, methods)}
 
 
 def chosen(names):

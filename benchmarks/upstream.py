@@ -145,13 +145,14 @@ def flat_function(given, matrices, modules):
                     cse=True)
 
 
-def casadi_function(given, form):
+def casadi_function(given, form, jacobian=False):
     """Accelerations by casadi from matrices of SymPy: a compiled function.
 
     ``form`` is ``'result'``, the mass matrix and forcing of ``KanesMethod``,
     solved by casadi, or ``'blocks'``, the un-inverted blocks with ``M`` and
     the Schur complement factored as ``L D L^T``. Returns the function, its
-    library, and the values of the constants.
+    library, and the values of the constants. With ``jacobian`` it has the
+    derivatives by the states, column by column.
     """
     import casadi as ca
     if form == 'result':
@@ -179,6 +180,8 @@ def casadi_function(given, form):
             Y = ca.ldl_solve(A.T, D, L, order)
             D, L, order = ca.ldl(A@Y)
             rates += Y@ca.ldl_solve(b - A@rates, D, L, order)
+    if jacobian:
+        rates = ca.vec(ca.densify(ca.jacobian(rates, x)))
     function = ca.Function('f', [x, p], [rates])
     function.generate('f.c')
     with open('f.c') as file:

@@ -77,6 +77,7 @@ class Plan:
             any(g.depends[abs(x)] & g.mask(some) for x in self.of)
             for some in (self.z, lam))
         self.kind, self.rows = kind, getattr(self, f'_{kind}')()
+        self.arguments = of, by, kind
         self.shape = (len(self.rows), )
         if kind == 'jacobian':
             self.shape += len(self.by),
@@ -289,7 +290,10 @@ class Derivative:
 
     def _code(self, rows, numbers):
         """The compiled derivative, None if there is none."""
-        plan, g, half = self.plan, self.plan.g, len(numbers)//2
+        # On a builder of its own: what is equal at states in general is no
+        # replacement where only other rows are independent.
+        plan, half = Plan(self.compiled, *self.plan.arguments), len(numbers)//2
+        g = plan.g
         known, checks = {}, []
         if plan.has_unknowns:
             found = solved(

@@ -267,6 +267,20 @@ def test_machine_code_and_stages_agree(kind):
     assert_close(found, by_stages, 1e-10)
 
 
+@pytest.mark.skipif(BACKENDS == ['numpy'], reason='no llvmlite')
+def test_codes_for_other_rows_are_independent():
+    """Without a state all rows count as independent; that code divides by
+    zero on the constraints, and must not lend terms to another one.
+    """
+    compiled, state = ready('bicycle_whole')
+    wanted = compiled.jacobian('accelerations')(0, state)
+    other, _ = ready('bicycle_whole')
+    derivative = other.jacobian('accelerations')
+    derivative.native_function()
+    assert other.kept_solver(0, state, other.p).kept is not None
+    np.testing.assert_allclose(derivative(0, state), wanted, atol=1e-10)
+
+
 def test_errors_say_what_to_do():
     compiled, state = ready('cartesian_pendulum')
     with pytest.raises(ValueError, match='contains k, which is no state'):
