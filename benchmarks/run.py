@@ -261,6 +261,9 @@ def main():
         if given.only and earlier.exists():     # a part of it anew
             old = json.loads(earlier.read_text())
             record['results'] = old['results'] | results
+            record['versions'] = old['versions'] | {
+                name: found for name, found in record['versions'].items()
+                if found != 'missing'}
         (given.output/'results.json').write_text(
             json.dumps(record, indent=1) + '\n')
         report.write(record, given.output)
