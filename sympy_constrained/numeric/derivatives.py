@@ -206,16 +206,18 @@ class Derivative:
 
     def _one(self, t, x, given, p):
         """The values at one state."""
-        solver = self._solver(t, x, p)
-        native = self._native(solver)
+        solver = native = None
+        if self.plan.has_unknowns:
+            solver = self._solver(t, x, p)
+            native = self._native(solver)
         if native is not None:
             values = np.concatenate([p, solver.sizes, *given])
-            key = solver, values.tobytes()
-            if self._last[0] != key:
-                self._last = key, native.bound(
-                    (len(self.compiled.states),), values, None,
-                    self.compiled.called)
-            found = self._last[1](float(t), x)
+            last, call = self._last     # other threads may replace it
+            if last != (solver, values.tobytes()):
+                call = native.bound((len(self.compiled.states),), values,
+                                    None, self.compiled.called)
+                self._last = (solver, values.tobytes()), call
+            found = call(float(t), x)
             if found is not None:
                 return found.reshape(self.shape)
         return self._by_stages(t, x, given, p).reshape(self.shape)
@@ -223,7 +225,7 @@ class Derivative:
     def _batch(self, times, x, given, p):
         """The values at several states with the same constants."""
         native = None
-        if not self.compiled.called:
+        if self.plan.has_unknowns and not self.compiled.called:
             solver = self._solver(times[0], x[0], p)
             native = self._native(solver)
         if native is None:

@@ -220,6 +220,18 @@ def test_inputs_and_time():
 
 
 @pytest.mark.parametrize('backend', BACKENDS)
+def test_residuals_have_derivatives_at_singular_states(backend):
+    cross = compile_equations(UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2, [x, y], hol_coneqs=[x*y]), {m: 1},
+        backend=backend)
+    K = cross.jacobian('residuals')
+    np.testing.assert_array_equal(K(0, [0, 0, 2, 3]), [
+        [0, 0, 0, 0], [3, 2, 0, 0]])
+    np.testing.assert_array_equal(
+        K(0, [[0, 0, 2, 3], [1, 0, 0, 0]])[1, 0], [0, 1, 0, 0])
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
 def test_batches(backend):
     compiled, state = ready('four_bar', backend)
     states = np.array([state, 1.01*state, 0.99*state])
