@@ -130,10 +130,10 @@ def is_real(system, values):
     """Whether the equations have real numbers at a state."""
     try:
         out = evaluated(system, values, ('M', 'Q', 'A', 'b'))
-    except (ArithmeticError, TypeError):
+    except ArithmeticError:
         return False
-    return not any(isinstance(x, mp.mpc) or not mp.isfinite(x)
-                   for rows in out.values() for row in rows for x in row)
+    return all(mp.isfinite(x)
+               for rows in out.values() for row in rows for x in row)
 
 
 def most_regular(system, candidates):
@@ -215,8 +215,19 @@ def stand_ins(system):
 
 
 def evaluated(system, values, names):
-    """Outputs of a system's graph at the working precision."""
-    return system.graph.evaluate(values, names, mp, stand_ins(system))
+    """Outputs of a system's graph at the working precision.
+
+    Beyond the domain of a function, where they are not real, it is an
+    ArithmeticError.
+    """
+    try:
+        out = system.graph.evaluate(values, names, mp, stand_ins(system))
+    except (AttributeError, TypeError):     # complex: no order, no `atan2`
+        out = None
+    if out is None or any(isinstance(x, mp.mpc) for rows in out.values()
+                          for row in rows for x in row):
+        raise ArithmeticError("The equations are not real at this state.")
+    return out
 
 
 def settle(system, values, residual, jacobian, unknowns, careful=True):
@@ -300,10 +311,10 @@ def residuals_at(system, values, residual, jacobian):
     nowhere = [mp.inf]*count, [[mp.mpf(0)]*columns]*count
     try:
         out = evaluated(system, values, (residual, jacobian))
-    except (ArithmeticError, TypeError):        # beyond a function's domain
+    except ArithmeticError:
         return nowhere
     h = [row[0] for row in out[residual]]
-    if any(isinstance(x, mp.mpc) or not mp.isfinite(x) for x in h):
+    if not all(map(mp.isfinite, h)):
         return nowhere
     return h, out[jacobian]
 
@@ -316,9 +327,9 @@ def sizes_elsewhere(system, values, sizes):
         moved[x] = values[x] + mp.mpf(random.randint(1, 10**9))/10**9/3
     try:
         rows = evaluated(system, moved, ('A',))['A']
-    except (ArithmeticError, TypeError):
+    except ArithmeticError:
         return sizes
-    return [max(x, abs(norm(row))) for x, row in zip(sizes, rows)]
+    return [max(x, norm(row)) for x, row in zip(sizes, rows)]
 
 
 def orthonormal_rows(rows, tolerance=DEPENDENT, sizes=None):

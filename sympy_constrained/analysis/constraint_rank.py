@@ -280,7 +280,7 @@ def preferred_columns(system, report):
         *_, there = columns_at(system, [*report.points, zero],
                                report.independent_rows)
         return independent_columns([there], constant)
-    except (ArithmeticError, TypeError):    # the rows have no value there
+    except ArithmeticError:     # the rows have no value there
         return constant
 
 

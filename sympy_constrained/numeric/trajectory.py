@@ -48,6 +48,7 @@ class Reason(Enum):
     NO_BRANCH = "The velocity selects no branch of a singular configuration."
     CONTRADICTION = "Redundant constraints contradict each other."
     INTERRUPTED = "The run was interrupted."
+    NOT_OPTIMAL = "No motion of least cost was found."
     ERROR = "A function of the user's raised an error."
 
     @property

@@ -142,11 +142,15 @@ class Node:
                     matrix[divmod(k, columns)] = value
         return result
 
+    def function(self, output):
+        """An output as a function of time, state, unknowns and controls."""
+        return self.ca.Function(
+            'node', [self.t, self.x, self.z, self.r], [output])
+
     def jacobian(self, t, x):
-        """Of all constraints at a state, as an array."""
-        rows = self.ca.jacobian(self.constraints, self.x)
-        return np.array(self.ca.Function('rows', [self.t, self.x, self.r], [
-            rows])(t, x, 0).full())
+        """Of the constraints at a state without controls, as an array."""
+        return self.function(self.ca.jacobian(self.constraints, self.x))(
+            t, x, 0, 0).full()
 
     def choose(self, t, x):
         """Keep the constraints that are independent at a state."""

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sympy import Matrix, symbols
+from sympy import Matrix, Max, atan2, sqrt, symbols
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
     Force, JointsMethod, KanesMethod, LagrangesMethod, Particle, PinJoint,
@@ -270,6 +270,16 @@ def test_nothing_is_said_of_rows_whose_rates_follow(rows):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         falling(UdwadiaKalabaMethod, [Z - X], **rows)
+
+
+@pytest.mark.parametrize('factor', [
+    sqrt(Z - 10), 9 + atan2(X, sqrt(Z - 10)), Max(1, sqrt(Z - 10))])
+def test_rows_may_be_real_only_where_the_others_hold(factor):
+    """Such as those of a disc with a quaternion that is not of unit norm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        falling(UdwadiaKalabaMethod, [Z - X**2 - 20],
+                velocity_constraints=[W - 2*X*U + t*V, factor*V])
 
 
 @pytest.mark.filterwarnings('ignore:Row 0')

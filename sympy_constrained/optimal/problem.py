@@ -1,0 +1,302 @@
+"""The discrete problem of an optimal motion, and its solution by IPOPT."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from sympy import sympify
+
+from ..errors import ConstraintError, UnsupportedFeatureError
+from ..numeric.compiled import compile_equations
+from ..numeric.manifold.consistent_state import consistent_state
+from ..numeric.names import array, label, number
+from .collocation import Node, independent, interval
+
+__all__ = ['Found', 'Problem']
+
+# Searches that end without a motion are repeated from guesses with a bend.
+ATTEMPTS, BEND = 5, 0.3
+# Largest residual of a motion that obeys all conditions.
+NEARLY = 1e-6
+SOLVED = 'Solve_Succeeded', 'Solved_To_Acceptable_Level'
+INFEASIBLE = 'Infeasible_Problem_Detected'
+MESSAGES = {
+    'Interrupted': "The search was interrupted.",
+    'Maximum_Iterations_Exceeded': "The search ended at `max_iterations`.",
+    INFEASIBLE: "No motion near the guess obeys all conditions."}
+
+
+class Found(NamedTuple):
+    """Arrays of the variables, and what is said of them."""
+
+    values: dict
+    cost: float
+    status: str
+    excess: np.ndarray      # of the residuals over their bounds
+    iterations: int
+
+    @property
+    def success(self):
+        return self.status in SOLVED
+
+
+class Problem:
+    """Variables, residuals, bounds and guesses.
+
+    The variables are the end time ``T``, the state ``x0`` at the start, states
+    ``X``, unknowns ``Z`` and shifts ``MU`` at all nodes, and controls ``U`` at
+    the ends of all intervals, one column for each time.
+    """
+
+    def __init__(self, ca, model, times, ends, options, guess):
+        """``times``: start, least and greatest end; ``ends``: state -> value
+        at both; ``options``: constants and inputs.
+        """
+        self.ca, self.times, self.options = ca, times, options
+        self.model, self.compiled = model, compile_equations(model, **options)
+        if self.compiled.equations.upper:
+            raise UnsupportedFeatureError(
+                "Optimal motions are not available where accelerations or "
+                "multipliers are states. Give the equations of another "
+                "method.")
+        self.names = self.compiled.names
+        self.given = [{place: number(value) for place, value in zip(
+            self.names.indices(part, name), part.values())}
+            for part, name in zip(ends, ('start', 'end'))]
+        self.guesses = {key: np.atleast_1d(array(values, label(key)))
+                        for key, values in guess.items()}
+        self.ends = [self._end(place, *part) for place, part in enumerate(
+            zip(('start', 'end'), self.given, (times[0], times[2])))]
+
+    def _end(self, place, name, given, t):
+        """A consistent state with the given values."""
+        other = self.given[1 - place]
+        x = np.array([given.get(i, other.get(i, 0.))
+                      for i in range(len(self.names))])
+        for key, line in self.guesses.items():
+            i = position(self.names, key)
+            if i is not None and i not in given:
+                x[i] = line[-place]
+        held = [self.names.objects[i] for i in given]
+        try:
+            return consistent_state(self.compiled, x, held, t)
+        except ConstraintError as error:
+            raise ConstraintError(
+                f"`{name}`: {error}", **vars(error)) from None
+
+    def transcribe(self, exported, costs, bounds, intervals, scheme):
+        """Make variables and residuals.
+
+        ``costs`` are the integrand and the final cost.
+        """
+        ca, count = self.ca, len(scheme.c)
+        self.intervals, self.scheme = intervals, scheme
+        node = Node(ca, exported)
+        node.choose(self.times[0], self.ends[0])
+        boxes = self._sorted(bounds)
+        path = node.expressions(list(boxes['path']))
+        cost, final = map(node.expressions, ([x] for x in costs))
+        shapes = {'T': (1, 1), 'x0': node.x.shape} | {
+            name: (part.numel(), intervals*count) for name, part in (
+                ('X', node.x), ('Z', node.z), ('MU', node.constraints))} | {
+            'U': (node.r.numel(), intervals + 1)}
+        self.variables = {name: ca.MX.sym(name, *shape)
+                          for name, shape in shapes.items()}
+        T, x0, X, Z, MU, U = self.variables.values()
+        h = (T - self.times[0])/intervals
+        begins = self.times[0] + h*ca.DM(range(intervals)).T
+        starts = ca.horzcat(x0, X[:, count - 1:-1:count])
+        polynomials, equations, constraints, integrals, paths = interval(
+            node, scheme, cost, path).map(intervals)(
+            begins, starts, ca.repmat(h, 1, intervals), U[:, :-1], U[:, 1:],
+            X, Z, MU)
+        first = node.function(node.constraints)(
+            self.times[0], x0, Z[:, 0], U[:, 0])
+        last = node.function(final)(T, X[:, -1], Z[:, -1], U[:, -1])
+        self.objective = ca.densify(ca.sum2(integrals) + last)
+        self.residuals = {
+            'the collocation': polynomials, 'the equations': equations,
+            'the constraints': ca.horzcat(first, constraints), 'bounds': paths}
+        self.limits = self._limits(node, boxes['path'].values())
+        self.boxes = self._boxes(boxes)
+
+    def _sorted(self, bounds):
+        """Bounds of states, controls and expressions."""
+        boxes = {'x': {}, 'U': {}, 'path': {}}
+        for key, (low, high) in bounds.items():
+            low, high = float(low), float(high)
+            if not low <= high:
+                raise ValueError(
+                    f"`bounds` of {label(key)} are {low:g} and {high:g}, "
+                    "which nothing satisfies. Give the lower one first.")
+            state, control = (position(names, key)
+                              for names in (self.names, self.controls))
+            if state is not None:
+                boxes['x'][state] = low, high
+            elif control is not None:
+                boxes['U'][control] = low, high
+            else:
+                boxes['path'][sympify(key, strict=True)] = low, high
+        return boxes
+
+    def _limits(self, node, pairs):
+        """Lower and upper bounds of the residuals.
+
+        Where values are given at an end, rows that hold by them are free.
+        """
+        result = []
+        for sign in (-1, 1):
+            limits = [np.zeros(x.shape) for x in self.residuals.values()]
+            for column, given, x, t in zip(
+                    (0, -1), self.given, self.ends, self.times[::2]):
+                free = [i for i in range(len(x)) if i not in given]
+                kept = independent(node.jacobian(t, x)[:, free])
+                rows = np.arange(len(limits[2]))
+                limits[2][~np.isin(rows, kept), column] = sign*np.inf
+            for row, pair in zip(limits[3], pairs):
+                row[:] = pair[sign > 0]
+            result.append(flat(limits))
+        return result
+
+    def _boxes(self, boxes):
+        """Lower and upper bounds of the variables."""
+        result = []
+        for sign in (-1, 1):
+            box = {name: np.full(x.shape, sign*np.inf)
+                   for name, x in self.variables.items()}
+            box['T'][:] = self.times[1 + (sign > 0)]
+            for name, rows in (('x0', 'x'), ('X', 'x'), ('U', 'U')):
+                for i, pair in boxes[rows].items():
+                    box[name][i] = pair[sign > 0]
+            for name, place, given in zip(
+                    ('x0', 'X'), ('start', 'end'), self.given):
+                for i, value in given.items():
+                    if sign*(value - box[name][i, -1]) > 0:
+                        raise ValueError(
+                            f"The {place} of {self.names.labels[i]} is "
+                            f"{value:g}, beyond its bound "
+                            f"{box[name][i, -1]:g}. Change one of them.")
+                    box[name][i, -1] = value
+            result.append(flat(box.values()))
+        return result
+
+    def guess(self, attempt):
+        """Values of the variables; later attempts bend the lines of states."""
+        guess = {name: np.zeros(x.shape) for name, x in self.variables.items()}
+        least, most = self.times[1:]
+        guess['T'][:] = np.sqrt(least*most) if least > 0 else (least + most)/2
+        places = self.places(0., 1.)
+        random = np.random.default_rng(attempt)
+        lines = {i: np.array(pair) for i, pair in enumerate(zip(*self.ends))}
+        for key, line in self.guesses.items():
+            i = position(self.names, key)
+            if i is not None:
+                lines[i] = line
+            else:
+                guess['U'][self.controls.index(key)] = along(
+                    line, np.linspace(0., 1., self.intervals + 1))
+        for i, line in lines.items():
+            values = along(line, places)
+            if attempt:
+                values += (BEND*max(np.ptp(line), 1.)*random.normal()
+                           * np.sin(np.pi*places))
+            guess['x0'][i], guess['X'][i] = values[0], values[1:]
+        return flat(guess.values())
+
+    def places(self, begin, end):
+        """The start and the times of all nodes."""
+        breaks = np.linspace(begin, end, self.intervals + 1)
+        inside = breaks[:-1, None] + np.outer(np.diff(breaks), self.scheme.c)
+        inside[:, -1] = breaks[1:]
+        return np.append(begin, inside)
+
+    def solve(self, tolerance, max_iterations) -> Found:
+        """The best values; the last ones if Ctrl-C ends the search."""
+        ca, parts = self.ca, list(self.variables.values())
+        w = ca.vertcat(*map(ca.vec, parts))
+        g = ca.vertcat(*map(ca.vec, self.residuals.values()))
+        last = last_iterate(ca, w.numel(), g.numel())
+        solver = ca.nlpsol('optimal_motion', 'ipopt', {
+            'x': w, 'f': self.objective, 'g': g}, {
+            'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
+            'ipopt.tol': tolerance, 'ipopt.max_iter': max_iterations,
+            'iteration_callback': last})
+        (low, high), (lbg, ubg) = self.boxes, self.limits
+        try:
+            for attempt in range(ATTEMPTS):
+                last.x = np.clip(self.guess(attempt), low, high)
+                last.x = solver(x0=last.x, lbx=low, ubx=high, lbg=lbg,
+                                ubg=ubg)['x'].full().ravel()
+                status = solver.stats()['return_status']
+                if status != INFEASIBLE:
+                    break
+        except KeyboardInterrupt:
+            status = 'Interrupted'
+        *values, cost, rest = (x.full() for x in ca.Function(
+            'result', [w], [*parts, self.objective, g])(last.x))
+        rest = rest.ravel()
+        excess = np.maximum(0., np.maximum(lbg - rest, rest - ubg))
+        return Found(dict(zip(self.variables, values)), float(cost[0, 0]),
+                     status, excess, last.count)
+
+    def message(self, found):
+        """What the solver says, and where the largest residual is."""
+        if found.success:
+            return "The cost is least among its neighbours."
+        text = MESSAGES.get(found.status, f"IPOPT ended with {found.status}.")
+        worst = int(np.argmax(found.excess))
+        if found.excess[worst] <= NEARLY:
+            return (f"{text} The motion obeys all conditions, but its cost "
+                    "may not be least.")
+        begin, place = self.times[0], worst
+        for name, part in self.residuals.items():
+            if place < part.numel():
+                break
+            place -= part.numel()
+        share = (place//part.shape[0] + 1)/part.shape[1]
+        t = begin + (found.values['T'][0, 0] - begin)*share
+        return (f"{text} The largest violation is {found.excess[worst]:.2g}, "
+                f"of {name}, near t = {t:.3g}. Allow more time, widen bounds, "
+                "or give a `guess`.")
+
+
+def flat(arrays):
+    """All columns of some arrays."""
+    return np.concatenate([x.ravel('F') for x in arrays])
+
+
+def along(values, places):
+    """Values at equal distances, interpolated at places between 0 and 1."""
+    return np.interp(places, np.linspace(0., 1., len(values)), values)
+
+
+def position(names, key):
+    """Index of a name, None without it."""
+    try:
+        return names.index(key)
+    except KeyError:
+        return None
+
+
+def last_iterate(ca, size, residuals):
+    """A callback of casadi that keeps the last iterate and counts them."""
+    sizes = {'f': 1, 'x': size, 'lam_x': size, 'g': residuals,
+             'lam_g': residuals, 'lam_p': 0}
+
+    class Last(ca.Callback):
+        def __init__(self):
+            ca.Callback.__init__(self)
+            self.x, self.count = None, 0
+            self.construct('last', {})
+
+        def get_n_in(self):
+            return ca.nlpsol_n_out()
+
+        def get_sparsity_in(self, i):
+            return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)])
+
+        def eval(self, values):
+            self.x, self.count = values[0].full().ravel(), self.count + 1
+            return [0]
+
+    return Last()
