@@ -13,6 +13,7 @@ in processes, ``steady`` finds steady motions, ``sensitivity`` differentiates
 motions and fits them.
 """
 from .compiled import CompiledEquations, compile_equations
+from .integrate.crossing import Crossing
 from .integrate.dae import DAEForm, dae_form
 from .integrate.events import singular_event
 from .integrate.simulate import simulate
@@ -21,6 +22,7 @@ from .integrate.singular_configurations import (
 from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
 from .linearization import Linearization, linearize
 from .manifold.consistent_state import consistent_state
+from .sensitivity.adjoint import Gradient
 from .sensitivity.identification import (
     Identification, Measurement, identify)
 from .sensitivity.sensitivities import Sensitivities, sensitivities
@@ -33,10 +35,11 @@ from .trajectory import Event, RankChange, Reason, Trajectory
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',
-    'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'singular_event',
+    'Trajectory', 'Reason', 'Event', 'RankChange', 'Table', 'Crossing',
+    'singular_event',
     'singular_configurations', 'SingularConfiguration',
     'dae_form', 'DAEForm', 'linearize', 'Linearization',
-    'sensitivities', 'Sensitivities', 'identify', 'Identification',
+    'sensitivities', 'Sensitivities', 'Gradient', 'identify', 'Identification',
     'Measurement',
     'equilibria', 'steady_motions', 'SteadyMotion', 'Family', 'Critical',
     'sweep', 'grid', 'SweepResult', 'SweepRun',

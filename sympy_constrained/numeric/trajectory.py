@@ -160,6 +160,8 @@ class Trajectory:
         the axes of the ``reactions`` given to ``simulate``.
     dense : DenseOutput or None
         The interpolants of the integrator, with ``dense=True``.
+    tape : Tape or None
+        What :meth:`gradient` needs, with ``adjoint=True``.
 
     """
 
@@ -189,6 +191,7 @@ class Trajectory:
     units: dict = field(default_factory=dict)
     reactions: dict = field(default_factory=dict)
     dense: DenseOutput | None = None
+    tape: object = None
 
     def __post_init__(self):
         for value in (*vars(self).values(), *self.reactions.values()):
@@ -310,6 +313,71 @@ class Trajectory:
                 f"{low:g} to {high:g}. To extend it, simulate for longer.")
         states = (self.dense or hermite(self.t, self.x, self.rates))(flat)
         return states.reshape(*times.shape, self.x.shape[1])
+
+    # -- derivatives -----------------------------------------------------
+
+    def gradient(self, by=(), *, cost=0, final_cost=0, weights=None,
+                 fixed=()):
+        r"""Return the gradient of a cost, by the adjoint of all steps.
+
+        Explanation
+        ===========
+
+        The motion comes from ``simulate(..., adjoint=True)``. The cost is
+
+        .. math::
+
+           \int L\,dt + K(t_1) + \sum_i w_i\cdot x(t_i).
+
+        The time does not depend on the number of constants. See
+        :mod:`~sympy_constrained.numeric.sensitivity.adjoint`.
+
+        Examples
+        ========
+
+        >>> from sympy import cos, symbols
+        >>> from sympy.physics.mechanics import dynamicsymbols
+        >>> from sympy_constrained import UdwadiaKalabaMethod
+        >>> from sympy_constrained.numeric import simulate
+        >>> m, g, l = symbols('m g l')
+        >>> q = dynamicsymbols('q')
+        >>> motion = simulate(
+        ...     UdwadiaKalabaMethod(
+        ...         m*l**2*q.diff()**2/2 + m*g*l*cos(q), [q]), 2, [0.5, 0],
+        ...     constants={m: 1, g: 9.81, l: 1}, adjoint=True)
+        >>> gradient = motion.gradient([l, q], final_cost=q)
+        >>> round(gradient[l], 6), round(gradient[q], 6)
+
+        Parameters
+        ==========
+
+        by : sequence
+            Constants, and states for their initial values.
+        cost : expression
+            Integrand :math:`L` of states, accelerations, multipliers,
+            constants, inputs and time.
+        final_cost : expression
+            :math:`K`, of the same at the end of the motion.
+        weights : array, shape (N, ns)
+            Derivatives of any function of ``x`` by its entries.
+        fixed : iterable of states
+            As for :func:`~sympy_constrained.numeric.sensitivities`.
+
+        Returns
+        =======
+
+        Gradient
+
+        Raises
+        ======
+
+        UnsupportedFeatureError
+            If the steps were not kept, or pass a singular configuration, or
+            an event without derivatives determines the motion.
+
+        """
+        from .sensitivity.adjoint import gradient
+        return gradient(self, by, cost, final_cost, weights, fixed)
 
     # -- files and tables ------------------------------------------------
 

@@ -138,7 +138,7 @@ class Blocks:
     def advance(self):
         """Make ordinary steps.
 
-        Returns their number, and whether a singular configuration follows.
+        Returns their number, and whether the integrator ends with them.
         """
         run = self.run
         self.waiting -= 1
@@ -159,7 +159,8 @@ class Blocks:
         self.length = min(2*steps, LONGEST)
         self.pause, self.waiting = PAUSE, int(not (block.is_full and is_whole))
         run.evaluations += block.evaluations
-        self.accept(block, steps, times)
+        if self.accept(block, steps, times):
+            return steps, True
         solver = run.solver
         solver.t, solver.y, solver.f = (
             float(block.t[steps]), block.y[steps], block.rates[steps])
@@ -252,7 +253,10 @@ class Blocks:
         return steps, False
 
     def accept(self, block, steps, times):
-        """Look for events in steps, record what is due, and move on."""
+        """Look for events in steps, record what is due, and move on.
+
+        Returns whether the state has jumped.
+        """
         run, done, end, state = self.run, 0, None, None
         try:
             while done < steps and end is None and (
@@ -269,8 +273,21 @@ class Blocks:
                 self.record(block, times, block.t[done] if end is None
                             else end)
                 run.t, run.last = float(block.t[done]), block.y[done]
-        if end is not None:
-            run.end_at(end, state)
+                if run.tape is not None and done:
+                    run.tape.add(
+                        run, *self.spans(block.t[:done + 1]), block.y[0],
+                        run.t if end is None else end, run.last)
+        return end is not None and run.end_at(end, state)
+
+    def spans(self, t):
+        """Begins and ends of steps, which avoid the kinks of tables."""
+        begins, ends = t[:-1], t[1:]
+        if self.run.kinks:
+            begins, ends = begins.copy(), ends.copy()
+            for after, before, stop, last in zip(
+                    *self.between, (np.nan, *self.between[2])):
+                begins[begins == last], ends[ends == stop] = after, before
+        return begins, ends
 
     def record(self, block, times, last):
         """Record the outputs of a block up to the time ``last``."""

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.optimize import brentq
 
-from ...errors import ConstraintError, SingularEquationsError
+from ...errors import (
+    ConstrainedDynamicsError, ConstraintError, SingularEquationsError)
 from ..compiled import compile_equations
 from ..names import call_fault, number, read_only
 from ..trajectory import Event
+from .crossing import Crossing, CrossingFunction
 
 __all__ = ['Events', 'event_functions', 'singular_event']
 
@@ -28,15 +30,21 @@ class Events:
     An event function is called with ``(t, x)`` and returns a number. As in
     SciPy it may have the attributes ``terminal`` (stop at the first zero, or
     at the n-th for a number n) and ``direction`` (positive: only zeros where
-    it rises, negative: only where it falls). A zero at a step belongs to the
-    step that ends there, so a zero at the start is no event, unlike in SciPy.
-    An event that must not have happened before the start has a sentence
-    ``passed``. Signs are also compared at equally spaced times in the step.
+    it rises, negative: only where it falls), and ``jump``, a function of
+    ``(t, x)`` that returns the states after the event. A zero at a step
+    belongs to the step that ends there, so a zero at the start is no event,
+    unlike in SciPy. An event that must not have happened before the start has
+    a sentence ``passed``. Signs are also compared at equally spaced times in
+    the step.
+
+    ``last`` is the function of the last event, and ``is_terminal`` whether
+    that ends the run.
     """
 
     def __init__(self, functions, t, x):
         self.functions = event_functions(functions)
         self.found: list[Event] = []
+        self.last, self.is_terminal = None, False
         self._counts = [0]*len(self.functions)
         self._values = [self._value(i, t, x)
                         for i in range(len(self.functions))]
@@ -78,6 +86,15 @@ class Events:
             old = self._values
             self._values = [self._value(i, s, state)
                             for i in range(len(old))]
+            for i, function in enumerate(self.functions):
+                if old[i] == 0 and getattr(function, 'jump', None) and (
+                        function.direction*self._values[i] > 0):
+                    raise ConstrainedDynamicsError(
+                        f"`events[{i}]` has a jump, which does not turn the "
+                        f"motion back at t = {last:.6g}, or not for an eighth "
+                        "of a step. Such impacts accumulate: end the run "
+                        "before by a terminal event, or pass a smaller "
+                        "`max_step`.")
             result += [
                 (i, last, s) for i, function in enumerate(self.functions)
                 if changed(old[i], self._values[i],
@@ -86,7 +103,9 @@ class Events:
         return result
 
     def locate(self, crossed, state) -> float | None:
-        """Record the zeros; return the time of the first terminal one."""
+        """Record the zeros up to the first that is terminal or has a jump;
+        return its time.
+        """
         zeros = sorted((self._zero(i, state, start, end), i)
                        for i, start, end in crossed)
         if crossed[0][2] < crossed[0][1]:
@@ -95,9 +114,20 @@ class Events:
             self.found.append(Event(i, t, state(t)))
             self._counts[i] += 1
             terminal = getattr(self.functions[i], 'terminal', False)
-            if terminal and self._counts[i] >= int(terminal):
+            self.last = self.functions[i]
+            self.is_terminal = bool(terminal) and (
+                self._counts[i] >= int(terminal))
+            if self.is_terminal or getattr(self.last, 'jump', None):
                 return t
         return None
+
+    def follow_jump(self, t, x):
+        """Continue with the states after a jump."""
+        for i, function in enumerate(self.functions):
+            value = self._value(i, t, x)
+            if function is self.last and abs(value) <= PASSED:
+                value = 0.              # it vanishes still, but for rounding
+            self._values[i] = value
 
     def _zero(self, i, state, t_old, t_new):
         def value(t):
@@ -122,15 +152,18 @@ class Events:
         return t_new
 
 
-def event_functions(functions) -> tuple:
+def event_functions(functions, compiled=None) -> tuple:
     """The event functions, checked; one may be given without a list."""
-    if callable(functions):
+    if callable(functions) or isinstance(functions, Crossing):
         functions = (functions,)
     if isinstance(functions, str) or not isinstance(functions, Iterable):
         raise TypeError(
             f"`events` is {functions!r}, which is no function. Give a "
             "function of (t, x), or a list of functions.")
-    functions = tuple(functions)
+    functions = tuple(
+        CrossingFunction(function, compiled)
+        if isinstance(function, Crossing) else function
+        for function in functions)
     for i, function in enumerate(functions):
         if not callable(function):
             raise TypeError(

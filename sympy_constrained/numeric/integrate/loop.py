@@ -30,8 +30,8 @@ from scipy.integrate import DOP853
 from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
-__all__ = ['Code', 'Tableau', 'make_steps', 'interpolant', 'tableau_of',
-           'FULL', 'END', 'TROUBLE']
+__all__ = ['Code', 'Tableau', 'make_steps', 'go_back', 'interpolant',
+           'tableau_of', 'FULL', 'END', 'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
@@ -207,14 +207,17 @@ def stage(rates, t, h, y, a, K, k, trial, out):
 
 
 @njit(nogil=True)
-def projected(correct, t, x, levels, out):
+def projected(correct, t, x, levels, out, trail):
     """Project ``x`` in place; its relative distance before and after.
 
     ``levels`` are the numbers of coordinates, of speeds, of independent rows
-    of both, and of other rows.
+    of both, and of other rows. The ``trail`` are the states before each
+    change, after the end of the level that changes, 0 where none does.
     Without success the distance after is negative.
     """
     q, u, holonomic, velocity, others = levels
+    trail[:, 0] = 0
+    made = 0
     rows = q + u
     last_row = rows + holonomic + velocity + others
     if is_bad(correct, t, x, out):
@@ -233,6 +236,8 @@ def projected(correct, t, x, levels, out):
             if k == NEWTON:
                 return before, -1.
             last = far
+            trail[made, 0], trail[made, 1:] = first + count, x
+            made += 1
             for i in range(first, first + count):
                 x[i] += out[i]
             if is_bad(correct, t, x, out):
@@ -242,12 +247,13 @@ def projected(correct, t, x, levels, out):
 
 
 @njit(nogil=True)
-def accepted(correct, t, x, levels, moved, out):
+def accepted(correct, t, x, levels, moved, out, trail):
     """Project ``x`` to ``moved``; the distance, negative if it jumps."""
     moved[:] = x
     if levels[2:].sum() == 0:
+        trail[:, 0] = 0
         return 0.
-    before, after = projected(correct, t, moved, levels, out)
+    before, after = projected(correct, t, moved, levels, out, trail)
     n = levels[0] + levels[1]
     change = np.abs(moved[:n] - x[:n]).max()/size_of(x[:n])
     if change > JUMP*max(before, NOTHING) and before < NEAR:
@@ -453,9 +459,9 @@ def between(part, y, powers, new):
         new[i] = y[i] + change
 
 
-# The only one with a cache: numba reads the files of an earlier version before
-# it sees that they are old, and fails if these name a class that has gone.
-# Their names contain the line of the function.
+# Only this and `go_back` have a cache: numba reads the files of an earlier
+# version before it sees that they are old, and fails if these name a class
+# that has gone. Their names contain the line of the function.
 @njit(cache=True, nogil=True)
 def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
                tableau, levels, size, rtol, atol, max_step, begins, ends,
@@ -480,7 +486,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     n, stages, forward = Y.shape[1], tableau.stages, np.sign(ends[0] - T[0])
     out = np.empty(max(size, levels.sum()))
     trial, new, rate = np.empty(n), np.empty(n), np.empty(n)
-    J = np.empty((n, n + 1))
+    J, trail = np.empty((n, n + 1)), np.empty((2*NEWTON, n + 1))
     due = evaluations = piece = 0
     for step in range(len(drift)):
         t, y, made, moved = T[step], Y[step], K[step], Y[step + 1]
@@ -506,7 +512,7 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if t_new == ends[piece]:
             t_new = stops[piece]
         drift[step] = accepted(
-            correct, t_new, new, levels, moved, out)
+            correct, t_new, new, levels, moved, out, trail)
         if drift[step] < 0:
             return TROUBLE, step, due, evaluations, h
         F[step + 1] = made[stages]
@@ -527,10 +533,116 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
             if times[due] == t_new:
                 states[due] = moved
             elif accepted(correct, times[due], new, levels,
-                          states[due], out) < 0:
+                          states[due], out, trail) < 0:
                 return TROUBLE, step, before, evaluations, h
             due += 1
         T[step + 1], h = t_new, following
         if t_new == stops[-1]:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h
+
+
+@njit(nogil=True)
+def back_to(turn, t, trail, levels, weights, lam, slope, out):
+    """Carry ``lam`` and ``slope`` back through a projection.
+
+    ``turn`` are the products of the ``weights`` with the derivatives of the
+    changes. Returns whether they are good.
+    """
+    n = len(lam)
+    for k in range(len(trail) - 1, -1, -1):
+        end = int(trail[k, 0])
+        if end == 0:
+            continue
+        begin = 0 if end == levels[0] else levels[0]
+        weights[:] = 0.
+        weights[begin:end] = lam[begin:end]
+        if is_bad(turn, t, trail[k, 1:], out):
+            return False
+        lam += out[:n]
+        slope += out[n:n + len(slope)]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
+            tableau, levels, size, begins, ends, y, owners, parts, seeds,
+            quadrature, pull_weights, turn_weights, lam, slope, X):
+    """Carry the derivatives of a cost back over steps, from ``y``.
+
+    The steps are made again, from ``begins`` to ``ends``; ``X`` are filled by
+    the states at their stages. ``lam`` and ``slope`` are the derivatives by
+    states and constants, after the steps, then before them. To them come those
+    by outputs: ``seeds`` at ``parts`` of the steps ``owners``, and those of an
+    integral, the sum of its ``quadrature`` times the integrand at stages.
+    ``pull_code`` and ``turn_code`` multiply the derivatives of rates (and
+    integrand) and of the projection by weights.
+
+    Returns the number of a step where code fails, else -1.
+    """
+    rates = Machine(code, p[0], count, tables)
+    pull = Machine(pull_code, p[1], count, tables)
+    correct = Machine(correct_code, p[2], count, tables)
+    turn = Machine(turn_code, p[3], count, tables)
+    steps, n, stages, all_stages = (
+        len(begins), len(y), tableau.stages, len(tableau.c))
+    Y, K = np.empty((steps + 1, n)), np.zeros((steps, all_stages, n))
+    trails, trail = np.empty((steps, 2*NEWTON, n + 1)), np.empty(
+        (2*NEWTON, n + 1))
+    state, moved, seed, out = (
+        np.empty(n), np.empty(n), np.empty(n), np.empty(size))
+    Y[0] = y
+    due = 0
+    for i in range(steps):
+        h, last = ends[i] - begins[i], stages
+        while due < len(owners) and owners[due] == i:
+            last = all_stages if parts[due] < 1 else last
+            due += 1
+        for k in range(max(last, stages + 1)):
+            if not stage(rates, begins[i] + tableau.c[k]*h, h, Y[i],
+                         tableau.a, K[i], k, X[i, k], out):
+                return i
+        if accepted(correct, ends[i], X[i, stages], levels, Y[i + 1], out,
+                    trails[i]) < 0:
+            return i
+    wanted = np.empty((all_stages, n))
+    due = len(owners) - 1
+    for i in range(steps - 1, -1, -1):
+        h, last = ends[i] - begins[i], stages
+        while due >= 0 and owners[due] == i and parts[due] >= 1:
+            lam += seeds[due]
+            due -= 1
+        if not back_to(turn, ends[i], trails[i], levels, turn_weights, lam,
+                       slope, out):
+            return i
+        for k in range(all_stages):
+            wanted[k] = h*tableau.a[stages, k]*lam
+        while due >= 0 and owners[due] == i:
+            last, part = all_stages, parts[due]
+            between(part, Y[i], h*(tableau.extension.T@K[i]), state)
+            t = begins[i] + part*h
+            if accepted(correct, t, state, levels, moved, out, trail) < 0:
+                return i
+            seed[:] = seeds[due]
+            if not back_to(turn, t, trail, levels, turn_weights, seed, slope,
+                           out):
+                return i
+            lam += seed
+            for k in range(all_stages):
+                weight = 0.
+                for j in range(tableau.extension.shape[1] - 1, -1, -1):
+                    weight = part*(weight + tableau.extension[k, j])
+                wanted[k] += h*weight*seed
+            due -= 1
+        for k in range(last - 1, -1, -1):
+            pull_weights[:n] = wanted[k]
+            pull_weights[n:] = quadrature[i, k]
+            if not np.any(pull_weights):
+                continue
+            if is_bad(pull, begins[i] + tableau.c[k]*h, X[i, k], out):
+                return i
+            lam += out[:n]
+            slope += out[n:n + len(slope)]
+            for j in range(k):
+                wanted[j] += h*tableau.a[k, j]*out[:n]
+    return -1

@@ -20,6 +20,7 @@ class Records:
         self.names = ('rates', 'W', 'r', 'M', 'Q', *self.residuals, *(
             name for name in ('energy', 'power') if compiled.has(name)),
             *self.balance.names)
+        self.jumps = 0.                 # of the energy, at events
         self._parts: list[dict] = []
 
     @property
@@ -58,7 +59,8 @@ class Records:
             'multipliers': z[:, motion:], 'constraint_forces': forces,
             **{name: outputs.get(name, nothing)[:, 0, 0]
                for name in ('energy', 'power')},
-            'work': y[:, -1] if self.has_work else nothing[:, 0, 0],
+            'work': self.jumps + (
+                y[:, -1] if self.has_work else nothing[:, 0, 0]),
             'rank': rank, 'condition': condition})
 
     def trajectory(self, **fields) -> Trajectory:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from ...errors import ConstrainedDynamicsError, SimulationError
-from ..compiled import compile_equations
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, negative_mass)
 from ..manifold.projection import project
@@ -19,11 +18,13 @@ from ..manifold.stabilization import (
 from ..names import Names, array, number, sentence
 from ..progress import Progress
 from ..trajectory import Reason, Trajectory
+from .crossing import compiled_with
 from .dae import DAE_METHODS, DAEMethod
 from .events import event_functions
 from .records import assembled
 from .rodas import Rodas5P
 from .stepper import Run
+from .tape import Tape
 
 __all__ = ['simulate']
 
@@ -44,7 +45,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
              stabilization='projection', t_eval=None, initial='check',
              tolerance=TOLERANCE, events=(), max_step=np.inf,
              max_steps=MAX_STEPS, progress=None, throw=True, dense=False,
-             units=None, reactions=None) -> Trajectory:
+             adjoint=False, units=None, reactions=None) -> Trajectory:
     r"""Integrate the equations of motion of a model.
 
     Explanation
@@ -131,9 +132,12 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Distance from the constraints that ``'check'`` accepts, relative to
         the largest state if that exceeds one. Pass a smaller one for models
         whose lengths are almost as small.
-    events : callable or iterable of callables
+    events : callable, Crossing or iterable of these
         Functions of ``(t, x)`` as in SciPy, with optional attributes
-        ``terminal`` and ``direction``. A zero at the start is no event,
+        ``terminal`` and ``direction``, and ``jump``, a function of ``(t, x)``
+        that returns the states after the event. :class:`.Crossing` makes
+        them of expressions. The recorded work includes the change of energy
+        in a jump. A zero at the start is no event,
         unlike in SciPy, so that a ball can be thrown from the ground. Signs
         that last for less than an eighth of a step can be missed; reduce
         ``max_step``.
@@ -154,6 +158,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     dense : bool
         Keep the interpolants of the integrator for ``Trajectory.at``, about
         ten times the memory of the steps. Otherwise it uses cubics.
+    adjoint : bool
+        Keep the times of all steps for :meth:`.Trajectory.gradient`. Needs
+        numba, machine code, and an explicit ``method``.
     units : mapping, optional
         Text for the axes of pictures, by SymPy object or name of states and
         multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``,
@@ -182,7 +189,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         If an argument is missing, unknown or unusable.
 
     """
-    compiled = compile_equations(model, constants, inputs)
+    compiled = compiled_with(events, model, constants, inputs)
     compiled.parameters()
     span = time_span(t_span)
     times = _output_times(t_eval, span)
@@ -192,7 +199,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     units = _checked_units(units, compiled)
     compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
-    events = event_functions(events)
+    events = event_functions(events, compiled)
     if initial not in ('check', 'project'):
         raise ValueError(
             f"`initial` is {initial!r}; it must be 'check' or 'project'.")
@@ -218,6 +225,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             compiled, span, x, times, events, on_set=kind == 'projection',
             moves=not is_dae, dense=dense, units=units, max_steps=max_steps,
             feedback=Feedback(compiled) if kind == 'feedback' else None)
+        if adjoint:
+            run.tape = Tape.of(run, integrator)
     except ConstrainedDynamicsError:    # of the start, or the equations
         raise
     except Exception as error:          # of an input or event function
@@ -232,6 +241,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         trajectory, rtol, atol)
     if fault:
         warn(fault, stacklevel=2)
+    if adjoint:
+        trajectory = replace(trajectory, tape=run.tape)
     if reactions:
         trajectory = replace(trajectory, reactions=reactions.function(
             compiled)(trajectory.t, trajectory.x))

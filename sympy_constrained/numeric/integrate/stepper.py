@@ -11,6 +11,7 @@ from ...errors import ConstrainedDynamicsError, InconsistentConstraintsError
 from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
+from ..names import array
 from ..trajectory import Reason, Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
@@ -22,6 +23,7 @@ from .passage import Approach, PassageFinder
 from .rates import TROUBLE, Rates
 from .records import Records
 from .rodas import Rodas5P
+from .tape import Tape
 
 __all__ = ['Run']
 
@@ -63,6 +65,7 @@ class Run:
         self.units = dict(units)
         self.blocks: Blocks | None = None
         self.pieces: list[Piece] | None = [] if dense else None
+        self.tape: Tape | None = None
         self.pace = Pace(max_steps, *span)
         self.interruption = Interruption()
         self.next_output = self.unprojected = 0
@@ -201,7 +204,10 @@ class Run:
         if not is_whole:
             t, y = rise, self.with_new_rows(rise, path(rise))
 
-        self.accept(t_old, t, y, path, self.state_on(path, t, y))
+        if self.tape is not None and not is_whole:
+            self.tape.fault = f"The rank of its equations rises at t = {t:g}."
+        if self.accept(t_old, t, y, path, self.state_on(path, t, y)):
+            return False
         if is_whole and self.on_set and self.moves and (
                 solver.status == 'running'):
             solver.y, solver.f = y, self.checked_rates(t, y)
@@ -242,20 +248,28 @@ class Run:
     def accept(self, t_old, t, y, path, state, rates=None):
         """Look for events in a step, record what is due, and move on.
 
-        ``state(t)`` and ``rates(t)`` are those of the step.
+        ``state(t)`` and ``rates(t)`` are those of the step. Returns whether
+        the state has jumped.
         """
         end = self.end_within(t_old, t, y, path, state)
         self.record_due(t if end is None else end, state, rates)
+        if self.tape is not None:
+            self.tape.add(
+                self, np.array([self.solver.t_old]), np.array([self.solver.t]),
+                self.solver.y_old, t if end is None else end, y)
         if end is not None:
-            self.end_at(end, state, rates)
+            return self.end_at(end, state, rates)
         if self.times is None:
             self.record(t, y, rates)
         self.t, self.last = t, y
         if self.passages is not None:
             self.passages.accept(t, y, self.rank.solver)
+        return False
 
     def end_within(self, t_old, t, y, path, state):
-        """Look for events in a step; the time of a terminal one, or None."""
+        """Look for events in a step; the time of the first that is terminal
+        or a jump, or None.
+        """
         end = None
         crossed = self.events and self.events.crossed(
             t_old, t, y[:self.size], path)
@@ -263,17 +277,62 @@ class Run:
             end = self.events.locate(
                 crossed, lambda s: state(s)[:self.size])
         if self.pieces is not None:
-            self.pieces.append(Piece(t_old, t, path, (
-                y - path(t))[:self.size]))
+            last, y = (t, y) if end is None else (end, state(end))
+            self.pieces.append(Piece(t_old, last, path, (
+                y - path(last))[:self.size]))
         return end
 
     def end_at(self, end, state, rates=None):
-        """End the run at a terminal event."""
-        self.t = end
-        if self.records.last != end:
-            self.record(end, state(end), rates)
-        raise Stop(Reason.EVENT,
-                   f"A terminal event occurred at t = {end:.6g}.")
+        """End the run at a terminal event, or let the state jump.
+
+        Returns whether it jumps.
+        """
+        event, self.t, self.last = self.events.last, end, state(end)
+        is_last = self.events.is_terminal
+        if self.records.last != end and (is_last or self.times is None):
+            self.record(end, self.last, rates)
+        if self.tape is not None and (is_last or self.is_inside(end)):
+            self.tape.end_with(x=self.last[:self.size], event=event)
+        if is_last:
+            raise Stop(Reason.EVENT,
+                       f"A terminal event occurred at t = {end:.6g}.")
+        if self.is_inside(end):
+            self.jump_to(event.jump(end, self.last[:self.size].copy()))
+        return True
+
+    def jump_to(self, x):
+        """Let the motion continue from other states, immediately after."""
+        before = self.last[:self.size]
+        x = array(x, 'jump')
+        if x.shape != before.shape or not np.isfinite(x).all():
+            raise ValueError(
+                f"`jump` returned {x!r} at t = {self.t:g}; it must return "
+                f"{len(before)} finite numbers, the states after the event.")
+        if self.on_set:
+            far = distances(self.compiled, self.t, x).relative
+            if far > OFF:
+                raise self.stopped(
+                    Reason.OFF_CONSTRAINTS, "the jump leads off the "
+                    f"constraints (relative distance {far:.0e}). Let it "
+                    "return a consistent state")
+        energy = self.compiled.energy(
+            self.t, np.array([before, x])) if self.compiled.has(
+            'energy') else (0., 0.)
+        self.records.jumps += energy[1] - energy[0]
+        t = float(np.nextafter(self.t, self.forward*np.inf))
+        self.t, self.last = t, self.projected(
+            t, np.append(x, self.last[self.size:]))[0]
+        self.rank.turn()
+        with self.stopping():
+            self.rank.watch(t, self.last[:self.size])
+        self.ahead = None
+        if self.passages is not None:
+            self.passages = PassageFinder(self.compiled)
+        self.events.follow_jump(t, self.last[:self.size])
+        if self.times is None:
+            self.record(t, self.last)
+        if self.tape is not None:
+            self.tape.end_with(after=self.last[:self.size])
 
     def projected(self, t, y):
         """The state on the constraint set, and its remaining distance."""
@@ -347,6 +406,9 @@ class Run:
                 self.passages.clear(passage.end)
             return
         self.rank.turn()
+        if self.tape is not None:
+            self.tape.fault = ("It passes a singular configuration at t = "
+                               f"{passage.singular:g}.")
         if self.is_inside(passage.singular):
             self.passed.append(float(passage.singular))
         self.accept(self.t, passage.end, end, path, path, path.derivative)

@@ -2,21 +2,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import ConstraintError
 from ..compiled import CompiledEquations, compile_equations
+from ..integrate.crossing import compiled_with
+from ..integrate.events import event_functions
 from ..integrate.simulate import simulate
 from ..names import Names, label
 from ..tolerances import REDUNDANT
 from ..trajectory import Trajectory
+from .saltation import saltation
 from .variational import variational
 
-__all__ = ['Sensitivities', 'sensitivities', 'start_derivatives']
+__all__ = ['Sensitivities', 'EventDerivatives', 'sensitivities', 'chosen',
+           'start_derivatives']
 
 # States of variational equations, above which these are split.
 STATES = 64
+
+
+class EventDerivatives(NamedTuple):
+    """A zero of a :class:`.Crossing`, and its derivatives.
+
+    ``index``, ``t`` and ``x`` are those of :class:`.Event`; ``dt``, shape
+    (k,), are the derivatives of its time, ``dx``, shape (ns, k), those of the
+    states there, which include the change of the time.
+    """
+
+    index: int
+    t: float
+    x: np.ndarray
+    dt: np.ndarray
+    dx: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +58,8 @@ class Sensitivities:
     trajectories : tuple of Trajectory
         Of the variational equations: states and derivatives, by a part of the
         ``by`` each if these are many.
+    events : tuple of EventDerivatives
+        Of events that are :class:`.Crossing`.
 
     """
 
@@ -47,6 +69,7 @@ class Sensitivities:
     x: np.ndarray
     dx: np.ndarray
     trajectories: tuple[Trajectory, ...]
+    events: tuple[EventDerivatives, ...] = ()
 
     def __getitem__(self, key):
         of, by = key
@@ -96,7 +119,9 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
     The derivatives obey linear equations of motion with the same matrix
     (:mod:`~sympy_constrained.numeric.sensitivity.variational`). They are
     integrated with the motion, projected with it, and have the same relative
-    tolerance.
+    tolerance. At events that are :class:`.Crossing` they are those of the
+    time of the event and of the states after a jump
+    (:mod:`~sympy_constrained.numeric.sensitivity.saltation`).
 
     Examples
     ========
@@ -145,17 +170,21 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
         If the start cannot follow on the constraints with ``fixed``, or the
         remaining states are not determined.
     UnsupportedFeatureError
-        If accelerations or multipliers are states.
+        If accelerations or multipliers are states, or an event with a jump is
+        no :class:`.Crossing`.
 
     """
-    compiled = compile_equations(model, constants, inputs)
-    known = Names((*compiled.states, *compiled.constants),
-                  'state or constant')
-    by = tuple(known.objects[k] for k in known.indices(by, 'by'))
+    events = options.pop('events', ())
+    compiled = compiled_with(events, model, constants, inputs)
+    by = chosen(compiled, by)
     x = compiled.names.vector(start, 'start')
     begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
     dx = start_derivatives(compiled, begin, x, by, fixed)
+    events = event_functions(events, compiled)
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
+    if any(getattr(event, 'jump', None) for event in events):
+        width = max(len(by), 1)         # all jump at the same time
+    moved = []
     for k in range(0, max(len(by), 1), width):
         some = slice(k, k + width)
         extended = variational_equations(compiled, by[some])
@@ -163,29 +192,87 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
                   for part in extended.parts]
         full = np.zeros(len(extended.states))
         full[places] = np.vstack([x, dx[:, some].T])
-        motions.append(simulate(extended, t_span, full, **options))
+        carried = [CarriedEvent(event, compiled, places, by[some])
+                   for event in events]
+        motions.append(simulate(
+            extended, t_span, full, events=carried, **options))
         options['t_eval'] = motions[0].t
         parts.append(motions[-1].x[:, places])
+        moved.append([carried[event.index].derivatives(event)
+                      for event in motions[-1].events
+                      if hasattr(events[event.index], 'expression')])
     count = min(map(len, parts))
     return Sensitivities(
         compiled, by, motions[0].t[:count], parts[0][:count, 0],
         np.concatenate([np.moveaxis(part[:count, 1:], 1, 2)
-                        for part in parts], axis=2), tuple(motions))
+                        for part in parts], axis=2), tuple(motions),
+        tuple(some[0]._replace(
+            dt=np.concatenate([item.dt for item in some]),
+            dx=np.hstack([item.dx for item in some]))
+            for some in zip(*moved)))
+
+
+class CarriedEvent:
+    """An event of a motion as one of its variational equations.
+
+    ``places`` are the positions of the states, then of the derivatives by each
+    of ``by``.
+    """
+
+    def __init__(self, event, compiled, places, by):
+        self.event, self.compiled, self.by = event, compiled, by
+        self.places = np.array(places)
+        for name in ('terminal', 'direction', 'passed'):
+            if hasattr(event, name):
+                setattr(self, name, getattr(event, name))
+
+    def __call__(self, t, full):
+        return self.event(t, full[self.places[0]])
+
+    @property
+    def jump(self):
+        """States and derivatives after a jump, None without."""
+        return getattr(self.event, 'jump', None) and self.after
+
+    def after(self, t, full):
+        x, dx = full[self.places[0]], full[self.places[1:]].T
+        full[self.places[0]] = after = self.event.jump(t, x)
+        change = saltation(self.compiled, self.event, t, x, self.by, after)
+        full[self.places[1:]] = (change.x_x@dx + change.x_p).T
+        return full
+
+    def derivatives(self, found):
+        """The derivatives of an :class:`.Event` that was found."""
+        x, dx = found.x[self.places[0]], found.x[self.places[1:]].T
+        change = saltation(self.compiled, self.event, found.t, x, self.by)
+        return EventDerivatives(
+            found.index, found.t, x, change.t_x@dx + change.t_p,
+            change.x_x@dx + change.x_p)
+
+
+def chosen(compiled, by):
+    """Constants and states, by object or name."""
+    known = Names((*compiled.states, *compiled.constants),
+                  'state or constant')
+    return tuple(known.objects[k] for k in known.indices(by, 'by'))
 
 
 def variational_equations(compiled, by):
     """The compiled variational equations with the same constants."""
+    def values(equations):              # those of events are not among them
+        known = dict(zip(compiled.constants, compiled.parameters()))
+        return {item: known[item] for item in equations.constants}
+
     def made():
         equations, sets = variational(
             compiled.equations, by, compiled.inputs.given)
-        result = compile_equations(equations, dict(zip(
-            compiled.constants, compiled.parameters())),
-            compiled.inputs.called, compiled.backend)
+        result = compile_equations(equations, values(equations),
+                                   compiled.inputs.called, compiled.backend)
         result.parts = (compiled.states, *sets)
         return result
 
-    return compiled.kept(('variational', by), made).with_values(
-        dict(zip(compiled.constants, compiled.parameters())))
+    result = compiled.kept(('variational', by), made)
+    return result.with_values(values(result))
 
 
 def start_derivatives(compiled, t, x, by, fixed):

@@ -1,0 +1,123 @@
+"""Events where expressions vanish, and jumps by expressions."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from sympy import Matrix, sympify
+
+from ...graph import Graph
+from ..compiled import compile_equations
+from ..names import by_label, label
+
+__all__ = ['Crossing', 'CrossingFunction', 'compiled_with']
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """An event for ``simulate`` where an expression vanishes.
+
+    Explanation
+    ===========
+
+    Unlike for Python functions, its derivatives are known, so that
+    :func:`~sympy_constrained.numeric.sensitivities` and
+    :meth:`.Trajectory.gradient` take it into account.
+
+    Examples
+    ========
+
+    A ball loses half of its speed at every impact:
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.numeric import Crossing, simulate
+    >>> m, g = symbols('m g')
+    >>> y = dynamicsymbols('y')
+    >>> ball = UdwadiaKalabaMethod(m*y.diff()**2/2 - m*g*y, [y])
+    >>> impact = Crossing(y, jump={y.diff(): -y.diff()/2}, direction=-1)
+    >>> motion = simulate(ball, 3, [5, 0], constants={m: 1, g: 10},
+    ...                   events=impact)
+    >>> [round(event.t, 6) for event in motion.events]
+    [1.0, 2.0, 2.5, 2.75, 2.875, 2.9375, 2.96875, 2.984375, 2.992188]
+
+    Parameters
+    ==========
+
+    expression : expression
+        In states, time, constants and inputs. New symbols, also those of
+        ``jump``, become constants.
+    jump : mapping, optional
+        States after the event, by object or name, as expressions of those
+        before. The others do not change.
+    terminal : bool or int
+        End the run, at the n-th zero for a number n.
+    direction : float
+        Positive: only zeros where the expression rises, negative: only where
+        it falls.
+
+    """
+
+    expression: object
+    jump: Mapping | None = None
+    terminal: bool | int = False
+    direction: float = 0.
+
+
+class Further(NamedTuple):
+    """A change of equations: these symbols are constants of them, too."""
+
+    symbols: tuple
+
+    def __call__(self, equations):
+        g, out = equations.graph.load()
+        shapes = equations.graph.outputs
+        return replace(equations, graph=Graph.freeze(g, {
+            **{name: (rows, shapes[name][1]) for name, rows in out.items()},
+            'further': ([[g.input(x)] for x in self.symbols], 1)}))
+
+
+def compiled_with(events, model, constants, inputs):
+    """The compiled equations, which have the constants of the events, too."""
+    every = events if isinstance(events, (list, tuple)) else [events]
+    symbols = {symbol for event in every if isinstance(event, Crossing)
+               for expr in (event.expression, *(event.jump or {}).values())
+               for symbol in sympify(expr).free_symbols}
+    if symbols:
+        model = compile_equations(model, None, inputs)
+        symbols -= {*model.constants, model.equations.t}
+    if symbols:
+        known = {} if model.p is None else dict(zip(model.constants, model.p))
+        model = model.variant(Further(tuple(sorted(symbols, key=str))))
+        constants = by_label(constants or {})
+        if isinstance(constants, Mapping):
+            constants = {**{item: value for item, value in known.items() if
+                            label(item) not in constants}, **constants}
+    return compile_equations(model, constants, inputs)
+
+
+class CrossingFunction:
+    """A :class:`Crossing` as a function of ``(t, x)``.
+
+    ``after`` are expressions of the states after a jump, None without.
+    """
+
+    def __init__(self, crossing, compiled):
+        self.terminal, self.direction = crossing.terminal, crossing.direction
+        self.expression, self.after = crossing.expression, None
+        self._value = compiled.expression(sympify(crossing.expression))
+        if crossing.jump is not None:
+            self.after = list(compiled.states)
+            for key, value in crossing.jump.items():
+                self.after[compiled.names.index(key)] = sympify(value)
+            self._after = compiled.expression(Matrix(self.after))
+
+    def __call__(self, t, x):
+        return self._value(t, x)
+
+    @property
+    def jump(self):
+        """The states after the event as a function, None without a jump."""
+        return self.after and (lambda t, x: self._after(t, x)[:, 0])
