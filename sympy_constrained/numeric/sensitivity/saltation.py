@@ -33,7 +33,7 @@ from ...errors import SingularEquationsError, UnsupportedFeatureError
 from ..table import Table
 from ..tolerances import REDUNDANT
 
-__all__ = ['Saltation', 'saltation']
+__all__ = ['Saltation', 'check_known', 'saltation']
 
 
 class Saltation(NamedTuple):
@@ -47,16 +47,20 @@ class Saltation(NamedTuple):
     x_p: np.ndarray
 
 
+def check_known(event):
+    """Raise unless the derivatives of an event are known."""
+    if not hasattr(event, 'expression'):
+        raise UnsupportedFeatureError(
+            "An event determines the motion, and its derivatives are not "
+            "known. Give a `Crossing` instead of a Python function.")
+
+
 def saltation(compiled, event, t, x, by, after=None):
     """The derivatives for an event, which is terminal without ``after``.
 
     ``by`` are constants, and variables that it does not contain.
     """
-    if getattr(event, 'expression', None) is None:
-        raise UnsupportedFeatureError(
-            f"The event at t = {t:.6g} determines the motion, and its "
-            "derivatives are not known. Give a `Crossing` instead of a Python "
-            "function.")
+    check_known(event)
     of = [event.expression, *(compiled.states if after is None else
                               event.after)]
     called = compiled.inputs.called
@@ -75,7 +79,8 @@ def saltation(compiled, event, t, x, by, after=None):
     by_p[:, [by.index(item) for item in known]] = by_known
     rates = compiled.rhs(t, x)
     pace = by_x@rates + by_t
-    if abs(pace[0]) <= REDUNDANT*np.abs(by_x[0])@np.abs(rates):
+    if abs(pace[0]) <= REDUNDANT*np.linalg.norm(by_x[0])*np.linalg.norm(
+            rates):
         raise SingularEquationsError(
             f"The motion touches the event at t = {t:.6g} without crossing "
             "it, so its time has no derivatives.")

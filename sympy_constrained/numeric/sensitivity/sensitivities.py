@@ -14,7 +14,7 @@ from ..integrate.simulate import simulate
 from ..names import Names, label
 from ..tolerances import REDUNDANT
 from ..trajectory import Trajectory
-from .saltation import saltation
+from .saltation import check_known, saltation
 from .variational import variational
 
 __all__ = ['Sensitivities', 'EventDerivatives', 'sensitivities', 'chosen',
@@ -182,8 +182,10 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
     dx = start_derivatives(compiled, begin, x, by, fixed)
     events = event_functions(events, compiled)
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
-    if any(getattr(event, 'jump', None) for event in events):
-        width = max(len(by), 1)         # all jump at the same time
+    for event in events:
+        if getattr(event, 'jump', None):
+            check_known(event)
+            width = max(len(by), 1)     # all jump at the same time
     moved = []
     for k in range(0, max(len(by), 1), width):
         some = slice(k, k + width)

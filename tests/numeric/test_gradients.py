@@ -1,0 +1,369 @@
+"""Gradients of motions by the adjoint of their steps, and jumps at events."""
+import mpmath
+import numpy as np
+import pytest
+from mechanisms import g, l, m, t, x, y
+from sympy import sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.errors import (
+    SimulationError, SingularEquationsError, UnsupportedFeatureError)
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    Crossing, compile_equations, consistent_state, sensitivities, simulate)
+from sympy_constrained.numeric.integrate.crossing import CrossingFunction
+from sympy_constrained.numeric.sensitivity.saltation import saltation
+
+pytest.importorskip('numba')
+
+q, F = dynamicsymbols('q F')
+a, e, k, w = symbols('a e k w')
+vx, vy = x.diff(), y.diff()
+PLANE = m*(vx**2 + vy**2)/2 - m*g*y
+TIGHT = {'rtol': 1e-12, 'atol': 1e-13}
+CIRCLE = x**2 + y**2 - l**2
+
+
+def ready(name):
+    made = model(name)
+    compiled = compile_equations(
+        made.form(UdwadiaKalabaMethod), made.parameters)
+    return made, compiled, consistent_state(
+        compiled, dict(made.start), made.fixed)
+
+
+def differences(value, size):
+    """The derivative of ``value(h)`` at 0, to order 6."""
+    return sum(c*(value(k*size) - value(-k*size)) for c, k in (
+        (45, 1), (-9, 2), (1, 3)))/(60*size)
+
+
+# -- the derivative of what was computed -----------------------------------
+
+@pytest.mark.parametrize('name, end, step, method', [
+    ('four_bar', 0.3, 0.02, 'RK23'), ('bicycle', 0.4, 0.1, 'DOP853')])
+@pytest.mark.parametrize('stabilization', ['projection', None])
+def test_it_is_exact_for_large_errors_of_the_steps(
+        name, end, step, method, stabilization):
+    """Steps of constant length, far apart; outputs between them."""
+    made, compiled, start = ready(name)
+    options = {'rtol': 1., 'atol': 1., 'max_step': step, 'method': method,
+               't_eval': np.linspace(0, 0.97*end, 4),
+               'stabilization': stabilization}
+    weights = np.random.default_rng(0).normal(size=(4, len(start)))
+
+    def value(h):
+        return np.sum(weights*simulate(
+            compiled, end, start, constants={'g': 9.81 + h}, **options).x)
+
+    def moved(h):
+        return np.sum(weights*simulate(compiled, end, consistent_state(
+            compiled, start + h*direction), **options).x)
+
+    motion = simulate(compiled, end, start, constants={'g': 9.81},
+                      adjoint=True, **options)
+    gradient = motion.gradient(['g'], weights=weights)
+    wanted = differences(value, 1e-2)
+    assert abs(gradient['g'] - wanted) < 1e-9*abs(wanted)
+    direction = compiled.tangent_basis(0, start)[:, 0]
+    wanted = differences(moved, 1e-3)
+    assert abs(gradient.start@direction - wanted) < 1e-8*abs(wanted)
+
+
+@pytest.mark.parametrize('end', [2, (1, -1)])
+def test_a_closed_form(end):
+    """v' = -a v, of two bodies that are tied: the example of index 1."""
+    sled = UdwadiaKalabaMethod(
+        (vx**2 + vy**2)/2, [x, y], hol_coneqs=[x - y],
+        nonideal_forces=[-a*vx, -a*vy])
+    motion = simulate(sled, end, [0, 0, 1, 1], constants={a: 0.7},
+                      adjoint=True, **TIGHT)
+    tf = motion.t[-1] - motion.t[0]
+    decay = np.exp(-0.7*tf)
+    gradient = motion.gradient([a, vx], final_cost=vx, fixed=[x])
+    np.testing.assert_allclose(
+        [gradient.value, gradient[a], gradient["x'"]],
+        [decay, -tf*decay, decay], rtol=1e-11)
+    gradient = motion.gradient([a], cost=vx)
+    np.testing.assert_allclose(
+        [gradient.value, gradient[a]],
+        [(1 - decay)/0.7, (tf*decay*0.7 - 1 + decay)/0.49], rtol=1e-11)
+    gradient = motion.gradient([a], cost=a*vx + vx.diff(), final_cost=t*a)
+    np.testing.assert_allclose([gradient.value, gradient[a]], [
+        motion.t[-1]*0.7, motion.t[-1]], atol=1e-11)    # a v = -v'
+
+
+def test_all_constants_of_the_squeezer():
+    """Geometry, too; against forward derivatives and differences."""
+    made, compiled, start = ready('andrews_squeezer')
+    end, cost = 0.005, compiled.states[0]
+    options = {'rtol': 1e-13, 'atol': 1e-14}
+    found = simulate(compiled, end, start, adjoint=True, **options).gradient(
+        compiled.constants, final_cost=cost, fixed=made.fixed)
+
+    def value(item, h):
+        changed = compiled.with_values({item: constants[item] + h})
+        return simulate(changed, end, consistent_state(
+            changed, start, made.fixed), t_eval=2, **options).x[-1, 0]
+
+    constants = dict(zip(compiled.constants, compiled.p))
+    some = compiled.constants[::7]
+    wanted = [differences(lambda h: value(item, h), 1e-3*constants[item])
+              for item in some]
+    assert np.abs([found[item] for item in some] - np.array(
+        wanted)).max() < 1e-8*np.abs(found.values).max()
+    some = compiled.constants[5::14]
+    forward = sensitivities(compiled, end, start, some, fixed=made.fixed,
+                            t_eval=2, **options).dx[-1, 0]
+    np.testing.assert_allclose([found[item] for item in some], forward,
+                               rtol=1e-9, atol=1e-12*np.abs(forward).max())
+
+
+def test_the_rows_of_a_rolling_disc_are_tangent():
+    _, compiled, start = ready('rolling_disc')
+    motion = simulate(compiled, 1, start, adjoint=True, **TIGHT)
+    K = compiled.jacobian('residuals')(0, motion.x[0])
+    rows = np.array([motion.gradient(final_cost=state).start
+                     for state in compiled.states])
+    assert np.abs(K@rows.T).max() < 1e-12*np.abs(rows).max()
+    T = compiled.tangent_basis(0, motion.x[0])
+    forward = sensitivities(
+        compiled, 1, motion.x[0], compiled.states[5:8], t_eval=2,
+        fixed=compiled.states[:5], **TIGHT)
+    np.testing.assert_allclose(
+        rows@T@(T.T@forward.dx[0]), forward.dx[-1], atol=1e-9)
+
+
+def test_a_table_takes_part():
+    """Its kinks end steps; the integral of a force is momentum."""
+    times, force = [0, 0.5, 1.25, 2], [0, 2, -1, 1]
+    cart = UdwadiaKalabaMethod(
+        m*q.diff()**2/2, [q], nonideal_forces=[F - k*q])
+    arguments = cart, 1.8, [0.1, 0]
+    options = {'inputs': {F: (times, force)}, 'constants': {m: 2, k: 3},
+               **TIGHT}
+    motion = simulate(*arguments, adjoint=True, **options)
+    forward = sensitivities(*arguments, [m, k, q], **options)
+    gradient = motion.gradient([m, k, q], final_cost=q)
+    np.testing.assert_allclose(gradient.values, forward.dx[-1, 0], rtol=1e-9)
+    power = motion.gradient([m, k, q], cost=F*q.diff())
+    energy = motion.gradient(
+        [m, k, q], final_cost=m*q.diff()**2/2 + k*(q**2 - 0.1**2)/2)
+    assert abs(power.value - energy.value) < 1e-11
+    np.testing.assert_allclose(
+        power.values, energy.values - [0, 0, 3*0.1], atol=1e-10)
+
+
+def test_weights_are_those_of_any_function():
+    """A sum of squares at output times, as forward."""
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        PLANE, [x, y], hol_coneqs=[CIRCLE]), {m: 1, g: 9.81, l: 1})
+    arguments = compiled, 3, [0.6, -0.8, 0, 0]
+    motion = simulate(*arguments, adjoint=True, t_eval=31, **TIGHT)
+    gradient = motion.gradient([g, l, x], fixed=[vx], weights=2*motion.x)
+    forward = sensitivities(*arguments, [g, l, x], fixed=[vx], t_eval=31,
+                            **TIGHT)
+    np.testing.assert_allclose(gradient.values, np.einsum(
+        'ti,tik->k', 2*forward.x, forward.dx), rtol=1e-9)
+    with pytest.raises(ValueError, match='`weights` has shape'):
+        motion.gradient(weights=motion.x[1:])
+    with pytest.raises(ValueError, match='no state or constant'):
+        motion.gradient(['k'])
+
+
+def test_memory_is_one_number_for_each_step():
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*q.diff()**2/2 - k*q**2/2, [q]), {m: 1, k: 1})
+    motion = simulate(compiled, 100, [1, 0], adjoint=True, t_eval=2,
+                      max_step=0.01)
+    parts = motion.tape.parts
+    steps = motion.statistics['steps']
+    assert len(parts) < 15 and steps >= 10000 and len(motion) == 2
+    assert sum(part.ends.base.nbytes for part in parts) < 9*steps
+    np.testing.assert_allclose(
+        motion.gradient([k, q], final_cost=q).values,
+        [-50*np.sin(100), np.cos(100)], rtol=1e-9)
+
+
+# -- events ----------------------------------------------------------------
+
+@pytest.mark.parametrize('rows', [
+    [CIRCLE], [CIRCLE, (3 + y)*CIRCLE]], ids=['plane', 'redundant'])
+def test_period_of_a_pendulum(rows):
+    """The time of an event, by length and amplitude, against the complete
+    elliptic integral.
+    """
+    amplitude, length = 1.2, 0.7
+
+    def period(amplitude, length):
+        return 4*mpmath.sqrt(length/mpmath.mpf('9.81'))*mpmath.ellipk(
+            mpmath.sin(amplitude/2)**2)
+
+    by_amplitude, by_length = (float(mpmath.diff(
+        period, (amplitude, length), order)) for order in ((1, 0), (0, 1)))
+    start = [length*np.sin(amplitude), -length*np.cos(amplitude), 0, 0]
+    arguments = {
+        'model': UdwadiaKalabaMethod(PLANE, [x, y], hol_coneqs=rows),
+        't_span': 5, 'start': start, 'constants': {m: 1, g: 9.81, l: length},
+        'events': Crossing(vx, terminal=2), **TIGHT}
+    found = simulate(adjoint=True, **arguments).gradient(
+        [l, x], final_cost=t, fixed=[vx])
+    assert abs(found.value - period(amplitude, length)) < 1e-10
+    np.testing.assert_allclose(
+        [found[l] + found[x]*np.sin(amplitude),
+         found[x]*length*np.cos(amplitude)], [by_length, by_amplitude],
+        rtol=1e-9)
+    end = sensitivities(by=[l, x], fixed=[vx], **arguments).events[-1]
+    np.testing.assert_allclose(end.dt, found.values, rtol=1e-9)
+
+
+BEAD = UdwadiaKalabaMethod(PLANE, [x, y])
+START = [0, 1, 2, 0.5]
+IMPACT = Crossing(y, {vy: -e*vy}, direction=-1, terminal=4)
+
+
+def landing(height=1., up=0.5, along=2., gravity=9.81, restitution=0.8):
+    """Where the bead lands after three impacts, in closed form."""
+    speed = mpmath.sqrt(up**2 + 2*gravity*height)
+    return along*((up + speed)/gravity + 2*speed/gravity*(
+        restitution + restitution**2 + restitution**3))
+
+
+@pytest.mark.parametrize('t_eval', [None, 5])
+def test_a_bouncing_bead(t_eval):
+    """Its landing point through three impacts."""
+    by = [y, vy, vx, g, e]
+    values = 1., 0.5, 2., 9.81, 0.8
+    wanted = [float(mpmath.diff(landing, values, tuple(
+        int(i == j) for j in range(5)))) for i in range(5)]
+    options = {'constants': {m: 1, g: 9.81, e: 0.8}, 'events': IMPACT,
+               't_eval': t_eval, **TIGHT}
+    motion = simulate(BEAD, 9, START, adjoint=True, **options)
+    found = motion.gradient(by, final_cost=x)
+    assert abs(found.value - landing()) < 1e-11
+    np.testing.assert_allclose(found.values, wanted, rtol=1e-10)
+    forward = sensitivities(BEAD, 9, START, by, **options)
+    end = forward.events[-1]
+    np.testing.assert_allclose(end.dx[0], wanted, rtol=1e-10)
+    np.testing.assert_allclose(forward.dx[-1, 0], end.dx[0] - 2*end.dt,
+                               rtol=1e-9, atol=1e-12)
+    if t_eval is None:
+        weights = np.zeros_like(motion.x)
+        weights[-1, 0] = 1.
+        np.testing.assert_allclose(motion.gradient(
+            by, weights=weights).values, wanted, rtol=1e-10)
+        assert abs(motion.energy_error).max() < 1e-11
+
+
+def test_an_integral_over_jumps():
+    """The integrand jumps, and the end moves."""
+    compiled = compile_equations(BEAD, {m: 1, g: 9.81})
+    cost = e*vy**2 + x*y
+
+    def found(by=(), **constants):
+        return simulate(
+            compiled, 9, START, events=IMPACT, adjoint=True, constants={
+                'e': 0.8, **constants}, **TIGHT).gradient(by, cost=cost)
+
+    gradient = found([e, g])
+    for item, value in ((e, 0.8), (g, 9.81)):
+        wanted = differences(lambda h: found(
+            **{item.name: value + h}).value, 1e-3*value)
+        assert abs(gradient[item] - wanted) < 1e-9*abs(wanted)
+
+
+def test_a_jump_on_constraints():
+    """A pendulum hits a wall that moves as a table says."""
+    pendulum = UdwadiaKalabaMethod(
+        PLANE, [x, y], hol_coneqs=[CIRCLE], nonideal_forces=[F, 0])
+    options = {
+        'constants': {m: 1, g: 9.81, l: 1, e: 0.7, w: 0.2},
+        'events': Crossing(x + w*sin(t) + F, {vx: -e*vx, vy: -e*vy},
+                           direction=-1),
+        'inputs': {F: ([0, 1, 2, 3], [0.1, 0.3, -0.1, 0])}, **TIGHT}
+    arguments = pendulum, 2.5, [0.6, -0.8, 0, 0]
+    motion = simulate(*arguments, adjoint=True, dense=True, **options)
+    assert len(motion.events) > 1 and motion.largest_residual < 1e-11
+    before = motion.events[0]
+    np.testing.assert_allclose(motion.at(before.t), before.x, atol=1e-9)
+    np.testing.assert_allclose(motion.at(before.t + 1e-9)[2:],
+                               -0.7*before.x[2:], atol=1e-7)
+    by = [e, w, g, x]
+    found = motion.gradient(by, final_cost=x, fixed=[vx])
+    forward = sensitivities(*arguments, by, fixed=[vx], **options)
+    np.testing.assert_allclose(found.values, forward.dx[-1, 0], rtol=1e-8)
+    for item, value in ((e, 0.7), (w, 0.2)):
+        wanted = differences(lambda h: simulate(*arguments, **{
+            **options, 'constants': {**options['constants'], item: value + h}
+        }).x[-1, 0], 1e-3)
+        assert abs(found[item] - wanted) < 1e-7*abs(wanted)
+
+
+def test_python_functions_may_jump_but_have_no_derivatives():
+    def impact(t, x):
+        return x[1]
+
+    impact.direction, impact.jump = -1, lambda t, x: x*[1, 1, 1, -0.8]
+    options = {'constants': {m: 1, g: 9.81}, 'events': [impact]}
+    motion = simulate(BEAD, 2, START, adjoint=True, **options)
+    exact = simulate(BEAD, 2, START, constants={m: 1, g: 9.81, e: 0.8},
+                     events=Crossing(y, {vy: -e*vy}, direction=-1))
+    assert len(motion.events) == 3
+    np.testing.assert_allclose(motion.x[-1], exact.x[-1], rtol=1e-12)
+    with pytest.raises(UnsupportedFeatureError, match='Give a `Crossing`'):
+        motion.gradient([g], final_cost=x)
+    with pytest.raises(UnsupportedFeatureError, match='Give a `Crossing`'):
+        sensitivities(BEAD, 2, START, [g], **options)
+    impact.jump = lambda t, x: x[:3]
+    with pytest.raises(SimulationError, match='the states after the event'):
+        simulate(BEAD, 2, START, **options)
+
+
+def test_jumps_that_make_no_sense():
+    constants = {m: 1, g: 9.81, e: 0.5}
+    ball = Crossing(y, {vy: -e*vy}, direction=-1)
+    with pytest.raises(SimulationError, match='impacts accumulate'):
+        simulate(BEAD, 9, START, constants=constants, events=ball)
+    pendulum = UdwadiaKalabaMethod(PLANE, [x, y], hol_coneqs=[CIRCLE])
+    with pytest.raises(SimulationError, match='leads off the constraints'):
+        simulate(pendulum, 2, [0.6, -0.8, 0, 0], events=Crossing(x, {y: 2*y}),
+                 constants={m: 1, g: 9.81, l: 1})
+    bead = compile_equations(BEAD, {m: 1, g: 9.81})
+    with pytest.raises(SingularEquationsError, match='without crossing'):
+        saltation(bead, CrossingFunction(Crossing(y - 1), bead), 0.,
+                  np.array([0, 1, 1, 0.]), [g])     # the apex
+
+
+# -- what is refused -------------------------------------------------------
+
+def test_what_has_no_gradient():
+    method = UdwadiaKalabaMethod(
+        m*q.diff()**2/2 - k*q**2/2, [q], nonideal_forces=[F])
+    arguments = method, 1, [1, 0]
+    options = {'constants': {m: 1, k: 1}, 'inputs': {F: 0.1}}
+    with pytest.raises(ValueError, match='`adjoint=True`'):
+        simulate(*arguments, **options).gradient([m])
+    for more in ({'method': 'Rodas5P'}, {'method': 'LSODA'},
+                 {'inputs': {F: lambda t, x: t}}):
+        with pytest.raises(UnsupportedFeatureError, match="'DOP853'"):
+            simulate(*arguments, adjoint=True, **{**options, **more})
+
+
+def test_a_part_of_a_motion_has_a_gradient():
+    """After an error the steps up to then are those of a shorter motion."""
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        m*q.diff()**2/2 + k*sin(q), [q]), {m: 1, k: 1})
+
+    def event(t, x):
+        if t > 0.8:
+            raise RuntimeError('stop')
+        return 1.
+
+    part = simulate(compiled, 2, [1, 0], adjoint=True, throw=False,
+                    events=event, max_step=0.1, **TIGHT)
+    assert 0.5 < part.t[-1] < 0.8
+    whole = simulate(compiled, part.t[-1], [1, 0], adjoint=True, **TIGHT)
+    np.testing.assert_allclose(*(motion.gradient(
+        [m, k, q], final_cost=q).values for motion in (part, whole)),
+        rtol=1e-9)
