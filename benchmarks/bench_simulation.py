@@ -199,6 +199,32 @@ def long_run(spec, by):
 
 # -- simulations of some models ----------------------------------------------
 
+def gradient(spec):
+    """A motion alone, and with its gradient by all constants, which is
+    compared with forward derivatives by some of them.
+    """
+    from sympy_constrained.numeric import sensitivities, simulate
+    chain = Chain(spec)
+    given, compiled = chain.given, chain.equations
+    arguments, cost = (compiled, 1., chain.start), compiled.states[0]
+
+    def run(**options):
+        return simulate(*arguments, rtol=RTOL, atol=ATOL, t_eval=2, **options)
+
+    def both():
+        return run(adjoint=True).gradient(
+            compiled.constants, final_cost=cost, fixed=given.fixed)
+
+    run(), both()                                       # compile
+    alone, _ = measured(run)
+    seconds, found = measured(both)
+    by = compiled.constants[-3:]
+    forward = sensitivities(*arguments, by, fixed=given.fixed, rtol=RTOL,
+                            atol=ATOL, t_eval=2).dx[-1, 0]
+    return {'seconds': seconds, 'alone': alone, 'error': float(np.abs(
+        [found[item] for item in by] - forward).max()/np.abs(forward).max())}
+
+
 def motion(spec):
     """``simulate`` with projection and outputs, and SciPy's DOP853 on our
     ``rhs``, against the same number of calls of the machine code alone.

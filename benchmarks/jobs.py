@@ -417,6 +417,12 @@ def motion(spec):
     return bench_simulation.motion(spec)
 
 
+def gradient(spec):
+    """A motion with its gradient, and alone."""
+    import bench_simulation
+    return bench_simulation.gradient(spec)
+
+
 def precision(spec, by):
     """Errors and times of an integrator."""
     import bench_precision
@@ -455,7 +461,7 @@ def solvers(spec, solver):
 JOBS = {job.__name__: job for job in (
     derive, grow, upstream_derive, methods, memory, size, written, numbers,
     function, cython, casadi, jacobian, program, batch, simulation, long_run,
-    motion, precision, sweeps, solvers)}
+    motion, gradient, precision, sweeps, solvers)}
 
 
 def main(file, job, arguments):

@@ -103,8 +103,8 @@ def table(record):
     """Rows of text."""
     found = Results(record)
     for rows in (derivation, sizes, trees, making, calls, natives, jacobians,
-                 batches, simulations, long_runs, precisions, memories,
-                 solvers):
+                 gradients, batches, simulations, long_runs, precisions,
+                 memories, solvers):
         yield from rows(found)
 
 
@@ -215,6 +215,15 @@ def jacobians(found):
                           found.value(ours, 'native'), found.error(ours),
                           label, found.value(peer, 'native'),
                           found.error(peer))
+
+
+def gradients(found):
+    """Of motions, by all constants."""
+    for spec in found.specs('gradient'):
+        job = f'gradient {spec}'
+        yield row('1 s, simulate, and gradient by all constants', spec,
+                  found.value(job), found.error(job), 'the motion alone',
+                  found.value(job, 'alone'))
 
 
 def net(found, job):

@@ -99,6 +99,8 @@ def derivatives():
         yield 'jacobian', spec, 'casadi'
     for spec in MECHANISMS:
         yield 'jacobian', spec, 'pinocchio'
+    for spec in ('closed_chain:8', 'bicycle'):
+        yield 'gradient', spec
 
 
 def batch():

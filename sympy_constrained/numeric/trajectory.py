@@ -347,6 +347,7 @@ class Trajectory:
         ...     constants={m: 1, g: 9.81, l: 1}, adjoint=True)
         >>> gradient = motion.gradient([l, q], final_cost=q)
         >>> round(gradient[l], 6), round(gradient[q], 6)
+        (-0.177733, 0.970893)
 
         Parameters
         ==========

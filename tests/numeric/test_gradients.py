@@ -14,6 +14,7 @@ from sympy_constrained.numeric import (
     Crossing, compile_equations, consistent_state, sensitivities, simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
 from sympy_constrained.numeric.sensitivity.saltation import saltation
+from sympy_constrained.timing import per_call
 
 pytest.importorskip('numba')
 
@@ -184,6 +185,41 @@ def test_memory_is_one_number_for_each_step():
     np.testing.assert_allclose(
         motion.gradient([k, q], final_cost=q).values,
         [-50*np.sin(100), np.cos(100)], rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_the_time_for_a_hundred_constants():
+    """Motion and gradient take less than six motions alone."""
+    n = 20
+    qs = dynamicsymbols(f'q:{n}')
+    masses, springs, cubic, dampers, lengths = (
+        symbols(f'{letter}:{n}') for letter in 'mkbcl')
+    far = [one - last - length for one, last, length in zip(
+        qs, (0, *qs), lengths)]
+    compiled = compile_equations(UdwadiaKalabaMethod(
+        sum(mass*one.diff()**2/2 - k*d**2/2 - b*d**4/4 for mass, one, k, b, d
+            in zip(masses, qs, springs, cubic, far)), qs,
+        hol_coneqs=[qs[-1] - qs[0] - sin(qs[1])],
+        nonideal_forces=[-c*one.diff() for c, one in zip(dampers, qs)]), {
+            **dict.fromkeys(masses, 1), **dict.fromkeys(springs, 10),
+            **dict.fromkeys(cubic, 1), **dict.fromkeys(dampers, 0.1),
+            **dict.fromkeys(lengths, 0.1)})
+    start = consistent_state(compiled, np.linspace(0.1, 2, 2*n))
+
+    def run(**options):
+        return simulate(compiled, 10, start, t_eval=2, **options)
+
+    def gradient(count):
+        return run(adjoint=True).gradient(compiled.constants[:count],
+                                          final_cost=qs[0]**2)
+
+    assert len(compiled.constants) == 100
+    np.testing.assert_allclose(gradient(1).values, gradient(100).values[:1],
+                               rtol=1e-9)
+    alone, one, all_of_them = (min(
+        per_call(function) for _ in range(3)) for function in (
+            run, lambda: gradient(1), lambda: gradient(100)))
+    assert one < all_of_them < 6*alone
 
 
 # -- events ----------------------------------------------------------------
