@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from sympy import Matrix, sympify
 
 from ...graph import Graph
+from ..codegen.native import with_given
 from ..compiled import compile_equations
 from ..names import by_label, label
 
@@ -106,18 +108,39 @@ class CrossingFunction:
 
     def __init__(self, crossing, compiled):
         self.terminal, self.direction = crossing.terminal, crossing.direction
-        self.expression, self.after = crossing.expression, None
-        self._value = compiled.expression(sympify(crossing.expression))
+        self.compiled, self.after = compiled, None
+        self.expression = sympify(crossing.expression)
         if crossing.jump is not None:
-            self.after = list(compiled.states)
+            after = list(compiled.states)
             for key, value in crossing.jump.items():
-                self.after[compiled.names.index(key)] = sympify(value)
-            self._after = compiled.expression(Matrix(self.after))
+                after[compiled.names.index(key)] = sympify(value)
+            self.after = tuple(after)
+
+    def _values(self, t, x, *expressions):
+        function = self.compiled.kept(
+            ('crossing', expressions),
+            lambda: self.compiled.expression(Matrix(expressions)))
+        return function(t, x, self.compiled.parameters())[:, 0]
+
+    @cached_property
+    def _quick(self):
+        """The expression in machine code, None without."""
+        compiled, names = self.compiled, ('out',)
+        native = compiled.native_output(with_given(
+            Graph.of({'out': Matrix([self.expression])}, compiled.equations.t),
+            names, compiled.inputs.feedback))
+        return native and compiled.bound(native)
+
+    def __getstate__(self):
+        return {key: value for key, value in vars(self).items()
+                if key != '_quick'}
 
     def __call__(self, t, x):
-        return self._value(t, x)
+        found = self._quick and self._quick(t, x)
+        return self._values(t, x, self.expression)[0] if (
+            found is None) else found[0]
 
     @property
     def jump(self):
         """The states after the event as a function, None without a jump."""
-        return self.after and (lambda t, x: self._after(t, x)[:, 0])
+        return self.after and (lambda t, x: self._values(t, x, *self.after))

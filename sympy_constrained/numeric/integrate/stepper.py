@@ -182,6 +182,7 @@ class Run:
         has risen within the step, so that the integrator cannot continue.
         """
         t_old, self.rates.trouble = self.t, None
+        changes = len(self.rank.changes)
         if self.feedback is not None:
             self.feedback.begin(solver, self.rank.solver)
         self.advance(solver)
@@ -204,8 +205,8 @@ class Run:
         if not is_whole:
             t, y = rise, self.with_new_rows(rise, path(rise))
 
-        if self.tape is not None and not is_whole:
-            self.tape.fault = f"The rank of its equations rises at t = {t:g}."
+        if self.tape is not None and len(self.rank.changes) > changes:
+            self.tape.fault = f"The rank of the equations changes at {t:g}."
         if self.accept(t_old, t, y, path, self.state_on(path, t, y)):
             return False
         if is_whole and self.on_set and self.moves and (
@@ -253,7 +254,7 @@ class Run:
         """
         end = self.end_within(t_old, t, y, path, state)
         self.record_due(t if end is None else end, state, rates)
-        if self.tape is not None:
+        if self.tape is not None and rates is None:
             self.tape.add(
                 self, np.array([self.solver.t_old]), np.array([self.solver.t]),
                 self.solver.y_old, t if end is None else end, y)
