@@ -25,9 +25,11 @@ and the derivatives by constants are the sum of all :math:`f_p^T\kappa_k` and
 those of :math:`P`. The products :math:`\kappa^T f_x`, :math:`\kappa^T f_p` are
 those of :meth:`.CompiledEquations.vjp`. Outputs in a step are those of its
 interpolant, integrals have the weights of the step. So the result is the exact
-derivative of the numbers that were computed, but for rounding: lengths of
-steps are constants, and events have their saltation matrices
-(:mod:`~sympy_constrained.numeric.sensitivity.saltation`).
+derivative of the numbers that were computed, for steps of constant length.
+Terms of the order of the tolerances are left out where the start, or a state
+after a jump, is moved to the constraints, and where the time of an event
+changes (:mod:`~sympy_constrained.numeric.sensitivity.saltation`): the state
+then moves with the rates, not along the interpolant.
 
 Derivatives by states off the constraints are of no use. ``Gradient.start`` is
 the only vector tangent to the constraints whose products with tangent changes
