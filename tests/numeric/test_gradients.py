@@ -1,4 +1,6 @@
 """Gradients of motions by the adjoint of their steps, and jumps at events."""
+import pickle
+
 import mpmath
 import numpy as np
 import pytest
@@ -276,7 +278,7 @@ def test_a_bouncing_bead(t_eval):
     options = {'constants': {m: 1, g: 9.81, e: 0.8}, 'events': IMPACT,
                't_eval': t_eval, **TIGHT}
     motion = simulate(BEAD, 9, START, adjoint=True, **options)
-    found = motion.gradient(by, final_cost=x)
+    found = pickle.loads(pickle.dumps(motion)).gradient(by, final_cost=x)
     assert abs(found.value - landing()) < 1e-11
     np.testing.assert_allclose(found.values, wanted, rtol=1e-10)
     forward = sensitivities(BEAD, 9, START, by, **options)
