@@ -41,9 +41,11 @@ UNCERTAIN, NO_EFFECT = 1., 1e-7
 # Searches among the combinations that are determined where they begin.
 # Each ends when the sum of squares, in variances, falls by less than this, or
 # after some evaluations.
-SEARCHES, NOISE, EVALUATIONS = 20, 0.1, 50
+SEARCHES, NOISE, EVALUATIONS = 20, 0.1, 30
 # Parts of a direction that are named.
 NAMED = 0.1
+# Residuals, in standard deviations, that are no noise.
+MISFIT = 3.
 # Standard deviation of values that is assumed to begin with, as a part of
 # their size, if none is given.
 GUESSED = 0.01
@@ -103,7 +105,7 @@ class Identification:
     success : bool
         Whether the search has converged.
     message : str
-        Why it ended. Without convergence the estimates are the best ones so
+        Why it ended, and what is wrong with the result. Without convergence the estimates are the best ones so
         far, and the covariance is that of the equations linearized there.
 
     """
@@ -332,8 +334,8 @@ class Fit:
             if self.best is None:
                 raise
             reason = "Interrupted"
-        return False, (f"{reason}, after {self.shooting.count} integrations. "
-                       "These are the best estimates so far.")
+        return False, (f"{reason}, after {self.shooting.count} integrations: "
+                       "these are the best estimates so far.")
 
     def improve(self):
         """Search, near the guess where nothing is determined."""
@@ -355,9 +357,11 @@ class Fit:
             gaps = self.best.gaps/shooting.sizes
             multipliers = multipliers + weight**2*gaps
             weight = min(weight*FACTOR, LAST*noise)
-            found = self.best.rest@self.best.rest
+            found, values = self.best.rest@self.best.rest, self.best.values
+            is_free = len(basis) == len(values) and np.all(
+                (self.low < values) & (values < self.high))
             if np.abs(gaps).max(initial=0.) < CLOSED and (
-                    len(basis) == len(values) or len(basis) == last and
+                    is_free or len(basis) == last and
                     found >= (1 - NOISE/len(self.best.rest))*cost):
                 return True
             cost, last = found, len(basis)
@@ -409,13 +413,27 @@ class Fit:
         unknown = np.abs(lost).max(axis=0, initial=0.) > NAMED
         covariance[unknown, unknown] = np.inf
         noise, motions = self.noise(point), shooting.motions(point)
+        gap = np.abs(point.gaps/shooting.sizes).max(initial=0.)
+        undetermined = combinations(shooting.unknown, lost)
+        if undetermined:
+            names = [label(item) for k, item in enumerate(shooting.unknown)
+                     if unknown[k]]
+            message += (" The measurements do not determine "
+                        f"{', '.join(names)}; see `undetermined`.")
+        if gap > CLOSED:
+            message += (f" The segments have gaps of {gap:.1g} of the states."
+                        " Give more segments, or a better guess.")
+        elif noise > MISFIT and not self.is_scaled:
+            message += (f" The residuals are {noise:.2g} times the "
+                        "`deviations`: the model is not that of the data, or "
+                        "this is a local minimum. Give a better guess, or "
+                        "`segments`.")
         return Identification(
             shooting.unknown, point.values, covariance,
-            combinations(shooting.unknown, lost), noise,
+            undetermined, noise,
             point.rest/(noise or 1.) if self.is_scaled else point.rest,
-            measured, motions, np.abs(point.gaps/shooting.sizes).max(
-                initial=0.), motions[0].equations, shooting.count, success,
-            message)
+            measured, motions, gap, motions[0].equations, shooting.count,
+            success, message)
 
 
 def combinations(unknown, rows):

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import qr, solve_triangular
 from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
@@ -265,7 +265,8 @@ class Shooting:
         """A motion for each record, with derivatives by the unknowns."""
         k, joined = len(point.values), []
         C = point.gap_slopes
-        along = np.vstack([np.eye(k), -np.linalg.solve(C[:, k:], C[:, :k])])
+        along = np.vstack([np.eye(k), -solve_triangular(
+            C[:, k:], C[:, :k], lower=True)])
         for motion, columns, count, j in point.pieces:
             part = (motion.t[:count], motion.x[:count],
                     (motion.dx@along[columns])[:count], motion.trajectories)
