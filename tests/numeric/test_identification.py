@@ -132,7 +132,7 @@ def test_an_interrupt_within_a_motion(pendulum, swing):
 
 
 def test_values_that_fail_are_avoided(pendulum, swing, monkeypatch):
-    """The force has no value at a gravity above 9.83."""
+    """The force has no value at a gravity above 10.2."""
     failed, evaluated = [], Shooting.__call__
 
     def watched(self, values, moves):
@@ -144,11 +144,14 @@ def test_values_that_fail_are_avoided(pendulum, swing, monkeypatch):
 
     monkeypatch.setattr(Shooting, '__call__', watched)
     guess = pendulum.with_values(
-        {g: 6, c: 1.5}, {F: 1e-9*sqrt(Rational(983, 100) - g)})
+        {g: 6, c: 1.5}, {F: 1e-9*sqrt(Rational(102, 10) - g)})
     found = identify(guess, swing, [g, c])
     assert failed and found.success and abs(found[g] - 9.81) < 0.01
     with pytest.raises(ConstrainedDynamicsError):
-        identify(guess.with_values({g: 10}), swing, [g, c])
+        identify(guess.with_values({g: 11}), swing, [g, c])
+    edge = identify(pendulum.with_values(
+        {g: 6, c: 1.5}, {F: 1e-9*sqrt(8 - g)}), swing, [g, c])
+    assert not edge.success and 'at other values: Integr' in edge.message
 
 
 def test_nothing_is_determined(pendulum, swing):
@@ -215,3 +218,24 @@ def test_names_and_columns(pendulum, swing):
         identify(pendulum, Measurement(swing.t, {'z': swing.t}, [0.8, 0]),
                  [g])
     assert sin(q) not in found.equations.states
+
+
+def test_a_plot_of_fit_and_residuals(pendulum, swing):
+    from sympy_constrained.plotting import plot_fit
+    values = np.where(np.arange(101) % 4, swing.values[q], np.nan)
+    other = Measurement(swing.t, {q: swing.values[q], sin(q): np.sin(
+        swing.values[q])}, [0.8, 0])
+    found = identify(pendulum.with_values({g: 9}), [
+        Measurement(swing.t, {q: values}, [0.8, 0]), other], [g],
+        deviations={q: 1e-3, sin(q): 1e-3})
+    figure = plot_fit(found, {q: 'rad', 't': 's'})
+    uppers, lowers = figure.axes[:3], figure.axes[3:]
+    assert [ax.get_ylabel() for ax in uppers] == [
+        'q in rad', 'q in rad', 'sin(q(t))']
+    assert {ax.get_xlabel() for ax in lowers} == {'t in s'}
+    for ax, below, data in zip(uppers, lowers, [
+            values, swing.values[q], np.sin(swing.values[q])]):
+        measured, fit = (line.get_ydata() for line in ax.lines)
+        np.testing.assert_array_equal(measured, data)
+        np.testing.assert_allclose(below.lines[0].get_ydata(),
+                                   (fit - data)/1e-3, atol=1e-9)

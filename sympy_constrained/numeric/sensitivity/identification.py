@@ -93,7 +93,8 @@ class Identification:
     residuals : ndarray
         Model less measurement, in standard deviations, of all values that are
         not missing.
-    measured : tuple of Measurement
+    measured : tuple of Record
+        The measurements as arrays ``t``, ``outputs``, ``values``, ...
     motions : tuple of Sensitivities
         One for each measurement, at its times.
     gap : float
@@ -236,7 +237,7 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     fit = Fit(Shooting(compiled, unknown, records, fixed, {
         'rtol': rtol, 'atol': atol, **options}, segments),
         low, high, deviations is None)
-    return fit.result(tuple(several), *fit.search())
+    return fit.result(*fit.search())
 
 
 def checked(compiled, data, deviations):
@@ -283,7 +284,7 @@ class Fit:
     def __init__(self, shooting, low, high, is_scaled):
         self.shooting, self.low, self.high = shooting, low, high
         self.is_scaled = is_scaled      # the deviation is estimated
-        self.last = self.best = None
+        self.last = self.best = self.failure = None
 
     def point(self, values, moves):
         """The point of the shooting; the last one is kept."""
@@ -330,6 +331,8 @@ class Fit:
             if self.improve():
                 return True, "Converged."
             reason = f"Not converged in {SEARCHES} searches"
+            if self.failure:
+                reason += f" (at other values: {self.failure})"
         except KeyboardInterrupt:
             if self.best is None:
                 raise
@@ -360,7 +363,7 @@ class Fit:
             found, values = self.best.rest@self.best.rest, self.best.values
             is_free = len(basis) == len(values) and np.all(
                 (self.low < values) & (values < self.high))
-            if np.abs(gaps).max(initial=0.) < CLOSED and (
+            if not self.failure and np.abs(gaps).max(initial=0.) < CLOSED and (
                     is_free or len(basis) == last and
                     found >= (1 - NOISE/len(self.best.rest))*cost):
                 return True
@@ -372,6 +375,7 @@ class Fit:
         Lagrangian; keeps the best point.
         """
         begin, scale, k = self.best, self.shooting.sizes, len(basis)
+        self.failure = None
         steps = basis.T*self.sizes(begin)[:, None]
 
         def moved(a):
@@ -385,6 +389,7 @@ class Fit:
             except ConstrainedDynamicsError as error:   # not that way
                 if getattr(error, 'reason', None) is Reason.INTERRUPTED:
                     raise
+                self.failure = error
                 return np.full(len(begin.rest) + len(scale), np.inf)
 
         def objective(point):
@@ -404,7 +409,7 @@ class Fit:
         least_squares(rows, np.zeros(k + len(scale)), slopes,
                       ftol=NOISE/len(begin.rest), max_nfev=EVALUATIONS)
 
-    def result(self, measured, success, message):
+    def result(self, success, message):
         """Estimates, and what is not determined."""
         point, shooting = self.best, self.shooting
         _, lost, parts = self.combinations(point)
@@ -429,11 +434,10 @@ class Fit:
                         "this is a local minimum. Give a better guess, or "
                         "`segments`.")
         return Identification(
-            shooting.unknown, point.values, covariance,
-            undetermined, noise,
+            shooting.unknown, point.values, covariance, undetermined, noise,
             point.rest/(noise or 1.) if self.is_scaled else point.rest,
-            measured, motions, gap, motions[0].equations, shooting.count,
-            success, message)
+            tuple(shooting.records), motions, gap, motions[0].equations,
+            shooting.count, success, message)
 
 
 def combinations(unknown, rows):
