@@ -4,9 +4,9 @@ Each ``plot_...`` draws one picture, into given axes or a new figure, and
 returns the figure. :func:`animate` moves the bodies, :func:`plot_snapshots`
 shows them at some times, :func:`plot_sweep` draws many runs,
 :func:`plot_family` families of steady motions, :func:`plot_fit` a fit, and
-:func:`scene` passes a model to symmeplot. Dotted vertical lines are events, dashed ones
-changes of rank. ``units`` of a trajectory, a mapping from names to texts, are
-written to the axes.
+:func:`scene` passes a model to symmeplot. Dotted vertical lines are events,
+dashed ones changes of rank. ``units`` of a trajectory, a mapping from names to
+texts, are written to the axes.
 """
 from .animation import animate, plot_snapshots
 from .families import plot_family

@@ -29,7 +29,7 @@ from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError
 from ..compiled import CompiledEquations, compile_equations
-from ..names import Names, array, label, number
+from ..names import Names, array, label
 from ..trajectory import Reason
 from .shooting import Record, Shooting
 
@@ -106,8 +106,9 @@ class Identification:
     success : bool
         Whether the search has converged.
     message : str
-        Why it ended, and what is wrong with the result. Without convergence the estimates are the best ones so
-        far, and the covariance is that of the equations linearized there.
+        Why the search ended, and doubts about the result. Without
+        convergence the estimates are the best ones so far, and the covariance
+        is that of the equations linearized there.
 
     """
 
@@ -143,8 +144,8 @@ class Identification:
 
 
 def identify(model, measured, unknown, *, bounds=None, deviations=None,
-             fixed=(), segments=1, constants=None, inputs=None, rtol=1e-8, atol=1e-10,
-             **options) -> Identification:
+             fixed=(), segments=1, constants=None, inputs=None, rtol=1e-8,
+             atol=1e-10, **options) -> Identification:
     """Fit constants and initial values to measured motions.
 
     Examples
@@ -228,7 +229,15 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     places = known.indices(unknown, 'unknown')
     unknown = tuple(known.objects[k] for k in dict.fromkeys(places))
     several = [measured] if isinstance(measured, Measurement) else measured
-    records = [checked(compiled, data, deviations or {}) for data in several]
+    records = [checked(compiled, data) for data in several]
+    outputs = Names(dict.fromkeys(
+        item for record in records for item in record.outputs),
+        'measured output')
+    sizes = outputs.vector(deviations or {}, 'deviations', [1.]*len(outputs))
+    if (sizes <= 0).any():
+        raise ValueError("`deviations` must be positive.")
+    records = [record._replace(weights=1/sizes[outputs.indices(
+        record.outputs, 'values')]) for record in records]
     if not 1 <= segments <= min(len(record.t) for record in records)/2:
         raise ValueError(
             f"`segments` is {segments}; each needs two times at least. Give "
@@ -240,7 +249,7 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     return fit.result(*fit.search())
 
 
-def checked(compiled, data, deviations):
+def checked(compiled, data):
     """A measurement as a :class:`Record`."""
     t, named = array(data.t, 't'), Names(
         (*compiled.states, *compiled.unknowns), 'state or acceleration')
@@ -255,13 +264,7 @@ def checked(compiled, data, deviations):
             "times. Give one value for each time, nan where it is missing.")
     if not np.isfinite(values).any():
         raise ValueError("All measured values are missing (nan). Give some.")
-    sizes = np.ones(len(outputs))
-    for key, place in zip(deviations, Names(
-            outputs, 'measured output').indices(deviations, 'deviations')):
-        sizes[place] = number(deviations[key])
-    if (sizes <= 0).any():
-        raise ValueError("`deviations` must be positive.")
-    return Record(t, outputs, values, 1/sizes, compiled.names.vector(
+    return Record(t, outputs, values, None, compiled.names.vector(
         data.start, 'start'))
 
 
