@@ -97,6 +97,7 @@ def derivatives():
         yield 'numbers', spec
         yield 'jacobian', spec, 'ours'
         yield 'jacobian', spec, 'casadi'
+        yield 'jacobian', spec, 'jax'
     for spec in MECHANISMS:
         yield 'jacobian', spec, 'pinocchio'
 
@@ -206,7 +207,7 @@ def versions():
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
             ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
-            ('heyoka', 'heyoka'),
+            ('heyoka', 'heyoka'), ('JAX', 'jax'),
             ('Dask', 'distributed')):
         try:
             found[name] = version(package)

@@ -359,14 +359,14 @@ class Fit:
             basis = self.combinations(self.best)[0]
             if not len(basis) and not count:
                 return True
-            self.advance(basis, weight, multipliers)
+            is_least = self.advance(basis, weight, multipliers)
             gaps = self.best.gaps/shooting.sizes
             multipliers = multipliers + weight**2*gaps
             weight = min(weight*FACTOR, LAST*noise)
             found, values = self.best.rest@self.best.rest, self.best.values
             is_free = len(basis) == len(values) and np.all(
                 (self.low < values) & (values < self.high))
-            if not self.failure and np.abs(gaps).max(initial=0.) < CLOSED and (
+            if is_least and np.abs(gaps).max(initial=0.) < CLOSED and (
                     is_free or len(basis) == last and
                     found >= (1 - NOISE/len(self.best.rest))*cost):
                 return True
@@ -375,7 +375,7 @@ class Fit:
 
     def advance(self, basis, weight, multipliers):
         """Least squares of residuals and gaps along a basis, by an augmented
-        Lagrangian; keeps the best point.
+        Lagrangian; keeps the best point. Whether it is the least one.
         """
         begin, scale, k = self.best, self.shooting.sizes, len(basis)
         self.failure = None
@@ -409,8 +409,10 @@ class Fit:
             return np.hstack([by[:, :n]@(steps*~held[:, None]),
                               by[:, n:]*scale])
 
-        least_squares(rows, np.zeros(k + len(scale)), slopes,
-                      ftol=NOISE/len(begin.rest), max_nfev=EVALUATIONS)
+        found = least_squares(
+            rows, np.zeros(k + len(scale)), slopes,
+            ftol=NOISE/len(begin.rest), max_nfev=EVALUATIONS)
+        return found.success and not self.failure
 
     def result(self, success, message):
         """Estimates, and what is not determined."""

@@ -41,6 +41,8 @@ __all__ = ['Record', 'Shooting']
 
 # Corrections to a state on the constraints, and when they are rounding.
 CORRECTIONS, ROUNDING = 20, 1e-12
+# The part of the guess below which a constant is like zero.
+SMALL = 0.1
 
 
 class Record(NamedTuple):
@@ -249,11 +251,12 @@ class Shooting:
                 (slopes[:count]*record.weights[:, None])[there])
 
     def extent(self, point):
-        """Usual sizes of the unknowns: of states those in the motions."""
+        """Least sizes of unknowns: parts of the guess, states in motion."""
         largest = np.max([np.abs(motion.x).max(axis=0)
                           for motion, *_ in point.pieces], axis=0)
-        return np.array([abs(value) if place is None else largest[place]
-                         for value, place in zip(point.values, self.places)])
+        return np.array([
+            SMALL*abs(value) if place is None else largest[place]
+            for value, place in zip(point.values, self.places)])
 
     def null_space(self, point, sizes):
         """Orthonormal relative changes that keep the motion continuous."""
