@@ -7,7 +7,11 @@ singular values :math:`s_k` of the derivatives by relative changes of the
 unknowns say which combinations the measurements determine: the standard
 deviation of a combination is :math:`1/s_k` [1]_. Those that are not determined
 to a factor of two keep the values of the guess, so that no search goes astray
-along them.
+along them. Changes of constants are relative to their values, at least a tenth
+of the guess; changes of initial values to the size of the state in the motion.
+
+Gaps between segments are closed by an augmented Lagrangian: their multipliers
+and weights grow from search to search.
 
 References
 ==========
