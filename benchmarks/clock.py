@@ -96,5 +96,6 @@ def environment(patience, path):
     threads = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
     return {**os.environ, **dict.fromkeys(threads, '1'),
             'PYTHONHASHSEED': '0', 'MPLBACKEND': 'Agg',
+            'XLA_FLAGS': '--xla_cpu_multi_thread_eigen=false',
             'BENCH_PATIENCE': str(patience),
             'PYTHONPATH': os.pathsep.join(map(str, filter(None, places)))}

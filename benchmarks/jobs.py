@@ -261,7 +261,7 @@ def casadi(spec, form):
 
 def jacobian(spec, by):
     """Derivatives of the accelerations by all states; a call from C, or from
-    Python for Pinocchio."""
+    Python for Pinocchio and JAX, less an idle call."""
     import numpy as np
     known, x = vectors(spec)
     given = fresh(spec)
@@ -295,6 +295,12 @@ def jacobian(spec, by):
         return {'make': seconds, 'error': error(found[speeds]),
                 'native': native.time_plain(
                     function.address, compiled.states(x), p, function.size)}
+    if by == 'jax':
+        seconds, (call, idle) = clock.timed(jax_jacobian, compiled, state)
+        return {'make': seconds, 'error': error(
+                    np.asarray(call(state))[:, back]),
+                'native': per_call(lambda: call(state).block_until_ready())
+                - per_call(lambda: idle(state).block_until_ready())}
     if by == 'pinocchio':
         import programs
         made = programs.pinocchio(
@@ -314,6 +320,20 @@ def jacobian(spec, by):
             'native': native.time_casadi(
                 pointer, x, p, function.size1_out(0), function.sz_iw(),
                 function.sz_w())}
+
+
+def jax_jacobian(compiled, state):
+    """JAX's derivative of our equations and an idle call, both compiled."""
+    jax = importlib.import_module('jax')
+    jax.config.update('jax_enable_x64', True)
+    from sympy_constrained.interop import to_jax
+    rates = to_jax(compiled.equations, x=state)
+    speeds = jax.numpy.array(compiled.speeds)
+    call = jax.jit(jax.jacfwd(lambda x: rates(0., x)[speeds]))
+    idle = jax.jit(lambda x: jax.numpy.outer(x[speeds], x))
+    for function in (call, idle):
+        function(state).block_until_ready()
+    return call, idle
 
 
 def made_jacobian(compiled):

@@ -208,7 +208,8 @@ def jacobians(found):
     for spec in found.specs('jacobian', 'ours'):
         ours = f'jacobian {spec} ours'
         for by, label in (('casadi', CASADI['blocks']),
-                          ('pinocchio', 'Pinocchio, from Python')):
+                          ('pinocchio', 'Pinocchio, from Python'),
+                          ('jax', 'JAX of our equations, from Python')):
             peer = f'jacobian {spec} {by}'
             if found.has(peer):
                 yield row('Jacobian of accelerations, native', spec,

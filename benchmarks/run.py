@@ -97,6 +97,7 @@ def derivatives():
         yield 'numbers', spec
         yield 'jacobian', spec, 'ours'
         yield 'jacobian', spec, 'casadi'
+        yield 'jacobian', spec, 'jax'
     for spec in MECHANISMS:
         yield 'jacobian', spec, 'pinocchio'
     for spec in ('closed_chain:8', 'bicycle'):
@@ -208,7 +209,7 @@ def versions():
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
             ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
-            ('heyoka', 'heyoka'),
+            ('heyoka', 'heyoka'), ('JAX', 'jax'),
             ('Dask', 'distributed')):
         try:
             found[name] = version(package)

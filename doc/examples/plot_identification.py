@@ -21,7 +21,6 @@ The true values lie within three standard deviations of the estimates.
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sympy import cos, symbols
 from sympy.physics.mechanics import dynamicsymbols
@@ -29,6 +28,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     Measurement, compile_equations, identify, simulate)
+from sympy_constrained.plotting import plot_fit
 
 m, l, g, c1, c2 = symbols('m l g c1 c2')
 q1, q2 = dynamicsymbols('q1 q2')
@@ -56,20 +56,14 @@ found = fit.motions[0]
 slopes = found.dx[:, 0]                          # of q1 by the unknowns
 band = 2*np.sqrt(np.einsum('ti,ij,tj->t', slopes, fit.covariance, slopes))
 
-figure, (upper, lower) = plt.subplots(
-    2, 1, figsize=(8, 5), sharex=True, layout='constrained',
-    height_ratios=[3, 1])
-upper.plot(motion.t, angle, '.', color='0.5', label='measured q2')
-upper.plot(found.t, found.x[:, 1], label='fitted q2')
+figure = plot_fit(fit, {'t': 's'})
+upper, lower = figure.axes
 upper.plot(found.t, found.x[:, 0], label='predicted q1')
 upper.fill_between(found.t, found.x[:, 0] - band, found.x[:, 0] + band,
                    color='C1', alpha=0.3)
 upper.plot(motion.t, motion[q1], 'k:', linewidth=1, label='true q1')
-upper.set(ylabel='angle in rad', ylim=(-1.3, 1.1))
+upper.set(ylabel='angles q1, q2 in rad', ylim=(-1.3, 1.1))
 upper.legend(ncols=4, loc='lower right')
-lower.plot(motion.t[np.isfinite(angle)], fit.residuals, '.', color='0.5')
-lower.axhline(0, color='k', linewidth=0.8)
-lower.set(xlabel='time in s', ylabel='residual\nin deviations')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

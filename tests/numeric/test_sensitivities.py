@@ -194,8 +194,8 @@ def test_estimates_lie_within_their_deviations(pendulum, swing):
             Measurement(TIMES, {q: swing[q] + noise}, [0.8, 0]), [g, c],
             deviations={q: 1e-3} if seed % 2 else None)
         errors.append((found.values - [9.81, 0.2])/found.deviation)
-        assert 0.7e-3 < np.std(found.residuals)*(
-            1e-3 if seed % 2 else 1) < 1.3e-3
+        assert 0.7e-3 < found.noise*(1e-3 if seed % 2 else 1) < 1.3e-3
+        assert abs(np.std(found.residuals) - 1) < 0.3
     assert 0.5 < np.sqrt(np.mean(np.square(errors))) < 1.6
 
 
@@ -274,7 +274,15 @@ def test_errors_of_measurements(pendulum, swing):
         run(TIMES, {q: swing[q]}, ['k'])
     with pytest.raises(ValueError, match='no state, rate'):
         run(TIMES, {symbols('k')*q: swing[q]})
-    with pytest.raises(KeyError, match='no unknown'):
+    with pytest.raises(ValueError, match='no unknown'):
         run(TIMES, {q: swing[q]}, bounds={c: (0, 1)})
+    with pytest.raises(ValueError, match='lower bound first'):
+        run(TIMES, {q: swing[q]}, bounds={g: (12, 8)})
+    with pytest.raises(ValueError, match='no measured output'):
+        run(TIMES, {q: swing[q]}, deviations={q.diff(): 1})
+    with pytest.raises(ValueError, match='must be positive'):
+        run(TIMES, {q: swing[q]}, deviations={q: 0})
+    with pytest.raises(ValueError, match='two times at least'):
+        run(TIMES, {q: swing[q]}, segments=60)
     with pytest.raises(ConstrainedDynamicsError, match='ends at t'):
         run(TIMES, {q: swing[q]}, throw=False, max_steps=3)

@@ -7,7 +7,11 @@ singular values :math:`s_k` of the derivatives by relative changes of the
 unknowns say which combinations the measurements determine: the standard
 deviation of a combination is :math:`1/s_k` [1]_. Those that are not determined
 to a factor of two keep the values of the guess, so that no search goes astray
-along them.
+along them. Changes of constants are relative to their values, at least a tenth
+of the guess; changes of initial values to the size of the state in the motion.
+
+Gaps between segments are closed by an augmented Lagrangian: their multipliers
+and weights grow from search to search.
 
 References
 ==========
@@ -24,13 +28,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError
 from ..compiled import CompiledEquations, compile_equations
-from ..manifold.consistent_state import consistent_state
-from ..names import Names, array, label, number
-from .sensitivities import sensitivities
+from ..names import Names, array, label
+from ..trajectory import Reason
+from .shooting import Record, Shooting
 
 __all__ = ['Identification', 'Measurement', 'identify']
 
@@ -38,18 +43,29 @@ __all__ = ['Identification', 'Measurement', 'identify']
 # below the first, and its effect above the second part of the largest one.
 UNCERTAIN, NO_EFFECT = 1., 1e-7
 # Searches among the combinations that are determined where they begin.
-# They end when the sum of squares, in variances, falls by less than this.
-SEARCHES, NOISE = 20, 0.1
+# Each ends when the sum of squares, in variances, falls by less than this, or
+# after some evaluations.
+SEARCHES, NOISE, EVALUATIONS = 20, 0.1, 30
 # Parts of a direction that are named.
 NAMED = 0.1
+# Residuals, in standard deviations, that are no noise.
+MISFIT = 3.
+# Standard deviation of values that is assumed to begin with, as a part of
+# their size, if none is given.
+GUESSED = 0.01
+# Weights of gaps relative to the states: the first, the factor from search to
+# search, and the largest one. Relative gaps that are rounding.
+FIRST, FACTOR, LAST = 10., 10., 1e7
+CLOSED = 1e-9
 
 
 class Measurement(NamedTuple):
     """Values of outputs at some times of one motion.
 
-    ``values`` maps expressions (states, accelerations, multipliers, ...) to
-    arrays of shape (N,); ``nan`` where a value is missing. ``start`` are the
-    initial values, those that are unknown as guesses, at ``t[0]``.
+    ``values`` maps outputs to arrays of shape (N,), as a dictionary or a data
+    frame: expressions in states, accelerations, multipliers, ..., or names of
+    states and accelerations; ``nan`` where a value is missing. ``start`` are
+    the initial values, those that are unknown as guesses, at ``t[0]``.
     """
 
     t: Sequence
@@ -74,15 +90,29 @@ class Identification:
     undetermined : tuple of dict
         Combinations of the unknowns that the measurements do not determine:
         unknown -> relative change.
+    noise : float
+        Estimated standard deviation of the measured values; relative to
+        ``deviations`` where these are given, and then near 1 if the model
+        fits.
     residuals : ndarray
         Model less measurement, in standard deviations, of all values that are
         not missing.
+    measured : tuple of Record
+        The measurements as arrays ``t``, ``outputs``, ``values``, ...
     motions : tuple of Sensitivities
         One for each measurement, at its times.
+    gap : float
+        Largest gap between segments, relative to the states.
     equations : CompiledEquations
         With the estimates.
     evaluations : int
         Number of integrations of each motion.
+    success : bool
+        Whether the search has converged.
+    message : str
+        Why the search ended, and doubts about the result. Without
+        convergence the estimates are the best ones so far, and the covariance
+        is that of the equations linearized there.
 
     """
 
@@ -90,10 +120,15 @@ class Identification:
     values: np.ndarray
     covariance: np.ndarray
     undetermined: tuple
+    noise: float
     residuals: np.ndarray
+    measured: tuple
     motions: tuple
+    gap: float
     equations: CompiledEquations
     evaluations: int
+    success: bool
+    message: str
 
     def __getitem__(self, key):
         return float(self.values[Names(self.unknown, 'unknown').index(key)])
@@ -108,12 +143,13 @@ class Identification:
             in zip(self.unknown, self.values, self.deviation))
         count = len(self.undetermined)
         rest = f'; {count} combinations not determined' if count else ''
+        rest += '' if self.success else f'. {self.message}'
         return f'<Identification: {text}{rest}>'
 
 
 def identify(model, measured, unknown, *, bounds=None, deviations=None,
-             fixed=(), constants=None, inputs=None, rtol=1e-8, atol=1e-10,
-             **options) -> Identification:
+             fixed=(), segments=1, constants=None, inputs=None, rtol=1e-8,
+             atol=1e-10, **options) -> Identification:
     """Fit constants and initial values to measured motions.
 
     Examples
@@ -167,6 +203,11 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     fixed : iterable of states, optional
         States whose initial values do not change with the unknowns; the
         constraints have to determine the others.
+    segments : int, optional
+        Number of segments of each motion, for long, unstable or chaotic
+        records and poor guesses: the states between them are found, too, and
+        the gaps closed. A segment should have more values than unknown
+        states, and last no longer than the motion can be predicted.
     rtol, atol, options
         As for :func:`~sympy_constrained.numeric.simulate`.
 
@@ -182,27 +223,43 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
         If measurements have wrong shapes or no values, or names are unknown.
     ConstrainedDynamicsError
         If a motion ends before its measurements, or contradicts the
-        constraints at the guess.
+        constraints, at the guess. Values where that happens later are
+        avoided.
 
     """
     compiled = compile_equations(model, constants, inputs)
     known = Names((*compiled.states, *compiled.constants),
                   'state or constant')
-    unknown = tuple(known.objects[k] for k in known.indices(
-        unknown, 'unknown'))
+    places = known.indices(unknown, 'unknown')
+    unknown = tuple(known.objects[k] for k in dict.fromkeys(places))
     several = [measured] if isinstance(measured, Measurement) else measured
-    fit = Fit(compiled, unknown, [
-        checked(compiled, data, deviations) for data in several],
-        fixed, {'rtol': rtol, 'atol': atol, **options}, deviations is None)
-    low, high = fit.bounds(bounds or {})
-    values = fit.search(np.clip(fit.guess(), low, high), low, high)
-    return fit.result(values)
+    records = [checked(compiled, data) for data in several]
+    outputs = Names(dict.fromkeys(
+        item for record in records for item in record.outputs),
+        'measured output')
+    sizes = outputs.vector(deviations or {}, 'deviations', [1.]*len(outputs))
+    if (sizes <= 0).any():
+        raise ValueError("`deviations` must be positive.")
+    records = [record._replace(weights=1/sizes[outputs.indices(
+        record.outputs, 'values')]) for record in records]
+    if not 1 <= segments <= min(len(record.t) for record in records)/2:
+        raise ValueError(
+            f"`segments` is {segments}; each needs two times at least. Give "
+            "fewer segments.")
+    low, high = limits(unknown, bounds or {})
+    fit = Fit(Shooting(compiled, unknown, records, fixed, {
+        'rtol': rtol, 'atol': atol, **options}, segments),
+        low, high, deviations is None)
+    return fit.result(*fit.search())
 
 
-def checked(compiled, data, deviations):
-    """A measurement with arrays: times, outputs, values, weights, start."""
-    t = array(data.t, 't')
-    outputs = tuple(data.values)
+def checked(compiled, data):
+    """A measurement as a :class:`Record`."""
+    t, named = array(data.t, 't'), Names(
+        (*compiled.states, *compiled.unknowns), 'state or acceleration')
+    outputs = tuple(
+        named.objects[named.indices([key], 'values')[0]]
+        if isinstance(key, str) else key for key in data.values)
     values = np.transpose([array(v, label(key))
                            for key, v in data.values.items()])
     if t.ndim != 1 or values.shape != (len(t), len(outputs)):
@@ -211,145 +268,201 @@ def checked(compiled, data, deviations):
             "times. Give one value for each time, nan where it is missing.")
     if not np.isfinite(values).any():
         raise ValueError("All measured values are missing (nan). Give some.")
-    weights = np.array([1/number((deviations or {}).get(key, 1.))
-                        for key in outputs])
-    return t, outputs, values, weights, compiled.names.vector(
-        data.start, 'start')
+    return Record(t, outputs, values, None, compiled.names.vector(
+        data.start, 'start'))
+
+
+def limits(unknown, bounds):
+    """Lower and upper bounds of all unknowns."""
+    low, high = np.full((2, len(unknown)), [[-np.inf], [np.inf]])
+    for place, pair in zip(Names(unknown, 'unknown').indices(
+            bounds, 'bounds'), bounds.values()):
+        low[place], high[place] = pair
+    if not (low < high).all():
+        raise ValueError(
+            "`bounds`: give pairs, the lower bound first and below the upper "
+            "one.")
+    return low, high
 
 
 class Fit:
-    """Residuals and their derivatives as functions of the unknowns."""
+    """The search for the least sum of squares, and what is known there."""
 
-    def __init__(self, compiled, unknown, measured, fixed, options,
-                 is_scaled):
-        self.compiled, self.unknown, self.measured = (
-            compiled, unknown, measured)
-        self.fixed, self.options = tuple(fixed), options
-        self.places = [compiled.states.index(item) if item in compiled.states
-                       else None for item in unknown]
-        self.last, self.count = (None, None), 0
+    def __init__(self, shooting, low, high, is_scaled):
+        self.shooting, self.low, self.high = shooting, low, high
         self.is_scaled = is_scaled      # the deviation is estimated
+        self.last = self.best = self.failure = None
 
-    def guess(self):
-        """Values at the beginning."""
-        start, compiled = self.measured[0][4], self.compiled
-        p = dict(zip(compiled.constants, compiled.parameters()))
-        return np.array([p[item] if place is None else start[place]
-                         for item, place in zip(self.unknown, self.places)])
+    def point(self, values, moves):
+        """The point of the shooting; the last one is kept."""
+        if self.last is None or not (
+                np.array_equal(values, self.last.values)
+                and np.array_equal(moves, self.last.moves)):
+            self.last = self.shooting(values, moves)
+        return self.last
 
-    def sizes(self, values):
-        return np.where(values, np.abs(values), 1.)
+    def sizes(self, point):
+        """What changes of the unknowns are relative to."""
+        size = np.maximum(np.abs(point.values), self.usual)
+        return np.where(size, size, 1.)
 
-    def bounds(self, given):
-        names = Names(self.unknown, 'unknown')
-        ends = np.array([[-np.inf, np.inf]]*len(names)).T
-        for key, pair in given.items():
-            ends[:, names.index(key)] = pair
-        return ends
+    def noise(self, point):
+        """Estimated standard deviation of the residuals."""
+        return np.sqrt(point.rest@point.rest/max(
+            len(point.rest) - len(point.values), 1))
 
-    def __call__(self, values):
-        """Weighted residuals and derivatives; the last ones are kept."""
-        key = values.tobytes()
-        if self.last[0] != key:
-            self.last = key, self._evaluated(values)
-        return self.last[1]
-
-    def _evaluated(self, values):
-        self.count += 1
-        rests, slopes, self.motions = [], [], []
-        for data in self.measured:
-            motion = self._motion(values, data)
-            t, outputs, wanted, weights, _ = data
-            found, by = motion.of(outputs)
-            there = np.isfinite(wanted)
-            rests.append(((found - wanted)*weights)[there])
-            slopes.append((by*weights[:, None])[there])
-            self.motions.append(motion)
-        return np.concatenate(rests), np.concatenate(slopes)
-
-    def _motion(self, values, data):
-        """A motion with its derivatives at the measured times."""
-        t, _, _, _, start = data
-        constants = {item: value for item, place, value in zip(
-            self.unknown, self.places, values) if place is None}
-        compiled = self.compiled.with_values(constants)
-        start = start.copy()
-        for place, value in zip(self.places, values):
-            if place is not None:
-                start[place] = value
-        if compiled.has('holonomic') or compiled.has('velocity'):
-            held = {*compiled.names.indices(self.fixed, 'fixed'), *(
-                place for place in self.places if place is not None)}
-            start = consistent_state(
-                compiled, start, [compiled.states[k] for k in held], t[0])
-        motion = sensitivities(
-            compiled, (t[0], t[-1]), start, self.unknown, fixed=self.fixed,
-            t_eval=t, **self.options)
-        if len(motion.t) < len(t):
-            raise ConstrainedDynamicsError(
-                f"The motion ends at t = {motion.t[-1]:g}, before its last "
-                f"measurement at t = {t[-1]:g}. "
-                f"{motion.trajectories[0].message}")
-        return motion
-
-    def combinations(self, values):
-        """Determined and other combinations of relative changes, as rows, and
-        the standard deviations of the first.
+    def combinations(self, point):
+        """Combinations of relative changes: a basis of the determined and
+        others, as rows, and the spread of the first, as columns.
         """
-        rest, slopes = self(values)
+        size, k = self.sizes(point), len(point.values)
+        Z = self.shooting.null_space(point, size)
+        full = np.append(size, self.shooting.sizes)
         _, sigma, vh = np.linalg.svd(np.linalg.qr(
-            slopes*self.sizes(values), mode='r'))
+            point.slopes*full@Z, mode='r'))
         sigma = np.append(sigma, np.zeros(len(vh) - len(sigma)))
-        spread = np.sqrt(rest@rest/max(
-            len(rest) - len(values), 1)) if self.is_scaled else 1.
+        spread = self.noise(point) if self.is_scaled else 1.
         count = int(np.sum((sigma > NO_EFFECT*sigma.max(initial=0.)) & (
             sigma*UNCERTAIN > spread)))
-        return vh[:count], vh[count:], spread/sigma[:count]
+        parts = Z[:k]@vh.T              # of the unknowns, as columns
+        every, strength, _ = np.linalg.svd(parts[:, count:])
+        lost = int(np.sum(strength > NAMED))
+        return (every[:, lost:].T, every[:, :lost].T,
+                parts[:, :count]*(spread/sigma[:count]))
 
-    def search(self, values, low, high):
-        """The best values, near those given where nothing is determined."""
-        cost, last = np.inf, None
+    def search(self):
+        """Move to the least sum of squares; whether it converged, and why
+        not.
+        """
+        try:
+            if self.improve():
+                return True, "Converged."
+            reason = f"Not converged in {SEARCHES} searches"
+            if self.failure:
+                reason += f" (at other values: {self.failure})"
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+            reason = "Interrupted"
+        return False, (f"{reason}, after {self.shooting.count} integrations: "
+                       "these are the best estimates so far.")
+
+    def improve(self):
+        """Search, near the guess where nothing is determined."""
+        shooting, cost, last = self.shooting, np.inf, None
+        values = np.clip(shooting.guess(), self.low, self.high)
+        noise = GUESSED*np.sqrt(np.mean(np.concatenate([
+            record.values[np.isfinite(record.values)]**2
+            for record in shooting.records]))) if self.is_scaled else 1.
+        shooting.place_nodes(values, noise)
+        count = len(shooting.sizes)
+        self.best = self.point(values, np.zeros(count))
+        self.usual = shooting.extent(self.best)
+        multipliers, weight = np.zeros(count), FIRST*noise
         for _ in range(SEARCHES):
-            sizes, (basis, _, _) = self.sizes(values), self.combinations(
-                values)
+            basis = self.combinations(self.best)[0]
+            if not len(basis) and not count:
+                return True
+            is_least = self.advance(basis, weight, multipliers)
+            gaps = self.best.gaps/shooting.sizes
+            multipliers = multipliers + weight**2*gaps
+            weight = min(weight*FACTOR, LAST*noise)
+            found, values = self.best.rest@self.best.rest, self.best.values
+            is_free = len(basis) == len(values) and np.all(
+                (self.low < values) & (values < self.high))
+            if is_least and np.abs(gaps).max(initial=0.) < CLOSED and (
+                    is_free or len(basis) == last and
+                    found >= (1 - NOISE/len(self.best.rest))*cost):
+                return True
+            cost, last = found, len(basis)
+        return False
 
-            def moved(a, start=values, steps=basis.T*sizes[:, None]):
-                return np.clip(start + steps@a, low, high)
+    def advance(self, basis, weight, multipliers):
+        """Least squares of residuals and gaps along a basis, by an augmented
+        Lagrangian; keeps the best point. Whether it is the least one.
+        """
+        begin, scale, k = self.best, self.shooting.sizes, len(basis)
+        self.failure = None
+        steps = basis.T*self.sizes(begin)[:, None]
 
-            def slopes(a, steps=basis.T*sizes[:, None]):
-                at = moved(a)
-                inside = (low < at) & (at < high)
-                return self(at)[1]@(steps*inside[:, None])
+        def moved(a):
+            return self.point(
+                np.clip(begin.values + steps@a[:k], self.low, self.high),
+                begin.moves + a[k:]*scale)
 
-            if not len(basis):
-                break
-            little = NOISE/len(self(values)[0])
-            found = least_squares(lambda a: self(moved(a))[0],
-                                  np.zeros(len(basis)), slopes, ftol=little)
-            values = moved(found.x)
-            if len(basis) == len(values) or len(basis) == last and (
-                    found.cost >= (1 - little)*cost):
-                break
-            cost, last = found.cost, len(basis)
-        return values
+        def rows(a):
+            try:
+                return objective(moved(a))
+            except ConstrainedDynamicsError as error:   # not that way
+                if getattr(error, 'reason', None) is Reason.INTERRUPTED:
+                    raise
+                self.failure = error
+                return np.full(len(begin.rest) + len(scale), np.inf)
 
-    def result(self, values):
+        def objective(point):
+            return np.append(point.rest, weight*point.gaps/scale
+                             + multipliers/weight)
+
+        def slopes(a):
+            self.best = point = moved(a)
+            by = np.vstack([point.slopes, weight*point.gap_slopes
+                            / scale[:, None]])
+            uphill, n = by.T@objective(point), len(point.values)
+            held = (point.values <= self.low) & (uphill[:n] > 0) | (
+                point.values >= self.high) & (uphill[:n] < 0)
+            return np.hstack([by[:, :n]@(steps*~held[:, None]),
+                              by[:, n:]*scale])
+
+        found = least_squares(
+            rows, np.zeros(k + len(scale)), slopes,
+            ftol=NOISE/len(begin.rest), max_nfev=EVALUATIONS)
+        return found.success and not self.failure
+
+    def result(self, success, message):
         """Estimates, and what is not determined."""
-        rest, _ = self(values)
-        sizes = self.sizes(values)
-        basis, lost, deviations = self.combinations(values)
-        parts = basis.T*deviations
-        covariance = (parts@parts.T)*np.outer(sizes, sizes)
+        point, shooting = self.best, self.shooting
+        _, lost, parts = self.combinations(point)
+        size = self.sizes(point)
+        covariance = (parts@parts.T)*np.outer(size, size)
         unknown = np.abs(lost).max(axis=0, initial=0.) > NAMED
         covariance[unknown, unknown] = np.inf
+        noise, motions = self.noise(point), shooting.motions(point)
+        gap = np.abs(point.gaps/shooting.sizes).max(initial=0.)
+        undetermined = combinations(shooting.unknown, lost)
+        if undetermined:
+            names = [label(item) for k, item in enumerate(shooting.unknown)
+                     if unknown[k]]
+            message += (" The measurements do not determine "
+                        f"{', '.join(names)}; see `undetermined`.")
+        if gap > CLOSED:
+            message += (f" The segments have gaps of {gap:.1g} of the states."
+                        " Give more segments, or a better guess.")
+        elif noise > MISFIT and not self.is_scaled:
+            message += (f" The residuals are {noise:.2g} times the "
+                        "`deviations`: the model is not that of the data, or "
+                        "this is a local minimum. Give a better guess, or "
+                        "`segments`.")
         return Identification(
-            self.unknown, values, covariance,
-            tuple(combination(self.unknown, row) for row in lost),
-            rest, tuple(self.motions), self.motions[0].equations, self.count)
+            shooting.unknown, point.values, covariance, undetermined, noise,
+            point.rest/(noise or 1.) if self.is_scaled else point.rest,
+            tuple(shooting.records), motions, gap, motions[0].equations,
+            shooting.count, success, message)
 
 
-def combination(unknown, row):
-    """The large parts of a direction, the largest one positive."""
-    row = row*np.sign(row[np.argmax(np.abs(row))])
-    return {item: float(part) for item, part in zip(unknown, row)
-            if abs(part) > NAMED}
+def combinations(unknown, rows):
+    """Directions as dictionaries of their large parts.
+
+    Each but one of the unknowns that occur in a direction is in no other one
+    where that is possible: the directions are in echelon form.
+    """
+    if not len(rows):
+        return ()
+    _, R, order = qr(rows, pivoting=True)
+    count, found = len(rows), []
+    for row in np.hstack([np.eye(count), solve_triangular(
+            R[:, :count], R[:, count:])]):
+        row = row/np.linalg.norm(row)
+        row = row*np.sign(row[np.argmax(np.abs(row))])
+        found.append({unknown[k]: float(part) for k, part in sorted(
+            zip(order, row)) if abs(part) > NAMED})
+    return tuple(found)

@@ -17,8 +17,8 @@ from ..trajectory import Trajectory
 from .saltation import check_known, saltation
 from .variational import variational
 
-__all__ = ['Sensitivities', 'EventDerivatives', 'sensitivities', 'chosen',
-           'start_derivatives']
+__all__ = ['Sensitivities', 'EventDerivatives', 'chosen', 'integrated',
+           'sensitivities', 'start_derivatives']
 
 # States of variational equations, above which these are split.
 STATES = 64
@@ -99,6 +99,10 @@ class Sensitivities:
 
         """
         compiled = self.equations
+        items = expressions if np.iterable(expressions) else (expressions,)
+        if {*items} <= {*compiled.states}:
+            places = [*map(compiled.states.index, items)]
+            return self.x[:, places], self.dx[:, places]
         derivatives = compiled.jacobian(expressions)(self.t, self.x)@self.dx
         constants = [k for k, item in enumerate(self.by)
                      if item in compiled.constants]
@@ -180,7 +184,15 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
     x = compiled.names.vector(start, 'start')
     begin = 0. if np.ndim(t_span) == 0 else float(t_span[0])
     dx = start_derivatives(compiled, begin, x, by, fixed)
-    events = event_functions(events, compiled)
+    return integrated(compiled, t_span, x, dx, by, options,
+                      event_functions(events, compiled))
+
+
+def integrated(compiled, t_span, x, dx, by, options, events=()):
+    """The motion and its derivatives from those at the start.
+
+    States in ``by`` only name columns of ``dx``.
+    """
     motions, parts, width = [], [], max(1, STATES//len(x) - 1)
     for event in events:
         if getattr(event, 'jump', None):
@@ -198,7 +210,7 @@ def sensitivities(model, t_span, start, by, *, fixed=(), constants=None,
                    for event in events]
         motions.append(simulate(
             extended, t_span, full, events=carried, **options))
-        options['t_eval'] = motions[0].t
+        options = {**options, 't_eval': motions[0].t}
         parts.append(motions[-1].x[:, places])
         moved.append([carried[event.index].derivatives(event)
                       for event in motions[-1].events
@@ -277,8 +289,11 @@ def variational_equations(compiled, by):
     return result.with_values(values(result))
 
 
-def start_derivatives(compiled, t, x, by, fixed):
-    """Derivatives of a start on the constraints, shape (ns, k)."""
+def start_derivatives(compiled, t, x, by, fixed, least=False):
+    """Derivatives of a start on the constraints, shape (ns, k).
+
+    With ``least`` those of least norm where the constraints leave a choice.
+    """
     names, states = compiled.names, compiled.states
     changed = {k: states.index(item) for k, item in enumerate(by)
                if item in states}
@@ -300,7 +315,7 @@ def start_derivatives(compiled, t, x, by, fixed):
     rank = int(np.sum(sigma > REDUNDANT*sigma.max(initial=0.)))
     involved = [names.labels[i] for i, column in zip(free, A.T)
                 if column.any()]
-    if rank < len(involved):
+    if rank < len(involved) and not least:
         raise ConstraintError(
             "The start has to change so that it stays on the constraints, and "
             f"they do not say how: {rank} independent constraints for "
