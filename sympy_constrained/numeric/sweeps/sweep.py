@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
-from itertools import product
+from itertools import count, product
 from warnings import warn
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..names import Names, by_label, label
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
-from .workers import outcomes
+from .workers import make_runs
 
 __all__ = ['sweep', 'grid']
 
@@ -165,9 +165,20 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
                      "Not made: the sweep was interrupted.", 'CANCELLED')
             for task, values in zip(tasks, parameters)]
     names = tuple(compiled.names.labels)
+    bar = Progress(0, len(tasks), progress, 'run')
+    done = count(1)
+
+    def receive(outcomes, quietly=False):
+        for index, fields in outcomes:
+            runs[index] = replace(runs[index], **fields)
+        for index, _ in () if quietly else outcomes:
+            bar.update(next(done))
+            if on_result is not None:
+                on_result(runs[index])
+
     try:
-        _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
-                 Progress(0, len(tasks), progress, 'run'))
+        with suppress(KeyboardInterrupt):
+            make_runs(job, tasks, receive, executor, chunk)
         lost = [run for run in runs if run.reason == 'LOST']
         if lost:
             warn(f"{len(lost)} of {len(runs)} runs were lost "
@@ -176,6 +187,8 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     except Exception as error:          # the runs that are done are not lost
         setattr(error, 'result', SweepResult(tuple(runs), names))
         raise
+    finally:
+        bar.close()
     return SweepResult(tuple(runs), names)
 
 
@@ -187,27 +200,6 @@ def _check_simulation(options, **needed):
                 "time and a start. For another function pass `run`.")
     Names(signature(simulate).parameters, 'option of `simulate`').indices(
         options, 'options')
-
-
-def _collect(runs, arriving, on_result, bar):
-    """Update the records as outcomes arrive, until an interrupt."""
-    def put(index, fields):
-        runs[index] = replace(runs[index], **fields)
-
-    try:
-        for count, (index, fields) in enumerate(arriving, 1):
-            put(index, fields)
-            bar.update(count)
-            if on_result is not None:
-                on_result(runs[index])
-    except KeyboardInterrupt:           # perhaps outside of the generator
-        with suppress(KeyboardInterrupt, StopIteration):
-            put(*arriving.throw(KeyboardInterrupt()))
-            for outcome in arriving:
-                put(*outcome)
-    finally:
-        arriving.close()
-        bar.close()
 
 
 def _tasks(compiled, parameters, states):
