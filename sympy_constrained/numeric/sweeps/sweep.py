@@ -234,14 +234,14 @@ def _each(argument, given, names):
         return [None]
     given = by_label(given)
     if isinstance(given, Mapping):
-        return _unzipped(argument, given, names)
-    if isinstance(given, (str, Set)) or not isinstance(given, Iterable):
+        given = _unzipped(argument, given, names)
+    elif isinstance(given, (str, Set)) or not isinstance(given, Iterable):
         raise TypeError(
             f"`{argument}` must be a mapping or a sequence, not "
             f"{type(given).__name__}.")
     given = list(map(by_label, given))
     if not given:
-        raise _empty(argument)
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
     if argument == 'states' and not any(
             isinstance(x, Mapping) or np.ndim(x) for x in given):
         return [given]                  # the numbers of one start
@@ -258,18 +258,11 @@ def _unzipped(argument, given, names):
     names.indices(given, argument)
     many = {name: list(value) for name, value in given.items()
             if np.ndim(value) > 0}
-    counts = {name: len(values) for name, values in many.items()}
-    if len(set(counts.values())) > 1:
-        text = ', '.join(f'{name}: {size}' for name, size in counts.items())
+    counts = set(map(len, many.values())) or {1}
+    if len(counts) > 1:
         raise ValueError(
-            f"`{argument}` has different numbers of values ({text}). For "
-            "all combinations use `grid`.")
-    if 0 in counts.values():
-        raise _empty(argument)
+            f"`{argument}` has different numbers of values "
+            f"({', '.join(map(str, sorted(counts)))}). For all combinations "
+            "use `grid`.")
     return [{name: many[name][k] if name in many else value
-             for name, value in given.items()}
-            for k in range(max(counts.values(), default=1))]
-
-
-def _empty(argument):
-    return ValueError(f"`{argument}` is empty: there is nothing to run.")
+             for name, value in given.items()} for k in range(*counts)]
