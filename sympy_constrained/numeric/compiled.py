@@ -157,7 +157,7 @@ class CompiledEquations(Evaluator):
         self.multiplier_names = equations.multipliers
         self.motion = len(equations.unknowns) - len(equations.multipliers)
         self.q_index, self.u_index, upper = (
-            np.array(list(map(self.state_index, xs)), int)
+            np.array(list(map(self.names.index, xs)), int)
             for xs in (equations.q, equations.u, equations.upper))
         self.levels = (('holonomic', self.q_index),
                        ('velocity', self.u_index))
@@ -169,10 +169,6 @@ class CompiledEquations(Evaluator):
                 f'{len(self.multiplier_names)} multipliers>')
 
     # -- names -----------------------------------------------------------
-
-    def state_index(self, key) -> int:
-        """Position of a state, by SymPy object or name."""
-        return self.names.index(key)
 
     @property
     def residual_names(self):
@@ -486,25 +482,6 @@ class CompiledEquations(Evaluator):
         graph = solved_graph(self.equations, rows, (
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self.native(graph, 'out', 'checks', names)
-
-    def native_output(self, graph, checks=None, more=()):
-        """The output ``out`` of a graph in machine code, None without it.
-
-        Values of the symbols ``more`` follow those of the constants.
-        """
-        if self.backend == 'numpy':
-            return None
-        with suppress(ConstrainedDynamicsError):
-            return self.native(graph, 'out', checks, more)
-
-    def bound(self, native):
-        """Machine code as a quick function of ``(t, x)``.
-
-        Flat, for the default constants; it returns None where the values are
-        not finite.
-        """
-        return native.bound((len(self.states),), self.parameters(), None,
-                            self.called)
 
     def native_function(self, name='rhs', t=0., x=None):
         """Return the :class:`.NativeFunction` for integrators outside Python.

@@ -106,7 +106,7 @@ def test_every_ready_model_has_a_consistent_start(name):
     state = consistent_state(compiled, dict(ready.start), ready.fixed)
     assert distances(compiled, 0, state).relative < 1e-12
     for fixed in ready.fixed:
-        assert state[compiled.state_index(fixed)] == float(ready.start[fixed])
+        assert state[compiled.names.index(fixed)] == float(ready.start[fixed])
 
 
 def test_distances_do_not_depend_on_how_a_row_is_written():
