@@ -331,20 +331,17 @@ class CompiledEquations(Evaluator):
         Examples
         ========
 
-        >>> from sympy import symbols
-        >>> from sympy.physics.mechanics import dynamicsymbols
         >>> from sympy_constrained import UdwadiaKalabaMethod
+        >>> from sympy_constrained.models import model
         >>> from sympy_constrained.numeric import compile_equations
-        >>> m, g, l = symbols('m g l')
-        >>> x, y = dynamicsymbols('x y')
-        >>> pendulum = compile_equations(UdwadiaKalabaMethod(
-        ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-        ...     hol_coneqs=[x**2 + y**2 - l**2]), {m: 1, g: 9.81, l: 2})
-        >>> by_gravity = pendulum.jacobian('accelerations', by=[g])
-        >>> by_gravity(0, [1.2, -1.6, 0, 0]).round(6)
+        >>> pendulum = model('cartesian_pendulum')
+        >>> equations = compile_equations(
+        ...     pendulum.form(UdwadiaKalabaMethod), pendulum.parameters)
+        >>> by_gravity = equations.jacobian('accelerations', by=['g'])
+        >>> by_gravity(0, [0.6, -0.8, 0, 0]).round(6)
         array([[-0.48],
                [-0.36]])
-        >>> pendulum.jacobian('multipliers', by=['m', 'l']).shape
+        >>> equations.jacobian('multipliers', by=['m', 'L']).shape
         (1, 2)
 
         Parameters

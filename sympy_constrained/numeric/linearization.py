@@ -104,20 +104,17 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
     >>> from sympy_constrained.numeric import linearize
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> A, B, C, D = linearize(pendulum, {x: 0, y: -2, "x'": 0, "y'": 0},
-    ...                        constants={m: 1, g: 9.81, l: 2})
+    >>> pendulum = model('cartesian_pendulum')
+    >>> A, B, C, D = linearize(
+    ...     pendulum.form(UdwadiaKalabaMethod),
+    ...     {'x': 0, 'y': -1, "x'": 0, "y'": 0},
+    ...     constants=pendulum.parameters)
     >>> A
-    array([[ 0.   ,  1.   ],
-           [-4.905,  0.   ]])
+    array([[ 0.  ,  1.  ],
+           [-9.81,  0.  ]])
 
     Parameters
     ==========

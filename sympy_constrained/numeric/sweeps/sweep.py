@@ -80,22 +80,17 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
-    >>> from sympy_constrained.numeric import compile_equations, sweep
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 2})
-    >>> lengths = [1, 2, 0, 3]
-    >>> found = sweep(equations, {l: lengths}, {
-    ...     x: lengths, y: 0, "x'": 0, "y'": 0}, t_span=1)
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.numeric import sweep
+    >>> pendulum, lengths = model('cartesian_pendulum'), [1, 2, 0, 3]
+    >>> found = sweep(
+    ...     pendulum.form(UdwadiaKalabaMethod), {'L': lengths},
+    ...     {'x': lengths, 'y': 0, "x'": 0, "y'": 0}, t_span=1,
+    ...     constants=pendulum.parameters)
     >>> found
     <SweepResult of 4 runs, 1 failed>
-    >>> found.values(y).round(3).tolist()
+    >>> found.values('y').round(3).tolist()
     [-0.165, -1.756, nan, -2.994]
     >>> found.failed[0].index, found.failed[0].reason
     (2, 'ERROR')
