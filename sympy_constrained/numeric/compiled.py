@@ -198,11 +198,6 @@ class CompiledEquations(Evaluator):
         return partial(self.inputs.values, count=len(self.states)) if (
             self.inputs.called) else None
 
-    def calls_for(self, name):
-        """Whether an output depends on Python inputs."""
-        return not self.inputs.called.keys().isdisjoint(
-            self.equations.graph.symbols((name,)))
-
     @property
     def tables(self):
         """SymPy object -> table, for inputs that are tables."""

@@ -156,7 +156,13 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     """
     compiled = compile_equations(model, constants, inputs)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
-    check_point(compiled, t, x, p)
+    found = distances(compiled, t, x, p)
+    if not found.is_within(TYPED):
+        rows, text = violations(compiled, found, TYPED)
+        raise ConstraintError(
+            f"The state `at` violates {text}, so no motion is near it. "
+            "`consistent_state` finds one that satisfies the constraints.",
+            rows=rows, residuals=found.residuals)
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}
@@ -175,17 +181,6 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
         *np.hsplit(rates[free], [n]), *np.hsplit(y, [n]),
         tuple(compiled.states[i] for i in free), compiled.specifieds, outputs,
         compiled.rhs(t, x, p)[free], moves[:len(x), :n])
-
-
-def check_point(compiled, t, x, p):
-    """Raise unless the constraints hold."""
-    found = distances(compiled, t, x, p)
-    if not found.is_within(TYPED):
-        rows, text = violations(compiled, found, TYPED)
-        raise ConstraintError(
-            f"The state `at` violates {text}, so no motion is near it. "
-            "`consistent_state` finds one that satisfies the constraints.",
-            rows=rows, residuals=found.residuals)
 
 
 def tangent(compiled, gradient, preferred):

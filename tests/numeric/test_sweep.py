@@ -518,29 +518,16 @@ def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('by', ['processes', 'dask'])
-def test_a_thousand_runs(pendulum, by):
+def test_a_thousand_runs(pendulum):
     """One is meant to fail, and the others are what they are alone."""
     lengths = np.linspace(1, 3, 1000)
-    given = dict(t_span=0.05, t_eval=2, quantity=work.last_state)
     starts = np.zeros((1000, 4))
     starts[:, 0] = lengths
     starts[640, 0] += 0.1
-
-    def made(executor):
-        return sweep(pendulum.compiled, {l: lengths}, starts, executor,
-                     **given)
-
-    if by == 'processes':
-        found = made(2)
-    else:
-        distributed = pytest.importorskip('distributed')
-        with distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1,
-                dashboard_address=':0') as cluster, (
-                distributed.Client(cluster)) as client:
-            found = made(client)
-    np.testing.assert_allclose(found.values(), made(None).values(), rtol=1e-12)
+    found, alone = (sweep(
+        pendulum.compiled, {l: lengths}, starts, executor, t_span=0.05,
+        t_eval=2, quantity=work.last_state) for executor in (2, None))
+    np.testing.assert_allclose(found.values(), alone.values(), rtol=1e-12)
     record, = found.failed
     assert record.index == 640 and record.reason == 'ERROR'
     assert record.error.startswith(
