@@ -19,6 +19,7 @@ from sympy.abc import x, y
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.utilities.lambdify import implemented_function
 
+import exports
 import mechanisms
 from exports import FUNCTIONS, POINTS
 from mechanisms import g, l, m, particle, t
@@ -80,17 +81,10 @@ def same_outcome(plain, quick, name, *arguments):
 
 
 def ready(name, *backends):
-    """A ready model compiled by several backends, and admissible states."""
-    made = model(name)
-    method = made.form(UdwadiaKalabaMethod)
-    constants = {
-        c: made.parameters[c]
-        for c in method.equations_of_motion.constants
-    }
-    found = [compile_equations(method, constants, dict(made.inputs), backend)
-             for backend in backends]
-    start = consistent_state(found[0], dict(made.start), made.fixed)
-    return (*found, start)
+    """A ready model compiled by several backends, and an admissible state."""
+    _, compiled, start = exports.ready(name)
+    return *(compile_equations(compiled, backend=backend)
+             for backend in backends), start
 
 
 # -- every ready model ----------------------------------------------------
