@@ -157,7 +157,7 @@ class CompiledEquations(Evaluator):
         self.multiplier_names = equations.multipliers
         self.motion = len(equations.unknowns) - len(equations.multipliers)
         self.q_index, self.u_index, upper = (
-            np.array(list(map(self.state_index, xs)), int)
+            np.array(list(map(self.names.index, xs)), int)
             for xs in (equations.q, equations.u, equations.upper))
         self.levels = (('holonomic', self.q_index),
                        ('velocity', self.u_index))
@@ -169,10 +169,6 @@ class CompiledEquations(Evaluator):
                 f'{len(self.multiplier_names)} multipliers>')
 
     # -- names -----------------------------------------------------------
-
-    def state_index(self, key) -> int:
-        """Position of a state, by SymPy object or name."""
-        return self.names.index(key)
 
     @property
     def residual_names(self):
@@ -201,11 +197,6 @@ class CompiledEquations(Evaluator):
         """
         return partial(self.inputs.values, count=len(self.states)) if (
             self.inputs.called) else None
-
-    def calls_for(self, name):
-        """Whether an output depends on Python inputs."""
-        return not self.inputs.called.keys().isdisjoint(
-            self.equations.graph.symbols((name,)))
 
     @property
     def tables(self):
@@ -335,20 +326,17 @@ class CompiledEquations(Evaluator):
         Examples
         ========
 
-        >>> from sympy import symbols
-        >>> from sympy.physics.mechanics import dynamicsymbols
         >>> from sympy_constrained import UdwadiaKalabaMethod
+        >>> from sympy_constrained.models import model
         >>> from sympy_constrained.numeric import compile_equations
-        >>> m, g, l = symbols('m g l')
-        >>> x, y = dynamicsymbols('x y')
-        >>> pendulum = compile_equations(UdwadiaKalabaMethod(
-        ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-        ...     hol_coneqs=[x**2 + y**2 - l**2]), {m: 1, g: 9.81, l: 2})
-        >>> by_gravity = pendulum.jacobian('accelerations', by=[g])
-        >>> by_gravity(0, [1.2, -1.6, 0, 0]).round(6)
+        >>> pendulum = model('cartesian_pendulum')
+        >>> equations = compile_equations(
+        ...     pendulum.form(UdwadiaKalabaMethod), pendulum.parameters)
+        >>> by_gravity = equations.jacobian('accelerations', by=['g'])
+        >>> by_gravity(0, [0.6, -0.8, 0, 0]).round(6)
         array([[-0.48],
                [-0.36]])
-        >>> pendulum.jacobian('multipliers', by=['m', 'l']).shape
+        >>> equations.jacobian('multipliers', by=['m', 'L']).shape
         (1, 2)
 
         Parameters
@@ -486,25 +474,6 @@ class CompiledEquations(Evaluator):
         graph = solved_graph(self.equations, rows, (
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self.native(graph, 'out', 'checks', names)
-
-    def native_output(self, graph, checks=None, more=()):
-        """The output ``out`` of a graph in machine code, None without it.
-
-        Values of the symbols ``more`` follow those of the constants.
-        """
-        if self.backend == 'numpy':
-            return None
-        with suppress(ConstrainedDynamicsError):
-            return self.native(graph, 'out', checks, more)
-
-    def bound(self, native):
-        """Machine code as a quick function of ``(t, x)``.
-
-        Flat, for the default constants; it returns None where the values are
-        not finite.
-        """
-        return native.bound((len(self.states),), self.parameters(), None,
-                            self.called)
 
     def native_function(self, name='rhs', t=0., x=None):
         """Return the :class:`.NativeFunction` for integrators outside Python.

@@ -104,20 +104,17 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
     >>> from sympy_constrained.numeric import linearize
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> A, B, C, D = linearize(pendulum, {x: 0, y: -2, "x'": 0, "y'": 0},
-    ...                        constants={m: 1, g: 9.81, l: 2})
+    >>> pendulum = model('cartesian_pendulum')
+    >>> A, B, C, D = linearize(
+    ...     pendulum.form(UdwadiaKalabaMethod),
+    ...     {'x': 0, 'y': -1, "x'": 0, "y'": 0},
+    ...     constants=pendulum.parameters)
     >>> A
-    array([[ 0.   ,  1.   ],
-           [-4.905,  0.   ]])
+    array([[ 0.  ,  1.  ],
+           [-9.81,  0.  ]])
 
     Parameters
     ==========
@@ -159,7 +156,13 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
     """
     compiled = compile_equations(model, constants, inputs)
     x, p = compiled.names.vector(at, 'at'), compiled.parameters(p)
-    check_point(compiled, t, x, p)
+    found = distances(compiled, t, x, p)
+    if not found.is_within(TYPED):
+        rows, text = violations(compiled, found, TYPED)
+        raise ConstraintError(
+            f"The state `at` violates {text}, so no motion is near it. "
+            "`consistent_state` finds one that satisfies the constraints.",
+            rows=rows, residuals=found.residuals)
     if dependent is None:
         dependent = {*getattr(model, '_qdep', ()), *getattr(
             model, '_udep', ())} & {*compiled.states}
@@ -178,17 +181,6 @@ def linearize(model, at, outputs=None, *, t=0., p=None, dependent=None,
         *np.hsplit(rates[free], [n]), *np.hsplit(y, [n]),
         tuple(compiled.states[i] for i in free), compiled.specifieds, outputs,
         compiled.rhs(t, x, p)[free], moves[:len(x), :n])
-
-
-def check_point(compiled, t, x, p):
-    """Raise unless the constraints hold."""
-    found = distances(compiled, t, x, p)
-    if not found.is_within(TYPED):
-        rows, text = violations(compiled, found, TYPED)
-        raise ConstraintError(
-            f"The state `at` violates {text}, so no motion is near it. "
-            "`consistent_state` finds one that satisfies the constraints.",
-            rows=rows, residuals=found.residuals)
 
 
 def tangent(compiled, gradient, preferred):

@@ -5,11 +5,13 @@ arrays, and the entries of all arrays: numbers and names, no code.
 """
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
 import shutil
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,11 +25,13 @@ ARRAY = '__array__'
 
 def write_csv(path, columns):
     """A header and one row for each entry of the columns, all digits."""
-    quoted = ['"{}"'.format(name.replace('"', '""')) if any(
-        sign in name for sign in ',"\n\r') else name for name in columns]
-    written(path, lambda file: np.savetxt(
-        file, np.array(list(columns.values())).T, fmt='%.17g', delimiter=',',
-        header=','.join(quoted), comments='', encoding='utf-8'))
+    def write(file):
+        with TextIOWrapper(file, encoding='utf-8', newline='') as text:
+            rows = csv.writer(text, lineterminator='\n')
+            rows.writerow(columns)
+            rows.writerows(np.transpose(list(columns.values())).tolist())
+
+    written(path, write)
 
 
 def write_archive(path, kind, content):

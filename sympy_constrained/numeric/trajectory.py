@@ -51,11 +51,6 @@ class Reason(Enum):
     NOT_OPTIMAL = "No motion of least cost was found."
     ERROR = "A function of the user's raised an error."
 
-    @property
-    def is_success(self) -> bool:
-        """Whether the run ended as the user asked."""
-        return self in (Reason.END, Reason.EVENT)
-
 
 @dataclass(frozen=True, eq=False)
 class Event:
@@ -240,7 +235,7 @@ class Trajectory:
     @property
     def success(self) -> bool:
         """Whether the run ended as the user asked."""
-        return self.reason.is_success
+        return self.reason in (Reason.END, Reason.EVENT)
 
     @property
     def energy_error(self) -> np.ndarray | None:
@@ -383,7 +378,7 @@ class Trajectory:
     # -- files and tables ------------------------------------------------
 
     def save(self, path):
-        """Write a file: ``.npz`` with everything, ``.csv`` with a table.
+        """Write a file ``.npz`` with everything, or ``.csv`` with a table.
 
         Explanation
         ===========
@@ -392,12 +387,6 @@ class Trajectory:
         names as text, but no code and no interpolants of ``dense=True``. A
         table has one row for each output time. An existing file is replaced
         only when the new one is complete.
-
-        Parameters
-        ==========
-
-        path : str or path
-            With the ending ``.npz`` or ``.csv``.
 
         """
         path = as_path(path)

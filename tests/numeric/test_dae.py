@@ -5,26 +5,15 @@ import sys
 import numpy as np
 import pytest
 
+from exports import ready
 from mechanisms import g, l, m, particle, t, x, y
 from sympy import sin, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import HamelEmbedding, UdwadiaKalabaMethod
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    Reason, compile_equations, consistent_state, dae_form, simulate)
+from sympy_constrained.numeric import Reason, dae_form, simulate
 
 PACKAGES = {'IDA': 'sksundae', 'RadauDAE': 'solve_dae', 'BDFDAE': 'solve_dae'}
-
-
-def ready(name, cls=UdwadiaKalabaMethod):
-    found = model(name)
-    method = found.form(cls)
-    compiled = compile_equations(
-        method, {c: found.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(found.inputs))
-    return compiled, consistent_state(compiled, dict(found.start), found.fixed)
 
 
 NAMES = ['four_bar', 'closed_chain', 'rolling_disc', 'parallel_cranks',
@@ -37,7 +26,7 @@ NAMES = ['four_bar', 'closed_chain', 'rolling_disc', 'parallel_cranks',
 @pytest.mark.parametrize('name', NAMES)
 def test_the_start_is_consistent_and_the_index_one(name):
     """After one differentiation of the constraints y' is determined."""
-    compiled, start = ready(name)
+    _, compiled, start = ready(name)
     form = dae_form(compiled, start)
     size = np.abs(form.yp0).max()
     assert np.abs(form.residual(0, form.y0, form.yp0)).max() < 1e-11*size
@@ -52,7 +41,7 @@ def test_the_start_is_consistent_and_the_index_one(name):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_the_jacobian_is_the_derivative(name, rng):
-    compiled, start = ready(name)
+    _, compiled, start = ready(name)
     form = dae_form(compiled, start)
     size = len(form.names)
     y = form.y0 + [0.01*rng.uniform(-1, 1) for _ in range(size)]

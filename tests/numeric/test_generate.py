@@ -79,16 +79,6 @@ def test_what_is_not_finite_is_an_error(expr, at):
     assert error.value.outputs == ('f',) and error.value.state == 1
 
 
-def test_no_name_of_the_user_reaches_the_code():
-    x0, a0, f0, sine = symbols('x0 a0 f0 sin')
-    shared = (x0 + a0)**3
-    function = generated(shared*f0 + sin(shared)*sine,
-                         inputs=(sine, f0, a0, x0))
-    expected = 27*5 + math.sin(27)*7
-    assert function.scalar(7., 5., 1., 2.)['f'][0, 0] == pytest.approx(
-        expected, rel=1e-15)
-
-
 def test_given_inputs_are_computed_inside():
     t, p = symbols('t p')
     f = Function('f')(t)
@@ -133,12 +123,6 @@ def test_their_derivatives_have_no_number():
     with pytest.raises(UnsupportedFeatureError, match=(
             'contain derivatives of force, which have no numeric.*`fdiff`')):
         generated(f(x) + Derivative(f(x), x)).scalar(1., 1.)
-
-
-def test_functions_without_a_number_are_named():
-    f = Function('friction')
-    with pytest.raises(UnsupportedFeatureError, match='known for friction'):
-        generated(f(x)*y).scalar(1., 1.)
 
 
 def test_expressions_share_their_parts():

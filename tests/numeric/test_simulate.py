@@ -442,11 +442,7 @@ def test_inputs_drive_a_motion():
 @pytest.mark.parametrize('options, text', [
     ({'t_eval': 2.5}, '`t_eval` is 2.5'),
     ({'t_eval': [0, 3]}, '`t_eval` must be times between 0 and 2'),
-    ({'t_eval': [1, 1]}, 'each further on than the one before'),
-    ({'stabilization': (1, -1)}, r'\(alpha, beta\) of gains, none negative'),
-    ({'rtol': 0}, '`rtol` is 0, which is no positive'),
-    ({'start': {x: 2}}, "`start`: no value for y, x', y'"),
-    ({'constants': {'k': 3}}, "`constants`: 'k' is no constant")])
+    ({'stabilization': (1, -1)}, r'\(alpha, beta\) of gains, none negative')])
 def test_bad_arguments(pendulum, options, text):
     options = {'model': pendulum.compiled, 't_span': 2,
                'start': pendulum.start, **options}
@@ -469,8 +465,6 @@ def test_a_trajectory_is_indexed_by_object_and_name(pendulum):
     np.testing.assert_allclose(
         motion.energy, pendulum.compiled.energy(motion.t, motion.x),
         atol=1e-12)
-    with pytest.raises(KeyError, match="'w' is no state or multiplier"):
-        motion['w']
     assert repr(motion) == ('<Trajectory of 4 states, 5 times from 0 to 1: '
                             'The end of the time span was reached.>')
 

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from exports import ready
 from mechanisms import g, l, m, particle, t, x, y, z
 from sympy import sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
@@ -10,9 +11,7 @@ from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod)
 from sympy_constrained.errors import SimulationError, UnsupportedFeatureError
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import compile_equations, simulate
 from sympy_constrained.numeric.manifold.correction import Projector
 from sympy_constrained.numeric.manifold.projection import project
 
@@ -20,16 +19,6 @@ CONSTANTS = {m: 1.5, g: 9.81, l: 2}
 
 
 # -- projection ------------------------------------------------------------
-
-def compiled_model(name, **options):
-    ready = model(name, **options)
-    method = ready.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
-    return compiled, consistent_state(compiled, dict(ready.start), ready.fixed)
-
 
 def test_a_step_out_of_the_domain_is_shortened():
     """The row has no value beyond ``x = 1``."""
@@ -50,7 +39,7 @@ def test_a_step_out_of_the_domain_is_shortened():
 @pytest.mark.parametrize('backend', ['numpy', 'auto'])
 def test_a_projection_has_the_least_kinetic_energy(name, backend, rng):
     """It is M-orthogonal to what the constraints allow, at both levels."""
-    compiled, start = compiled_model(name)
+    _, compiled, start = ready(name)
     compiled = compile_equations(
         compiled.equations, dict(zip(compiled.constants, compiled.p)),
         backend=backend)
@@ -78,7 +67,7 @@ def test_a_projection_has_the_least_kinetic_energy(name, backend, rng):
 
 
 def test_the_quick_projection_agrees_with_the_careful_one(rng):
-    compiled, start = compiled_model('closed_chain')
+    _, compiled, start = ready('closed_chain')
     near = start + 1e-5*np.array([rng.uniform(-1, 1) for _ in start])
     projector = Projector(compiled)
     quick, _ = projector.quick(0, near, projector.rows(
@@ -174,7 +163,7 @@ def test_an_input_that_fails_in_the_trial_fails_in_the_run():
 
 def test_velocity_rows_alone_need_one_gain():
     """Or none, where there are no rows."""
-    compiled, start = compiled_model('rolling_disc')
+    _, compiled, start = ready('rolling_disc')
     damped, projected = (simulate(compiled, 1, start, stabilization=kind)
                          for kind in ((5, 7), 'projection'))
     assert damped.statistics['gains'] == (5, 7)
@@ -185,7 +174,7 @@ def test_velocity_rows_alone_need_one_gain():
 
 
 def test_the_norm_of_a_quaternion_cannot_be_damped():
-    compiled, start = compiled_model('heavy_top_quaternion')
+    _, compiled, start = ready('heavy_top_quaternion')
     for kind in ((5, 5), 'baumgarte'):
         with pytest.raises(UnsupportedFeatureError, match=(
                 "keep holonomic row 0.*cannot correct it. Use")):
@@ -255,7 +244,7 @@ def test_accelerations_that_are_states_need_no_feedback():
 def test_braun_and_goldfarb_with_other_rows(name, request):
     """Redundant or nonholonomic ones."""
     if name == 'rolling_disc':
-        compiled, start = compiled_model(name)
+        _, compiled, start = ready(name)
     else:
         mechanism = request.getfixturevalue(name)
         compiled, start = mechanism.compiled, mechanism.start

@@ -174,9 +174,7 @@ def test_forms_of_parameters_and_states(pendulum, parameters, states):
     ({'parameters': {l: []}}, "empty"), ({'parameters': []}, "empty"),
     ({'parameters': [{l: 1}, {'k': 1}]}, "Run 1: .*'k' is no constant"),
     ({'parameters': {l: [1, 2]}, 'states': [[1]*4]*3}, "2 sets.*3 starts"),
-    ({'states': [1, 2, 3]}, "Run 0: .*3 values for 4 states"),
     ({'states': None}, "`states` is missing"),
-    ({'t_span': None}, "`t_span` is missing"),
     ({'executor': 0}, "`executor` is 0"),
     ({'teval': 3}, "`options`: 'teval' is no option.*did you mean t_eval"),
     ({'parameters': [1, 2]}, "mappings.*run 0 is int"),
@@ -416,8 +414,6 @@ def test_values_of_what_was_not_kept(run):
         reduced.values(x)
     with pytest.raises(ValueError, match='Pass `quantity`'):
         run().values()
-    with pytest.raises(ValueError, match="'m' is no parameter"):
-        reduced.parameter('m')
 
 
 def test_complex_values_stay_complex(run):
@@ -514,9 +510,6 @@ def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
         found.save(tmp_path/'sweep.csv')
     with pytest.raises(ValueError, match='only numbers'):
         found.save(tmp_path/'sweep.npz')
-    for use in (found.save, SweepResult.load):
-        with pytest.raises(TypeError, match='`path` is 3'):
-            use(3)
     np.savez(tmp_path/'other.npz', a=1)
     for name in ('other.npz', 'damaged.npz'):
         (tmp_path/'damaged.npz').write_bytes(b'PK' + bytes(9))
@@ -525,29 +518,16 @@ def test_what_cannot_be_saved_or_loaded(pendulum, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('by', ['processes', 'dask'])
-def test_a_thousand_runs(pendulum, by):
+def test_a_thousand_runs(pendulum):
     """One is meant to fail, and the others are what they are alone."""
     lengths = np.linspace(1, 3, 1000)
-    given = dict(t_span=0.05, t_eval=2, quantity=work.last_state)
     starts = np.zeros((1000, 4))
     starts[:, 0] = lengths
     starts[640, 0] += 0.1
-
-    def made(executor):
-        return sweep(pendulum.compiled, {l: lengths}, starts, executor,
-                     **given)
-
-    if by == 'processes':
-        found = made(2)
-    else:
-        distributed = pytest.importorskip('distributed')
-        with distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1,
-                dashboard_address=':0') as cluster, (
-                distributed.Client(cluster)) as client:
-            found = made(client)
-    np.testing.assert_allclose(found.values(), made(None).values(), rtol=1e-12)
+    found, alone = (sweep(
+        pendulum.compiled, {l: lengths}, starts, executor, t_span=0.05,
+        t_eval=2, quantity=work.last_state) for executor in (2, None))
+    np.testing.assert_allclose(found.values(), alone.values(), rtol=1e-12)
     record, = found.failed
     assert record.index == 640 and record.reason == 'ERROR'
     assert record.error.startswith(

@@ -14,11 +14,10 @@ from sympy import Symbol, sin, symbols
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import damage
+from exports import ready
 from mechanisms import g, l, m, particle, t, x, y
-from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    Reason, Trajectory, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import Reason, Trajectory, simulate
 from sympy_constrained.numeric.trajectory import ARRAYS, OPTIONAL
 
 
@@ -85,15 +84,8 @@ def test_no_value_is_beyond_the_ends(pendulum):
     'closed_chain', 'damped_double_pendulum', 'driven_pendulum',
     'rolling_disc', 'constant_speed_particle'])
 def test_power_is_the_rate_of_energy(name):
-    ready = model(name)
-    method = ready.form(UdwadiaKalabaMethod)
-    compiled = compile_equations(
-        method, {c: ready.parameters[c]
-                 for c in method.equations_of_motion.constants},
-        dict(ready.inputs))
-    motion = simulate(
-        compiled, ready.t_end, consistent_state(
-            compiled, dict(ready.start), ready.fixed), t_eval=30)
+    _, compiled, start = ready(name)
+    motion = simulate(compiled, model(name).t_end, start, t_eval=30)
     if motion.power is None:
         assert motion.power_error is None
         return

@@ -1,7 +1,6 @@
 """Vakonomic motion in numbers: simulation with multipliers as states, Routh's
 motions among the vakonomic ones, and boundary values.
 """
-import pickle
 from functools import cache
 
 import numpy as np
@@ -216,46 +215,6 @@ def test_a_singular_state_on_the_way(options):
                  constants=SPEED)
 
 
-# Compiled functions
-
-@pytest.mark.parametrize('kind', ['vacco', 'routh'])
-def test_batches(kind):
-    method = disc() if kind == 'vacco' else RouthMethod.from_method(disc())
-    compiled = compile_equations(method, DISC)
-    random = np.random.default_rng(8)
-    x0 = random.normal(size=(5, len(method.equations_of_motion.states)))
-    times = random.normal(size=5)
-    p = np.array([1 + 0.2*random.random(4) for _ in range(5)])
-    for arguments in ((0.3, x0), (times, x0), (times, x0, p)):
-        singles = [
-            (arguments[0] if np.ndim(arguments[0]) == 0 else arguments[0][k],
-             x0[k], *(a[k] for a in arguments[2:])) for k in range(5)]
-        for name in ('rhs', 'residuals', 'energy', 'accelerations',
-                     'constraint_forces', 'multipliers'):
-            function = getattr(compiled, name)
-            one = np.array([function(*single) for single in singles])
-            np.testing.assert_allclose(function(*arguments), one, atol=1e-10)
-        for expression in (method.variation.energy, method.variation.momenta):
-            value = compiled.expression(expression)
-            one = np.array([value(*single) for single in singles])
-            np.testing.assert_allclose(value(*arguments), one, atol=1e-12)
-    assert compiled.rhs(0.3, x0).shape == x0.shape
-
-
-def test_compiled_functions_are_those_of_the_method():
-    method = skate()
-    compiled = compile_equations(method, SKATE)
-    state = compiled.names.vector({**SKATE_START, 'mu1': 0.45}, 'start')
-    rates = compiled.expression(method.rhs())(0, state)[:, 0]
-    np.testing.assert_allclose(compiled.rhs(0, state), rates, atol=1e-14)
-    W, r = compiled.matrices(0, state)
-    np.testing.assert_allclose(W@rates[3:], r, atol=1e-14)
-    np.testing.assert_allclose(compiled.accelerations(0, state), rates[3:],
-                               atol=1e-14)
-    copy = pickle.loads(pickle.dumps(compiled))
-    np.testing.assert_array_equal(copy.rhs(0, state), compiled.rhs(0, state))
-
-
 def test_inputs_move_the_ice():
     """The drift of case 8 as a specified function, in two ways."""
     ice = skate(w)
@@ -448,21 +407,6 @@ def test_steps_of_matching_are_counted(monkeypatch):
                                 max_steps=np.inf).coincides
 
 
-@pytest.mark.parametrize('make, start, span, constants, error, text', [
-    (skate, {**SKATE_START, 'mu1': 1}, 2, SKATE, ValueError,
-     "'mu1' is no state"),
-    (skate, {x: 0}, 2, SKATE, ValueError, 'no value for y, phi'),
-    (skate, {**SKATE_START, vy: 1}, 2, SKATE, ConstraintError,
-     'velocity-level row 0'),
-    (rod, [1.1, 0, 0, 0], 2, ROD, ConstraintError, 'holonomic row 0'),
-    (skate, SKATE_START, 2, None, MissingIngredientError, 'J, m, gamma'),
-    (skate, SKATE_START, 'two', SKATE, ValueError, 't_span')])
-def test_wrong_arguments_of_matching(make, start, span, constants, error,
-                                     text):
-    with pytest.raises(error, match=text):
-        matching_multipliers(make(), start, span, constants=constants)
-
-
 def test_matching_needs_independent_rows():
     twice = VaccoMethod(m*(vx**2 + vy**2)/2, [x, y], nonhol_coneqs=[
         vx - y*vy, 2*vx - 2*y*vy])
@@ -561,16 +505,8 @@ def test_steps_of_a_guess_are_counted():
 @pytest.mark.parametrize('make, first, last, span, guess, error, text', [
     (heisenberg, [0, 0, 0], [0, 0, 1], 1, {vx: 3}, ValueError,
      "`guess`.*no value for y', z', mu1"),
-    (heisenberg, [0, 0, 0], [0, 0, 1], 1, [3, 1, 0], ValueError,
-     '`guess` has 3 values for 4'),
     (heisenberg, {x: 0, y: 0, z: 0, vx: 1}, [0, 0, 1], 1, [3, 1, 0, 5],
      ValueError, '`q_start`.*is no coordinate'),
-    (heisenberg, [0, 0, 0], [0, 0, 1, 0], 1, [3, 1, 0, 5], ValueError,
-     '`q_end` has 4 values for 3'),
-    (heisenberg, [0, 0, 0], [0, 0, 1], 'one', [3, 1, 0, 5], ValueError,
-     't_span'),
-    (skate, [0, 0, 0], [1, 1, 1], 1, [1, 0, 0, 1], MissingIngredientError,
-     'constants'),
     (constant_speed, [0, 0], [1, 1], 1, [3, 0, -0.65],
      SingularEquationsError, 'cancelled the mass')])
 def test_wrong_arguments_of_boundary_values(make, first, last, span, guess,

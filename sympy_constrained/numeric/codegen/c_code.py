@@ -95,61 +95,27 @@ def batch_text(program):
         parameters=PARAMETERS, out=max(len(program.outputs), 1), **counts)
 
 
-def compiled(program, which, effort=2):
-    """Address of the function ``'scalar'`` or ``'batch'``, and its owner.
-
-    Without ``effort`` it is compiled sooner and half as fast.
-    """
+def compiled(text, which, effort):
+    """Address of the function ``'scalar'`` or ``'batch'``, and its owner."""
     command = compiler()
-    if command is None:
-        raise UnsupportedFeatureError(
-            "backend='c' needs a C compiler, but none was found. Install "
-            "one, set the environment variable CC, or use backend='llvm'.")
-    text = (scalar_text if which == 'scalar' else batch_text)(program)
     try:
         with tempfile.TemporaryDirectory(
                 ignore_cleanup_errors=True) as folder:
             source, library = Path(folder)/'code.c', Path(folder)/'code.so'
             source.write_text(text)
             for flags in (FLAGS, PORTABLE):
-                complaint = run([*command, f'-O{effort}', *flags, '-o',
-                                 str(library), str(source), '-lm'], folder)
-                if complaint is None:
-                    owner = loaded(library, command)
+                made = subprocess.run(
+                    [*command, f'-O{effort}', *flags, '-o', str(library),
+                     str(source), '-lm'], capture_output=True, text=True,
+                    errors='replace', env={**os.environ, 'TMPDIR': folder})
+                if not made.returncode:
+                    owner = ctypes.CDLL(str(library))
                     return ctypes.cast(
                         getattr(owner, which), ctypes.c_void_p).value, owner
-    except OSError as error:            # no folder, or a full disk
-        raise UnsupportedFeatureError(
-            f"backend='c' cannot write its temporary files ({error}). Make "
-            "room, set the environment variable TMPDIR to another folder, or "
-            "use backend='llvm' or 'numpy'.") from error
-    raise failed(command, complaint)
-
-
-def run(command, folder):
-    """Messages of a failing compiler, None after success.
-
-    The compiler's own temporary files are in the folder, too.
-    """
-    try:
-        result = subprocess.run(command, capture_output=True, text=True,
-                                errors='replace',
-                                env={**os.environ, 'TMPDIR': folder})
-    except OSError as error:
-        return str(error)
-    return (result.stderr.strip() or f'exit status {result.returncode}'
-            if result.returncode else None)
-
-
-def loaded(library, command):
-    try:
-        return ctypes.CDLL(str(library))
-    except OSError as error:
-        raise failed(command, str(error)) from error
-
-
-def failed(command, complaint):
-    return UnsupportedFeatureError(
-        f"The C compiler `{' '.join(command)}` failed:\n"
-        f"{complaint[:500]}\nSet CC to another one, or use backend='llvm' "
-        "or 'numpy'.")
+        complaint = made.stderr.strip() or f'exit status {made.returncode}'
+    except OSError as error:            # no program, no folder, a full disk
+        complaint = str(error)
+    raise UnsupportedFeatureError(
+        f"The C compiler `{' '.join(command)}` failed:\n{complaint[:500]}\n"
+        "Set CC to another one, or TMPDIR to a folder with room, or use "
+        "backend='llvm' or 'numpy'.")

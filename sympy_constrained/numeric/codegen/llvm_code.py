@@ -25,16 +25,14 @@ INSTRUCTIONS = {
     'cosine': 'extractvalue {{{kind}, {kind}}} {0}, 1'}
 SCALAR = """\
 define i32 @scalar(double %t, ptr noalias %x, ptr noalias %p, \
-ptr noalias %r, ptr noalias %out) #0 {
-"""
+ptr noalias %r, ptr noalias %out) #0 {"""
 BATCH = """\
 define void @batch(i64 %n, ptr noalias %t, ptr noalias %x, ptr noalias %p, \
 ptr noalias %r, ptr noalias %out, ptr noalias %status) #0 {
 entry:
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-"""
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]"""
 ATTRIBUTES = """\
 attributes #0 = { nounwind "min-legal-vector-width"="512" \
 "prefer-vector-width"="512" }
@@ -184,6 +182,11 @@ class Writer:
         finite = self.operation('eq', rest, self.constant(0.))
         return self.operation('not', self.operation('and', good, finite))
 
+    def text(self, head, *end):
+        """The function, after what it calls."""
+        return '\n'.join([
+            *sorted(self.declared), head, *self.lines, *end, '}', ''])
+
 
 class Angles(Writer):
     """The function of ``lanes`` angles that returns both functions."""
@@ -201,7 +204,7 @@ class Angles(Writer):
         self.lines.append(f'  ret {pair} {both}')
 
     def function(self, symbol):
-        """Text and declarations."""
+        """The text of the function."""
         near = self.operation('le', self.intrinsic('fabs', '%x'),
                               self.constant(LIMIT))
         if self.lanes > 1:
@@ -212,26 +215,25 @@ class Angles(Writer):
         self.result(*(self.values[k] for k in self.program.outputs))
         self.lines.append('far:')
         self.result(*(self.call(name, ['%x']) for name in ('sin', 'cos')))
-        return (f'define {{{self.kind}, {self.kind}}} @{symbol}({self.kind} '
-                '%x) #0 {\n' + '\n'.join(self.lines) + '\n}\n', self.declared)
+        return self.text(f'define {{{self.kind}, {self.kind}}} @{symbol}('
+                         f'{self.kind} %x) #0 {{')
 
 
 @lru_cache(maxsize=None)
 def function_of_angles(lanes):
     """Symbol of sine and cosine of so many angles."""
     symbol = f'sympy_constrained_sincos_{lanes}'
-    engine = engine_of(*Angles(sine_and_cosine(), lanes).function(symbol), 2)
+    engine = engine_of(Angles(sine_and_cosine(), lanes).function(symbol), 2)
     llvm.add_symbol(symbol, engine.get_function_address(symbol))
     KEPT.append(engine)
     return symbol
 
 
 def scalar_text(program):
-    """The function of one state, and declarations."""
+    """The function of one state."""
     writer = Writer(combined(program), 1)
     status = writer.line(f'zext i1 {writer.body()} to i32')
-    return SCALAR + '\n'.join(
-        [*writer.lines, f'  ret i32 {status}', '}\n']), writer.declared
+    return writer.text(SCALAR, f'  ret i32 {status}')
 
 
 def batch_text(program):
@@ -240,13 +242,10 @@ def batch_text(program):
     status = writer.line(
         f'zext {writer.truth} {writer.body()} to <{LANES} x i8>')
     where = writer.line('getelementptr i8, ptr %status, i64 %i')
-    return BATCH + '\n'.join([
-        *writer.lines,
-        f'  store <{LANES} x i8> {status}, ptr {where}, align 1',
-        f'  %next = add i64 %i, {LANES}',
-        '  %more = icmp slt i64 %next, %n',
-        '  br i1 %more, label %loop, label %exit', 'exit:', '  ret void',
-        '}\n']), writer.declared
+    return writer.text(
+        BATCH, f'  store <{LANES} x i8> {status}, ptr {where}, align 1',
+        f'  %next = add i64 %i, {LANES}', '  %more = icmp slt i64 %next, %n',
+        '  br i1 %more, label %loop, label %exit', 'exit:', '  ret void')
 
 
 @lru_cache(maxsize=None)
@@ -257,21 +256,16 @@ def initialised():
     return llvm.Target.from_default_triple()
 
 
-def compiled(program, which, effort=2):
-    """Address of the function ``'scalar'`` or ``'batch'``, and its owner.
-
-    Without ``effort`` it is compiled sooner and half as fast.
-    """
-    text = scalar_text if which == 'scalar' else batch_text
-    engine = engine_of(*text(program), effort)
+def compiled(text, which, effort):
+    """Address of the function ``'scalar'`` or ``'batch'``, and its owner."""
+    engine = engine_of(text, effort)
     return engine.get_function_address(which), engine
 
 
-def engine_of(text, declared, effort):
+def engine_of(text, effort):
     """The owner of the machine code of a text."""
     target = initialised()
-    module = llvm.parse_assembly(
-        '\n'.join(sorted(declared)) + '\n' + text + ATTRIBUTES)
+    module = llvm.parse_assembly(text + ATTRIBUTES)
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=FEATURES.flatten() if FEATURES else '', opt=effort)

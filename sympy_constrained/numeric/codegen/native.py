@@ -1,8 +1,8 @@
 """Compiled functions with the interface of :class:`.Generated`.
 
-A backend is a module with ``compiled(program, which)`` and ``LANES``:
-:mod:`.llvm_code`, which needs llvmlite, and :mod:`.c_code`, which needs a C
-compiler.
+A backend is a module with ``scalar_text(program)``, ``batch_text(program)``,
+``compiled(text, which, effort)`` and ``LANES``: :mod:`.llvm_code`, which needs
+llvmlite, and :mod:`.c_code`, which needs a C compiler.
 """
 from __future__ import annotations
 
@@ -96,11 +96,15 @@ def with_given(graph, names, given):
 
 def machine_code(backend, made, which, kind, effort=2):
     """A ctypes function that owns its machine code, and its number of lanes.
+
+    ``which`` is ``'scalar'`` or ``'batch'``. Without ``effort`` it is compiled
+    sooner and half as fast.
     """
     name = chosen(backend)
     with WRITING:
         code = import_module(f'.{name}_code', __package__)
-        address, owner = code.compiled(made, which, effort)
+        text = getattr(code, f'{which}_text')(made)
+        address, owner = code.compiled(text, which, effort)
     function = kind(address)
     function.owner, function.address = owner, address
     return function, code.LANES
@@ -254,16 +258,10 @@ class NativeFunction:
         """
         return self.function.address
 
-    def text(self, backend=None):
-        """The generated text, in the language of a backend."""
-        backend = backend or self.backend
-        if backend not in BACKENDS[1:]:
-            raise ValueError(
-                f"`backend` {backend!r} has no text; choose one of "
-                f"{', '.join(map(repr, BACKENDS[1:]))}.")
-        code = import_module(f'.{backend}_code', __package__)
-        text = code.scalar_text(self._program)
-        return text if isinstance(text, str) else text[0]
+    def text(self):
+        """The generated text, in C or in LLVM's language."""
+        code = import_module(f'.{self.backend}_code', __package__)
+        return code.scalar_text(self._program)
 
     def low_level_callable(self):
         """SciPy's ``LowLevelCallable``."""

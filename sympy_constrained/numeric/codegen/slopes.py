@@ -20,22 +20,11 @@ __all__ = ['Slopes']
 class Slopes:
     """Machine code for the terms of the derivatives, and their assembly.
 
-    Explanation
-    ===========
-
     The outputs of ``code`` are, row by row, the derivatives of the rates that
     are known, those of ``r - W z``, the matrix ``W``, and the derivatives of
     the power of the ``work``, by time, states and accelerations. The values of
-    ``z`` follow the constants.
-
-    Attributes
-    ==========
-
-    code : NativeFunction
-    sizes : tuple of int
-        Numbers of states, of rates that are known, of accelerations, of rows
-        of ``W`` in use, and of works (0 or 1).
-
+    ``z`` follow the constants. ``sizes`` are the numbers of states, of rates
+    that are known, of accelerations, of rows of ``W`` in use, and of works.
     """
 
     def __init__(self, compiled, rows, work):

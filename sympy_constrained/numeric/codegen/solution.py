@@ -91,9 +91,12 @@ def solved(g, out, equations, kept=None, sizes=None, agree=False):
         return None
     checks = factors.checks(r, z, share)
     if sizes is not None:
-        rows, columns = (references(g, side) for side in sizes)
+        rows, columns = ([read(g, sympify(x, strict=True)) for x in side]
+                         for side in sizes)
         checked = range(motion, count) if agree else use[motion:]
-        checks += pivot_checks(g, use, factors.pivots, rows, columns)
+        least = g.constant(PIVOT)   # of the usual size of its entry
+        checks += [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
+                    size(g, pivot)] for i, j, pivot in factors.pivots]
         checks += row_checks(g, out, use, z, checked, rows, columns)
     full = dict(zip(use, z))
     return Solved([full.get(i, 0) for i in range(count)], checks, motion, use,
@@ -106,17 +109,6 @@ def rows_of(equations, kept):
     motion = count - len(equations.multipliers)
     return [*range(motion), *(range(motion, count) if kept is None else
                               [motion + k for k in kept])]
-
-
-def references(g, numbers):
-    return [read(g, sympify(x, strict=True)) for x in numbers]
-
-
-def pivot_checks(g, use, pivots, rows, columns):
-    """No pivot is small relative to the usual size of its entry."""
-    least = g.constant(PIVOT)
-    return [[g.mul(least, g.mul(rows[use[i]], columns[use[j]])),
-             size(g, pivot)] for i, j, pivot in pivots]
 
 
 def row_checks(g, out, use, z, checked, rows, columns):

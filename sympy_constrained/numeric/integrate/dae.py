@@ -123,17 +123,12 @@ def dae_form(model, start, t=0., constants=None, inputs=None) -> DAEForm:
     ========
 
     >>> from numpy import abs
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
     >>> from sympy_constrained.numeric import dae_form
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> form = dae_form(pendulum, [2, 0, 0, 3],
-    ...                 constants={m: 1, g: 9.81, l: 2})
+    >>> pendulum = model('cartesian_pendulum')
+    >>> form = dae_form(pendulum.form(UdwadiaKalabaMethod), [1, 0, 0, 3],
+    ...                 constants=pendulum.parameters)
     >>> form
     <DAEForm: 6 equations, 2 of them constraints>
     >>> print(*form.names)

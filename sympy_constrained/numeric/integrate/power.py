@@ -41,12 +41,13 @@ class Work:
         self.outputs = ()
         if not (compiled.has('energy') and compiled.has('power')):
             return
-        graph = compiled.equations.graph
+        equations, graph = compiled.equations, compiled.equations.graph
         if any(map(any, graph.pattern('power'))):
             self.outputs += ('power',)
+        moving = {equations.t, *equations.specifieds}
         if ('C' in graph.outputs and any(map(any, graph.pattern('C')))
                 or compiled.has('A') and (
-                    moves_by_itself(compiled.equations)
+                    moving & {*graph.symbols(('holonomic', 'velocity', 'b'))}
                     or constraints_work(compiled, t_span, x))):
             self.outputs += ('M', 'Q')
 
@@ -58,13 +59,6 @@ class Work:
         if 'M' in outputs:
             power += speeds@(outputs['M']@accelerations - outputs['Q'][:, 0])
         return power
-
-
-def moves_by_itself(equations):
-    """Whether a constraint depends on time or on specified functions."""
-    moving = {equations.t, *equations.specifieds}
-    return not moving.isdisjoint(
-        equations.graph.symbols(('holonomic', 'velocity', 'b')))
 
 
 def constraints_work(compiled, t_span, x):
@@ -109,7 +103,8 @@ def energy_rates(compiled, t, x, rates):
 
     None if the energy is unknown, calls Python inputs or has no gradient.
     """
-    if not compiled.has('energy') or compiled.calls_for('energy'):
+    if not compiled.has('energy') or compiled.inputs.called.keys() & {
+            *compiled.equations.graph.symbols(('energy',))}:
         return None
     gradient = compiled.kept(
         'energy_gradient', lambda: energy_gradient(compiled))

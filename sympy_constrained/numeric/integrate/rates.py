@@ -52,12 +52,16 @@ class Rates:
         x = y[:self.size]
         if not np.isfinite(x).all():            # after an earlier stage
             return np.full_like(y, np.nan)
-        quick = self._compiled_rates()
+        solver = self.rank.solver
+        if self._quick[0] is not solver:
+            self._quick = solver, self.compiled.quick_rates(
+                solver, work=self.work.outputs)
+        quick = self._quick[1]
         rates = None if quick is None else quick(t, y)
         if rates is not None:
             return rates
         outputs = self.compiled.evaluate(self.names, t, x)
-        z, _ = self.rank.solver.solve(outputs['W'], outputs['r'][:, 0])
+        z, _ = solver.solve(outputs['W'], outputs['r'][:, 0])
         parts = [outputs['rates'][:, 0], z[:self.compiled.motion]]
         if not self.work.outputs:
             return np.concatenate(parts)
@@ -65,14 +69,6 @@ class Rates:
         index = self.compiled.u_index
         rates[-1] = self.work.rate(outputs, x[index], rates[index])
         return rates
-
-    def _compiled_rates(self):
-        """Compiled rates for the solver in use, None if not available."""
-        solver = self.rank.solver
-        if self._quick[0] is not solver:
-            self._quick = solver, self.compiled.quick_rates(
-                solver, work=self.work.outputs)
-        return self._quick[1]
 
     def jacobian(self, t, y):
         """Derivatives of the rates by the states."""

@@ -13,6 +13,7 @@ from ...errors import (
 from ..compiled import compile_equations
 from ..manifold.consistent_state import TOLERANCE, violations
 from ..manifold.projection import distances, size_of
+from ..names import Names
 from ..trajectory import Reason
 from .ends import Pace
 from .simulate import check_sizes, simulate, time_span
@@ -140,7 +141,14 @@ def matching_multipliers(method, start, t_span, *, constants=None,
         If the start violates constraints.
 
     """
-    check_vakonomic(method)
+    if not hasattr(method, 'coincidence'):
+        raise TypeError(
+            f"`method` is {type(method).__name__}. Give a VaccoMethod, whose "
+            "multipliers are states.")
+    if not method.system.counts[2]:
+        raise ConstraintError(
+            "The model has no constraints and so no multipliers; its "
+            "vakonomic motion is that of Lagrange.")
     if samples < 2 or samples != int(samples):
         raise ValueError(
             f"`samples` is {samples!r}; it must be a whole number from 2.")
@@ -232,18 +240,6 @@ def integrated(rates, span, y, max_steps, what, **options):
     return solution
 
 
-def check_vakonomic(method):
-    """Raise unless a method has multipliers that are states."""
-    if not hasattr(method, 'coincidence'):
-        raise TypeError(
-            f"`method` is {type(method).__name__}. Give a VaccoMethod, whose "
-            "multipliers are states.")
-    if not method.system.counts[2]:
-        raise ConstraintError(
-            "The model has no constraints and so no multipliers; its "
-            "vakonomic motion is that of Lagrange.")
-
-
 def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
                    inputs=None, rtol=1e-9, atol=1e-11, t_eval=None,
                    max_steps=MAX_STEPS):
@@ -312,13 +308,12 @@ def boundary_value(method, q_start, q_end, t_span, guess, *, constants=None,
     """
     check_sizes(rtol=rtol, atol=atol, max_steps=max_steps)
     compiled = compile_equations(method, constants, inputs)
-    names, n = compiled.names, len(compiled.equations.q)
-    q_names = type(names)(compiled.equations.q, 'coordinate')
+    n = len(compiled.equations.q)
+    q_names = Names(compiled.equations.q, 'coordinate')
     first = q_names.vector(q_start, 'q_start')
     last = q_names.vector(q_end, 'q_end')
-    rest = type(names)(compiled.states[n:], 'unknown',
-                       compiled.equations.when_incomplete)
-    unknown = rest.vector(guess, 'guess')
+    unknown = Names(compiled.states[n:], 'unknown',
+                    compiled.equations.when_incomplete).vector(guess, 'guess')
     span = time_span(t_span)
     mh = compiled.equations.graph.outputs['holonomic'][0]
     solver = compiled.linear_solver(

@@ -34,21 +34,16 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
-    >>> from sympy_constrained.numeric import (
-    ...     compile_equations, consistent_state)
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 5})
-    >>> state = consistent_state(equations, {x: 3, y: -1, x.diff(): 8},
-    ...                          fixed=[x, x.diff()], fill=0)
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.numeric import consistent_state
+    >>> pendulum = model('cartesian_pendulum')
+    >>> state = consistent_state(
+    ...     pendulum.form(UdwadiaKalabaMethod),
+    ...     {'x': 0.6, 'y': -0.2, "x'": 8}, fixed=['x', "x'"], fill=0,
+    ...     constants=pendulum.parameters)
     >>> state.round(12)
-    array([ 3., -4.,  8.,  6.])
+    array([ 0.6, -0.8,  8. ,  6. ])
 
     Parameters
     ==========

@@ -181,7 +181,8 @@ class Projector:
             numbers = tuple(tuple(rows[name]) for name in LEVELS)
             native = self.compiled.kept(('projection', numbers), (
                 lambda: newton_code(self.compiled, numbers)))
-            self._code = rows, native and self.compiled.bound(native)
+            self._code = rows, native and native.bound(
+                x.shape, self.compiled.p, None, self.compiled.called)
         function, x = self._code[1], x.copy()
         values = function and function(t, x)
         if values is None:
@@ -211,7 +212,8 @@ def newton_code(compiled, rows, *step):
     with suppress(ConstrainedDynamicsError):        # a row has no gradient
         graph = newton_graph(
             compiled.equations, dict(zip(LEVELS, rows)), *step)
-        return graph and compiled.native_output(graph, 'checks', step)
+        if graph and compiled.backend != 'numpy':
+            return compiled.native(graph, 'out', 'checks', step)
 
 
 def independent(gradient):

@@ -94,9 +94,6 @@ class Conditions:
         return (*compiled.states, *compiled.multiplier_names,
                 *compiled.constants)
 
-    def point(self, x, multipliers, p):
-        return np.concatenate([x, multipliers, p])
-
     def parts(self, point):
         """States, multipliers and constants."""
         return np.split(point, [self.count, self.size])

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ...errors import ConstrainedDynamicsError
-from ..names import Names, number
+from ..names import Names, label, number
 from .conditions import Conditions
 from .steady_motion import ZERO, SteadyMotion
 
@@ -334,14 +334,8 @@ class _Curve:
                 end = self.conditions.solved(
                     new, self.columns, row, (value - new[k])/sizes[place])
                 return (new if end is None else end), (
-                    f'`{self._label(k)}`')
+                    f'`{label(self.conditions.symbols[k])}`')
         return new, None
-
-    def _label(self, k):
-        compiled = self.conditions.compiled
-        if k < self.conditions.count:
-            return compiled.names.labels[k]
-        return compiled.constant_names.labels[k - self.conditions.size]
 
     def _is_passed(self, point, new, tangent):
         """Whether the start lies between two neighbours, in its direction."""

@@ -273,19 +273,16 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
     >>> from sympy_constrained.numeric import equilibria
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> found = equilibria(pendulum, [{x: 1, y: -1}, {x: 1, y: 2}],
-    ...                    constants={m: 1, g: 9.81, l: 2})
-    >>> [(round(rest[y], 9), rest.stability) for rest in found]
-    [(-2.0, 'marginal'), (2.0, 'unstable')]
+    >>> pendulum = model('cartesian_pendulum')
+    >>> found = equilibria(
+    ...     pendulum.form(UdwadiaKalabaMethod),
+    ...     [{'x': 1, 'y': -1}, {'x': 1, 'y': 2}],
+    ...     constants=pendulum.parameters)
+    >>> [(round(rest['y'], 9), rest.stability) for rest in found]
+    [(-1.0, 'marginal'), (1.0, 'unstable')]
 
     Parameters
     ==========
@@ -307,34 +304,28 @@ def equilibria(model, near, *, fixed=(), fill=None, constants=None,
 
     """
     compiled = compile_equations(model, constants, inputs)
-    coordinates = [compiled.states[k] for k in compiled.q_index]
-    rest = {x: 0. for x in compiled.states if x not in coordinates}
-    several = []
-    for guess in [near] if _is_one(near) else near:
-        if not isinstance(guess, Mapping) and len(guess) == len(coordinates):
-            guess = dict(zip(coordinates, guess))
-        several.append({**rest, **guess} if isinstance(guess, Mapping)
-                       else guess)
-    return _found(Conditions(compiled, [], at_rest=True), several, fixed, fill)
-
-
-def _is_one(near):
-    """Whether it is one guess, not a list of them."""
-    return isinstance(near, Mapping) or np.ndim(near) == 1 and not any(
-        isinstance(guess, Mapping) for guess in near)
+    return _found(Conditions(compiled, [], at_rest=True), near, fixed, fill)
 
 
 def _found(conditions, near, fixed, fill):
     """The different steady motions near guesses."""
-    compiled = conditions.compiled
-    names = compiled.names
+    compiled, names = conditions.compiled, conditions.compiled.names
     fixed = tuple(names.indices(fixed, 'fixed'))
-    default = None if fill is None else [number(fill)]*len(names)
+    default = [None if fill is None else number(fill)]*len(names)
+    resting = np.setdiff1d(range(len(names)), compiled.q_index) if (
+        conditions.at_rest) else ()
+    for k in resting:
+        default[k] = 0.
+    if isinstance(near, Mapping) or np.ndim(near) == 1 and not any(
+            isinstance(guess, Mapping) for guess in near):
+        near = [near]                   # one guess
     p, found, failed = compiled.parameters(), [], None
-    for guess in [near] if _is_one(near) else near:
+    for guess in near:
+        if conditions.at_rest and not isinstance(guess, Mapping) and (
+                len(guess) == len(compiled.q_index)):
+            guess = dict(zip(compiled.equations.q, guess))
         x = names.vector(guess, 'near', default)
-        if conditions.at_rest:
-            x[[k for k in range(len(x)) if k not in compiled.q_index]] = 0.
+        x[list(resting)] = 0.
         try:
             motion = _search(conditions, x, p, fixed)
         except ConstraintError as error:
@@ -355,7 +346,7 @@ def _search(conditions, x, p, fixed):
                       and k not in fixed], dtype=int)
             for _, index in compiled.levels]
     x = project(compiled, 0., x, p, free).x
-    point = conditions.point(x, np.zeros(len(compiled.multiplier_names)), p)
+    point = np.concatenate([x, np.zeros(len(compiled.multiplier_names)), p])
     value, slopes = conditions(point)
     lam = slice(conditions.count, conditions.size)
     point[lam] = np.linalg.lstsq(slopes[:, lam], -value, rcond=None)[0]

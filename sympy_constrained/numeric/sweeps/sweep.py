@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
-from itertools import product
+from itertools import count, product
 from warnings import warn
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..names import Names, by_label, label
 from ..progress import Progress
 from .jobs import Job, Task
 from .result import SweepResult, SweepRun
-from .workers import outcomes
+from .workers import make_runs
 
 __all__ = ['sweep', 'grid']
 
@@ -80,22 +80,17 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     Examples
     ========
 
-    >>> from sympy import symbols
-    >>> from sympy.physics.mechanics import dynamicsymbols
     >>> from sympy_constrained import UdwadiaKalabaMethod
-    >>> from sympy_constrained.numeric import compile_equations, sweep
-    >>> m, g, l = symbols('m g l')
-    >>> x, y = dynamicsymbols('x y')
-    >>> pendulum = UdwadiaKalabaMethod(
-    ...     m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
-    ...     hol_coneqs=[x**2 + y**2 - l**2])
-    >>> equations = compile_equations(pendulum, {m: 1, g: 9.81, l: 2})
-    >>> lengths = [1, 2, 0, 3]
-    >>> found = sweep(equations, {l: lengths}, {
-    ...     x: lengths, y: 0, "x'": 0, "y'": 0}, t_span=1)
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.numeric import sweep
+    >>> pendulum, lengths = model('cartesian_pendulum'), [1, 2, 0, 3]
+    >>> found = sweep(
+    ...     pendulum.form(UdwadiaKalabaMethod), {'L': lengths},
+    ...     {'x': lengths, 'y': 0, "x'": 0, "y'": 0}, t_span=1,
+    ...     constants=pendulum.parameters)
     >>> found
     <SweepResult of 4 runs, 1 failed>
-    >>> found.values(y).round(3).tolist()
+    >>> found.values('y').round(3).tolist()
     [-0.165, -1.756, nan, -2.994]
     >>> found.failed[0].index, found.failed[0].reason
     (2, 'ERROR')
@@ -165,9 +160,20 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
                      "Not made: the sweep was interrupted.", 'CANCELLED')
             for task, values in zip(tasks, parameters)]
     names = tuple(compiled.names.labels)
+    bar = Progress(0, len(tasks), progress, 'run')
+    done = count(1)
+
+    def receive(outcomes, quietly=False):
+        for index, fields in outcomes:
+            runs[index] = replace(runs[index], **fields)
+        for index, _ in () if quietly else outcomes:
+            bar.update(next(done))
+            if on_result is not None:
+                on_result(runs[index])
+
     try:
-        _collect(runs, outcomes(job, tasks, executor, chunk), on_result,
-                 Progress(0, len(tasks), progress, 'run'))
+        with suppress(KeyboardInterrupt):
+            make_runs(job, tasks, receive, executor, chunk)
         lost = [run for run in runs if run.reason == 'LOST']
         if lost:
             warn(f"{len(lost)} of {len(runs)} runs were lost "
@@ -176,6 +182,8 @@ def sweep(compiled, parameters=None, states=None, executor=None, *,
     except Exception as error:          # the runs that are done are not lost
         setattr(error, 'result', SweepResult(tuple(runs), names))
         raise
+    finally:
+        bar.close()
     return SweepResult(tuple(runs), names)
 
 
@@ -187,27 +195,6 @@ def _check_simulation(options, **needed):
                 "time and a start. For another function pass `run`.")
     Names(signature(simulate).parameters, 'option of `simulate`').indices(
         options, 'options')
-
-
-def _collect(runs, arriving, on_result, bar):
-    """Update the records as outcomes arrive, until an interrupt."""
-    def put(index, fields):
-        runs[index] = replace(runs[index], **fields)
-
-    try:
-        for count, (index, fields) in enumerate(arriving, 1):
-            put(index, fields)
-            bar.update(count)
-            if on_result is not None:
-                on_result(runs[index])
-    except KeyboardInterrupt:           # perhaps outside of the generator
-        with suppress(KeyboardInterrupt, StopIteration):
-            put(*arriving.throw(KeyboardInterrupt()))
-            for outcome in arriving:
-                put(*outcome)
-    finally:
-        arriving.close()
-        bar.close()
 
 
 def _tasks(compiled, parameters, states):
@@ -242,14 +229,14 @@ def _each(argument, given, names):
         return [None]
     given = by_label(given)
     if isinstance(given, Mapping):
-        return _unzipped(argument, given, names)
-    if isinstance(given, (str, Set)) or not isinstance(given, Iterable):
+        given = _unzipped(argument, given, names)
+    elif isinstance(given, (str, Set)) or not isinstance(given, Iterable):
         raise TypeError(
             f"`{argument}` must be a mapping or a sequence, not "
             f"{type(given).__name__}.")
     given = list(map(by_label, given))
     if not given:
-        raise _empty(argument)
+        raise ValueError(f"`{argument}` is empty: there is nothing to run.")
     if argument == 'states' and not any(
             isinstance(x, Mapping) or np.ndim(x) for x in given):
         return [given]                  # the numbers of one start
@@ -266,18 +253,11 @@ def _unzipped(argument, given, names):
     names.indices(given, argument)
     many = {name: list(value) for name, value in given.items()
             if np.ndim(value) > 0}
-    counts = {name: len(values) for name, values in many.items()}
-    if len(set(counts.values())) > 1:
-        text = ', '.join(f'{name}: {size}' for name, size in counts.items())
+    counts = set(map(len, many.values())) or {1}
+    if len(counts) > 1:
         raise ValueError(
-            f"`{argument}` has different numbers of values ({text}). For "
-            "all combinations use `grid`.")
-    if 0 in counts.values():
-        raise _empty(argument)
+            f"`{argument}` has different numbers of values "
+            f"({', '.join(map(str, sorted(counts)))}). For all combinations "
+            "use `grid`.")
     return [{name: many[name][k] if name in many else value
-             for name, value in given.items()}
-            for k in range(max(counts.values(), default=1))]
-
-
-def _empty(argument):
-    return ValueError(f"`{argument}` is empty: there is nothing to run.")
+             for name, value in given.items()} for k in range(*counts)]

@@ -7,7 +7,6 @@ each process; runs are sent in chunks. An executor is any object with the
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from concurrent.futures import (
     BrokenExecutor, Future, ThreadPoolExecutor, as_completed, wait)
 from functools import partial
@@ -17,7 +16,7 @@ from os import cpu_count
 from ..trajectory import Reason
 from .jobs import Job, failure, pack, unpacked
 
-__all__ = ['outcomes']
+__all__ = ['make_runs']
 
 # Chunks per worker, so that all end together, and the largest chunk.
 CHUNKS, LARGEST = 8, 32
@@ -29,21 +28,20 @@ IN_WORK = 2
 IDLE = 5
 
 
-def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[tuple]:
-    """Yield the index of each run and its fields, as they arrive.
-
-    A keyboard interrupt ends it; some tasks then have none.
+def make_runs(job, tasks, receive, executor=None, chunk=None):
+    """Make all runs; ``receive`` is called with lists of pairs of the index
+    of a run and its fields, as they arrive.
     """
     check_workers(executor, chunk)
     if executor is None:
-        yield from here(job, tasks)
+        here(job, tasks, receive)
         return
     is_count = isinstance(executor, int)
     size = chunk or min(LARGEST, -(-len(tasks)//(CHUNKS*(
         executor if is_count else cpu_count() or 1))))
     chunks = [tasks[i:i + size] for i in range(0, len(tasks), size)]
     if isinstance(executor, ThreadPoolExecutor):
-        yield from elsewhere(executor, chunks, job)
+        elsewhere(executor, chunks, job, receive)
         return
     dumps, is_dask = pickle.dumps, hasattr(executor, 'get_executor')
     if is_count:
@@ -52,11 +50,10 @@ def outcomes(job, tasks, executor=None, chunk=None) -> Iterator[tuple]:
         from cloudpickle import dumps   # a requirement of loky and of Dask
     packed = pack(job, dumps)
     if is_count:
-        yield from in_processes(pool, executor, chunks, packed)
-        return
-    if is_dask:
-        executor = executor.get_executor(pure=False)
-    yield from elsewhere(executor, chunks, packed)
+        in_processes(pool, executor, chunks, packed, receive)
+    else:
+        elsewhere(executor.get_executor(pure=False) if is_dask else executor,
+                  chunks, packed, receive)
 
 
 def check_workers(executor, chunk):
@@ -72,20 +69,23 @@ def check_workers(executor, chunk):
             "Dask.")
 
 
-def here(job, tasks):
-    """One after the other."""
+def here(job, tasks, receive):
+    """One after the other, up to an interrupt."""
     for task in tasks:
         outcome = job.outcome(task)
-        yield outcome
+        receive([outcome])
         if outcome[1]['reason'] == Reason.INTERRUPTED.name:
             break
 
 
 def run_chunk(job, tasks):
     """Outcomes of some runs, as bytes if the job is given as bytes."""
+    outcomes = []
     if isinstance(job, Job):
-        return list(here(job, tasks))
-    return list(map(sent, here(unpacked(job), tasks)))
+        here(job, tasks, outcomes.extend)
+        return outcomes
+    here(unpacked(job), tasks, outcomes.extend)
+    return list(map(sent, outcomes))
 
 
 def sent(outcome):
@@ -107,41 +107,40 @@ def process_pool():
     return partial(ProcessPoolExecutor, timeout=IDLE)
 
 
-def in_processes(pool, count, chunks, packed):
+def in_processes(pool, count, chunks, packed, receive):
     """In processes. If one dies, its run is lost and the others are repeated,
     those that may have been in work one by one.
     """
     while chunks:
         left: list = []
-        yield from in_pool(
-            pool(min(count, len(chunks))), chunks, packed, left)
+        in_pool(pool(min(count, len(chunks))), chunks, packed, receive, left)
         suspects, rest = left[:IN_WORK*count], left[IN_WORK*count:]
         for task in suspects:
-            yield from in_pool(pool(1), [[task]], packed)
+            in_pool(pool(1), [[task]], packed, receive)
         chunks = [[task] for task in rest]
 
 
-def in_pool(executor, chunks, packed, left=None):
+def in_pool(executor, chunks, packed, receive, left=None):
     """By a pool, which is shut down after the last run."""
     try:
-        yield from elsewhere(executor, chunks, packed, left)
+        elsewhere(executor, chunks, packed, receive, left)
     finally:
         executor.shutdown(wait=True, kill_workers=True)
 
 
-def elsewhere(executor, chunks, job, left=None):
+def elsewhere(executor, chunks, job, receive, left=None):
     """By an executor; if it breaks, ``left`` gets the tasks."""
     waiting: dict[Future, list] = {}
     try:
         for tasks in chunks:
             waiting[submitted(executor, run_chunk, job, tasks)] = tasks
         for future in as_completed(list(waiting)):
-            yield from arrived(future, waiting[future], left)
-            del waiting[future]
+            receive(arrived(future, waiting.pop(future), left))
     except KeyboardInterrupt:
         running = [future for future in waiting if not future.cancel()]
         for future in wait(running, GRACE).done:
-            yield from arrived(future, waiting[future], left)
+            receive(arrived(future, waiting[future], left), quietly=True)
+        raise
     finally:
         for future in waiting:
             future.cancel()
@@ -166,13 +165,16 @@ def arrived(future, tasks, left=None):
     except Exception as error:
         if left is not None and isinstance(error, BrokenExecutor):
             left += tasks
-            return
+            return []
         text = ' '.join(f'{type(error).__name__}: {error}'.split())
-        for task in tasks:
-            yield task.index, {'error': text, 'reason': 'LOST'}
-        return
-    for task, data in zip(tasks, results):
-        try:
-            yield pickle.loads(data) if isinstance(data, bytes) else data
-        except Exception as error:
-            yield task.index, failure(error)
+        return [(task.index, {'error': text, 'reason': 'LOST'})
+                for task in tasks]
+    return [received(task, data) for task, data in zip(tasks, results)]
+
+
+def received(task, data):
+    """An outcome, or the error if it cannot be read."""
+    try:
+        return pickle.loads(data) if isinstance(data, bytes) else data
+    except Exception as error:
+        return task.index, failure(error)
