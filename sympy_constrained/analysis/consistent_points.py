@@ -9,10 +9,10 @@ from dataclasses import replace
 from random import Random
 
 from mpmath import mp
-from sympy import SympifyError, sin, sympify
+from sympy import sin, sympify
 from sympy.core.function import AppliedUndef
 
-from ..errors import InconsistentConstraintsError, raise_problems
+from ..errors import InconsistentConstraintsError
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
 from ..model.system import freeze
@@ -165,25 +165,11 @@ def check_sample(system, sample):
             "numbers.")
     known = {*system.graph.inputs, *system.q, *system.u, system.t}
     unknown = [str(x) for x in sample if x not in known]
-    problems = []
     if unknown:
-        problems.append(
+        raise ValueError(
             f"`sample` has a value for {', '.join(unknown)}, which does not "
             "occur in the model. Use its symbols, states and functions "
             "themselves, not their names.")
-    problems += (
-        f"`sample` has {value!r} for {x}, which is no finite real number. "
-        "Give one." for x, value in sample.items() if not is_number(value))
-    raise_problems(problems, ValueError)
-
-
-def is_number(value):
-    """Whether this is a finite real number; text is not evaluated."""
-    try:
-        value = sympify(value, strict=True)
-    except SympifyError:
-        return False
-    return bool(value.is_number and value.is_real and value.is_finite)
 
 
 def random_values(system, sample, random, attempt):

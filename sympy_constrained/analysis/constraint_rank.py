@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from mpmath import mp
 
 from ..errors import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
-    UnsupportedFeatureError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
 from ..precision import precise
 from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
@@ -142,11 +141,9 @@ def constraint_report(system, sample=None, inconsistent='error',
         If the right sides of dependent rows contradict each other.
     MissingIngredientError
         If the model does not determine its accelerations.
-    UnsupportedFeatureError
-        If it is neither a system nor a method of this package.
 
     """
-    system = system_of(system)
+    system = getattr(system, 'system', system)
     points, is_alone = examined_points(system, sample)
     if is_alone:
         warnings.warn(ALONE, stacklevel=2)
@@ -167,20 +164,6 @@ def constraint_report(system, sample=None, inconsistent='error',
             "constraint; give it one of the two, or remove its coordinate."
             f"{system.without_velocities}")
     return report_of(system, points, usual, best)
-
-
-def system_of(model):
-    """The :class:`.ConstrainedSystem` of a method, or itself."""
-    system = getattr(model, 'system', model)
-    if not hasattr(system, 'counts'):
-        name = (f'the class {model.__name__}' if isinstance(model, type)
-                else type(model).__name__)
-        raise UnsupportedFeatureError(
-            f"The constraint rows of {name} are not known here. Give a "
-            "method of this package, such as "
-            "`UdwadiaKalabaMethod.from_method(system)` or "
-            "`UdwadiaKalabaMethod.from_method(method)`.")
-    return system
 
 
 def examined_points(system, sample):

@@ -9,7 +9,7 @@ from sympy.physics.mechanics import ReferenceFrame, System, dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..model.call_signatures import as_list, check_frame, with_known_keywords
+from ..model.call_signatures import as_list, check_frame
 from .bodies import check_attached, check_connected, check_pair
 from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector
@@ -111,7 +111,6 @@ class PointContact(ContactKinematics, ContactReactions):
 
     """
 
-    @with_known_keywords
     def __init__(self, name, parent, child, parent_geometry, child_geometry,
                  frame=None, formulation='auto', mode='rolling',
                  contact_coordinates=None, contact_speeds=None):

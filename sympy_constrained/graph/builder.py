@@ -21,7 +21,6 @@ CONST, INPUT, ADD, MUL, INV, ROOT, SIN, COS, CALL = range(9)
 PRIME = 2**127 - 1
 SHADOW_TOLERANCE = 1e-6
 MOST_FACTORS = 12
-HALF = Fraction(1, 2)
 SHADOW_FUNCTIONS = {
     name: getattr(math, name)
     for name in ('exp', 'log', 'asin', 'acos', 'atan', 'sinh', 'cosh',
@@ -161,12 +160,10 @@ class GraphBuilder:
         if first[0] == second[0] == CONST:
             total = first[1] + sign*second[1]
             return self.constant(total, sympy_float(total, first, second))
-        has_product = first[0] == MUL or second[0] == MUL
-        ref = None
         if a == b:
-            ref = self._double(a)
-        elif b > 0 and has_product:
-            ref = self._circle(a, b)
+            return self.mul(self.constant(2), a)
+        has_product = first[0] == MUL or second[0] == MUL
+        ref = self._circle(a, b) if b > 0 and has_product else None
         value = (self.values[a] + sign*self.values[k]) % PRIME
         if ref is None and has_product and value not in self._known:
             ref = self._collected(a, b)
@@ -202,17 +199,6 @@ class GraphBuilder:
         if (not moves) == (not self.depends[y] & self.dynamic):
             return {k: 1}
         return {x: y} if moves else {y: x}
-
-    def _double(self, a):
-        """``2*a`` if 1/2 is a factor near the top of ``a``, else None."""
-        nodes, half = self.nodes, (CONST, HALF, None)
-        kind, x, y = nodes[a]
-        for part, other in ((x, y), (y, x)) if kind == MUL else ():
-            if nodes[part] == half:
-                return other
-            if nodes[part][0] == MUL and nodes[nodes[part][1]] == half:
-                return self.mul(nodes[part][2], other)
-        return None
 
     def _circle(self, a, b):
         """``x`` for ``x*sin(y)**2 + x*cos(y)**2``, else None."""

@@ -78,11 +78,12 @@ class Parts:
             if k not in begun:
                 begun[k] = Terms(self, self.sums[k])
             terms = begun[k]
-            factor, group = terms.most_frequent()
-            if not group:
+            found = terms.most_frequent()
+            if found is None:
                 self.sums[k] = terms.left()
                 waiting.pop()
                 continue
+            factor, group = found
             inner = self.new()
             self.sums[inner] = [part for ref in group
                                 for part in self._divided(ref, factor)]
@@ -99,14 +100,6 @@ class Parts:
         """Factors of a term that no other sum has."""
         k = abs(ref)
         return self.products.get(k, ()) if k in self.single else ()
-
-    def is_number(self, ref, factor):
-        """Whether a product is a number times a factor."""
-        parts = self.products[abs(ref)]
-        if len(parts) > 2:
-            return False
-        other = parts[1] if parts[0] == factor else parts[0]
-        return other < len(self.nodes) and self.nodes[other][0] == CONST
 
     def _divided(self, ref, factor):
         """Terms of a product without one of its factors."""
@@ -270,9 +263,7 @@ class Terms:
         return -len(places), places[0], first.index(factor), factor
 
     def most_frequent(self):
-        """A factor and the terms that have it, which are taken."""
-        # A sum of numbers is left alone.
-        refused, found = [], (0, ())
+        """A factor and the terms that have it, which are taken; or None."""
         while self.ranks:
             rank = heappop(self.ranks)
             factor = rank[-1]
@@ -283,17 +274,11 @@ class Terms:
             if rank != self._rank(factor, places):
                 heappush(self.ranks, self._rank(factor, places))
                 continue
-            group = [self.old[k] for k in places]
-            if sum(self.parts.is_number(ref, factor) for ref in group) < 2:
-                for k in places:
-                    self.is_taken[k] = True
-                self.taken += len(places)
-                found = factor, group
-                break
-            refused.append(rank)
-        for rank in refused:
-            heappush(self.ranks, rank)
-        return found
+            for k in places:
+                self.is_taken[k] = True
+            self.taken += len(places)
+            return factor, [self.old[k] for k in places]
+        return None
 
     def left(self):
         """What the sum is made of now."""

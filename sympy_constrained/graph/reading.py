@@ -127,20 +127,17 @@ def not_evaluated(e):
     return ConstrainedDynamicsError(
         f"The model contains `{e}`. Integrals, sums and impulses are not "
         "evaluated here: call `.doit()` on an integral or a sum, model "
-        "an impulse by `Heaviside` or by an event of the simulation.",
+        "an impulse by `Heaviside` or by an event of the simulation. "
+        "Exponents of a `SingularityFunction` must be known to be zero or "
+        "more.",
         expression=e)
 
 
 def in_pieces(e):
     """A singularity function (Macaulay's bracket) that is no impulse."""
     x, start, exponent = e.args
-    if exponent.is_negative:
-        raise not_evaluated(e)
     if not exponent.is_nonnegative:
-        raise ConstrainedDynamicsError(
-            f"The exponent of `{e}` is not known to be zero or more, and "
-            "less is an impulse. Give it as a number, or declare the symbol "
-            "`nonnegative=True`.", expression=e)
+        raise not_evaluated(e)
     if exponent == 0:
         return Heaviside(x - start, 1)
     if exponent == 1:                   # whose slope jumps

@@ -12,7 +12,7 @@ from .. import _compat
 from ..errors import (
     ConstrainedDynamicsError, ConstraintError, UnsupportedFeatureError)
 from ..graph import GraphBuilder, GraphMatrix, jacobian, read, substitute
-from ..model.call_signatures import as_list, as_point, with_known_keywords
+from ..model.call_signatures import as_list, as_point
 from .references import written
 from .solution import has_multipliers
 
@@ -33,7 +33,6 @@ class Linearizer(_compat.Linearizer):
         self._multipliers = multipliers
         self._form_permutation_matrices()
 
-    @with_known_keywords
     def linearize(self, op_point=None, A_and_B=False, simplify=False):
         """As in SymPy; see ``sympy.physics.mechanics.Linearizer``.
 
@@ -46,7 +45,7 @@ class Linearizer(_compat.Linearizer):
             If the linearized equations are singular at the operating point.
 
         """
-        op_point = as_point(op_point, 'op_point')
+        op_point = as_point(op_point)
         if self._multipliers and op_point:
             op_point = {**self._multipliers(op_point), **op_point}
         self._warn_off_the_constraints(op_point)

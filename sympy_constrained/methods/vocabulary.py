@@ -229,7 +229,7 @@ class SympyVocabulary:
                 "The equations contain no multipliers to solve for, because "
                 "there are no constraints or the method eliminates them. "
                 "Give constraints, or read `constraint_forces`.")
-        values = as_point(op_point, 'op_point')
+        values = as_point(op_point)
         moving = {k: v for k, v in values.items() if k.is_Derivative}
         found = self._eom_multipliers().subs(moving).subs(values)
         if sol_type == 'Matrix':

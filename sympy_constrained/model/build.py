@@ -17,7 +17,7 @@ from .build_exchange import (
 from .build_kane import build_kane, set_to_zero, speeds_of
 from .build_lagrange import build_lagrange
 from .call_signatures import (
-    as_expressions, as_list, as_residuals, check_bodies)
+    as_expressions, as_list, check_bodies)
 from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
@@ -98,12 +98,10 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_generalized(kinematics, blocks, generalized_forces, speeds)
     settle_accelerations(kinematics, blocks, in_velocities, exchange,
                          arguments['bodies'] is not None)
-    replaced = set(speeds).difference(fields['u'])
-    check_accelerations(kinematics, blocks, replaced)
     prepare_points(kinematics, bodies)
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
-    check_functions(builder, fields)
+    check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))
     check_names(builder, fields)
     check_velocities(kinematics, bodies)
     drop_costly_power(builder, blocks)
@@ -133,7 +131,7 @@ def rows_given(arguments):
         raise ConstraintError(
             "Both `velocity_constraints` and `nonholonomic_constraints` were "
             "given. The first contains the second; give one of them.")
-    return {level: [row for name in names for row in as_residuals(
+    return {level: [row for name in names for row in as_expressions(
         arguments[name], name, True)] for level, names in given.items()}
 
 
@@ -168,7 +166,6 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
         check_replacements(fields, stabilization)
         blocks['replaced'] = replace_right_sides(
             kinematics, instead, blocks['b'])
-    check_gains(kinematics, blocks['b'])
     fields['geometry'] = tuple(
         (k, row.location) for k, row in enumerate(chain(*rows.values()))
         if row.location)
@@ -176,30 +173,22 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
                   for level, found in rows.items())
 
 
-def check_gains(kinematics, b):
-    """Raise if gains brought accelerations into the right sides."""
-    late = kinematics.accelerations_in(*(ref for ref, in b))
-    if late:
-        raise ConstraintError(
-            f"A gain of `stabilization` contains {late[0]}. Gains may depend "
-            "on coordinates, speeds and time; write it in these.")
-
-
 def check_accelerations(kinematics, blocks, replaced):
     """Raise if blocks have accelerations, or rates of speeds that were
     replaced.
     """
-    refs = [ref for rows in blocks.values() for row in rows for ref in row]
+    refs = [ref for name, rows in blocks.items() if name != 'higher'
+            for row in rows for ref in row]
     moving = kinematics.accelerations_in(*refs)
     moving += [x for x in kinematics.builder.symbols_of(*refs)
                if isinstance(x, Derivative) and x.expr in replaced]
     if moving:
         raise ConstrainedDynamicsError(
-            f"The loads, velocities, inertias or the Lagrangian contain "
-            f"{moving[0]}. They may depend on coordinates, speeds and time; "
-            "replace the acceleration by an expression in them, or model "
-            "what depends on it as a body with mass. Loads that are linear "
-            "in accelerations are for UdwadiaKalabaMethod, "
+            "The loads, velocities, inertias, gains or the Lagrangian "
+            f"contain {moving[0]}. They may depend on coordinates, speeds "
+            "and time; replace the acceleration by an expression in them, or "
+            "model what depends on it as a body with mass. Loads that are "
+            "linear in accelerations are for UdwadiaKalabaMethod, "
             "LinearMappingMethod and GibbsAppellMethod.")
 
 
@@ -255,21 +244,6 @@ def add_generalized(kinematics, blocks, forces, u):
         if blocks['power']:
             blocks['power'][0][0] = g.add(
                 blocks['power'][0][0], g.mul(force, kinematics.u[j]))
-
-
-def check_functions(builder, fields):
-    """Raise if a coordinate is a function of anything but time."""
-    states = {x.func for x in (*fields['q'], *fields['u'])
-              if isinstance(x, AppliedUndef)}
-    for template in builder.templates:
-        for function in template.atoms(AppliedUndef):
-            if function.func in states:
-                raise ConstrainedDynamicsError(
-                    f"The function `{function.func}` is a coordinate or a "
-                    "speed, and the model has it at another argument than "
-                    f"{builder.time}. This happens if {builder.time} is "
-                    "substituted in an expression that contains it; write "
-                    "the expression without.")
 
 
 def check_names(builder, fields):

@@ -8,7 +8,7 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import Graph, gradient, read
 from .build_exchange import declare_exchange
 from .call_signatures import (
-    as_list, as_residuals, check_coordinates, check_frame)
+    as_expressions, as_list, check_coordinates, check_frame)
 from .kinematic_equations import solve_kinematics, solve_speeds
 from .kinematics import Kinematics
 from .kinetics import from_bodies
@@ -29,7 +29,7 @@ def build_kane(builder, given, composite, in_velocities=False,
     check_coordinates(q, u + auxiliary, builder.time)
     set_to_zero(builder, auxiliary)
     rates = solve_kinematics(
-        builder, as_residuals(given['kd_eqs'], 'kd_eqs'), q, u,
+        builder, as_expressions(given['kd_eqs'], 'kd_eqs'), q, u,
         linear=not exchange)
     if in_velocities:
         u, rates = solve_speeds(builder, rates, q, u)

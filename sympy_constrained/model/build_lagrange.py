@@ -1,6 +1,4 @@
 """A constrained system from a call in the shape of ``LagrangesMethod``."""
-from sympy import Expr
-
 from ..errors import MissingIngredientError
 from .build_exchange import declare_exchange
 from .call_signatures import (
@@ -14,8 +12,7 @@ __all__ = ['build_lagrange']
 
 def build_lagrange(builder, given, exchange=None):
     """Fields, kinematics and kinetics of a call in Lagrange's shape."""
-    lagrangian = as_expression(given['Lagrangian'])
-    frame = given['frame']
+    frame, lagrangian = given['frame'], as_expression(given['Lagrangian'])
     q = as_list(given['qs'], 'qs')
     bodies = as_list(given['bodies'], 'bodies')
     forcelist = as_list(given['forcelist'], 'forcelist')
@@ -26,10 +23,6 @@ def build_lagrange(builder, given, exchange=None):
         raise MissingIngredientError(
             "`forcelist` was given without `frame`. Generalized forces need "
             "the velocities in an inertial frame; pass `frame=`.")
-    if not isinstance(lagrangian, Expr):
-        raise TypeError(
-            f"`Lagrangian` is {given['Lagrangian']!r}. Give an expression in "
-            "the coordinates and their derivatives.")
     u = [x.diff(builder.time) for x in q]
     rates = [builder.input(x, dynamic=True) for x in q + u][len(q):]
     kinematics = Kinematics(builder, frame, q, u, rates)

@@ -4,11 +4,10 @@ An error names all problems of the arguments that are checked together.
 """
 import inspect
 from difflib import get_close_matches
-from functools import wraps
 from itertools import chain
 
 from sympy import (
-    Equality, Expr, ImmutableDenseMatrix, Symbol, SympifyError, sympify)
+    Equality, Expr, ImmutableDenseMatrix, SympifyError, sympify)
 from sympy.core.function import AppliedUndef, Derivative
 from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import (
@@ -22,8 +21,8 @@ from ..errors import (
 
 __all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
            'as_expressions', 'as_list', 'as_matrix', 'as_point',
-           'as_residuals', 'check_bodies', 'check_coordinates',
-           'check_frame', 'lagrangian_call', 'with_known_keywords']
+           'check_bodies', 'check_coordinates', 'check_frame',
+           'lagrangian_call']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -128,7 +127,7 @@ def own(value):
     return list(value) if isinstance(value, list) else value
 
 
-def hint_for(key, parameters, options=()):
+def hint_for(key, parameters, options):
     """A sentence about a keyword that a call does not have."""
     if COUNTERPARTS.get(key) in parameters:
         return (f"`{key}` belongs to the other shape; here it is "
@@ -138,31 +137,8 @@ def hint_for(key, parameters, options=()):
             f"Leave `{key}` out.")
 
 
-def with_known_keywords(method):
-    """Decorate a method: a misspelt keyword raises with a suggestion."""
-    _, *known = inspect.signature(method).parameters
-    name = method.__qualname__.partition('.')[0]
-
-    @wraps(method)
-    def checked(self, *args, **kwargs):
-        strange = [key for key in kwargs if key not in known]
-        if strange:
-            hints = ' '.join(hint_for(key, known) for key in strange)
-            raise TypeError(
-                f"{name} got an unexpected keyword argument "
-                f"{strange[0]!r}. {hints} Its arguments are "
-                f"{', '.join(known)}.")
-        return method(self, *args, **kwargs)
-
-    return checked
-
-
 def arguments_of(model):
     """Shape and arguments of a ``System``, ``KanesMethod``, ... object."""
-    if isinstance(model, type):
-        raise UnsupportedFeatureError(
-            f"A model cannot be read from the class {model.__name__}. Call "
-            "it with the arguments of your model, and give what it returns.")
     if isinstance(model, System):
         loads = list(chain(model.loads, *(
             actuator.to_loads() for actuator in model.actuators)))
@@ -188,8 +164,8 @@ def arguments_of(model):
     if hasattr(model, '_call'):
         return model._call
     raise UnsupportedFeatureError(
-        f"A model cannot be read from {type(model).__name__}. Give a System, "
-        "a JointsMethod, a KanesMethod or a LagrangesMethod object.")
+        f"A model cannot be read from {model!r}. Give a System, a "
+        "JointsMethod, a KanesMethod or a LagrangesMethod object.")
 
 
 # -- normalising ---------------------------------------------------------
@@ -210,36 +186,21 @@ def as_list(value, name):
         return [value]
 
 
-def as_residuals(value, name, geometric=False):
-    """Expressions that are meant to vanish; equations are accepted."""
-    residuals, problems = [], []
-    for k, row in enumerate(as_list(value, name)):
-        if geometric and isinstance(row, tuple):
-            residuals.append(row)
-            continue
-        found = as_expression(row)
-        if isinstance(found, Equality):
-            found = found.lhs - found.rhs
-        if not isinstance(found, Expr):
-            problems.append(
-                f"Row {k} of `{name}` is {row!r}, which is not an "
-                "expression. Give the residual, an expression that is zero "
-                "when the constraint holds. Only constraint rows may be "
-                "tuples of a place and a direction.")
-        residuals.append(found)
-    raise_problems(problems, ConstraintError)
-    return residuals
+def as_expressions(value, name, geometric=False):
+    """Expressions; of an equation, its residual.
 
-
-def as_expressions(value, name):
+    ``geometric`` rows, which are tuples, are kept.
+    """
     found = as_list(value, name)
-    entries = list(map(as_expression, found))
+    entries = [row if geometric and isinstance(row, tuple)
+               else as_expression(row) for row in found]
     raise_problems((
-        f"Entry {k} of `{name}` is {found[k]!r}, which is not an expression. "
-        "Give an expression or a number."
-        for k, entry in enumerate(entries) if not isinstance(entry, Expr)),
-        ConstraintError)
-    return entries
+        f"Row {k} of `{name}` is {found[k]!r}, which is not an expression. "
+        "Give the residual of a constraint, or else an expression or a number."
+        for k, entry in enumerate(entries)
+        if not isinstance(entry, (Expr, Equality, tuple))), ConstraintError)
+    return [row.lhs - row.rhs if isinstance(row, Equality) else row
+            for row in entries]
 
 
 def as_dictionary(value, name):
@@ -249,36 +210,18 @@ def as_dictionary(value, name):
     return dict(value or {})
 
 
-def as_point(value, name):
+def as_point(value):
     """One dictionary of values from a dictionary, or from several."""
-    points = [value] if isinstance(value, dict) else (
-        as_list(value, name))
-    if not all(isinstance(point, dict) and None not in map(
-            as_expression, (*point, *point.values()))
-            for point in points):
-        raise TypeError(
-            f"`{name}` is {value!r}. Give a dictionary of symbols "
-            "and values, or a list of such.")
-    return {k: v for point in points for k, v in point.items()}
+    points = value if isinstance(value, (list, tuple)) else [value or {}]
+    return {sympify(x, strict=True): sympify(number, strict=True)
+            for point in points for x, number in point.items()}
 
 
 def as_matrix(value, name):
     """An immutable matrix of expressions; text is not evaluated."""
-    if isinstance(value, MatrixBase):
-        return ImmutableDenseMatrix(value)
-    try:
-        rows = [list(row) if isinstance(row, (list, tuple, MatrixBase))
-                else row for row in value]
-        flat = chain.from_iterable(
-            row if isinstance(row, list) else [row] for row in rows)
-        if not isinstance(value, str) and all(
-                isinstance(as_expression(x), Expr) for x in flat):
-            return ImmutableDenseMatrix(rows)
-    except (TypeError, ValueError):
-        pass
-    raise TypeError(
-        f"`{name}` is {value!r}, which is no matrix of expressions. Give "
-        "a matrix or a list of its rows.")
+    if not isinstance(value, MatrixBase):
+        value = [as_expressions(row, name) for row in value]
+    return ImmutableDenseMatrix(value)
 
 
 def as_expression(value):
@@ -307,18 +250,10 @@ def name_problems(label, names, functions, time):
     for k, (x, base) in enumerate(zip(names, functions)):
         if not isinstance(base, AppliedUndef) or base.args != (time,):
             yield (f"The generalized {label} `{x}` is not a function of "
-                   f"time. {how_to_make(x, time)}")
+                   f"time `{time}`. Create it with `dynamicsymbols`.")
         elif x in names[:k]:
             yield (f"The generalized {label} `{x}` occurs twice. Name it "
                    "once, as independent or as dependent.")
-
-
-def how_to_make(x, time):
-    """A sentence about a function of time that could be in the place."""
-    if isinstance(x, (str, Symbol)) and str(x).isidentifier():
-        return f"Create it with `dynamicsymbols('{x}')`."
-    return (f"Give one that `dynamicsymbols` makes, of the symbol `{time}` "
-            "alone that it has for time.")
 
 
 def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):

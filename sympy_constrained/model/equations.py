@@ -7,7 +7,7 @@ from functools import cached_property
 from sympy import Dummy, ImmutableDenseMatrix
 
 from .. import _compat
-from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..errors import UnsupportedFeatureError
 from ..graph import Graph, GraphBuilder, is_function_of, read
 
 __all__ = ['EquationsOfMotion']
@@ -298,19 +298,11 @@ class EquationsOfMotion:
 def parts_of(method):
     """Coordinates, speeds, full mass matrix and forcing of a method."""
     try:
-        if isinstance(method, type):
-            raise AttributeError('q')
         return (tuple(method.q), tuple(method.u), method.mass_matrix_full,
                 method.forcing_full)
     except AttributeError as error:
-        name = getattr(method, '__name__', type(method).__name__)
         raise UnsupportedFeatureError(
-            f"{name} has no `mass_matrix_full` and `forcing_full` of a "
-            "model. Equations are read from KanesMethod, LagrangesMethod, or "
-            "a method of this package; give an object of one of these, for a "
+            f"{method!r} has no `mass_matrix_full` and `forcing_full`. "
+            "Equations are read from KanesMethod, LagrangesMethod, or a "
+            "method of this package; give an object of one of these, for a "
             "System `UdwadiaKalabaMethod.from_method(system)`.") from error
-    except ValueError as error:         # SymPy: need to compute Fr, Fr* first
-        raise MissingIngredientError(
-            f"The {type(method).__name__} has not formed its equations "
-            f"({error}). Call its `kanes_equations(bodies, loads)` or "
-            "`form_lagranges_equations()` before.") from error

@@ -39,6 +39,18 @@ def remembered(method):
     return kept
 
 
+def breadth_first(start, neighbours):
+    """Yield objects from near to far, each with the one before it."""
+    seen, queue = {start}, [start]
+    yield start, None
+    for here in queue:
+        for there in neighbours(here):
+            if there not in seen:
+                seen.add(there)
+                queue.append(there)
+                yield there, here
+
+
 class Kinematics:
     """Positions, velocities and accelerations of one model on one builder.
 
@@ -119,13 +131,7 @@ class Kinematics:
     @remembered
     def _tree(self, root, neighbours):
         """Parent of every object on its shortest path to ``root``."""
-        parents, queue = {root: None}, [root]
-        for here in queue:
-            for there in neighbours(here):
-                if there not in parents:
-                    parents[there] = here
-                    queue.append(there)
-        return parents
+        return dict(breadth_first(root, neighbours))
 
     @property
     def oriented(self):
@@ -275,16 +281,14 @@ class Kinematics:
             origin = next((point for point in self._tree(
                 first, _compat.positions) if _compat.velocity(
                     point, self.frame) == 0), first)
-        found, queue = {origin: (None, ())}, [origin]
-        for here in queue:
-            for there, vector in _compat.positions(here).items():
-                if there not in found and self._is_oriented(vector):
-                    found[there] = here, self.parts(vector)
-                    queue.append(there)
-        return origin, found
+        return origin, {there: (here, self.parts(
+            _compat.positions(here)[there]) if here else ())
+            for there, here in breadth_first(origin, self._linked)}
 
-    def _is_oriented(self, vector):
-        return self.oriented.keys() >= {frame for _, frame in vector.args}
+    def _linked(self, point):
+        """Points located from a point by vectors in oriented frames."""
+        return [there for there, vector in _compat.positions(point).items()
+                if all(frame in self.oriented for _, frame in vector.args)]
 
     def offset(self, start, end, axes):
         """Position of a point relative to another one."""
@@ -367,10 +371,12 @@ class Kinematics:
     def _way_of_velocity(self, point):
         """The nearest point whose velocity was set, and the steps from it."""
         # Each step is a pair: a point, and the one before it.
-        after = {point: None}
-        here = next((x for x in self._reached(point, after)
-                     if _compat.velocity(x, self.frame) is not None), None)
-        if here is None:
+        after = {}
+        for here, there in breadth_first(point, self._linked):
+            after[here] = there
+            if _compat.velocity(here, self.frame) is not None:
+                break
+        else:
             raise KinematicsError(
                 f"Point {point} has no velocity in {self.frame}, and no point "
                 "that is connected to it by positions has one. Set the "
@@ -381,18 +387,6 @@ class Kinematics:
             steps.append((after[here], here))
             here = after[here]
         return start, steps
-
-    def _reached(self, point, after):
-        """Points from near to far; ``after`` gets the one before each."""
-        oriented, queue = self.oriented, [point]
-        yield point
-        for here in queue:
-            for there, vector in _compat.positions(here).items():
-                if there not in after and all(
-                        frame in oriented for _, frame in vector.args):
-                    after[there] = here
-                    queue.append(there)
-                    yield there
 
     # -- accelerations ---------------------------------------------------
 

@@ -1,5 +1,4 @@
 """Forces and torques: checked, located and summed on the graph."""
-from sympy.matrices import MatrixBase
 from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point, ReferenceFrame, Vector
 
@@ -45,15 +44,7 @@ def load_problem(location, vector):
     if not isinstance(vector, Vector):
         return (f"at {location} is {vector!r}, which is not a "
                 "Vector. Multiply the magnitude by a unit vector of a frame.")
-    if not is_proper(vector):
-        return (f"at {location} has components that are no real "
-                "expressions, such as `nan`. Correct its magnitude.")
     return None
-
-
-def is_proper(vector):
-    """Whether a vector has measure numbers; ``nan*N.x`` has none."""
-    return all(isinstance(numbers, MatrixBase) for numbers, _ in vector.args)
 
 
 class Applied:

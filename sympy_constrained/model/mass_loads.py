@@ -7,18 +7,16 @@ equations contain only the instantaneous :math:`m` and :math:`I`.
 ``LagrangesMethod``, which take the rate of momentum, to the same equations;
 :func:`internal_flow_loads` adds the flow inside the body.
 """
-from contextlib import contextmanager
-
-from sympy import Derivative, Expr, sympify
+from sympy import Derivative, sympify
 from sympy.physics.mechanics import Force, RigidBody, Torque
-from sympy.physics.vector import Point, ReferenceFrame, Vector, cross
+from sympy.physics.vector import Vector, cross
 
 from .. import _compat
-from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..errors import ConstrainedDynamicsError
 from ..graph import GraphBuilder, read
 from .build_kane import agree
 from .call_signatures import (
-    as_dictionary, as_expression, as_list, check_bodies, check_frame)
+    as_dictionary, as_list, check_bodies, check_frame)
 from .variable_mass import MassExchange
 
 __all__ = ['internal_flow_loads', 'momentum_loads', 'thrust']
@@ -49,14 +47,7 @@ def thrust(point, mass_rate, relative_velocity) -> Force:
     - c*Derivative(m(t), t)*N.x
 
     """
-    rate = as_expression(mass_rate)
-    if not isinstance(point, Point) or not isinstance(rate, Expr) or not (
-            isinstance(relative_velocity, Vector)):
-        raise TypeError(
-            f"A thrust of {mass_rate!r} with {relative_velocity!r} at "
-            f"{point!r} cannot be formed. Give a Point, the rate of mass as "
-            "an expression, and a Vector.")
-    return Force(point, rate*relative_velocity)
+    return Force(point, sympify(mass_rate, strict=True)*relative_velocity)
 
 
 def momentum_loads(bodies, frame, anchors=None) -> list:
@@ -99,25 +90,8 @@ def momentum_loads(bodies, frame, anchors=None) -> list:
     time = _compat.time_symbol()
     exchange = MassExchange(as_dictionary(anchors, 'anchors'))
     exchange.check(bodies, (), time)
-    loads = []
-    for body in bodies:
-        with connected(body):
-            loads += momentum_loads_of(body, frame, exchange.anchors, time)
-    return loads
-
-
-@contextmanager
-def connected(body):
-    """Translate SymPy's errors about unconnected frames and points."""
-    try:
-        yield
-    except ConstrainedDynamicsError:
-        raise
-    except ValueError as error:
-        raise KinematicsError(
-            f"The motion of {body.name} is not known ({error}). Orient its "
-            "frame, and locate its points from one whose velocity is set."
-        ) from error
+    return [load for body in bodies for load in momentum_loads_of(
+        body, frame, exchange.anchors, time)]
 
 
 def momentum_loads_of(body, frame, anchors, time):
@@ -203,46 +177,19 @@ def internal_flow_loads(body, frame, exits, anchor=None, angular_flow=None):
         A ``Force`` at the mass centre and a ``Torque`` on the frame.
 
     """
-    if not isinstance(body, RigidBody) or not isinstance(
-            frame, ReferenceFrame):
-        raise TypeError(
-            f"The flow inside {body!r} in {frame!r} cannot be formed. Give "
-            "a RigidBody and the inertial ReferenceFrame.")
-    exits = [checked_exit(k, x) for k, x in enumerate(as_list(
-        exits, 'exits'))]
-    h = Vector(0) if angular_flow is None else angular_flow
-    if not isinstance(h, Vector):
-        raise TypeError(f"`angular_flow` is {h!r}. Give a Vector.")
-    with connected(body):
-        return flow_loads_of(body, frame, exits, anchor, h)
-
-
-def checked_exit(k, pair):
-    """A point and a rate."""
-    point, rate = pair if isinstance(pair, (tuple, list)) and (
-        len(pair) == 2) else (None, None)
-    found = as_expression(rate)
-    if not isinstance(point, Point) or not isinstance(found, Expr):
-        raise TypeError(
-            f"Entry {k} of `exits` is {pair!r}. Give a list of pairs of a "
-            "Point and the rate of mass there, an expression.")
-    return point, found
-
-
-def flow_loads_of(body, frame, exits, anchor, h):
-    """Force and torque of the flow inside a body."""
-    B, G, time = body.frame, body.masscenter, _compat.time_symbol()
+    B, G = body.frame, body.masscenter
     w = B.ang_vel_in(frame)
     c = G.pos_from(anchor) if anchor is not None else Vector(0)
+    h = Vector(0) if angular_flow is None else angular_flow
     flow = body.mass*c.dt(B)
     moment = -body.central_inertia.dt(B).dot(w)
     total = sympify(0)
     for point, rate in exits:
-        arm = point.pos_from(G)
+        rate, arm = sympify(rate, strict=True), point.pos_from(G)
         flow -= rate*arm
         moment += rate*cross(arm, cross(w, arm))
         total += rate
-    check_balance(body, total, time)
+    check_balance(body, total, _compat.time_symbol())
     return [Force(G, -2*cross(w, flow) - flow.dt(B)),
             Torque(B, moment - cross(w, h) - h.dt(B))]
 

@@ -9,7 +9,7 @@ from sympy import Expr
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, GraphBuilder, GraphMatrix, is_function_of, read
-from .call_signatures import as_residuals
+from .call_signatures import as_expressions
 from .constraints import constraint_blocks
 from .kinematics import Kinematics
 
@@ -240,7 +240,7 @@ class ConstrainedSystem:
 
     def _rows_instead(self, given):
         return {level: getattr(self, f'{level}_rows') if residuals is None
-                else tuple(as_residuals(residuals, level))
+                else tuple(as_expressions(residuals, level))
                 for level, residuals in given.items()}
 
     def _kept_geometry(self, given, rows):

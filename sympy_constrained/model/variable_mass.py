@@ -3,17 +3,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sympy import Expr, ImmutableDenseMatrix, Matrix
+from sympy import ImmutableDenseMatrix
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import RigidBody
-from sympy.physics.vector import Dyadic, Point
+from sympy.physics.vector import Dyadic
 
 from .. import _compat
 from ..errors import ConstrainedDynamicsError, KinematicsError
 from ..graph import Derivation, GraphBuilder, read
 from ..graph.writing import nested
 from .call_signatures import (
-    as_expression, as_list, check_bodies, check_coordinates, check_frame)
+    as_list, check_bodies, check_coordinates, check_frame)
 from .kinematics import Kinematics
 from .kinetics import measure_dyadic, times
 
@@ -39,19 +39,20 @@ class MassExchange:
 
     def check(self, bodies, states, time):
         """Raise if this does not fit the model; ``bodies`` may come later."""
-        for body, anchor in self.anchors.items():
+        for body in self.anchors:
             if not isinstance(body, RigidBody) or bodies is not None and (
                     not any(body is other for other in bodies)):
                 raise ConstrainedDynamicsError(
                     f"`anchors` has {body!r}, which is no RigidBody of the "
                     "model. Give {body: point} for its rigid bodies.")
-            if not isinstance(anchor, Point):
-                raise TypeError(
-                    f"The anchor of {body.name} is {anchor!r}. Give a Point "
-                    "that is fixed in the body.")
         self._check_centres(bodies or ())
-        for mass, rate in self.rates.items():
-            check_rate(mass, rate, states, time)
+        for mass in self.rates:
+            if mass in states or not isinstance(
+                    mass, AppliedUndef) or mass.args != (time,):
+                raise ConstrainedDynamicsError(
+                    f"`mass_rates` has {mass}, which is a coordinate, a "
+                    "speed or no function of time. Give {m: rate} with the "
+                    "mass `m = dynamicsymbols('m')`.")
 
     def _check_centres(self, bodies):
         """Raise if bodies with one mass centre have different anchors."""
@@ -65,23 +66,6 @@ class MassExchange:
                     "body in `anchors`, but not the same anchor and frame, "
                     "so the velocity at this point is ambiguous. Give each "
                     "of these bodies a mass centre Point of its own.")
-
-
-def check_rate(mass, rate, states, time):
-    """Raise unless this is a mass that is a state, and its rate."""
-    if mass in states:
-        raise ConstrainedDynamicsError(
-            f"`mass_rates` has {mass}, which is a coordinate or a "
-            "speed. Its rate is in `kd_eqs` or follows from the "
-            "equations of motion.")
-    if not isinstance(mass, AppliedUndef) or mass.args != (time,):
-        raise ConstrainedDynamicsError(
-            f"`mass_rates` has {mass}, which is no function of time. "
-            "Give {m: rate} with the mass `m = dynamicsymbols('m')`.")
-    if not isinstance(as_expression(rate), Expr):
-        raise TypeError(
-            f"The rate of {mass} is {rate!r}, which is no "
-            "expression. Give one in coordinates, speeds and time.")
 
 
 def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
@@ -132,8 +116,8 @@ def reactive_terms(bodies, q, frame) -> ImmutableDenseMatrix:
     for motion in motions:
         check_moves_with(kinematics, motion)
     refs = reactive_forces(kinematics, motions)
-    return ImmutableDenseMatrix(Matrix([
-        nested(builder, [ref])[0] for ref in refs]))
+    return ImmutableDenseMatrix([
+        nested(builder, [ref])[0] for ref in refs])
 
 
 class BodyMotion:

@@ -5,9 +5,9 @@ from unittest import mock
 
 import numpy as np
 from errors.parts import (
-    KD, VALUES, Case, L, N, flat, g, k, l, m, rod, t, u, v, x, y, z)
+    VALUES, Case, L, flat, g, k, l, m, rod, t, x, y, z)
 from sympy import Function, I, Symbol, oo, sin, sqrt
-from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+from sympy.physics.mechanics import LagrangesMethod
 
 from sympy_constrained import GibbsAppellMethod, HamelEmbedding, VaccoMethod
 from sympy_constrained.errors import (
@@ -106,18 +106,8 @@ CONSTANTS = (
 
 MODELS = (
     Case('a model that is a number', lambda: compile_equations(3),
-         UnsupportedFeatureError, 'int has no `mass_matrix_full` and',
-         '`forcing_full` of a model', 'Equations are read from KanesMethod,'),
-    Case('a KanesMethod that has not formed its equations',
-         lambda: compile_equations(KanesMethod(N, [x, y], [u, v], KD), VALUES),
-         MissingIngredientError, 'The KanesMethod has not formed its',
-         'equations (Need to compute Fr, Fr* first.)',
-         'Call its `kanes_equations(bodies, loads)` or'),
-    Case('a LagrangesMethod that has not formed its equations',
-         lambda: compile_equations(LagrangesMethod(L, [x, y]), VALUES),
-         MissingIngredientError, 'The LagrangesMethod has not formed its',
-         'equations (Need to compute the equations of',
-         'Call its `kanes_equations(bodies, loads)` or'),
+         UnsupportedFeatureError, '3 has no `mass_matrix_full`',
+         'and `forcing_full`', 'Equations are read from KanesMethod,'),
     Case('an unknown backend', lambda: compiled(backend='fortran'), ValueError,
          "`backend` 'fortran'", 'is not known',
          "choose one of 'auto', 'numpy', 'llvm', 'c'"),

@@ -149,7 +149,7 @@ CASES = (
          'Remove the acceleration (it follows from the'),
     Case('a velocity that contains an acceleration',
          lambda: kane(bodies=[Particle('a', HURRIED, m)]),
-         ConstrainedDynamicsError, 'The loads, velocities, inertias or the',
+         ConstrainedDynamicsError, 'The loads, velocities, inertias, gains or',
          'They may depend on coordinates, speeds and',
          'replace the acceleration by an expression in'),
     Case('a velocity that was put in by hand for a Lagrangian method',

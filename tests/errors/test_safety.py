@@ -264,7 +264,8 @@ TEXTS = {
         L, [x, y], **ROD, weight=[[s, 0], [0, 1]]),
     'reaction matrix': lambda s: GibbsAppellMethod(
         L, [x, y], nonhol_coneqs=[x.diff()], reaction_matrix=[[s], [0]]),
-    'sample': lambda s: UdwadiaKalabaMethod(L, [x, y], **ROD, sample={l: s}),
+    'sample': lambda s: UdwadiaKalabaMethod(
+        L, [x, y], **ROD, sample={l: s}).acceleration,
     'key of a sample': lambda s: UdwadiaKalabaMethod(
         L, [x, y], **ROD, sample={s: 1}),
     'displacement': lambda s: RouthMethod(

@@ -477,16 +477,26 @@ def solution(state):
 
 def eliminated(W):
     """Solve ``W z = r``, given side by side, with complete pivoting."""
-    size, order = len(W), list(range(len(W)))
-    W = [list(row) for row in W]
     largest = max(mpf(1), *(abs(x) for row in W for x in row[:-1]))
+    W, order, pivots = echelon(W, NOTHING*largest)
+    if len(pivots) < len(W):
+        raise Undetermined
+    if min(pivots, default=largest) < UNCLEAR*largest:
+        raise NoState('a nearly singular state')
+    return substituted(W, order, len(W))
+
+
+def echelon(W, nothing):
+    """Rows ``[W, r]`` in echelon form, the order of columns, and the sizes
+    of the pivots that are more than ``nothing``."""
+    size, pivots = len(W), []
+    W, order = [list(row) for row in W], list(range(size))
     for k in range(size):
         pivot, i, j = max((abs(W[i][j]), i, j) for i in range(k, size)
                           for j in range(k, size))
-        if pivot <= NOTHING*largest:
-            raise Undetermined
-        if pivot < UNCLEAR*largest:
-            raise NoState('a nearly singular state')
+        if pivot <= nothing:
+            break
+        pivots.append(pivot)
         W[k], W[i] = W[i], W[k]
         order[k], order[j] = order[j], order[k]
         for row in W:
@@ -496,10 +506,15 @@ def eliminated(W):
             if c:
                 for m in range(k, size + 1):
                     row[m] -= c*W[k][m]
-    z = [mpf(0)]*size
-    for k in reversed(range(size)):
+    return W, order, pivots
+
+
+def substituted(W, order, rank):
+    """Solution by back substitution, with zero beyond the rank."""
+    z = [mpf(0)]*len(W)
+    for k in reversed(range(rank)):
         z[order[k]] = (W[k][-1] - sum(
-            W[k][m]*z[order[m]] for m in range(k + 1, size)))/W[k][k]
+            W[k][m]*z[order[m]] for m in range(k + 1, rank)))/W[k][k]
     return z
 
 
@@ -509,34 +524,15 @@ def underdetermined(W, r, count):
     Redundant columns are given nothing; raises Undetermined if rows are left
     over, or if the first unknowns are not unique.
     """
-    size = len(W)
     W = [[*row, value] for row, value in zip(W, r)]
     largest = [max(map(abs, row[:-1]), default=mpf(0)) for row in W]
-    W = [[x/(s or 1) for x in row] for row, s in zip(W, largest)]
-    order, rank = list(range(size)), size
-    for k in range(size):
-        pivot, i, j = max((abs(W[i][j]), i, j) for i in range(k, size)
-                          for j in range(k, size))
-        if pivot < NOTHING:
-            rank = k
-            break
-        W[k], W[i] = W[i], W[k]
-        order[k], order[j] = order[j], order[k]
-        for row in W:
-            row[k], row[j] = row[j], row[k]
-        for row in W[k + 1:]:
-            c = row[k]/W[k][k]
-            if c:
-                for m in range(k, size + 1):
-                    row[m] -= c*W[k][m]
+    W, order, pivots = echelon([[x/(s or 1) for x in row]
+                                for row, s in zip(W, largest)], NOTHING)
+    rank = len(pivots)
     if any(abs(row[-1]) > UNCLEAR for row in W[rank:]) or any(
             x < count for x in order[rank:]):
         raise Undetermined
-    z = [mpf(0)]*size
-    for k in reversed(range(rank)):
-        z[order[k]] = (W[k][-1] - sum(
-            W[k][m]*z[order[m]] for m in range(k + 1, rank)))/W[k][k]
-    return z
+    return substituted(W, order, rank)
 
 
 def inverse(J):

@@ -22,7 +22,6 @@ from sympy_constrained import (
     constraint_report)
 from sympy_constrained.analysis.integrability.antiderivatives import (
     antiderivative)
-from sympy_constrained.errors import ConstraintError
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import singular_configurations
 
@@ -720,11 +719,6 @@ def test_methods_systems_and_upstream_give_the_same():
     assert classify_constraints(disc).growth_vector == (3, 4, 5)
 
 
-def test_no_model_is_an_error():
-    with pytest.raises(NotImplementedError, match='cannot be read from int'):
-        classify_constraints(3)
-
-
 # -- the wrong slot ------------------------------------------------------
 
 def test_an_integrable_row_is_told_once():
@@ -742,14 +736,6 @@ def test_constructing_a_method_gives_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         system([x, y, z], [X - R*Z])
-
-
-def test_a_nonholonomic_row_among_holonomic_ones_is_an_error():
-    with pytest.raises(ConstraintError, match=(
-            r'(?s)Row 1 of the holonomic constraints contains a speed or the '
-            r'derivative.*functions of the coordinates.*give this row with '
-            r'the nonholonomic')):
-        system([x, y, z], (), [x - 1, X - y*Z])
 
 
 # -- texts ---------------------------------------------------------------

@@ -16,7 +16,7 @@ from kkt import at
 from sympy_constrained import (
     GibbsAppellMethod, LinearMappingMethod, RouthMethod, UdwadiaKalabaMethod)
 from sympy_constrained.errors import ConstrainedDynamicsError
-from sympy_constrained.graph import Graph, GraphBuilder, gradient, read
+from sympy_constrained.graph import Graph, GraphBuilder
 from sympy_constrained.model.kinematic_equations import solve_kinematics
 from sympy_constrained.model.kinematics import Kinematics
 from sympy_constrained.model.kinetics import (
@@ -443,10 +443,25 @@ def test_both_routes_agree_with_kane(name, composite):
             assert close(mp.matrix(found[block]), at(wanted, values)), block
 
 
+def check_power(graph, values, states, rates):
+    """Power is the rate of energy, by numerical differentiation."""
+    out = graph.evaluate(values, context=mp)
+    acceleration = mp.lu_solve(mp.matrix(out['M']), mp.matrix(out['Q']))
+    rate = {t: 1} | dict(zip(states, (*rates(out), *acceleration)))
+    for r in (s, w):
+        rate |= {r.diff(t, n): values[r.diff(t, n + 1)] for n in (0, 1)}
+
+    def energy(h):
+        moved = {v: n + h*rate.get(v, 0) for v, n in values.items()}
+        return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
+
+    assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
+
+
 @routes
 @pytest.mark.parametrize('name', MODELS)
 def test_power_is_the_rate_of_energy_or_absent(name, composite):
-    """Along the unconstrained motion, by numerical differentiation."""
+    """Along the unconstrained motion."""
     x = MODELS[name]()
     graph = x.blocks(composite)
     if not graph.outputs['power'][0]:
@@ -454,22 +469,9 @@ def test_power_is_the_rate_of_energy_or_absent(name, composite):
         assert x.prescribed or name.startswith(('changing', 'a_coord'))
         return
     for seed in (1, 2):
-        values = numbers(seed)
         with mp.workdps(40):
-            out = graph.evaluate(values, context=mp)
-            acceleration = mp.lu_solve(mp.matrix(out['M']),
-                                       mp.matrix(out['Q']))
-            rate = {t: 1} | dict(zip(x.u, acceleration)) | {
-                q: r for q, (r,) in zip(x.q, out['rates'])}
-            for r in (s, w):
-                rate |= {r.diff(t, n): values[r.diff(t, n + 1)]
-                         for n in (0, 1)}
-
-            def energy(h):
-                moved = {v: n + h*rate.get(v, 0) for v, n in values.items()}
-                return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
-
-            assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
+            check_power(graph, numbers(seed), (*x.q, *x.u),
+                        lambda out: [r for r, in out['rates']])
 
 
 @routes
@@ -494,13 +496,6 @@ def test_a_point_mass_about_another_point_cancels_to_rounding(composite):
         x.blocks(composite)
 
 
-@routes
-def test_the_mass_matrix_is_symmetric_by_reference(composite):
-    graph = MODELS['four_links']().blocks(composite)
-    rows = graph._refs['M'][0]
-    assert [list(row) for row in zip(*rows)] == [list(row) for row in rows]
-
-
 def test_composites_need_fewer_operations_for_a_long_chain():
     x = Model()
     frame, joint = x.N, x.O
@@ -513,16 +508,6 @@ def test_composites_need_fewer_operations_for_a_long_chain():
     local, shared = (x.blocks(c).operation_count(('M', 'Q'))
                      for c in (False, True))
     assert shared < local
-
-
-def test_constants_of_motion_leave_no_force():
-    x = Model()
-    x.bodies = [Particle('p', x.O.locatenew('P', q1*x.N.x), m)]
-    x.q, x.u, x.kd_eqs = Q[:1], U[:1], PLAIN[:1]
-    graph = x.blocks(False)
-    assert graph.sympy('M') == Matrix([[m]])
-    assert graph.sympy('Q') == Matrix([[0]])
-    assert graph.sympy('energy') == Matrix([[m*u1**2/2]])
 
 
 def test_loads_are_read_in_their_order():
@@ -593,17 +578,8 @@ def test_power_of_a_lagrangian_is_the_rate_of_its_energy(name):
     graph = lagrange_blocks(LAGRANGIANS[name], N, [(P, k*N.x + s*N.y)])
     values = numbers(3)
     with mp.workdps(40):
-        out = graph.evaluate(values, context=mp)
-        acceleration = mp.lu_solve(mp.matrix(out['M']), mp.matrix(out['Q']))
-        rate = dict(zip((*Q, *V, t), (*map(values.get, V), 0,
-                                      *acceleration, 1)))
-        rate |= {s.diff(t, n): values[s.diff(t, n + 1)] for n in (0, 1)}
-
-        def energy(h):
-            moved = {v: n + h*rate.get(v, 0) for v, n in values.items()}
-            return graph.evaluate(moved, ('energy',), mp)['energy'][0][0]
-
-        assert abs(mp.diff(energy, 0) - out['power'][0][0]) < 1e-15
+        check_power(graph, values, (*Q[:2], *V),
+                    lambda out: map(values.get, V))
 
 
 def test_bodies_and_their_lagrangian_give_the_same_equations():
@@ -618,23 +594,6 @@ def test_bodies_and_their_lagrangian_give_the_same_equations():
     motion = Kinematics(builder, N, Q[:2], V, refs[2:])
     one, two = from_lagrangian(motion, L, []), from_bodies(motion, [body], [])
     assert one == two
-
-
-def test_a_lagrangian_without_speeds_has_no_mass():
-    graph = lagrange_blocks(-k*q1**2)
-    assert graph.sympy('M').is_zero_matrix
-    assert graph.sympy('Q') == Matrix([-2*k*q1, 0])
-
-
-def test_momenta_are_gradients_once():
-    """M is the gradient of the momenta, exactly symmetric on the graph."""
-    builder = GraphBuilder(t)
-    refs = [builder.input(x, dynamic=True) for x in (*Q[:2], *V)]
-    motion = Kinematics(builder, None, Q[:2], V, refs[2:])
-    out = from_lagrangian(motion, LAGRANGIANS['quartic'], [])
-    L = read(builder, LAGRANGIANS['quartic'])
-    momenta = gradient(builder, L, refs[2:])
-    assert out['M'] == [gradient(builder, p, refs[2:]) for p in momenta]
 
 
 # Loads that contain accelerations

@@ -13,7 +13,7 @@ from sympy.physics.mechanics import KanesMethod
 from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
 from ...model.build import build_system
-from ...model.call_signatures import as_dictionary, as_residuals
+from ...model.call_signatures import as_dictionary, as_expressions
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
@@ -386,7 +386,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         forces = self._options.get('generalized_forces')
         return ClassicalForms(
             self._hypersurface, self._exchange.points(), potential,
-            as_residuals(forces, 'generalized_forces'))
+            as_expressions(forces, 'generalized_forces'))
 
     @cached_property
     def ingredients(self):

@@ -11,7 +11,7 @@ from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
 from ...model.build import build_system
-from ...model.call_signatures import as_list, as_matrix, as_residuals
+from ...model.call_signatures import as_expressions, as_list, as_matrix
 from ...precision import precise
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, no_mass, reduced_equations
@@ -222,7 +222,7 @@ class LinearMappingMethod(ConstrainedMethod):
                     [row.lhs], [row.rhs]):
                 row = row.rhs if row.lhs == us[k] else row.lhs
             rows.append(row)
-        rows = as_residuals(rows, 'mapping')
+        rows = as_expressions(rows, 'mapping')
         for k, row in enumerate(rows):
             found = [x for x in us if x not in self._system.u and row.has(x)]
             if found:
