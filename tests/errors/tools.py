@@ -5,7 +5,6 @@ from sympy.physics.mechanics import KanesMethod
 
 from errors.parts import Case, flat, kane, rod
 from sympy_constrained.__main__ import find_model, model_of_file
-from sympy_constrained.comparison import compare
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
@@ -78,9 +77,6 @@ CASES = (
          lambda: MOTION.save(f'{"x"*300}.csv'), OSError,
          'x.csv\' cannot be written', 'File name too long',
          'Choose another `path`'),
-    Case('a comparison of a file', lambda: compare('sleigh.py'), ValueError,
-         "`model` is 'sleigh.py'", 'Files are not run here',
-         'import the model from it and pass the object, or call `python -m'),
     Case('a file of a model that is not there',
          lambda: find_model('no_such_model.py'), ValueError, 'There is',
          'no file no_such_model.py',
