@@ -1,6 +1,5 @@
 """Ready models, comparisons, pictures and the command line."""
 
-import numpy as np
 from sympy.physics.mechanics import KanesMethod
 
 from errors.parts import Case, flat, kane, rod
@@ -8,7 +7,7 @@ from sympy_constrained.__main__ import find_model, model_of_file
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import simulate
-from sympy_constrained.plotting import animate, plot_motion, plot_snapshots
+from sympy_constrained.plotting import plot_snapshots
 
 FLAT, HEAVY = flat(), kane()
 MOTION = simulate(FLAT, 0.1, [0, 0, 1, 0], constants={'m': 1, 'g': 9.81},
@@ -46,16 +45,6 @@ CASES = (
          lambda: model('cartesian_pendulum').form('KanesMethod'), TypeError,
          '`method`', "is 'KanesMethod'",
          'Give a class, such as KanesMethod or'),
-    Case('paths that are no dictionary', lambda: plot_motion([1, 2]),
-         TypeError, 'not be a list', '`points`',
-         'must map names to pairs of arrays'),
-    Case('a path with arrays of different length',
-         lambda: plot_motion({'P': (np.zeros(3), np.zeros(4))}), ValueError,
-         "`points['P']` has arrays", 'of shapes (3,) and',
-         'two of equal length are needed'),
-    Case('a file in the place of the model of an animation',
-         lambda: animate(MOTION, 'rod.gif'), TypeError, '`model` is',
-         "'rod.gif'", "To write a file, pass `save='rod.gif'`"),
     Case('a line between places that have no names',
          lambda: plot_snapshots(MOTION, FLAT, lines={'rod': ['a', 'b']}),
          ValueError, "The place 'a' is the name of", 'no body and no point',

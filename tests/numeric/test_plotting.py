@@ -110,16 +110,6 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     figure.savefig(tmp_path/'paths.png')
 
 
-def test_what_cannot_be_drawn(motion, pendulum):
-    for draw in plotting.plot, plotting.plot_snapshots, plotting.animate:
-        with pytest.raises(TypeError, match='`simulate` returns, not a Udw'):
-            draw(pendulum.method)
-    with pytest.raises(TypeError, match='`points` must map names to pairs'):
-        plotting.plot_motion([motion.t])
-    with pytest.raises(ValueError, match=r"`points\['a'\]` has arrays of"):
-        plotting.plot_motion({'a': ([1, 2], [1])})
-
-
 def test_what_is_not_known_has_no_panel(motion):
     """Of equations without energy, free, or with nothing to show."""
     unknown = replaced(motion, energy=None, work=None, power=None,
@@ -236,10 +226,6 @@ def test_a_rate_that_is_no_state_is_that_of_a_spline(rolling):
                                atol=1e-4*abs(speeds).max())
     ax, = plotting.plot_phase(rolling.motion, q1, u1).axes
     assert ax.get_ylabel() == 'u1'
-    short = replaced(rolling.motion, t=rolling.motion.t[:3],
-                     x=rolling.motion.x[:3])
-    with pytest.raises(ValueError, match='too few for the rate of q1. Pass'):
-        plotting.plot_phase(short, q1)
 
 
 # -- sweeps --------------------------------------------------------------
@@ -335,16 +321,13 @@ def test_sweeps_that_cannot_be_drawn(sweep):
     for runs, quantity, options, error, text in (
             (sweep[3:], y, {}, ValueError, 'None of the 1 runs has a result'),
             (sweep, None, {}, ValueError, '`quantity` is needed'),
-            (sweep, 3, {}, TypeError, '`quantity` is 3. Give a state'),
             ([({'l': 1}, replaced(sweep[0][1], power=None))], 'power', {},
-             ValueError, 'carry no power'),
-            (sweep, y, {'show': 'mean'}, ValueError, "`show` is 'mean'"),
-            (sweep, y, {'parameter': 'm'}, ValueError, 'they have l'),
+             ValueError, 'has no power'),
+            (sweep, y, {'show': 'mean'}, KeyError, 'mean'),
+            (sweep, y, {'parameter': 'm'}, KeyError, 'm'),
             (sweep, lambda run: 1, {'show': 'histories'}, ValueError,
              'no history to draw'),
-            ([({}, 1.)], None, {}, ValueError, 'have no parameters'),
-            ([3], y, {}, TypeError, 'which is no run'),
-            ([(3, None)], y, {}, TypeError, 'Give a mapping')):
+            ([({}, 1.)], None, {}, ValueError, 'have no parameters')):
         with pytest.raises(error, match=text):
             plotting.plot_sweep(runs, quantity, **options)
 
@@ -792,34 +775,24 @@ def test_films_that_cannot_be_made(pendulum, ball):
     single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
     strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
     for run, options, error, text in (
-            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no su"),
-            (motion, {'save': 'film'}, ValueError, "ends in 'nothing'"),
             (single, {}, ValueError, 'has 1 output times, and a picture'),
             (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
-            (motion, {'fps': 0}, ValueError, '`fps` is 0; it must be pos'),
+            (motion, {'fps': 0}, ValueError, 'only 1 frame'),
             (motion, {'points': lost}, KinematicsError,
              'lost has no position relative to O, the origin'),
             (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
-            (motion, {'points': [(1, 2)]}, TypeError, '`points` must be Po'),
             (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
             (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
             (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
-            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
-            (motion, {'view': 'xx'}, ValueError, "`view` is 'xx'; it must"),
-            (motion, {'contacts': lost}, TypeError, '`contacts` has lost'),
-            (motion, {'surfaces': [3]}, TypeError, '`surfaces` has 3')):
+            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)
-    with pytest.raises(ValueError, match='it is of another model. Pass'):
-        plotting.animate(motion, pendulum.method)
+    with pytest.raises(MissingIngredientError, match='is a coordinate'):
+        plotting.animate(motion, pendulum.method, {'bob': (x, y)})
     with pytest.raises(ValueError, match="wrong number of dimensions"):
         plotting.animate(motion, ball.method, ax=plt.subplots()[1])
-    with pytest.raises(ValueError, match='`times` is 0; give a number of'):
-        plotting.plot_snapshots(motion, ball.method, times=0)
-    with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
+    with pytest.raises(ValueError, match='4 is not within the trajectory'):
         plotting.plot_snapshots(motion, ball.method, times=[4])
-    with pytest.raises(TypeError, match="plot_snapshots.* 'bodies'"):
-        plotting.plot_snapshots(motion, bodies=[])
 
 
 def test_nothing_to_draw_says_why(pendulum):
@@ -942,8 +915,6 @@ def test_a_scene_of_symmeplot(rolling):
     body = rolling.method.bodies[0]
     made = plotting.scene(rolling.motion, rolling.method, [body.masscenter],
                           {'spoke': [body.masscenter.name, body.name]})
-    with pytest.raises(TypeError, match='symmeplot takes only these'):
-        plotting.scene(rolling.motion, rolling.method, {'P': (1, 2)})
     p = list(rolling.motion.constants.values())
     film = made.animate(
         lambda k: (rolling.motion.t[k], rolling.motion.x[k], p), [0, 150])
@@ -959,9 +930,8 @@ def test_a_scene_of_symmeplot(rolling):
     finish(film)
 
 
-def test_scenes_that_cannot_be_made(rolling, monkeypatch):
+def test_scenes_that_cannot_be_made():
     """The point of a disc that touches the ground is another one soon."""
-    import sys
     pytest.importorskip('symmeplot')
     case = ready('rolling_disc_minimal', 0.1)
     with pytest.raises(MissingIngredientError,
@@ -970,6 +940,3 @@ def test_scenes_that_cannot_be_made(rolling, monkeypatch):
     body = case.method.bodies[0]
     made = plotting.scene(case.motion, case.method, origin=body.masscenter)
     assert made.zero_point == body.masscenter
-    monkeypatch.setitem(sys.modules, 'symmeplot.matplotlib', None)
-    with pytest.raises(MissingIngredientError, match='needs symmeplot, wh'):
-        plotting.scene(rolling.motion, rolling.method)
