@@ -823,8 +823,6 @@ def test_a_file_with_a_method(write, monkeypatch, capsys):
     (TWO, '', '', MissingIngredientError,
      'makes 2 model objects: system, other'),
     (TWO, '', ':nothing', ValueError, 'no model object `nothing`'),
-    (SPRING, 'start = [1, 0]', '', MissingIngredientError,
-     '`start` in .*--help'),
     (SPRING, 'parameters = {m: 2.}; start = {q: 1.}', '',
      ValueError, 'no value for k')])
 def test_files_that_cannot_be_used(write, text, more, name, error, message):
@@ -895,8 +893,7 @@ def test_pictures_from_the_shell(write, tmp_path, monkeypatch, capsys):
         'spring_comparison.png']
     (tmp_path/'file').write_text('')
     assert main([*call, str(tmp_path/'file'/'folder')]) == 2
-    assert re.search('file.folder cannot be written.*Choose another',
-                     capsys.readouterr().err)
+    assert 'file/folder' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     assert main([*call, str(tmp_path)]) == 2
     assert "pip install 'sympy_constrained[" in capsys.readouterr().err
