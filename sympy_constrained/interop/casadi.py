@@ -2,15 +2,9 @@
 from __future__ import annotations
 
 from ..errors import UnsupportedFeatureError
-from .exported import OPERATORS, SOLVED, Exported, library
+from .exported import SOLVED, Exported, functions_of, library
 
 __all__ = ['to_casadi']
-
-# Functions of the same name in casadi.
-SAME_NAME = (
-    'sin', 'cos', 'tan', 'exp', 'log', 'asin', 'acos', 'atan', 'atan2',
-    'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'floor', 'ceil',
-    'sqrt', 'fabs', 'erf')
 
 
 def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
@@ -131,11 +125,10 @@ def to_casadi(model, name='rhs', t=0., x=None, *, constants=None,
 def functions(ca):
     """Operation -> function of casadi."""
     return {
-        **OPERATORS, 'library': 'casadi', 'select': ca.if_else,
+        **functions_of(ca), 'library': 'casadi', 'select': ca.if_else,
         'and': ca.logic_and, 'or': ca.logic_or, 'not': ca.logic_not,
         'true': lambda: ca.SX(1), 'false': lambda: ca.SX(0),
-        'pow': ca.power, 'erfc': lambda x: 1 - ca.erf(x),
-        **{name: getattr(ca, name) for name in SAME_NAME}}
+        'pow': ca.power, 'erfc': lambda x: 1 - ca.erf(x)}
 
 
 def chosen(exported, solver):

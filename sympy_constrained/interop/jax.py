@@ -6,13 +6,9 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import MissingIngredientError
-from .exported import OPERATORS, SOLVED, Exported, library
+from .exported import SOLVED, Exported, functions_of, library
 
 __all__ = ['to_jax']
-
-# Functions of the same name in jax.numpy.
-SAME_NAME = ('sin', 'cos', 'tan', 'exp', 'log', 'sinh', 'cosh', 'tanh',
-             'floor', 'ceil', 'sqrt')
 
 
 def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
@@ -118,13 +114,12 @@ def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
 def functions(j, special):
     """Operation -> function of ``jax.numpy`` or ``jax.scipy.special``."""
     return {
-        **OPERATORS, 'library': 'JAX', 'select': j.where,
+        **functions_of(j), 'library': 'JAX', 'select': j.where,
         'and': j.logical_and, 'or': j.logical_or, 'not': j.logical_not,
         'true': lambda: True, 'false': lambda: False, 'pow': j.power,
-        'fabs': j.abs, 'asin': j.arcsin, 'acos': j.arccos, 'atan': j.arctan,
+        'asin': j.arcsin, 'acos': j.arccos, 'atan': j.arctan,
         'atan2': j.arctan2, 'asinh': j.arcsinh, 'acosh': j.arccosh,
-        'atanh': j.arctanh, 'erf': special.erf, 'erfc': special.erfc,
-        **{name: getattr(j, name) for name in SAME_NAME}}
+        'atanh': j.arctanh, 'erf': special.erf, 'erfc': special.erfc}
 
 
 def vector(j, values, what, items):
