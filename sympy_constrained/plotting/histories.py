@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.interpolate import CubicSpline
 
-from ..numeric.names import label
+from ..numeric.names import Names, label
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
@@ -133,21 +132,18 @@ def plot_phase(trajectory, x, v=None, ax=None):
 
     trajectory : Trajectory
     x, v : SymPy object or str
-        States or multipliers. By default ``v`` is the rate of ``x``: a
-        state, or the derivative of a cubic spline through ``x``.
+        States or multipliers. By default ``v`` is the rate of the state
+        ``x``.
     ax : matplotlib axes, optional
 
     """
     places, name = trajectory[x], label(x)
-    rate = f"{name}'"
-    if v is None and rate in map(label, trajectory.states):
-        v = rate
-    if v is not None:
-        speeds, rate = trajectory[v], label(v)
+    if v is None:
+        v = f"{name}'"
+        i, = Names(trajectory.states, 'state').indices(x, 'x')
+        speeds = trajectory.rates[:, i]
     else:
-        sign = np.sign(trajectory.t[-1] - trajectory.t[0])
-        speeds = sign*CubicSpline(sign*trajectory.t, places)(
-            sign*trajectory.t, 1)
+        speeds = trajectory[v]
     figure, ax = _axes(ax, (5.6, 4.6))
     _path(ax, places, speeds)
     met = [np.argmin(abs(trajectory.t - event.t))
@@ -156,7 +152,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
         ax.plot(places[met], speeds[met], 'kx', label='event')
         ax.legend(fontsize='small')
     ax.set(xlabel=in_unit(name, unit_of(trajectory, x)),
-           ylabel=in_unit(rate, unit_of(trajectory, rate if v is None else v)),
+           ylabel=in_unit(label(v), unit_of(trajectory, v)),
            title=f'phase plane of {name}')
     ax.margins(0.08)
     ax.grid(alpha=0.3)
