@@ -15,7 +15,7 @@ from ..models import Model, model as ready_model
 from ..numeric import compile_equations, consistent_state, simulate
 from ..numeric.names import Names
 from ..timing import per_call, processor_time, time_limit
-from .recipes import NotTried, operations_of, recipes, sizes_of
+from .recipes import NotTried, recipes
 from .reference import Reference, function_of
 from .result import AGREE, Comparison, Formulation, Verdict
 from .sympy_methods import sympy_recipes
@@ -142,9 +142,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     reference = Reference(model, method, report, compiled, states)
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,
-        operations=operations_of(equations), **sizes_of(equations),
-        microseconds=microseconds(compiled.rhs, states),
-        accelerations=reference.accelerations)
+        accelerations=reference.accelerations, **measured(compiled, states))
     others = recipes(reference, forms) + (sympy_recipes() if upstream else [])
     return Comparison(
         model, method, report, compiled,
@@ -295,12 +293,24 @@ def judged(reference, derived, result):
     reason, must = derived.explain(agrees)
     verdict = Verdict.AGREES if agrees else (
         Verdict.MUST_DIFFER if must else Verdict.DIFFERS)
+    sizes = {} if derived.compiled is None else measured(
+        derived.compiled, [(state.t, state.x) for state in derived.states])
+    if derived.operations is not None:
+        sizes['operations'] = derived.operations
     return replace(
         result, verdict=verdict, reason=reason, accelerations=values,
-        error=error, force_error=force, operations=derived.operations,
-        microseconds=derived.call and microseconds(
-            derived.call, [(state.t, state.x) for state in derived.states]),
-        **derived.sizes)
+        error=error, force_error=force, **sizes)
+
+
+def measured(compiled, states):
+    """Sizes of equations, and the time of a call at the states."""
+    equations = compiled.model
+    m = len(equations.multipliers)
+    return {'operations': equations.graph.operation_count(
+                ('rates', 'W', 'r')),
+            'states': len(equations.states), 'multipliers': m,
+            'accelerations_count': len(equations.unknowns) - m,
+            'microseconds': microseconds(compiled.rhs, states)}
 
 
 def gap(values, expected, size):

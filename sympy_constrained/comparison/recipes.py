@@ -6,7 +6,7 @@ raises.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -18,10 +18,10 @@ from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from ..methods.gibbs_appell.classical_forms import FORMS
+from ..numeric import CompiledEquations
 from ..numeric.names import label
 
-__all__ = ['Derived', 'NotTried', 'Recipe', 'operations_of', 'own_options',
-           'recipes', 'sizes_of']
+__all__ = ['Derived', 'NotTried', 'Recipe', 'own_options', 'recipes']
 
 FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
 BUILT_IN = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, VaccoMethod,
@@ -38,12 +38,11 @@ class NotTried(Exception):
 class Derived:
     """Result of a recipe at the states of the reference."""
 
-    operations: int
     accelerations: list     # rates of the reference's speeds, for each state
     forces: list | None = None          # constraint forces on these
-    call: Callable | None = None        # a function of (t, x), to be timed
-    states: list | None = None          # where it is called
-    sizes: dict = field(default_factory=dict)       # see sizes_of
+    compiled: CompiledEquations | None = None       # to be timed
+    states: list | None = None          # of the compiled equations
+    operations: int | None = None       # if not those of the equations
     #: whether the values agree -> reason, and whether they must differ
     explain: Callable = lambda agrees: ('', False)
 
@@ -127,41 +126,28 @@ def formed(method):
 
 # -- from equations to values --------------------------------------------
 
-def sizes_of(equations):
-    """Numbers of states, accelerations and multipliers, by name."""
-    m = len(equations.multipliers)
-    return {'states': len(equations.states), 'multipliers': m,
-            'accelerations_count': len(equations.unknowns) - m}
-
-
-def operations_of(equations):
-    return equations.graph.operation_count(('rates', 'W', 'r'))
-
-
-def evaluated(reference, equations, more=None):
-    """A :class:`Derived` without forces, and the compiled equations."""
+def evaluated(reference, equations, more=None, **fields):
+    """A :class:`Derived` without forces."""
     compiled = reference.compile(equations)
     states = reference.mapped(equations, more or {})
-    return Derived(operations_of(equations), [
-        reference.lifted(equations, k, state, compiled.rhs(
-            state.t, state.x)[compiled.u_index])
-        for k, state in enumerate(states)
-    ], None, compiled.rhs, states, sizes_of(equations)), compiled
+    rates = [reference.lifted(equations, k, state, compiled.rhs(
+        state.t, state.x)[compiled.u_index]) for k, state in enumerate(states)]
+    return Derived(rates, compiled=compiled, states=states, **fields)
 
 
-def from_method(reference, method, with_forces=True, more=None, **fields):
+def from_method(reference, method, with_forces=True, **fields):
     """Accelerations, and forces ``A^T*lam`` of the multipliers."""
-    equations, system = method.equations_of_motion, method.system
-    found, compiled = evaluated(reference, equations, more)
-    if with_forces and equations.multipliers:
-        fields['forces'] = []
-        for k, (state, values) in enumerate(zip(
-                found.states, reference.values)):
-            A = reference.numbers(system.graph, ('A',), {
-                **values, **dict(zip(compiled.states, state.x))})['A']
-            fields['forces'].append(reference.pulled_back(
-                k, system, A.T@compiled.multipliers(state.t, state.x)))
-    return replace(found, **fields)
+    system = method.system
+    found = evaluated(reference, method.equations_of_motion, **fields)
+    if not with_forces or not found.compiled.multiplier_names:
+        return found
+    forces = []
+    for k, (state, values) in enumerate(zip(found.states, reference.values)):
+        A = reference.numbers(system.graph, ('A',), {
+            **values, **dict(zip(found.compiled.states, state.x))})['A']
+        forces.append(reference.pulled_back(
+            k, system, A.T@found.compiled.multipliers(state.t, state.x)))
+    return replace(found, forces=forces)
 
 
 # -- the formulations ----------------------------------------------------
@@ -178,8 +164,8 @@ def fifty_digits(reference, _):
     rates, forces = zip(*map(reference.at_50_digits,
                              range(len(reference.states))))
     return Derived(
-        method.system.graph.operation_count(('M', 'Q', 'A', 'b')), rates,
-        forces if method.system.counts[2] else None)
+        rates, forces if method.system.counts[2] else None,
+        operations=method.system.graph.operation_count(('M', 'Q', 'A', 'b')))
 
 
 def closed_form(reference):
@@ -202,8 +188,8 @@ def from_closed_form(reference, solved):
             'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
             'r': (more['acceleration'], 1)}))
     forces = compiled.output(solved, 'constraint_forces')
-    return replace(
-        evaluated(reference, explicit)[0],
+    return evaluated(
+        reference, explicit,
         operations=solved.operation_count(('acceleration',)),
         forces=[np.ravel(forces(*state)) for state in reference.states]
         if compiled.has('A') else None)
@@ -323,7 +309,7 @@ def from_vacco(reference, method):
                 False: f'at these states only, for {stated}'
                 }[method.always_coincides], False
 
-    return from_method(reference, method, False, more, explain=explain)
+    return from_method(reference, method, False, more=more, explain=explain)
 
 
 # -- classical forms -----------------------------------------------------
@@ -360,4 +346,4 @@ def from_form(reference, made):
         if rank < len(moving):
             raise ArithmeticError('it does not determine the accelerations')
         rates.append(found)
-    return Derived(graph.operation_count(), rates)
+    return Derived(rates, operations=graph.operation_count())

@@ -5,8 +5,7 @@ import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..model.equations import EquationsOfMotion
-from .recipes import (
-    Derived, NotTried, Recipe, operations_of, own_options, sizes_of)
+from .recipes import Derived, NotTried, Recipe, own_options
 
 __all__ = ['sympy_recipes']
 
@@ -64,8 +63,7 @@ def from_upstream(reference, method):
         if equations.multipliers:
             forces.append(reference.pulled_back(
                 k, equations, -W[:count, count:]@z[count:]))
-    return Derived(operations_of(equations), rates, forces or None,
-                   compiled.rhs, states, sizes_of(equations))
+    return Derived(rates, forces or None, compiled, states)
 
 
 def condition(W):

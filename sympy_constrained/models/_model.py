@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from inspect import getdoc, signature
 from numbers import Integral
-from types import MappingProxyType
 from typing import Any
 
 from sympy import Basic
@@ -102,13 +101,6 @@ class Model:
     accelerations: Mapping[Basic, Basic] = field(default_factory=dict)
     multipliers: tuple[Basic, ...] = ()
     method: Any = None
-
-    def __post_init__(self):
-        for name in ('arguments', 'parameters', 'start', 'extra', 'inputs',
-                     'accelerations'):
-            value = MappingProxyType(dict(getattr(self, name)))
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, 'fixed', tuple(self.fixed))
 
     @classmethod
     def of(cls, given, **fields):

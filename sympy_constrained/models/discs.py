@@ -18,6 +18,13 @@ def _rolled(N, names, yaw, lean, spin):
     return A, B, B.orientnew(names[2], 'Axis', [spin, B.y])
 
 
+def _rolling(lean, u1, u2, u3, r, g):
+    """Rates of the angular velocity in the leaning frame."""
+    return {u1.diff(): (6*u2*u3 - u3**2*tan(lean) + 4*g*sin(lean)/r)/5,
+            u2.diff(): -2*u1*u3/3,
+            u3.diff(): (u3*tan(lean) - 2*u2)*u1}
+
+
 @ready
 def rolling_disc() -> Model:
     """A thin disc rolling on a horizontal plane.
@@ -59,10 +66,7 @@ def rolling_disc() -> Model:
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, q4: 0.0, q5: 0.0,
                u1: 0.1, u2: 6.0, u3: 0.4, u4: 1.776, u5: 0.0}, t_end=5.0,
-        accelerations={
-            u1.diff(): (6*u2*u3 - u3**2*tan(q2) + 4*g*sin(q2)/r)/5,
-            u2.diff(): -2*u1*u3/3,
-            u3.diff(): (u3*tan(q2) - 2*u2)*u1})
+        accelerations=_rolling(q2, u1, u2, u3, r, g))
 
 
 @ready
@@ -93,11 +97,7 @@ def rolling_disc_minimal() -> Model:
         forcelist=[(center, -m*g*Y.z)],
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, u1: 0.1, u2: 6.0, u3: 0.4},
-        t_end=5.0,
-        accelerations={
-            u1.diff(): (6*u2*u3*r - u3**2*r*tan(q2) + 4*g*sin(q2))/(5*r),
-            u2.diff(): -2*u1*u3/3,
-            u3.diff(): u1*(-2*u2 + u3*tan(q2))})
+        t_end=5.0, accelerations=_rolling(q2, u1, u2, u3, r, g))
 
 
 @ready

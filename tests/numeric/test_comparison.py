@@ -257,7 +257,7 @@ def test_vakonomic_motion_of_holonomic_and_of_other_rows(four_bar, disc):
     assert re.search(r'not integrable.*states.*mu = \(.*, .*\)', other.reason)
 
 
-def test_a_vakonomic_difference_of_holonomic_rows_is_none_that_must_be(
+def test_a_vakonomic_difference_of_holonomic_rows_is_an_error(
         monkeypatch):
     """Were the equations wrong, the class's own test would not excuse it."""
     inject(monkeypatch, VaccoMethod)
@@ -294,7 +294,7 @@ def inject(monkeypatch, wrong):
 
 @pytest.mark.parametrize('wrong', [
     RouthMethod, LinearMappingMethod, GibbsAppellMethod])
-def test_a_wrong_load_is_told(monkeypatch, wrong):
+def test_a_wrong_load_is_reported(monkeypatch, wrong):
     inject(monkeypatch, wrong)
     only_named(monkeypatch, 'UdwadiaKalabaMethod, closed form', wrong.__name__)
     found = compare(pendulum(), constants=NUMBERS, upstream=False)
@@ -305,7 +305,7 @@ def test_a_wrong_load_is_told(monkeypatch, wrong):
     assert not found.agrees and 'DIFFERS' in str(found)
 
 
-def test_wrong_reactions_with_right_accelerations_are_told(monkeypatch):
+def test_wrong_reactions_with_right_accelerations_are_reported(monkeypatch):
     right = Reference.pulled_back
     monkeypatch.setattr(Reference, 'pulled_back',
                         lambda *arguments: -right(*arguments))
@@ -341,14 +341,14 @@ def interrupted(case):
 GOOD = Recipe('good', lambda case: None, recipes.fifty_digits)
 
 
-def test_whatever_goes_wrong_with_one_is_its_own_affair(monkeypatch):
+def test_failures_are_isolated(monkeypatch):
     def fails(case):
         raise ZeroDivisionError('divided by zero. And more.')
 
     only(monkeypatch, Recipe('fails', fails, None),
          Recipe('theirs', fails, None, is_ours=False),
          Recipe('nan', lambda case: 0, lambda case, made: Derived(
-             0, np.full(2, np.nan))), GOOD)
+             np.full(2, np.nan))), GOOD)
     found = compare(pendulum(), constants=NUMBERS)
     assert found['fails'].verdict is Verdict.RAISES
     assert str(found['fails']) == (
@@ -440,7 +440,7 @@ def test_accelerations_that_upstream_leaves_in_its_equations(monkeypatch):
     assert found.agrees
 
 
-def test_what_only_one_class_takes_is_refused_by_the_others():
+def test_an_option_of_one_class_is_refused_by_the_others():
     controlled = pendulum(UdwadiaKalabaMethod, weight=Matrix([[2, 0], [0, 1]]))
     found = compare(controlled, constants=NUMBERS)
     assert found.agrees
@@ -453,8 +453,8 @@ def test_what_only_one_class_takes_is_refused_by_the_others():
     assert again.constraint_forces == controlled.constraint_forces
 
 
-def test_rows_that_contradict_each_other_are_taken_by_one_class():
-    """The reference has half of both; nobody else knows what is wanted."""
+def test_contradicting_rows_are_accepted_by_one_class():
+    """The reference minimises both errors; other classes refuse the rows."""
     u, v = dynamicsymbols('u v')
     found = compare(particle(
         UdwadiaKalabaMethod, acceleration_constraints=[
@@ -521,7 +521,7 @@ def test_an_input_that_drops_out_of_a_formulation(monkeypatch):
                                    x.diff(dynamicsymbols._t, 2) - 2]},
      'contradict'),
     ({'generalized_forces': [(x - 1)**l, 0]}, 'not finite')])
-def test_a_start_without_motion_is_told(options, reason):
+def test_a_start_without_motion_is_reported(options, reason):
     method = UdwadiaKalabaMethod(
         m*(x.diff()**2 + y.diff()**2)/2, [x, y], **options)
     start = dict.fromkeys((x, y, x.diff(), y.diff()), 0)
@@ -602,7 +602,7 @@ def test_a_system_without_kinematic_equations_is_one_of_lagrange(monkeypatch):
     assert found.agrees
 
 
-def test_numbers_beside_those_of_a_ready_model(monkeypatch):
+def test_numbers_in_place_of_those_of_a_ready_model(monkeypatch):
     only_named(monkeypatch)
     found = compare('cartesian_pendulum', 0.1, constants={'L': 3.},
                     upstream=False)
@@ -635,7 +635,7 @@ def test_models_that_cannot_be_compared(given, numbers, error, message):
         compare(given, constants=numbers)
 
 
-def test_a_model_from_an_object_keeps_what_is_said_of_it():
+def test_a_model_from_an_object_keeps_its_fields():
     method = pendulum(RouthMethod)
     found = Model.of(method, name='rod', t_end=2.)
     assert found.method is method and found.shape == 'lagrange'
@@ -747,8 +747,8 @@ def test_slow_functions_are_called_less_often(monkeypatch):
     assert calls == states*(1 + comparing.REPEATS)
 
 
-def test_a_limit_raises_and_is_taken_back(monkeypatch):
-    """Where the platform has no timers, and beside the main thread, not."""
+def test_a_time_limit_raises_and_is_removed(monkeypatch):
+    """Without timers, and outside the main thread, there is no limit."""
     with pytest.raises(TimeoutError), time_limit(0.05):
         forever(None)
     with time_limit(0.01):
@@ -796,7 +796,7 @@ def test_a_file_with_a_system(write, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize('text', [SPRING, STAR])
-def test_potential_energy_of_a_file_is_not_dropped_in_silence(
+def test_dropped_potential_energy_of_a_file_raises_a_warning(
         write, monkeypatch, text):
     """A star import brings a function of SymPy's of this name."""
     only_named(monkeypatch)
@@ -852,9 +852,9 @@ def test_lists_and_reports(monkeypatch, capsys):
     assert '0 constraint rows' in capsys.readouterr().out
 
 
-def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
+def test_the_exit_status_is_zero_if_all_agree(monkeypatch, write, capsys):
     bad = Recipe('bad', lambda case: None, lambda case, made: Derived(
-        0, np.full(2, 1e3)))
+        np.full(2, 1e3)))
     call = ['compare', str(write(ROD, x=1)), '--t-end', '0']
     only(monkeypatch, GOOD)
     assert main(call) == 0
