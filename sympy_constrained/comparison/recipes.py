@@ -128,7 +128,7 @@ def formed(method):
 
 def evaluated(reference, equations, more=None, **fields):
     """A :class:`Derived` without forces."""
-    compiled = reference.compile(equations)
+    compiled = reference.with_numbers(equations)
     states = reference.mapped(equations, more or {})
     rates = [reference.lifted(equations, k, state, compiled.rhs(
         state.t, state.x)[compiled.u_index]) for k, state in enumerate(states)]

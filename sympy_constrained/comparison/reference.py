@@ -117,7 +117,7 @@ class Reference:
             exact[x] = given.xreplace(exact).evalf(DIGITS)
         return {x: mp.mpmathify(exact[x]) for x in needed}
 
-    def compile(self, equations):
+    def with_numbers(self, equations):
         """Another formulation with the same numbers.
 
         Inputs may drop out, as forces do that Hamel's equations neglect.

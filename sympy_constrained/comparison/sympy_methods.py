@@ -51,7 +51,7 @@ def from_upstream(reference, method):
     left = [str(x) for x in equations.specifieds if x in moving]
     if left:
         raise ArithmeticError(f'{", ".join(left)} is left in its equations')
-    compiled = reference.compile(equations)
+    compiled = reference.with_numbers(equations)
     states = reference.mapped(equations, {})
     count, rates, forces = len(equations.u), [], []
     for k, state in enumerate(states):
