@@ -4,10 +4,8 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
-from sympy import Symbol
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
 from .analysis.constraint_rank import constraint_report, described
@@ -40,16 +38,14 @@ FILE.py:NAME picks one object of several. The status is 0 if all formulations
 agree that must, 1 if not, or if a model cannot be read.
 """
 # Further names that a file may define.
-FIELDS = {'parameters': Mapping, 'start': Mapping, 'inputs': Mapping,
-          'fixed': (tuple, list), 't_end': (int, float)}
+FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end'
 
 
 def main(arguments=None):
     """Run a command; return the exit status."""
     given = parser().parse_args(arguments)
     try:
-        return {'list': list_models, 'compare': compare_models,
-                'report': report_models}[given.command](given)
+        return given.run(given)
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
         return 1
@@ -75,10 +71,14 @@ def parser():
         help='add the classical forms of GibbsAppellMethod')
     compare.add_argument('--markdown', action='store_true',
                          help='print Markdown')
+    compare.set_defaults(run=compare_models)
     report = commands.add_parser(
         'report', help='rank and redundancy of the constraints')
     report.add_argument('models', nargs='+', metavar='MODEL')
-    commands.add_parser('list', help='names of the ready models')
+    report.set_defaults(run=lambda given: for_each(given, reported))
+    commands.add_parser(
+        'list', help='names of the ready models').set_defaults(
+            run=list_models)
     return result
 
 
@@ -97,14 +97,10 @@ def compare_models(given):
             import matplotlib
             matplotlib.use('Agg')
             given.save.mkdir(parents=True, exist_ok=True)
-    except ImportError as error:
-        print(f"{error}. Comparing needs NumPy and SciPy, pictures need "
-              "matplotlib: pip install 'sympy_constrained[numeric,plot]'.",
-              file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"The folder {given.save} cannot be written: {error}. Choose "
-              "another with --save.", file=sys.stderr)
+    except (ImportError, OSError) as error:
+        hint = ('' if isinstance(error, OSError) else
+                ": pip install 'sympy_constrained[numeric,plot]'")
+        print(f'{error}{hint}', file=sys.stderr)
         return 2
 
     def compared(found):
@@ -118,12 +114,7 @@ def compare_models(given):
             raise KeyboardInterrupt
         return result.agrees
 
-    return for_each(given.models, compared)
-
-
-def report_models(given):
-    """The ``report`` command."""
-    return for_each(given.models, reported)
+    return for_each(given, compared)
 
 
 def reported(found):
@@ -141,10 +132,10 @@ def reported(found):
     return True
 
 
-def for_each(names, run):
+def for_each(given, run):
     """The exit status; models that cannot be read do not stop the others."""
     status = 0
-    for name in names:
+    for name in given.models:
         try:
             if not run(find_model(name)):
                 status = 1
@@ -177,13 +168,7 @@ def model_of_file(file, names, wanted=''):
         return value
     given = {name: names[name] for name in FIELDS
              if names.get(name) is not None}
-    for name, found in given.items():
-        if not isinstance(found, FIELDS[name]):
-            raise MissingIngredientError(
-                f"`{name}` in {file} is {found!r}. See `python -m "
-                "sympy_constrained compare --help` for what it must be.")
-    given['parameters'] = {k: v for k, v in given.get(
-        'parameters', {}).items() if isinstance(k, Symbol)}
+    given.setdefault('parameters', {})
     given.setdefault('t_end', 10. if given.get('start') else 0.)
     # SymPy has a function of this name, which a star import brings in.
     option = names.get('potential_energy')

@@ -7,7 +7,9 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from textwrap import indent, wrap
 
+from gallery import write
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
@@ -69,16 +71,11 @@ def answer(case):
 
 
 def wrapped(text):
-    """Yield lines of the message without breaking words."""
-    for paragraph in text.split('\n'):
-        line = ''
-        for word in paragraph.split(' '):
-            if line and len(line) + 1 + len(word) > WIDTH:
-                yield line
-                line = word
-            else:
-                line = f'{line} {word}' if line else word
-        yield line
+    """The lines of a message without breaking words, indented."""
+    return indent('\n'.join(
+        line for paragraph in text.split('\n') for line in wrap(
+            paragraph, WIDTH, break_long_words=False, break_on_hyphens=False,
+            replace_whitespace=False) or ['']), ' '*8)
 
 
 def make_page(app):
@@ -90,13 +87,10 @@ def make_page(app):
         areas.append(AREA.format(
             title=title, underline='-'*len(title), cases='\n'.join(
                 CASE.format(title=case.title.replace('*', r'\*'),
-                            message='\n'.join(
-                    f'        {line}'.rstrip() for line in wrapped(
-                        answer(case)))) for case in cases)))
-    text = PAGE.format(count=count, areas='\n'.join(areas))
-    path = source / 'errors_catalogue.rst'
-    if not path.exists() or path.read_text(encoding='utf-8') != text:
-        path.write_text(text, encoding='utf-8')
+                            message=wrapped(answer(case)))
+                for case in cases)))
+    write(source / 'errors_catalogue.rst',
+          PAGE.format(count=count, areas='\n'.join(areas)))
 
 
 def setup(app):

@@ -5,9 +5,8 @@ SymPy's, and returns a :class:`Comparison`: a table, a picture, and a
 simulation. :func:`check_method` checks the laws of mechanics for a class.
 """
 from .comparing import compare
-from .comparison import Comparison
 from .method_check import MethodCheck, ModelCheck, check_method
-from .result import Formulation, Verdict
+from .result import Comparison, Formulation, Verdict
 
 __all__ = ['Comparison', 'Formulation', 'MethodCheck', 'ModelCheck',
            'Verdict', 'check_method', 'compare']

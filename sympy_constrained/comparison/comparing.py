@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from os import PathLike
 
 import numpy as np
 
@@ -13,14 +12,12 @@ from ..errors import (
     SimulationError)
 from ..methods import UdwadiaKalabaMethod
 from ..models import Model, model as ready_model
-from ..numeric import Reason, compile_equations, consistent_state, simulate
-from ..numeric.names import Names, label, sentence
+from ..numeric import compile_equations, consistent_state, simulate
+from ..numeric.names import Names
 from ..timing import per_call, processor_time, time_limit
-from .comparison import Comparison
-from .recipes import (
-    Case, NotTried, function_of, operations_of, recipes, remade, sizes_of)
-from .reference_states import ReferenceStates
-from .result import AGREE, Formulation, Verdict
+from .recipes import NotTried, recipes
+from .reference import Reference, function_of
+from .result import AGREE, Comparison, Formulation, Verdict
 from .sympy_methods import sympy_recipes
 
 __all__ = ['compare', 'random_states']
@@ -107,7 +104,7 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
     Raises
     ======
 
-    MissingIngredientError
+    ValueError
         If a constant has no number, or a simulation no start.
     ConstraintError
         If no admissible state was found.
@@ -115,116 +112,67 @@ def compare(model, t_end=None, *, constants=None, start=None, inputs=None,
         If no motion exists from the start.
 
     """
-    model = numbered(model, t_end, constants, start, inputs, fixed)
-    if not limit > 0:
-        raise ValueError(f"`limit` is {limit!r}; it must be positive.")
+    if isinstance(model, str):
+        model = ready_model(model)
+    elif not isinstance(model, Model):
+        model = Model.of(model)
+    model = replace(
+        model, fixed=model.fixed if fixed is None else fixed,
+        t_end=model.t_end if t_end is None else t_end,
+        parameters={**model.parameters, **dict(constants or ())},
+        start={**model.start, **dict(start or ())},
+        inputs={**model.inputs, **dict(inputs or ())})
     method, seconds = reference_method(model)
     equations = method.equations_of_motion
     model = replace(
-        model, parameters=by_symbol(model.parameters, dict.fromkeys(
-            (*equations.constants, *equations.symbols)), 'constant'),
-        start=by_symbol(model.start, equations.states, 'state'),
-        inputs=by_symbol(model.inputs, dict.fromkeys(
-            y for x in equations.specifieds for y in (function_of(x), x)),
-            'specified function'))
-    check_numbers(model, equations)
-    compiled = compile_equations(
-        equations, {x: model.parameters[x] for x in equations.constants},
-        dict(model.inputs))
+        model, parameters=by_symbol(model.parameters, 'constant', (
+            *equations.constants, *equations.symbols)),
+        start=by_symbol(model.start, 'state', equations.states),
+        inputs=by_symbol(model.inputs, 'specified function', (
+            y for x in equations.specifieds for y in (function_of(x), x))))
+    compiled = compile_equations(equations, {
+        x: value for x, value in model.parameters.items()
+        if x in equations.constants}, model.inputs)
     trajectory, moved, states = states_of(model, compiled, seed, progress)
     sample = {**dict(zip(compiled.constants, compiled.p)),
               **dict(zip(compiled.states, states[0][1]))}
     report = constraint_report(
         method, sample, getattr(method, '_inconsistent', 'error')) if (
             isinstance(method, UdwadiaKalabaMethod)) else method._report
-    reference = ReferenceStates(compiled, dict(model.inputs), states)
-    # other methods may have other speeds
-    case = Case(model, method, report, reference, {
-        x: value for x, value in sample.items()
-        if x in equations.constants or x in equations.q})
+    reference = Reference(model, method, report, compiled, states)
     first = Formulation(
         type(method).__name__, Verdict.REFERENCE, seconds=seconds,
-        operations=operations_of(equations), **sizes_of(equations),
-        microseconds=microseconds(compiled.rhs, states),
-        accelerations=reference.accelerations)
-    found = attempts(case, recipes(case, forms) + (
-        sympy_recipes() if upstream else []), limit)
-    return Comparison(model, method, report, compiled, (first, *found),
-                      states, trajectory, moved)
+        accelerations=reference.accelerations, **measured(compiled, states))
+    others = recipes(reference, forms) + (sympy_recipes() if upstream else [])
+    return Comparison(
+        model, method, report, compiled,
+        (first, *attempts(reference, others, limit)), states, trajectory,
+        moved)
 
 
 # -- what is compared ----------------------------------------------------
-
-def numbered(model, t_end, constants, start, inputs, fixed):
-    """The given model as a :class:`.Model`, with changed numbers."""
-    if isinstance(model, PathLike) or (
-            isinstance(model, str) and model.endswith('.py')):
-        raise ValueError(
-            f"`model` is {str(model)!r}, the name of a file. Files are not "
-            "run here: import the model from it and pass the object, or "
-            f"call `python -m sympy_constrained compare {model}`.")
-    if isinstance(model, str):
-        model = ready_model(model)
-    elif not isinstance(model, Model):
-        model = Model.of(model)
-    return replace(
-        model, fixed=model.fixed if fixed is None else fixed,
-        t_end=model.t_end if t_end is None else t_end,
-        parameters={**model.parameters, **dict(constants or ())},
-        start={**model.start, **dict(start or ())},
-        inputs={**model.inputs, **dict(inputs or ())})
-
 
 def reference_method(model):
     """The reference, and the time of its derivation."""
     began = processor_time()
     given = model.method
-    try:
-        if isinstance(given, UdwadiaKalabaMethod):
-            method = remade(given)
-        elif given is not None:
+    if given is None:
+        method = model.form(UdwadiaKalabaMethod)
+    else:
+        try:
             method = UdwadiaKalabaMethod.from_method(given)
-        else:
-            method = model.form(UdwadiaKalabaMethod)
-    except ConstrainedDynamicsError:
-        if given is None:
-            raise
-        method = remade(given)          # with an option of its class only
+        except ConstrainedDynamicsError:    # an option of its class only
+            method = type(given).from_method(given)
     method.equations_of_motion
     return method, processor_time() - began
 
 
-def by_symbol(numbers, symbols, kind):
-    """Numbers by symbol where they were given by name.
-
-    Constants may drop out of the equations, so other symbols are kept.
-    """
-    names, found, problems = Names(symbols, kind), {}, []
-    for key, value in numbers.items():
-        try:
-            found[names.objects[names.index(key)]] = value
-        except KeyError as error:
-            if isinstance(key, str) or kind != 'constant':
-                problems.append(error.args[0])
-            found[key] = value
-    if problems:
-        raise ValueError(sentence(problems))
-    return found
-
-
-def check_numbers(model, equations):
-    """Raise unless every constant has a number."""
-    missing = [str(x) for x in equations.constants
-               if x not in model.parameters]
-    if model.t_end:
-        missing += [label(x) for x in equations.states
-                    if x not in model.start]
-    if missing:
-        raise MissingIngredientError(
-            f"No number is known for {', '.join(missing)}. Pass "
-            "`constants={symbol: number, ...}` with every constant, and for "
-            "a simulation `start={state: number, ...}` with every coordinate "
-            "and speed.")
+def by_symbol(values, kind, symbols):
+    """Values by symbol where they were given by name."""
+    names = Names(dict.fromkeys(symbols), kind)
+    return {names.objects[names.indices(key, f'{kind}s')[0]]
+            if isinstance(key, str) else key: value
+            for key, value in values.items()}
 
 
 def states_of(model, compiled, seed, progress):
@@ -234,8 +182,6 @@ def states_of(model, compiled, seed, progress):
     x0 = consistent_state(compiled, dict(model.start), fixed=model.fixed)
     trajectory = simulate(compiled, model.t_end, x0, t_eval=401,
                           progress=progress, throw=False)
-    if trajectory.reason is Reason.INTERRUPTED and not len(trajectory):
-        raise KeyboardInterrupt
     if not len(trajectory):
         raise SimulationError(
             "There is no motion from the start, and so no state to compare "
@@ -280,12 +226,12 @@ def random_states(model, compiled, seed):
 
 # -- each formulation ----------------------------------------------------
 
-def attempts(case, found, limit):
+def attempts(reference, found, limit):
     """A :class:`Formulation` for each recipe; an interrupt ends it."""
     done = []
     for k, recipe in enumerate(found):
         try:
-            done.append(attempt(case, recipe, limit))
+            done.append(attempt(reference, recipe, limit))
         except KeyboardInterrupt:
             return [*done, Formulation(recipe.name, Verdict.INTERRUPTED,
                                        is_ours=recipe.is_ours),
@@ -295,7 +241,7 @@ def attempts(case, found, limit):
     return done
 
 
-def attempt(case, recipe, limit):
+def attempt(reference, recipe, limit):
     """The :class:`Formulation` of one recipe."""
     began = processor_time()
     result = Formulation(recipe.name, Verdict.REFUSES,
@@ -303,13 +249,12 @@ def attempt(case, recipe, limit):
     try:
         with time_limit(limit), warnings.catch_warnings():
             warnings.simplefilter('ignore')     # the reference has warned
-            made = recipe.derive(case)
+            made = recipe.derive(reference)
             if made is not None:
                 result = replace(result, seconds=processor_time() - began)
-            return judged(case, recipe.finish(case, made), result)
+            return judged(reference, recipe.finish(reference, made), result)
     except NotTried as reason:
-        return replace(result, verdict=Verdict.NOT_TRIED, reason=str(reason),
-                       seconds=None)
+        return replace(result, verdict=Verdict.NOT_TRIED, reason=str(reason))
     except TimeoutError:
         return replace(result, verdict=Verdict.STOPPED,
                        reason=f'after {limit:g} s')
@@ -323,38 +268,49 @@ def failed(error, result):
     Our classes refuse a model while they derive it, or for want of an
     ingredient; what was derived may have no value at a state.
     """
-    derived, text = result.seconds is not None, first_sentence(error)
-    refuses = result.is_ours and (
-        isinstance(error, MissingIngredientError)
-        or not derived and isinstance(error, ConstrainedDynamicsError))
-    if refuses or derived and isinstance(error, (
+    text = ' '.join(str(error).split())
+    text = text.partition('. ')[0].rstrip('.')[:200]
+    is_derived = result.seconds is not None
+    if result.is_ours and (
+            isinstance(error, MissingIngredientError) or not is_derived
+            and isinstance(error, ConstrainedDynamicsError)):
+        return replace(result, reason=text)
+    if is_derived and isinstance(error, (
             ArithmeticError, np.linalg.LinAlgError,
             ConstrainedDynamicsError)):
-        return replace(result, reason=text, verdict=(
-            Verdict.REFUSES if refuses else Verdict.NO_VALUE))
+        return replace(result, verdict=Verdict.NO_VALUE, reason=text)
     return replace(result, verdict=Verdict.RAISES,
                    reason=f'{type(error).__name__}: {text}')
 
 
-def judged(case, derived, result):
+def judged(reference, derived, result):
     """A formulation with its values and its verdict."""
-    reference = case.reference
-    count = range(len(reference.states))
-    values = np.array([derived.values(k) for k in count])
+    values = np.array(derived.accelerations)
     error = gap(values, reference.accelerations, reference.acceleration_size)
     force = None if derived.forces is None else gap(
-        np.array([derived.forces(k) for k in count]), reference.forces,
-        reference.force_size)
+        np.array(derived.forces), reference.forces, reference.force_size)
     agrees = max(error, force or 0.) < AGREE
-    reason, must = derived.explain(agrees) if derived.explain else ('', False)
+    reason, must = derived.explain(agrees)
     verdict = Verdict.AGREES if agrees else (
         Verdict.MUST_DIFFER if must else Verdict.DIFFERS)
+    sizes = {} if derived.compiled is None else measured(
+        derived.compiled, [(state.t, state.x) for state in derived.states])
+    if derived.operations is not None:
+        sizes['operations'] = derived.operations
     return replace(
         result, verdict=verdict, reason=reason, accelerations=values,
-        error=error, force_error=force, operations=derived.operations,
-        microseconds=derived.call and microseconds(
-            derived.call, [(state.t, state.x) for state in derived.states]),
-        **derived.sizes)
+        error=error, force_error=force, **sizes)
+
+
+def measured(compiled, states):
+    """Sizes of equations, and the time of a call at the states."""
+    equations = compiled.model
+    m = len(equations.multipliers)
+    return {'operations': equations.graph.operation_count(
+                ('rates', 'W', 'r')),
+            'states': len(equations.states), 'multipliers': m,
+            'accelerations_count': len(equations.unknowns) - m,
+            'microseconds': microseconds(compiled.rhs, states)}
 
 
 def gap(values, expected, size):
@@ -371,10 +327,3 @@ def microseconds(function, states):
             function(t, x)
 
     return 1e6*per_call(calls, 0, REPEATS, LONG)/len(states)
-
-
-def first_sentence(error):
-    """The first sentence of a message, in one line."""
-    text = ' '.join(str(error).split())
-    end = text.find('. ')
-    return (text if end < 0 else text[:end]).rstrip('.')[:200]

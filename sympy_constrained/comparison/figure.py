@@ -6,8 +6,8 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 
-from .report import brief, notes_of
 from .result import AGREE, Verdict
+from .table import brief, notes_of
 
 __all__ = ['plot_comparison']
 
@@ -46,10 +46,27 @@ def plot_comparison(comparison):
     height = MARGINS + ROW*len(found)
     total = height + NOTE*len(below) + (0.1 if below else 0.)
     figure = plt.figure(figsize=(WIDTH, total))
-    axes = panels(figure, found, total, height)
-    for row, f in enumerate(found):
+    axes = figure.subplots(1, 3, sharey=True, gridspec_kw={
+        'width_ratios': (5, 3, 3), 'left': 0.23, 'right': 0.84,
+        'wspace': 0.13, 'bottom': (total - height + 0.55)/total,
+        'top': 1 - 0.7/total})
+    colors = list(map(color_of, found))
+    draw_errors(axes[0], found, colors)
+    draw_bars(axes[1], [f.seconds for f in found], colors, '%.3f')
+    draw_bars(axes[2], [f.microseconds for f in found], colors, '%.1f')
+    axes[0].set_yticks(range(len(found)), [f.name for f in found])
+    axes[0].set_ylim(len(found) - 0.5, -0.5)
+    for ax, title in zip(axes, (
+            'relative difference; left of the line it agrees',
+            'derivation, CPU s', 'one evaluation, µs')):
+        ax.set_title(title, fontsize='medium')
+        ax.tick_params(axis='y', length=0)
+        ax.grid(axis='x', alpha=0.3)
+        for row in range(1, len(found), 2):
+            ax.axhspan(row - 0.5, row + 0.5, color='0.96', zorder=0)
+    for row, (f, color) in enumerate(zip(found, colors)):
         axes[2].annotate(
-            brief(f, texts), (1.04, row), va='center', color=color_of(f),
+            brief(f, texts), (1.04, row), va='center', color=color,
             xycoords=('axes fraction', 'data'))
     model = comparison.model
     figure.suptitle(f'{model.name}: {model.title}', x=0.02, ha='left',
@@ -60,37 +77,13 @@ def plot_comparison(comparison):
     return figure
 
 
-def panels(figure, found, total, height):
-    """The three panels, with a row for each formulation."""
-    grid = figure.add_gridspec(
-        1, 3, width_ratios=(5, 3, 3), left=0.23, right=0.84, wspace=0.13,
-        bottom=(total - height + 0.55)/total, top=1 - 0.7/total)
-    first = figure.add_subplot(grid[0, 0])
-    axes = [first, *(figure.add_subplot(grid[0, k], sharey=first)
-                     for k in (1, 2))]
-    rows = np.arange(len(found))
-    draw_errors(first, found, rows)
-    draw_bars(axes[1], found, rows, 'seconds', '{:.3f}')
-    draw_bars(axes[2], found, rows, 'microseconds', '{:.1f}')
-    first.set_yticks(rows, [f.name for f in found])
-    first.set_ylim(len(found) - 0.5, -0.5)
-    for ax, title in zip(axes, (
-            'relative difference; left of the line it agrees',
-            'derivation, CPU s', 'one evaluation, µs')):
-        ax.set_title(title, fontsize='medium')
-        ax.tick_params(axis='y', length=0, labelleft=ax is first)
-        for row in rows[1::2]:
-            ax.axhspan(row - 0.5, row + 0.5, color='0.96', zorder=0)
-    return axes
-
-
 def color_of(formulation):
     if formulation.is_trouble or formulation.verdict is Verdict.DIFFERS:
         return 'tab:red'
     return COLORS.get(formulation.verdict, QUIET)
 
 
-def draw_errors(ax, found, rows):
+def draw_errors(ax, found, colors):
     """Points for accelerations and for forces."""
     for name, style, label in (
             ('error', {'marker': 'o', 'markersize': 7, 'fillstyle': 'none'},
@@ -98,11 +91,10 @@ def draw_errors(ax, found, rows):
             ('force_error', {'marker': 's', 'markersize': 4},
              'constraint forces')):
         ax.plot([], [], color='0.35', linestyle='', label=label, **style)
-        for row, f in zip(rows, found):
+        for row, (f, color) in enumerate(zip(found, colors)):
             value = getattr(f, name)
             if value is not None:
-                ax.plot(max(value, FLOOR), row, color=color_of(f),
-                        linestyle='', **style)
+                ax.plot(max(value, FLOOR), row, color=color, **style)
     ax.set_xscale('log')
     largest = max([1., *(f.error for f in found if f.error is not None)])
     ax.set_xlim(FLOOR/3, 10*largest)
@@ -110,19 +102,13 @@ def draw_errors(ax, found, rows):
     ax.minorticks_off()
     ax.axvline(AGREE, color='0.6', linestyle=':', linewidth=1)
     ax.legend(fontsize='small', loc='upper center', ncols=2, frameon=False,
-              bbox_to_anchor=(0.5, -0.25/(ROW*len(rows))))
-    ax.grid(axis='x', alpha=0.3)
+              bbox_to_anchor=(0.5, -0.25/(ROW*len(found))))
 
 
-def draw_bars(ax, found, rows, name, form):
+def draw_bars(ax, values, colors, form):
     """Bars with their values."""
-    values = [getattr(f, name) for f in found]
-    largest = max((x for x in values if x is not None), default=1.)
-    for row, value, f in zip(rows, values, found):
-        if value is not None:
-            ax.barh(row, value, height=0.55, color=color_of(f), alpha=0.6)
-            ax.annotate(form.format(value), (value, row), (3, 0),
-                        textcoords='offset points', va='center',
-                        fontsize='small')
-    ax.set_xlim(0, 1.3*largest)
-    ax.grid(axis='x', alpha=0.3)
+    values = np.array(values, dtype=float)      # None becomes nan
+    bars = ax.barh(range(len(values)), values, height=0.55, color=colors,
+                   alpha=0.6)
+    ax.bar_label(bars, fmt=form, padding=3, fontsize='small')
+    ax.set_xlim(0, 1.3*np.nanmax([*values, 0.]) or 1.3)

@@ -162,9 +162,10 @@ def check_model(cls, model: Model, backends, seed):
         try:
             method = model.form(cls)
             equations = method.equations_of_motion
-            errors = law_errors(method, equations, model, backends, seed)
+            errors = law_errors(method, model, backends, seed)
         except Exception as error:
-            return ModelCheck(model.name, reason=described(error), refused=(
+            text = f'{type(error).__name__}: {" ".join(str(error).split())}'
+            return ModelCheck(model.name, reason=text, refused=(
                 equations is None
                 and isinstance(error, ConstrainedDynamicsError)))
     if not errors:
@@ -173,13 +174,9 @@ def check_model(cls, model: Model, backends, seed):
     return ModelCheck(model.name, errors)
 
 
-def described(error):
-    """An error in one line."""
-    return f'{type(error).__name__}: {" ".join(str(error).split())}'
-
-
-def law_errors(method, equations, model, backends, seed):
+def law_errors(method, model, backends, seed):
     """Law -> largest relative error."""
+    equations = method.equations_of_motion
     numbers = model.parameters, model.inputs or None
     reference = compile_equations(
         model.form(UdwadiaKalabaMethod), *numbers, 'numpy')

@@ -1,19 +1,16 @@
 """Recipes: how each formulation is derived and evaluated.
 
-A recipe takes a :class:`Case` and returns a :class:`Derived`, or raises.
-Failures of one formulation do not affect the others.
+A recipe takes the :class:`.Reference` and returns a :class:`Derived`, or
+raises.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
-from sympy import Derivative
 
 from ..errors import ConstraintError, MissingIngredientError
 from ..graph import Graph, jacobian, substitute
@@ -21,12 +18,10 @@ from ..methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
 from ..methods.gibbs_appell.classical_forms import FORMS
-from ..numeric import compile_equations
+from ..numeric import CompiledEquations
 from ..numeric.names import label
 
-__all__ = ['Case', 'Derived', 'NotTried', 'Recipe', 'evaluated',
-           'function_of', 'operations_of', 'own_options', 'recipes', 'remade',
-           'sizes_of']
+__all__ = ['Derived', 'NotTried', 'Recipe', 'own_options', 'recipes']
 
 FORM_NAMES = {'macmillan': 'MacMillan', 'nielsen-10': 'Nielsen (10)'}
 BUILT_IN = (UdwadiaKalabaMethod, RouthMethod, HamelEmbedding, VaccoMethod,
@@ -40,33 +35,21 @@ class NotTried(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """One model with numbers, and the reference made from it."""
-
-    model: Any
-    method: Any             # the reference
-    report: Any             # its ConstraintReport
-    reference: Any          # its ReferenceStates
-    sample: dict            # numbers near which ranks are evaluated
-
-
-@dataclass(frozen=True, eq=False)
 class Derived:
-    """Result of a recipe; functions of ``k`` take the number of a state."""
+    """Result of a recipe at the states of the reference."""
 
-    operations: int
-    values: Callable        # k -> rates of the reference's speeds
-    forces: Callable | None = None      # k -> constraint forces on these
-    call: Callable | None = None        # a function of (t, x), to be timed
-    states: list | None = None          # where it is called
-    sizes: dict = field(default_factory=dict)       # see sizes_of
+    accelerations: list     # rates of the reference's speeds, for each state
+    forces: list | None = None          # constraint forces on these
+    compiled: CompiledEquations | None = None       # to be timed
+    states: list | None = None          # of the compiled equations
+    operations: int | None = None       # if not those of the equations
     #: whether the values agree -> reason, and whether they must differ
-    explain: Callable | None = None
+    explain: Callable = lambda agrees: ('', False)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """``finish`` takes the case and what ``derive`` makes of it.
+    """``finish`` takes the reference and what ``derive`` makes of it.
 
     Only the latter counts as derivation.
     """
@@ -77,36 +60,38 @@ class Recipe:
     is_ours: bool = True
 
 
-def recipes(case, forms=False):
+def recipes(reference, forms=False):
     """The formulations of this package, in the order of the table."""
     def formed_by(cls):
-        return lambda case: formed(made(case, cls))
+        return lambda reference: formed(made(reference, cls))
 
     found = [
-        Recipe('block system, 50 digits', lambda case: None, fifty_digits),
+        Recipe('block system, 50 digits', lambda reference: None,
+               fifty_digits),
         Recipe('UdwadiaKalabaMethod, closed form', closed_form,
                from_closed_form),
         Recipe('RouthMethod', formed_by(RouthMethod), from_method),
         Recipe('HamelEmbedding, corrected',
-               lambda case: formed(embedding(case).corrected),
+               lambda reference: formed(embedding(reference).corrected),
                from_corrected),
-        Recipe('HamelEmbedding', lambda case: formed(embedding(case)),
+        Recipe('HamelEmbedding',
+               lambda reference: formed(embedding(reference)),
                from_embedded),
         Recipe('LinearMappingMethod', mapped, from_method),
         Recipe('GibbsAppellMethod', formed_by(GibbsAppellMethod),
                from_gibbs_appell)]
-    if not isinstance(case.method, UdwadiaKalabaMethod):
+    if not isinstance(reference.method, UdwadiaKalabaMethod):
         found = [
             Recipe('UdwadiaKalabaMethod', formed_by(UdwadiaKalabaMethod),
                    from_method),
             *(recipe for recipe in found if not recipe.name.startswith(
-                ('UdwadiaKalabaMethod', type(case.method).__name__)))]
-    own = case.model.method
+                ('UdwadiaKalabaMethod', type(reference.method).__name__)))]
+    own = reference.model.method
     if own is not None and type(own) not in BUILT_IN:
-        found.insert(0, Recipe(type(own).__name__, lambda case: formed(own),
+        found.insert(0, Recipe(type(own).__name__, lambda _: formed(own),
                                from_method))
     if forms:
-        shared = cache(lambda: made(case, GibbsAppellMethod))
+        shared = cache(lambda: made(reference, GibbsAppellMethod))
         found += [form_recipe(form, shared) for form in FORMS]
     return [*found, Recipe('VaccoMethod', formed_by(VaccoMethod),
                            from_vacco)]
@@ -114,20 +99,11 @@ def recipes(case, forms=False):
 
 # -- making methods ------------------------------------------------------
 
-def remade(method, sample=None):
-    """A copy of a method, built anew from the same call."""
-    found = copy(method)
-    if sample is not None:
-        found._sample = sample
-    found._build()
-    return found
-
-
-def made(case, cls, **options):
-    """A new method object of a class for the model of a case."""
-    if type(case.model.method) is cls:
-        return remade(case.model.method, case.sample)
-    return cls.from_method(case.method, sample=case.sample, **options)
+def made(reference, cls, **options):
+    """A new method object of a class for the model."""
+    given = reference.model.method
+    return cls.from_method(given if type(given) is cls else reference.method,
+                           sample=reference.sample, **options)
 
 
 def own_options(method):
@@ -150,101 +126,56 @@ def formed(method):
 
 # -- from equations to values --------------------------------------------
 
-def evaluated(case, equations, more=None):
-    """Compiled equations, their states, and values of the reference's rates.
-    """
-    reference = case.reference
-    compiled = compile_equations(equations, *numbers_of(case, equations))
+def evaluated(reference, equations, more=None, **fields):
+    """A :class:`Derived` without forces."""
+    compiled = reference.with_numbers(equations)
     states = reference.mapped(equations, more or {})
-
-    def values(k):
-        rates = compiled.rhs(states[k].t, states[k].x)[compiled.u_index]
-        return reference.lifted(equations, k, states[k], rates)
-
-    return compiled, states, values
+    rates = [reference.lifted(equations, k, state, compiled.rhs(
+        state.t, state.x)[compiled.u_index]) for k, state in enumerate(states)]
+    return Derived(rates, compiled=compiled, states=states, **fields)
 
 
-def numbers_of(case, equations):
-    """Values of the constants and the inputs that occur in equations.
-
-    Some may drop out, as forces do that Hamel's equations neglect.
-    """
-    known = {**case.model.parameters, **case.reference.constants}
-    functions = {function_of(x) for x in equations.specifieds}
-    return ({x: known[x] for x in equations.constants if x in known},
-            {x: value for x, value in case.reference.inputs.items()
-             if function_of(x) in functions})
-
-
-def function_of(item):
-    """The function of time itself of a derivative of it."""
-    return item.expr if isinstance(item, Derivative) else item
-
-
-def sizes_of(equations):
-    """Numbers of states, accelerations and multipliers, by name."""
-    m = len(equations.multipliers)
-    return {'states': len(equations.states), 'multipliers': m,
-            'accelerations_count': len(equations.unknowns) - m}
-
-
-def operations_of(equations):
-    return equations.graph.operation_count(('rates', 'W', 'r'))
-
-
-def from_method(case, method, explain=None, more=None, with_forces=True):
-    """Accelerations, and forces of the multipliers."""
-    equations = method.equations_of_motion
-    compiled, states, values = evaluated(case, equations, more)
-    return Derived(
-        operations_of(equations), values,
-        reactions(case, method, compiled, states) if (
-            with_forces and len(equations.multipliers)) else None,
-        compiled.rhs, states, sizes_of(equations), explain)
-
-
-def reactions(case, method, compiled, states):
-    """``A^T*lam`` with the multipliers of a method, on the reference's speeds.
-    """
-    reference, system = case.reference, method.system
-
-    def forces(k):
-        t, x = states[k].t, states[k].x
-        values = {**reference.values[k], **dict(zip(compiled.states, x))}
-        rows = reference.numbers(system.graph, ('A',), values)['A']
-        return reference.pulled_back(
-            k, system, rows.T@compiled.multipliers(t, x))
-
-    return forces
+def from_method(reference, method, with_forces=True, **fields):
+    """Accelerations, and forces ``A^T*lam`` of the multipliers."""
+    system = method.system
+    found = evaluated(reference, method.equations_of_motion, **fields)
+    if not with_forces or not found.compiled.multiplier_names:
+        return found
+    forces = []
+    for k, (state, values) in enumerate(zip(found.states, reference.values)):
+        A = reference.numbers(system.graph, ('A',), {
+            **values, **dict(zip(found.compiled.states, state.x))})['A']
+        forces.append(reference.pulled_back(
+            k, system, A.T@found.compiled.multipliers(state.t, state.x)))
+    return replace(found, forces=forces)
 
 
 # -- the formulations ----------------------------------------------------
 
-def fifty_digits(case, _):
+def fifty_digits(reference, _):
     """The multiplier system, solved by mpmath."""
-    method = case.method
+    method = reference.method
     own = {'weight', 'inconsistent'}.intersection(own_options(method))
     if own:
         raise NotTried(f'not with `{own.pop()}`')
     if method.system.higher_rows or (
             getattr(method, '_reaction', None) is not None):
         raise NotTried('the reactions are not those of linear rows')
-    solved = [case.reference.at_50_digits(k, case.report.independent_rows)
-              for k in range(len(case.reference.states))]
+    rates, forces = zip(*map(reference.at_50_digits,
+                             range(len(reference.states))))
     return Derived(
-        method.system.graph.operation_count(('M', 'Q', 'A', 'b')),
-        lambda k: solved[k][0],
-        (lambda k: solved[k][1]) if method.system.counts[2] else None)
+        rates, forces if method.system.counts[2] else None,
+        operations=method.system.graph.operation_count(('M', 'Q', 'A', 'b')))
 
 
-def closed_form(case):
+def closed_form(reference):
     """The solved accelerations as one expression, ``u' = ...``."""
-    return made(case, UdwadiaKalabaMethod).closed_form
+    return made(reference, UdwadiaKalabaMethod).closed_form
 
 
-def from_closed_form(case, solved):
+def from_closed_form(reference, solved):
     """Evaluate it as equations of motion whose ``W`` is the identity."""
-    reference, equations = case.reference, case.reference.equations
+    equations, compiled = reference.equations, reference.compiled
     g, out = equations.graph.load()
     _, more = solved.load(g, ('acceleration',))
     o = len(equations.u)
@@ -256,34 +187,33 @@ def from_closed_form(case, solved):
             **{name: (rows, columns[name]) for name, rows in out.items()},
             'W': ([[int(i == j) for j in range(o)] for i in range(o)], o),
             'r': (more['acceleration'], 1)}))
-    compiled, states, values = evaluated(case, explicit)
-    force = reference.compiled.output(solved, 'constraint_forces')
-    return Derived(
-        solved.operation_count(('acceleration',)), values,
-        (lambda k: np.ravel(force(*reference.states[k])))
-        if reference.compiled.has('A') else None,
-        compiled.rhs, states, sizes_of(explicit))
+    forces = compiled.output(solved, 'constraint_forces')
+    return evaluated(
+        reference, explicit,
+        operations=solved.operation_count(('acceleration',)),
+        forces=[np.ravel(forces(*state)) for state in reference.states]
+        if compiled.has('A') else None)
 
 
-def embedding(case):
+def embedding(reference):
     """The embedding with the user's dependent coordinates.
 
     Others are chosen if none are named, or if their rows are singular at a
     compared state.
     """
-    if type(case.model.method) is HamelEmbedding:
-        return made(case, HamelEmbedding)
+    if type(reference.model.method) is HamelEmbedding:
+        return made(reference, HamelEmbedding)
     try:
-        method = made(case, HamelEmbedding)
+        method = made(reference, HamelEmbedding)
         dependent = method._dependent
     except (MissingIngredientError, ConstraintError):
-        method = made(case, RouthMethod)        # in the same velocities
+        method = made(reference, RouthMethod)   # in the same velocities
         dependent = method._pivots
     system = method.system
-    chosen = best_columns(case.reference.rows(system), dependent)
+    chosen = best_columns(reference.rows(system), dependent)
     if chosen == dependent and isinstance(method, HamelEmbedding):
         return method
-    return made(case, HamelEmbedding,
+    return made(reference, HamelEmbedding,
                 q_dependent=[system.q[i] for i in chosen])
 
 
@@ -306,13 +236,13 @@ def best_columns(matrices, preferred):
     return max(dict.fromkeys(found), key=quality)
 
 
-def from_corrected(case, method):
+def from_corrected(reference, method):
     """The equations of Voronets."""
-    return from_method(
-        case, method, lambda agrees: (eliminated(method), False))
+    return from_method(reference, method,
+                       explain=lambda agrees: (eliminated(method), False))
 
 
-def from_embedded(case, method):
+def from_embedded(reference, method):
     """Hamel's equations, with their validity."""
     def explain(agrees):
         validity = method.validity
@@ -322,7 +252,7 @@ def from_embedded(case, method):
             return f'at these states only; {validity}', False
         return eliminated(method), False
 
-    return from_method(case, method, explain, with_forces=False)
+    return from_method(reference, method, False, explain=explain)
 
 
 def eliminated(method):
@@ -330,21 +260,20 @@ def eliminated(method):
     return f'{names} dependent' if names else ''
 
 
-def mapped(case):
+def mapped(reference):
     """A mapping by the partition of the class, or by a regular one."""
-    method = made(case, LinearMappingMethod)
+    method = made(reference, LinearMappingMethod)
     system = method.system
-    if type(case.model.method) is not LinearMappingMethod and (
+    if type(reference.model.method) is not LinearMappingMethod and (
             system.counts[2] == len(method._dependent)):
-        chosen = best_columns(case.reference.rows(system),
-                              method._dependent)
+        chosen = best_columns(reference.rows(system), method._dependent)
         if chosen != method._dependent:
-            method = made(case, LinearMappingMethod, mapping=[
+            method = made(reference, LinearMappingMethod, mapping=[
                 x for i, x in enumerate(system.u) if i not in chosen])
     return formed(method)
 
 
-def from_gibbs_appell(case, method):
+def from_gibbs_appell(reference, method):
     """It follows another law of variable mass."""
     def explain(agrees):
         moving = [] if method._call[0] != 'kane' else [
@@ -355,14 +284,14 @@ def from_gibbs_appell(case, method):
                 'has the velocity of the body, and else the rate of momentum '
                 'is taken', bool(moving))
 
-    return from_method(case, method, explain)
+    return from_method(reference, method, explain=explain)
 
 
-def from_vacco(case, method):
+def from_vacco(reference, method):
     """Vakonomic accelerations, at multipliers of the size of the reactions.
     """
     names = list(method.mu_vec)
-    sizes = np.abs(case.reference.multipliers)
+    sizes = np.abs(reference.multipliers)
     sizes = sizes.max(axis=0) if sizes.shape[1] == len(names) else (
         np.full(len(names), sizes.max(initial=0)))
     more = {x: float(f'{size:.2g}') or 1. for x, size in zip(names, sizes)}
@@ -380,14 +309,14 @@ def from_vacco(case, method):
                 False: f'at these states only, for {stated}'
                 }[method.always_coincides], False
 
-    return from_method(case, method, explain, more, with_forces=False)
+    return from_method(reference, method, False, more=more, explain=explain)
 
 
 # -- classical forms -----------------------------------------------------
 
 def form_recipe(form, shared):
     """Recipe of a classical form of the method that ``shared`` returns."""
-    def derive(case):
+    def derive(reference):
         method = shared()
         return method, Graph.of({'form': method.classical_equations(form)},
                                 method.system.t)
@@ -396,10 +325,10 @@ def form_recipe(form, shared):
                   derive, from_form)
 
 
-def from_form(case, made):
+def from_form(reference, made):
     """``R(u') = 0`` together with ``A*u' = b``, solved for ``u'``."""
     method, graph = made
-    reference, system = case.reference, method.system
+    system = method.system
     g, out = graph.load()
     moving = [g.input(x.diff(system.t), dynamic=True) for x in system.u]
     rows = [x for x, in out['form']]
@@ -407,9 +336,8 @@ def from_form(case, made):
     linear = Graph.freeze(g, {
         'R': (jacobian(g, rows, moving), len(moving)),
         'r': ([[x] for x in substitute(g, rows, at_rest)], 1)})
-
-    def values(k):
-        state = reference.values[k]
+    rates = []
+    for state in reference.values:
         form = reference.numbers(linear, ('R', 'r'), state)
         both = reference.numbers(system.graph, ('A', 'b'), state)
         left = np.concatenate([form['R'], both['A']])
@@ -417,6 +345,5 @@ def from_form(case, made):
         found, _, rank, _ = np.linalg.lstsq(left, right, rcond=None)
         if rank < len(moving):
             raise ArithmeticError('it does not determine the accelerations')
-        return found
-
-    return Derived(graph.operation_count(), values)
+        rates.append(found)
+    return Derived(rates, operations=graph.operation_count())

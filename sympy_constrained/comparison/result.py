@@ -1,12 +1,22 @@
-"""The result of one formulation for a model."""
+"""The result of a comparison and of each formulation in it."""
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 
-__all__ = ['AGREE', 'Formulation', 'Verdict']
+from ..analysis.constraint_rank import ConstraintReport, described
+from ..errors import ConstrainedDynamicsError
+from ..methods.base import ConstrainedMethod
+from ..models import Model
+from ..numeric import CompiledEquations, Trajectory
+from ..numeric.names import label
+from .table import as_markdown, as_text, wrapped
+
+__all__ = ['AGREE', 'Comparison', 'Formulation', 'Verdict']
 
 # Largest relative difference that counts as agreement.
 AGREE = 1e-8
@@ -97,3 +107,138 @@ class Formulation:
                 for f in fields(self)
                 if f.name not in ('is_ours', 'accelerations')} | {
                     'verdict': self.verdict.value}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Result of :func:`compare`; ``print`` it for a table.
+
+    Attributes
+    ==========
+
+    model : Model
+    method : ConstrainedMethod
+        The reference.
+    report : ConstraintReport
+    compiled : CompiledEquations
+        Of the reference.
+    formulations : tuple of Formulation
+        The first is the reference.
+    states : list of (t, x)
+        Where they are compared.
+    trajectory : Trajectory or None
+        None if nothing was simulated.
+    moved : dict
+        State -> displacement of the start onto the constraints.
+
+    """
+
+    model: Model
+    method: ConstrainedMethod
+    report: ConstraintReport
+    compiled: CompiledEquations
+    formulations: tuple
+    states: list
+    trajectory: Trajectory | None
+    moved: dict
+
+    @property
+    def agrees(self):
+        """Whether all formulations agree that must.
+
+        Refusals, formulations stopped at the limit and errors of SymPy's
+        methods do not count.
+        """
+        return not any(f.is_trouble for f in self.formulations)
+
+    @property
+    def interrupted(self):
+        """Whether it was interrupted from the keyboard."""
+        return any(f.verdict is Verdict.INTERRUPTED
+                   for f in self.formulations)
+
+    def __getitem__(self, name):
+        """The formulation of a name."""
+        return {f.name: f for f in self.formulations}[name]
+
+    def __str__(self):
+        title, *lines = self._headline()
+        return '\n'.join([
+            *wrapped([title, *(f'  {x}' for x in lines)]), '',
+            as_text(self.formulations), '',
+            *wrapped(f'  {x}' for x in self._motion())])
+
+    def to_markdown(self):
+        """The text of ``print`` in Markdown."""
+        title, *lines = self._headline()
+        return '\n\n'.join([
+            f'## {title}', '\n'.join(f'- {x}' for x in lines),
+            as_markdown(self.formulations),
+            '\n'.join(f'- {x}' for x in self._motion())])
+
+    def as_rows(self):
+        """A dictionary for each formulation."""
+        return [f.as_row() for f in self.formulations]
+
+    def _headline(self):
+        """Lines that describe the model."""
+        graph = self.method.system.graph
+        return [f'{self.model.name}: {self.model.title}',
+                *described(self.method.system, self.report),
+                'M, Q, A, b have '
+                f'{graph.operation_count(("M", "Q", "A", "b"))} operations']
+
+    def _motion(self):
+        """Lines on the simulation, or on the states compared instead."""
+        if self.moved:
+            yield 'start moved onto the constraints: ' + ', '.join(
+                f'{label(x)} by {by:.3g}' for x, by in self.moved.items())
+        motion = self.trajectory
+        if motion is None:
+            yield (f'compared at {len(self.states)} random states on the '
+                   'constraints')
+            return
+        yield f'simulated to t = {motion.t[-1]:g}: {motion.reason.value}'
+        if motion.residuals.size:
+            yield f'largest constraint residual {motion.largest_residual:.1e}'
+        error = motion.energy_error
+        if error is not None:
+            yield (f'energy balance holds to {np.abs(error).max():.1e}, the '
+                   f'energy changes by {np.ptp(motion.energy):.3g} and the '
+                   f'work by {np.ptp(motion.work):.3g}')
+        yield ('largest generalized constraint force '
+               f'{np.abs(motion.constraint_forces).max():.4g}')
+
+    def figure(self):
+        """One picture of the table; see :func:`.plot_comparison`."""
+        from .figure import plot_comparison
+        return plot_comparison(self)
+
+    def _figures(self):
+        """Name -> figure: of the comparison, and of the motion, if any."""
+        from ..plotting import plot, plot_multipliers, plot_snapshots
+        figures = {'comparison': self.figure()}
+        if self.trajectory is None:
+            return figures
+        figures['overview'] = plot(self.trajectory)
+        if self.trajectory.multipliers.shape[1]:
+            figures['multipliers'] = plot_multipliers(self.trajectory)
+        with suppress(ValueError, ConstrainedDynamicsError):
+            # the positions of the bodies may be unknown
+            figures['motion'] = plot_snapshots(self.trajectory, self.model)
+        return figures
+
+    def save(self, folder):
+        """Write pictures of the comparison and of the motion, if any.
+
+        Returns their paths.
+        """
+        import matplotlib.pyplot as plt
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, figure in self._figures().items():
+            written.append(folder/f'{self.model.name}_{name}.png')
+            figure.savefig(written[-1], dpi=110)
+            plt.close(figure)
+        return written

@@ -5,8 +5,7 @@ import numpy as np
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from ..model.equations import EquationsOfMotion
-from .recipes import (
-    Derived, NotTried, Recipe, evaluated, operations_of, own_options, sizes_of)
+from .recipes import Derived, NotTried, Recipe, own_options
 
 __all__ = ['sympy_recipes']
 
@@ -17,24 +16,24 @@ SINGULAR = 1e13
 def sympy_recipes():
     """Recipes of ``KanesMethod`` and ``LagrangesMethod``."""
     def formed_by(base):
-        def derive(case):
-            check_applies(case, base)
-            return case.model.form(base)
+        def derive(reference):
+            check_applies(reference, base)
+            return reference.model.form(base)
         return derive
 
     return [Recipe(f"SymPy's {base.__name__}", formed_by(base), from_upstream,
                    False) for base in (KanesMethod, LagrangesMethod)]
 
 
-def check_applies(case, base):
+def check_applies(reference, base):
     """Raise NotTried where a class of SymPy is for other models."""
-    model = case.model
+    model = reference.model
     if base is KanesMethod and model.shape == 'lagrange':
         raise NotTried('it needs bodies, and the model is a Lagrangian')
     if base is LagrangesMethod and model.shape == 'kane':
         raise NotTried('it needs a Lagrangian in the velocities, and the '
                        'model is bodies with speeds')
-    own = own_options(case.method)
+    own = own_options(reference.method)
     own += [name for name in model.extra if name not in (
         *own, 'potential_energy', 'stabilization', 'sample')]
     if base is LagrangesMethod and model.arguments.get(
@@ -44,36 +43,27 @@ def check_applies(case, base):
         raise NotTried(f'it does not take {", ".join(own)}')
 
 
-def from_upstream(case, method):
+def from_upstream(reference, method):
     """SymPy's equations, solved by LU as they stand."""
-    reference = case.reference
     equations = EquationsOfMotion.from_method(method)
     moving = {x.diff(equations.t, order) for x in equations.states
               for order in (1, 2)}
     left = [str(x) for x in equations.specifieds if x in moving]
     if left:
         raise ArithmeticError(f'{", ".join(left)} is left in its equations')
-    compiled, states, _ = evaluated(case, equations)
-    count, m = len(equations.u), len(equations.multipliers)
-
-    def solved(k):
-        W, r = compiled.matrices(states[k].t, states[k].x)
+    compiled = reference.with_numbers(equations)
+    states = reference.mapped(equations, {})
+    count, rates, forces = len(equations.u), [], []
+    for k, state in enumerate(states):
+        W, r = compiled.matrices(state.t, state.x)
         if condition(W) > SINGULAR:
             raise ArithmeticError('its matrix is singular')
-        return W, np.linalg.solve(W, r)
-
-    def values(k):
-        return reference.lifted(
-            equations, k, states[k], solved(k)[1][:count])
-
-    def forces(k):
-        W, z = solved(k)
-        return reference.pulled_back(
-            k, equations, -W[:count, count:]@z[count:])
-
-    return Derived(
-        operations_of(equations), values, forces if m else None,
-        compiled.rhs, states, sizes_of(equations))
+        z = np.linalg.solve(W, r)
+        rates.append(reference.lifted(equations, k, state, z[:count]))
+        if equations.multipliers:
+            forces.append(reference.pulled_back(
+                k, equations, -W[:count, count:]@z[count:]))
+    return Derived(rates, forces or None, compiled, states)
 
 
 def condition(W):

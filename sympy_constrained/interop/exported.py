@@ -14,18 +14,18 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphBuilder
 from ..graph.linalg import ldl_factor
 from ..model.equations import EquationsOfMotion
-from ..numeric.codegen.instructions import program
+from ..numeric.codegen.instructions import FUNCTIONS, program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import blocks, select
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.inputs import closed
 
-__all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'library',
-           'loaded', 'names_in', 'renamed', 'walk', 'with_inputs']
+__all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'functions_of',
+           'library', 'loaded', 'names_in', 'renamed', 'walk', 'with_inputs']
 
-# Smallest pivot of the mass matrix, relative to its diagonal, for LDL^T.
-PIVOT = 1e-10
+# Least eigenvalue of the mass matrix for LDL^T, with a diagonal of ones.
+DEFINITE = 1e-10
 # Results that depend on which rows are independent.
 SOLVED = 'rhs', 'multipliers', 'residual'
 OPERATORS = {
@@ -159,15 +159,18 @@ def with_inputs(model, inputs):
 
 
 def is_positive(matrix):
-    """Whether a symmetric matrix is positive definite, by its pivots."""
+    """Whether a symmetric matrix is positive definite, after scaling."""
     size = np.sqrt(np.abs(np.diag(matrix)))
-    if not (size > 0).all():
-        return not len(size)
-    try:
-        factor = np.linalg.cholesky(matrix/np.outer(size, size))
-    except np.linalg.LinAlgError:
-        return False
-    return bool((np.diag(factor)**2 > PIVOT).all())
+    size[size == 0] = 1.
+    scaled = matrix/np.outer(size, size)
+    return bool((np.linalg.eigvalsh(scaled) > DEFINITE).all())
+
+
+def functions_of(module):
+    """Operators, and the functions that a module has under their names."""
+    return {**OPERATORS, **{
+        name: getattr(module, name) for name in (*FUNCTIONS.values(), 'sqrt')
+        if hasattr(module, name)}}
 
 
 def walk(operations, table, inputs):

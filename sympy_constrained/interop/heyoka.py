@@ -8,13 +8,9 @@ from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import solved_graph
 from ..numeric.names import label
-from .exported import OPERATORS, Exported, library, walk
+from .exported import Exported, functions_of, library, walk
 
 __all__ = ['to_heyoka']
-
-# Functions of the same name in heyoka.
-SAME_NAME = ('sin', 'cos', 'tan', 'exp', 'log', 'sqrt', 'asin', 'acos', 'atan',
-             'atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'erf')
 
 
 def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
@@ -103,7 +99,7 @@ def functions(h):
         return lambda x, y: compare(h.expression(x), h.expression(y))
 
     return {
-        **OPERATORS, 'library': 'heyoka', 'select': h.select,
+        **functions_of(h), 'library': 'heyoka', 'select': h.select,
         'lt': relation(h.lt), 'le': relation(h.lte), 'gt': relation(h.gt),
         'ge': relation(h.gte), 'eq': relation(h.eq), 'ne': relation(h.neq),
         'and': lambda *parts: h.logical_and(parts),
@@ -111,5 +107,4 @@ def functions(h):
         'not': lambda x: h.eq(x, zero), 'true': lambda: one,
         'false': lambda: zero, 'pow': lambda x, n: h.expression(x)**n,
         'fabs': lambda x: h.select(h.lt(x, zero), -x, x),
-        'erfc': lambda x: 1. - h.erf(x),
-        **{name: getattr(h, name) for name in SAME_NAME}}
+        'erfc': lambda x: 1. - h.erf(x)}

@@ -6,13 +6,9 @@ from importlib import import_module
 import numpy as np
 
 from ..errors import MissingIngredientError
-from .exported import OPERATORS, SOLVED, Exported, library
+from .exported import SOLVED, Exported, functions_of, library
 
 __all__ = ['to_jax']
-
-# Functions of the same name in jax.numpy.
-SAME_NAME = ('sin', 'cos', 'tan', 'exp', 'log', 'sinh', 'cosh', 'tanh',
-             'floor', 'ceil', 'sqrt')
 
 
 def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
@@ -63,103 +59,79 @@ def to_jax(model, name='rhs', t=0., x=None, *, constants=None, inputs=None):
         See :func:`to_casadi`.
 
     """
-    exported = Exported.of(model, t, x, constants, inputs, name in SOLVED)
-    return Jax(exported).function(name)
+    e = Exported.of(model, t, x, constants, inputs, name in SOLVED)
+    jax = library('jax', 'JAX')
+    j = import_module('jax.numpy')
+    if j.zeros(1, dtype=float).dtype != np.float64:
+        raise MissingIngredientError(
+            "JAX calculates with 32 bits, too few for equations of motion. "
+            "Call `jax.config.update('jax_enable_x64', True)` before anything "
+            "else is done with JAX.")
+    computed, shapes = e.outputs(name)
+    table = functions(j, import_module('jax.scipy.special'))
+    use, places = (np.array(k, dtype=int) for k in (e.use, e.rows))
+    rows, columns = e.scales or (np.ones(len(use)),)*2
+
+    def outputs(t, x, p, r):
+        values = computed(table, {
+            't': [j.asarray(t, dtype=float)],
+            'x': vector(j, x, 'x', e.equations.states),
+            'p': vector(j, e.p if p is None else p, 'p',
+                        e.equations.constants),
+            'r': vector(j, r, 'r', e.free)})
+        found = {key: j.asarray(values[key], dtype=float).reshape(shape)
+                 for key, shape in shapes.items()}
+        if name in SOLVED:
+            found['W'] = found['W'][use[:, None], use]
+            found['r'] = found['r'][use, 0]
+        return found
+
+    def output(t, x, p=None, r=None):
+        return outputs(t, x, p, r)[name]
+
+    def solution(t, x, p=None, r=None):
+        found = outputs(t, x, p, r)
+        z = columns*j.linalg.solve(
+            found['W']*np.outer(rows, columns), rows*found['r'])
+        if name == 'rhs':
+            return j.concatenate([found['rates'][:, 0], z[:e.motion]])
+        return j.zeros(len(e.equations.multipliers)).at[places].set(
+            z[e.motion:])
+
+    def residual(t, x, z, p=None, r=None):
+        found, z = outputs(t, x, p, r), j.asarray(z, dtype=float)
+        rates, *levels = (found[name][:, 0] for name in (
+            'rates', 'holonomic', 'velocity'))
+        return (j.concatenate([rates, z[:e.motion]]),
+                found['W']@z - found['r'], j.concatenate(levels))
+
+    function = residual if name == 'residual' else (
+        solution if name in SOLVED else output)
+    function.__name__ = name
+    return jax.jit(function)
 
 
 def functions(j, special):
     """Operation -> function of ``jax.numpy`` or ``jax.scipy.special``."""
     return {
-        **OPERATORS, 'library': 'JAX', 'select': j.where,
+        **functions_of(j), 'library': 'JAX', 'select': j.where,
         'and': j.logical_and, 'or': j.logical_or, 'not': j.logical_not,
         'true': lambda: True, 'false': lambda: False, 'pow': j.power,
-        'fabs': j.abs, 'asin': j.arcsin, 'acos': j.arccos, 'atan': j.arctan,
+        'asin': j.arcsin, 'acos': j.arccos, 'atan': j.arctan,
         'atan2': j.arctan2, 'asinh': j.arcsinh, 'acosh': j.arccosh,
-        'atanh': j.arctanh, 'erf': special.erf, 'erfc': special.erfc,
-        **{name: getattr(j, name) for name in SAME_NAME}}
+        'atanh': j.arctanh, 'erf': special.erf, 'erfc': special.erfc}
 
 
-class Jax:
-    """Functions of JAX for exported equations."""
-
-    def __init__(self, exported):
-        self.jax = library('jax', 'JAX')
-        self.np = import_module('jax.numpy')
-        self.exported = exported
-        if self.np.zeros(1, dtype=float).dtype != np.float64:
-            raise MissingIngredientError(
-                "JAX calculates with 32 bits, too few for equations of "
-                "motion. Call `jax.config.update('jax_enable_x64', True)` "
-                "before anything else is done with JAX.")
-
-    def function(self, name):
-        outputs = self.outputs(name)
-        if name == 'residual':
-            def function(t, x, z, p=None, r=None):
-                return self.residual(outputs(t, x, p, r), z)
-        else:
-            def function(t, x, p=None, r=None):
-                matrices = outputs(t, x, p, r)
-                return self.solved(name, matrices) if (
-                    name in SOLVED) else matrices[name]
-        function.__name__ = name
-        return self.jax.jit(function)
-
-    def outputs(self, name):
-        """Function of ``(t, x, p, r)`` to name -> array."""
-        e, j = self.exported, self.np
-        computed, shapes = e.outputs(name)
-        table = functions(j, import_module('jax.scipy.special'))
-
-        def outputs(t, x, p, r):
-            values = computed(table, {
-                't': [j.asarray(t, dtype=float)],
-                'x': self.vector(x, 'x', e.equations.states),
-                'p': self.vector(p, 'p', e.equations.constants, e.p),
-                'r': self.vector(r, 'r', e.free)})
-            return {key: j.asarray(values[key], dtype=float).reshape(shape)
-                    for key, shape in shapes.items()}
-
-        return outputs
-
-    def vector(self, values, what, items, default=None):
-        """An argument as an array, checked."""
-        if values is None:
-            values = default
-        if values is None and items:
-            raise MissingIngredientError(
-                f"No values for `{what}` ({', '.join(map(str, items))}). "
-                "Pass them to the function"
-                f"{', or `constants` to `to_jax`' if what == 'p' else ''}.")
-        values = self.np.asarray(() if values is None else values,
-                                 dtype=float)
-        if values.shape != (len(items),):
-            raise ValueError(
-                f"`{what}` has shape {values.shape}; it must be "
-                f"({len(items)},). Use `jax.vmap` for a batch.")
-        return values
-
-    def chosen(self, matrices):
-        """``W`` and ``r`` of the rows in use."""
-        use = np.array(self.exported.use, dtype=int)
-        return matrices['W'][use[:, None], use], matrices['r'][use, 0]
-
-    def solved(self, name, matrices):
-        """Rates or multipliers from ``W z = r``."""
-        e, (W, r) = self.exported, self.chosen(matrices)
-        rows, columns = e.scales or (np.ones(len(r)),)*2
-        z = columns*self.np.linalg.solve(W*np.outer(rows, columns), rows*r)
-        if name == 'rhs':
-            return self.np.concatenate([
-                matrices['rates'][:, 0], z[:e.motion]])
-        places = np.array(e.rows, dtype=int)
-        return self.np.zeros(len(e.equations.multipliers)).at[places].set(
-            z[e.motion:])
-
-    def residual(self, matrices, z):
-        j = self.np
-        z, (W, r) = j.asarray(z, dtype=float), self.chosen(matrices)
-        rates, *rows = (matrices[name][:, 0] for name in (
-            'rates', 'holonomic', 'velocity'))
-        return (j.concatenate([rates, z[:self.exported.motion]]), W@z - r,
-                j.concatenate(rows))
+def vector(j, values, what, items):
+    """An argument as an array, checked."""
+    if values is None and items:
+        raise MissingIngredientError(
+            f"No values for `{what}` ({', '.join(map(str, items))}). Pass "
+            "them to the function"
+            f"{', or `constants` to `to_jax`' if what == 'p' else ''}.")
+    values = j.asarray(() if values is None else values, dtype=float)
+    if values.shape != (len(items),):
+        raise ValueError(
+            f"`{what}` has shape {values.shape}; it must be ({len(items)},). "
+            "Use `jax.vmap` for a batch.")
+    return values

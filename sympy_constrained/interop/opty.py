@@ -48,8 +48,8 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
 
     opty and other collocation programs discretise
     :math:`0 = f(\dot x, x, \lambda, t)`, where every state is a function of
-    time. Velocities :math:`\dot q` that are states, in Lagrange's shape, get
-    a name of their own, ``x`` becomes ``x_dot``; otherwise this is
+    time. Velocities :math:`\dot q` that are states, in Lagrange's shape, are
+    renamed: the rate of ``x`` is ``x_dot``. Otherwise this is
     ``equations_of_motion.residual`` with the independent rows only, because
     redundant rows make a collocation singular.
 

@@ -20,22 +20,15 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
     ===========
 
     ``System(method)`` itself accepts every class whose ``mass_matrix`` is
-    that of the speeds. Use this function
+    that of the speeds. Use this function for matrices that contain
+    multipliers, for larger models, for velocities :math:`\dot q` that are
+    states, and for time in the equations.
 
-    * for matrices in the layout of ``LagrangesMethod``, with multipliers:
-      :class:`.UdwadiaKalabaMethod` and :class:`.RouthMethod` in Lagrange's
-      shape, :class:`.VaccoMethod`; and for :class:`.EquationsOfMotion`;
-    * for larger models: PyDy walks the solved equations as trees, which have
-      a thousand million nodes for a bicycle. Here the equations stay
-      un-inverted, and the impulses of the reactions, the integrals of the
-      multipliers over time, are the last states;
-    * for velocities :math:`\dot q` that are states, which code generators
-      confuse with derivatives. They are named as by :func:`to_opty`;
-    * for time in the equations, which PyDy does not support. It becomes a
-      specified function ``clock``; keep it when you replace
-      ``system.specifieds``.
-
-    Multipliers and accelerations that are states follow the speeds.
+    The equations stay un-inverted. The last states are the impulses of the
+    reactions, which are the integrals of the multipliers over time.
+    Multipliers and accelerations that are states follow the speeds, and
+    velocities are named as by :func:`to_opty`. Time is a specified function
+    ``clock``; keep it when you replace ``system.specifieds``.
 
     Examples
     ========

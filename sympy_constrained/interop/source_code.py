@@ -22,6 +22,8 @@ from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 __all__ = ['to_source']
 
 OUTPUTS = 'rates', 'W', 'r'
+# Type in Rust, suffix of functions in C, relative size of a zero pivot.
+PRECISIONS = {'double': ('f64', '', '1e-11'), 'float': ('f32', 'f', '1e-5')}
 
 
 def to_source(model, language='c', name='model', *, precision='double',
@@ -103,17 +105,12 @@ def to_source(model, language='c', name='model', *, precision='double',
         If an expression has no counterpart in the language.
 
     """
-    if language not in LANGUAGES:
+    if (language not in LANGUAGES or precision not in PRECISIONS
+            or not name.isidentifier()):
         raise ValueError(
-            f"`language` is {language!r}. Choose one of "
-            f"{', '.join(map(repr, LANGUAGES))}.")
-    if precision not in ('double', 'float'):
-        raise ValueError(
-            f"`precision` is {precision!r}. Choose 'double' or 'float'.")
-    if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name):
-        raise ValueError(
-            f"`name` is {name!r}. Give a name that a function can have: a "
-            "letter, then letters, digits and underscores.")
+            f"`language` is one of {', '.join(map(repr, LANGUAGES))}, "
+            "`precision` 'double' or 'float', and `name` that of a function; "
+            f"they are {language!r}, {precision!r} and {name!r}.")
     return LANGUAGES[language](model, name, precision, constants,
                                inputs).files()
 
@@ -125,7 +122,10 @@ class Source:
     end = ';'
     element, entry = '{0}[{1}]', '{0}[{1}][{2}]'
     shared_as = 'const real {0}'
-    declared_as = ''                    # C declares names in its template
+    # A name for an entry of an argument: name, argument, index.
+    declared_as = {'x': 'const real {0} = {1}[{2}];',
+                   'p': 'const real {0} = {1}->{0};',
+                   'w': 'const real {0} = {1}->{0};'}
     templates = {'h': HEADER, 'c': C}   # suffix of a file -> its text
 
     def __init__(self, model, name, precision, constants, inputs):
@@ -138,10 +138,11 @@ class Source:
         self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
                       *'txpw', 'rates', 'lam', *self.printer.reserved_words}
         self.symbols = {equations.t: Symbol('t', real=True)}
-        self.states, self.constants, self.inputs = (
-            [self.named(item) for item in items] for items in (
-                equations.states, equations.constants,
-                [x for x in equations.specifieds if x not in given]))
+        self.arguments = {
+            letter: [self.named(item) for item in items]
+            for letter, items in (
+                ('x', equations.states), ('p', equations.constants),
+                ('w', [x for x in equations.specifieds if x not in given]))}
         self.values = [float(values.get(x, values.get(str(x), 1)))
                        for x in equations.constants]
         self.size = len(equations.unknowns)
@@ -197,53 +198,38 @@ class Source:
         return ' '.join(text.replace('...\n', ' ').replace(
             ' as f64', '').split())
 
-    def declared(self, line, letter, names):
-        """Lines that give the entries of an argument their names."""
-        return [line.format(name, letter, i + self.base)
-                for i, name in enumerate(names)]
-
     def declarations(self):
-        """Lines before the assignments."""
-        return [line for letter, names in (
-            ('x', self.states), ('p', self.constants), ('w', self.inputs))
-            for line in self.declared(self.declared_as, letter, names)
-            if line]
+        """Lines that give the entries of the arguments their names."""
+        return [self.declared_as[letter].format(name, letter, i)
+                for letter, names in self.arguments.items()
+                for i, name in enumerate(names, self.base)]
 
     def filled(self, template):
         """A template with the parts of the code."""
-        def block(lines, indent=4):
-            return '\n'.join(' '*indent + line for line in lines)
+        def block(lines):
+            return '\n'.join(f'    {line}' for line in lines)
 
-        upper, c = self.name.upper(), 'real {0};'
-        name_of = 'const real {0} = {1}[{2}];'
-        field = 'const real {0} = {1}->{0};'
+        upper, m = self.name.upper(), self.size - self.motion
+        states, constants, inputs = self.arguments.values()
+        comment = '. '.join(
+            f"{title}: {', '.join(names) or 'none'}" for title, names in (
+                ('States x', states), ('Constants p', constants),
+                ('Inputs w', inputs)))
+        rust, suffix, tiny = PRECISIONS[self.precision]
         return Template(template).substitute(
-            name=self.name, upper=upper, precision=self.precision,
-            rust='f64' if self.precision == 'double' else 'f32',
-            suffix='' if self.precision == 'double' else 'f',
-            tiny='1e-11' if self.precision == 'double' else '1e-5',
-            size=self.size, motion=self.motion, multipliers=max(
-                self.size - self.motion, 1), first=len(self.states),
-            comment=(f"States x: {', '.join(self.states)}. Constants p: "
-                     f"{', '.join(self.constants) or 'none'}. Inputs w: "
-                     f"{', '.join(self.inputs) or 'none'}."),
-            states=', '.join(self.states), lines=block(self.lines),
-            constants=', '.join(self.constants),
-            inputs=', '.join(self.inputs), rates=', '.join(self.rates),
+            name=self.name, upper=upper, comment=f'{comment}.',
+            precision=self.precision, rust=rust, suffix=suffix, tiny=tiny,
+            size=self.size, motion=self.motion, after=self.motion + 1, m=m,
+            multipliers=max(m, 1), known=len(self.rates),
+            lines=block(self.lines), rates=', '.join(self.rates),
             rate_lines=block(f'rates[{i}] = {e};'
                              for i, e in enumerate(self.rates)),
-            enum=', '.join(f'{upper}_{x}' for x in self.states),
-            p_fields=block(self.declared(c, 'p', self.constants or ['_'])),
-            w_fields=block(self.declared(c, 'w', self.inputs or ['_'])),
-            names=block(self.declared(name_of, 'x', self.states)
-                        + self.declared(field, 'p', self.constants)
-                        + self.declared(field, 'w', self.inputs)),
+            enum=', '.join(f'{upper}_{x}' for x in states),
+            p_fields=block(f'real {x};' for x in constants or ['_']),
+            w_fields=block(f'real {x};' for x in inputs or ['_']),
             unused=block(f'(void){x};' for x in (
-                't', 'x', 'p', 'w', *self.states, *self.constants,
-                *self.inputs)),
-            values=', '.join(map(repr, self.values or [0.])),
-            known=len(self.rates), after=self.motion + 1,
-            m=self.size - self.motion)
+                *'txpw', *states, *constants, *inputs)),
+            values=', '.join(map(repr, self.values or [0.])))
 
     def files(self):
         """File name -> text."""
@@ -296,7 +282,7 @@ class Octave(Source):
     """MATLAB and Octave."""
 
     base, entry, element, shared_as = 1, '{0}({1}, {2})', '{0}({1})', '{0}'
-    declared_as = '{0} = {1}({2});'
+    declared_as = dict.fromkeys('xpw', '{0} = {1}({2});')
     templates = {'m': OCTAVE}
 
     def made_printer(self):
@@ -314,9 +300,8 @@ class Julia(Source):
 
     def declarations(self):
         names = [f"{', '.join(names)}{',' if len(names) == 1 else ''} "
-                 f'= {letter}' for letter, names in (
-                     ('x', self.states), ('p', self.constants),
-                     ('w', self.inputs)) if names]
+                 f'= {letter}' for letter, names in self.arguments.items()
+                 if names]
         n = self.size
         return [*names, f'W, r = zeros({n}, {n}), zeros({n})']
 
@@ -325,7 +310,7 @@ class Rust(Source):
     """Rust."""
 
     shared_as = 'let {0}: Real'
-    declared_as = 'let {0}: Real = {1}[{2}];'
+    declared_as = dict.fromkeys('xpw', 'let {0}: Real = {1}[{2}];')
     templates = {'rs': RUST}
 
     def made_printer(self):

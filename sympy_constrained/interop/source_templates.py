@@ -39,6 +39,7 @@ C = """\
 
 #define N ${size}
 #define MOTION ${motion}
+#define SWAP(type, a, b) { type kept = a; a = b; b = kept; }
 typedef ${name}_real real;
 
 /* Elimination with complete pivoting. Unknowns that redundant rows leave free
@@ -71,24 +72,12 @@ static int solve(real W[N][N], real r[N], real z[N])
             largest = fabs${suffix}(W[row][pivot]);
         if (!(fabs${suffix}(W[row][pivot]) > (real)${tiny}*largest))
             break;
-        for (j = 0; j < N; j++) {
-            real kept = W[row][j];
-            W[row][j] = W[rank][j];
-            W[rank][j] = kept;
-        }
-        for (i = 0; i < N; i++) {
-            real kept = W[i][pivot];
-            W[i][pivot] = W[i][rank];
-            W[i][rank] = kept;
-        }
-        {
-            real kept = r[row];
-            r[row] = r[rank];
-            r[rank] = kept;
-            k = column[pivot];
-            column[pivot] = column[rank];
-            column[rank] = k;
-        }
+        for (j = 0; j < N; j++)
+            SWAP(real, W[row][j], W[rank][j])
+        for (i = 0; i < N; i++)
+            SWAP(real, W[i][pivot], W[i][rank])
+        SWAP(real, r[row], r[rank])
+        SWAP(int, column[pivot], column[rank])
         for (i = rank + 1; i < N; i++) {
             real factor = W[i][rank]/W[rank][rank];
             for (j = rank; j < N; j++)
@@ -113,9 +102,8 @@ int ${name}(real t, const real x[], const ${name}_constants *p,
 {
     real W[N][N] = {{0}}, r[N] = {0}, z[N];
     int i;
-${names}
-${unused}
 ${lines}
+${unused}
 ${rate_lines}
     if (!solve(W, r, z))
         return 0;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from inspect import signature
 from types import MappingProxyType
 
 from . import (  # noqa: F401 - they enter their models
@@ -62,11 +61,4 @@ def model(name: str, **options) -> Model:
         raise ValueError(
             f'`name` is {name!r}, which is no ready model. {hint}Pass one of '
             f'{", ".join(sorted(MODELS))}.') from None
-    try:
-        signature(build).bind(**options)
-    except TypeError as error:
-        known = ', '.join(signature(build).parameters) or 'none'
-        raise TypeError(
-            f'The ready model {name!r} cannot be built: {error}. Its options '
-            f'are: {known}.') from None
     return build(**options)

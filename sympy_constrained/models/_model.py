@@ -6,19 +6,18 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from inspect import getdoc, signature
 from numbers import Integral
-from types import MappingProxyType
 from typing import Any
 
 from sympy import Basic
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Lagrangian, Particle, Point, ReferenceFrame,
-    System)
+    RigidBody, System, inertia)
 
 from ..model.call_signatures import arguments_of
 
 __all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'inertial',
            'kane_model', 'kdes', 'lagrange_model', 'particle_at', 'ready',
-           'system_model']
+           'rigid_body', 'system_model']
 
 #: Name -> function that builds the model.
 READY: dict[str, Callable[..., Model]] = {}
@@ -66,7 +65,8 @@ class Model:
     start : Mapping
         State -> float, a guess for every coordinate and speed.
     fixed : tuple
-        States that keep their value when the start is made consistent.
+        States that keep their value when the start is made consistent; for
+        ready models the independent ones by default.
     t_end : float
         Length of a simulation that shows what is interesting.
     system : System or None
@@ -74,9 +74,6 @@ class Model:
         then are what ``System.form_eoms`` passes.
     extra : Mapping
         Keyword arguments that only the classes of this package take.
-    upstream_refuses : str
-        One sentence on what the upstream class of this shape does where it
-        cannot treat the model; else empty.
     inputs : Mapping
         Specified function of time -> expression in ``t``.
     accelerations : Mapping
@@ -100,18 +97,10 @@ class Model:
     t_end: float
     system: System | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    upstream_refuses: str = ''
     inputs: Mapping[Basic, Any] = field(default_factory=dict)
     accelerations: Mapping[Basic, Basic] = field(default_factory=dict)
     multipliers: tuple[Basic, ...] = ()
     method: Any = None
-
-    def __post_init__(self):
-        for name in ('arguments', 'parameters', 'start', 'extra', 'inputs',
-                     'accelerations'):
-            value = MappingProxyType(dict(getattr(self, name)))
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, 'fixed', tuple(self.fixed))
 
     @classmethod
     def of(cls, given, **fields):
@@ -194,10 +183,6 @@ class Model:
             If an upstream class is asked for a model of the other shape.
 
         """
-        if not isinstance(method, type):
-            raise TypeError(
-                f'`method` is {method!r}. Give a class, such as KanesMethod '
-                'or UdwadiaKalabaMethod.')
         upstream = next((shape for shape, cls in UPSTREAM.items()
                          if cls in method.__mro__), None)
         options = {**self.extra, **kwargs}
@@ -263,18 +248,28 @@ def ready(function):
 
 def kane_model(N, q, u, kd_eqs, **given) -> Model:
     """A model in Kane's shape; ``given`` has arguments and fields."""
-    return _model('kane', given, frame=N, q_ind=q, u_ind=u, kd_eqs=kd_eqs)
+    return _model('kane', {'fixed': (*q, *u), **given}, frame=N, q_ind=q,
+                  u_ind=u, kd_eqs=kd_eqs)
 
 
 def lagrange_model(lagrangian, qs, **given) -> Model:
     """A model in Lagrange's shape; ``given`` has arguments and fields."""
-    return _model('lagrange', given, Lagrangian=lagrangian, qs=qs)
+    states = *qs, *(q.diff() for q in qs)
+    return _model('lagrange', {'fixed': states, **given},
+                  Lagrangian=lagrangian, qs=qs)
 
 
 def bodies_model(N, bodies, qs, **given) -> Model:
     """A model in Lagrange's shape with the Lagrangian of its bodies."""
     return lagrange_model(Lagrangian(N, *bodies), qs, bodies=bodies, frame=N,
                           **given)
+
+
+def system_model(system: System, *, shape: str = 'kane', **fields) -> Model:
+    """A model from a complete ``System``."""
+    return _model(shape, {'system': system, 'fixed': (
+        *system.q_ind, *system.u_ind), **fields},
+        **system_arguments(system, shape))
 
 
 def _model(shape, given, **arguments):
@@ -284,12 +279,6 @@ def _model(shape, given, **arguments):
     arguments = {k: list(x) if isinstance(x, tuple) else x
                  for k, x in arguments.items()}
     return Model('', '', '', shape, arguments, **{k: given[k] for k in known})
-
-
-def system_model(system: System, *, shape: str = 'kane', **fields) -> Model:
-    """A model from a complete ``System``."""
-    return Model('', '', '', shape, system_arguments(system, shape),
-                 system=system, **fields)
 
 
 def inertial():
@@ -311,6 +300,12 @@ def particle_at(coordinates, mass, speeds=None, name='particle'):
     speeds = speeds or [x.diff() for x in coordinates]
     P.set_vel(N, sum((u*e for u, e in zip(speeds, N)), 0*N.x))
     return N, P, Particle(name, P, mass)
+
+
+def rigid_body(name, center, frame, mass, *moments, axes=None):
+    """A body with central moments of inertia in its own, or other, axes."""
+    return RigidBody(name, center, frame, mass,
+                     (inertia(axes or frame, *moments), center))
 
 
 def check_count(n, least, reason):

@@ -10,9 +10,9 @@ from math import acos, cos, hypot, pi, sin
 
 from sympy import Matrix, symbols
 from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, cross, dot, dynamicsymbols, inertia)
+    Point, ReferenceFrame, cross, dot, dynamicsymbols)
 
-from ._model import Model, inertial, kane_model, kdes, ready
+from ._model import Model, inertial, kane_model, kdes, ready, rigid_body
 
 
 def _geometry():
@@ -106,16 +106,14 @@ def _bicycle(whole: bool) -> Model:
     rows += [dot(front_contact.vel(N), axis) for axis in Y]
 
     bodies = [
-        RigidBody('frame', frame_center, frame, mframe,
-                  (inertia(paper_frame, Iframe11, Iframe22, Iframe33, 0, 0,
-                           Iframe31), frame_center)),
-        RigidBody('fork', fork_center, fork, mfork,
-                  (inertia(paper_fork, Ifork11, Ifork22, Ifork33, 0, 0,
-                           Ifork31), fork_center)),
-        RigidBody('rear_wheel', rear, WR, mwr,
-                  (inertia(frame, Iwr11, Iwr22, Iwr11), rear)),
-        RigidBody('front_wheel', front, WF, mwf,
-                  (inertia(fork, Iwf11, Iwf22, Iwf11), front))]
+        rigid_body('frame', frame_center, frame, mframe, Iframe11, Iframe22,
+                   Iframe33, 0, 0, Iframe31, axes=paper_frame),
+        rigid_body('fork', fork_center, fork, mfork, Ifork11, Ifork22,
+                   Ifork33, 0, 0, Ifork31, axes=paper_fork),
+        rigid_body('rear_wheel', rear, WR, mwr, Iwr11, Iwr22, Iwr11,
+                   axes=frame),
+        rigid_body('front_wheel', front, WF, mwf, Iwf11, Iwf22, Iwf11,
+                   axes=fork)]
     q, u = [q1, q2, q4, q5], [u1, u2, u4, u5]
     q_ind, u_ind, u_dep = [q1, q2, q5], [u2, u3, u5], [u1, u4, u6]
     speed = 4.6  # inside the range of self-stable speeds of the paper
@@ -134,7 +132,7 @@ def _bicycle(whole: bool) -> Model:
         constraint_solver='CRAMER',
         parameters=dict(zip(constants, values.values())),
         start=dict.fromkeys((*q_ind, q4, *u_ind, *u_dep), 0.0) | moving,
-        fixed=(*q_ind, *u_ind), t_end=5.0)
+        t_end=5.0)
 
 
 @ready

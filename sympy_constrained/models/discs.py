@@ -8,7 +8,7 @@ from sympy.physics.mechanics import (
 
 from ._model import (
     Model, bodies_model, inertial, kane_model, lagrange_model, ready,
-    system_model)
+    rigid_body, system_model)
 
 
 def _rolled(N, names, yaw, lean, spin):
@@ -16,6 +16,13 @@ def _rolled(N, names, yaw, lean, spin):
     A = N.orientnew(names[0], 'Axis', [yaw, N.z])
     B = A.orientnew(names[1], 'Axis', [lean, A.x])
     return A, B, B.orientnew(names[2], 'Axis', [spin, B.y])
+
+
+def _rolling(lean, u1, u2, u3, r, g):
+    """Rates of the angular velocity in the leaning frame."""
+    return {u1.diff(): (6*u2*u3 - u3**2*tan(lean) + 4*g*sin(lean)/r)/5,
+            u2.diff(): -2*u1*u3/3,
+            u3.diff(): (u3*tan(lean) - 2*u2)*u1}
 
 
 @ready
@@ -43,8 +50,8 @@ def rolling_disc() -> Model:
     center = contact.locatenew('C', r*lean.z)
     center.set_vel(N, u4*N.x + u5*N.y
                    + cross(lean.ang_vel_in(N), r*lean.z))
-    disc = RigidBody('disc', center, spin, m,
-                     (m*r**2/4*inertia(lean, 1, 2, 1), center))
+    disc = rigid_body('disc', center, spin, m, m*r**2/4, m*r**2/2, m*r**2/4,
+                      axes=lean)
     slip = center.vel(N) + cross(spin.ang_vel_in(N), -r*lean.z)
 
     system.add_bodies(disc)
@@ -58,12 +65,8 @@ def rolling_disc() -> Model:
         system,
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, q4: 0.0, q5: 0.0,
-               u1: 0.1, u2: 6.0, u3: 0.4, u4: 1.776, u5: 0.0},
-        fixed=(*q, u1, u2, u3), t_end=5.0,
-        accelerations={
-            u1.diff(): (6*u2*u3 - u3**2*tan(q2) + 4*g*sin(q2)/r)/5,
-            u2.diff(): -2*u1*u3/3,
-            u3.diff(): (u3*tan(q2) - 2*u2)*u1})
+               u1: 0.1, u2: 6.0, u3: 0.4, u4: 1.776, u5: 0.0}, t_end=5.0,
+        accelerations=_rolling(q2, u1, u2, u3, r, g))
 
 
 @ready
@@ -86,19 +89,15 @@ def rolling_disc_minimal() -> Model:
     contact.set_vel(N, 0)
     center = contact.locatenew('Dmc', r*L.z)
     center.v2pt_theory(contact, N, R)
-    disc = RigidBody('disc', center, R, m,
-                     (inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), center))
+    disc = rigid_body('disc', center, R, m, m/4*r**2, m/2*r**2, m/4*r**2,
+                      axes=L)
     return kane_model(
         N, [q1, q2, q3], [u1, u2, u3],
         [dot(R.ang_vel_in(N) - omega, axis) for axis in L], bodies=[disc],
         forcelist=[(center, -m*g*Y.z)],
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, u1: 0.1, u2: 6.0, u3: 0.4},
-        fixed=(q1, q2, q3, u1, u2, u3), t_end=5.0,
-        accelerations={
-            u1.diff(): (6*u2*u3*r - u3**2*r*tan(q2) + 4*g*sin(q2))/(5*r),
-            u2.diff(): -2*u1*u3/3,
-            u3.diff(): u1*(-2*u2 + u3*tan(q2))})
+        t_end=5.0, accelerations=_rolling(q2, u1, u2, u3, r, g))
 
 
 @ready
@@ -142,8 +141,7 @@ def rolling_disc_contact() -> Model:
         bodies=[disc], forcelist=[(disc.masscenter, -m*g*ground.z)],
         parameters={g: 9.81, r: 0.26, m: 3.43},
         start={q1: 0.3, q2: 0.1, q3: 1.97, q4: -0.35, q5: 2.27,
-               u1: -0.2, u2: 1.3, u3: 0.15, u4: 0.32, u5: 0.099},
-        fixed=(*q, u1, u2, u3), t_end=2.0)
+               u1: -0.2, u2: 1.3, u3: 0.15, u4: 0.32, u5: 0.099}, t_end=2.0)
 
 
 @ready
@@ -177,7 +175,7 @@ def rolling_disc_dependent() -> Model:
             + cross(A.ang_vel_in(N), center.pos_from(contact)))
     rolling = center.vel(N) - cross(C.ang_vel_in(N),
                                     center.pos_from(contact))
-    disc = RigidBody('disc', center, C, m, (inertia(B, i, j, i), center))
+    disc = rigid_body('disc', center, C, m, i, j, i, axes=B)
     return kane_model(
         N, [q1, q2, q3], [u1, u2, u3],
         Matrix([*(dot(omega - C.ang_vel_in(N), axis) for axis in B),
@@ -190,7 +188,7 @@ def rolling_disc_dependent() -> Model:
         parameters={r: 0.3, m: 2.0, g: 9.81, i: 0.045, j: 0.09},
         start={q1: 0.0, q2: 0.2, q3: 0.0, q4: -0.29,
                u1: 0.1, u2: 6.0, u3: 0.4, u4: -1.8, u5: 0.029, u6: 0.006},
-        fixed=(q1, q2, q3, u1, u2, u3), t_end=5.0)
+        t_end=5.0)
 
 
 @ready
@@ -209,8 +207,8 @@ def rolling_disc_lagrange() -> Model:
     Y, L, R = _rolled(N, 'YLR', q1, q2, q3)
     center = origin.locatenew('C', q4*N.x + q5*N.y + r*L.z)
     center.set_vel(N, center.pos_from(origin).dt(N))
-    disc = RigidBody('disc', center, R, m,
-                     (inertia(L, m/4*r**2, m/2*r**2, m/4*r**2), center))
+    disc = rigid_body('disc', center, R, m, m/4*r**2, m/2*r**2, m/4*r**2,
+                      axes=L)
     disc.potential_energy = m*g*r*cos(q2)
     slip = center.vel(N) + cross(R.ang_vel_in(N), -r*L.z)
     speeds = [qi.diff() for qi in q]
@@ -239,8 +237,7 @@ def disc_on_incline() -> Model:
     B = A.orientnew('B', 'Axis', [-theta, A.z])
     center = Point('Do')
     center.set_vel(N, y.diff()*A.x)
-    disc = RigidBody('D', center, B, m,
-                     (inertia(B, 0, 0, m*R**2/2), center))
+    disc = rigid_body('D', center, B, m, 0, 0, m*R**2/2)
     disc.potential_energy = m*g*(length - y)*sin(alpha)
     known = 2*g*sin(alpha)/3
     return lagrange_model(
@@ -274,7 +271,7 @@ def upright_disc() -> Model:
     origin.set_vel(N, 0)
     center = origin.locatenew('C', x*N.x + y*N.y + R*N.z)
     center.set_vel(N, vx*N.x + vy*N.y)
-    disc = RigidBody('disc', center, D, m, (inertia(H, j, i, j), center))
+    disc = rigid_body('disc', center, D, m, j, i, j, axes=H)
     return bodies_model(
         N, [disc], q,
         nonhol_coneqs=[vx - R*cos(phi)*roll, vy - R*sin(phi)*roll],

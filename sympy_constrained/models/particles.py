@@ -33,10 +33,7 @@ def bead_on_circle() -> Model:
         fixed=(y, vy), t_end=10.0,
         accelerations={vx.diff(): (lam*x - kappa*vx)/m,
                        vy.diff(): -g + (lam*y - kappa*vy)/m},
-        multipliers=(lam,),
-        upstream_refuses='LagrangesMethod has no word for a constraint force '
-                         'that does work; the drag would have to be declared '
-                         'an applied force.')
+        multipliers=(lam,))
 
 
 @ready
@@ -59,13 +56,10 @@ def constant_speed_particle() -> Model:
         velocity_constraints=[(square - c**2)/2], bodies=[body],
         forcelist=[(point, -m*g*N.z)],
         parameters={m: 1.0, g: 9.81, c: 3.0},
-        start=dict(zip((*q, *u), (0.0, 0.0, 0.0, 2.0, 1.0, 2.0))),
-        fixed=(*q, u[0], u[1]), t_end=2.0,
+        start=dict(zip((*q, *u), (0.0, 0.0, 0.0, 2.0, 1.0, 2.0))), t_end=2.0,
         accelerations={u[0].diff(): pull*u[0], u[1].diff(): pull*u[1],
                        u[2].diff(): -g + pull*u[2]},
-        multipliers=(m*pull,),
-        upstream_refuses='KanesMethod raises NonlinearError; that of SymPy '
-                         '1.13 puts accelerations into its mass matrix.')
+        multipliers=(m*pull,))
 
 
 @ready
@@ -91,9 +85,7 @@ def appell_hamel() -> Model:
         accelerations={vz.diff(): -g/(1 + k**2),
                        vx.diff(): -g*vx/((1 + k**2)*vz),
                        vy.diff(): -g*vy/((1 + k**2)*vz)},
-        multipliers=(-m*g/((1 + k**2)*vz),),
-        upstream_refuses='LagrangesMethod of the development version raises '
-                         'NonlinearError (released versions accept the row).')
+        multipliers=(-m*g/((1 + k**2)*vz),))
 
 
 @ready
@@ -113,13 +105,9 @@ def acceleration_level() -> Model:
         N, [body], [x, y],
         extra={'acceleration_constraints': [vx.diff() + vy.diff() + k*x]},
         parameters={m: 1.0, g: 9.81, k: 4.0},
-        start={x: 0.5, y: 0.0, vx: 0.0, vy: 1.0},
-        fixed=(x, y, vx, vy), t_end=5.0,
+        start={x: 0.5, y: 0.0, vx: 0.0, vy: 1.0}, t_end=5.0,
         accelerations={vx.diff(): (g - k*x)/2, vy.diff(): (-g - k*x)/2},
-        multipliers=(m*(g - k*x)/2,),
-        upstream_refuses='LagrangesMethod takes no acceleration_constraints; '
-                         'KanesMethod takes them only beside as many velocity '
-                         'constraints.')
+        multipliers=(m*(g - k*x)/2,))
 
 
 @ready
@@ -147,10 +135,7 @@ def duplicated_rows() -> Model:
         start=dict(zip((*q, *u), (0.6, 0.0, -0.8, 0.0, 2.0, 0.0))),
         fixed=(x, y, u[0], u[1]), t_end=5.0,
         accelerations={u[0].diff(): lam*x/m, u[1].diff(): lam*y/m,
-                       u[2].diff(): -g + lam*z/m},
-        upstream_refuses='KanesMethod solves the constraints for two '
-                         'dependent speeds and divides by a determinant that '
-                         'is zero.')
+                       u[2].diff(): -g + lam*z/m})
 
 
 @ready

@@ -59,8 +59,7 @@ def nonminimal_pendulum() -> Model:
         velocity_constraints=Matrix([point.vel(N).express(A).dot(A.x)]),
         bodies=[bob], forcelist=[(point, m*g*N.x)],
         parameters={L: 1.0, m: 1.0, g: 9.81},
-        start={q1: 0.87, q2: 0.5, u1: 0.0, u2: 0.0},
-        fixed=(q2, u2), t_end=5.0,
+        start={q1: 0.87, q2: 0.5, u1: 0.0, u2: 0.0}, t_end=5.0,
         accelerations={
             u1.diff(): g - q1*(g*q1 + u1**2 + u2**2)/L**2,
             u2.diff(): -q2*(g*q1 + u1**2 + u2**2)/L**2})
@@ -123,8 +122,7 @@ def atwood_machine() -> Model:
     return system_model(
         system,
         parameters={m1: 1.0, m2: 2.0, g: 9.81, r: 0.5, length: 12.0},
-        start={q1: 5.5, q2: 4.929, u1: 0.0, u2: 0.0},
-        fixed=(q1, u1), t_end=1.5,
+        start={q1: 5.5, q2: 4.929, u1: 0.0, u2: 0.0}, t_end=1.5,
         accelerations={u1.diff(): known, u2.diff(): -known},
         multipliers=(-2*m1*m2*g/(m1 + m2),))
 
@@ -165,7 +163,7 @@ def n_link_pendulum_on_cart(n: int = 3) -> Model:
         N, q, u, kdes(q, u), bodies=bodies, forcelist=loads,
         parameters={**dict.fromkeys(m, 0.5), m[0]: 2.0,
                     **dict.fromkeys(lengths, 0.4), g: 9.81},
-        start=start, fixed=(*q, *u), t_end=5.0, inputs={force: sin(2*t)})
+        start=start, t_end=5.0, inputs={force: sin(2*t)})
 
 
 @ready
@@ -207,7 +205,7 @@ def cart_pendulum() -> Model:
         system, shape='lagrange',
         parameters={g: 9.81, length: 0.8, mc: 2.0, mp: 1.0, k: 3.0},
         start={qp: 0.5, qc: -0.3835, up: 0.0, uc: 0.0},
-        fixed=(qp, up), t_end=5.0, inputs={force: 2*sin(2*t)},
+        t_end=5.0, inputs={force: 2*sin(2*t)},
         accelerations={up.diff(): known})
 
 
@@ -238,8 +236,7 @@ def double_pendulum_lagrange() -> Model:
     return lagrange_model(
         Lagrangian(N, *bodies), [q1, q2], bodies=bodies,
         parameters={length: 0.5, m: 1.0, g: 9.81},
-        start={q1: 2.0, q2: 1.5, u1: 0.0, u2: 0.0},
-        fixed=(q1, q2, u1, u2), t_end=10.0)
+        start={q1: 2.0, q2: 1.5, u1: 0.0, u2: 0.0}, t_end=10.0)
 
 
 @ready
@@ -268,8 +265,7 @@ def damped_double_pendulum() -> Model:
         bodies=[Particle('Ap', P, m), Particle('Bp', Q, m)],
         forcelist=[(A, torque), (B, -torque)],
         parameters={length: 0.5, m: 1.0, sigma: 4.0, delta: 0.1},
-        start={q1: 0.0, q2: 0.6, u1: 1.0, u2: -0.5},
-        fixed=(q1, q2, u1, u2), t_end=5.0)
+        start={q1: 0.0, q2: 0.6, u1: 1.0, u2: -0.5}, t_end=5.0)
 
 
 @ready
@@ -304,7 +300,7 @@ def furuta_pendulum() -> Model:
         system,
         parameters={r: 0.2, length: 0.3, m: 0.1, J: 0.002, c: 0.001, g: 9.81},
         start={q1: 0.0, q2: 0.2, u1: 0.0, u2: 0.0},
-        fixed=(q1, q2, u1, u2), t_end=3.0, inputs={tau: sin(3*t)/50})
+        t_end=3.0, inputs={tau: sin(3*t)/50})
 
 
 @ready
@@ -333,8 +329,7 @@ def cart_bead() -> Model:
     return system_model(
         system,
         parameters={m1: 1.0, m2: 1.0, kappa: 1.0, g: 9.81},
-        start={q1: 1.0, q2: 0.5, u1: 0.5, u2: 0.5},
-        fixed=(q1, u1), t_end=5.0,
+        start={q1: 1.0, q2: 0.5, u1: 0.5, u2: 0.5}, t_end=5.0,
         accelerations={u1.diff(): acc,
                        u2.diff(): kappa*(q1*acc + u1**2)},
         multipliers=(m2*(g + kappa*(q1*acc + u1**2)),))

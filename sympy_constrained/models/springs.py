@@ -8,7 +8,8 @@ from sympy.physics.mechanics import (
     TorqueActuator, dynamicsymbols, inertia)
 
 from ._model import (
-    Model, bodies_model, inertial, particle_at, ready, system_model)
+    Model, bodies_model, inertial, particle_at, ready, rigid_body,
+    system_model)
 
 
 @ready
@@ -61,7 +62,7 @@ def multidof_holonomic() -> Model:
         parameters={length: 0.6, k: 40.0, c: 2.0, g: 9.81, kT: 5.0, ma: 2.0,
                     mb: 1.0, mc: 0.5, IBzz: 0.03},
         start={q1: 0.1, q2: 0.3, q3: -0.2, u1: 0.0, u2: 0.0, u3: 0.0},
-        fixed=(q1, q2, q3, u1, u2, u3), t_end=5.0,
+        t_end=5.0,
         inputs={force: 5*sin(3*t), torque: cos(2*t)/2})
 
 
@@ -87,7 +88,7 @@ def spring_mass_damper() -> Model:
     return system_model(
         system, shape='lagrange',
         parameters={m: 1.0, k: 20.0, c: 0.4},
-        start={q: 0.5, q.diff(): 0.0}, fixed=(q, q.diff()), t_end=10.0,
+        start={q: 0.5, q.diff(): 0.0}, t_end=10.0,
         accelerations={q.diff().diff(): -(k*q + c*q.diff())/m})
 
 
@@ -112,8 +113,7 @@ def duffing_pendulum() -> Model:
     tip = block.locatenew('pendulum', length*B.y)
     tip.v2pt_theory(block, N, B)
     bodies = [Particle('block', block, M),
-              RigidBody('pendulum', tip, B, m,
-                        (2*m*r**2/5*inertia(B, 1, 1, 1), tip))]
+              rigid_body('pendulum', tip, B, m, *[2*m*r**2/5]*3)]
     path = LinearPathway(origin, block)
     loads = (DuffingSpring(k1, k2, path, 0).to_loads()
              + LinearDamper(c1, path).to_loads()
@@ -122,8 +122,7 @@ def duffing_pendulum() -> Model:
         N, bodies, [q1, q2], forcelist=loads,
         parameters={M: 2.0, m: 0.5, length: 0.3, k1: 60.0, k2: 40.0,
                     c1: 1.0, g: 9.81, r: 0.05},
-        start={q1: 0.3, q2: 0.5, u1: 0.0, u2: 0.0},
-        fixed=(q1, q2, u1, u2), t_end=5.0)
+        start={q1: 0.3, q2: 0.5, u1: 0.0, u2: 0.0}, t_end=5.0)
 
 
 @ready

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from sympy import Integer, cos, pi, sin, symbols
-from sympy.physics.mechanics import (
-    Point, ReferenceFrame, RigidBody, dot, dynamicsymbols, inertia)
+from sympy.physics.mechanics import Point, ReferenceFrame, dot, dynamicsymbols
 
-from ._model import Model, bodies_model, inertial, kane_model, ready
+from ._model import (
+    Model, bodies_model, inertial, kane_model, ready, rigid_body)
 
 
 @ready
@@ -39,7 +39,7 @@ def two_wheeled_cart() -> Model:
     D.set_vel(F, u2*A.y)
     Ao = D.locatenew('Ao', a*A.y)
     Ao.v2pt_theory(D, F, A)
-    bodies = [RigidBody('A', Ao, A, mA, (inertia(A, IA, IA/2, IA/2), Ao))]
+    bodies = [rigid_body('A', Ao, A, mA, IA, IA/2, IA/2)]
     rows = []
     for frame, side in zip(wheels, (b, -b)):
         hub = D.locatenew(f'{frame.name}o', side*A.z)
@@ -47,8 +47,7 @@ def two_wheeled_cart() -> Model:
         touch = hub.locatenew(f'{frame.name}h', -R*A.x)
         touch.v2pt_theory(hub, F, frame)
         rows.append(dot(touch.vel(F), A.y))
-        bodies.append(RigidBody(frame.name, hub, frame, mB,
-                                (inertia(frame, K, K, J), hub)))
+        bodies.append(rigid_body(frame.name, hub, frame, mB, K, K, J))
     total = IA + 2*J*b**2/R**2 + 2*K + mA*a**2 + 2*mB*b**2
     along = mA + 2*mB + 2*J/R**2
     pull = g*sin(theta)*sin(q1)
@@ -60,8 +59,7 @@ def two_wheeled_cart() -> Model:
         parameters={R: 0.25, g: 9.81, theta: 0.2, a: 0.3, b: 0.4, mA: 40.0,
                     mB: 4.0, IA: 3.0, J: 0.12, K: 0.07},
         start={q1: 0.5, q2: 0.0, q3: 0.0, u1: 0.6, u2: 1.5, u4: 5.04,
-               u5: 6.96},
-        fixed=(q1, q2, q3, u1, u2), t_end=5.0,
+               u5: 6.96}, t_end=5.0,
         accelerations={
             u1.diff(): mA*a*(g*sin(theta)*cos(q1) - u1*u2)/total,
             u2.diff(): (mA*a*u1**2 + (mA + 2*mB)*pull)/along})
@@ -87,7 +85,7 @@ def knife_edge() -> Model:
     B.set_ang_vel(N, omega*N.z)
     center = origin.locatenew('C', x*N.x + y*N.y)
     center.set_vel(N, vx*N.x + vy*N.y)
-    skate = RigidBody('skate', center, B, m, (inertia(B, 0, 0, i), center))
+    skate = rigid_body('skate', center, B, m, 0, 0, i)
     along = vx*cos(theta) + vy*sin(theta)
     pull = g*sin(alpha)*cos(theta)
     return kane_model(
@@ -105,10 +103,7 @@ def knife_edge() -> Model:
                        vy.diff(): pull*sin(theta)
                        + omega*along*cos(theta),
                        omega.diff(): Integer(0)},
-        multipliers=(-m*omega*along - m*g*sin(alpha)*sin(theta),),
-        upstream_refuses='KanesMethod divides by cos(theta), the coefficient '
-                         'of the dependent speed, and returns nan at exactly '
-                         'theta = pi/2.')
+        multipliers=(-m*omega*along - m*g*sin(alpha)*sin(theta),))
 
 
 @ready
@@ -134,7 +129,7 @@ def chaplygin_sleigh() -> Model:
     blade.set_vel(N, velocity)
     center = blade.locatenew('C', a*B.x)
     center.v2pt_theory(blade, N, B)
-    body = RigidBody('sleigh', center, B, m, (inertia(B, 0, 0, i), center))
+    body = rigid_body('sleigh', center, B, m, 0, 0, i)
     return kane_model(
         N, [x, y, theta], [u1, u3],
         [x.diff() - velocity.dot(N.x), y.diff() - velocity.dot(N.y),
@@ -142,7 +137,7 @@ def chaplygin_sleigh() -> Model:
         u_dependent=[u2], velocity_constraints=[u2], bodies=[body],
         parameters={m: 1.5, i: 0.1, a: 0.2},
         start={x: 0.0, y: 0.0, theta: 0.0, u1: 0.4, u2: 0.0, u3: 3.0},
-        fixed=(x, y, theta, u1, u3), t_end=6.0,
+        t_end=6.0,
         accelerations={u1.diff(): a*u3**2, u2.diff(): Integer(0),
                        u3.diff(): -m*a*u1*u3/(i + m*a**2)},
         multipliers=(m*i*u1*u3/(i + m*a**2),))
@@ -179,16 +174,13 @@ def snakeboard() -> Model:
     A.orient_axis(B, -phi, N.z)
     center = origin.locatenew('C', x*N.x + y*N.y)
     center.set_vel(N, vx*N.x + vy*N.y)
-    bodies = [RigidBody(name, center, frame, mass,
-                        (inertia(frame, 0, 0, moment), center))
-              for name, frame, mass, moment in (
-                  ('board', B, m, j), ('rotor', rotor_frame, m0, j0))]
+    bodies = [rigid_body('board', center, B, m, 0, 0, j),
+              rigid_body('rotor', center, rotor_frame, m0, 0, 0, j0)]
     rows = []
     for name, place, frame in (('front', r, F), ('rear', -r, A)):
         hub = center.locatenew(name, place*B.x)
         hub.v2pt_theory(center, N, B)
-        bodies.append(RigidBody(name, hub, frame, m1,
-                                (inertia(frame, 0, 0, j1), hub)))
+        bodies.append(rigid_body(name, hub, frame, m1, 0, 0, j1))
         rows.append(hub.vel(N).dot(frame.y))
 
     # Along the heading the board moves with r*cos(phi)*s, and it turns with

@@ -2,16 +2,16 @@
 from __future__ import annotations
 
 from math import ceil, floor, log10
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.animation import FuncAnimation, HTMLWriter, PillowWriter
+from matplotlib.animation import FuncAnimation, HTMLWriter
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.progress import Progress
-from .histories import check_trajectory, in_unit, unit_of
+from .histories import in_unit, unit_of
 from .positions import finer
 from .scene_items import SceneItems
 
@@ -95,7 +95,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     fps : float
         Pictures for each second.
     save : path, optional
-        Write a ``.gif``, or a ``.html`` page with buttons.
+        Write a ``.gif``, a ``.html`` page with buttons, or another format
+        if matplotlib finds ffmpeg.
     ax : matplotlib axes, optional
         Made with ``projection='3d'`` for a view in space.
     progress : bool, optional
@@ -116,13 +117,9 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         If the value of a constant or of an input is unknown, or if nothing
         can be drawn.
     ValueError
-        If there are too few frames, or for an unknown suffix.
+        If there are too few frames.
 
     """
-    if isinstance(model, (str, PurePath)):
-        raise TypeError(f"`model` is {str(model)!r}. To write a file, pass "
-                        f"`save={str(model)!r}`.")
-    check_suffix(save)
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
     items = SceneItems(trajectory, model, finer(times, step), points, lines,
@@ -206,7 +203,6 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
 
 def ends(trajectory):
     """First and last time."""
-    check_trajectory(trajectory)
     if len(trajectory.t) < 2:
         raise ValueError(
             f"`trajectory` has {len(trajectory.t)} output times, and a "
@@ -217,26 +213,15 @@ def ends(trajectory):
 
 def snapshot_times(trajectory, times):
     """The times of a picture, from their number or as they are given."""
-    start, end = ends(trajectory)
     if np.ndim(times) == 0:
-        if times != int(times) or times < 1:
-            raise ValueError(f"`times` is {times!r}; give a number of times "
-                             "from 1, or the times.")
-        times = np.linspace(start, end, int(times)) if times > 1 else [end]
-    times = np.asarray(times, float)
-    low, high = sorted((start, end))
-    if (times < low).any() or (times > high).any():
-        raise ValueError(f"`times` must lie between {start:g} and {end:g}, "
-                         "the ends of the trajectory.")
-    return times
+        start, end = ends(trajectory)
+        times = np.linspace(start, end, times) if times > 1 else [end]
+    return np.asarray(times, float)
 
 
 def frame_times(trajectory, speed, fps):
     """Times of the pictures of an animation, and its speed."""
     start, end = ends(trajectory)
-    for name, value in (('speed', speed), ('fps', fps)):
-        if value is not None and not (np.ndim(value) == 0 and value > 0):
-            raise ValueError(f"`{name}` is {value!r}; it must be positive.")
     length = abs(end - start)
     if speed is None:
         speed = 1. if SHORTEST <= length <= LONGEST else (
@@ -324,23 +309,13 @@ def legend(ax):
 
 # -- files ---------------------------------------------------------------
 
-def check_suffix(save):
-    suffix = None if save is None else Path(save).suffix.lower()
-    if suffix not in (None, '.gif', '.html', '.htm'):
-        raise ValueError(
-            f"`save` ends in {suffix or 'nothing'!r}, which is no supported "
-            "format. Choose '.gif' or '.html'; for others call `save` of the "
-            "result with a writer of matplotlib, for a single picture "
-            "`plot_snapshots`.")
-
-
 def write(film, canvas, path, fps, count, progress):
     """Save all frames of an animation."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # without the limit beyond which frames are left out
-    writer = PillowWriter(fps) if path.suffix.lower() == '.gif' else (
-        HTMLWriter(fps, embed_frames=True, default_mode='loop',
-                   embed_limit=np.inf))
+    writer = {'.gif': 'pillow', '.html': HTMLWriter(
+        fps, embed_frames=True, default_mode='loop',
+        embed_limit=np.inf)     # beyond a limit frames would be left out
+    }.get(path.suffix.lower())
     bar = Progress(0, count, progress)
     # Otherwise the canvas draws each frame a second time.
     canvas.draw_idle = lambda: None

@@ -1,13 +1,10 @@
 """Histories of a trajectory, and paths."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.interpolate import CubicSpline
 
-from ..numeric.names import label
+from ..numeric.names import Names, label
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
@@ -31,7 +28,6 @@ def plot(trajectory):
     matplotlib.figure.Figure
 
     """
-    check_trajectory(trajectory)
     panels = [(plot_states, {'names': names})
               for names in _groups(trajectory) if names]
     panels += [(draw, {}) for draw, is_needed in (
@@ -67,7 +63,7 @@ def plot_states(trajectory, names=None, ax=None):
         names = trajectory.states
     elif isinstance(names, str) or hasattr(names, 'free_symbols'):
         names = (names,)
-    labels = [named(name) for name in names]
+    labels = list(map(label, names))
     title = next((text for text, group in zip(
         ('coordinates', 'speeds'), _groups(trajectory))
         if set(labels) <= set(map(label, group))), 'states')
@@ -100,13 +96,10 @@ def plot_energy(trajectory, ax=None):
 
     Without axes, nonzero power has a second panel.
     """
-    if trajectory.energy is None:
-        raise ValueError(
-            "`trajectory` has no energy: it is unknown for the model. Build "
-            "that from bodies and loads, or from a Lagrangian.")
     if ax is None and _has_power(trajectory):
         return _panels(trajectory, [(plot_energy, {}), (plot_power, {})])
-    columns = [trajectory.energy - trajectory.energy[:1]]
+    energy = known(trajectory, 'energy')
+    columns = [energy - energy[:1]]
     labels, title = ['change of energy'], 'energy balance'
     if trajectory.work is not None and trajectory.work.any():
         columns.append(trajectory.work - trajectory.work[:1])
@@ -122,12 +115,7 @@ def plot_power(trajectory, ax=None):
 
     Moving constraints make the two differ.
     """
-    power = trajectory.power
-    if power is None:
-        raise ValueError(
-            "`trajectory` has no power: it is unknown for the model. Build "
-            "that from bodies and loads, or from a Lagrangian.")
-    columns, labels = [power], ['power of forces']
+    columns, labels = [known(trajectory, 'power')], ['power of forces']
     if trajectory.energy_rate is not None:
         columns.append(trajectory.energy_rate)
         labels.append('rate of energy')
@@ -144,26 +132,18 @@ def plot_phase(trajectory, x, v=None, ax=None):
 
     trajectory : Trajectory
     x, v : SymPy object or str
-        States or multipliers. By default ``v`` is the rate of ``x``: a
-        state, or the derivative of a cubic spline through ``x``.
+        States or multipliers. By default ``v`` is the rate of the state
+        ``x``.
     ax : matplotlib axes, optional
 
     """
-    places, name = trajectory[x], named(x)
-    rate = f"{name}'"
-    if v is None and rate in map(label, trajectory.states):
-        v = rate
-    if v is not None:
-        speeds, rate = trajectory[v], named(v)
-    elif len(places) < 4:
-        raise ValueError(
-            f"`trajectory` has {len(places)} output times, too few for the "
-            f"rate of {name}. Pass the speed as `v`, or simulate with more, "
-            "such as `t_eval=101`.")
+    places, name = trajectory[x], label(x)
+    if v is None:
+        v = f"{name}'"
+        i, = Names(trajectory.states, 'state').indices(x, 'x')
+        speeds = trajectory.rates[:, i]
     else:
-        sign = np.sign(trajectory.t[-1] - trajectory.t[0])
-        speeds = sign*CubicSpline(sign*trajectory.t, places)(
-            sign*trajectory.t, 1)
+        speeds = trajectory[v]
     figure, ax = _axes(ax, (5.6, 4.6))
     _path(ax, places, speeds)
     met = [np.argmin(abs(trajectory.t - event.t))
@@ -172,7 +152,7 @@ def plot_phase(trajectory, x, v=None, ax=None):
         ax.plot(places[met], speeds[met], 'kx', label='event')
         ax.legend(fontsize='small')
     ax.set(xlabel=in_unit(name, unit_of(trajectory, x)),
-           ylabel=in_unit(rate, unit_of(trajectory, rate if v is None else v)),
+           ylabel=in_unit(label(v), unit_of(trajectory, v)),
            title=f'phase plane of {name}')
     ax.margins(0.08)
     ax.grid(alpha=0.3)
@@ -252,16 +232,8 @@ def plot_motion(points, ax=None):
     'x'
 
     """
-    if not isinstance(points, Mapping):
-        raise TypeError("`points` must map names to pairs of arrays, not be "
-                        f"a {type(points).__name__}.")
     figure, ax = _axes(ax, (7, 5))
     for name, (x, y) in points.items():
-        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-        if x.ndim != 1 or x.shape != y.shape:
-            raise ValueError(
-                f"`points[{name!r}]` has arrays of shapes {x.shape} and "
-                f"{y.shape}; two of equal length are needed.")
         _path(ax, x, y, str(name))
     ax.set(xlabel='x', ylabel='y',
            title='paths: open circle at the start, full at the end')
@@ -271,17 +243,14 @@ def plot_motion(points, ax=None):
     return figure
 
 
-def check_trajectory(trajectory):
-    """Raise unless it is a trajectory."""
-    if not (hasattr(trajectory, 't') and hasattr(trajectory, 'states')):
-        raise TypeError(
-            "`trajectory` must be what `simulate` returns, not a "
-            f"{type(trajectory).__name__}.")
-
-
-def named(key):
-    """Label of a SymPy object or of a name."""
-    return key if isinstance(key, str) else label(key)
+def known(trajectory, name):
+    """The energy or power of a trajectory."""
+    values = getattr(trajectory, name)
+    if values is None:
+        raise ValueError(
+            f"`trajectory` has no {name}: it is unknown for the model. Build "
+            "that from bodies and loads, or from a Lagrangian.")
+    return values
 
 
 def unit_of(trajectory, key):
@@ -291,8 +260,8 @@ def unit_of(trajectory, key):
     ``'force'``, ``'moment'`` and ``'length'``, to texts.
     """
     units = getattr(trajectory, 'units', None) or {}
-    found = {named(name): text for name, text in units.items()}
-    return str(found.get(named(key)) or '')
+    return {label(name): text for name, text in units.items()}.get(
+        label(key), '')
 
 
 def in_unit(name, unit):

@@ -88,7 +88,6 @@ class Positions:
             self._kinematics = Kinematics(GraphBuilder(
                 _compat.time_symbol()), frame, (), (), [])
         else:
-            self._check_states(system)
             self.bodies, self._speeds = system.bodies, system.u
             self.frame = frame or system.frame
             self._kinematics = kinematics_of(system)
@@ -97,15 +96,6 @@ class Positions:
         self._bind_speeds(system, model)
         if self.frame is not None:
             self._locate(seeds, origin)
-
-    def _check_states(self, system):
-        """Raise if the trajectory is not one of this system."""
-        strange = [label(x) for x in system.q if self._state(x) is None]
-        if strange:
-            raise ValueError(
-                f"`model` has the coordinate{'s'*(len(strange) > 1)} "
-                f"{', '.join(strange)}, which the trajectory does not have: "
-                "it is of another model. Pass the model that was simulated.")
 
     def _bind_speeds(self, system, model):
         """The user's speeds, where the system is written in the ``q'``."""

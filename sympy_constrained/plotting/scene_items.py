@@ -11,7 +11,6 @@ from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
 from .. import _compat
-from ..contact import ContactGeometryBase, PointContact
 from ..errors import MissingIngredientError
 from ..model.call_signatures import as_list
 from .positions import Positions
@@ -75,11 +74,12 @@ class SceneItems:
                  contacts=(), surfaces=(), view=None, origin=None, frame=None,
                  constants=None, inputs=None, trails=True):
         points, lines = named_places(points), named_lines(lines)
-        sides = contact_sides(contacts)
-        surfaces = [*checked(
-            surfaces, 'surfaces', ContactGeometryBase,
-            'surfaces, rims or edges of this package'),
-            *(geometry for _, geometry, _ in sides)]
+        # point, geometry and body of the child and the parent of contacts
+        sides = [tuple(getattr(contact, side + part) for part in (
+            '_point', '_geometry', '')) for contact in as_list(
+                contacts, 'contacts') for side in ('child', 'parent')]
+        surfaces = [*as_list(surfaces, 'surfaces'),
+                    *(geometry for _, geometry, _ in sides)]
         find = Positions(trajectory, model, seeds(points, lines, surfaces),
                          origin, frame, constants, inputs, points)
         bodies, lost = located_bodies(find)
@@ -128,11 +128,6 @@ class SceneItems:
 
     def _choose_view(self, view, rotations):
         """Show a plane that contains the motion, or space."""
-        if view not in (None, '3d') and not (
-                len(view) == len(set(view)) == 2 and set(view) <= set(AXES)):
-            raise ValueError(
-                f"`view` is {view!r}; it must be '3d', or two axes of the "
-                "inertial frame, to the right and upwards, such as 'xz'.")
         if view is None:
             size = np.ptp(self._corners(), axis=0)
             flat = size <= 1e-9*max(1e-9, size.max())
@@ -272,15 +267,6 @@ def at_rest(place, axes):
 
 # -- arguments -----------------------------------------------------------
 
-def contact_sides(contacts):
-    """Contact point, geometry and body of child and parent."""
-    return [tuple(getattr(contact, side + part) for part in (
-        '_point', '_geometry', '')) for contact in checked(
-            contacts, 'contacts', PointContact,
-            'contacts of two bodies, PointContact')
-        for side in ('child', 'parent')]
-
-
 def seeds(points, lines, surfaces):
     """Points that must have a position."""
     located = [*points.values(), *(p for _, line in lines for p in line),
@@ -300,26 +286,11 @@ def check_drawn(items, lost, others):
         warn(f"Not all bodies are drawn: {lost}.", stacklevel=4)
 
 
-def checked(items, argument, kind, text):
-    """A list of objects of a kind."""
-    items = as_list(items, argument)
-    for item in items:
-        if not isinstance(item, kind):
-            raise TypeError(f"`{argument}` has {item!r}. Give {text}.")
-    return items
-
-
 def named_places(points):
     """Name -> place; points have their own names."""
     if isinstance(points, Mapping):
         return {str(name): place for name, place in points.items()}
-    points = as_list((points,) if isinstance(points, Point) else points,
-                     'points')
-    if not all(isinstance(point, Point) for point in points):
-        raise TypeError(
-            "`points` must be Points, or a mapping from names to Points, "
-            "Vectors or expressions (x, y, z).")
-    return {point.name: point for point in points}
+    return {point.name: point for point in as_list(points, 'points')}
 
 
 def named_lines(lines):

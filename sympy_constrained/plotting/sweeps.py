@@ -1,7 +1,6 @@
 """Many runs in one picture."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import matplotlib
@@ -11,12 +10,11 @@ from sympy import Basic
 
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
-from .histories import in_unit, named, unit_of
+from .histories import in_unit, known, unit_of
 
 __all__ = ['plot_sweep']
 
 REDUCTIONS = {'final': lambda x: x[-1], 'max': np.max, 'min': np.min}
-SHOWN = (*REDUCTIONS, 'histories')
 OTHERS = ('energy', 'work', 'power', 'energy_error', 'condition', 'rank')
 MOST_CURVES = 8
 
@@ -72,9 +70,6 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
         raise ValueError(
             f"None of the {len(runs)} runs has a result. Look at `error` of "
             "one of them for the reason.")
-    if not (callable(show) or show in SHOWN):
-        raise ValueError(f"`show` is {show!r}; choose one of "
-                         f"{', '.join(map(repr, SHOWN))}, or a function.")
     key, others = varying([run.parameters for run in runs], parameter)
     if ax is None:
         _, ax = plt.subplots(figsize=(7, 4.2), layout='constrained')
@@ -108,29 +103,14 @@ def runs_of(result, quantity):
     # A sweep of numbers keeps the trajectories of failed runs, too.
     kept = 'value' if any(getattr(run, 'value', None) is not None
                           for run in runs) else 'trajectory'
-    return [made(run.parameters, getattr(run, kept), quantity)
-            if hasattr(run, 'parameters') else made(*pair(run), quantity)
-            for run in runs]
+    return [made(quantity, *(
+        (run.parameters, getattr(run, kept))
+        if hasattr(run, 'parameters') else run)) for run in runs]
 
 
-def pair(run):
-    try:
-        parameters, motion = run
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"`result` has {run!r}, which is no run. Give a SweepResult, or "
-            "pairs of a mapping from parameters to numbers and a Trajectory "
-            "or None.") from None
-    return parameters, motion
-
-
-def made(parameters, motion, quantity):
+def made(quantity, parameters, motion):
     """One run, from a trajectory, a number or None."""
-    if not isinstance(parameters, Mapping):
-        raise TypeError(
-            f"The parameters of a run are {parameters!r}. Give a mapping "
-            "from names to numbers.")
-    parameters = {named(k): float(x) for k, x in parameters.items()}
+    parameters = {label(k): float(x) for k, x in parameters.items()}
     if not isinstance(motion, Trajectory):
         value = None if motion is None else np.asarray(motion, dtype=float)
         return Run(parameters, None, value, True)
@@ -146,21 +126,16 @@ def varying(parameters, wanted):
     values = {name: {p.get(name) for p in parameters}
               for p in parameters for name in p}
     moving = [name for name, found in values.items() if len(found) > 1]
-    if wanted is not None:
-        wanted = named(wanted)
-        if wanted not in values:
-            raise ValueError(f"`parameter` {wanted!r} is none of the runs; "
-                             f"they have {', '.join(values) or 'none'}.")
-    elif len(moving) > 1:
+    if wanted is None and len(moving) > 1:
         raise ValueError(
             f"The parameters {', '.join(moving)} vary. Pass the one for the "
             f"axis or the colours, `parameter={moving[0]!r}`.")
-    elif not values:
+    if not values:
         raise ValueError(
             "The runs have no parameters; perhaps their starts vary. Pass "
             "pairs of a mapping from a name to a number and a trajectory.")
-    else:
-        wanted = (moving or list(values))[0]
+    wanted = label(wanted) if wanted is not None else (
+        moving or list(values))[0]
     return wanted, [name for name in moving if name != wanted]
 
 
@@ -179,7 +154,7 @@ def _labels(ax, run, quantity, show, key):
 def quantity_name(quantity):
     """Text for the axis."""
     if isinstance(quantity, (str, Basic)):
-        return named(quantity)
+        return label(quantity)
     name = getattr(quantity, '__name__', 'quantity')
     return 'quantity' if name == '<lambda>' else name
 
@@ -187,18 +162,10 @@ def quantity_name(quantity):
 def history(motion, quantity):
     """An array over time, or a number."""
     if not isinstance(quantity, (str, Basic)):
-        if not callable(quantity):
-            raise TypeError(f"`quantity` is {quantity!r}. Give a state, its "
-                            "name, or a function of a Trajectory.")
         return np.asarray(quantity(motion), dtype=float)
-    known = map(label, (*motion.states, *motion.multiplier_names))
-    if quantity in OTHERS and quantity not in known:
-        values = getattr(motion, quantity, None)
-        if values is None:
-            raise ValueError(f"The trajectories carry no {quantity}: it is "
-                             "unknown for the model.")
-        return values
-    return motion[quantity]
+    states = map(label, (*motion.states, *motion.multiplier_names))
+    is_other = quantity in OTHERS and quantity not in states
+    return known(motion, quantity) if is_other else motion[quantity]
 
 
 def _numbers(ax, done, show, key, others):

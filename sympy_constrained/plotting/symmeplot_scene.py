@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sympy.physics.vector import Point, Vector
 
 from .._compat import time_symbol
 from ..errors import MissingIngredientError
@@ -63,18 +62,18 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     Raises
     ======
 
+    ImportError
+        If symmeplot (the extra ``symmeplot``) is not installed.
     MissingIngredientError
-        If symmeplot is not installed, or if no point is at rest and no
-        origin is given.
+        If no point is at rest and no origin is given.
 
     """
-    Scene3D = scene_class()
+    from symmeplot.matplotlib import Scene3D
     points, lines = named_places(points), named_lines(lines)
     find = Positions(trajectory, model, seeds(points, lines, ()), origin,
                      constants=constants, named=points)
-    points = {name: checked(find.place(p)) for name, p in points.items()}
-    lines = [(name, [checked(find.place(p)) for p in line])
-             for name, line in lines]
+    points = {name: find.place(p) for name, p in points.items()}
+    lines = [(name, list(map(find.place, line))) for name, line in lines]
     if find.origin is None or find.drifts:
         raise MissingIngredientError(
             "The scene has no origin: no point of the model stays at rest. "
@@ -109,21 +108,3 @@ def scene(trajectory, model, points=(), lines=(), *, origin=None,
     set_space(made.axes, corners.min(axis=0) - room,
               corners.max(axis=0) + room, camera)
     return made
-
-
-def checked(place):
-    if not isinstance(place, (Point, Vector)):
-        raise TypeError(f"The place {place!r} is no Point and no Vector, "
-                        "and symmeplot takes only these.")
-    return place
-
-
-def scene_class():
-    try:
-        from symmeplot.matplotlib import Scene3D
-    except ImportError as error:
-        raise MissingIngredientError(
-            f"`scene` needs symmeplot, which cannot be imported: {error}. "
-            "Install it (the extra `symmeplot`), or use `animate`, which "
-            "needs matplotlib only.") from None
-    return Scene3D

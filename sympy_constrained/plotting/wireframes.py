@@ -36,32 +36,23 @@ def wireframe(geometry, constants, seen, touched):
         return cap(place, touched)
     if isinstance(geometry, (CylinderSurface, ConeSurface)):
         ends = along(place, touched, isinstance(geometry, ConeSurface))
-        return [*(place(AROUND, v) for v in np.linspace(*ends, 4)),
-                *(place(u, np.array(ends)) for u in EIGHTHS)]
-    return next((draw(place) for kinds, draw in BOUNDED
-                 if isinstance(geometry, kinds)), [])
+        return curves(place, EIGHTHS, np.linspace(*ends, 4), AROUND,
+                      np.array(ends))
+    if isinstance(geometry, CircularRim):       # with four spokes
+        return [place(AROUND), *(np.array([np.zeros(3), place(angle)])
+                                 for angle in QUARTERS)]
+    if isinstance(geometry, (SphereSurface, EllipsoidSurface)):
+        return curves(place, QUARTERS, [pi/2], AROUND, HALF)
+    if isinstance(geometry, TorusSurface):
+        return curves(place, EIGHTHS, QUARTERS, AROUND, AROUND)
+    return []
 
 
-def rim(place):
-    """The circle and four spokes."""
-    return [place(AROUND), *(np.array([np.zeros(3), place(angle)])
-                             for angle in QUARTERS)]
-
-
-def ellipsoid(place):
-    """Two meridians and the equator."""
-    return [*(np.vstack([place(u, HALF), place(u + pi, HALF[::-1])])
-              for u in (0, pi/2)), place(AROUND, pi/2)]
-
-
-def torus(place):
-    """Circles about the axle and around the tube."""
-    return [*(place(AROUND, v) for v in QUARTERS),
-            *(place(u, AROUND) for u in EIGHTHS)]
-
-
-BOUNDED = [(CircularRim, rim), ((SphereSurface, EllipsoidSurface), ellipsoid),
-           (TorusSurface, torus)]
+def curves(place, us, vs, along_u, along_v):
+    """Coordinate lines: along ``u`` at the ``vs``, along ``v`` at the ``us``.
+    """
+    return [*(place(along_u, v) for v in vs),
+            *(place(u, along_v) for u in us)]
 
 
 def plane(place, points):
@@ -70,10 +61,9 @@ def plane(place, points):
     uv = (points - corner) @ np.transpose(np.array(sides) - corner)
     low, high = uv.min(axis=0), uv.max(axis=0)
     half = (high - low)/2*WIDER
-    (u, v), (a, b) = (low + high)/2, np.maximum(
-        half, NARROWEST*half.max() or 1.)
-    return [*(place(u + a*GRID, v + b*line) for line in GRID),
-            *(place(u + a*line, v + b*GRID) for line in GRID)]
+    half = np.maximum(half, NARROWEST*half.max() or 1.)
+    u, v = ((low + high)/2)[:, None] + half[:, None]*GRID
+    return curves(place, u, v, u, v)
 
 
 def along(place, points, is_cone):
@@ -106,8 +96,8 @@ def cap(place, points):
         return radius*(np.cos(v)[..., None]*axis + np.sin(v)[..., None]*(
             np.cos(u)[..., None]*first + np.sin(u)[..., None]*second))
 
-    return [*(at(AROUND, widest*k/3) for k in (1, 2, 3)),
-            *(at(u, widest*np.linspace(0, 1, 13)) for u in EIGHTHS)]
+    return curves(at, EIGHTHS, widest*np.arange(1, 4)/3, AROUND,
+                  widest*np.linspace(0, 1, 13))
 
 
 def unknown(names, what):

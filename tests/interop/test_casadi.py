@@ -242,7 +242,7 @@ def test_an_unknown_operation_is_named():
 # -- in use ---------------------------------------------------------------
 
 def test_residual_runs_in_idas():
-    """Index one, and the constraints beside it."""
+    """Index one, and the constraints as a third result."""
     _, compiled, start = ready('four_bar')
     f = to_casadi(compiled, 'residual', 0, start)
     assert f.name_in() == ['t', 'x', 'z', 'p']

@@ -162,13 +162,12 @@ def test_inputs_may_be_expressions():
     assert 'const real k = p->k;' in text and 'F' not in text.split('N')[0]
 
 
-@pytest.mark.parametrize('options, error, match', [
-    ({'language': 'ada'}, ValueError, 'Choose one of'),
-    ({'name': '2x'}, ValueError, 'Give a name'),
-    ({'precision': 'half'}, ValueError, "'double' or 'float'")])
-def test_errors(options, error, match):
+@pytest.mark.parametrize('options', [
+    {'language': 'ada'}, {'name': '2x'}, {'precision': 'half'}])
+def test_errors(options):
     method = UdwadiaKalabaMethod(m*x.diff()**2/2, [x])
-    with pytest.raises(error, match=match):
+    with pytest.raises(ValueError, match=f'they are .*{[*options.values()]}'
+                       .replace('[', '').replace(']', '')):
         to_source(method, **options)
 
 

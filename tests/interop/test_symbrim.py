@@ -76,7 +76,7 @@ def same(found, wanted):
 
 @pytest.mark.parametrize('wheel', WHEELS)
 def test_rolling_disc_has_the_accelerations_of_kane(wheel, rng):
-    """Kane needs to be told what is dependent, the others do not."""
+    """KanesMethod needs the dependent speeds, the others do not."""
     theirs = disc(wheel)
     u = list(theirs.u)
     theirs.u_ind, theirs.u_dep = u[2:], u[:2]
@@ -99,7 +99,7 @@ def test_rolling_disc_has_the_accelerations_of_kane(wheel, rng):
 
 
 def test_rolling_put_in_by_hand_has_no_lagrangian():
-    """symbrim sets the velocity of the rolling wheel; the error tells it."""
+    """symbrim sets the velocity of the rolling wheel; the error says so."""
     with pytest.raises(UnsupportedFeatureError, match='rolling put in by'):
         ours = disc(bicycle.KnifeEdgeWheel)
         ours.form_eoms(eom_method=RouthMethod)

@@ -10,7 +10,7 @@ import pytest
 import ready
 from kkt import at, close, number, t
 from mpmath import mp
-from sympy import Matrix, Symbol
+from sympy import Matrix
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
@@ -43,7 +43,6 @@ def test_a_model_is_complete(name):
     assert m.reference and MODELS[name].__doc__
     assert m.shape in UPSTREAM
     assert (m.shape == 'lagrange') is (name in ready.LAGRANGE)
-    assert bool(m.upstream_refuses) is (name in ready.UPSTREAM_REFUSES)
     assert (m.system is not None) is (name in ready.SYSTEMS)
     assert bool(m.accelerations) is (name not in ready.WITHOUT_ANSWERS)
     assert m.t_end > 0
@@ -53,7 +52,6 @@ def test_a_model_is_complete(name):
     assert set(m.accelerations) <= {u.diff(t) for u in m.speeds}
     for value in (*m.parameters.values(), *m.start.values()):
         assert isinstance(value, float) and math.isfinite(value)
-    assert m.upstream_refuses[-1:] in ('', '.')
 
 
 @named(MODELS, heavy=())
@@ -143,7 +141,7 @@ def test_upstream_forms_what_it_does_not_refuse(name):
 @named(sorted(ready.SYSTEMS), heavy=())
 def test_a_system_is_valid(name):
     m = MODELS[name]()
-    if m.upstream_refuses:
+    if name in ready.UPSTREAM_REFUSES:
         with pytest.raises(ValueError):
             m.system.validate_system(UPSTREAM[m.shape])
     else:
@@ -156,8 +154,6 @@ def test_every_call_builds_a_fresh_frozen_model():
     assert one.parameters == other.parameters
     with pytest.raises(FrozenInstanceError):
         one.t_end = 1.0
-    with pytest.raises(TypeError):
-        one.parameters[Symbol('m')] = 2.0
 
 
 @pytest.mark.parametrize('name', ['for_bar', 'nonsense', 3, None, []])

@@ -23,6 +23,7 @@ from sympy_constrained.comparison import (
     Formulation, Verdict, compare, comparing, recipes)
 from sympy_constrained.comparison.figure import color_of
 from sympy_constrained.comparison.recipes import Derived, Recipe
+from sympy_constrained.comparison.reference import Reference
 from sympy_constrained.errors import (
     ConstraintError, MissingIngredientError, SimulationError)
 from sympy_constrained.models import MODELS, Model, model
@@ -256,7 +257,7 @@ def test_vakonomic_motion_of_holonomic_and_of_other_rows(four_bar, disc):
     assert re.search(r'not integrable.*states.*mu = \(.*, .*\)', other.reason)
 
 
-def test_a_vakonomic_difference_of_holonomic_rows_is_none_that_must_be(
+def test_a_vakonomic_difference_of_holonomic_rows_is_an_error(
         monkeypatch):
     """Were the equations wrong, the class's own test would not excuse it."""
     inject(monkeypatch, VaccoMethod)
@@ -282,17 +283,18 @@ def inject(monkeypatch, wrong):
     """Give one class a load that the model does not have."""
     right = recipes.made
 
-    def made(case, cls, **options):
+    def made(reference, cls, **options):
         if cls is wrong:
-            options['generalized_forces'] = [1e-3]*len(case.model.speeds)
-        return right(case, cls, **options)
+            options['generalized_forces'] = [1e-3]*len(
+                reference.model.speeds)
+        return right(reference, cls, **options)
 
     monkeypatch.setattr(recipes, 'made', made)
 
 
 @pytest.mark.parametrize('wrong', [
     RouthMethod, LinearMappingMethod, GibbsAppellMethod])
-def test_a_wrong_load_is_told(monkeypatch, wrong):
+def test_a_wrong_load_is_reported(monkeypatch, wrong):
     inject(monkeypatch, wrong)
     only_named(monkeypatch, 'UdwadiaKalabaMethod, closed form', wrong.__name__)
     found = compare(pendulum(), constants=NUMBERS, upstream=False)
@@ -303,10 +305,10 @@ def test_a_wrong_load_is_told(monkeypatch, wrong):
     assert not found.agrees and 'DIFFERS' in str(found)
 
 
-def test_wrong_reactions_with_right_accelerations_are_told(monkeypatch):
-    right = recipes.reactions
-    monkeypatch.setattr(recipes, 'reactions', lambda *args: (
-        lambda k, forces=right(*args): -forces(k)))
+def test_wrong_reactions_with_right_accelerations_are_reported(monkeypatch):
+    right = Reference.pulled_back
+    monkeypatch.setattr(Reference, 'pulled_back',
+                        lambda *arguments: -right(*arguments))
     only_named(monkeypatch, 'RouthMethod')
     found = compare(pendulum(), constants=NUMBERS, upstream=False)
     assert found['RouthMethod'].verdict is DIFFERS
@@ -327,26 +329,26 @@ def only_named(monkeypatch, *names):
         recipe for recipe in every(*args) if recipe.name in names])
 
 
-def only_upstream(monkeypatch):
-    only_named(monkeypatch)
-
-
 def forever(case):
     while True:
         pass
 
 
-def test_whatever_goes_wrong_with_one_is_its_own_affair(monkeypatch):
+def interrupted(case):
+    raise KeyboardInterrupt
+
+
+GOOD = Recipe('good', lambda case: None, recipes.fifty_digits)
+
+
+def test_failures_are_isolated(monkeypatch):
     def fails(case):
         raise ZeroDivisionError('divided by zero. And more.')
 
-    def gives_nan(case, made):
-        return Derived(0, lambda k: np.full(2, np.nan))
-
-    good = Recipe('good', lambda case: None, recipes.fifty_digits)
     only(monkeypatch, Recipe('fails', fails, None),
          Recipe('theirs', fails, None, is_ours=False),
-         Recipe('nan', lambda case: 0, gives_nan), good)
+         Recipe('nan', lambda case: 0, lambda case, made: Derived(
+             np.full(2, np.nan))), GOOD)
     found = compare(pendulum(), constants=NUMBERS)
     assert found['fails'].verdict is Verdict.RAISES
     assert str(found['fails']) == (
@@ -358,20 +360,15 @@ def test_whatever_goes_wrong_with_one_is_its_own_affair(monkeypatch):
 
 
 def test_the_limit_of_time_holds_for_each(monkeypatch):
-    good = Recipe('good', lambda case: None, recipes.fifty_digits)
-    only(monkeypatch, Recipe('forever', forever, None), good)
+    only(monkeypatch, Recipe('forever', forever, None), GOOD)
     found = compare(pendulum(), constants=NUMBERS, limit=0.2)
     assert str(found['forever']) == 'forever stopped after 0.2 s'
     assert found['good'].verdict is AGREES and found.agrees
 
 
 def test_an_interrupt_returns_what_is_done(monkeypatch):
-    def interrupted(case):
-        raise KeyboardInterrupt
-
-    good = Recipe('good', lambda case: None, recipes.fifty_digits)
-    only(monkeypatch, good, Recipe('interrupted', interrupted, None),
-         replace(good, name='late'))
+    only(monkeypatch, GOOD, Recipe('interrupted', interrupted, None),
+         replace(GOOD, name='late'))
     found = compare(pendulum(), constants=NUMBERS)
     assert [f.verdict for f in found.formulations[1:]] == [
         AGREES, Verdict.INTERRUPTED, Verdict.NOT_TRIED]
@@ -416,7 +413,7 @@ def test_redundant_rows_are_refused_by_name():
      Verdict.NOT_TRIED, '^it does not take acceleration_constraints$')])
 def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
                                         verdict, reason):
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     found = compare(given() if callable(given) else given, 0, **numbers)
     theirs = found[f"SymPy's {name}"]
     assert found.agrees and theirs.verdict is verdict
@@ -425,7 +422,7 @@ def test_what_upstream_makes_of_a_model(monkeypatch, name, given, numbers,
 
 def test_accelerations_that_upstream_leaves_in_its_equations(monkeypatch):
     """It replaces the rates of coordinates, not their second derivatives."""
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     time, (u, v) = dynamicsymbols._t, dynamicsymbols('u v')
     found = compare(particle(
         KanesMethod, u_ind=[v], u_dependent=[u], acceleration_constraints=[
@@ -443,7 +440,7 @@ def test_accelerations_that_upstream_leaves_in_its_equations(monkeypatch):
     assert found.agrees
 
 
-def test_what_only_one_class_takes_is_refused_by_the_others():
+def test_an_option_of_one_class_is_refused_by_the_others():
     controlled = pendulum(UdwadiaKalabaMethod, weight=Matrix([[2, 0], [0, 1]]))
     found = compare(controlled, constants=NUMBERS)
     assert found.agrees
@@ -456,8 +453,8 @@ def test_what_only_one_class_takes_is_refused_by_the_others():
     assert again.constraint_forces == controlled.constraint_forces
 
 
-def test_rows_that_contradict_each_other_are_taken_by_one_class():
-    """The reference has half of both; nobody else knows what is wanted."""
+def test_contradicting_rows_are_accepted_by_one_class():
+    """The reference minimises both errors; other classes refuse the rows."""
     u, v = dynamicsymbols('u v')
     found = compare(particle(
         UdwadiaKalabaMethod, acceleration_constraints=[
@@ -515,8 +512,6 @@ def test_an_input_that_drops_out_of_a_formulation(monkeypatch):
     again = compare(driven, constants={m: 1}, upstream=False, inputs={
         'F': lambda t, x: t})
     assert again['RouthMethod'].verdict is AGREES and again.agrees
-    with pytest.raises(ValueError, match="'G' is no specified function"):
-        compare(driven, constants={m: 1}, inputs={'G': 1})
 
 
 # -- no motion from the start --------------------------------------------
@@ -526,7 +521,7 @@ def test_an_input_that_drops_out_of_a_formulation(monkeypatch):
                                    x.diff(dynamicsymbols._t, 2) - 2]},
      'contradict'),
     ({'generalized_forces': [(x - 1)**l, 0]}, 'not finite')])
-def test_a_start_without_motion_is_told(options, reason):
+def test_a_start_without_motion_is_reported(options, reason):
     method = UdwadiaKalabaMethod(
         m*(x.diff()**2 + y.diff()**2)/2, [x, y], **options)
     start = dict.fromkeys((x, y, x.diff(), y.diff()), 0)
@@ -534,18 +529,6 @@ def test_a_start_without_motion_is_told(options, reason):
             f'no motion from the start, .*{reason}.* Pass another')) as error:
         compare(method, 1, constants={m: 2, l: 0.5}, start=start)
     assert len(error.value.trajectory) == 0
-
-
-def test_an_interrupt_before_the_first_state_leaves_nothing():
-    def impatient(t, x):
-        raise KeyboardInterrupt
-
-    pushed = UdwadiaKalabaMethod(m*x.diff()**2/2, [x], generalized_forces=[
-        dynamicsymbols('F')])
-    with pytest.raises(KeyboardInterrupt), pytest.warns(
-            UserWarning, match='interrupted at t = 0'):
-        compare(pushed, 1, constants={m: 2}, start={x: 0, x.diff(): 1},
-                inputs={'F': impatient})
 
 
 # -- dependent velocities that do not do at a state ----------------------
@@ -580,7 +563,7 @@ def model_numbers(name, method):
     RouthMethod, VaccoMethod, LinearMappingMethod, GibbsAppellMethod,
     UdwadiaKalabaMethod, LagrangesMethod])
 def test_method_objects(cls, monkeypatch):
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     found = compare(pendulum(cls), constants={'m': 2, 'g': 9.81, 'l': 1})
     assert found.agrees and found.trajectory is None
     assert found.formulations[0].name == 'UdwadiaKalabaMethod'
@@ -600,7 +583,7 @@ def test_random_states_are_seeded(four_bar):
 
 
 def test_system_and_kane_objects(monkeypatch):
-    only(monkeypatch, Recipe('good', lambda case: None, recipes.fifty_digits))
+    only(monkeypatch, GOOD)
     four = model('four_bar')
     for given in (four.system, four.form(KanesMethod)):
         found = compare(given, constants=four.parameters, start=four.start,
@@ -612,31 +595,30 @@ def test_system_and_kane_objects(monkeypatch):
 
 
 def test_a_system_without_kinematic_equations_is_one_of_lagrange(monkeypatch):
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     cart = model('cart_pendulum')
     found = compare(cart.system, constants=cart.parameters, inputs=cart.inputs)
     assert found["SymPy's LagrangesMethod"].verdict is AGREES
     assert found.agrees
 
 
-def test_numbers_beside_those_of_a_ready_model(monkeypatch):
-    only_upstream(monkeypatch)
+def test_numbers_in_place_of_those_of_a_ready_model(monkeypatch):
+    only_named(monkeypatch)
     found = compare('cartesian_pendulum', 0.1, constants={'L': 3.},
                     upstream=False)
     values = {str(x): value for x, value in found.trajectory.constants.items()}
     assert values['L'] == 3. and "x by" in str(found)
 
 
-@pytest.mark.parametrize('options, error, message', [
-    ({}, MissingIngredientError, 'No number is known for .*g.*constants='),
-    ({'constants': NUMBERS, 't_end': 1}, MissingIngredientError,
-     "x, y, x', y'.*start="),
-    ({'constants': {'mm': 1}}, ValueError, 'did you mean m'),
-    ({'constants': NUMBERS, 'start': {g: 1}}, ValueError, 'no state'),
-    ({'constants': NUMBERS, 'limit': 0}, ValueError, 'limit'),
-    ({'constants': {**NUMBERS, l: -1j}}, ValueError, 'l')])
-def test_what_is_missing_or_wrong(options, error, message):
-    with pytest.raises(error, match=message):
+@pytest.mark.parametrize('options, message', [
+    ({}, '`constants`: no value for .*g'),
+    ({'constants': NUMBERS, 't_end': 1}, "no value for x, y, x', y'"),
+    ({'constants': {'mm': 1}}, 'did you mean m'),
+    ({'constants': NUMBERS, 'start': {g: 1}}, 'no state'),
+    ({'constants': NUMBERS, 'inputs': {'G': 1}}, 'no specified function'),
+    ({'constants': {**NUMBERS, l: -1j}}, 'l: .*not a real number')])
+def test_what_is_missing_or_wrong(options, message):
+    with pytest.raises(ValueError, match=message):
         compare(pendulum(), **options)
 
 
@@ -653,7 +635,7 @@ def test_models_that_cannot_be_compared(given, numbers, error, message):
         compare(given, constants=numbers)
 
 
-def test_a_model_from_an_object_keeps_what_is_said_of_it():
+def test_a_model_from_an_object_keeps_its_fields():
     method = pendulum(RouthMethod)
     found = Model.of(method, name='rod', t_end=2.)
     assert found.method is method and found.shape == 'lagrange'
@@ -680,9 +662,6 @@ def test_markdown(disc):
     assert len(rows) == 2 + len(disc.formulations)
     assert {row.count('|') for row in rows} == {9}
     assert text.startswith('## upright_disc: ')
-    assert disc.table('markdown') in text
-    with pytest.raises(ValueError, match="'html'.*'markdown'"):
-        disc.table('html')
 
 
 def test_rows_and_sentences(four_bar):
@@ -690,8 +669,6 @@ def test_rows_and_sentences(four_bar):
     assert rows[0]['formulation'] == 'UdwadiaKalabaMethod'
     assert [row['verdict'] for row in rows[:2]] == ['reference', 'agrees']
     assert rows[-1]['error'] is None
-    with pytest.raises(KeyError, match='RouthMethod'):
-        four_bar['Routh']
     good = Formulation('a', AGREES)
     assert len({color_of(replace(good, verdict=verdict)) for verdict in (
         AGREES, DIFFERS, REFUSES)}) == 3
@@ -741,8 +718,7 @@ def test_the_picture_of_a_comparison(disc):
     assert errors.get_xscale() == 'log' and errors.yaxis_inverted()
     bars = [f for f in disc.formulations if f.seconds is not None]
     assert len(seconds.patches) >= len(bars)
-    widths = {round(bar.get_width(), 12) for bars in seconds.containers
-              for bar in bars}
+    widths = {round(bar.get_width(), 12) for bar in seconds.containers[0]}
     assert {round(f.seconds, 12) for f in bars} <= widths
     texts = [text.get_text() for text in figure.texts]
     assert any('not integrable' in text for text in texts)
@@ -771,8 +747,8 @@ def test_slow_functions_are_called_less_often(monkeypatch):
     assert calls == states*(1 + comparing.REPEATS)
 
 
-def test_a_limit_raises_and_is_taken_back(monkeypatch):
-    """Where the platform has no timers, and beside the main thread, not."""
+def test_a_time_limit_raises_and_is_removed(monkeypatch):
+    """Without timers, and outside the main thread, there is no limit."""
     with pytest.raises(TimeoutError), time_limit(0.05):
         forever(None)
     with time_limit(0.01):
@@ -791,10 +767,8 @@ def test_a_limit_raises_and_is_taken_back(monkeypatch):
     assert done == [4999950000]*2
 
 
-def test_limits_and_states_that_are_kept(monkeypatch):
-    only_upstream(monkeypatch)
-    with pytest.raises(ValueError, match='`limit` is 0; it must be pos'):
-        compare('knife_edge', 0, limit=0)
+def test_states_that_are_kept(monkeypatch):
+    only_named(monkeypatch)
     kept = compare(pendulum(), 0.1, constants=NUMBERS, fixed=[x], start={
         x: 0.6, y: 0.7, x.diff(): 0, y.diff(): 0}, upstream=False)
     assert kept.trajectory.x[0, :2] == pytest.approx([0.6, 0.8])
@@ -812,7 +786,7 @@ READY = '''
 
 
 def test_a_file_with_a_system(write, monkeypatch, capsys):
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     path = write(SPRING, more="potential_energy = 'include'")
     assert main(['compare', str(path)]) == 0
     text = capsys.readouterr().out
@@ -822,16 +796,16 @@ def test_a_file_with_a_system(write, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize('text', [SPRING, STAR])
-def test_potential_energy_of_a_file_is_not_dropped_in_silence(
+def test_dropped_potential_energy_of_a_file_raises_a_warning(
         write, monkeypatch, text):
     """A star import brings a function of SymPy's of this name."""
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     with pytest.warns(UserWarning, match='potential energy of bob'):
         compare(find_model(str(write(text))))
 
 
 def test_a_file_with_a_method(write, monkeypatch, capsys):
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     found = compare(find_model(str(write(ROD, x=2))))
     assert found["SymPy's LagrangesMethod"].verdict is AGREES
     assert found.trajectory.t[-1] == 0.1
@@ -849,10 +823,8 @@ def test_a_file_with_a_method(write, monkeypatch, capsys):
     (TWO, '', '', MissingIngredientError,
      'makes 2 model objects: system, other'),
     (TWO, '', ':nothing', ValueError, 'no model object `nothing`'),
-    (SPRING, 'start = [1, 0]', '', MissingIngredientError,
-     '`start` in .*--help'),
     (SPRING, 'parameters = {m: 2.}; start = {q: 1.}', '',
-     MissingIngredientError, r'for k, u\. ')])
+     ValueError, 'no value for k')])
 def test_files_that_cannot_be_used(write, text, more, name, error, message):
     with pytest.raises(error, match=message):
         compare(find_model(f'{write(text, more=more)}{name}'))
@@ -880,22 +852,18 @@ def test_lists_and_reports(monkeypatch, capsys):
     assert '0 constraint rows' in capsys.readouterr().out
 
 
-def test_the_status_tells_whether_all_agree(monkeypatch, write, capsys):
-    good = Recipe('good', lambda case: None, recipes.fifty_digits)
+def test_the_exit_status_is_zero_if_all_agree(monkeypatch, write, capsys):
     bad = Recipe('bad', lambda case: None, lambda case, made: Derived(
-        0, lambda k: np.full(2, 1e3)))
+        np.full(2, 1e3)))
     call = ['compare', str(write(ROD, x=1)), '--t-end', '0']
-    only(monkeypatch, good)
+    only(monkeypatch, GOOD)
     assert main(call) == 0
-    only(monkeypatch, good, bad)
+    only(monkeypatch, GOOD, bad)
     assert main([*call, '--markdown']) == 1
     assert '| bad |' in capsys.readouterr().out
 
 
 def test_interrupts_in_the_shell(monkeypatch, capsys):
-    def interrupted(case):
-        raise KeyboardInterrupt
-
     only(monkeypatch, Recipe('interrupted', interrupted, None))
     assert main(['compare', 'knife_edge', 'four_bar', '--t-end', '0']) == 1
     text = capsys.readouterr().out
@@ -916,7 +884,7 @@ def test_the_command_in_a_shell():
 
 def test_pictures_from_the_shell(write, tmp_path, monkeypatch, capsys):
     pytest.importorskip('matplotlib')
-    only_upstream(monkeypatch)
+    only_named(monkeypatch)
     folder = tmp_path/'pictures'
     call = ['compare', str(write(ROD, x=1)), '--t-end', '0', '--save']
     assert main([*call, str(folder)]) == 0
@@ -925,8 +893,7 @@ def test_pictures_from_the_shell(write, tmp_path, monkeypatch, capsys):
         'spring_comparison.png']
     (tmp_path/'file').write_text('')
     assert main([*call, str(tmp_path/'file'/'folder')]) == 2
-    assert re.search('file.folder cannot be written.*Choose another',
-                     capsys.readouterr().err)
+    assert 'file/folder' in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     assert main([*call, str(tmp_path)]) == 2
     assert "pip install 'sympy_constrained[" in capsys.readouterr().err

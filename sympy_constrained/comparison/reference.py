@@ -1,4 +1,4 @@
-r"""States of the reference, in the variables of every formulation.
+r"""The reference of a comparison, in the variables of every formulation.
 
 The unknowns of a formulation may be rates of the given speeds, of velocities
 of some or all coordinates, or of quasi-velocities. With
@@ -21,11 +21,12 @@ from sympy import Derivative, Float
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph, jacobian, time_derivative
+from ..numeric import compile_equations
 from ..numeric.inputs import Inputs
 from ..numeric.names import label
 from ..precision import precise
 
-__all__ = ['DIGITS', 'MappedState', 'ReferenceStates']
+__all__ = ['MappedState', 'Reference', 'function_of']
 
 DIGITS = 50
 # Relative gap of velocities that rounding explains.
@@ -42,18 +43,24 @@ class MappedState:
     bias: np.ndarray
 
 
-class ReferenceStates:
-    """States ``(t, x)`` of the reference, with its values there.
+class Reference:
+    """A model with numbers, and its reference method at states ``(t, x)``.
 
     ``accelerations`` and ``forces``, shape (number of states, o), are the
     rates of the speeds and the generalized constraint forces; ``multipliers``
-    has shape (number of states, m).
+    has shape (number of states, m). ``report`` is the ConstraintReport, and
+    ``sample`` has numbers near which ranks are evaluated.
     """
 
-    def __init__(self, compiled, inputs, states):
-        self.compiled, self.inputs, self.states = compiled, inputs, states
+    def __init__(self, model, method, report, compiled, states):
+        self.model, self.method, self.report = model, method, report
+        self.compiled, self.states = compiled, states
         self.equations = equations = compiled.equations
         self.constants = dict(zip(compiled.constants, compiled.p))
+        # other methods may have other speeds
+        self.sample = {**self.constants, **{
+            x: value for x, value in zip(compiled.states, states[0][1])
+            if x in equations.q}}
         self.accelerations = np.array([
             compiled.rhs(t, x)[compiled.u_index] for t, x in states])
         self.multipliers = np.array([
@@ -100,7 +107,8 @@ class ReferenceStates:
         """Values of specified functions and their derivatives."""
         time = self.equations.t
         every = dict.fromkeys([*self.compiled.specifieds, *needed])
-        inputs = Inputs.match(every, self.inputs, time, self.equations)
+        inputs = Inputs.match(every, self.model.inputs, time,
+                              self.equations)
         state = np.array([values[x] for x in self.equations.states], float)
         called = inputs.values(values[time], state) if inputs.called else ()
         exact = {x: Float(value, DIGITS) for x, value in (
@@ -108,6 +116,18 @@ class ReferenceStates:
         for x, given in inputs.given.items():
             exact[x] = given.xreplace(exact).evalf(DIGITS)
         return {x: mp.mpmathify(exact[x]) for x in needed}
+
+    def with_numbers(self, equations):
+        """Another formulation with the same numbers.
+
+        Inputs may drop out, as forces do that Hamel's equations neglect.
+        """
+        known = {**self.model.parameters, **self.constants}
+        functions = set(map(function_of, equations.specifieds))
+        return compile_equations(equations, {
+            x: known[x] for x in equations.constants if x in known
+        }, {x: value for x, value in self.model.inputs.items()
+            if function_of(x) in functions})
 
     def rows(self, system):
         """The velocity Jacobian of a system at every state."""
@@ -197,16 +217,16 @@ class ReferenceStates:
 
     # -- an independent solution -----------------------------------------
 
-    def at_50_digits(self, k, kept):
+    def at_50_digits(self, k):
         r"""Rates of the speeds and forces by mpmath, at 50 digits.
 
         .. math::
 
            M\dot u - A^T\lambda = Q + C, \quad A\dot u = b
 
-        with the rows of ``A`` and ``b`` that are ``kept``.
+        with the independent rows of ``A`` and ``b``.
         """
-        graph = self.equations.graph
+        graph, kept = self.equations.graph, self.report.independent_rows
         names = [name for name in ('M', 'Q', 'C', 'A', 'b')
                  if name in graph.outputs]
         found = self.numbers(graph, names, self.values[k], at=None)
@@ -225,6 +245,11 @@ class ReferenceStates:
             rates = mp.lu_solve(W, r)[:o, 0]
             return tuple(np.array([float(x) for x in found])
                          for found in (rates, M*rates - Q))
+
+
+def function_of(item):
+    """The function of time itself of a derivative of it."""
+    return item.expr if isinstance(item, Derivative) else item
 
 
 def second_rates(equations):
