@@ -10,9 +10,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
-from sympy_constrained.models import model
-from sympy_constrained.numeric import (
-    boundary_value, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric import boundary_value, simulate
 from sympy_constrained.numeric.trajectory import Reason
 from sympy_constrained.optimal import optimal_motion, problem
 
