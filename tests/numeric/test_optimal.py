@@ -10,7 +10,9 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod, VaccoMethod
 from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
-from sympy_constrained.numeric import boundary_value, simulate
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    boundary_value, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.trajectory import Reason
 from sympy_constrained.optimal import optimal_motion, problem
 
@@ -237,3 +239,80 @@ def test_an_interruption_returns_what_there_is(monkeypatch):
     assert found.motion.reason is Reason.INTERRUPTED and not found.success
     assert found.motion.statistics['iterations'] == 4
     assert len(found.motion) == 25 and np.isfinite(found.cost)
+
+
+# -- larger models ------------------------------------------------------------
+
+def named(ready, *names):
+    """States of a ready model by name."""
+    by_name = {str(q.func): q for q in (*ready.coordinates, *ready.speeds)
+               if not q.is_Derivative}
+    return [by_name[name] for name in names]
+
+
+@pytest.mark.slow
+def test_a_gait_of_the_snakeboard():
+    """From rest to rest, half a metre ahead, by rotor and wheels alone."""
+    board = model('snakeboard')
+    rest = dict.fromkeys((*board.coordinates, *board.speeds), 0)
+    ahead, psi, phi = named(board, 'x', 'psi', 'phi')
+    spin, steer = board.inputs
+    swing = np.sin(2*pi*np.linspace(0, 1, 41))
+    best = optimal_motion(
+        board.form(UdwadiaKalabaMethod), spin**2 + 100*steer**2, 3, rest,
+        {**rest, ahead: 0.5}, [spin, steer], bounds={phi: (-1, 1)},
+        constants=board.parameters, guess={phi: 0.3*swing, psi: 0.5*swing},
+        nodes=4)
+    assert best.success and best.error < 1e-6
+    run = simulate(best.equations, 3, best.motion.x[0], rtol=1e-10, atol=1e-12)
+    assert np.abs(run.x[-1] - best.motion.x[-1]).max() < 1e-6
+    assert best.motion.largest_residual < 1e-9
+
+
+@pytest.mark.slow
+def test_a_four_bar_linkage_turns_once_with_little_torque():
+    linkage = model('four_bar')
+    arguments = dict(linkage.arguments)
+    crank = next(b for b in arguments['bodies'] if b.name == 'link2')
+    arguments['forcelist'] = [*arguments['forcelist'], (
+        crank.frame, tau*arguments['frame'].z)]
+    method = UdwadiaKalabaMethod(**arguments)
+    q1, u1 = named(linkage, 'q1', 'u1')
+    equations = compile_equations(method, linkage.parameters, {tau: 0})
+    line, rate = [linkage.start], 2*pi/0.6
+    for angle in 1 + np.linspace(0, 2*pi, 41):
+        line.append(dict(zip(equations.states, consistent_state(
+            equations, {**line[-1], q1: angle, u1: rate}, [q1, u1]))))
+    best = optimal_motion(
+        method, tau**2, 0.6, {q1: 1, u1: 0}, {q1: 1 + 2*pi, u1: 0}, [tau],
+        bounds={tau: (-0.6, 0.6)}, constants=linkage.parameters,
+        intervals=50, nodes=6, guess={
+            q: [point[q] for point in line[1:]] for q in equations.states})
+    assert best.success and best.error < 1e-6
+    np.testing.assert_allclose(np.abs(best[tau]).max(), 0.6, rtol=1e-5)
+    assert best.motion.largest_residual < 1e-9
+
+
+@pytest.mark.slow
+def test_a_bicycle_steers_away_before_it_changes_the_lane():
+    bicycle = model('bicycle_whole')
+    arguments = dict(bicycle.arguments)
+    frames = {body.name: body.frame for body in arguments['bodies']}
+    arguments['forcelist'] = [
+        *arguments['forcelist'], (frames['fork'], tau*frames['frame'].x),
+        (frames['frame'], -tau*frames['frame'].x)]
+    aside, ahead, rear, front = named(bicycle, 'q8', 'q7', 'q3', 'q6')
+    moving = {q: x for q, x in bicycle.start.items()
+              if q in named(bicycle, 'u3', 'u6', 'u7')}
+    still = dict.fromkeys((*bicycle.coordinates, *bicycle.speeds), 0.)
+    end = {q: x for q, x in still.items()
+           if q not in (*moving, ahead, rear, front)}
+    best = optimal_motion(
+        UdwadiaKalabaMethod(**arguments), tau**2, 3, still | moving,
+        {**end, aside: 1.}, [tau], constants=bicycle.parameters,
+        intervals=20, guess={
+            q: [0, 3*v] for q, v in zip((rear, front, ahead), (
+                moving[u] for u in named(bicycle, 'u3', 'u6', 'u7')))})
+    assert best.success and best.error < 1e-6
+    assert best.motion.largest_residual < 1e-9
+    assert best[aside].min() < -0.05 and best[aside][-1] > 1 - 1e-9
