@@ -28,6 +28,7 @@ LAYERS = {
     'methods': MODEL | {'analysis'},
     'numeric': MODEL,
     'interop': MODEL | {'numeric'},
+    'optimal': MODEL | {'numeric', 'interop'},
     'plotting': MODEL | {'contact', 'numeric'},
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
@@ -36,7 +37,8 @@ LAYERS = {
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
-USES_ARRAYS = {'numeric', 'interop', 'plotting', 'comparison', '__main__'}
+USES_ARRAYS = {'numeric', 'interop', 'optimal', 'plotting', 'comparison',
+               '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck.
 FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',

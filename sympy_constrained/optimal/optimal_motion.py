@@ -11,7 +11,8 @@ from sympy import Derivative, sympify
 
 from ..errors import UnsupportedFeatureError
 from ..interop.exported import Exported, library
-from ..numeric.compiled import CompiledEquations, compile_equations
+from ..numeric.compiled import (
+    CompiledEquations, compile_equations, equations_of)
 from ..numeric.integrate.records import Records
 from ..numeric.integrate.simulate import simulate, time_span
 from ..numeric.linear.rank_changes import CarriedRank
@@ -19,7 +20,7 @@ from ..numeric.names import Names, label, number
 from ..numeric.table import Table
 from ..numeric.trajectory import Reason, Trajectory
 from .collocation import radau
-from .problem import Problem
+from .problem import INTERRUPTED, Problem
 
 __all__ = ['OptimalMotion', 'optimal_motion']
 
@@ -163,9 +164,9 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
 
     ConstraintError
         If start or end contradict the constraints.
-    ValueError
-        If names are unknown, or bounds exclude the start, the end or
-        everything.
+    ValueError, KeyError
+        If names are unknown, controls are not in the equations, or bounds
+        exclude the start, the end or everything.
     UnsupportedFeatureError
         If rates of controls are in the equations.
     MissingIngredientError
@@ -174,6 +175,17 @@ def optimal_motion(model, cost, t_span, start, end, controls, *, bounds=None,
     """
     ca = library('casadi', 'casadi')
     inputs, controls = dict(inputs or {}), tuple(controls)
+    known = equations_of(model).specifieds
+    strange = [label(f) for f in controls if f not in known]
+    if strange:
+        raise ValueError(
+            f"`controls`: {', '.join(strange)} is not in the equations, whose "
+            f"specified functions are {', '.join(map(label, known))}. Apply a "
+            "force with it.")
+    if intervals < 1 or nodes < 2:
+        raise ValueError(
+            f"`intervals` is {intervals} and `nodes` is {nodes}; give whole "
+            "numbers from 1 and 2.")
     problem = Problem(
         ca, model, end_times(t_span), (start, end), {
             'constants': constants,
@@ -212,7 +224,7 @@ def optimum(problem, found, inputs, seconds):
     records = Records(equations, CarriedRank(equations, begin, x[0]), False)
     records.add(t, x, np.zeros(len(t), bool))
     reason = (Reason.END if found.success else Reason.INTERRUPTED
-              if found.status == 'Interrupted' else Reason.NOT_OPTIMAL)
+              if found.status in INTERRUPTED else Reason.NOT_OPTIMAL)
     message = problem.message(found)
     motion = replace(records.trajectory(
         reason=reason, message=message,

@@ -18,12 +18,19 @@ __all__ = ['Found', 'Problem']
 ATTEMPTS, BEND = 5, 0.3
 # Largest residual of a motion that obeys all conditions.
 NEARLY = 1e-6
+# Shift times the second derivatives of a constraint; a half is safe for two.
+NEAR = 0.5
 SOLVED = 'Solve_Succeeded', 'Solved_To_Acceptable_Level'
 INFEASIBLE = 'Infeasible_Problem_Detected'
+# What casadi makes of Ctrl-C, depending on where it is.
+INTERRUPTED = 'NonIpopt_Exception_Thrown', 'User_Requested_Stop'
 MESSAGES = {
-    'Interrupted': "The search was interrupted.",
-    'Maximum_Iterations_Exceeded': "The search ended at `max_iterations`.",
-    INFEASIBLE: "No motion near the guess obeys all conditions."}
+    **dict.fromkeys(INTERRUPTED, "The search was interrupted."),
+    'Maximum_Iterations_Exceeded':
+        "The search ended at `max_iterations`. Allow more.",
+    INFEASIBLE:
+        "No motion near the guess obeys all conditions. Allow more time, "
+        "widen bounds, or give another `guess`."}
 
 
 class Found(NamedTuple):
@@ -118,7 +125,7 @@ class Problem:
             'the collocation': polynomials, 'the equations': equations,
             'the constraints': ca.horzcat(first, constraints), 'bounds': paths}
         self.limits = self._limits(node, boxes['path'].values())
-        self.boxes = self._boxes(boxes)
+        self.boxes = self._boxes(node, boxes)
 
     def _sorted(self, bounds):
         """Bounds of states, controls and expressions."""
@@ -158,13 +165,14 @@ class Problem:
             result.append(flat(limits))
         return result
 
-    def _boxes(self, boxes):
+    def _boxes(self, node, boxes):
         """Lower and upper bounds of the variables."""
         result = []
         for sign in (-1, 1):
             box = {name: np.full(x.shape, sign*np.inf)
                    for name, x in self.variables.items()}
             box['T'][:] = self.times[1 + (sign > 0)]
+            box['MU'][:] = sign*self._reach(node)
             for name, rows in (('x0', 'x'), ('X', 'x'), ('U', 'U')):
                 for i, pair in boxes[rows].items():
                     box[name][i] = pair[sign > 0]
@@ -179,6 +187,24 @@ class Problem:
                     box[name][i, -1] = value
             result.append(flat(box.values()))
         return result
+
+    def _reach(self, node):
+        r"""Bounds of the shifts :math:`\mu`, so that no motion jumps.
+
+        A point of the constraints :math:`c = 0` at :math:`D^T\mu` from a
+        given one is the nearest if :math:`1 - \sum_k\mu_k\nabla^2 c_k` is
+        positive definite. Others, such as the opposite point of a circle, are
+        further away.
+        """
+        ca, states = self.ca, len(self.names)
+        bends = node.function(ca.vertcat(*(
+            ca.norm_fro(ca.hessian(row, node.x)[0])
+            for row in ca.vertsplit(node.constraints))))
+        x = self.guess(0)[1:1 + states*(1 + len(self.scheme.c)*self.intervals)]
+        x = x.reshape(-1, states).T
+        largest = bends.map(x.shape[1])(self.times[0], x, 0, 0).full().max(1)
+        with np.errstate(divide='ignore'):
+            return NEAR/largest[:, None]
 
     def guess(self, attempt):
         """Values of the variables; later attempts bend the lines of states."""
@@ -221,17 +247,24 @@ class Problem:
             'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
             'ipopt.tol': tolerance, 'ipopt.max_iter': max_iterations,
             'iteration_callback': last})
-        (low, high), (lbg, ubg) = self.boxes, self.limits
-        try:
-            for attempt in range(ATTEMPTS):
+        lbg, ubg = self.limits
+        shifts = flat(np.full(x.shape, name == 'MU')
+                      for name, x in self.variables.items())
+        # Bounds of the shifts make steps short, and are rarely needed.
+        loose = [np.where(shifts, side, box)
+                 for side, box in zip((-np.inf, np.inf), self.boxes)]
+        for attempt in range(ATTEMPTS):
+            for low, high in (loose, self.boxes):
                 last.x = np.clip(self.guess(attempt), low, high)
-                last.x = solver(x0=last.x, lbx=low, ubx=high, lbg=lbg,
-                                ubg=ubg)['x'].full().ravel()
+                found = solver(x0=last.x, lbx=low, ubx=high, lbg=lbg, ubg=ubg)
                 status = solver.stats()['return_status']
-                if status != INFEASIBLE:
+                if status in INTERRUPTED:
                     break
-        except KeyboardInterrupt:
-            status = 'Interrupted'
+                last.x = found['x'].full().ravel()
+                if (np.abs(last.x) <= self.boxes[1])[shifts].all():
+                    break
+            if status != INFEASIBLE:
+                break
         *values, cost, rest = (x.full() for x in ca.Function(
             'result', [w], [*parts, self.objective, g])(last.x))
         rest = rest.ravel()
@@ -256,8 +289,7 @@ class Problem:
         share = (place//part.shape[0] + 1)/part.shape[1]
         t = begin + (found.values['T'][0, 0] - begin)*share
         return (f"{text} The largest violation is {found.excess[worst]:.2g}, "
-                f"of {name}, near t = {t:.3g}. Allow more time, widen bounds, "
-                "or give a `guess`.")
+                f"of {name}, near t = {t:.3g}.")
 
 
 def flat(arrays):
