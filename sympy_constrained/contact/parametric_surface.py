@@ -64,18 +64,18 @@ class ParametricSurface(ContactGeometryBase):
                 f"`orientation` is {orientation!r}. Give 1 if the cross "
                 "product of the tangent vectors points out of the body, "
                 "else -1.")
-        self.orientation = int(orientation)
+        self.orientation = orientation
         self._normal = self._first = None
 
     def _standard(self, frame, point, position, parameters, normal,
-                  first=None, axis=None):
+                  first=None, axis=None, orientation=1):
         """Initialise a surface with a known normal and first tangent."""
         if parameters is None:
             parameters = dynamicsymbols('xi1 xi2')
         names = dict(zip(U, parameters))
         ParametricSurface.__init__(
             self, frame, point, vector(frame, position.xreplace(names)),
-            parameters)
+            parameters, orientation)
         self._normal, self._first, self._axis = (
             x and ImmutableDenseMatrix(x.xreplace(names))
             for x in (normal, first, axis))

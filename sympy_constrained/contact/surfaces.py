@@ -226,21 +226,10 @@ class SurfaceOfRevolution(ParametricSurface):
 
     def __init__(self, frame, point, axis, profile, orientation=1,
                  parameters=None):
-        if orientation not in (1, -1):
-            raise ValueError(f"`orientation` is {orientation!r}. Give 1 "
-                             "or -1.")
         axis, radial, around = _radial(frame, axis, 'axis')
-        try:
-            across, along = (sympify(x, strict=True) for x in profile(U[1]))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"`profile` is {profile!r}, which does not give two "
-                "expressions. Give a function of one parameter to the "
-                "distance from the axis and the coordinate along it."
-            ) from error
+        across, along = (sympify(x, strict=True) for x in profile(U[1]))
         slopes = across.diff(U[1]), along.diff(U[1])
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)
         self._standard(frame, point, across*radial + along*axis, parameters,
-                       int(orientation)*normal, around)
-        self.orientation = int(orientation)
+                       orientation*normal, around, orientation=orientation)

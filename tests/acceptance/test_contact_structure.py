@@ -757,7 +757,7 @@ def test_a_body_needs_a_frame():
      lambda s: CylinderSurface(s.B, s.C, 0.3, s.B.y), (0,)*6, None,
      (math.pi, 0, 0, 0), 'K1 . K2 is singular|No cont'),
     (Scene.plane, lambda s: SphereSurface(s.B, s.C, 0.3, pole=s.B.z), (0,)*6,
-     None, (0, math.pi, 0, 0), 'normal of SphereSurface'),
+     None, (0, math.pi, 0, 0), 'keep away from poles'),
     (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.z), lambda s: s.surface,
      (0, 0, 0, *ANGLES), 2, (), 'at a pole'),
     # an ellipsoid that is flatter than the bowl below it
