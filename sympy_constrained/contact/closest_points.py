@@ -5,13 +5,13 @@ from random import Random
 from typing import NamedTuple
 
 from mpmath import mp
-from sympy import Expr, Symbol, sqrt, zeros
+from sympy import Symbol, sqrt, zeros
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
 from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
-from ..model.call_signatures import as_expression
+from ..model.call_signatures import as_expressions
 from ..precision import precise
 from .geometry import at_random, determinant, numbers
 
@@ -219,18 +219,8 @@ def check_curvature(form):
 
 def in_numbers(values):
     """Numbers by symbol, also where they are given as expressions."""
-    return dict(zip(map(strict, values), numbers(
-        map(strict, values.values()), {})))
-
-
-def strict(value):
-    """A number or symbol; text is not evaluated."""
-    found = as_expression(value)
-    if not isinstance(found, Expr):
-        raise TypeError(
-            f"{value!r} was given as a number or a symbol and is none. Give "
-            "{symbol: number, ...}.")
-    return found
+    return dict(zip(values, numbers(
+        as_expressions(values.values(), 'values'), {})))
 
 
 def trace_and_determinant(form):

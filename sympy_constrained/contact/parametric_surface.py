@@ -64,7 +64,7 @@ class ParametricSurface(ContactGeometryBase):
                 f"`orientation` is {orientation!r}. Give 1 if the cross "
                 "product of the tangent vectors points out of the body, "
                 "else -1.")
-        self.orientation = orientation
+        self.orientation = int(orientation)
         self._normal = self._first = None
 
     def _standard(self, frame, point, position, parameters, normal,
@@ -87,18 +87,14 @@ class ParametricSurface(ContactGeometryBase):
         ``interior``: whether the other body touches it from inside.
         """
         from .surfaces import ConeSurface, CylinderSurface, SphereSurface
-        point = getattr(wrapping, 'apex', None) or getattr(
-            wrapping, 'point', None)
         if isinstance(wrapping, WrappingSphere):
-            return SphereSurface(frame, point, wrapping.radius, interior)
+            return SphereSurface(frame, wrapping.point, wrapping.radius,
+                                 interior)
         if isinstance(wrapping, WrappingCylinder):
-            return CylinderSurface(frame, point, wrapping.radius,
+            return CylinderSurface(frame, wrapping.point, wrapping.radius,
                                    wrapping.axis, interior)
-        if hasattr(wrapping, 'alpha'):
-            return ConeSurface(frame, point, wrapping.alpha, wrapping.axis)
-        raise UnsupportedFeatureError(
-            f"{type(wrapping).__name__} is no sphere, cylinder or cone. "
-            "Describe it by a ParametricSurface.")
+        return ConeSurface(frame, wrapping.apex, wrapping.alpha,
+                           wrapping.axis)
 
     # -- differential geometry -------------------------------------------
 

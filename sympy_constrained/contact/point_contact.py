@@ -369,14 +369,11 @@ def own_symbols(given, argument, names):
     if given is None:                   # a name may contain anything
         return tuple(Function(name)(time) for name in names)
     given = tuple(as_list(given, argument))
-    if len(given) != len(names):
+    if len(given) != len(names) or any(
+            not isinstance(x, AppliedUndef) or x.args != (time,)
+            for x in given):
         raise ValueError(
-            f"`{argument}` has {len(given)} entries, and this contact needs "
-            f"{len(names)}: {', '.join(names) or 'it has none'}. Give one "
-            "for each.")
-    for x in given:
-        if not isinstance(x, AppliedUndef) or x.args != (time,):
-            raise ValueError(
-                f"`{argument}` contains {x!r}, which is not a function of "
-                "time. Give dynamicsymbols.")
+            f"`{argument}` is {list(given)}, and this contact needs "
+            f"{len(names)}: {', '.join(names) or 'it has none'}. Give "
+            "dynamicsymbols.")
     return given

@@ -178,22 +178,14 @@ class TorusSurface(Wheel, ParametricSurface):
 class EllipsoidSurface(ParametricSurface):
     """An ellipsoid about ``point``, from outside; ``frame`` has its axes.
 
-    The parameters are singular on the axis ``pole``: ``frame.x`` (the
-    default), ``frame.y`` or ``frame.z``.
+    The parameters are those of a :class:`SphereSurface` with this ``pole``,
+    stretched.
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
         check_frame(frame, FIXED)
         self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
             semi_axes, 'semi_axes'))
-        if len(self.semi_axes) != 3:
-            raise ValueError(f"`semi_axes` has {len(self.semi_axes)} entries "
-                             "instead of three. Give one for each axis of "
-                             "the frame.")
-        pole = frame.x if pole is None else pole
-        if pole not in tuple(frame):
-            raise ValueError(f"`pole` is {pole!r}. Choose one of the axes of "
-                             f"the frame {frame}.")
         axis, radial, _ = _radial(frame, pole, 'pole')
         p = diag(*self.semi_axes)*(sin(U[1])*radial + cos(U[1])*axis)
         slope = Matrix([x/a**2 for x, a in zip(p, self.semi_axes)])
@@ -232,4 +224,5 @@ class SurfaceOfRevolution(ParametricSurface):
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)
         self._standard(frame, point, across*radial + along*axis, parameters,
-                       orientation*normal, around, orientation=orientation)
+                       int(orientation)*normal, around,
+                       orientation=orientation)

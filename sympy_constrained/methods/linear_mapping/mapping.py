@@ -140,7 +140,7 @@ def free_rows(g, free, w, A, p, check):
         return [row for i, row in enumerate(units(len(w)))
                 if i not in free.value], [0]*p
     if free.kind == 'rows':
-        return given_rows(g, free.value, w, A, p, check)
+        return given_rows(g, free.value, w, p, check)
     matrix = given_columns(g, free.value, w, A, p, check)
     if matrix and len(matrix[0]) == len(w):     # first rows of b^-1
         rows = [solve(g, columns(matrix, len(w)), unit)
@@ -155,16 +155,14 @@ def free_rows(g, free, w, A, p, check):
     return rows, [0]*p
 
 
-def given_rows(g, expressions, w, A, p, check):
+def given_rows(g, expressions, w, p, check):
     """The free rows of a ``mapping``, and their drift."""
     refs = [read(g, e) for e in expressions]
-    check([[ref] for ref in refs], 'mapping', "Give expressions linear in "
-          "the velocities, of coordinates and time.")
+    check([[ref] for ref in refs], 'mapping', "Give what the quasi-velocity "
+          "is equal to, an expression linear in the velocities.")
     a = affine(g, jacobian(g, refs, w), w, [
         f'Row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
-    if len(refs) == len(w):
-        check_span(g, a[p:], A)
     return a[:p], substitute(g, refs, dict.fromkeys(w, 0))[:p]
 
 
@@ -185,23 +183,6 @@ def given_columns(g, rows, w, A, p, check):
             "quasi-velocities do not satisfy the constraints: A*N "
             "is not zero. Correct them, or give `mapping`.")
     return matrix
-
-
-def check_span(g, last, A):
-    """Raise unless the last rows of a full mapping are constraint rows.
-
-    ``A`` is used in their place, so that multipliers keep their meaning.
-    """
-    gram = [[g.dot(x, y) for y in A] for x in A]
-    for row in last:
-        part = solve(g, gram, [g.dot(row, x) for x in A])
-        rest = [0] if part is None else [
-            g.sub(x, g.dot(part, c)) for x, c in zip(row, zip(*A))]
-        if not all(x == 0 or g.same_value(x, 0) for x in rest):
-            raise ConstraintError(
-                "The last rows of `mapping` are not combinations of the "
-                "constraint rows. Give the free rows only, or put the "
-                "constraints last.")
 
 
 def orthogonal_rows(g, M, w, N, nu):
