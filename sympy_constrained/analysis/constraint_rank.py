@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from mpmath import mp
 
 from ..errors import (
-    ConstraintError, InconsistentConstraintsError, MissingIngredientError)
+    ConstraintError, InconsistentConstraintsError, MissingIngredientError,
+    UnsupportedFeatureError)
 from ..precision import precise
 from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
@@ -141,9 +142,15 @@ def constraint_report(system, sample=None, inconsistent='error',
         If the right sides of dependent rows contradict each other.
     MissingIngredientError
         If the model does not determine its accelerations.
+    UnsupportedFeatureError
+        If it is neither a system nor a method of this package.
 
     """
     system = getattr(system, 'system', system)
+    if not hasattr(system, 'counts'):
+        raise UnsupportedFeatureError(
+            f"`system` is {system!r}. Give a method of this package, such as "
+            "`UdwadiaKalabaMethod.from_method(method)`.")
     points, is_alone = examined_points(system, sample)
     if is_alone:
         warnings.warn(ALONE, stacklevel=2)

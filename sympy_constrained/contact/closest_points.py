@@ -5,13 +5,13 @@ from random import Random
 from typing import NamedTuple
 
 from mpmath import mp
-from sympy import Expr, Symbol, sqrt, zeros
+from sympy import Symbol, sqrt, zeros
 from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import dot
 
 from ..errors import ConstraintError
 from ..graph import Graph, GraphBuilder, jacobian, read
-from ..model.call_signatures import as_expression
+from ..model.call_signatures import as_expressions
 from ..precision import precise
 from .geometry import at_random, determinant, numbers
 
@@ -19,8 +19,8 @@ __all__ = ['ContactFinder', 'check_regular', 'row_spaces', 'RowSpaces']
 
 # Residuals that are zero; those at which rounding may stop Newton's method.
 SETTLED, ROUGHLY = mp.mpf('1e-24'), mp.mpf('1e-15')
-# Relative determinants that vanish: of K1 + K2, and of a surface's form.
-SINGULAR, FLAT = mp.mpf('1e-9'), mp.mpf('1e-20')
+# Relative determinants of K1 + K2 that vanish.
+SINGULAR = mp.mpf('1e-9')
 OPPOSITE = mp.mpf('1e-6')
 STEPS, SHORTER, ATTEMPTS = 60, 12, 40
 GAP = Symbol('gap')
@@ -105,8 +105,8 @@ class ContactFinder:
 
     def __init__(self, pair, parameters, free):
         self.unknowns = (*parameters, *(free or (GAP,)))
-        self.surfaces = [x for x in (pair.parent, pair.child)
-                         if pair.gap is None and x.dimension == 2]
+        surfaces = [x for x in (pair.parent, pair.child)
+                    if pair.gap is None and x.dimension == 2]
         gap = 0 if free else GAP
         builder = GraphBuilder(dynamicsymbols._t)
         inputs = [builder.input(x) for x in self.unknowns]
@@ -119,9 +119,7 @@ class ContactFinder:
         self.graph = Graph.freeze(builder, {
             'f': ([f], len(f)), 'side': ([refs([side])], 1),
             'J': (jacobian(builder, f, inputs), len(inputs)),
-            'forms': ([refs(x.first_fundamental_form())
-                       for x in self.surfaces], 4),
-            'domain': ([refs(x.domain) for x in self.surfaces], 1),
+            'domain': ([refs(x.domain) for x in surfaces], 1),
             'convexity': ([refs(x) for x in pair.convexity(gap)], 4)})
 
     def find(self, values, guess):
@@ -131,7 +129,6 @@ class ContactFinder:
                      if x not in self.unknowns}
             guess = in_numbers(guess)
             guess = [guess.get(x, mp.zero) for x in self.unknowns]
-            self.check_normals(known, guess)
             found = self.near(known, guess)
             return {'gap' if x is GAP else x: v
                     for x, v in zip(self.unknowns, found)}
@@ -209,21 +206,6 @@ class ContactFinder:
             x = trial
         return None
 
-    def check_normals(self, known, x):
-        for surface, form in zip(self.surfaces,
-                                 self.at('forms', known, x) or ()):
-            a, b, c, d = form
-            if abs(a*d - b*c) > FLAT*(a + d)**2:
-                continue
-            place = dict(zip(self.unknowns, x))
-            start = ', '.join(f'{p} = {mp.nstr(place[p], 6)}'
-                              for p in surface.parameters)
-            raise ConstraintError(
-                f"The normal of {type(surface).__name__} vanishes at the "
-                f"start, {start}: its tangent vectors are parallel there, "
-                "as at the pole of polar angles. Choose another chart "
-                "(`pole`), or the explicit formulation.")
-
 
 def check_curvature(form):
     _, det = trace_and_determinant(form)
@@ -237,18 +219,8 @@ def check_curvature(form):
 
 def in_numbers(values):
     """Numbers by symbol, also where they are given as expressions."""
-    return dict(zip(map(strict, values), numbers(
-        map(strict, values.values()), {})))
-
-
-def strict(value):
-    """A number or symbol; text is not evaluated."""
-    found = as_expression(value)
-    if not isinstance(found, Expr):
-        raise TypeError(
-            f"{value!r} was given as a number or a symbol and is none. Give "
-            "{symbol: number, ...}.")
-    return found
+    return dict(zip(values, numbers(
+        as_expressions(values.values(), 'values'), {})))
 
 
 def trace_and_determinant(form):

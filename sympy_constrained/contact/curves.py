@@ -1,6 +1,7 @@
 """Edges and vertices of bodies."""
 from sympy import ImmutableDenseMatrix, S, cos, sin, sqrt
 from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.vector import Vector
 
 from .geometry import ContactGeometryBase, positive, vector
 from .surfaces import Wheel, _axes
@@ -46,7 +47,7 @@ class VertexPoint(ContactGeometryBase):
     ball_radius = S.Zero
 
     def __init__(self, frame, point):
-        super().__init__(frame, point, 0, ())
+        super().__init__(frame, point, Vector(0), ())
 
     def _support(self, u):
         return 0*sqrt(u.dot(u))

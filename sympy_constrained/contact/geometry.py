@@ -181,17 +181,9 @@ def inner(left, right) -> Matrix:
 def measure(frame, position, name) -> ImmutableDenseMatrix:
     """Measure numbers of a Vector in a frame."""
     check_frame(frame, FIXED)
-    if isinstance(position, Vector):
-        try:
-            return ImmutableDenseMatrix(position.to_matrix(frame))
-        except ValueError:              # from SymPy's search of a path
-            raise ConstraintError(
-                f"`{name}` is {position}, in a frame that has no orientation "
-                f"in {frame}. Write it in {frame}, or orient that frame."
-            ) from None
-    if position == 0:
-        return ImmutableDenseMatrix([0, 0, 0])
-    raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
+    if not isinstance(position, Vector):
+        raise TypeError(f"`{name}` is {position!r}. Give a Vector.")
+    return ImmutableDenseMatrix(position.to_matrix(frame))
 
 
 @lru_cache(maxsize=256)

@@ -68,14 +68,14 @@ class ParametricSurface(ContactGeometryBase):
         self._normal = self._first = None
 
     def _standard(self, frame, point, position, parameters, normal,
-                  first=None, axis=None):
+                  first=None, axis=None, orientation=1):
         """Initialise a surface with a known normal and first tangent."""
         if parameters is None:
             parameters = dynamicsymbols('xi1 xi2')
         names = dict(zip(U, parameters))
         ParametricSurface.__init__(
             self, frame, point, vector(frame, position.xreplace(names)),
-            parameters)
+            parameters, orientation)
         self._normal, self._first, self._axis = (
             x and ImmutableDenseMatrix(x.xreplace(names))
             for x in (normal, first, axis))
@@ -87,18 +87,14 @@ class ParametricSurface(ContactGeometryBase):
         ``interior``: whether the other body touches it from inside.
         """
         from .surfaces import ConeSurface, CylinderSurface, SphereSurface
-        point = getattr(wrapping, 'apex', None) or getattr(
-            wrapping, 'point', None)
         if isinstance(wrapping, WrappingSphere):
-            return SphereSurface(frame, point, wrapping.radius, interior)
+            return SphereSurface(frame, wrapping.point, wrapping.radius,
+                                 interior)
         if isinstance(wrapping, WrappingCylinder):
-            return CylinderSurface(frame, point, wrapping.radius,
+            return CylinderSurface(frame, wrapping.point, wrapping.radius,
                                    wrapping.axis, interior)
-        if hasattr(wrapping, 'alpha'):
-            return ConeSurface(frame, point, wrapping.alpha, wrapping.axis)
-        raise UnsupportedFeatureError(
-            f"{type(wrapping).__name__} is no sphere, cylinder or cone. "
-            "Describe it by a ParametricSurface.")
+        return ConeSurface(frame, wrapping.apex, wrapping.alpha,
+                           wrapping.axis)
 
     # -- differential geometry -------------------------------------------
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from sympy import Dummy, Expr, Function, Matrix
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import ReferenceFrame, System, dynamicsymbols
+from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
@@ -114,9 +114,6 @@ class PointContact(ContactKinematics, ContactReactions):
     def __init__(self, name, parent, child, parent_geometry, child_geometry,
                  frame=None, formulation='auto', mode='rolling',
                  contact_coordinates=None, contact_speeds=None):
-        if not isinstance(name, str):
-            raise TypeError(f"`name` is {name!r}. Give a text with which "
-                            "the symbols of the contact begin.")
         for argument, value, allowed in (
                 ('formulation', formulation, FORMULATIONS),
                 ('mode', mode, MODES)):
@@ -324,8 +321,8 @@ class PointContact(ContactKinematics, ContactReactions):
         the distance ``'gap'``. The guess chooses among several solutions.
         Those on the wrong side, with penetration, or not nearest are rejected:
         ``1 + g K2`` and ``K1 + K2 (1 + g K2)^-1`` must be positive. A
-        :exc:`.ConstraintError` is raised if none is left, if a normal
-        vanishes, or if the contact is a line or a face.
+        :exc:`.ConstraintError` is raised if none is left, or if the contact is
+        a line or a face.
         """
         missing = [str(x) for x in self.coordinates if x not in guess]
         if missing:
@@ -352,9 +349,6 @@ class PointContact(ContactKinematics, ContactReactions):
         The contact coordinates and speeds are added as dependent. The user
         chooses as many other dependent ones as rows remain.
         """
-        if not isinstance(system, System):
-            raise TypeError(f"`system` is {system!r}. Give a System of "
-                            "sympy.physics.mechanics.")
         if self.coordinates:
             system.add_coordinates(*self.coordinates, independent=[
                 False]*len(self.coordinates))
@@ -374,14 +368,11 @@ def own_symbols(given, argument, names):
     if given is None:                   # a name may contain anything
         return tuple(Function(name)(time) for name in names)
     given = tuple(as_list(given, argument))
-    if len(given) != len(names):
+    if len(given) != len(names) or any(
+            not isinstance(x, AppliedUndef) or x.args != (time,)
+            for x in given):
         raise ValueError(
-            f"`{argument}` has {len(given)} entries, and this contact needs "
-            f"{len(names)}: {', '.join(names) or 'it has none'}. Give one "
-            "for each.")
-    for x in given:
-        if not isinstance(x, AppliedUndef) or x.args != (time,):
-            raise ValueError(
-                f"`{argument}` contains {x!r}, which is not a function of "
-                "time. Give dynamicsymbols.")
+            f"`{argument}` is {list(given)}, and this contact needs "
+            f"{len(names)}: {', '.join(names) or 'it has none'}. Give "
+            "dynamicsymbols.")
     return given

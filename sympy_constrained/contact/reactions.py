@@ -71,10 +71,6 @@ class ContactReactions:
 
     def _normal_force(self, method, compiled):
         """The normal force as a function of ``(t, x)``."""
-        if not hasattr(compiled, 'expression'):
-            raise TypeError(
-                f"`compiled` is {compiled!r}. Give what `compile_equations` "
-                "makes of the method.")
         weights = [(k, compiled.expression(weight) if weight != 1 else None)
                    for k, weight in self._normal_weights(method)]
 

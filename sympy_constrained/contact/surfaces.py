@@ -178,22 +178,14 @@ class TorusSurface(Wheel, ParametricSurface):
 class EllipsoidSurface(ParametricSurface):
     """An ellipsoid about ``point``, from outside; ``frame`` has its axes.
 
-    The parameters are singular on the axis ``pole``: ``frame.x`` (the
-    default), ``frame.y`` or ``frame.z``.
+    The parameters are those of a :class:`SphereSurface` with this ``pole``,
+    stretched.
     """
 
     def __init__(self, frame, point, semi_axes, pole=None, parameters=None):
         check_frame(frame, FIXED)
         self.semi_axes = tuple(positive(x, 'semi_axes') for x in as_list(
             semi_axes, 'semi_axes'))
-        if len(self.semi_axes) != 3:
-            raise ValueError(f"`semi_axes` has {len(self.semi_axes)} entries "
-                             "instead of three. Give one for each axis of "
-                             "the frame.")
-        pole = frame.x if pole is None else pole
-        if pole not in tuple(frame):
-            raise ValueError(f"`pole` is {pole!r}. Choose one of the axes of "
-                             f"the frame {frame}.")
         axis, radial, _ = _radial(frame, pole, 'pole')
         p = diag(*self.semi_axes)*(sin(U[1])*radial + cos(U[1])*axis)
         slope = Matrix([x/a**2 for x, a in zip(p, self.semi_axes)])
@@ -226,21 +218,11 @@ class SurfaceOfRevolution(ParametricSurface):
 
     def __init__(self, frame, point, axis, profile, orientation=1,
                  parameters=None):
-        if orientation not in (1, -1):
-            raise ValueError(f"`orientation` is {orientation!r}. Give 1 "
-                             "or -1.")
         axis, radial, around = _radial(frame, axis, 'axis')
-        try:
-            across, along = (sympify(x, strict=True) for x in profile(U[1]))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"`profile` is {profile!r}, which does not give two "
-                "expressions. Give a function of one parameter to the "
-                "distance from the axis and the coordinate along it."
-            ) from error
+        across, along = (sympify(x, strict=True) for x in profile(U[1]))
         slopes = across.diff(U[1]), along.diff(U[1])
         normal = (slopes[1]*radial - slopes[0]*axis)/sqrt(
             slopes[0]**2 + slopes[1]**2)
         self._standard(frame, point, across*radial + along*axis, parameters,
-                       int(orientation)*normal, around)
-        self.orientation = int(orientation)
+                       int(orientation)*normal, around,
+                       orientation=orientation)

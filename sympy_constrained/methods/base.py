@@ -190,8 +190,7 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         those that both methods of this package have are kept unless given.
         """
         arguments = cls._arguments_from(method, options)
-        result = cls(**arguments, **with_inherited(
-            cls, method, arguments, options))
+        result = cls(**arguments, **with_inherited(cls, method, options))
         result._joints = getattr(method, 'joints', getattr(
             method, '_joints', ()))
         return result
@@ -415,14 +414,8 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                 f'{len(self.u)} speeds, {len(self._names)} constraint rows>')
 
 
-def with_inherited(cls, method, arguments, options):
+def with_inherited(cls, method, options):
     """Options for ``cls``, completed by those of another method."""
-    twice = [name for name in options if name in arguments]
-    if twice:
-        raise TypeError(
-            f"`{twice[0]}` was given, and `from_method` takes it from the "
-            f"{type(method).__name__}. Change it there, or call "
-            f"{cls.__name__} with all arguments of the model.")
     if not isinstance(method, ConstrainedMethod):
         return options
     special = [name for name, found in method._special.items() if found]

@@ -17,7 +17,6 @@ bodies inwards.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -65,7 +64,7 @@ class JointReaction:
         return f'<JointReaction {self.name} at {self.location}>'
 
 
-class JointReactions(Mapping):
+class JointReactions(dict):
     """Name of a joint or constraint row -> :class:`JointReaction`.
 
     Vectors are written when they are read. :meth:`function` compiles them
@@ -83,19 +82,11 @@ class JointReactions(Mapping):
     """
 
     def __init__(self, graph, frame, locations, accelerations):
+        super().__init__({
+            name: JointReaction(name, location, frame, graph)
+            for name, location in locations.items()})
         self.graph, self.frame = graph, frame
         self.accelerations = tuple(accelerations)
-        self._items = {name: JointReaction(name, location, frame, graph)
-                       for name, location in locations.items()}
-
-    def __getitem__(self, name):
-        return self._items[name]
-
-    def __iter__(self):
-        return iter(self._items)
-
-    def __len__(self):
-        return len(self._items)
 
     def __repr__(self):
         return f'<JointReactions: {", ".join(self)}>'

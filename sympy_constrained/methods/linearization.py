@@ -138,20 +138,6 @@ class Linearizer(_compat.Linearizer):
             "elsewhere.")
 
 
-def check_solver(linear_solver):
-    """Raise unless SymPy knows a solver of this name."""
-    if callable(linear_solver):
-        return
-    try:
-        eye(1).solve(eye(1), method=linear_solver)
-    except (AttributeError, TypeError, ValueError):
-        raise ValueError(
-            f"`linear_solver` is {linear_solver!r}, by which SymPy solves "
-            "nothing. Choose one of `Matrix.solve`, such as 'LU', 'GJ' or "
-            "'ADJ', or give a function of the matrix and the right side."
-        ) from None
-
-
 def partition(method, q_ind, qd_ind, q_dep, qd_dep):
     """Independent and dependent coordinates and speeds, four lists.
 
@@ -192,7 +178,6 @@ def linearizer(method, q_ind, qd_ind, q_dep, qd_dep, linear_solver):
             "The system has constraints at acceleration level, which SymPy's "
             "Linearizer does not take. Give their integrals, if they have "
             "any, or linearize `rhs()`.")
-    check_solver(linear_solver)
     parts = partition(method, q_ind, qd_ind, q_dep, qd_dep)
     rows = method.independent_rows
     moving = list(rows) if parts[3] else []

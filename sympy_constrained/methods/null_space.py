@@ -1,7 +1,7 @@
 """Equations in fewer speeds, with the multipliers recovered."""
 from __future__ import annotations
 
-from ..errors import MissingIngredientError, RedundantConstraintsError
+from ..errors import RedundantConstraintsError
 from ..graph import GraphMatrix, block_matrix
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve, pivot_columns,
@@ -10,7 +10,7 @@ from ..model.equations import EquationsOfMotion
 from .references import as_column, flat, frozen
 
 __all__ = ['reduced_equations', 'accelerations', 'along_basis', 'elimination',
-           'least_multipliers', 'no_mass', 'null_basis', 'null_space_solve']
+           'least_multipliers', 'null_basis', 'null_space_solve']
 
 
 def reduced_equations(method, graph, matrix, right, reactions=None,
@@ -66,12 +66,6 @@ def accelerations(g, matrix, right):
     factor = ldl_factor(g, matrix)
     return (ldl_solve(g, factor, known) if factor
             else lu_solve(g, matrix, known))
-
-
-def no_mass():
-    return MissingIngredientError(
-        "The mass matrix is singular: a direction that the constraints leave "
-        "free has no mass. Give it mass, or remove its coordinate.")
 
 
 def null_basis(A, pivots=None):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ..analysis.constraint_rank import (
     independent_at, independent_columns, warn_of_branches)
-from ..errors import ConstraintError, MissingIngredientError
+from ..errors import ConstraintError
 from ..model.call_signatures import arguments_of, as_list
 from ..precision import precise
 
@@ -23,14 +23,6 @@ def named_coordinates(method):
     if len(named) < count:
         named += [x for x, v in zip(system.q, system.u)
                   if v in system.u_dependent and x not in named]
-        strange = [str(x) for x in system.u_dependent if x not in system.u]
-        if len(named) < count and strange:
-            raise MissingIngredientError(
-                f"`u_dependent` has {', '.join(strange)}, which is the "
-                "velocity of no coordinate, and the embedding eliminates "
-                f"velocities of coordinates. Move {count} of "
-                f"{', '.join(map(str, system.q))} from `q_ind` to "
-                "`q_dependent`.")
     return named
 
 
@@ -51,16 +43,7 @@ def dependent_positions(method, named):
             f"`q_dependent` has {len(named)} coordinates for {count} "
             "constraint rows. Each row eliminates one velocity: name "
             f"{count} of {known}.")
-    positions = tuple(map(system.q.index, named))
-    pattern = system.graph.pattern('velocity_jacobian')
-    idle = [str(system.q[i]) for i in positions
-            if not any(row[i] for row in pattern)]
-    if idle:
-        raise ConstraintError(
-            f"No constraint contains the velocity of {', '.join(idle)}, "
-            "so it cannot be eliminated. Name coordinates that the "
-            "constraints relate to others in `q_dependent`.")
-    return positions
+    return tuple(map(system.q.index, named))
 
 
 def check_regular(method, dependent):

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from sympy.physics.mechanics import KanesMethod
 
-from ..errors import MissingIngredientError
 from ..graph import block_matrix, stack
 from ..graph.linalg import FullRankFactorization
 from ..model.equations import EquationsOfMotion
@@ -86,9 +85,7 @@ class RouthMethod(LagrangianMethod):
         u, lam = self._block_solve(g, M, M, F, flat(out['Q']),
                                    [out['b'][i][0] for i in rows])
         if u is None:
-            raise MissingIngredientError(
-                "The mass matrix and the constraints do not determine the "
-                "accelerations. Give every direction a mass or a constraint.")
+            raise self._without('acceleration')
         lam = [-x for x in lam]
         force = [g.dot(lam, c) for c in zip(*F)] or [0]*n
         if len(F) < len(out['A']):

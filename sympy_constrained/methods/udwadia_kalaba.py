@@ -16,7 +16,8 @@ from ..model.call_signatures import as_matrix
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
-from .references import as_column, columns, flat, frozen, written
+from .references import (
+    as_column, columns, flat, frozen, inputs, written)
 
 __all__ = ['UdwadiaKalabaMethod']
 
@@ -146,16 +147,13 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if weight is not None:
             o = len(self.u)
             self._weight = as_matrix(weight, 'weight')
-            wrong = f'has shape {self._weight.shape}' if (
-                self._weight.shape != (o, o)) else 'is not symmetric' if (
-                self._weight != self._weight.T) else (
-                'is not positive definite') if is_indefinite(
-                    self._weight) else ''
-            if wrong:
+            if self._weight.shape != (o, o) or (
+                    self._weight != self._weight.T) or is_indefinite(
+                    self._weight):
                 raise ValueError(
-                    f"`weight` {wrong}. It weighs the {o} generalized "
-                    "forces; give a symmetric, positive definite matrix "
-                    f"({o}, {o}).")
+                    f"`weight` is {self._weight}. It weighs the {o} "
+                    "generalized forces; give a symmetric, positive definite "
+                    f"matrix ({o}, {o}).")
 
     @property
     def _own(self):
@@ -275,11 +273,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if self._weight is None:
             u, lam = null_space_solve(g, M, F, self._pivots, Q, b)
             if u is None:
-                raise MissingIngredientError(
-                    "The equations are singular for all values of the "
-                    "coordinates: the mass matrix and the constraints do not "
-                    "determine the accelerations. Give every direction a "
-                    "mass or a constraint.")
+                raise self._without('acceleration')
             return u, [-x for x in lam]
         o = len(M)
         z = lu_solve(g, block_matrix([
@@ -292,14 +286,18 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     @cached_property
     def unconstrained_acceleration(self):
         """``a`` of ``M*a = Q``, the motion without constraints, (o, 1)."""
-        builder, out = self.system.graph.load(None, ('M', 'Q'))
-        a = accelerations(builder, out['M'], out['Q'])
+        M, Q = self.system.blocks('M', 'Q')
+        return written(M.builder, self._free_acceleration(M, Q))
+
+    def _free_acceleration(self, M, Q):
+        """References of ``a`` of ``M*a = Q``."""
+        a = accelerations(M.builder, M.rows, Q.rows)
         if a is None:
             raise MissingIngredientError(
                 "The mass matrix is singular: without its constraints the "
-                "model has no definite acceleration. Read `acceleration`, "
-                "which takes the constraints into account.")
-        return written(builder, a)
+                "model has no definite acceleration. Read `acceleration`, or "
+                "give mass to every direction.")
+        return a
 
     @cached_property
     def ideal_constraint_forces(self):
@@ -325,14 +323,8 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                 "`constraint_forces`.")
         M, Q, C = self.system.blocks('M', 'Q', 'C')
         g = M.builder
-        a = accelerations(g, M.rows, (Q + C).rows)
-        if a is None:
-            raise MissingIngredientError(
-                "The mass matrix is singular: Gauss's measure needs the "
-                "acceleration without constraints, which is not definite. "
-                "Give mass to every direction.")
-        gap = as_column(g, [g.sub(g.input(x, dynamic=True), y)
-                            for x, y in zip(self._udot, a)])
+        gap = as_column(g, [g.sub(x, y) for x, y in zip(
+            inputs(g, self._udot), self._free_acceleration(M, Q + C))])
         return written(g, gap.T @ (M @ gap)*Rational(1, 2))[0]
 
 

@@ -102,6 +102,7 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))
+    check_functions(builder, fields)
     check_names(builder, fields)
     check_velocities(kinematics, bodies)
     drop_costly_power(builder, blocks)
@@ -244,6 +245,20 @@ def add_generalized(kinematics, blocks, forces, u):
         if blocks['power']:
             blocks['power'][0][0] = g.add(
                 blocks['power'][0][0], g.mul(force, kinematics.u[j]))
+
+
+def check_functions(builder, fields):
+    """Raise if a coordinate is a function of anything but time."""
+    states = {x.func for x in (*fields['q'], *fields['u'])
+              if isinstance(x, AppliedUndef)}
+    for template in builder.templates:
+        for function in template.atoms(AppliedUndef):
+            if function.func in states:
+                raise ConstrainedDynamicsError(
+                    f"The coordinate or speed `{function.func}` occurs at "
+                    f"another argument than {builder.time}. Delays are not "
+                    "supported; if the time was substituted, write the "
+                    "expression without it.")
 
 
 def check_names(builder, fields):

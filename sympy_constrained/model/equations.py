@@ -138,9 +138,10 @@ class EquationsOfMotion:
         _, out = system.graph.load(builder)
         graph = Graph.freeze(builder, {
             **{name: (rows, shapes[name][1]) for name, rows in out.items()},
+            'rates': (out['rates'] + out['mass_rates'], 1),
             'W': (W.rows, W.shape[1]), 'r': (r.rows, 1)})
         return cls(
-            graph, system.q, system.u, system.q + system.u,
+            graph, system.q, system.u, system.q + system.masses + system.u,
             tuple(x.diff(system.t) for x in system.u) + lam, lam,
             system.constraint_names,
             is_stabilized=system.stabilization is not None, **fields)

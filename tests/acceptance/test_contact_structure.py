@@ -603,8 +603,6 @@ def test_wrapping_geometry():
         place = cone.position()
         assert abs(number(place.dot(N.y) - cone.parameters[1]*cos(pi/6), {
             x: 2 for x in cone.parameters})) < 1e-25
-    with pytest.raises(UnsupportedFeatureError, match='no sphere'):
-        ParametricSurface.from_wrapping(type('Wrap', (), {'point': O})(), N)
 
 
 # -- unilateral contact --------------------------------------------------
@@ -757,7 +755,7 @@ def test_a_body_needs_a_frame():
      lambda s: CylinderSurface(s.B, s.C, 0.3, s.B.y), (0,)*6, None,
      (math.pi, 0, 0, 0), 'K1 . K2 is singular|No cont'),
     (Scene.plane, lambda s: SphereSurface(s.B, s.C, 0.3, pole=s.B.z), (0,)*6,
-     None, (0, math.pi, 0, 0), 'normal of SphereSurface'),
+     None, (0, math.pi, 0, 0), 'keep away from poles'),
     (lambda s: SphereSurface(s.P, s.O, 2, pole=s.N.z), lambda s: s.surface,
      (0, 0, 0, *ANGLES), 2, (), 'at a pole'),
     # an ellipsoid that is flatter than the bowl below it
@@ -794,8 +792,8 @@ def test_numbers_and_guesses_of_a_contact():
             ({}, {}, MissingIngredientError, 'c_xi1'),
             ({}, {**guess, Symbol('a'): 1, Symbol('b'): 2}, ValueError,
              'has 2 coordinates in addition to .* contact: .*One closes'),
-            ({Symbol('r'): True}, guess, TypeError,
-             'is none. Give .symbol: number')):
+            ({Symbol('r'): True}, guess, ConstraintError,
+             'Entry 0 of `values` is True')):
         with pytest.raises(error, match=text):
             contact.solve_contact(values, start)
     with pytest.raises(ValueError, match='3 values were given for the 2 par'):
@@ -984,7 +982,7 @@ def surfaces(frame, point):
         'cone': ConeSurface(frame, point, Rational(3, 5), x + y + z),
         'funnel': ConeSurface(frame, point, Rational(5, 2), z),
         'torus': TorusSurface(frame, point, 2, Rational(1, 2), -z),
-        'ellipsoid': EllipsoidSurface(frame, point, (1, 2, 3), pole=y),
+        'ellipsoid': EllipsoidSurface(frame, point, (1, 2, 3), pole=y + z),
         'vase': SurfaceOfRevolution(frame, point, z, lambda s: (
             2 + sin(s), s)),
         'saddle': ParametricSurface(

@@ -969,7 +969,7 @@ def refused(error, match, *args, **kwargs):
     ([dot(y)], {'inverse_mapping': Matrix([[1, 0], [0, 0]])}, 'singular'),
     ([dot(y)], {'mapping': [dot(x)]*3}, '3 rows'),
     ([dot(y)], {'q_dependent': [x, y]}, 'q_dependent'),
-    ([dot(y)], {'q_dependent': [x]}, 'No constraint contains'),
+    ([dot(y)], {'q_dependent': [x]}, 'singular'),
     ([dot(y), dot(x)], {'q_dependent': [x, x]}, 'q_dependent'),
     ([dot(y)], {'mapping': [dot(x) + dot(dot(y))]},
      r'Row 0 of `mapping` contains Derivative\(y\(t\), \(t, 2\)\)'),

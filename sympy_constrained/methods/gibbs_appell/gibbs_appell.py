@@ -12,8 +12,10 @@ from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
+from ...graph import GraphMatrix, block_matrix, stack
 from ...model.build import build_system
 from ...model.call_signatures import as_dictionary, as_expressions
+from ...model.equations import EquationsOfMotion
 from ...model.variable_mass import MassExchange
 from ...precision import precise
 from ..base import ConstrainedMethod
@@ -23,8 +25,7 @@ from .classical_forms import FORMS, ClassicalForms
 from .higher_order import (
     check_gradients, higher_equations, higher_orders, highest_derivatives)
 from .hypersurface import (
-    Hypersurface, check_replaced, checked_reaction, constraint_directions,
-    linear_equations)
+    Hypersurface, check_replaced, checked_reaction, constraint_directions)
 from .ingredients import Ingredients
 
 __all__ = ['GibbsAppellMethod']
@@ -327,8 +328,12 @@ class GibbsAppellMethod(ConstrainedMethod):
             return higher_equations(
                 system, self._directions, self.constraint_orders,
                 self._names, tuple(self.lam_vec))
-        return linear_equations(system, self._directions, self._names,
-                                tuple(self.lam_vec))
+        M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
+        _, out = self._directions.load(M.builder, ('W',))
+        W = GraphMatrix(M.builder, out['W'], A.shape[0])
+        return EquationsOfMotion.from_speeds(
+            system, block_matrix([[M, -W], [A, None]]), stack(Q, b),
+            self.lam_vec)
 
     # -- solved ----------------------------------------------------------
 

@@ -10,10 +10,9 @@ from ...analysis.constraint_rank import (
 from ...analysis.zero_tests import values_at
 from ...errors import (
     ConstraintError, InconsistentConstraintsError, MissingIngredientError)
-from ...graph import Graph, GraphMatrix, block_matrix, gradient, read, stack
+from ...graph import Graph, GraphMatrix, gradient, read, stack
 from ...graph.linalg import solve
 from ...model.call_signatures import as_matrix
-from ...model.equations import EquationsOfMotion
 from ...precision import precise
 from ..null_space import along_basis, null_basis
 from ..references import as_column, flat, frozen, inputs
@@ -21,7 +20,7 @@ from ..symbols import check_contents
 from .higher_order import higher_orders
 
 __all__ = ['Hypersurface', 'check_replaced', 'checked_reaction',
-           'constraint_directions', 'linear_equations']
+           'constraint_directions']
 
 # Relative difference that rounding, also of constants, explains.
 ROUNDING = mp.mpf('1e-9')
@@ -73,25 +72,6 @@ def check_replaced(system, points):
                     "derivative of another constraint and contradicts it "
                     "where the constraints hold. Correct it, or leave it "
                     "out.")
-
-
-def linear_equations(system, directions, names, lam):
-    """``[M, -W; A, 0]*[u'; lam] = [Q; b]`` as equations of motion."""
-    g, out = system.graph.load()        # the order of loading shapes sums
-    _, found = directions.load(g, ('W',))
-    kept = {name: (rows, system.graph.outputs[name][1])
-            for name, rows in out.items()
-            if name not in ('mass_rates', 'higher')}
-    M, A, Q, b = (GraphMatrix(g, *kept[name]) for name in 'MAQb')
-    W = GraphMatrix(g, found['W'], len(lam))
-    return EquationsOfMotion(
-        frozen(g, **{
-            **{name: GraphMatrix(g, *rows) for name, rows in kept.items()},
-            'W': block_matrix([[M, -W], [A, None]]), 'r': stack(Q, b),
-            'rates': flat(out['rates'] + out['mass_rates'])}),
-        system.q, system.u, system.q + system.masses + system.u,
-        tuple(x.diff(system.t) for x in system.u) + lam, lam, names,
-        is_stabilized=system.stabilization is not None)
 
 
 class Hypersurface:

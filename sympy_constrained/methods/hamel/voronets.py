@@ -10,7 +10,7 @@ from ...graph import gradient, substitute, time_derivative
 from ...graph.linalg import solve
 from ...model.equations import EquationsOfMotion
 from ..base import ConstrainedMethod
-from ..null_space import accelerations, no_mass, reduced_equations
+from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates
 from ..references import columns, flat, frozen, inputs, written
 from .embedded_equations import EmbeddedMethod
@@ -99,7 +99,7 @@ class VoronetsMethod(EmbeddedMethod):
             'Psi_true', 'H', 'A1', 'slope', 'known'))
         u = accelerations(g, out['Psi_true'], out['H'])
         if u is None:
-            raise no_mass()
+            raise self._without('acceleration')
         forces = [g.sub(g.dot(row, u), x)
                   for row, (x,) in zip(out['slope'], out['known'])]
         first = [forces[i] for i in self._dependent]

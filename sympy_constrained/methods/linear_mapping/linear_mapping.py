@@ -14,7 +14,7 @@ from ...model.build import build_system
 from ...model.call_signatures import as_expressions, as_list, as_matrix
 from ...precision import precise
 from ..base import ConstrainedMethod
-from ..null_space import accelerations, no_mass, reduced_equations
+from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions
 from ..references import columns, frozen
 from ..symbols import column, fresh_symbols, named_symbols
@@ -222,15 +222,7 @@ class LinearMappingMethod(ConstrainedMethod):
                     [row.lhs], [row.rhs]):
                 row = row.rhs if row.lhs == us[k] else row.lhs
             rows.append(row)
-        rows = as_expressions(rows, 'mapping')
-        for k, row in enumerate(rows):
-            found = [x for x in us if x not in self._system.u and row.has(x)]
-            if found:
-                raise ConstraintError(
-                    f"Row {k} of `mapping` contains the quasi-velocity "
-                    f"{found[0]}. Give what the quasi-velocity is equal to, "
-                    "an expression of the velocities, and no residual.")
-        return tuple(rows)
+        return tuple(as_expressions(rows, 'mapping'))
 
     @property
     def _dependent(self):
@@ -324,7 +316,7 @@ class LinearMappingMethod(ConstrainedMethod):
         g, out = self._mapped.load(None, ('mass', 'forcing', 'X', 'y', 'A'))
         solution = accelerations(g, out['mass'], out['forcing'])
         if solution is None:
-            raise no_mass()
+            raise self._without('acceleration')
         lam = [g.add(g.dot(row, solution), y)
                for row, (y,) in zip(out['X'], out['y'])]
         forces = [g.dot(lam, c)

@@ -158,8 +158,8 @@ def free_rows(g, free, w, A, p, check):
 def given_rows(g, expressions, w, A, p, check):
     """The free rows of a ``mapping``, and their drift."""
     refs = [read(g, e) for e in expressions]
-    check([[ref] for ref in refs], 'mapping', "Give expressions linear in "
-          "the velocities, of coordinates and time.")
+    check([[ref] for ref in refs], 'mapping', "Give what the quasi-velocity "
+          "is equal to, an expression linear in the velocities.")
     a = affine(g, jacobian(g, refs, w), w, [
         f'Row {k} of `mapping`' for k in range(len(w))],
         'Give expressions linear in the velocities.')
