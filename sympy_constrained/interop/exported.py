@@ -206,8 +206,9 @@ def library(module, title):
         return import_module(module)
     except ImportError as error:
         raise MissingIngredientError(
-            f"{title} is not installed. Install it (the extra `interop`), or "
-            "use `native_function` of `compile_equations`.") from error
+            f"{title} is not installed. Install it: "
+            f"`python -m pip install {module.partition('.')[0]}`."
+        ) from error
 
 
 # -- states that other programs take for functions of time ----------------

@@ -38,7 +38,7 @@ def by_name(pairs):
 class Reason(Enum):
     """Why a simulation ended; the value is a sentence."""
 
-    END = "The end of the time span was reached."
+    END = "Completed."
     EVENT = "A terminal event occurred."
     SINGULAR = "The equations became singular."
     NOT_FINITE = "The equations have no finite value there."

@@ -267,5 +267,5 @@ def test_pydy_is_named_where_it_is_missing(monkeypatch):
     import sys
     monkeypatch.setitem(sys.modules, 'pydy.system', None)
     with pytest.raises(MissingIngredientError, match=(
-            'PyDy is not installed. Install it .the extra `interop`., or')):
+            'PyDy is not installed. Install it: .python -m pip install pydy')):
         to_pydy(model('knife_edge').form(UdwadiaKalabaMethod))

@@ -466,7 +466,7 @@ def test_a_trajectory_is_indexed_by_object_and_name(pendulum):
         motion.energy, pendulum.compiled.energy(motion.t, motion.x),
         atol=1e-12)
     assert repr(motion) == ('<Trajectory of 4 states, 5 times from 0 to 1: '
-                            'The end of the time span was reached.>')
+                            'Completed.>')
 
 
 # -- a loop that passes near singular rows ---------------------------------

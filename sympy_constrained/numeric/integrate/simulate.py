@@ -90,8 +90,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     >>> motion = simulate(pendulum, 10, {x: 2, y: 0, "x'": 0, "y'": 0},
     ...                   constants={m: 1, g: 9.81, l: 2}, t_eval=101)
     >>> motion
-    <Trajectory of 4 states, 101 times from 0 to 10: The end of the time span
-    was reached.>
+    <Trajectory of 4 states, 101 times from 0 to 10: Completed.>
     >>> motion[x].shape
     (101,)
     >>> bool(motion.largest_residual < 1e-12)
