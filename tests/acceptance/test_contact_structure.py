@@ -793,7 +793,7 @@ def test_numbers_and_guesses_of_a_contact():
             ({}, {**guess, Symbol('a'): 1, Symbol('b'): 2}, ValueError,
              'has 2 coordinates in addition to .* contact: .*One closes'),
             ({Symbol('r'): True}, guess, ConstraintError,
-             'Entry 0 of `values` is True')):
+             'Row 0 of `values` is True')):
         with pytest.raises(error, match=text):
             contact.solve_contact(values, start)
     with pytest.raises(ValueError, match='3 values were given for the 2 par'):
