@@ -475,6 +475,16 @@ class CompiledEquations(Evaluator):
             numbers[:half], numbers[half:]) if numbers else None, agree, work)
         return graph and self.native(graph, 'out', 'checks', names)
 
+    def native_output(self, graph, checks=None, more=()):
+        """The output ``out`` of a graph in machine code, None without it.
+
+        Values of the symbols ``more`` follow those of the constants.
+        """
+        if self.backend == 'numpy':
+            return None
+        with suppress(ConstrainedDynamicsError):
+            return self.native(graph, 'out', checks, more)
+
     def native_function(self, name='rhs', t=0., x=None):
         """Return the :class:`.NativeFunction` for integrators outside Python.
 

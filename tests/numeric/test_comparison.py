@@ -624,7 +624,7 @@ def test_what_is_missing_or_wrong(options, message):
 
 @pytest.mark.parametrize('given, numbers, error, message', [
     ('fourbar', {}, ValueError, 'no ready model.*four_bar'),
-    (42, {}, UnsupportedFeatureError, 'from int'),
+    (42, {}, UnsupportedFeatureError, 'from 42'),
     (LagrangesMethod(m*(x.diff()**2 + y.diff()**2)/2, [x, y],
                      hol_coneqs=[x**2 + y**2 + l**2]), {m: 1, l: 1},
      ConstraintError, 'No random state.*start='),

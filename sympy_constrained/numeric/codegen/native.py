@@ -258,9 +258,9 @@ class NativeFunction:
         """
         return self.function.address
 
-    def text(self):
-        """The generated text, in C or in LLVM's language."""
-        code = import_module(f'.{self.backend}_code', __package__)
+    def text(self, backend=None):
+        """The generated text, for ``backend`` ``'c'`` or ``'llvm'``."""
+        code = import_module(f'.{backend or self.backend}_code', __package__)
         return code.scalar_text(self._program)
 
     def low_level_callable(self):

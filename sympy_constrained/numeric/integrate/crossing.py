@@ -86,7 +86,7 @@ def compiled_with(events, model, constants, inputs):
     every = events if isinstance(events, (list, tuple)) else [events]
     symbols = {symbol for event in every if isinstance(event, Crossing)
                for expr in (event.expression, *(event.jump or {}).values())
-               for symbol in sympify(expr).free_symbols}
+               for symbol in sympify(expr, strict=True).free_symbols}
     if symbols:
         model = compile_equations(model, None, inputs)
         symbols -= {*model.constants, model.equations.t}
@@ -109,11 +109,12 @@ class CrossingFunction:
     def __init__(self, crossing, compiled):
         self.terminal, self.direction = crossing.terminal, crossing.direction
         self.compiled, self.after = compiled, None
-        self.expression = sympify(crossing.expression)
+        self.expression = sympify(crossing.expression, strict=True)
         if crossing.jump is not None:
             after = list(compiled.states)
             for key, value in crossing.jump.items():
-                after[compiled.names.index(key)] = sympify(value)
+                after[compiled.names.index(key)] = sympify(
+                    value, strict=True)
             self.after = tuple(after)
 
     def _values(self, t, x, *expressions):
@@ -129,7 +130,9 @@ class CrossingFunction:
         native = compiled.native_output(with_given(
             Graph.of({'out': Matrix([self.expression])}, compiled.equations.t),
             names, compiled.inputs.feedback))
-        return native and compiled.bound(native)
+        return native and native.bound(
+            (len(compiled.states),), compiled.parameters(), None,
+            compiled.called)
 
     def __getstate__(self):
         return {key: value for key, value in vars(self).items()

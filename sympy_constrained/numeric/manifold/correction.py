@@ -212,8 +212,7 @@ def newton_code(compiled, rows, *step):
     with suppress(ConstrainedDynamicsError):        # a row has no gradient
         graph = newton_graph(
             compiled.equations, dict(zip(LEVELS, rows)), *step)
-        if graph and compiled.backend != 'numpy':
-            return compiled.native(graph, 'out', 'checks', step)
+        return graph and compiled.native_output(graph, 'checks', step)
 
 
 def independent(gradient):

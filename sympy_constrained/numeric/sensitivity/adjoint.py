@@ -116,7 +116,8 @@ def gradient(motion, by, cost, final_cost, weights, fixed):
         raise ValueError(
             f"`weights` has shape {seeds.shape}; it must be that of `x` of "
             f"the motion, {motion.x.shape}.")
-    cost, final_cost = sympify(cost), sympify(final_cost)
+    cost, final_cost = (
+        sympify(x, strict=True) for x in (cost, final_cost))
     back = Backward(tape, constants, cost)
     end = tape.parts[-1]
 
