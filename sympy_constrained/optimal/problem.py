@@ -246,6 +246,7 @@ class Problem:
             'x': w, 'f': self.objective, 'g': g}, {
             'print_time': False, 'ipopt.print_level': 0, 'ipopt.sb': 'yes',
             'ipopt.tol': tolerance, 'ipopt.max_iter': max_iterations,
+            'ipopt.mu_strategy': 'adaptive',
             'iteration_callback': last})
         lbg, ubg = self.limits
         shifts = flat(np.full(x.shape, name == 'MU')
