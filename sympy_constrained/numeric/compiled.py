@@ -470,12 +470,14 @@ class CompiledEquations(Evaluator):
         are those whose values follow the constants. ``agree`` is whether
         redundant rows are checked.
         """
-        half = len(numbers)//2
+        half, stages = len(numbers)//2, [] if self.has_loops else None
         graph = solved_graph(self.equations, rows, (
-            numbers[:half], numbers[half:]) if numbers else None, agree, work)
-        return graph and self.native(graph, 'out', 'checks', names)
+            numbers[:half], numbers[half:]) if numbers else None, agree, work,
+            stages)
+        return graph and self.native(graph, 'out', 'checks', names,
+                                     stages or ())
 
-    def native_output(self, graph, checks=None, more=()):
+    def native_output(self, graph, checks=None, more=(), stages=()):
         """The output ``out`` of a graph in machine code, None without it.
 
         Values of the symbols ``more`` follow those of the constants.
@@ -483,7 +485,7 @@ class CompiledEquations(Evaluator):
         if self.backend == 'numpy':
             return None
         with suppress(ConstrainedDynamicsError):
-            return self.native(graph, 'out', checks, more)
+            return self.native(graph, 'out', checks, more, stages)
 
     def native_function(self, name='rhs', t=0., x=None):
         """Return the :class:`.NativeFunction` for integrators outside Python.

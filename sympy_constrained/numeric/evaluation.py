@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from importlib.util import find_spec
 
 import numpy as np
 from mpmath import mp
@@ -219,13 +220,19 @@ class Evaluator:
         return lambda t, x, p=None, values=(): self._call(
             function, t, x, p, values)
 
-    def native(self, graph, name, checks=None, more=()):
+    def native(self, graph, name, checks=None, more=(), stages=()):
         """An output as a :class:`.NativeFunction`, or an error.
 
         Values of the symbols ``more`` follow those of the constants.
         """
         return NativeFunction(graph, (name,), self._arguments(more),
-                              self.inputs.given, self.backend, checks)
+                              self.inputs.given, self.backend, checks,
+                              stages=stages)
+
+    @property
+    def has_loops(self):
+        """Whether large systems can be solved in compiled loops."""
+        return self.backend == 'llvm' and find_spec('numba') is not None
 
     def _made(self, graph, names, more=()):
         """The function of some outputs."""

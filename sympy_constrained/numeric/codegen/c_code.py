@@ -63,6 +63,10 @@ def value(name, *operands):
     if name == 'input':
         letter, k = operands
         return 't' if letter == 't' else f'{letter}[{k}]'
+    if name == 'solve':
+        raise UnsupportedFeatureError(
+            "The system is so large that loops in this process solve it; "
+            "there is no C text. Use the address of the function.")
     if name == 'call':
         name, *operands = operands
         return f'{name}({", ".join(f"a{k}" for k in operands)})'

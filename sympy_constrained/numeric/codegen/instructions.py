@@ -44,7 +44,9 @@ class Program:
     An operation is a name and operands: positions of others, but for
     ``('const', float)``, ``('input', letter, position)`` and the first operand
     of ``('call', function, ...)``. Its value is a number, or a truth value
-    after ``lt, le, gt, ge, eq, ne, and, or, not, true, false``. The result, at
+    after ``lt, le, gt, ge, eq, ne, and, or, not, true, false``. ``('solve',
+    profile, ...)`` is an array, of which ``('entry', place, k)`` is a number.
+    The result, at
     the positions ``outputs``, is good if ``|first| <= second`` for all pairs
     ``checks``.
     """
@@ -54,13 +56,16 @@ class Program:
     checks: list
 
 
-def program(graph, names, arguments, checks=None):
+def program(graph, names, arguments, checks=None, stages=()):
     """The program of the outputs ``names``, row by row.
 
     ``arguments`` maps SymPy inputs to letter and position, as in ``('x', 3)``;
-    ``checks`` is an output of two columns.
+    ``checks`` is an output of two columns; ``stages`` are solved in turn.
     """
     lowering = Lowering(graph, arguments)
+    for k, stage in enumerate(stages):
+        refs = graph._flat((str(k),))
+        lowering.solve(stage, list(map(lowering.nodes(refs), refs)))
     refs = graph._flat(tuple(names))
     tests = graph._flat((checks,)) if checks else []
     of = lowering.nodes(refs + tests)
@@ -77,6 +82,15 @@ class Lowering:
         self.arguments = arguments
         self.operations = []
         self.positions = {}
+        self.solved = {}                # symbol -> position
+
+    def solve(self, stage, operands):
+        """The solution of a stage."""
+        profile = stage.profile
+        place = self.op('solve', profile, *operands)
+        self.solved |= {
+            symbol: self.op('entry', place, profile.count + k)
+            for k, symbol in enumerate(stage.symbols)}
 
     def op(self, *operation):
         """Position of an operation; equal operations are done once."""
@@ -127,6 +141,8 @@ class Lowering:
                                dict(zip(SLOTS, map(of, y))))
 
     def input(self, item):
+        if item in self.solved:
+            return self.solved[item]
         if item not in self.arguments:          # in the inputs of the user
             raise UnsupportedFeatureError(
                 f"`{item}` has no numeric meaning outside Python. Use "

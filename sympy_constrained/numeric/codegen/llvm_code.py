@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 
+from .profile import kernel
 from .sincos import LIMIT, combined, sine_and_cosine
 
 __all__ = ['compiled', 'LANES']
@@ -61,6 +62,7 @@ class Writer:
             (f'<{lanes} x double>', f'<{lanes} x i1>') if lanes > 1 else
             ('double', 'i1'))
         self.lines, self.values, self.declared = [], [], set()
+        self.arrays = []
         self.count = 0
 
     def line(self, text):
@@ -105,11 +107,19 @@ class Writer:
         """All operations; outputs are stored as soon as they are known."""
         places = defaultdict(list)
         for j, k in enumerate(self.program.outputs):
-            places[k].append(j)
+            places[k].append(('out', j))
+        for name, *operands in self.program.operations:
+            if name == 'solve':
+                array = self.array(operands[0].size)
+                for j, k in enumerate(operands[1:]):
+                    places[k].append((array, j))
+        arrays = iter(self.arrays)
         for k, operation in enumerate(self.program.operations):
-            self.values.append(self.value(*operation))
-            for j in places[k]:
-                self.store(self.values[k], j)
+            self.values.append(
+                self.solve(next(arrays), operation[1])
+                if operation[0] == 'solve' else self.value(*operation))
+            for base, j in places[k]:
+                self.store(self.values[k], base, j)
 
     def value(self, name, *operands):
         """Text of an operation's value."""
@@ -119,6 +129,10 @@ class Writer:
             return self.every('i1', name)
         if name == 'input':
             return self.load(*operands)
+        if name == 'entry':
+            solved, k = operands
+            return self.line(
+                f'load double, ptr {self.place(self.values[solved], k)}')
         if name == 'call':
             name, *operands = operands
             return self.call(name, [self.values[k] for k in operands])
@@ -154,6 +168,21 @@ class Writer:
                               f'{value}, i64 {lane}')
         return total
 
+    def array(self, size):
+        """The name of new memory for so many numbers."""
+        self.declared |= {'declare ptr @malloc(i64)',
+                          'declare void @free(ptr)'}
+        self.arrays.append(self.line(f'call ptr @malloc(i64 {8*size})')[1:])
+        return self.arrays[-1]
+
+    def solve(self, array, profile):
+        """The array of a system, in which numba's code leaves its solution."""
+        code, tables = kernel().address, profile.tables.ctypes.data
+        self.lines.append(
+            f'  call void inttoptr (i64 {code} to ptr)(ptr %{array}, ptr '
+            f'inttoptr (i64 {tables} to ptr))')
+        return array
+
     def called(self, symbol, result, kind, x):
         """A declared function, which has no attributes if it is LLVM's."""
         self.declared.add(
@@ -162,9 +191,9 @@ class Writer:
         return self.line(f'call {result} @{symbol}(' + ', '.join(
             f'{kind} {y}' for y in x) + ')')
 
-    def store(self, value, j):
+    def store(self, value, base, j):
         self.lines.append(f'  store {self.kind} {value}, ptr '
-                          f'{self.place("out", j)}, align 8')
+                          f'{self.place(base, j)}, align 8')
 
     def body(self):
         """Write everything; returns the truth value that a check failed, or
@@ -178,6 +207,8 @@ class Writer:
                 'le', size, self.values[large]))
         for k in set(self.program.outputs):
             total = self.line(f'fadd {self.kind} {total}, {self.values[k]}')
+        for array in self.arrays:
+            self.lines.append(f'  call void @free(ptr %{array})')
         rest = self.line(f'fsub {self.kind} {total}, {total}')
         finite = self.operation('eq', rest, self.constant(0.))
         return self.operation('not', self.operation('and', good, finite))
@@ -194,7 +225,7 @@ class Angles(Writer):
     def load(self, letter, position):
         return '%x'
 
-    def store(self, value, j):
+    def store(self, value, base, j):
         pass
 
     def result(self, sine, cosine):
@@ -263,12 +294,15 @@ def compiled(text, which, effort):
 
 
 def engine_of(text, effort):
-    """The owner of the machine code of a text."""
+    """The owner of the machine code of a text.
+
+    Levels above 1 take longer for long texts, and the code is no quicker.
+    """
     target = initialised()
     module = llvm.parse_assembly(text + ATTRIBUTES)
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=FEATURES.flatten() if FEATURES else '', opt=effort)
+        features=FEATURES.flatten() if FEATURES else '', opt=min(effort, 1))
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return engine

@@ -106,7 +106,7 @@ def machine_code(backend, made, which, kind, effort=2):
         text = getattr(code, f'{which}_text')(made)
         address, owner = code.compiled(text, which, effort)
     function = kind(address)
-    function.owner, function.address = owner, address
+    function.owner, function.address = (owner, made), address
     return function, code.LANES
 
 
@@ -229,10 +229,12 @@ class NativeFunction:
     """
 
     def __init__(self, graph, names, arguments, given, backend, checks=None,
-                 effort=2):
-        every = (*names, checks) if checks else names
+                 effort=2, stages=()):
+        every = (*names, *([checks] if checks else ()),
+                 *map(str, range(len(stages))))
         self._program = program(with_given(graph, every, given), names,
-                                slots(arguments), checks)
+                                slots(arguments), checks, stages)
+        self.has_loops = bool(stages)
         self.backend, self._effort = backend, effort
         self.signature = SIGNATURE
         self.size = len(self._program.outputs)
@@ -300,7 +302,20 @@ class NativeFunction:
 
         Each row of ``x`` is a state variable.
         """
+        if self.has_loops:
+            return self._one_by_one(size, t, x, np.array(p, dtype=float), r)
         return run_batch(self._batch, size, t, x, p, r, self.size)
+
+    def _one_by_one(self, size, t, x, p, r):
+        """A batch without code for several states."""
+        inputs = np.array([np.broadcast_to(values, size) for values in (
+            *x, *r)], dtype=float).T.copy()
+        times, out = np.broadcast_to(t, size), np.empty((size, self.size))
+        bad = [bool(self.function(
+            time, row.ctypes.data, p.ctypes.data, row[len(x):].ctypes.data,
+            result.ctypes.data))
+            for time, row, result in zip(times.tolist(), inputs, out)]
+        return out, np.array(bad, dtype=bool)
 
 
 def compiled_outputs(backend, graph, names, arguments, given):

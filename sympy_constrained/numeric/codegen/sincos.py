@@ -28,8 +28,9 @@ COSINE = (0.0416666666666666, -0.0013888888888874138, 2.480158728949181e-05,
 # Adding and subtracting it rounds to an integer.
 ROUND = 1.5*2**52
 PARTS = {'sin': 'sine', 'cos': 'cosine'}
-# Operands that are no positions.
-FIXED = {'const': 1, 'input': 2, 'call': 1}
+# Operands that are no positions, at the begin and at the end.
+FIXED = {'const': 1, 'input': 2, 'call': 1, 'solve': 1}
+LAST = {'entry': 1}
 
 
 @lru_cache(maxsize=None)
@@ -92,9 +93,10 @@ def combined(program):
                 new.append(('sincos', place[k]))
             new.append((PARTS[function], both[k]))
         else:
-            fixed = FIXED.get(name, 0)
-            new.append((name, *operands[:fixed],
-                        *(place[k] for k in operands[fixed:])))
+            begin, end = FIXED.get(name, 0), len(operands) - LAST.get(name, 0)
+            new.append((name, *operands[:begin],
+                        *(place[k] for k in operands[begin:end]),
+                        *operands[end:]))
         place.append(len(new) - 1)
     return Program(new, [place[k] for k in program.outputs],
                    [(place[a], place[b]) for a, b in program.checks])

@@ -1,14 +1,16 @@
 r"""The solution of ``W z = r`` as straight-line code.
 
 A system of mass matrix and constraints is solved by :math:`L D L^T` of the
-mass matrix and of the Schur complement, any other by elimination. Every call
-checks pivots and residuals; what fails is left to the linear solver.
+mass matrix and of the Schur complement, any other by elimination. Where that
+is too long, loops solve it (:mod:`.profile`). Every call checks pivots and
+residuals; what fails is left to the linear solver.
 """
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from sympy import Abs, sympify
+import numpy as np
+from sympy import Abs, Dummy, sympify
 
 from ...graph import Graph, read
 from ...graph.linalg import (
@@ -16,19 +18,49 @@ from ...graph.linalg import (
     lu_solve)
 from ...graph.reading import SLOTS
 from ..tolerances import BACKWARD, CONTRADICTION, PIVOT, POOR_CHOICE, RESIDUAL
+from .profile import Profile
 
-__all__ = ['MOST', 'SchurFactors', 'blocks', 'power', 'rows_of', 'select',
-           'solved', 'solved_graph']
+__all__ = ['MOST', 'SchurFactors', 'Stage', 'blocks', 'mass_factors', 'power',
+           'rows_of', 'select', 'solved', 'solved_graph', 'staged']
 
-# Above this many operations a dense solver is quicker.
-MOST = 30000
+# More operations take too long to compile.
+MOST = 200000
+# Above this many operations of a factorization loops are quicker.
+LONG = 20000
 
 
-def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
+class Stage(NamedTuple):
+    """A system that is solved in loops between parts of the code.
+
+    ``refs`` are the entries and right sides in the order of the ``profile``,
+    ``symbols`` stand for what the loops leave behind the entries.
+    """
+
+    profile: Profile
+    refs: list
+    symbols: list
+
+    def __repr__(self):
+        return f'<Stage of {len(self.profile.order)} rows>'
+
+
+def staged(g, outputs, stages):
+    """The graph of some outputs and of the stages, whose output is named by
+    their number.
+    """
+    return Graph.freeze(g, outputs | {
+        str(k): ([[ref] for ref in stage.refs], 1)
+        for k, stage in enumerate(stages)})
+
+
+def solved_graph(equations, kept=None, sizes=None, agree=False, work=(),
+                 stages=None):
     """Return the rates of all states and the multipliers, or None.
 
     The graph has the outputs ``out`` (ns + m, 1) and ``checks`` (k, 2): the
     solution is good if the absolute value of the first is at most the second.
+    The list ``stages`` receives every :class:`Stage`; without it there are
+    none.
 
     ``kept`` are the independent constraint rows, if not all are; multipliers
     of the others are zero. ``sizes`` are symbols or numbers, one for each row
@@ -38,15 +70,15 @@ def solved_graph(equations, kept=None, sizes=None, agree=False, work=()):
     computed (class ``Work``); it follows the rates.
     """
     g, out = equations.graph.load(None, ('rates', 'W', 'r', *work))
-    found = solved(g, out, equations, kept, sizes, agree)
+    found = solved(g, out, equations, kept, sizes, agree, stages)
     if found is None:
         return None
     rates = out['rates'] + [[x] for x in found.z[:found.motion]]
     if work:
         rates.append([power(g, out, equations, rates)])
     lam = [[x] for x in found.z[found.motion:]]
-    graph = Graph.freeze(g, {'out': (rates + lam, 1),
-                             'checks': (found.checks, 2)})
+    graph = staged(g, {'out': (rates + lam, 1), 'checks': (found.checks, 2)},
+                   stages or ())
     return graph if graph.operation_count() <= MOST else None
 
 
@@ -72,7 +104,8 @@ class Solved(NamedTuple):
         return [found.get(i, 0) for i in range(len(right))]
 
 
-def solved(g, out, equations, kept=None, sizes=None, agree=False):
+def solved(g, out, equations, kept=None, sizes=None, agree=False,
+           stages=None):
     """Return the :class:`Solved` of the outputs ``W`` and ``r``, or None.
 
     The arguments are those of :func:`solved_graph`.
@@ -83,10 +116,11 @@ def solved(g, out, equations, kept=None, sizes=None, agree=False):
     W, r = select(out, use)
     share = PIVOT if kept is None else POOR_CHOICE
     factors = RepeatedFactors.of(g, W, [
-        equations.copy_of(i) for i in use]) if equations.copies > 1 else None
+        equations.copy_of(i) for i in use], stages) if (
+            equations.copies > 1) else None
     if factors is None:
-        factors = factors_of(g, W, motion)
-    z = factors.solve(r)
+        factors = factors_of(g, W, motion, stages)
+    z = factors and factors.solve(r)
     if z is None:
         return None
     checks = factors.checks(r, z, share)
@@ -170,13 +204,49 @@ def blocks(W, motion):
     return M, A
 
 
-def factors_of(g, W, motion):
-    """Factors of a matrix, by the Schur complement if possible."""
+def factors_of(g, W, motion, stages=None):
+    """Factors of a matrix, by the Schur complement if possible.
+
+    None if they take too many operations, and there are no ``stages``.
+    """
     parts = blocks(W, motion)
-    factors = parts and SchurFactors(g, *parts)
-    if factors is None or factors.schur is None:
-        return Elimination(g, W)
-    return factors
+    if parts:
+        factors = mass_factors(g, *parts, stages)
+        if factors or all(row[i] for i, row in enumerate(parts[0])):
+            return factors
+    return Elimination(g, W)
+
+
+def mass_factors(g, M, A, stages=None):
+    """Factors of ``[[M, -A^T], [A, 0]]``, None if there are none."""
+    if not is_long(M, A):
+        factors = SchurFactors(g, M, A)
+        return None if factors.schur is None else factors
+    if stages is None or not all(row[i] for i, row in enumerate(M)):
+        return None
+    return LoopFactors(g, M, A, stages)
+
+
+def is_long(M, A):
+    """Whether the factorization takes more than ``LONG`` operations."""
+    count = len(M) + len(A)
+    if count**3/3 <= LONG:
+        return False
+    left = pattern_of(M, A)
+    total = 0
+    for i in [*ldl_order(M, A), *range(len(M), count)]:
+        left[i, i] = False
+        near = np.flatnonzero(left[i])
+        left[np.ix_(near, near)] = True
+        left[:, i] = False
+        total += len(near)*(len(near) + 1)
+    return total > LONG
+
+
+def pattern_of(M, A):
+    """Where ``[[M, A^T], [A, 0]]`` has entries."""
+    M, A = (np.array(part, dtype=bool).reshape(-1, len(M)) for part in (M, A))
+    return np.block([[M, A.T], [A, np.zeros((len(A), len(A)), dtype=bool)]])
 
 
 class SchurFactors:
@@ -232,6 +302,39 @@ class SchurFactors:
         return found[:n] + [-x for x in found[n:]]
 
 
+class LoopFactors:
+    """The same in loops, with a :class:`Stage` for every right side.
+
+    ``pivots`` and ``diagonal`` are those of the last one.
+    """
+
+    def __init__(self, g, M, A, stages):
+        self.g, self.size, self.stages = g, len(M), stages
+        self.profile = Profile(pattern_of(M, A), self.size)
+        lower = [*M, *([*row, *[0]*len(A)] for row in A)]
+        self.entries = [lower[max(i, j)][min(i, j)]
+                        for i, j in self.profile.entries]
+
+    checks = SchurFactors.checks
+
+    def solve(self, right):
+        """As :meth:`SchurFactors.solve`."""
+        g, order = self.g, self.profile.order
+        symbols = [Dummy() for _ in range(3*len(order))]
+        self.stages.append(Stage(self.profile, self.entries + [
+            right[i] for i in order], symbols))
+        refs = [g.input(x, dynamic=True) for x in symbols]
+        z, pivots, self.diagonal = (
+            [refs[place] for place in np.argsort(order) + k*len(order)]
+            for k in range(3))
+        signs = [1 if i < self.size else -1 for i in range(len(order))]
+        self.pivots = [(i, i, sign*pivot) for i, (sign, pivot) in enumerate(
+            zip(signs, pivots))]
+        return [sign*x for sign, x in zip(signs, z)]
+
+    solve_transposed = SchurFactors.solve_transposed
+
+
 def complement(g, mass, A):
     """The Schur complement, and ``D^-1*Y`` with ``Y = L^-1*A^T``."""
     Y = [ldl_forward(g, mass, row) for row in A]
@@ -270,14 +373,12 @@ class RepeatedFactors:
     ``groups`` are the positions of each block.
     """
 
-    def __init__(self, g, matrix, groups, motion):
+    def __init__(self, g, matrix, groups, inner):
         self.g, self.matrix, self.groups = g, matrix, groups
-        first = groups[0]
-        self.inner = factors_of(
-            g, [[matrix[i][j] for j in first] for i in first], motion)
+        self.inner = inner
 
     @classmethod
-    def of(cls, g, matrix, owners):
+    def of(cls, g, matrix, owners, stages=None):
         """The factors, or None if rows in use differ among the copies.
 
         ``owners`` are pairs of a copy and the position in it.
@@ -288,8 +389,11 @@ class RepeatedFactors:
         patterns = {tuple(owners[k][1] for k in group) for group in groups}
         if len(patterns) > 1:
             return None
-        return cls(g, matrix, groups, sum(
-            isinstance(place, int) for place in patterns.pop()))
+        first = groups[0]
+        inner = factors_of(
+            g, [[matrix[i][j] for j in first] for i in first],
+            sum(isinstance(place, int) for place in patterns.pop()), stages)
+        return inner and cls(g, matrix, groups, inner)
 
     @property
     def pivots(self):

@@ -14,7 +14,7 @@ from scipy.linalg import qr
 
 from ...errors import ConstrainedDynamicsError
 from ...graph import Graph, gradient
-from ..codegen.solution import SchurFactors, size
+from ..codegen.solution import mass_factors, size, staged
 from ..tolerances import GOOD, NO_MASS, POOR_CHOICE, REDUNDANT, ROUNDING
 from .projection import Correction, distances, project, size_of
 
@@ -41,7 +41,7 @@ def correction_graph(equations):
                             for name, count in zip(BLOCKS, columns)})
 
 
-def newton_graph(equations, rows, step=None):
+def newton_graph(equations, rows, step=None, stages=None):
     """One step of :class:`Projector` as straight-line code, or None.
 
     ``rows`` are positions of independent rows, by level. The outputs are
@@ -49,6 +49,7 @@ def newton_graph(equations, rows, step=None):
     the independent rows of both levels and of the others, and ``checks`` of
     the pivots. With the symbol ``step`` the changes are rates that remove the
     residuals, and the rates of the coordinates', within a time step.
+    ``stages`` are those of :func:`.solved_graph`.
     """
     g, out = correction_graph(equations).load(None, BLOCKS)
     removed = {name: [x for x, in out[name]] for name in LEVELS}
@@ -76,12 +77,12 @@ def newton_graph(equations, rows, step=None):
                 if k < len(rates) and not any(rates[k])])
             A = [[g.dot(row, column) for column in zip(*G)] for row in A]
         change = least_change(g, M, A, [
-            -removed[name][k] for k in rows[name]], checks)
+            -removed[name][k] for k in rows[name]], checks, stages)
         if change is None:
             return None
         changes += [g.dot(row, change) for row in G] if G else change
-    return Graph.freeze(g, {'out': ([[x] for x in (
-        *changes, *used, *others)], 1), 'checks': (checks, 2)})
+    return staged(g, {'out': ([[x] for x in (*changes, *used, *others)], 1),
+                      'checks': (checks, 2)}, stages or ())
 
 
 def with_invariants(M, G, gradients):
@@ -98,17 +99,18 @@ def with_invariants(M, G, gradients):
                for i, row in enumerate(G)]
 
 
-def least_change(g, M, A, values, checks):
+def least_change(g, M, A, values, checks, stages):
     """The change ``u`` with ``A u = values`` and the least ``u^T M u``."""
-    factors = SchurFactors(g, M, A)
-    if factors.schur is None:
+    factors = mass_factors(g, M, A, stages)
+    if factors is None:
         return None
+    change = factors.solve([0]*len(M) + values)[:len(M)]
     shares = [NO_MASS]*len(M) + [POOR_CHOICE]*len(A)
     checks += [[g.mul(g.constant(share), entry), pivot]
                for share, entry, (_, _, pivot) in zip(
                    shares, factors.diagonal, factors.pivots)
                if entry != pivot]
-    return factors.solve([0]*len(M) + values)[:len(M)]
+    return change
 
 
 class Projector:
@@ -210,9 +212,11 @@ class Projector:
 def newton_code(compiled, rows, *step):
     """The machine code of :func:`newton_graph`, or None."""
     with suppress(ConstrainedDynamicsError):        # a row has no gradient
-        graph = newton_graph(
-            compiled.equations, dict(zip(LEVELS, rows)), *step)
-        return graph and compiled.native_output(graph, 'checks', step)
+        stages = [] if compiled.has_loops else None
+        graph = newton_graph(compiled.equations, dict(zip(LEVELS, rows)),
+                             *step or (None,), stages)
+        return graph and compiled.native_output(
+            graph, 'checks', step, stages or ())
 
 
 def independent(gradient):

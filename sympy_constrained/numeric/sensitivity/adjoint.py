@@ -263,9 +263,11 @@ def turned(compiled, rows, constants):
     projection, by states and constants.
     """
     names, equations = ('out',), compiled.equations
+    step = newton_graph(equations, dict(zip(LEVELS, rows)))
+    if step is None:
+        return None
     g, out = with_given(
-        newton_graph(equations, dict(zip(LEVELS, rows))), names,
-        compiled.inputs.given).load(None, names)
+        step, names, compiled.inputs.given).load(None, names)
     weights = [Dummy() for _ in (*equations.q, *equations.u)]
     value = g.dot([g.input(x, dynamic=True) for x in weights],
                   [x for x, in out['out'][:len(weights)]])
