@@ -183,9 +183,9 @@ def casadi_function(given, form, jacobian=False):
     if jacobian:
         rates = ca.vec(ca.densify(ca.jacobian(rates, x)))
     function = ca.Function('f', [x, p], [rates])
-    function.generate('f.c')
-    with open('f.c') as file:
-        library = native.compiled(file.read())
+    code = ca.CodeGenerator('f.c')
+    code.add(function)
+    library = native.compiled(code.dump())
     return function, library, np.array(list(given.parameters.values()))
 
 
