@@ -15,7 +15,7 @@ release = version = sympy_constrained.__version__
 extensions = [
     'sphinx.ext.autodoc',
     'sphinx.ext.napoleon',
-    'sphinx.ext.mathjax',
+    'sphinx-mathjax-offline',
     'sphinx.ext.doctest',
     'sympy_docstrings',
     'equation_names',
