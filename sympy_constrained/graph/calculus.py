@@ -1,8 +1,17 @@
 """Differentiation, gradients and substitution on the graph.
 
 All of them walk the nodes that matter once, in node order, and never a tree.
+Jacobians of several rows eliminate nodes instead [1]_.
+
+References
+==========
+
+.. [1] A. Griewank and A. Walther, "Evaluating Derivatives," 2nd ed., SIAM
+   (2008), chapters 9 and 10: vertex elimination in Markowitz' order.
+
 """
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 from ..errors import ConstrainedDynamicsError
 from .builder import ADD, CALL, COS, INV, MUL, ROOT, SIN
@@ -161,7 +170,72 @@ def gradient(builder, ref, inputs):
 
 def jacobian(builder, refs, inputs):
     """Rows of partial derivatives, one per reference."""
-    return [gradient(builder, ref, inputs) for ref in refs]
+    mask = builder.mask(inputs)
+    between = reachable(builder, refs, mask, inputs)
+    if len(refs) < 2 or any(
+            kind == CALL and chosen(builder.templates[index])
+            for kind, index, _ in map(builder.nodes.__getitem__, between)):
+        return [gradient(builder, ref, inputs) for ref in refs]
+    work = Slopes(builder, mask)
+    for k in between:
+        work.add(k, slopes(builder, k, mask))
+    rows = [work.add((row,), [(ref, 1)]) for row, ref in enumerate(refs)]
+    work.eliminate(between)
+    return [[row.get(i, 0) for i in inputs] for row in rows]
+
+
+class Slopes:
+    """Partial derivatives of nodes by those before them.
+
+    ``before`` maps a node to the nodes that it is made of and its slopes,
+    ``after`` a node to those that are made of it.
+    """
+
+    def __init__(self, builder, mask):
+        self.builder, self.mask = builder, mask
+        self.before, self.after = {}, {}
+
+    def add(self, k, parts):
+        """Add a node, and return its slopes."""
+        g, row = self.builder, self.before.setdefault(k, {})
+        for x, slope in parts:
+            i = abs(x)
+            if g.depends[i] & self.mask:
+                row[i] = g.add(row.get(i, 0), slope if x > 0 else -slope)
+                self.after.setdefault(i, set()).add(k)
+        return row
+
+    def products(self, k):
+        """Number of products of slopes if a node is eliminated."""
+        return len(self.before[k])*len(self.after[k])
+
+    def eliminate(self, between):
+        """Eliminate all nodes, next the one with the fewest products."""
+        waiting, left = [(self.products(k), k) for k in between], {*between}
+        heapify(waiting)
+        while waiting:
+            known, k = heappop(waiting)
+            if k not in left:
+                continue
+            if known < self.products(k):
+                heappush(waiting, (self.products(k), k))
+                continue
+            left.remove(k)
+            for i in self._eliminate(k) & left:
+                heappush(waiting, (self.products(i), i))
+
+    def _eliminate(self, k):
+        """Eliminate a node; returns the nodes before it."""
+        g, slopes_of = self.builder, self.before.pop(k)
+        for j in self.after.pop(k):
+            row = self.before[j]
+            slope = row.pop(k)
+            for i, part in slopes_of.items():
+                row[i] = g.add(row.get(i, 0), g.mul(slope, part))
+                self.after[i].add(j)
+        for i in slopes_of:
+            self.after[i].remove(k)
+        return slopes_of.keys()
 
 
 def substitute(builder, refs, replacements):

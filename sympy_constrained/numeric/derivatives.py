@@ -317,7 +317,7 @@ class Derivative:
                 known |= dict(zip(symbols, values))
         out = substitute(g, [x for row in plan.rows for x in row], known)
         graph = Graph.freeze(g, {'out': ([[x] for x in out], 1),
-                                 'checks': (checks, 2)})
+                                 'checks': (checks, 2)}).compacted()
         if graph.operation_count() > MOST:
             return None
         more = [x for x in numbers if isinstance(x, Dummy)]

@@ -13,6 +13,7 @@ from sympy_constrained.errors import ConstrainedDynamicsError
 from sympy_constrained.graph import (
     Derivation, Graph, GraphBuilder, gradient, jacobian, read, substitute,
     time_derivative)
+from sympy_constrained.graph.reading import SLOTS
 
 t = dynamicsymbols._t
 x, y, z = NAMES = symbols('x y z', real=True)
@@ -234,6 +235,43 @@ def test_gradients_of_constants_and_inputs():
     assert gradient(g, a, [a, b]) == [1, 0]
     assert gradient(g, -b, [a, b]) == [0, -1]
     assert jacobian(g, [g.mul(a, b), -a], [a, b]) == [[b, a], [-1, 0]]
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_a_jacobian_has_the_gradients_as_rows(seed):
+    """Of expressions that share parts; on a builder for each way."""
+    random = Random(seed)
+    parts = [expression(random, 2) for _ in range(4)]
+    rows = [random.choice(parts)*random.choice(parts) + sin(sum(parts))
+            for _ in range(3)] + [parts[0], S.Zero]
+
+    def slopes(ways):
+        g = GraphBuilder(t)
+        inputs = [g.input(name) for name in NAMES]
+        found = ways(g, [read(g, e) for e in rows], inputs)
+        return Graph.freeze(g, {'J': (found, 3)}).evaluate(
+            dict(zip(NAMES, (0.3, -0.7, 1.1))), ('J',), mp)['J']
+
+    by_gradients = slopes(lambda g, refs, inputs: [
+        gradient(g, ref, inputs) for ref in refs])
+    for row, wanted in zip(slopes(jacobian), by_gradients):
+        assert all(abs(x - y) <= 1e-10*(1 + abs(y))
+                   for x, y in zip(row, wanted))
+
+
+def test_elimination_of_nodes_takes_less_than_gradients():
+    """Where several rows share what depends on several inputs."""
+    def count(ways):
+        g = GraphBuilder(t)
+        inputs = [g.input(name) for name in symbols('x0:8')]
+        shared = g.call(sin(SLOTS[0]), (g.sum(
+            g.mul(x, y) for x, y in zip(inputs, inputs[1:])),))
+        rows = [g.mul(shared, g.mul(x, x)) for x in inputs]
+        return Graph.freeze(g, {
+            'J': (ways(g, rows, inputs), 8)}).operation_count()
+
+    assert count(jacobian) < count(lambda g, refs, inputs: [
+        gradient(g, ref, inputs) for ref in refs])
 
 
 def test_a_gradient_costs_a_small_multiple_of_its_function():
