@@ -449,6 +449,11 @@ class Run:
         except ConstrainedDynamicsError as error:       # no rank, no motion
             raise self.stopped(Reason.SINGULAR, str(error)) from error
 
+    @property
+    def raised(self):
+        """An exception of a function of the user."""
+        return self.rates.raised
+
     def failure(self):
         """The reason why the integrator gave up."""
         return self.stopped(*cause_of(
