@@ -16,9 +16,9 @@ from ..integrate.loop import factored, look_up, solve_factored
 __all__ = ['advance']
 
 # Newton steps in a phase; the matrix is made again where changes shrink less
-# than SLOW. Changes relative to the states below TINY end the iteration, as do
-# those below SMALL that have ceased to shrink.
-MOST, SLOW, TINY, SMALL = 50, 0.02, 4e-16, 1e-10
+# than SLOW. The iteration ends if the next change is expected to be below TINY
+# relative to the states, or if changes below SMALL have ceased to shrink.
+MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-17, 1e-10
 # Damping of impulses, relative to the usual size of their equations.
 DAMPING = 1e-11
 # The mark of an unknown that does not change in the first Newton step, and the
@@ -74,9 +74,10 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
                 size = max(size, abs(x[first + i]))
         if not far < np.inf:
             return -k - 1
-        if far <= TINY*size or (far >= last/2 and far <= SMALL*size):
+        rate = min(far/last, 1.) if k else 1.
+        if far*rate <= TINY*size or (rate > 0.5 and far <= SMALL*size):
             return k + 1
-        is_slow = is_slow or far > SLOW*last
+        is_slow = is_slow or (k > 0 and rate > SLOW)
         last = far
     return -MOST
 
@@ -108,15 +109,16 @@ def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
 
 
 @njit(nogil=True)
-def guess(x, first, guesses, recent, older, age):
-    """Guess the unknowns of a step, by extrapolation after two steps."""
+def guess(x, first, guesses, history, step, age):
+    """Guess the unknowns of a step, by extrapolation after three steps."""
     for i in range(first, len(x)):
         if guesses[i] < 0:
             x[i] = 0.
-        elif age < 2:
+        elif age < 3:
             x[i] = x[guesses[i]]
         else:
-            x[i] = 2*recent[i] - older[i]
+            x[i] = 3*(history[(step + 2) % 3, i] - history[
+                (step + 1) % 3, i]) + history[step % 3, i]
 
 
 @njit(cache=True, nogil=True)
@@ -129,7 +131,7 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
     constants. The ``layout`` has the numbers of states, of tables, and of the
     unknowns of both phases, the last one perhaps 0. The
     step number ``begin`` is the first, ``h`` long, after the ``origin``.
-    ``history`` are unknowns of the last two steps, ``age`` their number.
+    ``history`` are unknowns of the last three steps, ``age`` their number.
 
     Returns the numbers of steps and evaluations.
     """
@@ -139,14 +141,13 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
         step = begin + i
         t = origin + step*h
         for k in range(len(parts)):
-            guess(x, first, guesses, history[k, step % 2],
-                  history[k, (step + 1) % 2], age + i)
+            guess(x, first, guesses, history[k], step, age + i)
             made = one(residual, slopes, residual_2, slopes_2, last, layout,
                        guesses, p, tables, t, parts[k]*h, x, out)
             total += abs(made)
             if made < 0:
                 return i, total
             t += parts[k]*h
-            history[k, (step + 1) % 2] = x
+            history[k, step % 3] = x
         states[i] = x[:n]
     return len(states), total

@@ -63,7 +63,7 @@ from __future__ import annotations
 from sympy import Dummy
 
 from ...errors import MissingIngredientError, UnsupportedFeatureError
-from ...graph import Graph, GraphMatrix, jacobian, stack
+from ...graph import Graph, jacobian, stack
 from .mechanics import HALF, Mechanics, column
 
 __all__ = ['SCHEMES', 'IMPULSE', 'LATER', 'Scheme']

@@ -57,7 +57,7 @@ class Steps:
                                 *[0]*(2 - len(sizes))])
         self.tables = list(compiled.tables.values())
         self.p = np.array(compiled.parameters(), dtype=float)
-        self.history = np.zeros((len(self.parts), 2, len(self.x)))
+        self.history = np.zeros((len(self.parts), 3, len(self.x)))
         self.age = 0
         if compiled.backend != 'numpy' and find_spec('numba'):
             with suppress(ConstrainedDynamicsError):    # functions of users
