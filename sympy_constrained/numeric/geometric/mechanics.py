@@ -60,6 +60,7 @@ class Mechanics:
     ``p``           (n, 1)   momenta, the least where ``n > o``
     ``slopes``      (n, 1)   ``S_q``, a function of ``p``, too
     ``loads``       (o, 1)   ``Q_n``, without a potential
+    ``forces``      (n, 1)   the least ``Phi`` with ``G^T Phi = Q_n``
     ``power``       (1, 1)   rate of the energy due to loads and time
     ``holonomic``   (mh, 1)  ``h``, and ``H`` its derivative by ``q``
     ``psi``         (mv, 1)  rows at velocity level, ``A`` by ``u``
@@ -99,7 +100,7 @@ class Mechanics:
         self.found = {
             'f': f, 'G': G, 'M': M, 'momenta': momenta,
             'p': self.canonical(momenta), 'slopes': self.by(S, self.q).T,
-            'loads': loads, 'power': power, 'holonomic': h, 'H': H,
+            'loads': loads, 'forces': self.canonical(loads), 'power': power, 'holonomic': h, 'H': H,
             'psi': psi, 'A': A, 'drift': self.at_rest(psi), 'energy': energy}
 
     def by(self, scalar, inputs):

@@ -138,9 +138,10 @@ class Scheme:
         q1, q, path = self.coordinates(u)
         start = self.at(START, self.q0, self.u0, self.mu0)
         middle = self.at(MIDDLE, q, u, mu)
-        change, push = half*middle('slopes', middle('p')), half*middle('loads')
-        before = start('G').T @ (middle('p') + change) - push
-        after = self.at(END, q1, u)('G').T @ (middle('p') - change) + push
+        p = middle('p')
+        change = half*(middle('slopes', p) - middle('forces'))
+        before = start('G').T @ (p + change)
+        after = self.at(END, q1, u)('G').T @ (p - change)
         psi = middle('psi')
         self.add_phase(
             [before - start('momenta') - start('A')[rows].T @ lam,
