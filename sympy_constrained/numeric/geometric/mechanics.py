@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from sympy import Dummy, Rational
 
+from ...errors import UnsupportedFeatureError
 from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, substitute)
 from ...graph.linalg import solve
@@ -100,8 +101,9 @@ class Mechanics:
         self.found = {
             'f': f, 'G': G, 'M': M, 'momenta': momenta,
             'p': self.canonical(momenta), 'slopes': self.by(S, self.q).T,
-            'loads': loads, 'forces': self.canonical(loads), 'power': power, 'holonomic': h, 'H': H,
-            'psi': psi, 'A': A, 'drift': self.at_rest(psi), 'energy': energy}
+            'loads': loads, 'forces': self.canonical(loads), 'power': power,
+            'holonomic': h, 'H': H, 'psi': psi, 'A': A,
+            'drift': self.at_rest(psi), 'energy': energy}
 
     def by(self, scalar, inputs):
         """The gradient of a matrix of one entry, as a row."""
@@ -123,6 +125,12 @@ class Mechanics:
             return momenta
         x = solve(self.g, (self.G.T @ self.G).rows,
                   [x for x, in momenta.rows])
+        if x is None:
+            raise UnsupportedFeatureError(
+                "The speeds are not determined by the rates of the "
+                "coordinates, so they have no canonical momenta: coordinates "
+                "that drop out of the equations were left out. Add them, or "
+                "use `method='DOP853'` without `integrator`.")
         return self.G @ column(self.g, x)
 
     def _loads(self, Q, f, momenta, S):

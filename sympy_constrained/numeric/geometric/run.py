@@ -5,8 +5,8 @@ from warnings import warn
 
 import numpy as np
 
-from ...errors import InconsistentConstraintsError
-from ..integrate.ends import Stop, cause_of
+from ...errors import InconsistentConstraintsError, UnsupportedFeatureError
+from ..integrate.ends import COMPILING, Stop, cause_of
 from ..integrate.interrupt import Interruption
 from ..integrate.rates import TROUBLE
 from ..integrate.records import Records
@@ -18,8 +18,8 @@ from .steps import PARTS, Steps
 __all__ = ['FixedRun', 'check_arguments']
 
 BLOCK = 4096                    # steps between looks at interrupts
-# A part of a step that is rounding.
-NOTHING = 1e-9
+# A part of a step that is rounding, and the condition of a singular matrix.
+NOTHING, SINGULAR = 1e-9, 1e12
 NOT_SOLVED = (
     "the equations of a step were not solved. This usually means (a) a step "
     "that is too long, (b) a configuration where constraints lose rank, or "
@@ -48,13 +48,25 @@ def check_arguments(integrator, step, order, others):
             "Give it as `step`, such as 1/50 of the shortest period.")
     if order not in PARTS:
         raise ValueError(
-            f"`order` is {order!r}; choose one of {', '.join(map(str, PARTS))}.")
+            f"`order` is {order!r}; choose 2, 4 or 6.")
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if given:
         raise ValueError(
             f"{', '.join(given)}: `integrator={integrator!r}` makes fixed "
             "steps and has no place for this. Leave it out, or leave out "
             "`integrator`.")
+
+
+def check_mass(compiled, t, x):
+    """Raise if the mass matrix is singular."""
+    M = compiled.evaluate(('M',), t, x)['M']
+    size = np.sqrt(np.abs(M.diagonal()))
+    if not size.all() or np.linalg.cond(M/np.outer(size, size)) > SINGULAR:
+        raise UnsupportedFeatureError(
+            "`integrator='discrete-gradient'` needs a regular mass matrix, "
+            "and here it is singular: some speeds have no kinetic energy. "
+            "Choose other speeds, give them mass, or pass another "
+            "integrator.")
 
 
 class FixedRun:
@@ -74,6 +86,8 @@ class FixedRun:
         self.due = np.where(near, np.rint(due), due)
         self.times = times if times is not None else np.append(
             self.t + self.h*np.arange(self.count), self.end)
+        if integrator == 'discrete-gradient':
+            check_mass(compiled, self.t, x)
         self.steps = Steps(compiled, integrator, order)
         n = len(x)
         self.steps.x[:n] = x
@@ -104,6 +118,8 @@ class FixedRun:
                     Reason.STEPS, f"the run needs {self.count} steps, and "
                     f"`max_steps` is {self.max_steps:g}. Pass a longer "
                     "`step`, or a larger `max_steps`")
+            if not self.steps.is_compiled:
+                progress.say(COMPILING)
             while self.made < self.count:
                 with self.interruption.deferred():
                     self.block(min(BLOCK, self.count - self.made))

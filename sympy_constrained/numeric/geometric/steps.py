@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Steps:
         Parts of a step.
     x : ndarray
         The work array; see :class:`.Scheme`.
+    is_compiled : bool
+        Whether no loop has to be compiled.
 
     """
 
@@ -58,7 +61,7 @@ class Steps:
         self.tables = list(compiled.tables.values())
         self.p = np.array(compiled.parameters(), dtype=float)
         self.history = np.zeros((len(self.parts), 3, len(self.x)))
-        self.age = 0
+        self.age, self.is_compiled = 0, True
         if compiled.backend != 'numpy' and find_spec('numba'):
             with suppress(ConstrainedDynamicsError):    # functions of users
                 self.use_machine_code(('scheme code', name))
@@ -98,6 +101,8 @@ class Steps:
                 begin, age, x, history, states)
 
         self.loop = loop
+        self.is_compiled = bool(advance.signatures) or any(
+            Path(advance.stats.cache_path).glob('kernel.advance-*.nbi'))
 
     def use_python(self, key):
         """Interpret."""
