@@ -53,7 +53,7 @@ def disc():
             PLANE + w_theta**2/4 + w_phi**2/8, [x, y, theta, phi],
             nonhol_coneqs=[vx - cos(phi)*w_theta, vy - sin(phi)*w_theta]),
         [0, 0, 0, heading, roll*np.cos(heading), roll*np.sin(heading), roll,
-         turn], step=0.2)
+         turn], step=0.4)
 
 
 def disc_position(t):

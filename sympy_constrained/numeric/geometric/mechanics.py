@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from sympy import Dummy, Rational
 
-from ...errors import UnsupportedFeatureError
 from ...graph import (
     Derivation, GraphMatrix, gradient, jacobian, substitute)
 from ...graph.linalg import solve
@@ -125,12 +124,6 @@ class Mechanics:
             return momenta
         x = solve(self.g, (self.G.T @ self.G).rows,
                   [x for x, in momenta.rows])
-        if x is None:
-            raise UnsupportedFeatureError(
-                "The speeds are not determined by the rates of the "
-                "coordinates, so they have no canonical momenta: coordinates "
-                "that drop out of the equations were left out. Add them, or "
-                "use `method='DOP853'` without `integrator`.")
         return self.G @ column(self.g, x)
 
     def _loads(self, Q, f, momenta, S):

@@ -250,6 +250,8 @@ def check_equations(compiled, name, mu):
     n, o = len(equations.q), len(equations.u)
     graph, others = equations.graph, set(compiled.inputs.called) - set(
         compiled.tables)
+    kept = [any(row) for row in graph.pattern('velocity_jacobian')[
+        :graph.shape('holonomic')[0]]].count(False)
     if others:
         raise UnsupportedFeatureError(
             f"`inputs`: {', '.join(map(str, others))}: a Python function is "
@@ -260,8 +262,15 @@ def check_equations(compiled, name, mu):
             and graph.shape('mass_rates')[0]):
         raise UnsupportedFeatureError(
             f"`integrator={name!r}` needs the states q, u, and these "
-            "equations have others: quasi-velocities, masses or "
-            "accelerations." + INSTEAD)
+            "equations have others, such as masses or accelerations."
+            + INSTEAD)
+    if not 0 <= n - o <= kept:
+        raise UnsupportedFeatureError(
+            f"`integrator={name!r}` needs a speed for the rate of each "
+            f"coordinate, and here {n} coordinates have {o} speeds. Embedded "
+            "equations have too few: use UdwadiaKalabaMethod or RouthMethod. "
+            "Coordinates that drop out of the equations may be missing: add "
+            "them.")
     is_vakonomic = len(equations.unknowns) > o and not equations.multipliers
     if (name == 'vakonomic') != is_vakonomic:
         raise UnsupportedFeatureError(

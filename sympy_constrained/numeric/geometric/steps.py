@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ConstrainedDynamicsError, NotFiniteError
 from ..codegen.native import NativeFunction, arguments_of
 from ..codegen.python_code import Generated
-from .schemes import IMPULSE, Scheme
+from .schemes import IMPULSE, LATER, Scheme
 
 __all__ = ['PARTS', 'Steps']
 
@@ -160,13 +160,15 @@ class Interpreted:
         for k, some in enumerate(steps.scheme.guesses):
             here = slice(first, first + len(some))
             first = here.stop
-            is_main = np.array(some) >= 0
-            last = np.inf
+            kinds, last, change = np.array(some), np.inf, np.zeros(len(some))
+            is_main, use = kinds >= 0, np.flatnonzero(kinds != LATER)
             for total in range(total + 1, total + MOST):
                 out = self.codes[2*k + 1].scalar(t, *x, *steps.p)
-                change = np.linalg.lstsq(
-                    out['slopes'], out['residual'][:, 0], REDUNDANT)[0]
+                change[use] = np.linalg.lstsq(
+                    out['slopes'][np.ix_(use, use)], out['residual'][use, 0],
+                    REDUNDANT)[0]
                 x[here] -= change
+                use = np.arange(len(some))
                 size = np.abs(x[:n - 2]).max() + np.abs(
                     x[here][is_main]).max()
                 far = np.abs(change[is_main]).max()
