@@ -18,7 +18,7 @@ __all__ = ['advance']
 # Newton steps in a phase; the matrix is made again where changes shrink less
 # than SLOW. The iteration ends if the next change is expected to be below TINY
 # relative to the states, or if changes below SMALL have ceased to shrink.
-MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-17, 1e-10
+MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-17, 1e-6
 # Damping of impulses, relative to the usual size of their equations.
 DAMPING = 1e-11
 # The mark of an unknown that does not change in the first Newton step, and the
@@ -74,10 +74,11 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
                 size = max(size, abs(x[first + i]))
         if not far < np.inf:
             return -k - 1
-        rate = min(far/last, 1.) if k else 1.
-        if far*rate <= TINY*size or (rate > 0.5 and far <= SMALL*size):
+        rate = far/last if k else 1.
+        if far*rate <= TINY*size or k > 0 and (
+                rate > 0.5 and far <= SMALL*size):
             return k + 1
-        is_slow = is_slow or (k > 0 and rate > SLOW)
+        is_slow = is_slow or k > 0 and rate > SLOW
         last = far
     return -MOST
 

@@ -27,7 +27,7 @@ PARTS = {
     6: symmetric(0.39216144400731413928, 0.33259913678935943860,
                  -0.70624617255763935981, 0.08221359629355080023)}
 # Newton steps of the interpreted loop.
-MOST, SMALL, REDUNDANT = 50, 1e-10, 1e-11
+MOST, SMALL, REDUNDANT = 50, 1e-6, 1e-11
 
 
 class Steps:
