@@ -101,12 +101,12 @@ def quartic(n=3):
          0, 0, 0, 0, 0])
 
 
-def transmission(asymmetry=0.):
+def transmission(asymmetry=0., turn=3.):
     """A continuously variable transmission driven by a pendulum.
 
-    After Modin and Verdier (2020): the pendulum ``z`` turns round, its angle
-    sets the ratio of the rates of two oscillators. With an ``asymmetry`` of
-    its potential the motion is not reversible.
+    After Modin and Verdier (2020): the angle of the pendulum ``z`` sets the
+    ratio of the rates of two oscillators. If it turns round, an ``asymmetry``
+    of its potential makes the motion irreversible.
     """
     k = symbols('k')
     z0, v0 = 0.2, 0.5
@@ -114,7 +114,12 @@ def transmission(asymmetry=0.):
         UdwadiaKalabaMethod(
             PLANE + vz**2/2 - (x**2 + y**2)/2 + cos(z) + k*sin(2*z)/2,
             [x, y, z], nonhol_coneqs=[vy + sin(z)*vx]),
-        [1, 0.3, z0, v0, -np.sin(z0)*v0, 3.], {k: asymmetry})
+        [1, 0.3, z0, v0, -np.sin(z0)*v0, turn], {k: asymmetry})
+
+
+def gearbox():
+    """The same, whose pendulum swings."""
+    return transmission(turn=1.)
 
 
 def heisenberg():

@@ -5,7 +5,9 @@ from warnings import warn
 
 import numpy as np
 
-from ...errors import InconsistentConstraintsError, UnsupportedFeatureError
+from ...errors import (
+    InconsistentConstraintsError, SingularEquationsError,
+    UnsupportedFeatureError)
 from ..integrate.ends import COMPILING, Stop, cause_of
 from ..integrate.interrupt import Interruption
 from ..integrate.rates import TROUBLE
@@ -167,12 +169,33 @@ class FixedRun:
         if not len(t):
             return
         try:
-            self.records.add(t, states[:, :-1], np.zeros(len(t), dtype=bool))
+            self.add(t, states)
         except TROUBLE as trouble:
             raise self.stopped(*cause_of(
                 trouble, self.compiled.equations.when_singular)) from trouble
         except InconsistentConstraintsError as error:
             raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+
+    def add(self, t, states):
+        """Add outputs.
+
+        The rates are those of the equations, or differences of neighbouring
+        states where constraints lose rank.
+        """
+        y = states[:, :-1]
+        try:
+            self.records.add(t, y, np.zeros(len(t), dtype=bool))
+        except SingularEquationsError:
+            if len(t) > 1:
+                for k in range(len(t)):
+                    self.add(t[k:k + 1], states[k:k + 1])
+                return
+            ends = [self.steps.within(t[0], self.h, part, states[0])[0]
+                    for part in (-1, 1)]
+            if ends[0] is None or ends[1] is None:
+                raise
+            rates = (ends[1] - ends[0])[:-2]/(2*self.h)
+            self.records.add(t, y, np.zeros(1, dtype=bool), rates)
 
     def stopped(self, reason, text):
         return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
