@@ -146,6 +146,20 @@ def test_steps_without_constraints_are_symplectic():
     assert np.abs(after.T@form@after - before.T@form@before).max() > 1e-6
 
 
+def test_steps_of_a_pendulum_keep_its_area():
+    """The symplectic form on the constraints, in angle and speed."""
+    system, compiled = made('pendulum')
+
+    def flow(state):
+        (c, s), w = (np.cos(state[0]), np.sin(state[0])), state[1]
+        x, y, vx, vy = simulate(compiled, 0.2, [c, s, -s*w, c*w], step=0.2,
+                                integrator='rattle').x[-1]
+        return np.array([np.arctan2(y, x), x*vy - y*vx])
+
+    derivatives = differences(flow, np.array([0.3, 0.7]))
+    assert abs(np.linalg.det(derivatives) - 1) < 1e-9
+
+
 def test_vakonomic_steps_are_symplectic_on_the_constraints():
     """Vary along the constraints: the form is that of all of q, p."""
     def momenta(x):
