@@ -275,6 +275,26 @@ def test_loads_and_inputs_act_with_order_two(integrator):
     assert abs(np.log2(errors[0]/errors[1]) - 2) < 0.1
 
 
+def test_affine_rows_do_work():
+    x, y, z = systems.x, systems.y, systems.z
+    method = UdwadiaKalabaMethod(
+        systems.PLANE + systems.vz**2/2 - (x**2 + y**2 + z**2)/2, [x, y, z],
+        nonhol_coneqs=[systems.vx + y*systems.vz - x*sin(symbols('t'))])
+    compiled = compile_equations(method, {})
+    start = [1, 0.4, 0.2, 0, 0.5, 0]
+    end = simulate(compiled, 4, start, rtol=1e-11, t_eval=[4]).x[-1]
+    errors = []
+    for step in (0.1, 0.05):
+        motion = simulate(compiled, 4, start, step=step,
+                          integrator='lagrange-dalembert')
+        assert motion.largest_residual < 1e-12
+        errors.append([np.abs(motion.x[-1] - end).max(),
+                       np.abs(motion.energy_error).max()])
+    assert np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
+    with pytest.raises(UnsupportedFeatureError, match='do work'):
+        simulate(compiled, 4, start, step=0.1, integrator='discrete-gradient')
+
+
 def test_moving_constraints_do_work():
     pendulum = model('driven_pendulum')
     compiled = compile_equations(
@@ -328,9 +348,12 @@ def test_unsolved_step_ends_the_run():
     motion = run('pendulum', 'rattle', 20, throw=False, **options)
     assert motion.reason is Reason.NOT_SOLVED and not motion.success
     assert 'smaller `step`' in motion.message
+    assert np.isclose(motion.t[-1], 0.8*motion.statistics['steps'])
     with pytest.raises(SimulationError, match='not solved') as error:
         run('pendulum', 'rattle', 20, **options)
-    assert len(error.value.trajectory) == len(motion)
+    assert len(error.value.trajectory) == len(motion) > 1
+    outputs = run('pendulum', 'rattle', 20, throw=False, t_eval=3, **options)
+    assert outputs.t[-1] == motion.t[-1]        # the last state, too
 
 
 def test_number_of_steps_is_bounded():

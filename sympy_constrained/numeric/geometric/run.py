@@ -1,13 +1,15 @@
 """A run of fixed steps, from the start to a trajectory."""
 from __future__ import annotations
 
+from contextlib import suppress
+from time import perf_counter
 from warnings import warn
 
 import numpy as np
 
 from ...errors import (
-    InconsistentConstraintsError, SingularEquationsError,
-    UnsupportedFeatureError)
+    ConstrainedDynamicsError, InconsistentConstraintsError,
+    SingularEquationsError, UnsupportedFeatureError)
 from ..integrate.ends import COMPILING, Stop, cause_of
 from ..integrate.interrupt import Interruption
 from ..integrate.rates import TROUBLE
@@ -19,7 +21,9 @@ from .steps import PARTS, Steps
 
 __all__ = ['FixedRun', 'check_arguments']
 
-BLOCK = 4096                    # steps between looks at interrupts
+# Steps in the first block, and in any. A block is twice as long as the last
+# one if that was QUICK, in seconds, else half as long.
+FIRST, LONGEST, QUICK = 64, 4096, 0.1
 # A part of a step that is rounding, and the condition of a singular matrix.
 NOTHING, SINGULAR = 1e-9, 1e12
 NOT_SOLVED = (
@@ -77,28 +81,28 @@ class FixedRun:
     def __init__(self, compiled, span, x, times, integrator, step, order, *,
                  units, max_steps):
         self.compiled, self.units, self.max_steps = compiled, units, max_steps
-        self.t, self.end = span
+        self.origin, self.end, self.times = *span, times
         self.count = max(int(np.ceil(
-            abs(self.end - self.t)/step - NOTHING)), 1)
-        self.h = (self.end - self.t)/self.count
-        self.origin, self.raised = self.t, None
-        due = np.arange(self.count + 1) if times is None else (
-            times - self.t)/self.h
-        near = np.abs(due - np.rint(due)) < NOTHING
-        self.due = np.where(near, np.rint(due), due)
-        self.times = times if times is not None else np.append(
-            self.t + self.h*np.arange(self.count), self.end)
+            abs(self.end - self.origin)/step - NOTHING)), 1)
+        self.h = (self.end - self.origin)/self.count
         if integrator == 'discrete-gradient':
-            check_mass(compiled, self.t, x)
+            check_mass(compiled, self.origin, x)
         self.steps = Steps(compiled, integrator, order)
         n = len(x)
         self.steps.x[:n] = x
         if compiled.has('energy'):
-            self.steps.x[n + 1] = compiled.energy(self.t, x)
-        self.records = Records(compiled, CarriedRank(compiled, self.t, x),
-                               True)
-        self.interruption = Interruption()
+            self.steps.x[n + 1] = compiled.energy(self.origin, x)
+        self.last = self.steps.x[:n + 2].copy()     # the accepted states
+        self.records = Records(
+            compiled, CarriedRank(compiled, self.origin, x), True)
+        self.interruption, self.raised = Interruption(), None
         self.found = self.made = self.evaluations = 0
+        self.length = FIRST
+
+    @property
+    def t(self):
+        """The time of the last step."""
+        return self.origin + self.made*self.h
 
     def integrate(self, progress):
         """Make the steps; return the trajectory."""
@@ -115,22 +119,13 @@ class FixedRun:
     def _ending(self, progress):
         """Make the steps; the reason of their end, and its message."""
         try:
-            if self.count > self.max_steps:
-                raise self.stopped(
-                    Reason.STEPS, f"the run needs {self.count} steps, and "
-                    f"`max_steps` is {self.max_steps:g}. Pass a longer "
-                    "`step`, or a larger `max_steps`")
-            if not self.steps.is_compiled:
-                progress.say(COMPILING)
-            while self.made < self.count:
-                with self.interruption.deferred():
-                    self.block(min(BLOCK, self.count - self.made))
-                progress.update(self.t)
-                self.interruption.check()
+            self._make_steps(progress)
         except Stop as stop:
+            self.record_last()
             return stop.reason, stop.message
         except KeyboardInterrupt:
             message = f"The run was interrupted at t = {self.t:.6g}."
+            self.record_last()
             try:
                 warn(f"{message} What was computed is returned.",
                      stacklevel=4)
@@ -139,30 +134,56 @@ class FixedRun:
             return Reason.INTERRUPTED, message
         return Reason.END, Reason.END.value
 
-    def block(self, count):
-        """Make some steps, and record what is due."""
-        steps, begin = self.steps, self.made
-        before = steps.x[:steps.states].copy()
-        ends, evaluations = steps.advance(self.origin, self.h, begin, count)
-        self.made += len(ends)
+    def _make_steps(self, progress):
+        if self.count > self.max_steps:
+            raise self.stopped(
+                Reason.STEPS, f"the run needs {self.count} steps, and "
+                f"`max_steps` is {self.max_steps:g}. Pass a longer `step`, "
+                "or a larger `max_steps`")
+        if not self.steps.is_compiled:
+            progress.say(COMPILING)
+        if self.times is None:
+            self.times = self.origin + self.h*np.arange(self.count + 1)
+            self.times[-1] = self.end
+        due = (self.times - self.origin)/self.h
+        near = np.abs(due - np.rint(due)) < NOTHING
+        due = np.where(near, np.rint(due), due)
+        while self.made < self.count:
+            begun = perf_counter()
+            with self.interruption.deferred():
+                self.block(due, min(self.length, self.count - self.made))
+            self.length = min(2*self.length, LONGEST) if (
+                perf_counter() - begun < QUICK) else max(self.length//2, 1)
+            progress.update(self.t)
+            self.interruption.check()
+
+    def block(self, due, count):
+        """Make some steps, and record the outputs that are due."""
+        begin = self.made
+        ends, evaluations = self.steps.advance(
+            self.origin, self.h, begin, count)
+        states = np.vstack([self.last, ends])
+        self.made, self.last = begin + len(ends), states[-1]
         self.evaluations += evaluations
-        self.t = self.origin + self.made*self.h
-        states = np.vstack([before, ends])
-        last = np.searchsorted(self.due, self.made, 'right')
-        due = self.due[self.found:last]
-        whole = due.astype(int)
-        found = states[whole - begin]
-        for i in np.flatnonzero(due > whole):
-            found[i], evaluations = steps.within(
-                self.origin + whole[i]*self.h, self.h, due[i] - whole[i],
-                found[i])
-            self.evaluations += evaluations
-        self.record(self.times[self.found:last], found)
+        last = np.searchsorted(due, self.made, 'right')
+        here = due[self.found:last]
+        whole = here.astype(int)
+        states = states[whole - begin]
+        for i in np.flatnonzero(here > whole):
+            states[i] = self.within(self.origin + whole[i]*self.h,
+                                    here[i] - whole[i], states[i])
+        self.record(self.times[self.found:last], states)
         self.found = last
         if len(ends) < count:
-            if self.records.last != self.t:
-                self.record(np.array([self.t]), states[-1:])
             raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
+
+    def within(self, t, part, state):
+        """The state after a part of a step from another one."""
+        end, evaluations = self.steps.within(t, self.h*part, state)
+        self.evaluations += evaluations
+        if end is None:
+            raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
+        return end
 
     def record(self, t, states):
         """Add outputs, or end the run where the equations have none."""
@@ -190,12 +211,16 @@ class FixedRun:
                 for k in range(len(t)):
                     self.add(t[k:k + 1], states[k:k + 1])
                 return
-            ends = [self.steps.within(t[0], self.h, part, states[0])[0]
-                    for part in (-1, 1)]
-            if ends[0] is None or ends[1] is None:
-                raise
-            rates = (ends[1] - ends[0])[:-2]/(2*self.h)
-            self.records.add(t, y, np.zeros(1, dtype=bool), rates)
+            before, after = (self.within(t[0], part, states[0])
+                             for part in (-1, 1))
+            self.records.add(t, y, np.zeros(1, dtype=bool),
+                             (after - before)[:-2]/(2*self.h))
+
+    def record_last(self):
+        """Record the last state of a run that ends early."""
+        if self.records.last is not None and self.records.last != self.t:
+            with suppress(ConstrainedDynamicsError, Stop):
+                self.add(np.array([self.t]), self.last[None])
 
     def stopped(self, reason, text):
         return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "

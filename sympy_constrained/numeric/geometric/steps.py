@@ -120,12 +120,12 @@ class Steps:
         self.age += made
         return states[:made], evaluations
 
-    def within(self, t, h, part, state):
-        """The state after a part of a step, and evaluations, or None."""
+    def within(self, t, h, state):
+        """The end of a step from another state, or None; evaluations."""
         x, states = self.x.copy(), np.empty((1, self.states))
         x[:self.states] = state
         made, evaluations = self.loop(
-            self.parts, t, h*part, 0, 0, x, np.zeros_like(self.history),
+            self.parts, t, h, 0, 0, x, np.zeros_like(self.history),
             states)
         return (states[0] if made else None), evaluations
 
