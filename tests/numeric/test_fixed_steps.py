@@ -1,18 +1,21 @@
 """Fixed steps that keep constraints, energy or the symplectic form."""
+import signal
 import warnings
 
 import geometric_systems as systems
 import numpy as np
 import pytest
 from sympy import sin, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import (
+    Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from sympy_constrained import (
-    ConstrainedDynamicsError, SimulationError, UdwadiaKalabaMethod,
-    UnsupportedFeatureError, VaccoMethod, VoronetsMethod)
+    ConstrainedDynamicsError, MissingIngredientError, SimulationError,
+    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod, VoronetsMethod)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.geometric.steps import Steps
 
 NONHOLONOMIC = ['contact_oscillator', 'disc', 'quartic', 'sleigh', 'suslov',
                 'transmission']
@@ -356,6 +359,21 @@ def test_unsolved_step_ends_the_run():
     assert outputs.t[-1] == motion.t[-1]        # the last state, too
 
 
+def test_interrupt_returns_the_motion_so_far(monkeypatch):
+    def advance(steps, *args, of=Steps.advance, calls=[]):
+        calls.append(args)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return of(steps, *args)
+
+    monkeypatch.setattr(Steps, 'advance', advance)
+    with pytest.warns(UserWarning, match='interrupted'):
+        motion = run('kepler', 'rattle', 1e5, t_eval=3)
+    assert motion.reason is Reason.INTERRUPTED
+    assert motion.t[0] == 0 and 0 < motion.t[-1] < 1e5
+    assert np.isclose(motion.t[-1], 0.02*motion.statistics['steps'])
+
+
 def test_number_of_steps_is_bounded():
     motion = run('pendulum', 'rattle', 100, max_steps=999, throw=False)
     assert motion.reason is Reason.STEPS and '1000 steps' in motion.message
@@ -392,7 +410,7 @@ def refused(name, integrator, inputs=None):
 
 @pytest.mark.parametrize('name, integrator, message', [
     ('sleigh', 'rattle', 'lagrange-dalembert'),
-    ('sleigh', 'vakonomic', 'VaccoMethod'),
+    ('sleigh', 'vakonomic', 'is for VaccoMethod'),
     ('heisenberg', 'rattle', "integrator='vakonomic'")])
 def test_schemes_for_other_principles_are_refused(name, integrator, message):
     with pytest.raises(UnsupportedFeatureError, match=message):
@@ -404,7 +422,7 @@ def test_schemes_for_other_principles_are_refused(name, integrator, message):
     ('acceleration_level', 'discrete-gradient', 'acceleration level'),
     ('bead_on_circle', 'rattle', 'ideal constraints'),
     ('driven_pendulum', 'discrete-gradient', 'depends on time'),
-    ('two_wheeled_cart', 'lagrange-dalembert', 'may be missing'),
+    ('two_wheeled_cart', 'lagrange-dalembert', 'that drop out'),
     ('massless_coordinate', 'discrete-gradient', 'regular mass matrix')])
 def test_models_without_meaning_are_refused(name, integrator, message):
     with pytest.raises(UnsupportedFeatureError, match=message):
@@ -416,6 +434,28 @@ def test_variable_mass_is_refused():
     rocket = UdwadiaKalabaMethod((2 - t)*q.diff()**2/2, [q])
     with pytest.raises(UnsupportedFeatureError, match='mass varies'):
         simulate(rocket, 1, [0, 1], integrator='rattle', step=0.1)
+
+
+def test_turning_frames():
+    """Centrifugal forces are loads; the energy is not that of the motion."""
+    q, u = dynamicsymbols('q u')
+    N, A, O, P = (ReferenceFrame('N'), ReferenceFrame('A'), Point('O'),
+                  Point('P'))
+    A.orient_axis(N, 2*symbols('t'), N.z)
+    O.set_vel(N, 0)
+    P.set_pos(O, q*A.x)
+    P.set_vel(A, u*A.x)
+    P.v1pt_theory(O, N, A)
+    slider = compile_equations(UdwadiaKalabaMethod(
+        N, [q], [u], kd_eqs=[q.diff() - u], bodies=[Particle('P', P, 1)],
+        forcelist=[(P, -9*q*A.x)]), {})
+    t = np.linspace(0, 3, 31)
+    errors = [np.abs(simulate(
+        slider, 3, [1, 0], integrator='rattle', step=step, t_eval=t)[q]
+        - np.cos(np.sqrt(5)*t)).max() for step in (0.1, 0.05)]
+    assert abs(np.log2(errors[0]/errors[1]) - 2) < 0.1
+    with pytest.raises(MissingIngredientError, match='by prescription'):
+        simulate(slider, 3, [1, 0], integrator='discrete-gradient', step=0.1)
 
 
 def test_embedded_equations_and_python_inputs_are_refused():

@@ -73,7 +73,7 @@ SCHEMES = 'rattle', 'lagrange-dalembert', 'discrete-gradient', 'vakonomic'
 START, MIDDLE, END = range(3)
 # Unknowns that resemble no state, the second one not in the first Newton step.
 IMPULSE, LATER = -1, -2
-INSTEAD = " Use `method='DOP853'` without `integrator`."
+INSTEAD = "Use `method='DOP853'` without `integrator`."
 
 
 class Scheme:
@@ -244,50 +244,52 @@ def entries(matrix):
 
 # -- what has no meaning ---------------------------------------------------
 
+def refuse(name, is_wrong, text, instead=INSTEAD):
+    if is_wrong:
+        raise UnsupportedFeatureError(
+            f"`integrator={name!r}` {text}. {instead}")
+
+
 def check_equations(compiled, name, mu):
     """Raise if the equations are not of the form that schemes need."""
-    equations = compiled.equations
+    equations, graph = compiled.equations, compiled.equations.graph
     n, o = len(equations.q), len(equations.u)
-    graph, others = equations.graph, set(compiled.inputs.called) - set(
-        compiled.tables)
-    kept = [any(row) for row in graph.pattern('velocity_jacobian')[
-        :graph.shape('holonomic')[0]]].count(False)
-    if others:
-        raise UnsupportedFeatureError(
-            f"`inputs`: {', '.join(map(str, others))}: a Python function is "
-            f"unknown within a step of `integrator={name!r}`. Give an "
-            "expression or a table.")
-    if equations.states[:n + o] != (*equations.q, *equations.u) or (
-            equations.upper or 'mass_rates' in graph.outputs
-            and graph.shape('mass_rates')[0]):
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` needs the states q, u, and these "
-            "equations have others, such as masses or accelerations."
-            + INSTEAD)
-    if not 0 <= n - o <= kept:
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` needs a speed for the rate of each "
-            f"coordinate, and here {n} coordinates have {o} speeds. Embedded "
-            "equations have too few: use UdwadiaKalabaMethod or RouthMethod. "
-            "Coordinates that drop out of the equations may be missing: add "
-            "them.")
-    is_vakonomic = len(equations.unknowns) > o and not equations.multipliers
-    if (name == 'vakonomic') != is_vakonomic:
-        raise UnsupportedFeatureError(
-            "`integrator='vakonomic'` is for VaccoMethod with constraints, "
-            "whose states contain multipliers, and the others for all other "
-            "methods. " + ("Pass `integrator='vakonomic'`." if is_vakonomic
-                           else "Pass another integrator, or make the model "
-                           "with VaccoMethod."))
-    velocity = graph.shape('velocity')[0]
-    if graph.shape('A')[0] != velocity:
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` keeps constraints of coordinates and "
-            "speeds, and the model has some at acceleration level." + INSTEAD)
-    if 'C' in graph.outputs and any(map(any, graph.pattern('C'))):
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` assumes ideal constraints, and the model "
-            "has forces that depend on the constraint forces." + INSTEAD)
+    shape = {output: rows for output, (rows, _) in graph.outputs.items()}
+    python = set(compiled.inputs.called) - set(compiled.tables)
+    refuse(name, python, "cannot evaluate Python functions within a step, and "
+           f"`inputs` has one for {', '.join(map(str, python))}",
+           "Give an expression or a table.")
+    refuse(name, equations.states[:n + o] != (*equations.q, *equations.u)
+           or equations.upper or shape.get('mass_rates'),
+           "needs the states q, u, and these equations have others, such as "
+           "masses or accelerations")
+    invariant = [any(row) for row in graph.pattern('velocity_jacobian')[
+        :shape['holonomic']]].count(False)
+    refuse(name, not 0 <= n - o <= invariant,
+           "needs a speed for the rate of each coordinate, and here "
+           f"{n} coordinates have {o} speeds", "Use UdwadiaKalabaMethod or "
+           "RouthMethod instead of embedded equations, and add coordinates "
+           "that drop out of the equations.")
+    is_vakonomic = bool(mu) and not equations.multipliers
+    refuse(name, is_vakonomic and name != 'vakonomic',
+           "is not for VaccoMethod, whose states contain multipliers",
+           "Pass `integrator='vakonomic'`.")
+    refuse(name, name == 'vakonomic' and not is_vakonomic,
+           "is for VaccoMethod with constraints", "Pass another integrator, "
+           "or make the model with VaccoMethod.")
+    refuse(name, shape['A'] != shape['velocity'],
+           "keeps constraints of coordinates and speeds, and the model has "
+           "some at acceleration level")
+    refuse(name, 'C' in shape and any(map(any, graph.pattern('C'))),
+           "assumes ideal constraints, and the model has forces that depend "
+           "on the constraint forces")
+    if name == 'discrete-gradient' and not (
+            compiled.has('energy') and compiled.has('power')):
+        raise MissingIngredientError(
+            "`integrator='discrete-gradient'` keeps the energy, and that of "
+            "these equations is unknown, or parts of the model move by "
+            "prescription. Make them from bodies that do not, or from a "
+            "Lagrangian, or pass another integrator.")
 
 
 def check_mechanics(scheme, compiled, name):
@@ -295,40 +297,25 @@ def check_mechanics(scheme, compiled, name):
     m, labels = scheme.m, compiled.equations.constraint_names
     moving = [m.time], m.called
     others = [labels[k] for k in scheme.rows if k not in scheme.hold]
-    if m.depends('M', *moving):
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` needs momenta M*u of a mass matrix that "
-            "is a function of the coordinates, and here it depends on time: "
-            "the mass varies, or parts move by prescription." + INSTEAD)
-    if m.depends('M', m.u) or m.depends('G', m.u):
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` needs a kinetic energy that is quadratic "
-            "in the speeds." + INSTEAD)
-    if name != 'vakonomic' and m.depends('A', m.u):
-        raise UnsupportedFeatureError(
-            f"`integrator={name!r}` has no meaning for rows that are not "
-            "linear in the speeds: the direction of their impulse is not "
-            "determined by the coordinates." + INSTEAD)
-    if name == 'rattle' and others:
-        raise UnsupportedFeatureError(
-            "`integrator='rattle'` is for holonomic rows, and the model has "
-            f"{', '.join(others)}. Pass `integrator='lagrange-dalembert'`, "
-            "or 'discrete-gradient'.")
-    if name == 'vakonomic' and m.found['holonomic'].rows:
-        raise UnsupportedFeatureError(
-            "`integrator='vakonomic'` does not keep holonomic rows. For "
-            "these the motion is that of RouthMethod and "
-            "`integrator='rattle'`." + INSTEAD)
-    if name == 'discrete-gradient':
-        if not compiled.has('energy'):
-            raise MissingIngredientError(
-                "`integrator='discrete-gradient'` keeps the energy, and the "
-                "equations carry none. Make them from bodies or a "
-                "Lagrangian, or pass another integrator.")
-        if not m.vanishes('drift') or any(
-                m.depends(part, *moving)
-                for part in ('energy', 'f', 'psi', 'holonomic')):
-            raise UnsupportedFeatureError(
-                "`integrator='discrete-gradient'` keeps an energy that "
-                "changes by the work of loads only. Here it depends on time, "
-                "or constraints move and do work. Pass another integrator.")
+    refuse(name, m.depends('M', *moving),
+           "needs momenta M*u of a mass matrix that is a function of the "
+           "coordinates, and here it depends on time: the mass varies, or "
+           "parts move by prescription")
+    refuse(name, m.depends('M', m.u) or m.depends('G', m.u),
+           "needs a kinetic energy that is quadratic in the speeds")
+    refuse(name, name != 'vakonomic' and m.depends('A', m.u),
+           "has no meaning for rows that are not linear in the speeds: the "
+           "direction of their impulse is not determined by the coordinates")
+    refuse(name, name == 'rattle' and others,
+           f"is for holonomic rows, and the model has {', '.join(others)}",
+           "Pass `integrator='lagrange-dalembert'` or 'discrete-gradient'.")
+    refuse(name, name == 'vakonomic' and m.found['holonomic'].rows,
+           "does not keep holonomic rows", "For these the motion is that of "
+           "RouthMethod and `integrator='rattle'`.")
+    depends = any(m.depends(part, *moving) for part in (
+        'energy', 'f', 'psi', 'holonomic'))
+    refuse(name, name == 'discrete-gradient' and (
+               depends or not m.vanishes('drift')),
+           "keeps an energy that changes by the work of loads only. Here it "
+           "depends on time, or constraints move and do work",
+           "Pass another integrator.")
