@@ -5,7 +5,7 @@ import warnings
 import geometric_systems as systems
 import numpy as np
 import pytest
-from sympy import sin, symbols
+from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
@@ -296,6 +296,37 @@ def test_affine_rows_do_work():
     assert np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
     with pytest.raises(UnsupportedFeatureError, match='do work'):
         simulate(compiled, 4, start, step=0.1, integrator='discrete-gradient')
+
+
+T = symbols('t')
+VX, VY, TURN = systems.vx, systems.vy, systems.w_theta
+BLADE = VX*sin(systems.theta) - VY*cos(systems.theta)
+SKATE = [0, 0, 0.3, np.cos(0.3), np.sin(0.3), 0.5, 0.4]
+
+
+@pytest.mark.parametrize('lagrangian, row, start, loads', [
+    (systems.PLANE - systems.y, VX**2 + VY**2 - 1, [0, 0, 0.6, 0.8, 0.7],
+     None),
+    (systems.PLANE + TURN**2/2 - systems.y*sin(T), BLADE - sin(T)/3, SKATE,
+     None),
+    (systems.PLANE*(1 + sin(systems.theta)**2) + TURN**2/2 - systems.y, BLADE,
+     SKATE, [-VX/5, 0, -TURN/5])], ids=['nonlinear', 'moving', 'loads'])
+def test_vakonomic_steps_for_other_rows_and_loads(
+        lagrangian, row, start, loads):
+    q = [systems.x, systems.y, systems.theta][:len(start)//2]
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')         # a convention for loads
+        compiled = compile_equations(VaccoMethod(
+            lagrangian, q, nonhol_coneqs=[row], generalized_forces=loads), {})
+        end = simulate(compiled, 2, start, rtol=1e-11, t_eval=[2]).x[-1]
+        errors = []
+        for step in (0.05, 0.025):
+            motion = simulate(compiled, 2, start, integrator='vakonomic',
+                              step=step)
+            assert motion.largest_residual < 1e-12
+            errors.append([np.abs(motion.x[-1] - end).max(),
+                           np.abs(motion.energy_error).max()])
+    assert np.abs(np.log2(np.divide(*errors)) - 2).max() < 0.1
 
 
 def test_moving_constraints_do_work():

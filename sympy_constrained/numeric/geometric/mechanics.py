@@ -61,11 +61,12 @@ class Mechanics:
     ``slopes``      (n, 1)   ``S_q``, a function of ``p``, too
     ``loads``       (o, 1)   ``Q_n``, without a potential
     ``forces``      (n, 1)   the least ``Phi`` with ``G^T Phi = Q_n``
-    ``power``       (1, 1)   rate of the energy due to loads and time
+    ``power``       (1, 1)   rate of the Hamiltonian
     ``holonomic``   (mh, 1)  ``h``, and ``H`` its derivative by ``q``
     ``psi``         (mv, 1)  rows at velocity level, ``A`` by ``u``
     ``drift``       (mv, 1)  ``psi`` at rest
     ``energy``      (1, 1)   zero if unknown
+    ``excess``      (1, 1)   Hamiltonian less energy, in vakonomic motion
     ==============  =======  ==============================================
 
     ``is_plain`` is whether the speeds are the rates of the coordinates.
@@ -94,15 +95,18 @@ class Mechanics:
         S = p.T @ f - HALF*(u.T @ momenta) + potential
         loads = self._loads(Q, f, momenta, S)
         power = loads.T @ u + self.by(potential, [self.time])
-        if mu:
-            momenta += A.T @ column(g, self.mu)
-            S -= column(g, self.mu).T @ psi
+        multipliers = column(g, self.mu) if mu else column(g, [0]*len(A.rows))
+        momenta += A.T @ multipliers
+        S -= multipliers.T @ psi
+        power -= multipliers.T @ column(g, [
+            gradient(g, x, [self.time])[0] for x, in psi.rows])
         self.found = {
             'f': f, 'G': G, 'M': M, 'momenta': momenta,
             'p': self.canonical(momenta), 'slopes': self.by(S, self.q).T,
             'loads': loads, 'forces': self.canonical(loads), 'power': power,
             'holonomic': h, 'H': H, 'psi': psi, 'A': A,
-            'drift': self.at_rest(psi), 'energy': energy}
+            'drift': self.at_rest(psi), 'energy': energy,
+            'excess': multipliers.T @ A @ u}
 
     def by(self, scalar, inputs):
         """The gradient of a matrix of one entry, as a row."""

@@ -154,10 +154,9 @@ class Scheme:
             [end('momenta') - after - end('A')[rows].T @ nu,
              end('psi') if m.mu else end('psi')[rows]],
             [(u1, m.u), (mu1, m.mu)], nu)
-        self.end = self.states_at(
-            q1, u1, mu1, self.h*middle('power')
-            - lam.T @ start('drift')[rows] - nu.T @ end('drift')[rows],
-            self.energy)
+        work = (self.h*middle('power') + start('excess') - end('excess')
+                - lam.T @ start('drift')[rows] - nu.T @ end('drift')[rows])
+        self.end = self.states_at(q1, u1, mu1, work, self.energy)
 
     def with_energy(self):
         """Impulses at the midpoint, and a discrete gradient."""
