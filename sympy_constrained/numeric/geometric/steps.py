@@ -27,7 +27,7 @@ PARTS = {
     6: symmetric(0.39216144400731413928, 0.33259913678935943860,
                  -0.70624617255763935981, 0.08221359629355080023)}
 # Newton steps of the interpreted loop.
-MOST, SMALL, REDUNDANT = 50, 1e-6, 1e-11
+MOST, SMALL, REDUNDANT, TINY = 50, 1e-6, 1e-11, 1e-300
 
 
 class Steps:
@@ -164,9 +164,8 @@ class Interpreted:
             is_main, use = kinds >= 0, np.flatnonzero(kinds != LATER)
             for total in range(total + 1, total + MOST):
                 out = self.codes[2*k + 1].scalar(t, *x, *steps.p)
-                change[use] = np.linalg.lstsq(
-                    out['slopes'][np.ix_(use, use)], out['residual'][use, 0],
-                    REDUNDANT)[0]
+                change[use] = least_squares(
+                    out['slopes'][np.ix_(use, use)], out['residual'][use, 0])
                 x[here] -= change
                 use = np.arange(len(some))
                 size = np.abs(x[:n - 2]).max() + np.abs(
@@ -179,3 +178,11 @@ class Interpreted:
                 raise np.linalg.LinAlgError
         x[:n] = self.codes[-1].scalar(t, *x, *steps.p)['out'][:, 0]
         return total
+
+
+def least_squares(matrix, right):
+    """The least solution in equations and unknowns of comparable size."""
+    rows = np.abs(matrix).max(axis=1) + TINY
+    columns = (np.abs(matrix)/rows[:, None]).max(axis=0) + TINY
+    return np.linalg.lstsq(matrix/np.outer(rows, columns), right/rows,
+                           REDUNDANT)[0]/columns
