@@ -10,8 +10,9 @@ from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
 from sympy_constrained import (
-    ConstrainedDynamicsError, MissingIngredientError, SimulationError,
-    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod, VoronetsMethod)
+    ConstrainedDynamicsError, GibbsAppellMethod, MissingIngredientError,
+    SimulationError, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
+    VoronetsMethod)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Reason, compile_equations, consistent_state, simulate)
@@ -465,6 +466,16 @@ def test_variable_mass_is_refused():
     rocket = UdwadiaKalabaMethod((2 - t)*q.diff()**2/2, [q])
     with pytest.raises(UnsupportedFeatureError, match='mass varies'):
         simulate(rocket, 1, [0, 1], integrator='rattle', step=0.1)
+    m, u = dynamicsymbols('m u')
+    N, O = ReferenceFrame('N'), Point('O')
+    O.set_vel(N, 0)
+    P = O.locatenew('P', q*N.x)
+    P.set_vel(N, u*N.x)
+    leaking = GibbsAppellMethod(
+        frame=N, q_ind=[q], u_ind=[u], kd_eqs=[q.diff() - u],
+        bodies=[Particle('P', P, m)], mass_rates={m: -m/9})
+    with pytest.raises(UnsupportedFeatureError, match='masses'):
+        simulate(leaking, 1, [0, 2, 1], integrator='rattle', step=0.1)
 
 
 def test_turning_frames():
