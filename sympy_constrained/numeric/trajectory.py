@@ -43,6 +43,7 @@ class Reason(Enum):
     SINGULAR = "The equations became singular."
     NOT_FINITE = "The equations have no finite value there."
     STEP_SIZE = "The integrator needs smaller steps than numbers allow."
+    NOT_SOLVED = "The equations of a step were not solved."
     STEPS = "The end needs more steps than are allowed."
     OFF_CONSTRAINTS = "The state could not be returned to the constraints."
     NO_BRANCH = "The velocity selects no branch of a singular configuration."

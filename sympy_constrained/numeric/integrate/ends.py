@@ -4,13 +4,16 @@ from __future__ import annotations
 from ...errors import SingularEquationsError
 from ..trajectory import Reason
 
-__all__ = ['Stop', 'Pace', 'SLOW', 'cause_of']
+__all__ = ['Stop', 'Pace', 'COMPILING', 'SLOW', 'cause_of']
 
 # The pace is checked after this many steps.
 PACE = 10_000
 # A run ends after this many consecutive steps shorter than HARDLY, relative
 # to the time.
 STALLED, HARDLY = 200, 1e-14
+
+COMPILING = ("The compiled loop of the integrator is made, once on this "
+             "computer. This takes some ten seconds.")
 
 USUALLY = (
     "This usually means (a) a configuration where constraints lose rank, "

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from ...errors import ConstrainedDynamicsError, SimulationError
+from ..geometric.run import FixedRun, check_arguments
 from ..manifold.consistent_state import (
     TOLERANCE, check_consistent, consistent_state, negative_mass)
 from ..manifold.projection import project
@@ -45,7 +46,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
              stabilization='projection', t_eval=None, initial='check',
              tolerance=TOLERANCE, events=(), max_step=np.inf,
              max_steps=MAX_STEPS, progress=None, throw=True, dense=False,
-             adjoint=False, units=None, reactions=None) -> Trajectory:
+             adjoint=False, units=None, reactions=None, integrator=None,
+             step=None, order=2) -> Trajectory:
     r"""Integrate the equations of motion of a model.
 
     Explanation
@@ -168,6 +170,18 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Of ``joint_reactions()`` of the method, for
         ``Trajectory.reactions``.
 
+    integrator : str, optional
+        Make steps of a fixed length that keep the constraints, and energy or
+        the symplectic form, without projection: ``'rattle'``,
+        ``'lagrange-dalembert'``, ``'discrete-gradient'`` or ``'vakonomic'``,
+        see :mod:`~sympy_constrained.numeric.geometric.schemes`. ``method``,
+        tolerances and events have no meaning then.
+    step : float, optional
+        Its length, shortened so that the time is a whole number of steps.
+        Outputs between steps are ends of shorter steps.
+    order : {2, 4, 6}
+        Of the ``integrator``; higher orders make 5 or 9 parts of each step.
+
     Returns
     =======
 
@@ -188,13 +202,18 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         If an argument is missing, unknown or unusable.
 
     """
+    check_arguments(integrator, step, order, {
+        'method': method != 'DOP853', 'stabilization': (
+            stabilization != 'projection'), 'events': events != (),
+        'max_step': max_step != np.inf, 'dense': dense, 'adjoint': adjoint})
     compiled = compiled_with(events, model, constants, inputs)
     compiled.parameters()
     span = time_span(t_span)
     times = _output_times(t_eval, span)
     kind = _stabilization_kind(compiled, stabilization, method)
     check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
-                max_step=max_step, max_steps=max_steps)
+                max_step=max_step, max_steps=max_steps,
+                step=1. if step is None else step)
     units = _checked_units(units, compiled)
     compiled.check_times(*span)
     x = compiled.names.vector(start, 'start')
@@ -208,7 +227,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             warn(text, stacklevel=2)
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
     is_dae = method in DAE_METHODS
-    integrator = DAEMethod(method, compiled) if is_dae else METHODS[method]
+    solver = DAEMethod(method, compiled) if is_dae else METHODS[method]
     gains = None
     try:
         if initial == 'project':
@@ -219,13 +238,15 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
                 x = project(compiled, span[0], x).x
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
-                compiled, span, x, stabilization, integrator, options)
-        run = Run(
+                compiled, span, x, stabilization, solver, options)
+        run = FixedRun(
+            compiled, span, x, times, integrator, step, order, units=units,
+            max_steps=max_steps) if integrator else Run(
             compiled, span, x, times, events, on_set=kind == 'projection',
             moves=not is_dae, dense=dense, units=units, max_steps=max_steps,
             feedback=Feedback(compiled) if kind == 'feedback' else None)
         if adjoint:
-            run.tape = Tape.of(run, integrator)
+            run.tape = Tape.of(run, solver)
     except ConstrainedDynamicsError:    # of the start, or the equations
         raise
     except Exception as error:          # of an input or event function
@@ -234,10 +255,11 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         return _checked_end(
             assembled(compiled, reason=Reason.ERROR, message=message,
                       units=units), span[0], error, throw)
-    trajectory = run.integrate(
-        integrator, Progress(*span, progress), **options)
-    fault = trajectory.success and run.records.balance.fault(
-        trajectory, rtol, atol)
+    progress = Progress(*span, progress)
+    trajectory = run.integrate(progress) if integrator else run.integrate(
+        solver, progress, **options)
+    fault = trajectory.success and not integrator and (
+        run.records.balance.fault(trajectory, rtol, atol))
     if fault:
         warn(fault, stacklevel=2)
     if adjoint:
@@ -250,7 +272,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             trajectory, statistics={**trajectory.statistics, 'gains': gains},
             constants={name: value for name, value in
                        trajectory.constants.items() if name not in GAINS})
-    return _checked_end(trajectory, run.t, run.rates.raised, throw)
+    return _checked_end(trajectory, run.t, run.raised, throw)
 
 
 def _checked_end(trajectory, t, raised, throw):

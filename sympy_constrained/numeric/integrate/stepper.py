@@ -15,7 +15,7 @@ from ..names import array
 from ..trajectory import Reason, Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
-from .ends import SLOW, Pace, Stop, cause_of
+from .ends import COMPILING, SLOW, Pace, Stop, cause_of
 from .events import Events
 from .interrupt import Interruption
 from .kinks import Kinks
@@ -33,9 +33,6 @@ OFF = 1e-8
 # it moves a state nearer than NEAR by more than this multiple, the state is
 # close to a singular configuration and remains as the integrator left it.
 JUMP, NEAR, ROUNDING = 1e5, 1e-6, 1e-15
-
-COMPILING = ("The compiled loop of the integrator is made, once on this "
-             "computer. This takes some ten seconds.")
 
 
 class Run:
@@ -448,6 +445,11 @@ class Run:
             raise self.stopped(Reason.CONTRADICTION, str(error)) from error
         except ConstrainedDynamicsError as error:       # no rank, no motion
             raise self.stopped(Reason.SINGULAR, str(error)) from error
+
+    @property
+    def raised(self):
+        """An exception of a function of the user."""
+        return self.rates.raised
 
     def failure(self):
         """The reason why the integrator gave up."""

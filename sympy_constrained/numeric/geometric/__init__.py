@@ -1,0 +1,1 @@
+"""Fixed steps that keep constraints, energy or the symplectic form."""

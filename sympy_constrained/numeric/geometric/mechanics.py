@@ -1,0 +1,153 @@
+r"""Canonical mechanics of a model, on the graph.
+
+Explanation
+===========
+
+With :math:`\dot q = f(q, u, t)`, linear in the speeds, and momenta :math:`p`
+let
+
+.. math::
+
+   S(q, u, p, t) = p\cdot f - T + V\ (-\ \mu\cdot\psi), \qquad
+   \dot q = S_p, \qquad \dot p = -S_q + \Phi, \qquad 0 = S_u.
+
+This is Hamilton's form of Lagrange's equations for any speeds; its value at
+the stationary :math:`u` is the Hamiltonian. The last term of :math:`S` is that
+of vakonomic motion, where :math:`\mu` is found with :math:`u`. Constraint
+forces and the loads :math:`\Phi` without a potential are not in :math:`S`.
+
+Kinetic energy :math:`T` is that of the mass matrix, :math:`V` the energy at
+rest. All else in ``Q`` is a load: :math:`G^T\Phi = Q_n` with :math:`G =
+\partial f/\partial u` and
+
+.. math::
+
+   Q_n = Q + (M u)^\cdot - (G^T p)^\cdot + G^T S_q, \qquad G^T p = M u,
+
+where the derivatives are those at constant :math:`u`, :math:`p`. It vanishes,
+and the graph shows it, if the loads are conservative.
+"""
+from __future__ import annotations
+
+from sympy import Dummy, Rational
+
+from ...graph import (
+    Derivation, GraphMatrix, gradient, jacobian, substitute)
+from ...graph.linalg import solve
+from ..codegen.native import with_given
+
+__all__ = ['HALF', 'Mechanics', 'column']
+
+HALF = Rational(1, 2)
+OUTPUTS = ('rates', 'M', 'Q', 'holonomic', 'holonomic_jacobian', 'velocity',
+           'velocity_jacobian', 'energy')
+
+
+def column(builder, refs):
+    """A vector."""
+    return GraphMatrix(builder, [[x] for x in refs], 1)
+
+
+class Mechanics:
+    """Functions of the states, as matrices on one builder.
+
+    ==============  =======  ==============================================
+    name            shape    meaning
+    ==============  =======  ==============================================
+    ``f``, ``G``    (n, 1)   ``q'``, and ``(n, o)`` its derivative by ``u``
+    ``M``           (o, o)   mass matrix
+    ``momenta``     (o, 1)   ``G^T p``
+    ``p``           (n, 1)   momenta, the least where ``n > o``
+    ``slopes``      (n, 1)   ``S_q``, a function of ``p``, too
+    ``loads``       (o, 1)   ``Q_n``, without a potential
+    ``forces``      (n, 1)   the least ``Phi`` with ``G^T Phi = Q_n``
+    ``power``       (1, 1)   rate of the Hamiltonian
+    ``holonomic``   (mh, 1)  ``h``, and ``H`` its derivative by ``q``
+    ``psi``         (mv, 1)  rows at velocity level, ``A`` by ``u``
+    ``drift``       (mv, 1)  ``psi`` at rest
+    ``energy``      (1, 1)   zero if unknown
+    ``excess``      (1, 1)   Hamiltonian less energy, in vakonomic motion
+    ==============  =======  ==============================================
+
+    ``is_plain`` is whether the speeds are the rates of the coordinates.
+    """
+
+    def __init__(self, compiled, mu=()):
+        equations = compiled.equations
+        g, out = with_given(
+            equations.graph, OUTPUTS, compiled.inputs.expressions).load()
+        self.g, self.time = g, g.input(equations.t, dynamic=True)
+        self.q, self.u, self.mu, self.called, self.p = (
+            [g.input(x, dynamic=True) for x in items]
+            for items in (equations.q, equations.u, mu,
+                          compiled.inputs.called,
+                          [Dummy() for _ in equations.q]))
+        shapes = equations.graph.outputs
+        f, M, Q, h, H, psi, A, energy = (
+            GraphMatrix(g, out[name], shapes[name][1]) for name in OUTPUTS)
+        rates = [x for x, in f.rows]
+        self.is_plain = rates == self.u
+        self.G = G = GraphMatrix(g, jacobian(g, rates, self.u), len(self.u))
+        u, p = column(g, self.u), column(g, self.p)
+        if not energy.rows:
+            energy = GraphMatrix(g, [[0]])
+        potential, momenta = self.at_rest(energy), M @ u
+        S = p.T @ f - HALF*(u.T @ momenta) + potential
+        loads = self._loads(Q, f, momenta, S)
+        power = loads.T @ u + self.by(potential, [self.time])
+        multipliers = column(g, self.mu) if mu else column(g, [0]*len(A.rows))
+        momenta += A.T @ multipliers
+        S -= multipliers.T @ psi
+        power -= multipliers.T @ column(g, [
+            gradient(g, x, [self.time])[0] for x, in psi.rows])
+        self.found = {
+            'f': f, 'G': G, 'M': M, 'momenta': momenta,
+            'p': self.canonical(momenta), 'slopes': self.by(S, self.q).T,
+            'loads': loads, 'forces': self.canonical(loads), 'power': power,
+            'holonomic': h, 'H': H, 'psi': psi, 'A': A,
+            'drift': self.at_rest(psi), 'energy': energy,
+            'excess': multipliers.T @ A @ u}
+
+    def by(self, scalar, inputs):
+        """The gradient of a matrix of one entry, as a row."""
+        (ref,), = scalar.rows
+        return GraphMatrix(self.g, [gradient(self.g, ref, inputs)])
+
+    def at_rest(self, matrix):
+        """The value without speeds."""
+        return self.moved(matrix, dict.fromkeys(self.u, 0))
+
+    def moved(self, matrix, values):
+        """The value for other inputs."""
+        return GraphMatrix(self.g, [substitute(self.g, row, values)
+                                    for row in matrix.rows], matrix.shape[1])
+
+    def canonical(self, momenta):
+        """The least ``p`` with ``G^T p = momenta``."""
+        if self.is_plain:
+            return momenta
+        x = solve(self.g, (self.G.T @ self.G).rows,
+                  [x for x, in momenta.rows])
+        return self.G @ column(self.g, x)
+
+    def _loads(self, Q, f, momenta, S):
+        """Generalized forces ``Q_n``."""
+        g, p = self.g, column(self.g, self.p)
+        rate = Derivation(g, {self.time: 1, **dict(zip(
+            self.q, (x for x, in f.rows)))})
+        rates = [column(g, [rate(x) for x, in matrix.rows])
+                 for matrix in (momenta, self.G.T @ p)]
+        loads = Q + rates[0] - rates[1] + self.G.T @ self.by(S, self.q).T
+        return self.moved(loads, self.with_momenta(self.canonical(momenta)))
+
+    def with_momenta(self, p):
+        return dict(zip(self.p, (x for x, in p.rows)))
+
+    def depends(self, name, *groups):
+        """Whether a function depends on any of these inputs."""
+        mask = self.g.mask([x for group in groups for x in group])
+        return any(self.g.depends[abs(x)] & mask
+                   for row in self.found[name].rows for x in row)
+
+    def vanishes(self, name):
+        return not any(map(any, self.found[name].rows))

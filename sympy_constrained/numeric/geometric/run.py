@@ -1,0 +1,227 @@
+"""A run of fixed steps, from the start to a trajectory."""
+from __future__ import annotations
+
+from contextlib import suppress
+from time import perf_counter
+from warnings import warn
+
+import numpy as np
+
+from ...errors import (
+    ConstrainedDynamicsError, InconsistentConstraintsError,
+    SingularEquationsError, UnsupportedFeatureError)
+from ..integrate.ends import COMPILING, Stop, cause_of
+from ..integrate.interrupt import Interruption
+from ..integrate.rates import TROUBLE
+from ..integrate.records import Records
+from ..linear.rank_changes import CarriedRank
+from ..trajectory import Reason
+from .schemes import SCHEMES
+from .steps import PARTS, Steps
+
+__all__ = ['FixedRun', 'check_arguments']
+
+# Steps in the first block, and in any. A block is twice as long as the last
+# one if that was QUICK, in seconds, else half as long.
+FIRST, LONGEST, QUICK = 64, 4096, 0.1
+# A part of a step that is rounding, and the condition of a singular matrix.
+NOTHING, SINGULAR = 1e-9, 1e12
+NOT_SOLVED = (
+    "the equations of a step were not solved. This usually means (a) a step "
+    "that is too long, (b) a configuration where constraints lose rank, or "
+    "(c) a massless direction. Pass a smaller `step`.")
+
+
+def check_arguments(integrator, step, order, others):
+    """Raise unless the arguments belong together.
+
+    ``others`` maps names of arguments that have no meaning for fixed steps to
+    whether they were given.
+    """
+    if integrator is None:
+        if step is not None or order != 2:
+            raise ValueError(
+                "`step` and `order` belong to `integrator`, which is "
+                f"missing. Choose one of {', '.join(SCHEMES)}.")
+        return
+    if integrator not in SCHEMES:
+        raise ValueError(
+            f"`integrator` {integrator!r} is not known; choose one of "
+            f"{', '.join(SCHEMES)}.")
+    if step is None:
+        raise ValueError(
+            f"`integrator={integrator!r}` makes steps of a fixed length. "
+            "Give it as `step`, such as 1/50 of the shortest period.")
+    if order not in PARTS:
+        raise ValueError(
+            f"`order` is {order!r}; choose 2, 4 or 6.")
+    given = [f'`{name}`' for name, is_given in others.items() if is_given]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)}: `integrator={integrator!r}` makes fixed "
+            "steps and has no place for this. Leave it out, or leave out "
+            "`integrator`.")
+
+
+def check_mass(compiled, t, x):
+    """Raise if the mass matrix is singular."""
+    M = compiled.evaluate(('M',), t, x)['M']
+    size = np.sqrt(np.abs(M.diagonal()))
+    if not size.all() or np.linalg.cond(M/np.outer(size, size)) > SINGULAR:
+        raise UnsupportedFeatureError(
+            "`integrator='discrete-gradient'` needs a regular mass matrix, "
+            "and here it is singular: some speeds have no kinetic energy. "
+            "Choose other speeds, give them mass, or pass another "
+            "integrator.")
+
+
+class FixedRun:
+    """One run; ``x`` are the states at the start."""
+
+    def __init__(self, compiled, span, x, times, integrator, step, order, *,
+                 units, max_steps):
+        self.compiled, self.units, self.max_steps = compiled, units, max_steps
+        self.origin, self.end, self.times = *span, times
+        self.count = max(int(np.ceil(
+            abs(self.end - self.origin)/step - NOTHING)), 1)
+        self.h = (self.end - self.origin)/self.count
+        if integrator == 'discrete-gradient':
+            check_mass(compiled, self.origin, x)
+        self.steps = Steps(compiled, integrator, order)
+        n = len(x)
+        self.steps.x[:n] = x
+        if compiled.has('energy'):
+            self.steps.x[n + 1] = compiled.energy(self.origin, x)
+        self.last = self.steps.x[:n + 2].copy()     # the accepted states
+        self.records = Records(
+            compiled, CarriedRank(compiled, self.origin, x), True)
+        self.interruption, self.raised = Interruption(), None
+        self.found = self.made = self.evaluations = 0
+        self.length = FIRST
+
+    @property
+    def t(self):
+        """The time of the last step."""
+        return self.origin + self.made*self.h
+
+    def integrate(self, progress):
+        """Make the steps; return the trajectory."""
+        with np.errstate(under='ignore'), self.interruption:
+            reason, message = self._ending(progress)
+            self.interruption.hold()
+            progress.close()
+            return self.records.trajectory(
+                reason=reason, message=message, units=self.units,
+                statistics={'steps': self.made, 'step': abs(self.h),
+                            'evaluations': self.evaluations,
+                            'seconds': progress.seconds})
+
+    def _ending(self, progress):
+        """Make the steps; the reason of their end, and its message."""
+        try:
+            self._make_steps(progress)
+        except Stop as stop:
+            self.record_last()
+            return stop.reason, stop.message
+        except KeyboardInterrupt:
+            message = f"The run was interrupted at t = {self.t:.6g}."
+            self.record_last()
+            try:
+                warn(f"{message} What was computed is returned.",
+                     stacklevel=4)
+            except UserWarning as warning:      # where warnings are errors
+                self.raised = warning
+            return Reason.INTERRUPTED, message
+        return Reason.END, Reason.END.value
+
+    def _make_steps(self, progress):
+        if self.count > self.max_steps:
+            raise self.stopped(
+                Reason.STEPS, f"the run needs {self.count} steps, and "
+                f"`max_steps` is {self.max_steps:g}. Pass a longer `step`, "
+                "or a larger `max_steps`")
+        if not self.steps.is_compiled:
+            progress.say(COMPILING)
+        if self.times is None:
+            self.times = self.origin + self.h*np.arange(self.count + 1)
+            self.times[-1] = self.end
+        due = (self.times - self.origin)/self.h
+        near = np.abs(due - np.rint(due)) < NOTHING
+        due = np.where(near, np.rint(due), due)
+        while self.made < self.count:
+            begun = perf_counter()
+            with self.interruption.deferred():
+                self.block(due, min(self.length, self.count - self.made))
+            self.length = min(2*self.length, LONGEST) if (
+                perf_counter() - begun < QUICK) else max(self.length//2, 1)
+            progress.update(self.t)
+            self.interruption.check()
+
+    def block(self, due, count):
+        """Make some steps, and record the outputs that are due."""
+        begin = self.made
+        ends, evaluations = self.steps.advance(
+            self.origin, self.h, begin, count)
+        states = np.vstack([self.last, ends])
+        self.made, self.last = begin + len(ends), states[-1]
+        self.evaluations += evaluations
+        last = np.searchsorted(due, self.made, 'right')
+        here = due[self.found:last]
+        whole = here.astype(int)
+        states = states[whole - begin]
+        for i in np.flatnonzero(here > whole):
+            states[i] = self.within(self.origin + whole[i]*self.h,
+                                    here[i] - whole[i], states[i])
+        self.record(self.times[self.found:last], states)
+        self.found = last
+        if len(ends) < count:
+            raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
+
+    def within(self, t, part, state):
+        """The state after a part of a step from another one."""
+        end, evaluations = self.steps.within(t, self.h*part, state)
+        self.evaluations += evaluations
+        if end is None:
+            raise self.stopped(Reason.NOT_SOLVED, NOT_SOLVED)
+        return end
+
+    def record(self, t, states):
+        """Add outputs, or end the run where the equations have none."""
+        if not len(t):
+            return
+        try:
+            self.add(t, states)
+        except TROUBLE as trouble:
+            raise self.stopped(*cause_of(
+                trouble, self.compiled.equations.when_singular)) from trouble
+        except InconsistentConstraintsError as error:
+            raise self.stopped(Reason.CONTRADICTION, str(error)) from error
+
+    def add(self, t, states):
+        """Add outputs.
+
+        The rates are those of the equations, or differences of neighbouring
+        states where constraints lose rank.
+        """
+        y = states[:, :-1]
+        try:
+            self.records.add(t, y, np.zeros(len(t), dtype=bool))
+        except SingularEquationsError:
+            if len(t) > 1:
+                for k in range(len(t)):
+                    self.add(t[k:k + 1], states[k:k + 1])
+                return
+            before, after = (self.within(t[0], part, states[0])
+                             for part in (-1, 1))
+            self.records.add(t, y, np.zeros(1, dtype=bool),
+                             (after - before)[:-2]/(2*self.h))
+
+    def record_last(self):
+        """Record the last state of a run that ends early."""
+        if self.records.last is not None and self.records.last != self.t:
+            with suppress(ConstrainedDynamicsError, Stop):
+                self.add(np.array([self.t]), self.last[None])
+
+    def stopped(self, reason, text):
+        return Stop(reason, f"Integration stopped at t = {self.t:.6g}: "
+                            f"{text.rstrip('.')}.")

@@ -1,0 +1,139 @@
+"""A million fixed steps: what the schemes keep, and where they drift."""
+import geometric_systems as systems
+import numpy as np
+import pytest
+
+from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.models import model
+from sympy_constrained.numeric import (
+    compile_equations, consistent_state, simulate)
+
+pytestmark = pytest.mark.slow
+
+MILLION = 1_000_000
+OUTPUTS = 10_001
+
+
+def long_run(system, integrator, step=None, steps=MILLION, **options):
+    step = step or system.step
+    return simulate(system.compiled, steps*step, system.start, step=step,
+                    integrator=integrator, t_eval=OUTPUTS, **options)
+
+
+def tenths(errors):
+    """Largest absolute values in the first and in the last tenth."""
+    count = len(errors)//10
+    return np.abs(errors[:count]).max(), np.abs(errors[-count:]).max()
+
+
+@pytest.mark.parametrize('name', ['contact_oscillator', 'quartic', 'suslov',
+                                  'sleigh', 'gearbox', 'pendulum'])
+def test_discrete_gradient_keeps_energy_and_constraints(name):
+    motion = long_run(getattr(systems, name)(), 'discrete-gradient')
+    assert np.abs(motion.energy_error).max() < 1e-12
+    assert motion.largest_residual < 1e-12
+
+
+def test_energy_of_the_contact_oscillator_is_bounded():
+    """Explicit Runge-Kutta steps of this length soon diverge."""
+    system = systems.contact_oscillator()
+    motion = long_run(system, 'lagrange-dalembert')
+    first, last = tenths(motion.energy_error)
+    assert last < 1.1*first < 0.06 and motion.largest_residual < 1e-12
+    rates, h, x = system.compiled.rhs, system.step, np.array(system.start)
+    for _ in range(6000):
+        k1 = rates(0, x)
+        k2 = rates(0, x + h/2*k1)
+        k3 = rates(0, x + h/2*k2)
+        x = x + h/6*(k1 + 2*k2 + 2*k3 + rates(0, x + h*k3))
+    assert abs(system.compiled.energy(0, x) - motion.energy[0]) > 0.15
+
+
+def driver_energy(motion, asymmetry):
+    z, rate = motion[systems.z], motion[systems.vz]
+    return rate**2/2 - np.cos(z) - asymmetry*np.sin(2*z)/2
+
+
+def test_no_scheme_is_good_without_reversibility():
+    """Modin and Verdier (2020): both parts of the energy are integrals.
+
+    With a symmetric pendulum no scheme lets them drift, else all do; the
+    discrete gradient then exchanges them.
+    """
+    for asymmetry in 0., 0.5:
+        system = systems.transmission(asymmetry)
+        for integrator in 'lagrange-dalembert', 'discrete-gradient':
+            motion = long_run(system, integrator, steps=100_000)
+            parts = motion.energy - driver_energy(motion, asymmetry)
+            drift = abs(parts[-1000:].mean()/parts[:100].mean() - 1)
+            assert drift > 0.5 if asymmetry else drift < 1e-3
+
+
+def test_rattle_keeps_energy_and_momentum():
+    motion = long_run(systems.pendulum(), 'rattle')
+    first, last = tenths(motion.energy_error)
+    assert last < 1.01*first < 0.005 and motion.largest_residual < 1e-12
+    motion = long_run(systems.kepler(), 'rattle')
+    first, last = tenths(motion.energy_error)
+    assert last < 1.01*first < 0.002
+    x, y, vx, vy = motion.x.T
+    assert np.ptp(x*vy - y*vx) < 1e-11
+
+
+def test_integrals_of_the_heavy_top():
+    motion = long_run(systems.top(), 'rattle')
+    first, last = tenths(motion.energy_error)
+    assert last < 1.01*first < 2e-3 and motion.largest_residual < 1e-12
+    for momentum in systems.top_integrals(motion, 'quaternion'):
+        assert np.ptp(momentum) < 1e-10
+
+
+def test_momenta_of_heisenberg_geodesics():
+    """The group of Heisenberg and the rotations."""
+    motion = long_run(systems.heisenberg(), 'vakonomic', step=0.05)
+    x, y, _, vx, vy, _, mu = motion.x.T
+    for momentum in (mu, vx + mu*y, vy - mu*x,
+                     x*vy - y*vx - mu*(x**2 + y**2)/2):
+        assert np.ptp(momentum) < 1e-10
+    assert np.abs(motion.energy_error).max() < 1e-10
+    assert motion.largest_residual < 1e-12
+
+
+@pytest.mark.parametrize('order, error', [(2, 3e-3), (4, 2e-7), (6, 2e-9)])
+@pytest.mark.parametrize('integrator', ['lagrange-dalembert',
+                                        'discrete-gradient'])
+def test_disc_against_its_exact_path(integrator, order, error):
+    motion = long_run(systems.disc(), integrator, 0.1, 10_000, order=order)
+    far = motion.x[:, :2] - systems.disc_position(motion.t)
+    assert np.abs(far).max() < error
+
+
+@pytest.mark.parametrize('integrator', ['rattle', 'discrete-gradient'])
+def test_redundant_linkage_in_a_long_run(integrator):
+    """Through 1000 flat poses, where multipliers are large, and on to angles
+    of 3000 rad.
+    """
+    linkage = model('n_four_bar')
+    compiled = compile_equations(
+        linkage.form(UdwadiaKalabaMethod), linkage.parameters)
+    start = consistent_state(compiled, linkage.start)
+    motion = simulate(compiled, 1000, start, integrator=integrator,
+                      step=0.01)
+    assert motion.success and motion.largest_residual < 5e-12
+    assert motion.condition.min() < 1e-9
+    assert np.abs(motion.energy_error).max() < 1e-7
+
+
+@pytest.mark.parametrize('name', ['contact_oscillator', 'pendulum'])
+def test_evaluations_at_equal_energy_error(name):
+    """A fifth of those of DOP853 with projection, in 10 000 s."""
+    system = getattr(systems, name)()
+    compiled = system.compiled
+    fixed = simulate(compiled, 10_000, system.start, step=0.4,
+                     integrator='discrete-gradient', t_eval=1001)
+    adaptive = simulate(compiled, 10_000, system.start, rtol=1e-12,
+                        atol=1e-14, t_eval=1001)
+    assert (np.abs(fixed.energy_error).max()
+            < np.abs(adaptive.energy_error).max())
+    assert 5*fixed.statistics['evaluations'] < (
+        adaptive.statistics['evaluations'])
