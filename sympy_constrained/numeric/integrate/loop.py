@@ -30,8 +30,8 @@ from scipy.integrate import DOP853
 from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
-__all__ = ['Code', 'Tableau', 'make_steps', 'go_back', 'interpolant',
-           'tableau_of', 'FULL', 'END', 'TROUBLE']
+__all__ = ['Code', 'Tableau', 'make_steps', 'project_all', 'go_back',
+           'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
@@ -459,9 +459,10 @@ def between(part, y, powers, new):
         new[i] = y[i] + change
 
 
-# Only this and `go_back` have a cache: numba reads the files of an earlier
-# version before it sees that they are old, and fails if these name a class
-# that has gone. Their names contain the line of the function.
+# Only functions that are called from outside have a cache: numba reads the
+# files of an earlier version before it sees that they are old, and fails if
+# these name a class that has gone. Their names contain the line of the
+# function.
 @njit(cache=True, nogil=True)
 def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
                tableau, levels, size, rtol, atol, max_step, begins, ends,
@@ -540,6 +541,23 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if t_new == stops[-1]:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h
+
+
+@njit(cache=True, nogil=True)
+def project_all(code, p, count, tables, levels, T, Y, drift):
+    """Project the states ``Y`` at the times ``T`` up to one that fails.
+
+    The other arguments are those of :func:`make_steps`. Returns their number.
+    """
+    correct = Machine(code, p[2], count, tables)
+    out, new = np.empty(levels.sum()), np.empty(Y.shape[1])
+    trail = np.empty((2*NEWTON, Y.shape[1] + 1))
+    for k in range(len(T)):
+        new[:] = Y[k]
+        drift[k] = accepted(correct, T[k], new, levels, Y[k], out, trail)
+        if drift[k] < 0:
+            return k
+    return len(T)
 
 
 @njit(nogil=True)

@@ -25,11 +25,12 @@ from .records import assembled
 from .rodas import Rodas5P
 from .stepper import Run
 from .tape import Tape
+from .taylor import Taylor
 
 __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
-            'Rodas5P': Rodas5P}
+            'Rodas5P': Rodas5P, 'taylor': Taylor}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
 METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
@@ -112,8 +113,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     method : str
         ``'DOP853'``, ``'RK45'``, ``'RK23'``, or for stiff models
         ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``,
-        ``'RadauDAE'``, ``'BDFDAE'``. ``'Rodas5P'`` makes the steps of
-        ``'Radau'`` where the equations have no machine code.
+        ``'RadauDAE'``, ``'BDFDAE'``, or ``'taylor'`` for small tolerances.
+        ``'Rodas5P'`` makes the steps of ``'Radau'`` where the equations have
+        no machine code. ``'taylor'`` needs the package heyoka and rates
+        without jumps and kinks; its order depends on the smaller tolerance.
         ``'BDF'`` and ``'LSODA'`` extrapolate past states and cannot be
         projected. ``'IDA'`` needs the package scikit-sundae, the last two
         need solve-dae.
@@ -403,6 +406,11 @@ def _stabilization_kind(compiled, stabilization, method):
             "'braun-goldfarb' or None.")
     if not compiled.residual_names:
         return None
+    if method == 'taylor' and kind == 'feedback':
+        raise ValueError(
+            "`method` 'taylor' needs rates as expressions, and "
+            f"{stabilization!r} adds numbers to them. Use 'DOP853', or leave "
+            "`stabilization` out.")
     if method in DAE_METHODS and kind != 'projection':
         raise ValueError(
             f"`method` {method!r} solves the equations together with the "

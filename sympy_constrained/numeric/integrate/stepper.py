@@ -24,6 +24,7 @@ from .rates import TROUBLE, Rates
 from .records import Records
 from .rodas import Rodas5P
 from .tape import Tape
+from .taylor import Taylor, TaylorBlocks
 
 __all__ = ['Run']
 
@@ -165,8 +166,9 @@ class Run:
         if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge
         self.stop = end
-        if self.blocks is None and Blocks.apply_to(self, method):
-            self.blocks = Blocks(self, method, **options)
+        kind = TaylorBlocks if method is Taylor else Blocks
+        if self.blocks is None and kind.apply_to(self, method):
+            self.blocks = kind(self, method, **options)
         if method in (Radau, BDF, Rodas5P):
             options = {**options, 'jac': self.rates.jacobian}
         if not self.kinks:
