@@ -69,7 +69,7 @@ class Blocks:
     def is_compiled(self):
         """Whether the loop is compiled, here or in numba's files."""
         function = getattr(self.loop, self.function)
-        return bool(function.signatures) or any(Path(
+        return bool(function.overloads) or any(Path(
             function.stats.cache_path).glob(f'loop.{self.function}-*.nbi'))
 
     # -- machine code ----------------------------------------------------

@@ -17,6 +17,7 @@ from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
 from ..names import Names, array, number, sentence
 from ..progress import Progress
+from ..tolerances import CLOSE
 from ..trajectory import Reason, Trajectory
 from .crossing import compiled_with
 from .dae import DAE_METHODS, DAEMethod
@@ -217,8 +218,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if initial == 'project':
             x = consistent_state(compiled, x, t=span[0])
         else:
-            check_consistent(compiled, span[0], x, tolerance=tolerance)
-            if kind == 'projection':
+            found = check_consistent(
+                compiled, span[0], x, tolerance=tolerance)
+            if kind == 'projection' and not (found.distances <= CLOSE).all():
                 x = project(compiled, span[0], x).x
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
