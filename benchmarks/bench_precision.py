@@ -113,19 +113,15 @@ def diffrax(problem, tolerance):
 
     from sympy_constrained.interop import to_jax
     jax.config.update('jax_enable_x64', True)
-    if not hasattr(problem, 'term'):
+    if not hasattr(problem, 'motion'):
         rates = to_jax(problem.equations, x=problem.start)
-        problem.term = dfx.ODETerm(lambda t, y, _: rates(t, y))
-
-    @jax.jit
-    def motion(start):
-        return dfx.diffeqsolve(
-            problem.term, dfx.Dopri8(), 0., problem.end, None, start,
+        term = dfx.ODETerm(lambda t, y, _: rates(t, y))
+        problem.motion = jax.jit(lambda start, tolerance: dfx.diffeqsolve(
+            term, dfx.Dopri8(), 0., problem.end, None, start,
             saveat=dfx.SaveAt(ts=problem.times), max_steps=100_000,
             stepsize_controller=dfx.PIDController(
-                rtol=tolerance, atol=tolerance)).ys
-
-    return lambda: np.asarray(motion(problem.start))
+                rtol=tolerance, atol=tolerance)).ys)
+    return lambda: np.asarray(problem.motion(problem.start, tolerance))
 
 
 def fixed_steps(problem, tolerance, program):

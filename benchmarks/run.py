@@ -213,7 +213,7 @@ def versions():
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
             ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
-            ('heyoka', 'heyoka'), ('JAX', 'jax'),
+            ('heyoka', 'heyoka'), ('JAX', 'jax'), ('diffrax', 'diffrax'),
             ('Dask', 'distributed')):
         try:
             found[name] = version(package)
