@@ -14,6 +14,8 @@ from bench_simulation import Chain, machine_rates, measured
 SPANS = {'cartesian_pendulum': 10., 'rolling_disc': 10., 'four_bar': 2.,
          'closed_chain:4': 2., 'closed_chain:8': 2.}
 OUTPUTS = 101
+# Seconds of a run after which no smaller tolerance is tried.
+SLOW = 3.
 TOLERANCES = [10.**-k for k in range(4, 14)]
 
 
@@ -160,4 +162,6 @@ def precision(spec, by):
         if x.shape == exact.shape:
             errors.append(float(np.abs(x - exact).max()/size))
             seconds.append(spent)
+        if spent > SLOW:
+            break
     return {'errors': errors, 'times': seconds}
