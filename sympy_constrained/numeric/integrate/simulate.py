@@ -31,9 +31,9 @@ from .taylor import Taylor
 __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
-            'Rodas5P': Rodas5P, 'taylor': Taylor}
+            'Rodas5P': Rodas5P}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
+METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
