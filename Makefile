@@ -38,7 +38,8 @@ WORKERS ?= auto
 N ?= 500
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
-PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco
+PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco \
+	diffrax heyoka
 INTEROP ?= pydy cython symbrim casadi jax heyoka numba cffi \
 	cyipopt
 OPTIONAL ?= pandas symmeplot scikit-sundae solve-dae

@@ -1,16 +1,21 @@
 """Work and precision: processor time of a motion over its error.
 
-Every integrator runs with several tolerances. Errors are the largest of the
+Every integrator runs with several tolerances, programs with fixed steps with
+several numbers of steps. Errors are the largest of the
 states at the outputs, relative to the largest state. The exact motion is by
 heyoka's series at full precision, or without it by our DOP853 at 1e-13. A part
 of the harness: ``python benchmarks/run.py --only precision``.
 """
+from importlib import import_module
+
 import numpy as np
 from bench_simulation import Chain, machine_rates, measured
 
 SPANS = {'cartesian_pendulum': 10., 'rolling_disc': 10., 'four_bar': 2.,
          'closed_chain:4': 2., 'closed_chain:8': 2.}
 OUTPUTS = 101
+# Seconds of a run after which no smaller tolerance is tried.
+SLOW = 3.
 TOLERANCES = [10.**-k for k in range(4, 14)]
 
 
@@ -39,6 +44,12 @@ def ours(problem, tolerance, method='DOP853'):
 
 def ours_rk45(problem, tolerance):
     return ours(problem, tolerance, 'RK45')
+
+
+def ours_taylor(problem, tolerance):
+    """``simulate`` with heyoka's steps."""
+    import_module('heyoka')
+    return ours(problem, tolerance, 'taylor')
 
 
 def scipy(problem, tolerance):
@@ -97,8 +108,45 @@ def heyoka(problem, tolerance):
     return run
 
 
+def diffrax(problem, tolerance):
+    """diffrax's method of order 8, compiled by JAX, on our equations."""
+    import diffrax as dfx
+    import jax
+
+    from sympy_constrained.interop import to_jax
+    jax.config.update('jax_enable_x64', True)
+    if not hasattr(problem, 'motion'):
+        rates = to_jax(problem.equations, x=problem.start)
+        term = dfx.ODETerm(lambda t, y, _: rates(t, y))
+        problem.motion = jax.jit(lambda start, tolerance: dfx.diffeqsolve(
+            term, dfx.Dopri8(), 0., problem.end, None, start,
+            saveat=dfx.SaveAt(ts=problem.times), max_steps=100_000,
+            stepsize_controller=dfx.PIDController(
+                rtol=tolerance, atol=tolerance)).ys)
+    return lambda: np.asarray(problem.motion(problem.start, tolerance))
+
+
+def fixed_steps(problem, tolerance, program):
+    """Twice as many steps for every smaller tolerance."""
+    from motions import MOTIONS, Bars
+    if not hasattr(problem, 'prepared'):
+        problem.prepared = MOTIONS[program](Bars.of(problem), problem.times)
+    return problem.prepared(2**TOLERANCES.index(tolerance))
+
+
+def mujoco(problem, tolerance):
+    """MuJoCo's method of order 4; loops are soft."""
+    return fixed_steps(problem, tolerance, 'mujoco')
+
+
+def exudyn(problem, tolerance):
+    """Exudyn's trapezoidal rule, without a loop its method of order 6."""
+    return fixed_steps(problem, tolerance, 'exudyn')
+
+
 BY = {f.__name__: f for f in (
-    ours, ours_rk45, scipy, lambdified, cyrk, heyoka)}
+    ours, ours_rk45, ours_taylor, scipy, lambdified, cyrk, heyoka, diffrax,
+    mujoco, exudyn)}
 
 
 def precision(spec, by):
@@ -114,4 +162,6 @@ def precision(spec, by):
         if x.shape == exact.shape:
             errors.append(float(np.abs(x - exact).max()/size))
             seconds.append(spent)
+        if spent > SLOW:
+            break
     return {'errors': errors, 'times': seconds}

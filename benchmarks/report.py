@@ -299,10 +299,13 @@ LONG_PEERS = {'lambdified': 'KanesMethod, lambdify, SciPy\'s DOP853',
 
 INTEGRATORS = {
     'ours': 'simulate, DOP853', 'ours_rk45': 'simulate, RK45',
+    'ours_taylor': 'simulate, taylor',
     'scipy': "SciPy's DOP853, our rhs",
     'lambdified': "SciPy's DOP853, KanesMethod, lambdify",
     'cyrk': "CyRK's DOP853, our machine code",
-    'heyoka': 'heyoka, our equations'}
+    'heyoka': 'heyoka, our equations',
+    'diffrax': "diffrax's Dopri8, our equations",
+    'mujoco': "MuJoCo's RK4", 'exudyn': 'Exudyn'}
 
 
 def precisions(found):

@@ -40,7 +40,11 @@ LONG = ('ours', 'loop', 'pointer', 'lambdified', 'pinocchio',
         'pinocchio_compiled')
 PRECISE = ('cartesian_pendulum', 'rolling_disc', 'four_bar',
            'closed_chain:4', 'closed_chain:8')
-INTEGRATORS = ('ours', 'ours_rk45', 'scipy', 'lambdified', 'cyrk', 'heyoka')
+INTEGRATORS = ('ours', 'ours_rk45', 'ours_taylor', 'scipy', 'lambdified',
+               'cyrk', 'heyoka', 'diffrax', 'mujoco', 'exudyn')
+# The pendulum has no bodies; a disc that rolls is no row of bars.
+NOT_THERE = {('cartesian_pendulum', 'lambdified'),
+             ('rolling_disc', 'mujoco'), ('rolling_disc', 'exudyn')}
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
 BACKENDS = ('llvm', 'c', 'numpy')
 BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
@@ -126,8 +130,8 @@ def simulation():
 def precision():
     for spec in PRECISE:
         for by in INTEGRATORS:
-            if (spec, by) != ('cartesian_pendulum', 'lambdified'):
-                yield 'precision', spec, by     # it has no bodies
+            if (spec, by) not in NOT_THERE:
+                yield 'precision', spec, by
 
 
 def memory():
@@ -209,7 +213,7 @@ def versions():
             ('llvmlite', 'llvmlite'), ('PyDy', 'pydy'), ('Cython', 'cython'),
             ('casadi', 'casadi'), ('Pinocchio', 'pin'), ('Drake', 'drake'),
             ('Exudyn', 'exudyn'), ('MuJoCo', 'mujoco'), ('CyRK', 'CyRK'),
-            ('heyoka', 'heyoka'), ('JAX', 'jax'),
+            ('heyoka', 'heyoka'), ('JAX', 'jax'), ('diffrax', 'diffrax'),
             ('Dask', 'distributed')):
         try:
             found[name] = version(package)

@@ -1,9 +1,7 @@
 """What every export needs: chosen rows, known inputs, operations, names."""
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 from sympy import Derivative
@@ -14,9 +12,10 @@ from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphBuilder
 from ..graph.linalg import ldl_factor
 from ..model.equations import EquationsOfMotion
-from ..numeric.codegen.instructions import FUNCTIONS, program
+from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import blocks, select
+from ..numeric.codegen.walk import OPERATORS, functions_of, library, walk
 from ..numeric.compiled import (
     CompiledEquations, compile_equations, equations_of)
 from ..numeric.inputs import closed
@@ -28,11 +27,6 @@ __all__ = ['OPERATORS', 'SOLVED', 'Exported', 'free_name', 'functions_of',
 DEFINITE = 1e-10
 # Results that depend on which rows are independent.
 SOLVED = 'rhs', 'multipliers', 'residual'
-OPERATORS = {
-    'add': operator.add, 'sub': operator.sub, 'mul': operator.mul,
-    'div': operator.truediv, 'neg': operator.neg, 'lt': operator.lt,
-    'le': operator.le, 'gt': operator.gt, 'ge': operator.ge,
-    'eq': operator.eq, 'ne': operator.ne}
 
 
 @dataclass(frozen=True)
@@ -164,51 +158,6 @@ def is_positive(matrix):
     size[size == 0] = 1.
     scaled = matrix/np.outer(size, size)
     return bool((np.linalg.eigvalsh(scaled) > DEFINITE).all())
-
-
-def functions_of(module):
-    """Operators, and the functions that a module has under their names."""
-    return {**OPERATORS, **{
-        name: getattr(module, name) for name in (*FUNCTIONS.values(), 'sqrt')
-        if hasattr(module, name)}}
-
-
-def walk(operations, table, inputs):
-    """Values of all operations of a program, with the functions of a library.
-
-    ``table`` maps operations and functions to Python functions, ``inputs``
-    letters to sequences of values; ``'t'`` has one.
-    """
-    values = []
-    for name, *operands in operations:
-        if name == 'const':
-            values.append(operands[0])
-            continue
-        if name == 'input':
-            letter, position = operands
-            values.append(inputs[letter][position])
-            continue
-        if name == 'call':
-            name, *operands = operands
-        function = table.get(name)
-        if function is None:
-            raise UnsupportedFeatureError(
-                f"The operation `{name}` has no counterpart in "
-                f"{table['library']}. Write it with elementary functions.",
-                functions=(name,))
-        values.append(function(*(values[k] for k in operands)))
-    return values
-
-
-def library(module, title):
-    """An optional library, or an error with its title."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingIngredientError(
-            f"{title} is not installed. Install it: "
-            f"`python -m pip install {module.partition('.')[0]}`."
-        ) from error
 
 
 # -- states that other programs take for functions of time ----------------

@@ -4,11 +4,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
+from ..numeric.codegen.heyoka_code import heyoka_system
 from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
 from ..numeric.codegen.solution import solved_graph
 from ..numeric.names import label
-from .exported import Exported, functions_of, library, walk
+from .exported import Exported, library
 
 __all__ = ['to_heyoka']
 
@@ -83,28 +84,6 @@ def to_heyoka(model, t=0., x=None, *, constants=None, inputs=None):
         if c in used}
     code = program(graph, ('out',), slots(arguments_of(
         equations.t, equations.states, tuple(pars), ())))
-    variables = [h.expression(label(state)) for state in equations.states]
-    values = walk(code.operations, functions(h), {
-        't': [h.time], 'x': variables,
-        'p': [h.par[i] for i in range(len(pars))]})
-    return [(variable, h.expression(values[k])) for variable, k in zip(
-        variables, code.outputs)], np.array(list(pars.values()))
-
-
-def functions(h):
-    """Operation -> function of heyoka."""
-    zero, one = h.expression(0.), h.expression(1.)
-
-    def relation(compare):
-        return lambda x, y: compare(h.expression(x), h.expression(y))
-
-    return {
-        **functions_of(h), 'library': 'heyoka', 'select': h.select,
-        'lt': relation(h.lt), 'le': relation(h.lte), 'gt': relation(h.gt),
-        'ge': relation(h.gte), 'eq': relation(h.eq), 'ne': relation(h.neq),
-        'and': lambda *parts: h.logical_and(parts),
-        'or': lambda *parts: h.logical_or(parts),
-        'not': lambda x: h.eq(x, zero), 'true': lambda: one,
-        'false': lambda: zero, 'pow': lambda x, n: h.expression(x)**n,
-        'fabs': lambda x: h.select(h.lt(x, zero), -x, x),
-        'erfc': lambda x: 1. - h.erf(x)}
+    return heyoka_system(
+        h, code, map(label, equations.states), len(pars)), np.array(
+            list(pars.values()))

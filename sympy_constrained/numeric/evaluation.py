@@ -26,6 +26,8 @@ __all__ = ['Evaluator', 'finite_time', 'times_of']
 
 def finite_time(t):
     """Time or times as an array, checked also for equations without time."""
+    if isinstance(t, float) and t - t == 0:     # usual, and quick
+        return np.float64(t)
     times = array(t, 't')
     if not np.isfinite(times).all():
         raise ValueError(f"`t` is not finite: it is {t!r}. Give finite "

@@ -13,7 +13,7 @@ from sympy_constrained.errors import (
 from sympy_constrained.graph import Graph
 from sympy_constrained.interop import to_heyoka
 from sympy_constrained.interop.exported import walk
-from sympy_constrained.interop.heyoka import functions
+from sympy_constrained.numeric.codegen.heyoka_code import functions
 from sympy_constrained.numeric import simulate
 from sympy_constrained.numeric.codegen.instructions import program
 

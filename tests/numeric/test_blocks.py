@@ -144,11 +144,11 @@ def test_tables_are_evaluated_in_the_loop(kind, end, one_by_one, single):
     assert found.largest_residual < 1e-12
 
 
-def test_two_functions_have_files_of_numba():
+def test_functions_that_are_called_have_files_of_numba():
     """Others would be read even if they belong to an earlier version."""
     assert [name for name, item in vars(loop).items() if getattr(
         getattr(item, 'stats', None), 'cache_path', None)] == [
-            'make_steps', 'go_back']
+            'make_steps', 'project_all', 'go_back']
 
 
 @pytest.mark.parametrize('is_there', [True, False])

@@ -24,8 +24,9 @@ __all__ = ['BACKENDS', 'Native', 'NativeFunction', 'available', 'chosen']
 
 BACKENDS = ('numpy', 'llvm', 'c')
 POINTER = ctypes.c_void_p
-# States of a batch that are worked on together.
-BLOCK = 1024
+# States of a batch that are worked on together, and most of their outputs,
+# which then fit in the cache.
+BLOCK, CACHED = 1024, 2**15
 SCALAR = ctypes.PYFUNCTYPE(          # short, so Python's lock is kept
     ctypes.c_int, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
 BATCH = ctypes.CFUNCTYPE(
@@ -182,7 +183,8 @@ def run_batch(entry, size, t, x, p, r, count):
     Blocks of states fit in the cache and are filled up by their last state.
     """
     function, lanes = entry
-    padded = min(BLOCK, -(-size//lanes)*lanes)
+    most = min(BLOCK, max(CACHED//count, lanes)//lanes*lanes)
+    padded = min(most, -(-size//lanes)*lanes)
     p = np.array(p, dtype=float)
     inputs = [np.empty((max(len(values), 1), padded))
               for values in ([t], x, r)]
@@ -190,8 +192,8 @@ def run_batch(entry, size, t, x, p, r, count):
     result = np.empty((size, count))
     bad = np.zeros(size, dtype=bool)
     addresses = [array.ctypes.data for array in (*inputs, out, status)]
-    for start in range(0, size, BLOCK):
-        here = slice(start, min(start + BLOCK, size))
+    for start in range(0, size, most):
+        here = slice(start, min(start + most, size))
         n = here.stop - start
         for block, values in zip(inputs, ([t], x, r)):
             for row, value in zip(block, values):

@@ -15,6 +15,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from ...errors import ConstrainedDynamicsError
 from ..manifold.correction import LEVELS, newton_code
+from .dense_output import Interpolant
 from .rodas import Rodas5P
 
 __all__ = ['Blocks', 'Block']
@@ -40,38 +41,26 @@ class Block(NamedTuple):
     is_full: bool               # whether the next step may be ordinary
 
 
-class Interpolant(NamedTuple):
-    """The interpolant of a step, as a function of time."""
-
-    t: float
-    h: float
-    y: np.ndarray
-    powers: np.ndarray
-
-    def __call__(self, t):
-        part = (np.asarray(t) - self.t)/self.h
-        change = 0.
-        for row in self.powers[::-1]:
-            change = np.multiply.outer(part, np.ones(len(row)))*(change + row)
-        return (self.y + change).T
-
-
 class Blocks:
     """The compiled loop for one run by a one-step method."""
+
+    methods = DOP853, RK45, RK23, Rodas5P
+    function = 'make_steps'             # of the loop
 
     def __init__(self, run, method, **options):
         from . import loop
         self.loop, self.run, self.options = loop, run, options
         self.tableau = loop.tableau_of(method)
-        self.length, self.pause, self.waiting = FIRST, PAUSE, 0
+        self.length, self.longest = FIRST, LONGEST
+        self.pause, self.waiting = PAUSE, 0
         self._code = None, None         # a solver, and its machine code
         self._kept = ()                 # constants of the machine code
         self.between = np.empty((3, 0))  # pieces of the last block
 
-    @staticmethod
-    def apply_to(run, method):
+    @classmethod
+    def apply_to(cls, run, method):
         """Whether no step has to enter Python."""
-        return (method in (DOP853, RK45, RK23, Rodas5P) and find_spec('numba')
+        return (method in cls.methods and find_spec('numba')
                 and run.compiled.backend != 'numpy'
                 and len(run.compiled.tables) == len(run.compiled.inputs.called)
                 and run.feedback is None
@@ -79,9 +68,9 @@ class Blocks:
 
     def is_compiled(self):
         """Whether the loop is compiled, here or in numba's files."""
-        steps = self.loop.make_steps
-        return bool(steps.signatures) or any(
-            Path(steps.stats.cache_path).glob('loop.make_steps-*.nbi'))
+        function = getattr(self.loop, self.function)
+        return bool(function.overloads) or any(Path(
+            function.stats.cache_path).glob(f'loop.{self.function}-*.nbi'))
 
     # -- machine code ----------------------------------------------------
 
@@ -156,7 +145,7 @@ class Blocks:
             self.pause, self.waiting = 2*self.pause, self.pause
             return 0, is_ahead
         is_whole = steps == len(block.drift)
-        self.length = min(2*steps, LONGEST)
+        self.length = min(2*steps, self.longest)
         self.pause, self.waiting = PAUSE, int(not (block.is_full and is_whole))
         run.evaluations += block.evaluations
         if self.accept(block, steps, times):

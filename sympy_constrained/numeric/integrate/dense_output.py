@@ -6,7 +6,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-__all__ = ['Piece', 'DenseOutput', 'hermite']
+__all__ = ['Interpolant', 'Piece', 'DenseOutput', 'hermite']
+
+
+class Interpolant(NamedTuple):
+    """The interpolant of a step, as a function of time."""
+
+    t: float
+    h: float
+    y: np.ndarray
+    powers: np.ndarray
+
+    def __call__(self, t):
+        part = (np.asarray(t) - self.t)/self.h
+        change = 0.
+        for row in self.powers[::-1]:
+            change = np.multiply.outer(part, np.ones(len(row)))*(change + row)
+        return (self.y + change).T
 
 
 class Piece(NamedTuple):

@@ -30,14 +30,16 @@ from scipy.integrate import DOP853
 from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
-__all__ = ['Code', 'Tableau', 'make_steps', 'go_back', 'interpolant',
-           'tableau_of', 'FULL', 'END', 'TROUBLE']
+__all__ = ['Code', 'Tableau', 'make_steps', 'project_all', 'go_back',
+           'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
 FULL, END, TROUBLE = range(3)
 # Step sizes, as in SciPy.
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.
+# Rows from this length are added one by one.
+LONG = 12
 # Newton steps of a projection at each level, and a distance that further
 # steps hardly improve.
 NEWTON, GOOD = 4, 4*CLOSE
@@ -194,16 +196,33 @@ def look_up(tables, count, t):
 @njit(nogil=True)
 def stage(rates, t, h, y, a, K, k, trial, out):
     """Rates ``K[k]`` at a stage; returns whether they are good."""
-    n = len(y)
-    for i in range(n):
-        change = 0.
-        for j in range(k):
-            change += a[k, j]*K[j, i]
-        trial[i] = y[i] + h*change
+    combine(a[k, :k], K, trial)
+    for i in range(len(y)):
+        trial[i] = y[i] + h*trial[i]
     if is_bad(rates, t, trial, out):
         return False
-    K[k] = out[:n]
+    K[k] = out[:len(y)]
     return True
+
+
+@njit(nogil=True)
+def combine(weights, K, total):
+    """The sum ``total`` of weighted rows.
+
+    The order of the loops is vectorized for long rows.
+    """
+    n = len(total)
+    if n < LONG:
+        for i in range(n):
+            value = 0.
+            for k in range(len(weights)):
+                value += weights[k]*K[k, i]
+            total[i] = value
+        return
+    total[:] = 0.
+    for k in range(len(weights)):
+        for i in range(n):
+            total[i] += weights[k]*K[k, i]
 
 
 @njit(nogil=True)
@@ -270,7 +289,10 @@ def interpolant(rates, tableau, t, h, y, K, trial, out):
         if not stage(rates, t + tableau.c[k]*h, h, y, tableau.a, K, k,
                      trial, out):
             return np.zeros((0, 0)), False
-    return h*(tableau.extension.T@K), True
+    powers = np.empty((tableau.extension.shape[1], len(y)))
+    for j in range(len(powers)):
+        combine(h*tableau.extension[:, j], K, powers[j])
+    return powers, True
 
 
 @njit(nogil=True)
@@ -459,9 +481,10 @@ def between(part, y, powers, new):
         new[i] = y[i] + change
 
 
-# Only this and `go_back` have a cache: numba reads the files of an earlier
-# version before it sees that they are old, and fails if these name a class
-# that has gone. Their names contain the line of the function.
+# Only functions that are called from outside have a cache: numba reads the
+# files of an earlier version before it sees that they are old, and fails if
+# these name a class that has gone. Their names contain the line of the
+# function.
 @njit(cache=True, nogil=True)
 def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
                tableau, levels, size, rtol, atol, max_step, begins, ends,
@@ -540,6 +563,23 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if t_new == stops[-1]:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h
+
+
+@njit(cache=True, nogil=True)
+def project_all(code, p, count, tables, levels, T, Y, drift):
+    """Project the states ``Y`` at the times ``T`` up to one that fails.
+
+    The other arguments are those of :func:`make_steps`. Returns their number.
+    """
+    correct = Machine(code, p[2], count, tables)
+    out, new = np.empty(levels.sum()), np.empty(Y.shape[1])
+    trail = np.empty((2*NEWTON, Y.shape[1] + 1))
+    for k in range(len(T)):
+        new[:] = Y[k]
+        drift[k] = accepted(correct, T[k], new, levels, Y[k], out, trail)
+        if drift[k] < 0:
+            return k
+    return len(T)
 
 
 @njit(nogil=True)
@@ -644,5 +684,7 @@ def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
             lam += out[:n]
             slope += out[n:n + len(slope)]
             for j in range(k):
-                wanted[j] += h*tableau.a[k, j]*out[:n]
+                weight = h*tableau.a[k, j]
+                for m in range(n if weight != 0 else 0):
+                    wanted[j, m] += weight*out[m]
     return -1

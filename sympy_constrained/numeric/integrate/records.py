@@ -48,9 +48,10 @@ class Records:
         rates = np.hstack([outputs['rates'][..., 0], z[:, :motion]])
         accelerations = rates[:, compiled.u_index]
         forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
+        some = slice(None) if is_exact.all() else is_exact
         self.balance.add(
-            {name: value[is_exact] for name, value in outputs.items()},
-            x[is_exact], accelerations[is_exact], forces[is_exact])
+            {name: value[some] for name, value in outputs.items()},
+            x[some], accelerations[some], forces[some])
         nothing = np.zeros((len(t), 1, 1))
         self._parts.append({
             't': t, 'x': x, 'rates': rates,
@@ -75,7 +76,7 @@ def assembled(compiled, parts=(), **fields) -> Trajectory:
               'residuals': (len(compiled.residual_names),),
               'multipliers': (len(compiled.multiplier_names),),
               'constraint_forces': (len(compiled.u_index),)}
-    columns = {name: np.concatenate([
+    columns = {name: parts[0][name] if len(parts) == 1 else np.concatenate([
         np.zeros((0, *width), int if name == 'rank' else float),
         *(part[name] for part in parts)])
         for name, width in widths.items()}

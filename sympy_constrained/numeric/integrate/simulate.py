@@ -18,6 +18,7 @@ from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
 from ..names import Names, array, number, sentence
 from ..progress import Progress
+from ..tolerances import CLOSE
 from ..trajectory import Reason, Trajectory
 from .crossing import compiled_with
 from .dae import DAE_METHODS, DAEMethod
@@ -26,13 +27,14 @@ from .records import assembled
 from .rodas import Rodas5P
 from .stepper import Run
 from .tape import Tape
+from .taylor import Taylor
 
 __all__ = ['simulate']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
             'Rodas5P': Rodas5P}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS}
+METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
@@ -114,8 +116,10 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     method : str
         ``'DOP853'``, ``'RK45'``, ``'RK23'``, or for stiff models
         ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``,
-        ``'RadauDAE'``, ``'BDFDAE'``. ``'Rodas5P'`` makes the steps of
-        ``'Radau'`` where the equations have no machine code.
+        ``'RadauDAE'``, ``'BDFDAE'``, or ``'taylor'`` for small tolerances.
+        ``'Rodas5P'`` makes the steps of ``'Radau'`` where the equations have
+        no machine code. ``'taylor'`` needs the package heyoka and rates
+        without jumps and kinks; its order depends on the smaller tolerance.
         ``'BDF'`` and ``'LSODA'`` extrapolate past states and cannot be
         projected. ``'IDA'`` needs the package scikit-sundae, the last two
         need solve-dae.
@@ -233,8 +237,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if initial == 'project':
             x = consistent_state(compiled, x, t=span[0])
         else:
-            check_consistent(compiled, span[0], x, tolerance=tolerance)
-            if kind == 'projection':
+            found = check_consistent(
+                compiled, span[0], x, tolerance=tolerance)
+            if kind == 'projection' and not (found.distances <= CLOSE).all():
                 x = project(compiled, span[0], x).x
         if kind == 'baumgarte':
             compiled, gains = _with_gains(
@@ -425,6 +430,11 @@ def _stabilization_kind(compiled, stabilization, method):
             "'braun-goldfarb' or None.")
     if not compiled.residual_names:
         return None
+    if method == 'taylor' and kind == 'feedback':
+        raise ValueError(
+            "`method` 'taylor' needs rates as expressions, and "
+            f"{stabilization!r} adds numbers to them. Use 'DOP853', or leave "
+            "`stabilization` out.")
     if method in DAE_METHODS and kind != 'projection':
         raise ValueError(
             f"`method` {method!r} solves the equations together with the "

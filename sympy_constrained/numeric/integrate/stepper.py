@@ -24,6 +24,7 @@ from .rates import TROUBLE, Rates
 from .records import Records
 from .rodas import Rodas5P
 from .tape import Tape
+from .taylor import Taylor, TaylorBlocks
 
 __all__ = ['Run']
 
@@ -69,6 +70,7 @@ class Run:
         self.steps = self.evaluations = 0
         self.solver = None
         self.last = None                # y at the last accepted step
+        self.first = None               # t and y to be recorded with others
 
     # -- the loop --------------------------------------------------------
 
@@ -123,8 +125,7 @@ class Run:
             self.rank.watch(self.t, y[:self.size])
         self.checked_rates(self.t, y)
         if self.times is None or self.times[0] == self.t:
-            self.record(self.t, y)
-            self.next_output = 1
+            self.first, self.next_output = (self.t, y), 1
         is_new = True
         while self.t != self.span[1]:
             if self.is_at_edge():
@@ -141,6 +142,7 @@ class Run:
             if not steps:
                 if is_new:
                     continue
+                self.record_first()
                 steps, is_new = 1, not self.step(self.solver)
             self.steps += steps
             progress.update(self.t)
@@ -149,6 +151,7 @@ class Run:
                 self.steps, self.t)
             if slow:
                 raise self.stopped(Reason.STEPS, slow + SLOW)
+        self.record_first()
 
     def new_solver(self, method, options):
         """An integrator from here to the next kink of a table."""
@@ -162,8 +165,9 @@ class Run:
         if self.ahead is not None and self.is_inside(self.ahead.edge):
             end = self.ahead.edge
         self.stop = end
-        if self.blocks is None and Blocks.apply_to(self, method):
-            self.blocks = Blocks(self, method, **options)
+        kind = TaylorBlocks if method is Taylor else Blocks
+        if self.blocks is None and kind.apply_to(self, method):
+            self.blocks = kind(self, method, **options)
         if method in (Radau, BDF, Rodas5P):
             options = {**options, 'jac': self.rates.jacobian}
         if not self.kinks:
@@ -468,12 +472,23 @@ class Run:
 
     def record_all(self, t, y, rates=None):
         """Add several outputs."""
+        if self.first is not None and rates is None:    # all at once
+            begin, state = self.first
+            t, y = np.append(begin, t), np.vstack([state, y])
         is_exact = np.full(len(t), rates is None)
         if self.passed:                 # relative errors may be large there
             is_exact &= self.passages.condition(
                 t, y[:, :self.size]) >= 2*self.passages.edge
         with self.stopping():
             self.records.add(t, y, is_exact, rates)
+        self.first = None
+
+    def record_first(self):
+        """Record the start of the run, unless steps have."""
+        if self.first is not None:
+            t, y = self.first
+            self.first = None
+            self.record(t, y)
 
     def record_due(self, t, state, rates):
         """Record the output times up to ``t``."""
@@ -486,6 +501,8 @@ class Run:
 
     def record_last(self):
         """Record the last accepted state of a run that ends early."""
+        with suppress(Exception, KeyboardInterrupt):
+            self.record_first()
         if self.last is not None and self.records.last is not None and (
                 self.forward*(self.t - self.records.last) > 0):
             with suppress(Exception, KeyboardInterrupt):

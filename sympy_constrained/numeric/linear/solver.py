@@ -250,17 +250,20 @@ class LinearSolver:
         scaled = matrices*self.scale
         if np.abs(scaled).max(initial=0) > OUTGROWN or not scaled.size:
             return None
+        size = scaled.shape[-1]
+        sides = np.empty((len(scaled), size, size + 1))
+        sides[..., :size] = np.eye(size)
+        sides[..., size] = rights*self.row_scale
         try:
-            inverses = np.linalg.inv(scaled)
+            solved = np.linalg.solve(scaled, sides)
         except np.linalg.LinAlgError:
             return None
+        inverses, z = solved[..., :size], solved[..., size]
         condition = 1/np.prod([np.abs(part).sum(axis=1).max(axis=1)
                                for part in (scaled, inverses)], axis=0)
         if not condition.min() > SINGULAR:
             return None
-        z = np.linalg.solve(scaled, (rights*self.row_scale)[..., None])
-        return (z[..., 0]*self.column_scale, np.full(len(z), self.rank),
-                condition)
+        return (z*self.column_scale, np.full(len(z), self.rank), condition)
 
     def solve_all(self, matrix, right, drift=0., rounding=None) -> Solution:
         """The solution with multipliers of least norm, and checks.

@@ -123,14 +123,16 @@ def _from_guess(compiled, t, start, p, free):
 
 
 def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
-    """Raise if a state violates constraints by more than ``tolerance``.
+    """The :class:`.Correction` of a state that satisfies the constraints.
+
+    Raises if it violates them by more than ``tolerance``.
 
     Violations are distances: residuals divided by the norm of their gradient,
     and by the largest state if that exceeds one.
     """
     found = distances(compiled, t, x, p)
     if found.is_within(tolerance):
-        return
+        return found
     rows, text = violations(compiled, found, tolerance)
     raise ConstraintError(
         f"The initial state violates {len(rows)} constraint"
