@@ -28,6 +28,7 @@ from functools import reduce
 from operator import or_
 
 from .kinematics import ZERO
+from .partial_twists import PartialTwists
 
 __all__ = ['CompositeRoute']
 
@@ -51,29 +52,23 @@ class CompositeRoute:
         centers = [body.masscenter for body in bodies]
         self.origin, self.steps = self.kinematics.position_parts(centers[0])
         self.positions = self.kinematics.positions(centers, axes=axes)[1]
+        self.partial = PartialTwists(self.kinematics, axes, self.positions)
         self.depth = {None: -1}
         for point, (parent, _) in self.steps.items():
             self.depth[point] = self.depth[parent] + 1
         self.bodies, self.wrenches, self.twists = [], [], []
 
-    def add(self, mass, point, v, force, frame, inertia, w, torque):
+    def add(self, body, mass, inertia, frame, force, torque):
         """Add a body: its inertia, and its wrench in the common axes.
 
-        ``v`` and ``w`` are its velocities, ``force`` and ``torque`` applied
-        minus inertial, about the mass centre ``point``; the central
-        ``inertia`` is in the axes of ``frame``.
+        ``force`` and ``torque`` are applied minus inertial, about the mass
+        centre; the central ``inertia`` is in the axes of ``frame``.
         """
-        g = self.builder
-        r = self.positions.get(point, ZERO)
+        point = body.masscenter
         self.bodies.append((mass, point, frame, inertia))
         self.wrenches.append((torque, force))
-        linear = self.kinematics.columns(v)
-        angular = self.kinematics.columns(w)
-        self.twists.append({
-            k: angular.get(k, ZERO) + tuple(map(
-                g.sub, linear.get(k, ZERO),
-                g.cross(angular.get(k, ZERO), r)))
-            for k in sorted({*linear, *angular})})
+        self.twists.append(self.partial.of_body(
+            mass and point, any(map(any, inertia)) and body.frame))
 
     def finish(self):
         """Fill the mass matrix and the forces of the assembly."""

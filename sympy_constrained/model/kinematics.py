@@ -100,6 +100,8 @@ class Kinematics:
             **dict(zip(self.q, rates)), **dict.fromkeys(self.u, 0)})
         self.total_derivative = None    # see declare_accelerations
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
+        self._index = {x.mask: k for k, x in enumerate(self.by_speed)}
+        self._speed_bits = builder.mask(self.u)
         self._memo = {}
         self._parts = {}
 
@@ -153,6 +155,11 @@ class Kinematics:
     def oriented(self):
         """The frames that have an orientation in the inertial frame."""
         return self._tree(self.frame, _compat.orientations)
+
+    @property
+    def turning_frames(self):
+        """The frames that have an angular velocity, each with its parent."""
+        return self._tree(self.frame, _compat.angular_velocities)
 
     def way_to(self, frame):
         """The frames from the inertial one to another, both included."""
@@ -346,7 +353,7 @@ class Kinematics:
         """A quantity of a frame in ``axes``, zero for the inertial frame."""
         # From frame to frame, each in its own axes, as far as the ``axes``, or
         # to the frame; the rest in ``axes``.
-        parents = self._tree(self.frame, _compat.angular_velocities)
+        parents = self.turning_frames
         if frame not in parents:
             raise KinematicsError(
                 f"Frame {frame} has no angular velocity in {self.frame}. "
@@ -535,10 +542,12 @@ class Kinematics:
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        found, depends = {}, self.builder.mask(vector)
-        for k, derivation in enumerate(self.by_speed):
-            if depends & derivation.mask:
-                column = tuple(map(derivation, vector))
-                if any(column):
-                    found[k] = column
+        vector, found = tuple(vector), {}
+        depends = self.builder.mask(vector) & self._speed_bits
+        while depends:
+            k = self._index[depends & -depends]
+            depends &= depends - 1
+            column = tuple(map(self.by_speed[k], vector))
+            if any(column):
+                found[k] = column
         return found
