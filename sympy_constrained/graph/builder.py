@@ -230,7 +230,9 @@ class GraphBuilder:
         """Squared sine or cosine in a product -> the other factors."""
         found = self._square_memo.get(k)
         if found is None:
-            factors = self._factors(k)
+            _, x, y = self.nodes[k]
+            has_more = MUL in (self.nodes[x][0], self.nodes[y][0])
+            factors = self._factors(k) if x == y or has_more else ()
             found = self._square_memo[k] = {
                 x: factors[:i] + factors[i + 2:]
                 for i, x in enumerate(factors[1:])

@@ -52,6 +52,8 @@ class CompositeRoute:
         centers = [body.masscenter for body in bodies]
         self.origin, self.steps = self.kinematics.position_parts(centers[0])
         self.positions = self.kinematics.positions(centers, axes=axes)[1]
+        self.places = {point: tuple(map(self.builder.shadow, r))
+                       for point, r in self.positions.items()}
         self.partial = PartialTwists(self.kinematics, axes, self.positions)
         self.depth = {None: -1}
         for point, (parent, _) in self.steps.items():
@@ -77,16 +79,16 @@ class CompositeRoute:
         self.moving = {}                # speed -> all bodies that it moves
         for k, of_speed in groups.items():
             self.moving[k] = reduce(or_, of_speed.values())
+        self.count = {k: s.bit_count() for k, s in self.moving.items()}
         self.momenta, self.totals = {}, {}
         for k, of_k in groups.items():
             known = {}                  # entries by angular velocity
-            for j in sorted(groups, key=lambda j: (
-                    self.moving[j].bit_count(), j != k, j)):
-                if self._forms_entry(j, k):
-                    assembly.M[min(j, k)][max(j, k)] = g.sum(
-                        self._entry(twist, k, of_k, s & self.moving[k], known)
-                        for twist, s in groups[j].items()
-                        if s & self.moving[k])
+            for j in sorted(
+                    (j for j in groups if self._forms_entry(j, k)),
+                    key=lambda j: (self.count[j], j != k, j)):
+                assembly.M[min(j, k)][max(j, k)] = g.sum(
+                    self._entry(twist, k, of_k, s & self.moving[k], known)
+                    for twist, s in groups[j].items() if s & self.moving[k])
             for twist, s in of_k.items():
                 assembly.Q[k] = g.add(assembly.Q[k], self._force(twist, s))
 
@@ -110,9 +112,8 @@ class CompositeRoute:
 
         The momentum of the speed that moves fewer bodies serves more entries.
         """
-        of_j, of_k = self.moving[j], self.moving[k]
-        return of_j & of_k and (of_k.bit_count(), -k) <= (
-            of_j.bit_count(), -j)
+        return self.moving[j] & self.moving[k] and (
+            self.count[k], -k) <= (self.count[j], -j)
 
     # -- composites ------------------------------------------------------
 
@@ -138,23 +139,25 @@ class CompositeRoute:
         """The point about which the inertia of a set is taken."""
         for twist in twists:
             if any(twist[:3]):
-                for point in self.positions:
-                    if not any(self._velocity(twist, point)):
-                        return point
+                for point in self._at_rest(twist, self.places):
+                    return point
         if inner:
             return self.composites[inner[0]][3]
         return self.bodies[s.bit_length() - 1][1]
 
-    def _velocity(self, twist, point):
-        """Velocity of a point with a twist, zero if it is at rest."""
+    def _at_rest(self, twist, points):
+        """Those of the points that a twist leaves at rest."""
         g = self.builder
-        r = self.positions.get(point, ZERO)
-        (a, b, c), (x, y, z) = map(g.shadow, twist[:3]), map(g.shadow, r)
-        moved = [b*z - c*y, c*x - a*z, a*y - b*x]
-        rest = map(g.shadow, twist[3:])
-        if any(abs(v + w) > 1e-9*max(abs(v), 1) for v, w in zip(rest, moved)):
-            return None, True
-        return g.added(twist[3:], g.cross(twist[:3], r))
+        a, b, c, u, v, w = map(g.shadow, twist)
+        size = 1e-9*max(abs(u), abs(v), abs(w), 1)
+        for point in points:
+            x, y, z = self.places.get(point, ZERO)
+            if (abs(u + b*z - c*y) > size or abs(v + c*x - a*z) > size
+                    or abs(w + a*y - b*x) > size):
+                continue                # not at the builder's real point
+            r = self.positions.get(point, ZERO)
+            if not any(g.added(twist[3:], g.cross(twist[:3], r))):
+                yield point
 
     def _difference(self, end, start):
         """Position of a point relative to another one, by frames."""
@@ -246,8 +249,8 @@ class CompositeRoute:
         if (w, s) in known:
             entry, other = known[w, s]
             entry = g.add(entry, g.dot(map(g.sub, c, other), linear))
-        elif len(momenta) == 1 and not any(
-                self._velocity(twist, momenta[0][0])):
+        elif len(momenta) == 1 and any(
+                self._at_rest(twist, [momenta[0][0]])):
             entry = g.dot(w, momenta[0][1])
         else:
             if key not in self.totals:
