@@ -464,6 +464,7 @@ class Kinematics:
             total = g.added(self.acceleration(anchor, axes), g.cross(
                 self.angular_acceleration(frame, axes), arm))
             return g.added(total, g.cross(w, g.cross(w, arm)))
+
         def further(point, before, acceleration):
             if before is None:
                 return self.derivative(

@@ -1,4 +1,6 @@
 """Frames, points and speeds on the graph against SymPy's own vectors."""
+import inspect
+import sys
 import warnings
 from functools import partial
 from random import Random
@@ -589,3 +591,23 @@ def test_reversed_speeds_of_ready_models_are_reported():
             'pinned_top', 'furuta_pendulum', 'rolling_disc_minimal',
             'n_link_pendulum_on_cart'} <= reported
     assert {'closed_chain', 'andrews_squeezer'} <= silent - reported
+
+
+def test_chains_may_be_longer_than_the_stack():
+    N, point = ReferenceFrame('N'), Point('O')
+    point.set_vel(N, 0)
+    frame = N
+    for k in range(120):
+        link = ReferenceFrame(f'A{k}')
+        link.orient_axis(frame, [frame.x, frame.z][k % 2], q1)
+        frame, point = link, point.locatenew(f'P{k}', a*link.y)
+    motion = Model(N).motion
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 90)
+    try:
+        assert all(motion.rotation(N, frame)[0])
+        for axes in N, frame:
+            assert any(motion.angular_acceleration(frame, axes))
+            assert any(motion.acceleration(point, axes))
+    finally:
+        sys.setrecursionlimit(limit)
