@@ -87,6 +87,7 @@ class GraphBuilder:
         self.templates = []             # of CALL nodes
         self.bound = {}                 # SymPy object -> reference
         self.read = {}                  # memo of the reader
+        self._shared = {}               # equal bits are one object
         self._known = {0: 0, 1: 1, PRIME - 1: -1}
         self._memo = {}
         self._template_index = {}
@@ -460,7 +461,7 @@ class GraphBuilder:
         self.nodes.append(node)
         self.values.append(value)
         self.shadows.append(shadow)
-        self.depends.append(depends)
+        self.depends.append(self._shared.setdefault(depends, depends))
         if known:
             self._known[value] = ref
             self._known[PRIME - value] = -ref
