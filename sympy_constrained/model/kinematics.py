@@ -351,8 +351,10 @@ class Kinematics:
 
     def _carried_by(self, axes, frame, quantity, step):
         """A quantity of a frame in ``axes``, zero for the inertial frame."""
-        # From frame to frame, each in its own axes, as far as the ``axes``, or
-        # to the frame; the rest in ``axes``.
+        # From frame to frame, each in its own axes, as far as the ``axes``;
+        # the rest in ``axes``. If these are not on the way, as far as the
+        # frame, and then turned. All in ``axes`` if frames on the way turn
+        # and have no orientation.
         parents = self.turning_frames
         if frame not in parents:
             raise KinematicsError(
@@ -369,10 +371,17 @@ class Kinematics:
                 (axes or parent, value), *step(edge)))
 
         known = self._known(quantity, axes)
-        if axes in parents and axes not in known:
-            known[axes] = carried(own, axes, parents, further)
-        if axes == frame:
-            return known[axes]
+        if carried(self._known('oriented'), frame, parents, (
+                lambda frame, parent, others: others is not False
+                and frame in self.oriented)):
+            last = frame
+            while last not in (axes, None):
+                last = parents[last]
+            if last is None:
+                return self.rotated(axes, frame, carried(
+                    own, frame, parents, further))
+            if axes not in known:
+                known[axes] = carried(own, axes, parents, further)
         return carried(known, frame, parents, partial(further, axes=axes))
 
     def angular_velocity(self, frame, axes):
