@@ -24,6 +24,7 @@ from .methods import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, Quantity,
     RouthMethod, UdwadiaKalabaMethod, VaccoMethod, Validity, VoronetsMethod)
 from .model.equations import EquationsOfMotion
+from .model.loops import Loop
 from .model.mass_loads import internal_flow_loads, momentum_loads, thrust
 from .model.system import ConstrainedSystem
 from .model.variable_mass import reactive_terms
@@ -35,7 +36,7 @@ __all__ = [
     'VaccoMethod', 'LinearMappingMethod', 'GibbsAppellMethod', 'Validity',
     'Quantity',
     'thrust', 'momentum_loads', 'internal_flow_loads', 'reactive_terms',
-    'ConstrainedSystem', 'EquationsOfMotion',
+    'ConstrainedSystem', 'EquationsOfMotion', 'Loop',
     'ConstraintReport', 'constraint_report',
     'ConstraintClassification', 'classify_constraints',
     'PointContact', 'ContactGeometryBase', 'ParametricSurface',

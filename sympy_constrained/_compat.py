@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 
-from sympy import zeros
+from sympy import ImmutableDenseMatrix, zeros
 from sympy.core.function import UndefinedFunction
 from sympy.physics.mechanics import (
     dynamicsymbols, linearize as _linearize, method as _method)
@@ -20,7 +20,8 @@ except AttributeError:                  # 1.13, 1.14
 
 __all__ = ['MethodBase', 'Linearizer', 'time_symbol', 'orientations',
            'angular_velocities', 'angular_acceleration', 'positions',
-           'velocity', 'acceleration', 'kane_parts', 'lagrange_parts']
+           'velocity', 'acceleration', 'kane_parts', 'lagrange_parts',
+           'MatrixToForm']
 
 
 def time_symbol():
@@ -94,6 +95,24 @@ def lagrange_parts(method):
         'hol_coneqs': holonomic,
         'nonhol_coneqs': list(method.coneqs)[len(holonomic):],
     }
+
+
+class MatrixToForm(ImmutableDenseMatrix):
+    """A matrix that is formed, by a function, when it is first used."""
+
+    def __new__(cls, form):
+        self = object.__new__(cls)
+        self._form = form
+        return self
+
+    def __getattr__(self, name):        # of what is not set yet
+        if '_form' not in self.__dict__:
+            raise AttributeError(name)
+        matrix = self._form()
+        self.__class__, self.__dict__ = type(matrix), matrix.__dict__
+        for slot in ('_args', '_mhash', '_assumptions'):
+            setattr(self, slot, getattr(matrix, slot))
+        return getattr(self, name)
 
 
 class Linearizer(_linearize.Linearizer):

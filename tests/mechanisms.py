@@ -7,7 +7,7 @@ from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import Loop, UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, consistent_state
 
 m, g, l = symbols('m g l', positive=True)
@@ -64,7 +64,7 @@ def parallel_cranks(angle=-0.3, speed=0.):
                      [at, across, 0, -speed*across, speed*at, 0])
 
 
-def bennett(a=1., alpha=0.9, ratio=0.8):
+def bennett(a=1., alpha=0.9, ratio=0.8, as_loop=False):
     """Bennett's loop: four pins in space, five closure rows of rank two.
 
     It moves only because the lengths are as the sines of the twists.
@@ -90,6 +90,9 @@ def bennett(a=1., alpha=0.9, ratio=0.8):
     gap = tip.pos_from(O) + lengths[1]*N.x
     rows = [gap.dot(e) for e in N] + [axes.z.dot(ground.x),
                                       axes.z.dot(ground.y)]
+    if as_loop:
+        rows = [Loop(tip, O.locatenew('pin', -lengths[1]*N.x),
+                     (axes.z, ground.z))]
     method = UdwadiaKalabaMethod(
         N, q, u, [c.diff() - s for c, s in zip(q, u)], bodies=bodies,
         configuration_constraints=rows,

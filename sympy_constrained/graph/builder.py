@@ -87,6 +87,7 @@ class GraphBuilder:
         self.templates = []             # of CALL nodes
         self.bound = {}                 # SymPy object -> reference
         self.read = {}                  # memo of the reader
+        self._shared = {}               # equal bits are one object
         self._known = {0: 0, 1: 1, PRIME - 1: -1}
         self._memo = {}
         self._template_index = {}
@@ -230,7 +231,9 @@ class GraphBuilder:
         """Squared sine or cosine in a product -> the other factors."""
         found = self._square_memo.get(k)
         if found is None:
-            factors = self._factors(k)
+            _, x, y = self.nodes[k]
+            has_more = MUL in (self.nodes[x][0], self.nodes[y][0])
+            factors = self._factors(k) if x == y or has_more else ()
             found = self._square_memo[k] = {
                 x: factors[:i] + factors[i + 2:]
                 for i, x in enumerate(factors[1:])
@@ -458,7 +461,7 @@ class GraphBuilder:
         self.nodes.append(node)
         self.values.append(value)
         self.shadows.append(shadow)
-        self.depends.append(depends)
+        self.depends.append(self._shared.setdefault(depends, depends))
         if known:
             self._known[value] = ref
             self._known[PRIME - value] = -ref

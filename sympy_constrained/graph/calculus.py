@@ -150,7 +150,7 @@ def gradient(builder, ref, inputs):
     # because the pieces that are not chosen may have no finite slope.
     depends, mask = builder.depends, builder.mask(inputs)
     adjoint = {abs(ref): 1 if ref > 0 else -1} if ref else {}
-    along = [Derivation(builder, {i: 1}) for i in inputs]
+    along = []
     for k in reversed(reachable(builder, (ref,), mask)):
         bar = adjoint.get(k, 0)
         if not bar:
@@ -158,6 +158,7 @@ def gradient(builder, ref, inputs):
         kind, index, _ = builder.nodes[k]
         parts = slopes(builder, k, mask)
         if kind == CALL and chosen(builder.templates[index]):
+            along = along or [Derivation(builder, {i: 1}) for i in inputs]
             parts = ((i, by_input(k)) for i, by_input in zip(inputs, along))
         for x, slope in parts:
             i = x if x > 0 else -x

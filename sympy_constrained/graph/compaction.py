@@ -76,6 +76,11 @@ class Parts:
                 waiting.pop()
                 continue
             if k not in begun:
+                factors = [x for ref in self.sums[k]
+                           for x in self.factors(ref)]
+                if len({*factors}) == len(factors):     # most sums
+                    waiting.pop()
+                    continue
                 begun[k] = Terms(self, self.sums[k])
             terms = begun[k]
             found = terms.most_frequent()

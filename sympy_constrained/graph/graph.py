@@ -97,21 +97,24 @@ class Graph:
         order, _ = used_nodes(builder.nodes, flat(outputs))
         order = [0, 1] + [k for k in order if k > 1]
         used = [builder.nodes[k] for k in order]
-        moved = signed(positions(order))
+        place = positions(order)
+        moved = signed(place)
         inputs, templates = (
             positions(sorted({x for kind, x, _ in used if kind == wanted}))
             for wanted in (INPUT, CALL))
         operands = {
             CONST: lambda x, y: (x, y), INPUT: lambda x, y: (inputs[x], y),
             CALL: lambda x, y: (templates[x], tuple(map(moved, y))),
-            **dict.fromkeys((ADD, MUL), lambda x, y: (moved(x), moved(y))),
             **dict.fromkeys((INV, ROOT, SIN, COS),
                             lambda x, y: (moved(x), y))}
+        nodes = (
+            (kind, place[x], place[y] if y > 0 else -place[-y])
+            if kind == ADD or kind == MUL           # most nodes, so first
+            else (kind, *operands[kind](x, y)) for kind, x, y in used)
         return cls(
             builder.time, tuple(builder.inputs[p] for p in inputs),
             tuple(bool(builder.dynamic >> p & 1) for p in inputs),
-            tuple((kind, *operands[kind](x, y)) for kind, x, y in used),
-            tuple(builder.templates[p] for p in templates),
+            tuple(nodes), tuple(builder.templates[p] for p in templates),
             mapped(outputs, moved), builder.at_states)
 
     def compacted(self, names=None):

@@ -66,6 +66,9 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
     sample : dict, optional
         Numbers near the motion that is meant, for the examination of the
         constraints; see :func:`.admissible_values`.
+    loops : iterable of Loop, optional
+        Loops in addition to the holonomic constraints; also for
+        ``System.form_eoms``.
     """
 
     # Keyword arguments of ``build_system`` that the method accepts.
@@ -95,14 +98,14 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                  nonhol_coneqs=None, *, acceleration_constraints=None,
                  **options) -> None: ...
 
-    def __init__(self, *args, sample=None, **kwargs):
+    def __init__(self, *args, sample=None, loops=(), **kwargs):
         self._sample = sample
         self._options = {name: kwargs.pop(name) for name in self._accepts
                          if name in kwargs}
-        known = [*self._accepts, 'sample', *(
-            name for name, parameter in signature(
-                type(self).__init__).parameters.items()
-            if parameter.kind == parameter.KEYWORD_ONLY and name != 'sample')]
+        known = [*self._accepts, *(
+            name for init in (ConstrainedMethod.__init__, type(self).__init__)
+            for name, parameter in signature(init).parameters.items()
+            if parameter.kind == parameter.KEYWORD_ONLY)]
         if self._takes_partition:
             known.append('q_dependent')
             if shape_of(args, kwargs) == 'lagrange':
@@ -110,6 +113,11 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
         self._shape, self._arguments = bind_arguments(
             type(self).__name__, args, kwargs, known)
         self._read_without_speeds()
+        if loops:
+            name = ('configuration_constraints' if self._shape == 'kane'
+                    else 'hol_coneqs')
+            self._arguments[name] = [
+                *as_list(self._arguments[name], name), *loops]
         self._build()
         self.inertial = self.frame      # as in SymPy
         self.explicit_kinematics = self._arguments.get(

@@ -46,8 +46,7 @@ def solved(system, equations, rows, name):
 def has_multipliers(equations):
     """Whether multipliers occur in the rows of the speeds."""
     o = len(equations.u)
-    _, out = equations.graph.load(None, ('W',))
-    return any(any(row[o:]) for row in out['W'][:o])
+    return any(any(row[o:]) for row in equations.graph.pattern('W')[:o])
 
 
 def projected(graph, equations, rows, pivots):

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from sympy import ImmutableDenseMatrix, Matrix, diag, eye
 
+from .. import _compat
 from ..errors import ConstraintError
 from ..model.call_signatures import as_list, as_point
 from .auxiliary import auxiliary_forces
@@ -189,7 +190,9 @@ class SympyVocabulary:
             self._keeps_multipliers) else rates
 
     def _form_eoms(self):
-        return -self.eom if self._shape == 'kane' else self.eom
+        # What ``System.form_eoms`` returns, usually unread.
+        return _compat.MatrixToForm(
+            lambda: -self.eom if self._shape == 'kane' else self.eom)
 
     def form_lagranges_equations(self):
         """Return ``eom``."""

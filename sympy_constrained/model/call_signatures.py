@@ -240,20 +240,23 @@ def check_coordinates(q, u, time):
     problems += name_problems('coordinate', q, q, time)
     problems += name_problems('speed', u, [
         x.expr if isinstance(x, Derivative) else x for x in u], time)
+    both = {*q}.intersection(u)
     problems += (
         f"`{x}` is both a coordinate and a speed. Use another symbol, or "
-        "the derivative of the coordinate, as speed." for x in u if x in q)
+        "the derivative of the coordinate, as speed." for x in u if x in both)
     raise_problems(problems, KinematicsError)
 
 
 def name_problems(label, names, functions, time):
-    for k, (x, base) in enumerate(zip(names, functions)):
+    seen = set()
+    for x, base in zip(names, functions):
         if not isinstance(base, AppliedUndef) or base.args != (time,):
             yield (f"The generalized {label} `{x}` is not a function of "
                    f"time `{time}`. Create it with `dynamicsymbols`.")
-        elif x in names[:k]:
+        elif x in seen:
             yield (f"The generalized {label} `{x}` occurs twice. Name it "
                    "once, as independent or as dependent.")
+        seen.add(x)
 
 
 def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):

@@ -9,6 +9,7 @@ from ..graph import read
 from ..graph.writing import nested
 from .constraint_order import Residual, bind_derivatives, sorted_rows
 from .loads import axes_of_vector, motion_of
+from .loops import Loop, closing_rows
 
 __all__ = ['check_replacements', 'need_frame', 'nested_expression',
            'rows_by_level', 'rows_by_order']
@@ -23,6 +24,12 @@ def residuals_of(kinematics, level, fields):
     g, residuals = kinematics.builder, []
     for k, row in enumerate(fields[f'{level}_rows']):
         label, location = f'Row {k} of the {LEVELS[level]}', None
+        if isinstance(row, Loop):
+            need_frame(kinematics, 'a loop')
+            residuals += (
+                Residual(ref, nested_expression(g, ref), label, location)
+                for ref, location in closing_rows(kinematics, row))
+            continue
         if isinstance(row, tuple):
             ref, location = geometric_row(kinematics, row, label, level)
             row = nested_expression(g, ref)
@@ -47,8 +54,9 @@ def rows_by_level(kinematics, fields, shape):
     if shape == 'kane':
         given = rates + [row.ref for row in velocity]
         stated = {abs(row.ref) for row in velocity}
-        fields['unstated'] = tuple(k for k, ref in enumerate(rates)
-                                   if stated and abs(ref) not in stated)
+        fields['unstated'] = tuple(
+            k for k, (row, ref) in enumerate(zip(holonomic, rates))
+            if stated and abs(ref) not in stated and not row.location)
         found['velocity'] = without_repeated(velocity, rates)
     if fields['acceleration_rows']:
         kinematics.declare_accelerations()

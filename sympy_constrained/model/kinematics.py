@@ -6,7 +6,7 @@ which gives the shortest path, as SymPy takes it. Nothing is stored in the
 user's objects. The quantities are defined by each other and share one memo,
 so they are one class and one long file.
 """
-from functools import wraps
+from functools import partial, wraps
 from itertools import pairwise
 from operator import mul
 
@@ -39,16 +39,32 @@ def remembered(method):
     return kept
 
 
-def breadth_first(start, neighbours):
+def breadth_first(starts, neighbours):
     """Yield objects from near to far, each with the one before it."""
-    seen, queue = {start}, [start]
-    yield start, None
+    seen, queue = set(starts), [*starts]
+    yield from ((start, None) for start in starts)
     for here in queue:
         for there in neighbours(here):
             if there not in seen:
                 seen.add(there)
                 queue.append(there)
                 yield there, here
+
+
+def carried(known, item, before, step):
+    """Value of an item, from that of the item ``before`` it, and so on.
+
+    ``step(item, before, value)`` has None for the item before the first one.
+    Values are kept in ``known``. The way may be longer than Python's stack.
+    """
+    way = []
+    while item is not None and item not in known:
+        way.append(item)
+        item = before[item]
+    value = known.get(item)
+    for item in reversed(way):
+        value = known[item] = step(item, before[item], value)
+    return value
 
 
 class Kinematics:
@@ -84,6 +100,8 @@ class Kinematics:
             **dict(zip(self.q, rates)), **dict.fromkeys(self.u, 0)})
         self.total_derivative = None    # see declare_accelerations
         self.by_speed = [Derivation(builder, {k: 1}) for k in self.u]
+        self._index = {x.mask: k for k, x in enumerate(self.by_speed)}
+        self._speed_bits = builder.mask(self.u)
         self._memo = {}
         self._parts = {}
 
@@ -131,12 +149,17 @@ class Kinematics:
     @remembered
     def _tree(self, root, neighbours):
         """Parent of every object on its shortest path to ``root``."""
-        return dict(breadth_first(root, neighbours))
+        return dict(breadth_first([root], neighbours))
 
     @property
     def oriented(self):
         """The frames that have an orientation in the inertial frame."""
         return self._tree(self.frame, _compat.orientations)
+
+    @property
+    def turning_frames(self):
+        """The frames that have an angular velocity, each with its parent."""
+        return self._tree(self.frame, _compat.angular_velocities)
 
     def way_to(self, frame):
         """The frames from the inertial one to another, both included."""
@@ -146,21 +169,33 @@ class Kinematics:
             frame = self.oriented.get(frame)
         return way[::-1]
 
-    @remembered
+    def _known(self, method, *arguments):
+        """The values of a quantity that were found before, by object."""
+        return self._memo.setdefault((method, *arguments), {})
+
     def rotation(self, axes, frame):
         """Rows of ``R`` with ``v_axes = R*v_frame``."""
         if frame == axes:
             return IDENTITY
-        parents = self._tree(axes, _compat.orientations)
+        known = self._known(Kinematics.rotation, axes)
+        if frame in known:
+            return known[frame]
+        near = _compat.orientations(axes)
+        parents = {frame: axes, axes: None} if frame in near else (
+            self._tree(axes, _compat.orientations))
         if frame not in parents:
             raise KinematicsError(
                 f"Frame {frame} has no orientation relative to frame {axes}. "
                 "A vector or an inertia is written in it; orient the frame "
                 "with one of its `orient_...` methods.", frame=frame)
-        parent = parents[frame]
-        return self._product(
-            self.rotation(axes, parent),
-            self._read_matrix(_compat.orientations(parent)[frame]))
+
+        def turned(frame, parent, R):
+            if parent is None:
+                return IDENTITY
+            return self._product(R, self._read_matrix(
+                _compat.orientations(parent)[frame]))
+
+        return carried(known, frame, parents, turned)
 
     def _read_matrix(self, matrix):
         flat = [read(self.builder, e) for e in matrix.flat()]
@@ -229,6 +264,14 @@ class Kinematics:
                 found, self.rotated(axes, frame, numbers))
         return found
 
+    def gathered(self, axes, parts):
+        """The same, where parts in one frame are added before they turn."""
+        found = {}
+        for frame, numbers in parts:
+            found[frame] = self.builder.added(
+                found.get(frame, ZERO), numbers)
+        return self.total(axes, found.items())
+
     def measure(self, vector, axes):
         """Measure numbers of a SymPy vector in the axes of a frame."""
         return self.total(axes, self.parts(vector))
@@ -283,7 +326,7 @@ class Kinematics:
                     point, self.frame) == 0), first)
         return origin, {there: (here, self.parts(
             _compat.positions(here)[there]) if here else ())
-            for there, here in breadth_first(origin, self._linked)}
+            for there, here in breadth_first([origin], self._linked)}
 
     def _linked(self, point):
         """Points located from a point by vectors in oriented frames."""
@@ -306,21 +349,45 @@ class Kinematics:
 
     # -- velocities ------------------------------------------------------
 
-    @remembered
-    def angular_velocity(self, frame, axes):
-        """Angular velocity of ``frame`` in the inertial frame."""
-        if frame == self.frame:
-            return ZERO
-        parents = self._tree(self.frame, _compat.angular_velocities)
+    def _carried_by(self, axes, frame, quantity, step):
+        """A quantity of a frame in ``axes``, zero for the inertial frame."""
+        # From frame to frame, each in its own axes, as far as the ``axes``;
+        # the rest in ``axes``. If these are not on the way, as far as the
+        # frame, and then turned. All in ``axes`` if frames on the way turn
+        # and have no orientation.
+        parents = self.turning_frames
         if frame not in parents:
             raise KinematicsError(
                 f"Frame {frame} has no angular velocity in {self.frame}. "
                 "It is needed for the motion of a body or of a vector; "
                 "orient the frame, or call `set_ang_vel`.", frame=frame)
-        parent = parents[frame]
-        edge = _compat.angular_velocities(frame)[parent]
-        return self.builder.added(self.angular_velocity(parent, axes),
-                                  self.measure(edge, axes))
+        own = self._known(quantity)
+
+        def further(frame, parent, value, axes=None):
+            if parent is None:
+                return ZERO
+            edge = _compat.angular_velocities(frame)[parent]
+            return self.gathered(axes or frame, (
+                (axes or parent, value), *step(edge)))
+
+        known = self._known(quantity, axes)
+        if carried(self._known('oriented'), frame, parents, (
+                lambda frame, parent, others: others is not False
+                and frame in self.oriented)):
+            last = frame
+            while last not in (axes, None):
+                last = parents[last]
+            if last is None:
+                return self.rotated(axes, frame, carried(
+                    own, frame, parents, further))
+            if axes not in known:
+                known[axes] = carried(own, axes, parents, further)
+        return carried(known, frame, parents, partial(further, axes=axes))
+
+    def angular_velocity(self, frame, axes):
+        """Angular velocity of ``frame`` in the inertial frame."""
+        return self._carried_by(
+            axes, frame, Kinematics.angular_velocity, self.parts)
 
     def derivative(self, vector, axes):
         """Inertial derivative, at ``u' = 0``, of a SymPy vector."""
@@ -356,37 +423,41 @@ class Kinematics:
             return self.builder.added(
                 self.velocity(anchor, axes), self.builder.cross(
                     self.angular_velocity(frame, axes), arm))
-        start, steps = self._way_of_velocity(point)
-        total = self.measure(_compat.velocity(start, self.frame), axes)
-        for here, there in steps:
-            total = self._carried(here, there, total, axes)
-        return total
 
-    @remembered
-    def _carried(self, here, there, velocity, axes):
-        edge = _compat.positions(here)[there]
-        return self.builder.added(velocity, self.derivative(edge, axes))
+        def further(point, before, velocity):
+            if before is None:
+                return self.measure(
+                    _compat.velocity(point, self.frame), axes)
+            edge = _compat.positions(point)[before]
+            return self.builder.added(velocity, self.derivative(edge, axes))
 
-    @remembered
-    def _way_of_velocity(self, point):
-        """The nearest point whose velocity was set, and the steps from it."""
-        # Each step is a pair: a point, and the one before it.
-        after = {}
-        for here, there in breadth_first(point, self._linked):
-            after[here] = there
-            if _compat.velocity(here, self.frame) is not None:
-                break
-        else:
+        return carried(self._known(Kinematics.velocity, axes), point,
+                       self.way_of_velocity(point), further)
+
+    def way_of_velocity(self, point):
+        """Point -> the next one on its way to the nearest set velocity."""
+        # For all points that are connected with this one; None where a
+        # velocity was set.
+        before = self._known(Kinematics.way_of_velocity)
+        if point in before:
+            return before
+        points = [x for x, _ in breadth_first([point], self._linked)]
+        starts = [x for x in points
+                  if _compat.velocity(x, self.frame) is not None]
+        if not starts:
             raise KinematicsError(
                 f"Point {point} has no velocity in {self.frame}, and no point "
                 "that is connected to it by positions has one. Set the "
                 "velocity of the fixed point with `set_vel(frame, 0)`, and "
                 "the positions of the others relative to it.", point=point)
-        start, steps = here, []
-        while after[here] is not None:
-            steps.append((after[here], here))
-            here = after[here]
-        return start, steps
+        steps = {None: -1}
+        for here, there in breadth_first(starts, self._linked):
+            steps[here] = steps[there] + 1
+        before.update(dict.fromkeys(starts))
+        before.update((x, next(y for y in self._linked(x)
+                               if steps[y] < steps[x]))
+                      for x in points if steps[x])
+        return before
 
     # -- accelerations ---------------------------------------------------
 
@@ -402,16 +473,20 @@ class Kinematics:
             total = g.added(self.acceleration(anchor, axes), g.cross(
                 self.angular_acceleration(frame, axes), arm))
             return g.added(total, g.cross(w, g.cross(w, arm)))
-        v = self.velocity(point, axes)
-        start, steps = self._way_of_velocity(point)
-        # An acceleration that was set for another point is that point's own.
-        bias = self.derivative(_compat.velocity(start, self.frame), axes)
-        for here, there in steps:
-            bias = self._accelerated(here, there, bias, axes)
-        return self._as_set(_compat.acceleration(point, self.frame),
-                            bias, axes, v, f'point {point}')
 
-    @remembered
+        def further(point, before, acceleration):
+            if before is None:
+                return self.derivative(
+                    _compat.velocity(point, self.frame), axes)
+            return self._accelerated(point, before, acceleration, axes)
+
+        # An acceleration that was set for another point is that point's own.
+        bias = carried(self._known(Kinematics.acceleration, axes), point,
+                       self.way_of_velocity(point), further)
+        return self._as_set(_compat.acceleration(point, self.frame), bias,
+                            axes, self.velocity(point, axes),
+                            f'point {point}')
+
     def _accelerated(self, here, there, acceleration, axes):
         for frame, numbers in self.parts(_compat.positions(here)[there]):
             if frame == self.frame or any(map(self.bias, numbers)):
@@ -430,7 +505,7 @@ class Kinematics:
         frame; in its axes.
         """
         g, w = self.builder, self.angular_velocity(frame, frame)
-        changes = [*map(self.bias, w)]
+        changes = self._change_of_turning(frame, frame)
         squares = [g.mul(a, a) for a in w]
         products = [g.mul(w[i], w[j]) for i, j in ((1, 2), (2, 0), (0, 1))]
         B = [[0]*3 for _ in range(3)]
@@ -441,12 +516,19 @@ class Kinematics:
             B[k][j] = g.add(product, change)
         return B
 
+    def _change_of_turning(self, frame, axes):
+        """Angular acceleration of a frame at ``u' = 0`` from its velocity."""
+        return self._carried_by(
+            axes, frame, Kinematics.angular_acceleration, lambda edge: [
+                (frame, self._derivative_in(frame, numbers))
+                for frame, numbers in self.parts(edge)])
+
     def angular_acceleration(self, frame, axes):
         """Angular acceleration of a frame at ``u' = 0``."""
-        w = self.angular_velocity(frame, axes)
-        bias = self._derivative_in(axes, w)
-        return self._as_set(_compat.angular_acceleration(frame, self.frame),
-                            bias, axes, w, f'frame {frame}')
+        return self._as_set(
+            _compat.angular_acceleration(frame, self.frame),
+            self._change_of_turning(frame, axes), axes,
+            self.angular_velocity(frame, axes), f'frame {frame}')
 
     def _as_set(self, given, bias, axes, velocity, name):
         """Bias of the acceleration that the user has set, if any."""
@@ -470,10 +552,12 @@ class Kinematics:
 
     def columns(self, vector):
         """Speed index -> partial derivative of a vector, zeros left out."""
-        found, depends = {}, self.builder.mask(vector)
-        for k, derivation in enumerate(self.by_speed):
-            if depends & derivation.mask:
-                column = tuple(map(derivation, vector))
-                if any(column):
-                    found[k] = column
+        vector, found = tuple(vector), {}
+        depends = self.builder.mask(vector) & self._speed_bits
+        while depends:
+            k = self._index[depends & -depends]
+            depends &= depends - 1
+            column = tuple(map(self.by_speed[k], vector))
+            if any(column):
+                found[k] = column
         return found

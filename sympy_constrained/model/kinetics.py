@@ -207,8 +207,7 @@ def add_body(assembly, body, axes, applied, route, exchange):
             kinematics, body.central_inertia, axes.inertia)
         w, torque = rotation(assembly, body, inertia, axes, applied, exchange)
     if route is not None:
-        route.add(mass, body.masscenter, v, force, axes.inertia, inertia, w,
-                  torque)
+        route.add(body, mass, inertia, axes.inertia, force, torque)
         return
     for motion, load, momentum_of in (
             (v, force, lambda column: g.scaled(mass, column)),

@@ -1,4 +1,6 @@
 """Frames, points and speeds on the graph against SymPy's own vectors."""
+import inspect
+import sys
 import warnings
 from functools import partial
 from random import Random
@@ -8,8 +10,8 @@ from mpmath import mp
 from sympy import I, Matrix, Symbol, cos, eye, nan, sign, sin, symbols, zeros
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import (
-    Particle, Point, ReferenceFrame, RigidBody, Vector, dynamicsymbols,
-    inertia)
+    KanesMethod, Particle, Point, ReferenceFrame, RigidBody, Vector,
+    dynamicsymbols, inertia)
 
 from kkt import at
 from sympy_constrained import GibbsAppellMethod, UdwadiaKalabaMethod
@@ -589,3 +591,46 @@ def test_reversed_speeds_of_ready_models_are_reported():
             'pinned_top', 'furuta_pendulum', 'rolling_disc_minimal',
             'n_link_pendulum_on_cart'} <= reported
     assert {'closed_chain', 'andrews_squeezer'} <= silent - reported
+
+
+@pytest.mark.parametrize('by_two', [False, True])
+def test_frames_that_turn_without_an_orientation(by_two):
+    N, A, B, point = *map(ReferenceFrame, 'NAB'), Point('O')
+    point.set_vel(N, 0)
+    if by_two:                          # all in the axes of the last one
+        A.set_ang_vel(N, u1*B.z)
+        B.set_ang_vel(A, u2*B.x)
+        axes = B
+    else:                               # a disc in the axes of its fork
+        A.orient_axis(N, N.z, q1)
+        A.set_ang_vel(N, u1*A.z)
+        B.set_ang_vel(N, u1*A.z + u2*A.x)
+        axes = A
+    body = RigidBody('body', point, B, 1, (
+        inertia(axes, a, 2*a, 3*a), point))
+    given = N, [q1, q2], [u1, u2], PLAIN[:2]
+    ours = UdwadiaKalabaMethod(*given, bodies=[body])
+    theirs = KanesMethod(*given)
+    theirs.kanes_equations([body])
+    assert (ours.mass_matrix - theirs.mass_matrix).expand() == zeros(2)
+    assert (ours.forcing - theirs.forcing).expand() == zeros(2, 1)
+
+
+def test_chains_may_be_longer_than_the_stack():
+    N, point = ReferenceFrame('N'), Point('O')
+    point.set_vel(N, 0)
+    frame = N
+    for k in range(120):
+        link = ReferenceFrame(f'A{k}')
+        link.orient_axis(frame, [frame.x, frame.z][k % 2], q1)
+        frame, point = link, point.locatenew(f'P{k}', a*link.y)
+    motion = Model(N).motion
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 90)
+    try:
+        assert all(motion.rotation(N, frame)[0])
+        for axes in N, frame:
+            assert any(motion.angular_acceleration(frame, axes))
+            assert any(motion.acceleration(point, axes))
+    finally:
+        sys.setrecursionlimit(limit)

@@ -1,0 +1,130 @@
+"""Loops as objects against rows that are written by hand."""
+from random import Random
+
+import numpy as np
+import pytest
+from sympy import symbols
+from sympy.physics.mechanics import (
+    PinJoint, Point, ReferenceFrame, RigidBody, System, dynamicsymbols,
+    inertia)
+
+from mechanisms import bennett
+from sympy_constrained import (
+    GibbsAppellMethod, LinearMappingMethod, Loop, RouthMethod,
+    UdwadiaKalabaMethod, VaccoMethod, VoronetsMethod)
+from sympy_constrained.errors import ConstraintError
+
+m, g, l, d, *moments = symbols('m g l d I1 I2 I3')
+
+
+def chain(size, in_space=False):
+    """Arguments of a chain of bars, and its two ends."""
+    q, u = dynamicsymbols(f'q1:{size + 1}'), dynamicsymbols(f'u1:{size + 1}')
+    N, origin = ReferenceFrame('N'), Point('O')
+    origin.set_vel(N, 0)
+    frame, end, bodies, loads = N, origin, [], []
+    for k in range(size):
+        link = ReferenceFrame(f'A{k}')
+        link.orient_axis(frame, frame.y if in_space and k % 2 else frame.z,
+                         q[k])
+        center = end.locatenew(f'C{k}', l/2*link.x)
+        end = end.locatenew(f'P{k}', l*link.x)
+        bodies.append(RigidBody(
+            f'b{k}', center, link, m, (inertia(link, *moments), center)))
+        loads.append((center, -m*g*N.y))
+        frame = link
+    pin = origin.locatenew('pin', d*N.x + d*N.y)
+    return dict(
+        frame=N, q_ind=q, u_ind=u, bodies=bodies, forcelist=loads,
+        kd_eqs=[x.diff() - y for x, y in zip(q, u)]), end, pin
+
+
+def at_random(system, *names):
+    random = Random(3)
+    values = {x: random.uniform(.5, 1.5) for x in sorted(
+        system.graph.inputs, key=str)}
+    return [np.array(x) for x in system.graph.evaluate(values, names).values()]
+
+
+@pytest.mark.parametrize('in_space', [False, True])
+def test_a_loop_is_the_rows_of_its_gap(in_space):
+    given, end, pin = chain(5, in_space)
+    N, gap = given['frame'], end.pos_from(pin)
+    rows = [gap.dot(axis) for axis in N]
+    ours = UdwadiaKalabaMethod(
+        **given, configuration_constraints=[Loop(end, pin)]).system
+    theirs = UdwadiaKalabaMethod(**given, configuration_constraints=[
+        row for row in rows if row != 0]).system
+    names = 'holonomic', 'A', 'b', 'M', 'Q'
+    for one, other in zip(at_random(ours, *names), at_random(theirs, *names)):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize('cls', [
+    UdwadiaKalabaMethod, VoronetsMethod, RouthMethod, VaccoMethod,
+    LinearMappingMethod, GibbsAppellMethod])
+def test_every_method_takes_loops(cls):
+    given, end, pin = chain(4)
+    method = cls(**given, loops=[Loop(end, pin)])
+    assert len(method.holonomic_constraints) == 2
+
+
+def test_the_axis_of_a_pin():
+    """Bennett's linkage, which moves with five rows of rank two."""
+    hand, ours = bennett(), bennett(as_loop=True)
+    assert ours.method.system.counts == (3, 3, 5)
+    for state in hand.start, ours.start:
+        np.testing.assert_allclose(
+            ours.compiled.rhs(0., state), hand.compiled.rhs(0., state),
+            rtol=1e-9, atol=1e-9)
+
+
+def test_reactions_of_a_loop_act_along_its_rows():
+    """Unit loads of a row have the generalized forces of the row."""
+    method = bennett(as_loop=True).method
+    system = method.system
+    A, free = at_random(system, 'A', 'Q')
+    for k, loads in system.geometry:
+        arguments = {**method._arguments, 'configuration_constraints': [],
+                     'forcelist': [*system.loads, *loads]}
+        (Q,) = at_random(UdwadiaKalabaMethod(**arguments).system, 'Q')
+        np.testing.assert_allclose((Q - free)[:, 0], A[k], atol=1e-12)
+    assert len(system.geometry) == 5
+
+
+def test_loops_of_a_system():
+    """A four-bar linkage of three joints of SymPy and a loop."""
+    bodies = ground, *bars = [RigidBody(f'b{k}', mass=m) for k in range(4)]
+    system = System.from_newtonian(ground)
+    for k, (parent, bar) in enumerate(zip(bodies, bars)):
+        system.add_joints(PinJoint(
+            f'p{k}', parent, bar, joint_axis=parent.z,
+            parent_point=l*parent.x if k else None, child_point=-l*bar.x))
+    end = bars[-1].masscenter.locatenew('end', l*bars[-1].x)
+    pin = ground.masscenter.locatenew('pin', d*ground.x)
+    loop = Loop(end, pin)
+    system.form_eoms(eom_method=UdwadiaKalabaMethod, loops=[loop])
+    ours = system.eom_method
+    system.add_holonomic_constraints(*(
+        end.pos_from(pin).dot(x) for x in (ground.x, ground.y)))
+    system.form_eoms(eom_method=UdwadiaKalabaMethod)
+    for one, other in zip(at_random(ours.system, 'A', 'b'),
+                          at_random(system.eom_method.system, 'A', 'b')):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    assert len(ours.constraint_loads()) == 4
+    copy = UdwadiaKalabaMethod.from_method(ours)
+    assert copy.system.counts == ours.system.counts
+
+
+def test_a_long_loop_is_not_multiplied_out():
+    given, end, pin = chain(64)
+    system = UdwadiaKalabaMethod(**given, loops=[Loop(end, pin)]).system
+    assert system.graph.operation_count(('M', 'Q', 'A', 'b')) < 12_000
+
+
+def test_an_axis_is_a_pair_of_vectors_in_their_frames():
+    given, end, pin = chain(4)
+    N, link = given['frame'], given['bodies'][-1].frame
+    with pytest.raises(ConstraintError, match='Give a pair of vectors'):
+        UdwadiaKalabaMethod(**given, loops=[
+            Loop(end, pin, (N.z + link.z, N.z))])
