@@ -73,7 +73,7 @@ def way(distance, intervals=80):
         nodes=4)
 
 
-lengths = np.array([1.6, 2.4, pi])
+lengths = np.array([1.8, 2.4, pi])
 ways = [way(d) for d in aside(lengths)]
 coarse = way(aside(pi), 40)
 

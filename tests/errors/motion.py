@@ -121,7 +121,7 @@ CASES = (
          'orient the frame, or call `set_ang_vel`'),
     Case('an inertia in a frame that is not oriented',
          lambda: kane(bodies=[bar(axes=LONELY)]), KinematicsError, 'Body',
-         'bar', 'Frame N has no orientation relative to frame'),
+         'bar', 'Frame A has no orientation relative to frame'),
     Case('a torque on a frame that is not oriented',
          lambda: kane(forcelist=[(LONELY, N.x)]), KinematicsError,
          'Frame lonely has no angular velocity in N',

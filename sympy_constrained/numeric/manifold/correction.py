@@ -52,23 +52,13 @@ def newton_graph(equations, rows, step=None, stages=None):
     ``stages`` are those of :func:`.solved_graph`.
     """
     g, out = correction_graph(equations).load(None, BLOCKS)
-    removed = {name: [x for x, in out[name]] for name in LEVELS}
-    if step is not None:
-        within = g.inv(g.input(step))
-        rates = removed['velocity']
-        removed = {name: [g.mul(within, x) for x in removed[name]]
-                   for name in LEVELS}
-        removed['holonomic'] = list(map(g.add, removed['holonomic'], rates))
+    removed = residuals(g, out, step)
     changes, used, others, checks = [], [], [], []
     for name in LEVELS:
-        A, values = out[f'{name}_jacobian'], [x for x, in out[name]]
-        squares = [g.dot(row, row) for row in A]
-        usual = g.sum(squares[k] for k in rows[name])
-        for k, (x, square) in enumerate(zip(values, squares)):
-            if k in rows[name]:
-                used.append(g.div(size(g, x), g.root(square, 2)))
-            elif square:
-                others.append(g.div(size(g, x), g.root(usual, 2)))
+        A = out[f'{name}_jacobian']
+        for some, more in zip((used, others), distances_of(
+                g, A, [x for x, in out[name]], rows[name])):
+            some += more
         A, M, G = [A[k] for k in rows[name]], out['M'], None
         if name == 'holonomic':
             rates = out['velocity_jacobian']    # perhaps of fewer rows
@@ -83,6 +73,31 @@ def newton_graph(equations, rows, step=None, stages=None):
         changes += [g.dot(row, change) for row in G] if G else change
     return staged(g, {'out': ([[x] for x in (*changes, *used, *others)], 1),
                       'checks': (checks, 2)}, stages or ())
+
+
+def residuals(g, out, step):
+    """What is removed at each level, per time within a ``step``."""
+    removed = {name: [x for x, in out[name]] for name in LEVELS}
+    if step is None:
+        return removed
+    within = g.inv(g.input(step))
+    rates = {name: [g.mul(within, x) for x in values]
+             for name, values in removed.items()}
+    return {**rates, 'holonomic': list(map(
+        g.add, rates['holonomic'], removed['velocity']))}
+
+
+def distances_of(g, A, values, rows):
+    """Residuals of independent rows by their gradients ``A``, and of others
+    by the usual gradient.
+    """
+    squares = [g.dot(row, row) for row in A]
+    usual = g.sum(squares[k] for k in rows)
+    sizes = [size(g, x) for x in values]
+    return [g.div(sizes[k], g.root(squares[k], 2)) for k in rows], [
+        g.div(x, g.root(usual, 2))
+        for k, (x, square) in enumerate(zip(sizes, squares))
+        if square and k not in rows]
 
 
 def with_invariants(M, G, gradients):
