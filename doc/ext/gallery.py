@@ -9,6 +9,7 @@ import ast
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
@@ -80,7 +81,8 @@ def draw(script, picture):
         str(root), os.environ.get('PYTHONPATH'))))
     try:
         run = subprocess.run(
-            [sys.executable, str(script), str(picture)], cwd=root,
+            [sys.executable, '-W', 'error::UserWarning', str(script),
+             str(picture)], cwd=root,
             env={**os.environ, 'MPLBACKEND': 'Agg', 'PYTHONPATH': path},
             capture_output=True, text=True, timeout=LONGEST)
     except subprocess.TimeoutExpired:
@@ -110,9 +112,10 @@ def make_gallery(app):
         if old.stem not in names:
             old.unlink()
     index = INDEX.format(names='\n   '.join(names))
-    for script in scripts:
-        name = script.stem
-        draw(script, pictures/f'{name}.png')
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(draw, scripts, (
+            pictures/f'{name}.png' for name in names)))
+    for name, script in zip(names, scripts):
         title, text, first = read(script)
         write(pages/f'{name}.rst', PAGE.format(
             name=name, title=title, underline='='*len(title), text=text,

@@ -1,4 +1,7 @@
-"""The gallery scripts run on their own and end with a published number."""
+"""The gallery scripts run on their own and end with a published number.
+
+``make docs`` runs them, too, so the quick run leaves them out.
+"""
 import json
 import os
 import subprocess
@@ -48,6 +51,7 @@ def runner(tmp_path_factory):
     assert not log.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.stem)
 def test_script_holds_and_draws(script, tmp_path, runner):
     picture, errors = tmp_path/'folder'/'picture.png', tmp_path/'errors'
