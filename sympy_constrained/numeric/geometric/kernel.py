@@ -22,8 +22,8 @@ MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-17, 1e-6
 # Damping of impulses, relative to the usual size of their equations.
 DAMPING = 1e-11
 # The mark of an unknown that does not change in the first Newton step, and the
-# diagonal that keeps it.
-LATER, FIXED = -2, 1e200
+# diagonal that keeps it; that of a change, which is not damped.
+LATER, FIXED, CHANGE = -2, 1e200, -3
 
 
 @njit(nogil=True)
@@ -36,7 +36,7 @@ def damp(J, guesses, is_first):
     for i in range(n):
         if guesses[i] == LATER and is_first:
             J[i, i] = FIXED
-        elif guesses[i] < 0:
+        elif CHANGE < guesses[i] < 0:
             row = column = 0.
             for j in range(n):
                 row, column = max(row, abs(J[i, j])), max(
@@ -85,15 +85,15 @@ def solved(residual, slopes, t, x, p, first, guesses, size, out):
 
 @njit(nogil=True)
 def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
-        tables, t, h, x, out):
+        nodes, tables, t, h, x, out):
     """One step of the scheme in place; evaluations, negative if it fails."""
     states, count = layout[0], layout[1]
     x[states] = h
-    for part in range(3 if count else 0):
-        look_up(tables, count, t + part*h/2)
-        at = states + 1 + part*count
-        x[at:at + count] = tables[:count]
-    begin, size = states + 1 + 3*count, np.abs(x[:states - 2]).max()
+    begin, size = states + 1, np.abs(x[:states - 2]).max()
+    for k in range(len(nodes) if count else 0):
+        look_up(tables, count, t + nodes[k]*h)
+        x[begin:begin + count] = tables[:count]
+        begin += count
     middle = begin + layout[2]
     made = solved(residual, slopes, t, x, p, begin, guesses[begin:middle],
                   size, out)
@@ -113,7 +113,7 @@ def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
 def guess(x, first, guesses, history, step, age):
     """Guess the unknowns of a step, by extrapolation after three steps."""
     for i in range(first, len(x)):
-        if guesses[i] < 0:
+        if guesses[i] < 0 and (age < 3 or guesses[i] != CHANGE):
             x[i] = 0.
         elif age < 3:
             x[i] = x[guesses[i]]
@@ -124,19 +124,20 @@ def guess(x, first, guesses, history, step, age):
 
 @njit(cache=True, nogil=True)
 def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
-            tables, parts, origin, h, begin, age, x, history, states):
+            nodes, tables, parts, origin, h, begin, age, x, history, states):
     """Fill the rows ``states`` by the ends of steps from ``x``.
 
     The code is that of the residuals, and of residuals with slopes, of both
     phases, then that of the end of a step; ``p`` is the address of its
     constants. The ``layout`` has the numbers of states, of tables, and of the
-    unknowns of both phases, the last one perhaps 0. The
+    unknowns of both phases, the last one perhaps 0. Tables are evaluated at
+    the ``nodes``, parts of a step. The
     step number ``begin`` is the first, ``h`` long, after the ``origin``.
     ``history`` are unknowns of the last three steps, ``age`` their number.
 
     Returns the numbers of steps and evaluations.
     """
-    n, total, first = layout[0], 0, layout[0] + 1 + 3*layout[1]
+    n, total, first = layout[0], 0, layout[0] + 1 + len(nodes)*layout[1]
     out = np.empty(len(x)*(len(x) + 1))
     for i in range(len(states)):
         step = begin + i
@@ -144,7 +145,7 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
         for k in range(len(parts)):
             guess(x, first, guesses, history[k], step, age + i)
             made = one(residual, slopes, residual_2, slopes_2, last, layout,
-                       guesses, p, tables, t, parts[k]*h, x, out)
+                       guesses, p, nodes, tables, t, parts[k]*h, x, out)
             total += abs(made)
             if made < 0:
                 return i, total

@@ -64,6 +64,7 @@ class Mechanics:
     ``power``       (1, 1)   rate of the Hamiltonian
     ``holonomic``   (mh, 1)  ``h``, and ``H`` its derivative by ``q``
     ``psi``         (mv, 1)  rows at velocity level, ``A`` by ``u``
+    ``rows``        (mv, n)  the least ``R`` with ``R G = A``
     ``drift``       (mv, 1)  ``psi`` at rest
     ``energy``      (1, 1)   zero if unknown
     ``excess``      (1, 1)   Hamiltonian less energy, in vakonomic motion
@@ -105,6 +106,7 @@ class Mechanics:
             'p': self.canonical(momenta), 'slopes': self.by(S, self.q).T,
             'loads': loads, 'forces': self.canonical(loads), 'power': power,
             'holonomic': h, 'H': H, 'psi': psi, 'A': A,
+            'rows': self.canonical(A.T).T,
             'drift': self.at_rest(psi), 'energy': energy,
             'excess': multipliers.T @ A @ u}
 
@@ -123,12 +125,14 @@ class Mechanics:
                                     for row in matrix.rows], matrix.shape[1])
 
     def canonical(self, momenta):
-        """The least ``p`` with ``G^T p = momenta``."""
+        """The least ``p`` with ``G^T p = momenta``, for each column."""
         if self.is_plain:
             return momenta
-        x = solve(self.g, (self.G.T @ self.G).rows,
-                  [x for x, in momenta.rows])
-        return self.G @ column(self.g, x)
+        n, o = self.G.shape
+        matrix = self.G.T if n == o else self.G.T @ self.G
+        p = GraphMatrix(self.g, [solve(self.g, matrix.rows, column)
+                                 for column in momenta.T.rows], o).T
+        return p if n == o else self.G @ p
 
     def _loads(self, Q, f, momenta, S):
         """Generalized forces ``Q_n``."""

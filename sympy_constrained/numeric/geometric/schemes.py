@@ -3,64 +3,81 @@ r"""Discrete equations of motion, one set of residuals for each scheme.
 Explanation
 ===========
 
-All schemes are of one form. A step of length :math:`h` goes from :math:`q_0,
-u_0` to :math:`q_1, u_1`. With the midpoint :math:`\bar q = (q_0 + q_1)/2`, a
-mean speed :math:`\bar u`, its momentum :math:`\bar p` and the functions of
-:mod:`.mechanics` at :math:`\bar q, \bar u, \bar p`,
+A step of length :math:`h` goes from :math:`q_0, u_0` to :math:`q_1, u_1`, with
+stages :math:`Q_i, U_i, P_i` at times :math:`c_i h`. Let :math:`F = \Phi - S_q`,
+with the functions of :mod:`.mechanics`, let :math:`R` be the rows of
+constraints by :math:`\dot q`, and
 
 .. math::
 
-   q_1 - q_0 = h \bar f, \qquad
-   p_{0,1} \pm J_{0,1} = \bar p \pm \tfrac h2 (\bar S_q - \bar\Phi),
+   Q_i = q_0 + h \sum_j a_{ij} f_j, \qquad
+   \tilde q_k = q_0 + h \sum_j \tilde a_{kj} f_j, \qquad
+   G_i^T P_i = M_i U_i\ (+\ A_i^T \mu_i).
 
-where :math:`J_0`, :math:`J_1` are the impulses of constraints in the first
-and in the second half of the step.
+``'rattle'``, ``'lagrange-dalembert'`` and ``'vakonomic'``
+    The stages are those of Gauss's method of :math:`s` stages; :math:`\tilde
+    q_k`, :math:`k = 0, \dots, s`, are the values of its polynomial at Lobatto's
+    nodes, where the impulses :math:`R^T \lambda` act:
 
-``'rattle'`` and ``'lagrange-dalembert'``
-    The impulses are along the rows at the ends, :math:`G^T J_i = A_i^T
-    \lambda_i`. The first makes :math:`h(q_1) = 0` for holonomic rows and
-    :math:`\psi(\bar q, \bar u) = 0` for others, the second
-    :math:`\psi(q_1, u_1) = 0`. Without nonholonomic rows these are the
-    equations of a discrete Lagrangian, and symplectic [1]_; with them the
-    discrete principle of Lagrange and d'Alembert [2]_, which is reversible
-    [3]_.
-``'vakonomic'``
-    No impulses; :math:`\mu` is found with :math:`\bar u` from
-    :math:`\psi(\bar q, \bar u) = 0`. This is the midpoint rule, Gauss's
-    method of one stage, for Hamilton's equations, which are of index 1 [4]_.
+    .. math::
+
+       P_i = p_0 + h \sum_j a_{ij} F_j + \sum_{k < s} \bigl(1 -
+       \tilde a_{ki}/b_i\bigr) R(\tilde q_k)^T \lambda_k, \qquad
+       p_1 = p_0 + h \sum_j b_j F_j + \sum_{k \le s} R(\tilde q_k)^T \lambda_k.
+
+    They make :math:`h(\tilde q_k) = 0`, :math:`k = 1, \dots, s`, for holonomic
+    rows, :math:`\psi(Q_i, U_i) = 0` for others, and :math:`\psi(q_1, u_1) =
+    0`. The order is :math:`2s`. Without nonholonomic rows the method is
+    variational, hence symplectic [1]_, [2]_; for :math:`s = 1` it is RATTLE
+    with the midpoint rule [3]_. With them it discretizes the principle of
+    Lagrange and d'Alembert [4]_, and is reversible [5]_. In vakonomic
+    motion there are no impulses, and :math:`\mu_i` is found from
+    :math:`\psi(Q_i, U_i) = 0`: Gauss's method for Hamilton's equations, which
+    are of index 1 [6]_.
 ``'discrete-gradient'``
-    :math:`\bar p` is the mean of both momenta, and one impulse along the rows
-    at the midpoint makes :math:`\psi(q_1, u_1) = 0`. :math:`\bar S_q` is
-    changed along :math:`\bar p`, as in Gonzalez's discrete gradient [5]_, so
-    that the energy changes by the work of the loads, and :math:`q_1` along the
+    One stage in the middle, where :math:`P` is the mean of both momenta, and
+    one impulse along its rows makes :math:`\psi(q_1, u_1) = 0`. :math:`S_q` is
+    changed along :math:`P`, as in Gonzalez's discrete gradient [7]_, so that
+    the energy changes by the work of the loads, and :math:`q_1` along the
     gradients of holonomic rows so that :math:`h(q_1) = 0`. The idea for
-    nonholonomic rows is that of [6]_.
+    nonholonomic rows is that of [8]_. The order is 2; a symmetric composition
+    of steps has order 4 (Suzuki) or 6 (Kahan and Li), see [3]_, section V.3.
 
-All are symmetric and of order 2. A symmetric composition of steps has order 4
-(Suzuki) or 6 (Kahan and Li), see [1]_, section V.3.
+All schemes are symmetric.
 
 References
 ==========
 
-.. [1] E. Hairer, C. Lubich and G. Wanner, "Geometric Numerical Integration,"
-   Springer (2006), sections V.3, VI.6 and VII.1.
-.. [2] J. Cortes and S. Martinez, "Non-holonomic integrators," Nonlinearity 14
+.. [1] L. O. Jay, "Specialized partitioned additive Runge-Kutta methods for
+   systems of overdetermined DAEs with holonomic constraints," SIAM J. Numer.
+   Anal. 45 (2007) 1814-1842.
+.. [2] J. E. Marsden and M. West, "Discrete mechanics and variational
+   integrators," Acta Numerica 10 (2001) 357-514.
+.. [3] E. Hairer, C. Lubich and G. Wanner, "Geometric Numerical Integration,"
+   Springer (2006), sections II.1, V.3 and VII.1.
+.. [4] J. Cortes and S. Martinez, "Non-holonomic integrators," Nonlinearity 14
    (2001) 1365-1392.
-.. [3] R. McLachlan and M. Perlmutter, "Integrators for nonholonomic mechanical
+.. [5] R. McLachlan and M. Perlmutter, "Integrators for nonholonomic mechanical
    systems," J. Nonlinear Sci. 16 (2006) 283-328.
-.. [4] R. McLachlan, K. Modin, O. Verdier and M. Wilkins, "Symplectic
+.. [6] R. McLachlan, K. Modin, O. Verdier and M. Wilkins, "Symplectic
    integrators for index 1 constraints," SIAM J. Sci. Comput. 35 (2013)
    A2150-A2162.
-.. [5] O. Gonzalez, "Time integration and discrete Hamiltonian systems," J.
+.. [7] O. Gonzalez, "Time integration and discrete Hamiltonian systems," J.
    Nonlinear Sci. 6 (1996) 449-467.
-.. [6] E. Celledoni, M. Farre Puiggali, E. H. Hoiseth and D. Martin de Diego,
+.. [8] E. Celledoni, M. Farre Puiggali, E. H. Hoiseth and D. Martin de Diego,
    "Energy-preserving integrators applied to nonholonomic systems," J.
    Nonlinear Sci. 29 (2019) 1523-1562.
 
 """
 from __future__ import annotations
 
-from sympy import Dummy
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import Legendre, Polynomial
+from numpy.polynomial.legendre import leggauss
+from numpy.polynomial.polynomial import polyfromroots
+from sympy import Dummy, Rational
 
 from ...errors import MissingIngredientError, UnsupportedFeatureError
 from ...graph import Graph, jacobian, stack
@@ -69,10 +86,9 @@ from .mechanics import HALF, Mechanics, column
 __all__ = ['SCHEMES', 'IMPULSE', 'LATER', 'Scheme']
 
 SCHEMES = 'rattle', 'lagrange-dalembert', 'discrete-gradient', 'vakonomic'
-# Where functions of time are evaluated.
-START, MIDDLE, END = range(3)
-# Unknowns that resemble no state, the second one not in the first Newton step.
-IMPULSE, LATER = -1, -2
+# Unknowns that resemble no state: impulses, the second kind not in the first
+# Newton step, and changes.
+IMPULSE, LATER, CHANGE = -1, -2, -3
 INSTEAD = "Use `method='DOP853'` without `integrator`."
 
 
@@ -81,7 +97,7 @@ class Scheme:
 
     The input ``x`` of all code is the work array: the states at the start of
     the step, among them the work done and the energy, then ``h``, inputs that
-    are tables at the start, middle and end of the step, and the unknowns.
+    are tables at all nodes, and the unknowns.
 
     Attributes
     ==========
@@ -91,18 +107,20 @@ class Scheme:
         after the other.
     guesses : list of lists
         For each unknown of a phase the position of the state that it
-        resembles. IMPULSE or LATER for impulses, which may not be unique: the
-        equation with the number of an impulse is a constraint.
+        resembles, or CHANGE. IMPULSE or LATER for impulses, which may not be
+        unique: the equation with the number of an impulse is a constraint.
     end : Graph
         With the output ``out``, the states at the end of the step.
     states, known : int
         Number of the states, and of all entries before the unknowns.
     inputs : list
         Symbols of the entries.
+    nodes : ndarray
+        Parts of a step at which the functions are evaluated.
 
     """
 
-    def __init__(self, compiled, name):
+    def __init__(self, compiled, name, stages=1):
         equations = compiled.equations
         mu = equations.states[len(equations.q) + len(equations.u):]
         check_equations(compiled, name, mu)
@@ -115,47 +133,72 @@ class Scheme:
         self.q0, self.u0, self.mu0, self.work, self.energy = map(
             self.new, (m.q, m.u, m.mu, 'W', 'E'))
         self.states = len(self.inputs)
-        h = self.new('h').rows[0][0]
-        self.h = self.g.inputs[self.g.nodes[h][1]]
-        self.times = [m.time, self.g.add(m.time, self.g.div(
-            h, self.g.constant(2))), self.g.add(m.time, h)]
-        self.called = [self.new(m.called) for _ in range(3)]
+        self.step = self.new('h')
+        self.h = self.g.inputs[self.g.nodes[self.step.rows[0][0]][1]]
+        count = 1 if name == 'discrete-gradient' else stages
+        self.nodes = np.unique([*nodes_of(count)[2], *nodes_of(count)[4]])
+        self.called = {node: self.new(m.called) for node in self.nodes}
         self.known = len(self.inputs)
         if name == 'discrete-gradient':
             self.with_energy()
         else:
-            self.with_impulses()
+            self.with_impulses(stages)
         self.inputs = self.inputs[:self.known] + self.unknowns
 
     # -- the schemes -----------------------------------------------------
 
-    def with_impulses(self):
-        """Impulses along the rows at both ends, none in vakonomic motion."""
-        m, half = self.m, HALF*self.h
+    def with_impulses(self, count):
+        """Gauss's stages, with impulses at Lobatto's nodes."""
+        m, h, (a, b, c, at_ends, ends) = self.m, self.h, nodes_of(count)
         rows = [] if m.mu else self.rows
         others = [k for k in rows if k not in self.hold]
-        u, mu, lam = map(self.new, (m.u, m.mu, rows))
-        q1, q, path = self.coordinates(u)
-        start = self.at(START, self.q0, self.u0, self.mu0)
-        middle = self.at(MIDDLE, q, u, mu)
-        p = middle('p')
-        change = half*(middle('slopes', p) - middle('forces'))
-        before = start('G').T @ (p + change)
-        after = self.at(END, q1, u)('G').T @ (p - change)
-        psi = middle('psi')
+        stages = range(count)
+        u, mu, J = ([self.new(some) for _ in stages]
+                    for some in (m.u, m.mu, rows))
+        q, dp = ([self.new(m.q) for _ in stages] if is_needed else []
+                 for is_needed in (not m.is_plain, len(m.q) > len(m.u)))
+        f, path = u, []
+        if m.is_plain:
+            q = [self.q0 + h*total(a[i], u) for i in stages]
+        middle = [self.at(c[i], q[i], u[i], mu[i]) for i in stages]
+        if not m.is_plain:
+            f = [at('f') for at in middle]
+            path = [q[i] - self.q0 - h*total(a[i], f) for i in stages]
+        q1 = self.q0 + h*total(b, f)
+        start = self.at(0, self.q0, self.u0, self.mu0)
+        before = [start, *(self.at(ends[k], self.q0 + h*total(at_ends[k], f))
+                           for k in stages[1:])]
+        after = [*before[1:], self.at(1, q1)]
+
+        p0 = start('p')
+        p = [p0 + some for some in dp] or [at('p') for at in middle]
+        force = [h*(at('forces') - at('slopes', some))
+                 for at, some in zip(middle, p)]
+        jump = [at('rows')[rows].T @ some for at, some in zip(before, J)]
+        weights = 1 - at_ends.T/b[:, None]
         self.add_phase(
-            [before - start('momenta') - start('A')[rows].T @ lam,
-             psi if m.mu else None, path,
-             self.at(END, q1, u)('holonomic')[self.hold], psi[others]],
-            [(u, m.u), (mu, m.mu), (path and q1, m.q)], lam)
+            [*(p[i] - p0 - total(a[i], force) - total(weights[i], jump)
+               for i in stages),
+             *(at('G').T @ some - at('momenta')
+               for at, some in zip(middle, p) if dp),
+             *(at('psi') for at in middle if m.mu), *path,
+             *(x for i in stages for x in (
+                 after[i]('holonomic')[self.hold], middle[i]('psi')[others]))],
+            [(some, like) for all_of, like in (
+                (u, m.u), (mu, m.mu), (path and q, m.q)) for some in all_of],
+            stack(*J), changes=stack(*dp) if dp else None)
+
         u1, mu1, nu = map(self.new, (m.u, m.mu, rows))
-        end = self.at(END, q1, u1, mu1)
+        end = self.at(1, q1, u1, mu1)
+        p1 = p0 + total(b, force) + total(np.ones(count), jump)
         self.add_phase(
-            [end('momenta') - after - end('A')[rows].T @ nu,
+            [end('momenta') - end('G').T @ p1 - end('A')[rows].T @ nu,
              end('psi') if m.mu else end('psi')[rows]],
             [(u1, m.u), (mu1, m.mu)], nu)
-        work = (self.h*middle('power') + start('excess') - end('excess')
-                - lam.T @ start('drift')[rows] - nu.T @ end('drift')[rows])
+        work = h*total(b, [at('power') for at in middle]) + (
+            start('excess') - end('excess'))
+        for at, some in zip([*before, end], [*J, nu]):
+            work -= some.T @ at('drift')[rows]
         self.end = self.states_at(q1, u1, mu1, work, self.energy)
 
     def with_energy(self):
@@ -164,8 +207,8 @@ class Scheme:
         u, u1, lam, nu, sigma = map(self.new, (m.u, m.u, rows, hold, 's'))
         q1, q, path = self.coordinates(u, nu)
         start, middle, end = (
-            self.at(START, self.q0, self.u0), self.at(MIDDLE, q, u),
-            self.at(END, q1, u1))
+            self.at(0, self.q0, self.u0), self.at(0.5, q, u),
+            self.at(1, q1, u1))
         p0, p1 = start('p'), end('p')
         p, mean, loads = HALF*(p0 + p1), middle('momenta'), middle('loads')
         work = h*(loads.T @ u)
@@ -189,12 +232,13 @@ class Scheme:
         return column(self.g, [self.g.input(x, dynamic=True)
                                for x in symbols])
 
-    def at(self, part, q, u, mu=None):
+    def at(self, node, q, u=None, mu=None):
         """Functions at a state, by name and perhaps ``p``."""
         m = self.m
-        values = {m.time: self.times[part]}
+        time = column(self.g, [m.time]) + Rational(float(node))*self.step
+        values = {m.time: time.rows[0][0]}
         for refs, matrix in ((m.q, q), (m.u, u), (m.mu, mu),
-                             (m.called, self.called[part])):
+                             (m.called, self.called[node])):
             values.update(zip(refs, entries(matrix)))
         return lambda name, p=None: m.moved(m.found[name], {
             **values, **dict(zip(m.p, entries(p)))})
@@ -209,22 +253,23 @@ class Scheme:
             return q1, HALF*(self.q0 + q1), None
         q1 = self.new(m.q)
         q = HALF*(self.q0 + q1)
-        middle = self.at(MIDDLE, q, u)
+        middle = self.at(0.5, q, u)
         path = q1 - self.q0 - self.h*middle('f')
         return q1, q, path - middle('H')[self.hold].T @ nu if nu else path
 
-    def add_phase(self, equations, unknowns, impulses, later=None):
+    def add_phase(self, equations, unknowns, impulses, later=None,
+                  changes=None):
         """Add equations for pairs of unknowns and the like among the states.
         """
         g, m = self.g, self.m
         states = [*m.q, *m.u, *m.mu]
-        refs = [x for some, _ in unknowns for x in entries(some)]
         guesses = [states.index(x) for some, like in unknowns
                    for x, _ in zip(like, entries(some))]
-        refs += entries(impulses) + entries(later)
+        kinds = (changes, CHANGE), (impulses, IMPULSE), (later, LATER)
+        refs = [x for some, _ in (*unknowns, *kinds) for x in entries(some)]
         equations = [x for some in equations for x in entries(some)]
-        self.guesses.append(guesses + [IMPULSE]*len(entries(impulses))
-                            + [LATER]*len(entries(later)))
+        self.guesses.append(guesses + [
+            kind for some, kind in kinds for _ in entries(some)])
         self.unknowns += [g.inputs[g.nodes[x][1]] for x in refs]
         self.phases.append(Graph.freeze(g, {
             'residual': ([[x] for x in equations], 1),
@@ -239,6 +284,31 @@ class Scheme:
 def entries(matrix):
     """Entries of a vector, none of None."""
     return [x for x, in matrix.rows] if matrix else []
+
+
+def total(weights, matrices):
+    """A weighted sum."""
+    first, *others = (Rational(float(w))*matrix
+                      for w, matrix in zip(weights, matrices))
+    return sum(others, first)
+
+
+@lru_cache(maxsize=None)
+def nodes_of(count):
+    """Coefficients of Gauss's method, and of its polynomial at Lobatto's
+    nodes: ``a``, ``b``, ``c``, the integrals to these nodes, and the nodes.
+    """
+    c = (leggauss(count)[0] + 1)/2
+    ends = np.concatenate([
+        [0], (Legendre.basis(count).deriv().roots() + 1)/2, [1]])
+    integrals = []
+    for node in c:
+        others = c[c != node]
+        integrals.append(Polynomial(polyfromroots(others)/np.prod(
+            node - others)).integ())
+    a, at_ends = (np.array([[some(x) for some in integrals] for x in nodes])
+                  for nodes in (c, ends))
+    return a, at_ends[-1], c, at_ends, ends
 
 
 # -- what has no meaning ---------------------------------------------------

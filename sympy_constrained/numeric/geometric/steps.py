@@ -48,9 +48,11 @@ class Steps:
     """
 
     def __init__(self, compiled, name, order):
-        self.compiled, self.parts = compiled, PARTS[order]
+        is_composed = name == 'discrete-gradient'
+        self.compiled, self.parts = compiled, PARTS[order if is_composed else 2]
+        stages = 1 if is_composed else order//2
         self.scheme = scheme = compiled.kept(
-            ('scheme', name), lambda: Scheme(compiled, name))
+            ('scheme', name, stages), lambda: Scheme(compiled, name, stages))
         self.states = scheme.states
         sizes = [len(some) for some in scheme.guesses]
         self.x = np.zeros(scheme.known + sum(sizes))
@@ -64,9 +66,9 @@ class Steps:
         self.age, self.is_compiled = 0, True
         if compiled.backend != 'numpy' and find_spec('numba'):
             with suppress(ConstrainedDynamicsError):    # functions of users
-                self.use_machine_code(('scheme code', name))
+                self.use_machine_code(('scheme code', name, stages))
                 return
-        self.use_python(('scheme in Python', name))
+        self.use_python(('scheme in Python', name, stages))
 
     def outputs(self):
         """Graphs and names of outputs, in the order of the code."""
@@ -97,8 +99,8 @@ class Steps:
         def loop(parts, origin, h, begin, age, x, history, states):
             return advance(
                 *codes, self.layout, self.guesses,
-                np.uintp(self.p.ctypes.data), tables, parts, origin, h,
-                begin, age, x, history, states)
+                np.uintp(self.p.ctypes.data), self.scheme.nodes, tables, parts,
+                origin, h, begin, age, x, history, states)
 
         self.loop = loop
         self.is_compiled = bool(advance.signatures) or any(
@@ -155,7 +157,7 @@ class Interpreted:
         """One step in place; raises if it fails."""
         steps, first, total = self.steps, self.steps.scheme.known, 0
         n = steps.states
-        x[n:first] = [h, *(table(t + part*h/2) for part in range(3)
+        x[n:first] = [h, *(table(t + node*h) for node in steps.scheme.nodes
                            for table in steps.tables)]
         for k, some in enumerate(steps.scheme.guesses):
             here = slice(first, first + len(some))
