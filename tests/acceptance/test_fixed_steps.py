@@ -111,7 +111,7 @@ def test_disc_against_its_exact_path(integrator, order, error):
 @pytest.mark.parametrize('integrator', ['rattle', 'discrete-gradient'])
 def test_redundant_linkage_in_a_long_run(integrator):
     """Through 1000 flat poses, where multipliers are large, and on to angles
-    of 3000 rad.
+    of 3000 rad, whose rounding times the speeds is left in the rows.
     """
     linkage = model('n_four_bar')
     compiled = compile_equations(
@@ -119,7 +119,10 @@ def test_redundant_linkage_in_a_long_run(integrator):
     start = consistent_state(compiled, linkage.start)
     motion = simulate(compiled, 1000, start, integrator=integrator,
                       step=0.01)
-    assert motion.success and motion.largest_residual < 5e-12
+    angles, speeds = np.abs(motion.x).reshape(len(motion), 2, -1).max(
+        axis=(0, 2))
+    rounding = np.spacing(angles)*speeds
+    assert motion.success and motion.largest_residual < 1e-12 + rounding
     assert motion.condition.min() < 1e-9
     assert np.abs(motion.energy_error).max() < 1e-7
 

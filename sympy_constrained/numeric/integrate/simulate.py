@@ -184,7 +184,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Its length, shortened so that the time is a whole number of steps.
         Outputs between steps are ends of shorter steps.
     order : {2, 4, 6}
-        Of the ``integrator``; higher orders make 5 or 9 parts of each step.
+        Of the ``integrator``.
 
     Returns
     =======
