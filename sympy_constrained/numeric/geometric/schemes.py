@@ -4,8 +4,8 @@ Explanation
 ===========
 
 A step of length :math:`h` goes from :math:`q_0, u_0` to :math:`q_1, u_1`, with
-stages :math:`Q_i, U_i, P_i` at times :math:`c_i h`. Let :math:`F = \Phi - S_q`,
-with the functions of :mod:`.mechanics`, let :math:`R` be the rows of
+stages :math:`Q_i, U_i, P_i` at times :math:`c_i h`. Let :math:`F = \Phi -
+S_q`, with the functions of :mod:`.mechanics`, let :math:`R` be the rows of
 constraints by :math:`\dot q`, and
 
 .. math::
@@ -16,8 +16,8 @@ constraints by :math:`\dot q`, and
 
 ``'rattle'``, ``'lagrange-dalembert'`` and ``'vakonomic'``
     The stages are those of Gauss's method of :math:`s` stages; :math:`\tilde
-    q_k`, :math:`k = 0, \dots, s`, are the values of its polynomial at Lobatto's
-    nodes, where the impulses :math:`R^T \lambda` act:
+    q_k`, :math:`k = 0, \dots, s`, are the values of its polynomial at
+    Lobatto's nodes, where the impulses :math:`R^T \lambda` act:
 
     .. math::
 

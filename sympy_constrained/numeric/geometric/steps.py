@@ -20,7 +20,7 @@ def symmetric(*half):
     return np.array([*half, 1 - 2*sum(half), *half[::-1]])
 
 
-# Order -> parts of a step.
+# Order -> parts of a composed step.
 PARTS = {
     2: np.ones(1),
     4: symmetric(*[1/(4 - 4**(1/3))]*2),
@@ -49,8 +49,8 @@ class Steps:
 
     def __init__(self, compiled, name, order):
         is_composed = name == 'discrete-gradient'
-        self.compiled, self.parts = compiled, PARTS[order if is_composed else 2]
-        stages = 1 if is_composed else order//2
+        parts, stages = (order, 1) if is_composed else (2, order//2)
+        self.compiled, self.parts = compiled, PARTS[parts]
         self.scheme = scheme = compiled.kept(
             ('scheme', name, stages), lambda: Scheme(compiled, name, stages))
         self.states = scheme.states
