@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from geometric_systems import DISC, disc
 from scipy.integrate import DOP853, RK23, RK45
 from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
@@ -12,6 +13,7 @@ from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Table, compile_equations, consistent_state, simulate)
 from sympy_constrained.numeric.integrate.blocks import Blocks, Interpolant
+from sympy_constrained.numeric.integrate.passage import PassageFinder
 from sympy_constrained.numeric.integrate.stepper import Run
 
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
@@ -224,3 +226,14 @@ def test_a_long_motion_stays_on_the_constraints(single):
     motion = simulate(compiled, 60, start, rtol=1e-8, t_eval=601)
     assert motion.largest_residual < 1e-12
     assert len(single) < 0.02*motion.statistics['steps']
+
+
+def test_steps_in_which_the_rows_turn_are_examined_together(monkeypatch):
+    """A coin turns by half a radian in a step; no row vanishes."""
+    searched, find = [], PassageFinder.find
+    monkeypatch.setattr(PassageFinder, 'find', lambda *arguments: (
+        searched.append(arguments), find(*arguments))[1])
+    coin = disc()
+    motion = simulate(coin.compiled, 1000, coin.start, rtol=1e-6)
+    assert motion.statistics['steps'] < 1600*DISC['turn']
+    assert len(searched) < 10

@@ -604,6 +604,28 @@ def back_to(turn, t, trail, levels, weights, lam, slope, out):
     return True
 
 
+@njit(nogil=True)
+def made_again(rates, correct, tableau, levels, begins, ends, Y, K, trails,
+               owners, parts, X, out):
+    """Make steps from ``Y[0]`` again, with all stages where outputs are
+    within; the number of one that fails, else -1.
+    """
+    due = 0
+    for i in range(len(begins)):
+        h, last = ends[i] - begins[i], tableau.stages + 1
+        while due < len(owners) and owners[due] == i:
+            last = len(tableau.c) if parts[due] < 1 else last
+            due += 1
+        for k in range(last):
+            if not stage(rates, begins[i] + tableau.c[k]*h, h, Y[i],
+                         tableau.a, K[i], k, X[i, k], out):
+                return i
+        if accepted(correct, ends[i], X[i, tableau.stages], levels, Y[i + 1],
+                    out, trails[i]) < 0:
+            return i
+    return -1
+
+
 @njit(cache=True, nogil=True)
 def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
             tableau, levels, size, begins, ends, y, owners, parts, seeds,
@@ -632,19 +654,10 @@ def go_back(code, pull_code, correct_code, turn_code, p, count, tables,
     state, moved, seed, out = (
         np.empty(n), np.empty(n), np.empty(n), np.empty(size))
     Y[0] = y
-    due = 0
-    for i in range(steps):
-        h, last = ends[i] - begins[i], stages
-        while due < len(owners) and owners[due] == i:
-            last = all_stages if parts[due] < 1 else last
-            due += 1
-        for k in range(max(last, stages + 1)):
-            if not stage(rates, begins[i] + tableau.c[k]*h, h, Y[i],
-                         tableau.a, K[i], k, X[i, k], out):
-                return i
-        if accepted(correct, ends[i], X[i, stages], levels, Y[i + 1], out,
-                    trails[i]) < 0:
-            return i
+    failed = made_again(rates, correct, tableau, levels, begins, ends, Y, K,
+                        trails, owners, parts, X, out)
+    if failed >= 0:
+        return failed
     wanted = np.empty((all_stages, n))
     due = len(owners) - 1
     for i in range(steps - 1, -1, -1):

@@ -168,22 +168,14 @@ class PassageFinder:
         """The states of a block that follow the first one, as a function that
         accepts some of them, and the numbers of doubtful steps.
 
-        Steps in which Weyl's bound excludes a zero are not doubtful. ``W`` are
-        the matrices at the states.
+        ``W`` are the matrices at the states.
         """
-        step = np.diff(t)[:, None]
-        middle = (y[1:] + y[:-1])/2 + step/8*(rates[:-1] - rates[1:])
         rows = self._rows_of(W)
-        between = self.rows((t[1:] + t[:-1])/2, middle[:, :self.size])
         least, largest = self.singular_values(rows, quickly)
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
         usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
-        change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
-            rows[1:] - between, between - rows[:-1]))
-        is_clear = change <= LITTLE*np.max(
-            [least[1:], self.singular_values(between, quickly)[0],
-             least[:-1]], axis=0)
+        is_open = self._open(t, y, rates, rows, least)
         is_near = ratio[1:] < np.minimum(
             np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
 
@@ -196,7 +188,35 @@ class PassageFinder:
             self.largest, self.usual = largest[k], usual[k]
             self._last = t[k], rows[k], ratio[k]
 
-        return accept, np.flatnonzero(is_near | ~is_clear)
+        return accept, np.flatnonzero(is_near | is_open)
+
+    def _open(self, t, y, rates, rows, least):
+        """By step, whether a zero is not excluded, as in ``_candidates``.
+
+        Cubics lead from state to state, and steps are halved all at once.
+        """
+        y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
+        k, begin, width = np.arange(len(step)), np.zeros(len(step)), 1.
+        ends = [(rows[:-1], least[:-1]), (rows[1:], least[1:])]
+        while len(k) and width > FINEST:
+            width /= 2
+            s, h = (begin + width)[:, None], step[k, None]
+            d = y[k + 1] - y[k]
+            at = y[k] + s*(d + (1 - s)*(
+                (1 - s)*(h*slopes[k] - d) - s*(h*slopes[k + 1] - d)))
+            middle = self.rows(t[k] + (s*h)[:, 0], at)
+            inner = self.singular_values(middle, quickly)[0]
+            (first, low), (second, high) = ends
+            change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
+                second - middle, middle - first))
+            some = change > LITTLE*np.max([low, inner, high], axis=0)
+            k, begin = np.tile(k[some], 2), np.concatenate([
+                begin[some], begin[some] + width])
+            ends = [
+                [np.concatenate([x[some], z[some]]) for x, z in pair]
+                for pair in (zip(ends[0], (middle, inner)),
+                             zip((middle, inner), ends[1]))]
+        return np.isin(np.arange(len(step)), k)
 
     def forget(self, t):
         """Forget the states that were accepted before a time."""
