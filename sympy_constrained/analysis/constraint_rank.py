@@ -18,7 +18,8 @@ from ..precision import precise
 from .consistent_points import DIGITS, evaluated, norm, orthonormal_rows
 from .examined_states import examine
 
-__all__ = ['ConstraintReport', 'constraint_report', 'rank_at']
+__all__ = ['ConstraintReport', 'constraint_report', 'rank_at',
+           'without_repetitions']
 
 # The new part of a column of A, relative to the largest, that counts.
 INDEPENDENT = mp.mpf('1e-8')
@@ -401,3 +402,18 @@ def described(system, report):
     first = (f'{coordinates}, {speeds}, {rows} of rank {report.rank}, '
              f'{freedom} of freedom')
     return [first, *map(str.strip, str(report).splitlines()[1:])]
+
+
+def without_repetitions(system, sample):
+    """A system without velocity rows that repeat holonomic ones.
+
+    The builder drops those that are written alike, this also others.
+    """
+    count = len(system.holonomic_rows)
+    if not count or not system.velocity_rows:
+        return system
+    with precise():
+        relations = row_relations(system, sample)
+    return system.without_velocity_rows(
+        k for k, used in relations.items()
+        if k >= count and max(used, default=count) < count)

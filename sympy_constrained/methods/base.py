@@ -16,7 +16,7 @@ from ..analysis.added_rows import warn_of_added_rows
 from ..analysis.consistent_points import check_sample
 from ..analysis.constraint_rank import (
     columns_at, constraint_report, independent_columns, preferred_columns,
-    row_relations)
+    without_repetitions)
 from ..analysis.zero_tests import floats_at
 from ..errors import (
     MissingIngredientError, RedundantConstraintsError, UnsupportedFeatureError)
@@ -440,18 +440,3 @@ def with_inherited(cls, method, options):
     if isinstance(method, cls):
         kept |= method._own
     return {**kept, **options}
-
-
-def without_repetitions(system, sample):
-    """A system without velocity rows that repeat holonomic ones.
-
-    The builder drops those that are written alike, this also others.
-    """
-    count = len(system.holonomic_rows)
-    if not count or not system.velocity_rows:
-        return system
-    with precise():
-        relations = row_relations(system, sample)
-    return system.without_velocity_rows(
-        k for k, used in relations.items()
-        if k >= count and max(used, default=count) < count)

@@ -22,16 +22,17 @@ from .integrate.singular_configurations import (
 from .integrate.vakonomic import Matching, boundary_value, matching_multipliers
 from .linearization import Linearization, linearize
 from .manifold.consistent_state import consistent_state
+from .outcome import Event, RankChange, Reason
 from .sensitivity.adjoint import Gradient
-from .sensitivity.identification import (
-    Identification, Measurement, identify)
+from .sensitivity.identification import Identification, Measurement
+from .sensitivity.identify import identify
 from .sensitivity.sensitivities import Sensitivities, sensitivities
 from .steady.family import Critical, Family
 from .steady.steady_motion import SteadyMotion, equilibria, steady_motions
 from .sweeps.result import SweepResult, SweepRun
 from .sweeps.sweep import grid, sweep
 from .table import Table
-from .trajectory import Event, RankChange, Reason, Trajectory
+from .trajectory import Trajectory
 
 __all__ = [
     'compile_equations', 'CompiledEquations', 'consistent_state', 'simulate',

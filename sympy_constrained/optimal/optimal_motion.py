@@ -18,7 +18,8 @@ from ..numeric.integrate.simulate import simulate, time_span
 from ..numeric.linear.rank_changes import CarriedRank
 from ..numeric.names import Names, label, number
 from ..numeric.table import Table
-from ..numeric.trajectory import Reason, Trajectory
+from ..numeric.outcome import Reason
+from ..numeric.trajectory import Trajectory
 from .collocation import radau
 from .problem import INTERRUPTED, Problem
 

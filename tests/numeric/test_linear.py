@@ -4,8 +4,9 @@ import pytest
 
 from sympy_constrained.errors import (
     ConstrainedDynamicsError, ConstraintError, InconsistentConstraintsError)
+from sympy_constrained.numeric.linear.scaling import balance, scales
 from sympy_constrained.numeric.linear.solver import (
-    LinearSolver, SingularEquationsError, balance, numerical_rank, scales)
+    LinearSolver, SingularEquationsError, numerical_rank)
 
 
 def system(rng, o, m, redundant=0, massless=0, mass=1., row=1.):

@@ -13,7 +13,7 @@ from sympy_constrained.errors import ConstraintError, UnsupportedFeatureError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     boundary_value, compile_equations, consistent_state, simulate)
-from sympy_constrained.numeric.trajectory import Reason
+from sympy_constrained.numeric.outcome import Reason
 from sympy_constrained.optimal import optimal_motion, problem
 
 pytest.importorskip('casadi')

@@ -15,7 +15,7 @@ from ..integrate.interrupt import Interruption
 from ..integrate.rates import TROUBLE
 from ..integrate.records import Records
 from ..linear.rank_changes import CarriedRank
-from ..trajectory import Reason
+from ..outcome import Reason
 from .schemes import SCHEMES
 from .steps import PARTS, Steps
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ...errors import SingularEquationsError
-from ..trajectory import Reason
+from ..outcome import Reason
 
 __all__ = ['Stop', 'Pace', 'COMPILING', 'SLOW', 'cause_of']
 

@@ -11,7 +11,7 @@ from ...errors import (
     ConstrainedDynamicsError, ConstraintError, SingularEquationsError)
 from ..compiled import compile_equations
 from ..names import call_fault, number, read_only
-from ..trajectory import Event
+from ..outcome import Event
 from .crossing import Crossing, CrossingFunction
 
 __all__ = ['Events', 'event_functions', 'singular_event']

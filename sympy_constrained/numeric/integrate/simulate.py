@@ -19,7 +19,8 @@ from ..manifold.stabilization import (
 from ..names import Names, array, number, sentence
 from ..progress import Progress
 from ..tolerances import CLOSE
-from ..trajectory import Reason, Trajectory
+from ..outcome import Reason
+from ..trajectory import Trajectory
 from .crossing import compiled_with
 from .dae import DAE_METHODS, DAEMethod
 from .events import event_functions

@@ -12,7 +12,8 @@ from ..linear.rank_changes import CarriedRank
 from ..manifold.correction import Projector
 from ..manifold.projection import distances, size_of
 from ..names import array
-from ..trajectory import Reason, Trajectory
+from ..outcome import Reason
+from ..trajectory import Trajectory
 from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
 from .ends import COMPILING, SLOW, Pace, Stop, cause_of

@@ -14,7 +14,7 @@ from ..compiled import compile_equations
 from ..manifold.consistent_state import TOLERANCE, violations
 from ..manifold.projection import distances, size_of
 from ..names import Names
-from ..trajectory import Reason
+from ..outcome import Reason
 from .ends import Pace
 from .simulate import check_sizes, simulate, time_span
 

@@ -14,7 +14,7 @@ from ...errors import (
     SingularEquationsError)
 from ..manifold.projection import distances, size_of
 from ..tolerances import EXACT, OUTGROWN, WORN
-from ..trajectory import RankChange
+from ..outcome import RankChange
 from .solver import LinearSolver, Solution
 
 __all__ = ['CarriedRank']

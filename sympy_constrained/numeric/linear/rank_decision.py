@@ -16,7 +16,8 @@ from ..manifold.projection import project
 from ..tolerances import (
     ABOUT, CARRIED_CUT, DOUBTFUL, FAR, LAST_DIGITS, NEARBY, NEARER, NO_DIGIT,
     NOISE, ON_SET, ROUNDINGS, SMALL, VANISHING)
-from .solver import LinearSolver, balance
+from .scaling import balance
+from .solver import LinearSolver
 
 __all__ = ['decide_rank']
 

@@ -34,7 +34,7 @@ from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
 from ..manifold.consistent_state import consistent_state
-from ..trajectory import Reason
+from ..outcome import Reason
 from .sensitivities import Sensitivities, integrated, start_derivatives
 
 __all__ = ['Record', 'Shooting']

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import CompiledEquations
-from ..trajectory import Reason, Trajectory
+from ..outcome import Reason
+from ..trajectory import Trajectory
 
 __all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
 

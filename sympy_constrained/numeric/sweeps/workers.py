@@ -13,7 +13,7 @@ from functools import partial
 from numbers import Integral
 from os import cpu_count
 
-from ..trajectory import Reason
+from ..outcome import Reason
 from .jobs import Job, failure, pack, unpacked
 
 __all__ = ['make_runs']
