@@ -1,4 +1,8 @@
-"""Equations of motion as plain functions of ``(t, x, p)``."""
+"""Equations of motion as plain functions of ``(t, x, p)``.
+
+All functions share the constants, the inputs and what was compiled, so they
+are methods of one class in one long file.
+"""
 from __future__ import annotations
 
 from contextlib import suppress

@@ -4,6 +4,9 @@ Index 0 is time, free quasi-velocities come first, those of the constraints
 last. Of a connection the first index is the upper one, the second the one
 that is transported, the third that of differentiation; without index 0 all
 start at 1.
+
+The quantities are defined by each other, so they are one class and one long
+file.
 """
 from __future__ import annotations
 

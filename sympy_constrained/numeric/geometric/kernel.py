@@ -18,7 +18,7 @@ __all__ = ['advance']
 # Newton steps in a phase; the matrix is made again where changes shrink less
 # than SLOW. The iteration ends if the next change is expected to be below TINY
 # relative to the states, or if changes below SMALL have ceased to shrink.
-MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-17, 1e-6
+MOST, SLOW, TINY, SMALL = 50, 0.02, 1e-18, 1e-6
 # Damping of impulses, relative to the usual size of their equations.
 DAMPING = 1e-11
 # The mark of an unknown that does not change in the first Newton step, and the

@@ -1,4 +1,8 @@
-"""One integration, step by step: projection, events, records."""
+"""One integration, step by step: projection, events, records.
+
+The parts of a run change its time and state together, so they are one class
+and one long file.
+"""
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
