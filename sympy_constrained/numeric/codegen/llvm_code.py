@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
+from collections import defaultdict, deque
 from functools import lru_cache
 
 import llvmlite.binding as llvm
@@ -51,6 +51,8 @@ def _features():
 FEATURES = _features()
 LANES = 8 if FEATURES.get('avx512f') else 4 if FEATURES.get('avx2') else 2
 KEPT = []                       # machine code that is never released
+# Sums of outputs that are made at the same time.
+SUMS = 8
 
 
 class Writer:
@@ -64,6 +66,7 @@ class Writer:
         self.lines, self.values, self.declared = [], [], set()
         self.arrays = []
         self.count = 0
+        self.sums = deque([self.constant(0.)]*SUMS)
 
     def line(self, text):
         """A new value; returns its name."""
@@ -104,8 +107,10 @@ class Writer:
         return self.line(f'getelementptr double, ptr %{base}, i64 {position}')
 
     def write(self):
-        """All operations; outputs are stored as soon as they are known."""
-        places = defaultdict(list)
+        """All operations; outputs are stored as soon as they are known, and
+        added up in several sums, which do not wait for each other.
+        """
+        places, added = defaultdict(list), set(self.program.outputs)
         for j, k in enumerate(self.program.outputs):
             places[k].append(('out', j))
         for name, *operands in self.program.operations:
@@ -120,6 +125,10 @@ class Writer:
                 if operation[0] == 'solve' else self.value(*operation))
             for base, j in places[k]:
                 self.store(self.values[k], base, j)
+            if k in added:
+                total = self.sums.popleft()
+                self.sums.append(self.line(
+                    f'fadd {self.kind} {total}, {self.values[k]}'))
 
     def value(self, name, *operands):
         """Text of an operation's value."""
@@ -205,8 +214,8 @@ class Writer:
             size = self.intrinsic('fabs', self.values[small])
             good = self.operation('and', good, self.operation(
                 'le', size, self.values[large]))
-        for k in set(self.program.outputs):
-            total = self.line(f'fadd {self.kind} {total}, {self.values[k]}')
+        for part in self.sums:
+            total = self.line(f'fadd {self.kind} {total}, {part}')
         for array in self.arrays:
             self.lines.append(f'  call void @free(ptr %{array})')
         rest = self.line(f'fsub {self.kind} {total}, {total}')
