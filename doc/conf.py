@@ -1,4 +1,5 @@
 """Sphinx configuration; the documentation is built without the network."""
+import os
 import sys
 from pathlib import Path
 
@@ -19,10 +20,9 @@ extensions = [
     'sphinx.ext.doctest',
     'sympy_docstrings',
     'equation_names',
-    'gallery',
-    'errors_catalogue',
+    'sphinx_gallery.gen_gallery',
 ]
-exclude_patterns = ['ext', 'examples']
+exclude_patterns = ['ext', 'examples', 'gallery/**/*.ipynb', 'gallery/**/*.py']
 html_theme = 'alabaster'
 html_static_path = ['_static']
 html_theme_options = {
@@ -57,3 +57,21 @@ nitpick_ignore_regex = [
               r'functools|numbers|os|pathlib|random|types|typing)\..*'),
     ('py:.*', r'(matplotlib|mpmath|numpy|pydy|scipy|sympy)\..*'),
 ]
+
+# Gallery
+
+# The scripts run in processes of their own: a warning is an error there, too.
+os.environ['PYTHONWARNINGS'] = 'error::UserWarning'
+os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '1'
+sphinx_gallery_conf = {
+    'examples_dirs': 'examples',
+    'gallery_dirs': 'gallery',
+    'subsection_order': [f'examples/{topic}' for topic in (
+        'start_here', 'linkages', 'rolling', 'nonholonomic', 'vakonomic',
+        'contact', 'control', 'quasi_velocities', 'numeric')],
+    'within_subsection_order': 'FileNameSortKey',
+    'parallel': os.cpu_count(),
+    'abort_on_example_error': True,
+    'image_srcset': ['2x'],
+    'capture_repr': ('_repr_html_',),
+}
