@@ -1,9 +1,11 @@
-"""A ball rolling in a bowl.
+"""
+A ball rolling in a bowl
+========================
 
 A ball rolls without slipping inside a spherical bowl, on an ellipse.
 :func:`.plot_snapshots` shows it at four times, the last one darkest, with the
 traces of the contact on both bodies. :func:`.animate` makes an animation
-(:doc:`../howto/pictures`).
+(:doc:`/howto/pictures`).
 
 ==================  ====================================================
 constants           radius of the ball ``r`` = 0.08 m, of the bowl ``R`` =

@@ -1,4 +1,6 @@
-"""A ball in a vertical tube.
+"""
+A ball in a vertical tube
+=========================
 
 A ball rolls without slipping inside a fixed vertical cylinder. Gravity pulls
 it down, but it comes up again: while it runs around the tube, its angular

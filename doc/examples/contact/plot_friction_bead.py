@@ -1,4 +1,6 @@
-"""A bead on a rough ring.
+"""
+A bead on a rough ring
+======================
 
 A bead slides on a horizontal ring with dry friction. The friction is a working
 constraint force: the ring is not ideal. It is proportional to the normal

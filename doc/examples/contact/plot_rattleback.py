@@ -1,4 +1,6 @@
-"""A rattleback that reverses its spin.
+"""
+A rattleback that reverses its spin
+===================================
 
 The principal axes of inertia of a half ellipsoid are slightly rotated from the
 axes of its surface. Spun one way it continues; spun the other way it begins to

@@ -1,4 +1,6 @@
-"""A wheel with a round tyre and its traces.
+"""
+A wheel with a round tyre and its traces
+========================================
 
 A torus rolls on a plane, fast enough to stay upright; a small disturbance
 makes it weave. The contact point moves around the tyre and over the plane.

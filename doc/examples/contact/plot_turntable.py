@@ -1,4 +1,6 @@
-"""A ball on a turntable.
+"""
+A ball on a turntable
+=====================
 
 A ball rolls on a table that turns at a constant rate. It does not fly off: its
 centre moves on a circle about *some* point, more slowly than the table. On a

@@ -1,4 +1,6 @@
-"""A crane that carries its load along a path.
+"""
+A crane that carries its load along a path
+==========================================
 
 The load of an overhead crane shall follow a given path, over a wall, and stop
 at the end. The crane has motors at the trolley and at the winch. A constraint

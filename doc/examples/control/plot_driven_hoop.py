@@ -1,4 +1,6 @@
-"""A bead on a driven hoop.
+"""
+A bead on a driven hoop
+=======================
 
 A bead slides on a hoop that a motor turns about its vertical diameter. The
 rotation is a constraint with explicit time, :math:`\\varphi = \\Omega t`, and

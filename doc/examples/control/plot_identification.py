@@ -1,4 +1,6 @@
-"""Fit a damped double pendulum to noisy measurements.
+"""
+Fit a damped double pendulum to noisy measurements
+==================================================
 
 Two rods hang from each other, with friction in both joints. Only the angle of
 the lower one is measured, with an error of 3 degrees, and a quarter of the

@@ -1,4 +1,6 @@
-"""Torque distribution in a redundant arm.
+"""
+Torque distribution in a redundant arm
+======================================
 
 The tip of a planar arm with three links draws a circle. The tip needs two of
 the three joints, so many torques have the same effect, and a controller must

@@ -1,4 +1,6 @@
-"""The shortest way into a parking space.
+"""
+The shortest way into a parking space
+=====================================
 
 A car drives forward and backward with a least radius of turn :math:`R`. Which
 is the shortest way to a place beside the car? J. A. Reeds and L. A. Shepp

@@ -1,4 +1,6 @@
-"""Swing-up of a pole on a cart.
+"""
+Swing-up of a pole on a cart
+============================
 
 A pole hangs from a cart. A motor drives the cart, and swings the pole up into
 its upper position of rest within 2 s, with the least effort

@@ -1,4 +1,6 @@
-"""Andrews' squeezing mechanism.
+"""
+Andrews' squeezing mechanism
+============================
 
 Seven bodies in a plane, on ten pins, have one degree of freedom: three loops
 determine six of the seven angles. A motor turns the crank against a stiff

@@ -1,4 +1,6 @@
-"""Bricard's overconstrained linkage.
+"""
+Bricard's overconstrained linkage
+=================================
 
 By the formula of Grübler and Kutzbach, six links in a loop with six hinges
 have :math:`6\\cdot5 - 6\\cdot5 = 0` degrees of freedom. Bricard found loops

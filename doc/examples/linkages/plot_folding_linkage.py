@@ -1,4 +1,6 @@
-"""Two four-bar linkages that fold flat.
+"""
+Two four-bar linkages that fold flat
+====================================
 
 Three cranks and two couplers of equal length turn through the horizontal,
 where all bars are in one line. At that instant the linkage has three degrees

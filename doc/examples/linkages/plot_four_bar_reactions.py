@@ -1,4 +1,6 @@
-"""All reactions of a four-bar linkage.
+"""
+All reactions of a four-bar linkage
+===================================
 
 A motor turns a linkage at a constant rate. Which forces act in its joints?
 Take the linkage apart: three free bars have nine coordinates, four pins are

@@ -1,4 +1,6 @@
-"""Bearing forces of an engine from joints that are in no equation.
+"""
+Bearing forces of an engine from joints that are in no equation
+===============================================================
 
 How strong must the bearings of an engine be? A slider-crank is built with the
 joints of SymPy, whose coordinates are relative: angles of crank and rod, place

@@ -1,4 +1,6 @@
-"""Forces in a slider-crank at constant speed.
+"""
+Forces in a slider-crank at constant speed
+==========================================
 
 A crank turns at 3000 revolutions per minute and drives a piston through a
 connecting rod. Textbooks keep two harmonics of the piston acceleration,

@@ -1,4 +1,6 @@
-"""The particle of Appell and Hamel.
+"""
+The particle of Appell and Hamel
+================================
 
 The constraint is nonlinear in the velocities: the horizontal speed of a heavy
 particle is always ``k`` times its vertical speed. Appell proposed a mechanism

@@ -1,4 +1,6 @@
-"""The machine of Appell and Hamel as a rocket.
+"""
+The machine of Appell and Hamel as a rocket
+===========================================
 
 A heavy particle climbs at ``k`` times its horizontal speed, and burns fuel.
 The constraint is nonlinear in the velocities, and the mass changes. In the
@@ -36,7 +38,7 @@ so the speed changes at a constant rate :math:`a`, and
    \\qquad a = \\frac{\\beta c\\cos\\delta}{\\sqrt{1 + k^2}}
    - \\frac{kg}{1 + k^2} .
 
-:doc:`../theory/gibbs_appell` derives the equations in every classical form (P.
+:doc:`/theory/gibbs_appell` derives the equations in every classical form (P.
 Appell, Rend. Circ. Mat. Palermo 32 (1911) 48-50; R. Qiu, 1995). Points in the
 picture are the closed form.
 

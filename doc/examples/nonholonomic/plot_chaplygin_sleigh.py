@@ -1,4 +1,6 @@
-"""Chaplygin's sleigh.
+"""
+Chaplygin's sleigh
+==================
 
 A sleigh slides on ice on a blade and two frictionless posts. Its mass centre
 is ahead of the blade. Pushed backwards it could move on a straight line for

@@ -1,4 +1,6 @@
-"""An acceleration of constant magnitude.
+"""
+An acceleration of constant magnitude
+=====================================
 
 A particle on a spring is driven so that its acceleration has the constant
 magnitude ``a``. The constraint :math:`|\\ddot r| = a` is of order 2 and

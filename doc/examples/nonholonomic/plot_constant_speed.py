@@ -1,4 +1,6 @@
-"""A particle with constant speed under gravity.
+"""
+A particle with constant speed under gravity
+============================================
 
 The speed of a particle is held at ``c``: the constraint :math:`\\frac12(|v|^2
 - c^2) = 0` is nonlinear in the velocity. By the rule of Appell and Chetaev the

@@ -1,4 +1,6 @@
-"""A knife edge heading across the slope.
+"""
+A knife edge heading across the slope
+=====================================
 
 A skate slides on an inclined plane and turns freely. Its blade does not slip
 sideways: ``vx*sin(theta) = vy*cos(theta)``. To embed this constraint you must

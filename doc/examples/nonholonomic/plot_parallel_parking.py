@@ -1,4 +1,6 @@
-"""Parking a car sideways.
+"""
+Parking a car sideways
+======================
 
 Two rows, one for each axle, prevent a car from moving sideways. Manoeuvres
 still bring it into a gap. These manoeuvres realise Lie brackets of the
@@ -43,7 +45,7 @@ two wheel angles: turn one by :math:`\\varepsilon`, then the other, then turn
 both back. The rows imply that the heading is a function of these angles, so it
 returns.
 
-For the derivation see :doc:`../theory/classification`.
+For the derivation see :doc:`/theory/classification`.
 
 """
 from math import cos, sin, tan

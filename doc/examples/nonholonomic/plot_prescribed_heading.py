@@ -1,4 +1,6 @@
-"""A skate with prescribed heading.
+"""
+A skate with prescribed heading
+===============================
 
 A motor turns a skate on a slope at a constant rate, so its heading
 :math:`\\psi = \\Omega t` is a function of time and not a coordinate. One row
@@ -40,12 +42,12 @@ The path drifts across the slope,
 with the reaction :math:`\\lambda = m(\\dot\\psi u + s\\sin\\psi)`, whose first
 term comes from the torsion. (If the skate turns freely and :math:`u_0 = 0`,
 this is the skate of Ju. I. Neimark and N. A. Fufaev, *Dynamics of Nonholonomic
-Systems*, 1972, shown in :doc:`plot_skate_on_incline`.)
+Systems*, 1972, shown in :doc:`../vakonomic/plot_skate_on_incline`.)
 
 *Why the row is not holonomic.* A constraint :math:`f(x, y, t) = 0` would leave
 a curve of positions at every time. Here the ends of motions with different
 :math:`u_0` and :math:`s`, all from one position with one heading, fill an
-area. For the derivation see :doc:`../theory/linear_mapping`.
+area. For the derivation see :doc:`/theory/linear_mapping`.
 
 """
 from math import pi

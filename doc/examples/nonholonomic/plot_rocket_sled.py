@@ -1,4 +1,6 @@
-"""A rocket sled that burns fuel.
+"""
+A rocket sled that burns fuel
+=============================
 
 A sled on one blade runs ahead and turns, but does not slip sideways. Its
 rocket burns fuel at the mass centre and expels it backwards; a motor turns the

@@ -1,4 +1,6 @@
-"""Gaits of the snakeboard.
+"""
+Gaits of the snakeboard
+=======================
 
 A board has two pairs of wheels that steer in opposite directions. Without
 touching the ground, the rider swings his body (the rotor) and steers, both

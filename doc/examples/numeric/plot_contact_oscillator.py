@@ -1,4 +1,6 @@
-"""Energy of a contact oscillator over many steps.
+"""
+Energy of a contact oscillator over many steps
+==============================================
 
 A particle in a spring potential obeys one row that is not integrable. The
 motion has two integrals, the energy and that of the oscillator ``y``, and is

@@ -1,4 +1,6 @@
-"""A hanging chain of bars.
+"""
+A hanging chain of bars
+=======================
 
 Pinned bars hang between two fixed points. Pulled aside and released, the chain
 swings until friction in its pins brings it to rest in a known shape: the

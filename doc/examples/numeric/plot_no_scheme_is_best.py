@@ -1,4 +1,6 @@
-"""Drift that no scheme avoids.
+"""
+Drift that no scheme avoids
+===========================
 
 A pendulum turns round and sets the ratio of a continuously variable
 transmission, which couples two oscillators. The pendulum does not feel them:

@@ -1,4 +1,6 @@
-"""Period of a pendulum versus amplitude.
+"""
+Period of a pendulum versus amplitude
+=====================================
 
 :func:`.plot_sweep` draws many runs: whole histories coloured by the parameter,
 or one number of each run over it. :func:`.plot_phase` draws the phase plane.

@@ -1,4 +1,6 @@
-"""Stiff rod in place of a constraint.
+"""
+Stiff rod in place of a constraint
+==================================
 
 A double pendulum, whose first rod is rigid and a constraint. The second one is
 an elastic, damped rod. The stiffer it is, the closer the motion is to that of

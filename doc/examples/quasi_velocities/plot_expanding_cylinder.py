@@ -1,4 +1,6 @@
-"""A particle on an expanding cylinder, in two mappings.
+"""
+A particle on an expanding cylinder, in two mappings
+====================================================
 
 A particle slides on a cylinder of radius :math:`t + 1`. Forces pull it round
 and down. Two mappings complete the constraint. The first quasi-velocity is the
@@ -41,7 +43,7 @@ for holonomic rheonomic systems*, J. Dyn. Control (doi
    x_2 = (t+1)(-c_1\\cos\\psi + c_2\\sin\\psi), \\qquad
    \\psi = \\frac12 + \\frac{t^2 - 2c_4}{2(t+1)} .
 
-For the derivation see :doc:`../theory/linear_mapping`.
+For the derivation see :doc:`/theory/linear_mapping`.
 
 """
 

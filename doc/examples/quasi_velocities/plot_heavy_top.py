@@ -1,4 +1,6 @@
-"""The heavy top in quasi-velocities.
+"""
+The heavy top in quasi-velocities
+=================================
 
 Lagrange's top is a symmetric body with its tip at rest. Euler's angles
 :math:`\\varphi, \\theta, \\psi` are good coordinates, but their rates are poor

@@ -1,4 +1,6 @@
-"""A particle on a turning plane.
+"""
+A particle on a turning plane
+=============================
 
 A smooth plane turns at 1 rad/s about an axis in the plane; the axis is tilted
 from the vertical by 0.4 rad, and a particle slides on the plane. The
@@ -37,7 +39,7 @@ for holonomic rheonomic systems*, J. Dyn. Control (doi
 For :math:`c_1 = c_2 = 0` the particle runs on a circle of diameter :math:`s/2`
 through the axis with constant speed: the plane supplies what gravity takes. A
 deviation grows as :math:`e^t`. For the derivation see
-:doc:`../theory/linear_mapping`.
+:doc:`/theory/linear_mapping`.
 
 """
 from math import cos, pi, sin

@@ -1,4 +1,6 @@
-"""A racket that twists: quaternions and a singular mass matrix.
+"""
+A racket that twists: quaternions and a singular mass matrix
+============================================================
 
 Toss a tennis racket so that it turns about its middle principal axis: it comes
 back with its faces exchanged. A unit quaternion describes the free body, and

@@ -1,4 +1,6 @@
-"""A self-stable bicycle.
+"""
+A self-stable bicycle
+=====================
 
 A riderless bicycle that is pushed fast enough does not fall over. Whipple's
 model explains this with four rigid bodies and knife-edge wheels that roll

@@ -1,4 +1,6 @@
-"""Hands-free circles of a bicycle.
+"""
+Hands-free circles of a bicycle
+===============================
 
 A riderless bicycle can roll in a circle for ever: leaning and steering at
 constant angles, without a hand on the bars. In the benchmark bicycle such

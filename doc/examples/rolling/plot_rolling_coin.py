@@ -1,11 +1,13 @@
-"""A coin on a slope, upright or free to tilt.
+"""
+A coin on a slope, upright or free to tilt
+==========================================
 
 A spinning coin that rolls on a slope does not run down. It drifts sideways,
-like the skate of :doc:`plot_knife_edge`: half of the time its heading points
-uphill, and it loses on the way up what it gains on the way down. Textbooks
-keep the coin perpendicular to the slope. A real coin tilts. A fast coin stays
-upright within ten degrees, but drifts eight times as fast, because small tilts
-in phase with the heading add up.
+like the skate of :doc:`../nonholonomic/plot_knife_edge`: half of the time its
+heading points uphill, and it loses on the way up what it gains on the way
+down. Textbooks keep the coin perpendicular to the slope. A real coin tilts. A
+fast coin stays upright within ten degrees, but drifts eight times as fast,
+because small tilts in phase with the heading add up.
 
 ==================  ====================================================
 constants           mass ``m`` = 7.5 g, radius ``r`` = 11.6 mm, ``g`` =

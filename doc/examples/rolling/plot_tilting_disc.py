@@ -1,4 +1,6 @@
-"""A rolling disc, upright and running down.
+"""
+A rolling disc, upright and running down
+========================================
 
 A thin disc rolls on a table. A fast disc goes straight. A slow one tips into a
 curve, comes up again, and tips once more; the critical speed is known exactly.

@@ -1,4 +1,6 @@
-"""A rolling disc with two embeddings.
+"""
+A rolling disc with two embeddings
+==================================
 
 A disc in a frame that keeps it upright rolls without slipping on a horizontal
 plane. The two rolling conditions are nonholonomic. Hamel's embedding solves
@@ -34,7 +36,7 @@ Control*, Springer 2003, the vertical rolling disk). With :math:`q_1 = (y,
 in the equations of x and :math:`\\phi`. This false force does no work, since
 :math:`[\\dot x\\ \\ \\dot\\phi]\\,E = 0`: the wrong motion conserves its
 energy, and an energy check does not detect it.
-:doc:`../theory/hamel_embedding` derives E. A bar in the picture is the disc
+:doc:`/theory/hamel_embedding` derives E. A bar in the picture is the disc
 seen from above, at the end of a run.
 
 """

@@ -1,4 +1,6 @@
-"""A rolling disc that loses mass.
+"""
+A rolling disc that loses mass
+==============================
 
 A thin disc rolls without slipping on a horizontal plane and loses a fifth of
 its mass, uniformly over its body. Mass that drops off keeps its velocity; the

@@ -1,4 +1,6 @@
-"""Period of a pendulum in Cartesian coordinates.
+"""
+Period of a pendulum in Cartesian coordinates
+=============================================
 
 A bob swings on a rod. Its coordinates are Cartesian, and the rod is a
 constraint. Released from the horizontal, the pendulum has large angles and a

@@ -1,4 +1,6 @@
-"""A coupler on three parallel cranks.
+"""
+A coupler on three parallel cranks
+==================================
 
 Three equal cranks swing about fixed pivots and carry one rigid coupler. Two
 cranks would suffice: the third repeats their constraints. One of the four loop

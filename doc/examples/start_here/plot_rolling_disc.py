@@ -1,4 +1,6 @@
-"""A disc rolling in a circle.
+"""
+A disc rolling in a circle
+==========================
 
 A thin disc rolls without slipping on a horizontal plane. If lean, radius and
 speed match, it runs on a circle for ever, leaning inwards at a constant angle.

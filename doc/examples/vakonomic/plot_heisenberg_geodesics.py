@@ -1,4 +1,6 @@
-"""Geodesics of Heisenberg's geometry.
+"""
+Geodesics of Heisenberg's geometry
+==================================
 
 A particle moves in the plane, and a third coordinate counts the area swept by
 its radius. Which path from one point to another sweeps a given area with the

@@ -1,4 +1,6 @@
-"""A skate on an inclined plane: two principles.
+"""
+A skate on an inclined plane: two principles
+============================================
 
 A skate slides on a slope. It turns freely about the normal of the slope and
 moves only along its blade. Two principles give different motions. In Routh's

@@ -1,4 +1,6 @@
-"""An upright disc: Routh and vakonomic motion.
+"""
+An upright disc: Routh and vakonomic motion
+===========================================
 
 A disc rolls upright on a horizontal plane. In Routh's motion the multipliers
 of the rolling conditions are reactions: both rates stay constant, and the disc
@@ -38,7 +40,7 @@ So the heading moves like a pendulum about the direction :math:`\\beta + 180°`
 of :math:`-P`, or rotates past it. For :math:`P = 0` it turns at a constant
 rate: the pair :math:`\\mu = -m(\\dot x, \\dot y)`, for which the motions
 coincide (O. E. Fernandez and A. M. Bloch, J. Phys. A 41 (2008) 344005;
-:doc:`../theory/routh_and_vacco`). A bar in the picture is the disc seen from
+:doc:`/theory/routh_and_vacco`). A bar in the picture is the disc seen from
 above at the end of a run.
 
 """
