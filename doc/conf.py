@@ -1,10 +1,14 @@
 """Sphinx configuration; the documentation is built without the network."""
 import os
+import pydoc
+import re
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / 'ext'), str(HERE.parent)]
+
+from sympy_docstrings import described_members  # noqa: E402
 
 import sympy_constrained  # noqa: E402
 
@@ -15,6 +19,7 @@ release = version = sympy_constrained.__version__
 
 extensions = [
     'sphinx.ext.autodoc',
+    'sphinx.ext.autosummary',
     'sphinx.ext.napoleon',
     'sphinx-mathjax-offline',
     'sphinx.ext.doctest',
@@ -22,7 +27,9 @@ extensions = [
     'equation_names',
     'sphinx_gallery.gen_gallery',
 ]
-exclude_patterns = ['ext', 'examples', 'gallery/**/*.ipynb', 'gallery/**/*.py']
+templates_path = ['_templates']
+exclude_patterns = ['ext', 'examples', '_templates', 'gallery/**/*.ipynb',
+                    'gallery/**/*.py']
 html_theme = 'alabaster'
 html_static_path = ['_static']
 html_theme_options = {
@@ -48,6 +55,24 @@ napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_custom_sections = ['Explanation', ('Attributes', 'params_style')]
+
+# A page for each name in api.rst
+
+PUBLIC = ['sympy_constrained'] + ['sympy_constrained.' + part for part in (
+    'methods', 'numeric', 'optimal', 'interop', 'plotting', 'comparison',
+    'models', 'graph')]
+NAMES = re.findall(r'^   ~(\S+)', (HERE/'api.rst').read_text(
+    encoding='utf-8'), re.M)
+autosummary_context = {'public': PUBLIC, 'members': {
+    name: described_members(pydoc.locate(name)) for name in NAMES}}
+# What functions return has a short file name; names that differ in case alone
+# need two files on every system.
+autosummary_filename_map = {
+    f'sympy_constrained.{name}': f'sympy_constrained.{name}_class'
+    for name in ('models.Model', 'numeric.Sensitivities')}
+autosummary_filename_map.update(
+    (name, name.rpartition('.')[2]) for name in NAMES
+    if name.rpartition('.')[0] not in PUBLIC)
 
 # Names
 
