@@ -30,14 +30,11 @@ extensions = [
 templates_path = ['_templates']
 exclude_patterns = ['ext', 'examples', '_templates', 'gallery/**/*.ipynb',
                     'gallery/**/*.py']
-html_theme = 'alabaster'
+html_theme = 'furo'
+html_title = project
 html_static_path = ['_static']
-html_theme_options = {
-    'description': 'Constrained equations of motion '
-                   'for sympy.physics.mechanics',
-    'page_width': '1080px',
-    'sidebar_width': '240px',
-}
+html_css_files = ['custom.css']
+toc_object_entries_show_parents = 'hide'
 math_number_all = False
 math_eqref_format = '({number})'
 numfig = True
