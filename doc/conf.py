@@ -25,6 +25,7 @@ extensions = [
     'sphinx.ext.doctest',
     'sympy_docstrings',
     'equation_names',
+    'changelog',
     'sphinx_gallery.gen_gallery',
 ]
 templates_path = ['_templates']
