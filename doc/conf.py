@@ -93,7 +93,7 @@ sphinx_gallery_conf = {
         'start_here', 'linkages', 'rolling', 'nonholonomic', 'vakonomic',
         'contact', 'control', 'quasi_velocities', 'numeric')],
     'within_subsection_order': 'FileNameSortKey',
-    'parallel': os.cpu_count(),
+    'parallel': True,           # as many as -j of sphinx
     'abort_on_example_error': True,
     'image_srcset': ['2x'],
     'capture_repr': ('_repr_html_',),
