@@ -3,6 +3,7 @@ import os
 import pydoc
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -21,7 +22,6 @@ extensions = [
     'sphinx.ext.autodoc',
     'sphinx.ext.autosummary',
     'sphinx.ext.napoleon',
-    'sphinx-mathjax-offline',
     'sphinx.ext.doctest',
     'sympy_docstrings',
     'equation_names',
@@ -33,7 +33,11 @@ exclude_patterns = ['ext', 'examples', '_templates', 'gallery/**/*.ipynb',
                     'gallery/**/*.py']
 html_theme = 'furo'
 html_title = project
-html_static_path = ['_static']
+# MathJax comes from sphinx-mathjax-offline, which is not an extension for
+# parallel builds.
+html_static_path = ['_static', str(Path(find_spec(
+    'sphinx-mathjax-offline').origin).parent/'static')]
+mathjax_path = 'mathjax/tex-chtml.js'
 html_css_files = ['custom.css']
 toc_object_entries_show_parents = 'hide'
 math_number_all = False
@@ -95,6 +99,7 @@ sphinx_gallery_conf = {
     'within_subsection_order': 'FileNameSortKey',
     'parallel': True,           # as many as -j of sphinx
     'abort_on_example_error': True,
+    'write_computation_times': False,   # its page loads scripts
     'image_srcset': ['2x'],
     'capture_repr': ('_repr_html_',),
 }
