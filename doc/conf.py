@@ -65,7 +65,7 @@ PUBLIC = ['sympy_constrained'] + ['sympy_constrained.' + part for part in (
     'models', 'graph')]
 NAMES = re.findall(r'^   ~(\S+)', (HERE/'api.rst').read_text(
     encoding='utf-8'), re.M)
-autosummary_context = {'public': PUBLIC, 'members': {
+autosummary_context = {'public': PUBLIC, 'described': {
     name: described_members(pydoc.locate(name)) for name in NAMES}}
 # What functions return has a short file name; names that differ in case alone
 # need two files on every system.
