@@ -97,7 +97,7 @@ sphinx_gallery_conf = {
         'start_here', 'linkages', 'rolling', 'nonholonomic', 'vakonomic',
         'contact', 'control', 'quasi_velocities', 'numeric')],
     'within_subsection_order': 'FileNameSortKey',
-    'parallel': True,           # as many as -j of sphinx
+    'parallel': max(2, os.cpu_count()),
     'abort_on_example_error': True,
     'write_computation_times': False,   # its page loads scripts
     'image_srcset': ['2x'],
