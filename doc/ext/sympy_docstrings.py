@@ -6,7 +6,8 @@ Napoleon does most of it. This extension adds, before napoleon runs:
 * numbered references ``[1]_`` keep the number they have in the docstring
   (several docstrings on one page would claim the same footnote);
 * defaults that are no Python expression are shown as ``...``;
-* a method class shows both call signatures instead of ``*args``.
+* a method class shows both call signatures instead of ``*args``;
+* modules that are not for imports are not shown.
 
 And when Sphinx cannot resolve a name:
 
@@ -26,6 +27,7 @@ import re
 from functools import cached_property
 from types import FunctionType
 
+from sphinx.addnodes import desc_addname
 from sphinx.util.nodes import make_refnode
 
 import sympy_constrained
@@ -108,6 +110,14 @@ def call_signatures(cls):
     return f'\n{cls.__name__}'.join(result)
 
 
+def without_internal_path(app, domain, objtype, content):
+    """Show no module that is not for imports."""
+    for node in list(content.parent.findall(desc_addname)):
+        if node.astext().rstrip('.') not in app.config.autosummary_context[
+                'public'] and node.astext().startswith(PACKAGE):
+            node.parent.remove(node)
+
+
 def described_members(cls):
     """Names of the methods and properties with a docstring."""
     kinds = FunctionType, classmethod, staticmethod, property, cached_property
@@ -161,5 +171,6 @@ def setup(app):
     app.connect('autodoc-process-docstring', read_docstring, priority=400)
     app.connect('autodoc-process-signature', read_signature)
     app.connect('missing-reference', find_name)
+    app.connect('object-description-transform', without_internal_path)
     return {'version': '1', 'parallel_read_safe': True,
             'parallel_write_safe': True}
