@@ -47,7 +47,7 @@ OPTIONAL ?= pandas symmeplot scikit-sundae solve-dae
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
-SPHINX = -m sphinx -q -W -n --keep-going -E -d build/doc/trees
+SPHINX = -m sphinx -W -n --keep-going -E -j auto -d build/doc/trees
 
 # The tests use all processors themselves, and open no window.
 test slow last-bit fuzz laws coverage interop versions: \
@@ -164,6 +164,6 @@ $(VENV)-%/.ready: setup.cfg pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(VENV)-* build *.egg-info .pytest_cache \
-		.hypothesis .mypy_cache
+		.hypothesis .mypy_cache doc/api doc/gallery
 	find sympy_constrained tests doc benchmarks -name __pycache__ \
 		-type d -prune -exec rm -rf {} + 2>/dev/null || true

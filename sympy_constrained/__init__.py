@@ -29,7 +29,7 @@ from .model.mass_loads import internal_flow_loads, momentum_loads, thrust
 from .model.system import ConstrainedSystem
 from .model.variable_mass import reactive_terms
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 __all__ = [
     'UdwadiaKalabaMethod', 'HamelEmbedding', 'VoronetsMethod', 'RouthMethod',

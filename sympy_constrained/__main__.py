@@ -104,9 +104,12 @@ def compare_models(given):
         return 2
 
     def compared(found):
+        working(found, 'deriving, comparing and simulating')
         result = compare(found, given.t_end, limit=given.limit,
                          forms=given.forms)
-        print(result.to_markdown() if given.markdown else result)
+        print(result.to_markdown() if given.markdown else result, flush=True)
+        if given.save:
+            working(found, 'drawing')
         for path in result.save(given.save) if given.save else ():
             print(f'  wrote {path}')
         print()
@@ -115,6 +118,11 @@ def compare_models(given):
         return result.agrees
 
     return for_each(given, compared)
+
+
+def working(found, task):
+    """Show what takes the next seconds."""
+    print(f'[{found.name}: {task} ...]', file=sys.stderr, flush=True)
 
 
 def reported(found):

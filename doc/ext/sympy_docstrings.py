@@ -5,23 +5,34 @@ Napoleon does most of it. This extension adds, before napoleon runs:
 * section titles that napoleon does not know become plain headings;
 * numbered references ``[1]_`` keep the number they have in the docstring
   (several docstrings on one page would claim the same footnote);
-* defaults that are no Python expression are shown as ``...``.
+* defaults that are no Python expression are shown as ``...``;
+* a method class shows both call signatures instead of ``*args``;
+* modules that are not for imports are not shown.
 
 And when Sphinx cannot resolve a name:
 
-* a name of this package is found by its short or its re-exported name, if
-  only one documented object answers to it;
-* a name that is written short in a signature or a docstring, such as
-  ``Expr``, and that exists in the module it is written in, in the standard
-  library, SymPy or NumPy, is shown as text. The documentation is built
-  without the network, so there is nothing to link to.
+* a name of this package is found by its short, inherited or re-exported name,
+  if only one documented object answers to it;
+* an internal name of this package, and a name that is written short in a
+  signature or a docstring, such as ``Expr``, and that exists in the module it
+  is written in, in the standard library, SymPy or NumPy, is shown as text. The
+  documentation is built without the network, so there is nothing to link to.
 
 What does not exist anywhere stays unresolved and is reported.
 """
+import inspect
+import pkgutil
 import pydoc
 import re
+from functools import cached_property
+from types import FunctionType
 
+from sphinx.addnodes import desc_addname
 from sphinx.util.nodes import make_refnode
+
+import sympy_constrained
+from sympy_constrained.methods import ConstrainedMethod
+from sympy_constrained.model.call_signatures import SHAPES
 
 PACKAGE = 'sympy_constrained'
 NAPOLEON_SECTIONS = {
@@ -32,6 +43,8 @@ NAPOLEON_SECTIONS = {
     'yields', 'explanation'}
 PLACES = ('builtins', 'typing', 'collections.abc', 'sympy',
           'sympy.physics.mechanics', 'sympy.physics.vector', 'numpy')
+MODULES = PACKAGE, *(module.name for module in pkgutil.walk_packages(
+    sympy_constrained.__path__, PACKAGE + '.'))
 
 UNDERLINE = re.compile(r'(={3,}|-{3,})\s*$')
 REFERENCE = re.compile(r'(?P<indent>\s*)\.\. \[(?P<number>\d+)\] +(?=\S)')
@@ -78,24 +91,62 @@ def read_docstring(app, what, name, obj, options, lines):
 
 def read_signature(app, what, name, obj, options, signature, returned):
     """A default that is no Python expression, ``<factory>``, is ``...``."""
+    if what == 'class' and issubclass(obj, ConstrainedMethod):
+        return call_signatures(obj), returned
     if signature:
         signature = NO_EXPRESSION.sub(' ...', signature)
     return signature, returned
 
 
+def call_signatures(cls):
+    """Both signatures of a method class; the second one has its name."""
+    own = inspect.signature(cls).parameters.values()
+    result = []
+    for shape in SHAPES.values():
+        parameters = {x.name: x for x in own if x.kind != x.VAR_POSITIONAL}
+        result.append(str(shape.replace(parameters=sorted(
+            {**parameters, **shape.parameters}.values(),
+            key=lambda x: x.kind))))
+    return f'\n{cls.__name__}'.join(result)
+
+
+def without_internal_path(app, domain, objtype, content):
+    """Show no module that is not for imports."""
+    for node in list(content.parent.findall(desc_addname)):
+        if node.astext().rstrip('.') not in app.config.autosummary_context[
+                'public'] and node.astext().startswith(PACKAGE):
+            node.parent.remove(node)
+
+
+def described_members(cls):
+    """Names of the methods and properties with a docstring."""
+    kinds = FunctionType, classmethod, staticmethod, property, cached_property
+    return [name for name in dir(cls) if not name.startswith('_')
+            and isinstance(inspect.getattr_static(cls, name), kinds)
+            and inspect.getdoc(getattr(cls, name))
+            ] if inspect.isclass(cls) else []
+
+
 def documented(env, target):
     """The only documented object with this name, or None."""
-    objects = env.get_domain('py').objects
     last = target.rpartition('.')[2]
-    answers = [name for name, entry in objects.items()
-               if name.rpartition('.')[2] == last and not entry.aliased
-               and (name.endswith('.' + target) or
-                    target.startswith(PACKAGE + '.'))]
+    answers = [name for name, entry in env.get_domain('py').objects.items()
+               if name.rpartition('.')[2] == last and not entry.aliased]
+    if target.startswith(PACKAGE + '.'):
+        answers = [x for x in answers if located(x) == located(target)]
+    else:
+        answers = [x for x in answers if x.endswith('.' + target)]
     return answers[0] if len(answers) == 1 else None
 
 
+def located(name):
+    """The object of a name; inherited class methods are the same object."""
+    found = pydoc.locate(name)
+    return getattr(found, '__func__', found)
+
+
 def exists(name, module):
-    places = ((module,) if module else ()) + PLACES
+    places = ((module,) if module else ()) + PLACES + MODULES
     return any(pydoc.locate(f'{place}.{name}') is not None
                for place in places)
 
@@ -106,20 +157,20 @@ def find_name(app, env, node, contnode):
         return None
     target = node['reftarget'].lstrip('~.')
     own = target.startswith(PACKAGE + '.')
-    if not own or pydoc.locate(target) is not None:
-        name = documented(env, target)
-        if name is not None:
-            entry = env.get_domain('py').objects[name]
-            return make_refnode(app.builder, node['refdoc'], entry.docname,
-                                entry.node_id, contnode, name)
-    if not own and exists(target, node.get('py:module')):
-        return contnode
-    return None
+    if own and pydoc.locate(target) is None:
+        return None
+    name = documented(env, target)
+    if name is not None:
+        entry = env.get_domain('py').objects[name]
+        return make_refnode(app.builder, node['refdoc'], entry.docname,
+                            entry.node_id, contnode, name)
+    return contnode if own or exists(target, node.get('py:module')) else None
 
 
 def setup(app):
     app.connect('autodoc-process-docstring', read_docstring, priority=400)
     app.connect('autodoc-process-signature', read_signature)
     app.connect('missing-reference', find_name)
+    app.connect('object-description-transform', without_internal_path)
     return {'version': '1', 'parallel_read_safe': True,
             'parallel_write_safe': True}

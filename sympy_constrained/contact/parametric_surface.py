@@ -142,7 +142,7 @@ class ParametricSurface(ContactGeometryBase):
         return determinant(self.shape_operator())
 
     def connection_form(self) -> Matrix:
-        """``d e1/d xi_j . (n x e1)`` of the first unit tangent, (1, 2)."""
+        """``dot(d e1/d xi_j, n x e1)`` of the first unit tangent, (1, 2)."""
         first = self.first_tangent()
         side = self.normal().cross(first)
         return Matrix([[vector(self.frame, self._first.diff(x)).dot(side)

@@ -434,7 +434,7 @@ class GraphBuilder:
         return reduce(self.mul, refs, 1)
 
     def dot(self, x, y):
-        """Reference of ``x . y`` for two sequences of references."""
+        """Reference of the dot product of two sequences of references."""
         total = 0
         for a, b in zip(x, y):
             if a and b:

@@ -103,7 +103,7 @@ class SympyVocabulary:
 
     @cached_property
     def forcing(self):
-        """Right side that belongs to :attr:`mass_matrix`, shape (o, 1)."""
+        """Right side that belongs to ``mass_matrix``, shape (o, 1)."""
         if self._keeps_multipliers:
             return self.equations_of_motion.r[:len(self.u), :]
         return self._projected.sympy('forcing')

@@ -1,7 +1,6 @@
 """Every kind of bad input is answered: fact, cause, remedy, nothing lost.
 
-The cases are tables, one file for each area (:mod:`errors.catalogue`). The
-documentation prints the same tables with the messages.
+The cases are tables, one file for each area (:mod:`errors.catalogue`).
 """
 import traceback
 import warnings

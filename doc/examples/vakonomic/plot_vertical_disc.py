@@ -1,0 +1,191 @@
+"""
+An upright disc: Routh and vakonomic motion
+===========================================
+
+A disc rolls upright on a horizontal plane. In Routh's motion the multipliers
+of the rolling conditions are reactions: both rates stay constant, and the disc
+runs on a circle. In vakonomic motion the multipliers ``mu`` are states with
+free initial values. Nearly all of them give motions that no real disc makes,
+but one pair gives Routh's circle. For this system every Routh motion is also
+vakonomic; for a skate on a slope (:doc:`plot_skate_on_incline`) none is.
+
+==================  ====================================================
+constants           mass ``m`` = 1.5 kg, radius ``R`` = 0.5 m, moments of
+                    inertia ``I`` = 0.4 kg m² about the axle, ``J`` = 0.3
+                    kg m² about the vertical
+coordinates         ``x``, ``y`` of the point of contact, in m;
+                    ``theta`` rolling angle, ``phi`` heading, in rad
+speeds              their derivatives
+multipliers         ``lam1``, ``lam2`` in N; ``mu1``, ``mu2``, states, in N s
+inputs              none
+start               at the origin, heading 0.2 rad, with 3 rad/s about the
+                    axle and 0.8 rad/s about the vertical
+==================  ====================================================
+
+*Routh.* :math:`\\dot\\theta` and :math:`\\dot\\phi` are constant. The radius
+of the circle is :math:`R\\dot\\theta/\\dot\\phi`, and the friction is the
+centripetal force :math:`m R\\dot\\theta\\dot\\phi` (A. M. Bloch, *Nonholonomic
+Mechanics and Control*, 2003, the vertical rolling disk).
+
+*Vakonomic.* With :math:`L' = L + \\mu\\cdot g` the momenta
+:math:`m\\dot x + \\mu_1 = P\\cos\\beta` and
+:math:`m\\dot y + \\mu_2 = P\\sin\\beta` are constant, and so is
+
+.. math::
+
+   (I + mR^2)\\,\\dot\\theta - R P\\cos(\\phi - \\beta), \\qquad\\text{while}
+   \\qquad J\\ddot\\phi = R P\\,\\dot\\theta\\,\\sin(\\phi - \\beta).
+
+So the heading moves like a pendulum about the direction :math:`\\beta + 180°`
+of :math:`-P`, or rotates past it. For :math:`P = 0` it turns at a constant
+rate: the pair :math:`\\mu = -m(\\dot x, \\dot y)`, for which the motions
+coincide (O. E. Fernandez and A. M. Bloch, J. Phys. A 41 (2008) 344005;
+:doc:`/theory/routh_and_vacco`). A bar in the picture is the disc seen from
+above at the end of a run.
+
+"""
+from math import cos, sin
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sympy import cos as Cos, sin as Sin, symbols
+from sympy.physics.mechanics import dynamicsymbols
+
+from sympy_constrained import RouthMethod, VaccoMethod
+from sympy_constrained.methods import hamiltonian_equations
+from sympy_constrained.numeric import (
+    compile_equations, matching_multipliers, simulate)
+
+# One model for both principles.
+
+m, R, I, J = symbols('m R I J', positive=True)
+q = x, y, theta, phi = dynamicsymbols('x y theta phi')
+vx, vy, roll, turn = (coordinate.diff() for coordinate in q)
+L = (m*(vx**2 + vy**2) + I*roll**2 + J*turn**2)/2
+vacco = VaccoMethod(L, q, multipliers='mu1 mu2', nonhol_coneqs=[
+    vx - R*roll*Cos(phi), vy - R*roll*Sin(phi)])
+mu1, mu2 = vacco.mu_vec
+
+# The motions, and the pair of multipliers with which they coincide.
+
+constants = {m: 1.5, R: 0.5, I: 0.4, J: 0.3}
+start = {x: 0, y: 0, theta: 0, phi: 0.2, vx: 1.5*cos(0.2), vy: 1.5*sin(0.2),
+         roll: 3, turn: 0.8}
+exact = dict(t_eval=401, rtol=1e-11, atol=1e-13)
+t_end = 8
+routh = simulate(RouthMethod.from_method(vacco), t_end,
+                 start, constants=constants, **exact)
+matching = matching_multipliers(vacco, start, t_end, constants=constants)
+equations = compile_equations(vacco, constants)
+pairs = [tuple(matching.mu0), (0.3, -0.2), (-2.2, 0.5)]
+vakonomic = [simulate(equations, t_end, {**start, mu1: one, mu2: two}, **exact)
+             for one, two in pairs]
+
+# The picture.
+
+figure = plt.figure(figsize=(10.4, 4.4), layout='constrained')
+grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.6, 1))
+sketch = figure.add_subplot(grid[:, 0])
+ahead, up = np.array([cos(0.6), sin(0.6), 0]), np.array([0, 0, 1])
+sight = np.array([[1, -0.5, 0], [-0.15, 0.45, 1]])
+s = np.linspace(0, 2*np.pi, 60)[:, None]
+heading = np.linspace(0, 0.6, 20)
+
+
+def line(*points, **style):
+    """A line through points in space, seen from the side."""
+    sketch.plot(*sight @ np.transpose(points), **style)
+
+
+def word(text, *place, **style):
+    sketch.text(*sight @ place, text, ha='center', va='center', **style)
+
+
+def arrow(foot, tip, **style):
+    sketch.annotate('', sight @ tip, sight @ foot, arrowprops={
+        'arrowstyle': '-|>', 'shrinkA': 0, 'shrinkB': 0, **style})
+
+
+line(*(up + np.sin(s)*ahead + np.cos(s)*up), color='C0', linewidth=3)
+line(0*up, 2.4*ahead, color='C0', linewidth=1)
+line(up, up + 0.99*up, color='C0', linewidth=1, linestyle=':')
+line(up, up + 0.6*ahead + 0.8*up, color='C0', linewidth=1)
+arrow(0*up, np.array([2.4, 0, 0]), color='0.3')
+arrow(0*up, np.array([0, 2.6, 0]), color='0.3')
+line(*np.transpose([1.9*np.cos(heading), 1.9*np.sin(heading), 0*heading]),
+     color='0.4', linewidth=1)
+word('x', 2.6, 0, 0)
+word('y', 0, 2.9, 0)
+word(r'$\phi$', 2.1, 0.62, 0)
+word(r'$\theta$', *(0.22*ahead + 1.65*up))
+word('R', *(0.55*ahead + 1.25*up))
+sketch.set(xlim=(-1.7, 2.9), ylim=(-0.8, 2.3), title='the system')
+sketch.set_aspect('equal')
+sketch.axis('off')
+
+paths = figure.add_subplot(grid[:, 1])
+headings = figure.add_subplot(grid[0, 2])
+rolling = figure.add_subplot(grid[1, 2])
+styles = [('Routh', routh, dict(color='k', linewidth=3.5))] + [
+    (f'{one:.2f}, {two:.2f}', motion, dict(color=colour, linewidth=1.3))
+    for (one, two), motion, colour in zip(pairs, vakonomic,
+                                          ('C1', 'C0', 'C2'))]
+for name, motion, style in styles:
+    paths.plot(motion[x], motion[y], label=name, **style)
+    headings.plot(motion.t, np.degrees(motion[phi])/360, **style)
+    rolling.plot(motion.t, motion[roll], **style)
+    end, angle = np.array([motion[x][-1], motion[y][-1]]), motion[phi][-1]
+    bar = 0.5*np.array([np.cos(angle), np.sin(angle)])
+    paths.plot(*np.transpose([end - bar, end + bar]), alpha=0.4,
+               color=style['color'], linewidth=6, solid_capstyle='round')
+paths.plot(0, 0, 'ko', markersize=5, zorder=3)
+paths.annotate('start', (0, 0), (-44, -14), textcoords='offset points')
+paths.set(xlabel='x in m', ylabel='y in m', xlim=(-3.1, 6.6),
+          ylim=(-3.3, 4.3), title='paths of the contact during 8 s')
+paths.set_aspect('equal')
+paths.legend(loc='upper right', fontsize='small',
+             title='Routh, and vakonomic\nwith $\\mu(0)$ in N s')
+headings.set(xlabel='t in s', title=r'turns of the heading $\phi$')
+rolling.axhline(0, color='0.7', linewidth=0.8)
+rolling.set(xlabel='t in s', title=r"$\dot\theta$ in rad/s")
+
+plt.show()
+
+# Routh's circle, its friction, and the multipliers that give it.
+
+t = routh.t
+assert np.abs(np.hypot(routh[x] + 1.875*sin(0.2), routh[y] - 1.875*cos(0.2))
+              - 0.5*3/0.8).max() < 1e-8
+assert np.abs(np.hypot(*routh.multipliers.T) - 1.5*0.5*3*0.8).max() < 1e-8
+assert matching.coincides and matching.free == 0
+assert np.abs(matching.mu0 + 1.5*np.array([start[vx], start[vy]])).max() < 1e-8
+for coordinate in q:
+    assert np.abs(vakonomic[0][coordinate] - routh[coordinate]).max() < 1e-7
+
+# The integrals of vakonomic motion, and the pendulum. Pontryagin's equations,
+# derived independently, end at the same state.
+
+pontryagin = hamiltonian_equations(vacco)
+for (one, two), motion in zip(pairs, vakonomic):
+    px = 1.5*motion[vx] + motion[mu1]
+    py = 1.5*motion[vy] + motion[mu2]
+    assert max(np.ptp(px), np.ptp(py)) < 1e-8
+    assert np.ptp(0.775*motion[roll] - 0.5*(
+        px*np.cos(motion[phi]) + py*np.sin(motion[phi]))) < 1e-8
+    turning = equations.accelerations(t, motion.x)[:, 3]
+    assert np.abs(0.3*turning - 0.5*motion[roll]*(
+        px*np.sin(motion[phi]) - py*np.cos(motion[phi]))).max() < 1e-9
+    assert motion.largest_residual < 1e-11
+    assert np.abs(motion.energy_error).max() < 1e-9
+    other = simulate(pontryagin, t_end, dict(zip(pontryagin.states, (
+        0, 0, 0, 0.2, px[0], py[0], 0.4*3 - 0.5*(
+            one*cos(0.2) + two*sin(0.2)), 0.3*0.8))),
+        constants=constants, **exact)
+    for coordinate in q:
+        assert np.abs(other[coordinate] - motion[coordinate]).max() < 1e-7
+
+# Values at 4 s for the second pair, for other programs to compare.
+
+at_four = np.array([vakonomic[1][coordinate][200] for coordinate in q])
+assert np.abs(at_four - (
+    2.713544394, 0.368512016, 7.462829544, 12.239837855)).max() < 1e-8
