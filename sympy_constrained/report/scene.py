@@ -1,0 +1,314 @@
+"""What a page draws: bodies, links, shapes, surfaces and forces.
+
+Places are functions of the state in JavaScript; a part of the scene refers to
+their positions in the result.
+"""
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+from sympy import Dummy
+from sympy.physics.mechanics import RigidBody
+from sympy.physics.vector import Point
+
+from .. import _compat
+from ..contact import (
+    CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface, PlaneSurface,
+    SphereSurface, TorusSurface)
+from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..graph import Graph, read
+from ..model.call_signatures import as_list
+from ..model.kinetics import axes_of_body, measure_dyadic
+from ..model.loads import parse_loads
+from ..numeric.codegen.native import with_given
+from ..plotting.positions import Positions, system_of
+from ..plotting.scene_items import (
+    located_bodies, named_lines, named_places, seeds)
+from ..plotting.wireframes import unknown
+
+__all__ = ['Scene']
+
+# Ranges of the parameters of surfaces: full turns, half turns, or the extent.
+MESHES = {PlaneSurface: 'plane', SphereSurface: 'ball',
+          EllipsoidSurface: 'ball', TorusSurface: 'torus',
+          CylinderSurface: 'tube', ConeSurface: 'tube', CircularRim: 'rim'}
+AXES = 'xyz'
+
+
+class Scene:
+    """The scene of a model; arguments are those of :func:`.report`.
+
+    ``data`` is what the page gets.
+    """
+
+    def __init__(self, functions, model, points=(), lines=(), contacts=(),
+                 surfaces=(), view=None, up=None, origin=None, frame=None,
+                 constants=None):
+        compiled = functions.compiled
+        points, lines = named_places(points), named_lines(lines)
+        surfaces = [*as_list(surfaces, 'surfaces'), *(
+            getattr(contact, f'{side}_geometry')
+            for contact in as_list(contacts, 'contacts')
+            for side in ('child', 'parent'))]
+        self.system = system_of(model)
+        numbers = {**dict(zip(compiled.constants, compiled.p)),
+                   **(constants or {})}
+        self.find = find = Positions(
+            SimpleNamespace(states=compiled.states, constants=numbers), model,
+            seeds(points, lines, surfaces), origin, frame, None, None, points)
+        self.functions, self.g = functions, find._builder
+        self.numbers = {x: value for x, value in numbers.items()
+                        if x not in compiled.constants}
+        self.refs, self.where, self.data = [], {}, {'parts': []}
+        bodies, self.lost = located_bodies(find)
+        self.moving = [find._builder.input(x, dynamic=True)
+                       for x in (*compiled.states, compiled.equations.t)]
+        shown = {surface.frame for surface in surfaces}
+        for color, (body, place, axes) in enumerate(bodies):
+            self.add_body(color, body, place, axes, shown)
+        for name, line in lines:
+            self.add('line', at=[self.place(find.position(p)) for p in line],
+                     name=name)
+        for color, (name, place) in enumerate(points.items(), len(bodies)):
+            self.add('dot', at=self.place(find.position(place)), name=name,
+                     color=color, trail=True)
+        for k, surface in enumerate(surfaces):
+            self.add_surface(k, surface)
+        if self.unknown(self.refs):
+            raise unknown(self.unknown(self.refs), 'a place in the picture')
+        self.view(view, up)
+
+    def add(self, kind, **values):
+        self.data['parts'].append({'kind': kind, **values})
+
+    def place(self, quantity):
+        """Where the entries of a position or rotation begin."""
+        refs = tuple(ref for row in quantity.refs for ref in row)
+        if refs not in self.where:
+            self.where[refs] = len(self.refs)
+            self.refs += refs
+        return self.where[refs]
+
+    def moves(self, *quantities):
+        return any(self.g.depends_on(ref, *self.moving)
+                   for quantity in quantities if quantity
+                   for row in quantity.refs for ref in row)
+
+    @property
+    def drift(self):
+        """Builder and velocity of an origin that is at rest for an instant
+        only, or None.
+        """
+        return (self.g, [ref for ref, in self.find._drift]) if (
+            self.find.drifts) else None
+
+    def write(self):
+        """Write the function of all places, and where paths begin."""
+        self.functions.write_refs('places', self.g, self.refs, (),
+                                  self.numbers)
+        self.data['drifts'] = self.find.drifts
+        self.data['positions'] = [k for refs, k in self.where.items()
+                                  if len(refs) == 3]
+
+    # -- parts -----------------------------------------------------------
+
+    def add_body(self, color, body, place, axes, shown):
+        """Links to neighbouring points, the shape of the inertia, a dot."""
+        at, moves = self.place(place), self.moves(place, axes)
+        rigid = isinstance(body, RigidBody)
+        links = [tuple(map(self.find.position, link))
+                 for link in self.links(body) if self.find.has(link[1])]
+        for a, b in links:
+            if moves:
+                self.add('link', at=[self.place(a), self.place(b)],
+                         color=color, rigid=rigid,
+                         fixed=[not self.moves(a), not self.moves(b)])
+            else:
+                self.add('support', at=self.place(b))
+        frame = self.inertia_frame(body) if rigid and moves else None
+        ratios = self.gyration(body, frame) if frame else None
+        if ratios and frame not in shown:
+            self.add('shape', at=at, color=color, linked=bool(links),
+                     axes=self.place(self.find.rotation(frame)),
+                     ratios=len(self.refs))
+            self.refs += ratios
+        if moves:
+            self.add('dot', at=at, name=body.name, color=color, trail=True,
+                     small=rigid)
+
+    def inertia_frame(self, body):
+        """The frame of a body, or that of its inertia, if it is oriented."""
+        if body.central_inertia == 0:
+            return None
+        frames = body.frame, axes_of_body(
+            self.find._kinematics, body).inertia
+        return next(filter(self.find.is_oriented, frames), None)
+
+    def links(self, body):
+        """Pairs of points at constant places in frames that turn."""
+        reached, pairs = [body.masscenter], []
+        for here in reached:
+            for there, vector in _compat.positions(here).items():
+                if there not in reached and len(vector.args) == 1:
+                    (numbers, frame), = vector.args
+                    inside = frame == body.frame if isinstance(
+                        body, RigidBody) else frame != self.find.frame
+                    if inside and not numbers.has(_compat.time_symbol()):
+                        pairs.append((here, there))
+                        if isinstance(body, RigidBody):
+                            reached.append(there)
+        return pairs
+
+    def gyration(self, body, frame):
+        """Central moments of inertia over the mass, None if unknown."""
+        inertia = measure_dyadic(
+            self.find._kinematics, body.central_inertia, frame)
+        mass = read(self.g, body.mass)
+        refs = [self.g.div(inertia[i][i], mass) for i in range(3)]
+        return None if self.unknown(refs) else refs
+
+    def unknown(self, refs):
+        """Names of constants without a value, which the equations lack."""
+        compiled = self.functions.compiled
+        known = {compiled.equations.t, *compiled.states, *self.numbers,
+                 *compiled.constants, *compiled.inputs.expressions,
+                 *compiled.inputs.called}
+        return [str(x) for x in self.g.symbols_of(*refs) if x not in known]
+
+    def add_surface(self, k, surface):
+        """A surface, whose points are a function of its parameters."""
+        kind = next((text for known, text in MESHES.items()
+                     if isinstance(surface, known)), None)
+        if not kind:
+            return
+        base, axes = (self.find.position(surface.point),
+                      self.find.rotation(surface.frame))
+        own = [Dummy() for _ in surface.parameters]
+        numbers = surface.with_parameters(*own).position().to_matrix(
+            surface.frame)
+        self.functions.write_refs(
+            f'surface{k}', self.g, [read(self.g, e) for e in numbers], own,
+            self.numbers)
+        self.add('surface', f=f'surface{k}', mesh=kind, at=self.place(base),
+                 axes=self.place(axes), moves=self.moves(base, axes),
+                 inside=bool(getattr(surface, 'interior', False)))
+
+    # -- forces ----------------------------------------------------------
+
+    def add_forces(self, method):
+        """Joint reactions where the model has joints or located rows, else
+        mass times what the constraints add to the acceleration of each body.
+        """
+        equations = self.functions.compiled.equations
+        reactions = self.reactions(method, equations)
+        if reactions:
+            g, out = reactions.graph.load(None, tuple(reactions))
+            where = {name: x.location for name, x in reactions.items()
+                     if isinstance(x.location, Point)
+                     and self.find.has(x.location)}
+            self.functions.write_refs('reactions', g, [
+                ref for name in where for ref, in out[name][:3]],
+                reactions.accelerations)
+            self.data |= {'forces': 'reactions', 'attack': [
+                self.place(self.find.position(x)) for x in where.values()]}
+        elif (self.system is not None and equations.u == self.system.u
+              and equations.multipliers):
+            self.data |= {'forces': 'added', 'attack': self.added(
+                self.find._kinematics)}
+
+    def reactions(self, method, equations):
+        """The :class:`.JointReactions` that the page can compute, or None."""
+        if self.find.frame is None or not hasattr(method, 'joint_reactions'):
+            return None
+        try:
+            found = method.joint_reactions(frame=self.find.frame)
+        except ConstrainedDynamicsError:        # forces without a place
+            return None
+        known = {equations.t, *equations.states, *equations.constants,
+                 *equations.specifieds, *found.accelerations}
+        return found if found and known.issuperset(
+            found.graph.symbols()) and found.accelerations == tuple(
+                x.diff(equations.t) for x in equations.u) else None
+
+    def added(self, kinematics):
+        """Write ``m*J*z`` for the accelerations ``z`` that constraints add;
+        returns the points.
+        """
+        g, symbols = self.g, [Dummy() for _ in kinematics.speeds]
+        z = [g.input(x, dynamic=True) for x in symbols]
+        refs, points = [], []
+        for body in self.find.bodies:
+            if not self.find.has(body.masscenter):
+                continue
+            try:
+                velocity = kinematics.velocity(
+                    body.masscenter, self.find.frame)
+            except KinematicsError:
+                continue
+            columns = kinematics.columns(velocity)
+            refs += [g.mul(read(g, body.mass), g.sum(
+                g.mul(column[i], z[k]) for k, column in columns.items()))
+                for i in range(3)]
+            points.append(self.place(self.find.position(body.masscenter)))
+        self.functions.write_refs('forces', g, refs, symbols, self.numbers)
+        return points
+
+    # -- view ------------------------------------------------------------
+
+    def view(self, view, up):
+        """Choose the direction of sight, and which axis is up."""
+        flat = view and (None if view == '3d' else next(
+            k for k in range(3) if AXES[k] not in view))
+        if view is None:
+            flat = self.flat_axis()
+        if up is None:
+            up = self.against_gravity(flat)
+        sign, letter = (-1, up[1:]) if up.startswith('-') else (1, up)
+        self.data |= {'flat': flat, 'up': [
+            sign*(axis == letter) for axis in AXES]}
+
+    def flat_axis(self):
+        """The axis that no place moves along and about which bodies turn."""
+        compiled = self.functions.compiled
+        if not self.refs:
+            return 2
+        graph = Graph.freeze(self.g, {'out': ([[x] for x in self.refs], 1)})
+        values = compiled.group(with_given(graph, ('out',), self.numbers),
+                                ('out',))
+        states = [self.functions.x + 0.1*np.sin(
+            k + 1.7*k*np.arange(len(self.functions.x))) for k in range(4)]
+        found = np.array([values(self.functions.t, x)['out'][:, 0]
+                          for x in states])
+        places = [k for part in self.data['parts']
+                  for k in np.ravel(part['at'])]
+        turns = [part['axes'] for part in self.data['parts']
+                 if 'axes' in part]
+
+        def constant(columns):
+            return np.ptp(found[:, columns], axis=0).max(initial=0) < 1e-12
+
+        return next((k for k in (2, 1, 0) if constant(
+            [i + k for i in places] + [i + 3*k + j for i in turns
+                                       for j in range(3)])
+            and np.ptp(found[:, [i + k for i in places]]) < 1e-12), None)
+
+    def against_gravity(self, flat):
+        """The axis opposite to the constant forces on mass centres."""
+        default = 'z' if flat in (None, 0, 1) else 'y'
+        if self.system is None or self.find.frame is None:
+            return default
+        centres = {body.masscenter for body in self.find.bodies}
+        total = np.zeros(3)
+        for location, vector in parse_loads(self.system.loads):
+            if location in centres and vector and all(
+                    frame == self.find.frame for _, frame in vector.args):
+                numbers = vector.to_matrix(self.find.frame).xreplace(
+                    self.find.numbers)
+                if numbers.is_symbolic():
+                    continue
+                total += np.array(numbers.tolist(), float)[:, 0]
+        k = int(np.argmax(np.abs(total)))
+        if not total[k] or k == flat:
+            return default
+        return ('-' if total[k] > 0 else '') + AXES[k]

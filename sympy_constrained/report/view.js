@@ -1,0 +1,539 @@
+/* A picture of the scene: links, shapes, surfaces, paths and forces on a
+   canvas, sorted by depth. Vectors are arrays of three numbers. */
+
+const add = (a, b, s = 1) => [a[0] + s*b[0], a[1] + s*b[1], a[2] + s*b[2]];
+const dot = (a, b) => a[0]*b[0] + a[1]*b[1] + a[2]*b[2];
+const cross = (a, b) => [a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2],
+                         a[0]*b[1] - a[1]*b[0]];
+const unit = a => { const n = Math.hypot(...a) || 1; return a.map(e => e/n); };
+const COLORS = [[47, 111, 222], [224, 101, 58], [42, 157, 116], [150, 84, 200],
+                [217, 162, 27], [20, 160, 184], [214, 69, 123],
+                [122, 139, 47]];
+const tone = (rgb, light, alpha = 1) => `rgba(${rgb.map(c => Math.round(
+  light < 1 ? c*light : c + (255 - c)*(light - 1))).join()},${alpha})`;
+const TURN = 2*Math.PI, LONGEST_PATH = 420;
+
+/* Quadrilaterals of a chart: corners, and a number for two tones. */
+function grid(at, us, vs) {
+  const faces = [];
+  for (let i = 0; i + 1 < us.length; i++)
+    for (let j = 0; j + 1 < vs.length; j++)
+      faces.push({corners: [at(us[i], vs[j]), at(us[i + 1], vs[j]),
+        at(us[i + 1], vs[j + 1]), at(us[i], vs[j + 1])],
+      odd: Math.floor(4*i/(us.length - 1)) % 2});
+  return faces;
+}
+
+const range = (from, to, count) => Array.from(
+  {length: count + 1}, (_, i) => from + (to - from)*i/count);
+
+/* The homogeneous body with these squared radii of gyration: a rod, a disc or
+   an ellipsoid. */
+function shape(ratios, size) {
+  const sum = ratios[0] + ratios[1] + ratios[2];
+  let s = ratios.map(k => sum/2 - k);         // mean squares along the axes
+  const most = Math.max(...ratios);
+  if (!(most > 0)) return null;
+  const planar = ratios.filter(k => k > 1e-9*most).length === 1;
+  if (planar) s = ratios.map(k => k > 1e-9*most ? 0 : most/2);
+  const thick = s.map(e => e > 1e-4*most), count = thick.filter(e => e).length;
+  if (count === 1) {
+    const k = thick.indexOf(true), end = [0, 0, 0];
+    end[k] = Math.sqrt(3*s[k]);
+    return {rod: [end, end.map(e => -e)]};
+  }
+  if (count === 2) {
+    const k = thick.indexOf(false), [i, j] = [(k + 1) % 3, (k + 2) % 3];
+    const half = planar ? 0.012*size : 0.06*Math.sqrt(s[i] + s[j]);
+    const at = (u, r, z) => {
+      const point = [0, 0, 0];
+      point[i] = 2*Math.sqrt(s[i])*r*Math.cos(u);
+      point[j] = 2*Math.sqrt(s[j])*r*Math.sin(u);
+      point[k] = z;
+      return point;
+    };
+    const us = range(0, TURN, 32);
+    return {planar, faces: [
+      ...grid((u, r) => at(u, r, half), us, [0, 1]),
+      ...grid((u, r) => at(u, r, -half), us, [1, 0]),
+      ...grid((u, z) => at(u, 1, z), us, [-half, half])]};
+  }
+  const a = s.map(e => Math.sqrt(5*Math.max(e, 0)));
+  return {faces: grid((u, v) => [
+    a[0]*Math.sin(v)*Math.cos(u), a[1]*Math.sin(v)*Math.sin(u),
+    -a[2]*Math.cos(v)], range(0, TURN, 24), range(0, Math.PI, 12))};
+}
+
+class View {
+  constructor(canvas, motion, scene) {
+    Object.assign(this, {canvas, motion, scene, paths: new Map()});
+    this.context = canvas.getContext('2d');
+    this.up = scene.up;
+    this.azimuth = -0.9;
+    this.elevation = 0.32;
+    this.zoom = 1;
+    this.showForces = this.showPaths = true;
+    this.meshes = null;
+    this.middle = [0, 0, 0];
+    this.size = 1;
+    this.strongest = 0;
+  }
+
+  /* Positions and axes at the state of the motion. */
+  places() {
+    const {motion, scene} = this, out = motion.call('places').slice();
+    if (scene.drifts) for (const k of scene.positions)
+      for (let i = 0; i < 3; i++) out[k + i] += motion.x.at(i - 3);
+    return out;
+  }
+
+  point(out, k) { return [out[k], out[k + 1], out[k + 2]]; }
+
+  /* A point fixed in axes, whose rows begin at k, from the position at. */
+  fixed(out, at, k, x) {
+    return [0, 1, 2].map(i => out[at + i] + out[k + 3*i]*x[0]
+      + out[k + 3*i + 1]*x[1] + out[k + 3*i + 2]*x[2]);
+  }
+
+  /* See all places of some states. */
+  fit(outs) {
+    let low = [Infinity, Infinity, Infinity], high = low.map(e => -e);
+    const see = (x, r = 0) => {
+      low = low.map((e, i) => Math.min(e, x[i] - r));
+      high = high.map((e, i) => Math.max(e, x[i] + r));
+    };
+    for (const out of outs) for (const part of this.scene.parts) {
+      if (part.kind === 'surface' && part.mesh === 'plane') continue;
+      const r = part.kind === 'shape' ? Math.sqrt(4*Math.max(
+        ...out.slice(part.ratios, part.ratios + 3))) : 0;
+      for (const k of [part.at].flat()) see(this.point(out, k), r*0.7);
+    }
+    if (!(low[0] <= high[0])) [low, high] = [[-1, -1, -1], [1, 1, 1]];
+    this.middle = low.map((e, i) => (e + high[i])/2);
+    this.box = [low, high];
+    this.size = Math.max(Math.hypot(...add(high, low, -1)), 1e-9);
+    this.meshes = null;
+    const {up} = this, heights = [dot(low, up), dot(high, up)];
+    const lowest = Math.min(...heights);
+    this.floor = lowest > -0.08*this.size && lowest < 0.3*this.size ? 0 :
+      lowest - 0.03*this.size;
+    if (this.floor > lowest) this.floor = lowest;
+  }
+
+  /* Faces of shapes and surfaces, which change with the constants. */
+  build(out) {
+    this.meshes = this.scene.parts.map(part => {
+      if (part.kind === 'shape') return shape(
+        Array.from(out.slice(part.ratios, part.ratios + 3)), this.size);
+      if (part.kind !== 'surface') return null;
+      const at = (...u) => Array.from(this.motion.call(
+        part.f, this.motion.t, this.motion.x, u));
+      const far = 0.75*this.size, around = range(0, TURN, 28);
+      if (part.mesh === 'rim') {
+        const edge = around.map(u => at(u));
+        return {faces: edge.slice(1).map((b, i) => ({
+          corners: [[0, 0, 0], edge[i], b], odd: Math.floor(i/7) % 2}))};
+      }
+      if (part.mesh === 'plane') {
+        const middle = this.local(out, part, this.middle);
+        const [o, a, b] = [at(0, 0), at(1, 0), at(0, 1)];
+        const e = add(a, o, -1), f = add(b, o, -1);
+        const u = dot(add(middle, o, -1), e), v = dot(add(middle, o, -1), f);
+        return {flat: true, faces: grid((s, t) => at(u + s, v + t),
+          range(-far, far, 10), range(-far, far, 10))};
+      }
+      return {inside: part.inside, faces: grid(at, around, {
+        ball: range(0, Math.PI, 12), torus: range(0, TURN, 14),
+        tube: range(-far, far, 6)}[part.mesh])};
+    });
+  }
+
+  local(out, {at, axes}, x) {
+    const d = add(x, this.point(out, at), -1);
+    return [0, 1, 2].map(j => [0, 1, 2].reduce(
+      (s, i) => s + out[axes + 3*i + j]*d[i], 0));
+  }
+
+  /* Let the box follow bodies that leave it. */
+  follow(out) {
+    const dots = this.scene.parts.filter(part => part.kind === 'dot');
+    if (!dots.length) return;
+    for (let i = 0; i < 3; i++) {
+      const x = dots.reduce((s, part) => s + out[part.at + i], 0)/dots.length;
+      const [low, high] = this.box;
+      const shift = Math.max(0, x - high[i]) + Math.min(0, x - low[i]);
+      low[i] += shift;
+      high[i] += shift;
+      this.middle[i] += shift;
+    }
+  }
+
+  camera() {
+    const {scene, up} = this, box = this.canvas.getBoundingClientRect();
+    const ratio = window.devicePixelRatio || 1;
+    const width = box.width || 640, height = box.height || 420;
+    if (this.canvas.width !== Math.round(width*ratio)
+        || this.canvas.height !== Math.round(height*ratio)) {
+      this.canvas.width = Math.round(width*ratio);
+      this.canvas.height = Math.round(height*ratio);
+    }
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    let toward;
+    if (scene.flat !== null) {
+      toward = [0, 0, 0];
+      toward[scene.flat] = scene.flat === 1 ? -1 : 1;
+    } else {
+      const first = unit(cross(Math.abs(up[0]) > 0.5 ? [0, 1, 0] : [1, 0, 0],
+        up));
+      const second = cross(up, first), c = Math.cos(this.elevation);
+      toward = add(add(first.map(e => e*c*Math.cos(this.azimuth)), second,
+        c*Math.sin(this.azimuth)), up, Math.sin(this.elevation));
+    }
+    const right = unit(cross(up, toward)), above = cross(toward, right);
+    // the box as it is seen
+    let [w, h] = [0, 0];
+    const [low, high] = this.box, half = add(high, low, -1).map(e => e/2);
+    for (let i = 0; i < 3; i++) {
+      w += Math.abs(right[i]*half[i]);
+      h += Math.abs(above[i]*half[i]);
+    }
+    const scale = this.zoom*Math.min(
+      (width/2 - 34)/(w + 0.06*this.size), (height/2 - 34)/(
+        h + 0.06*this.size));
+    const far = scene.flat === null ? 3.2*this.size : Infinity;
+    this.look = {toward, width, height, scale};
+    this.project = x => {
+      const d = add(x, this.middle, -1), depth = dot(d, toward);
+      const s = scale*(far === Infinity ? 1 : far/Math.max(
+        far - depth, 0.2*far));
+      return {x: width/2 + s*dot(d, right), y: height/2 - s*dot(d, above),
+        depth, s};
+    };
+  }
+
+  draw() {
+    const out = this.places();
+    if (!this.box) this.fit([out]);
+    if (!this.meshes) this.build(out);
+    this.follow(out);
+    this.camera();
+    const {context: c, scene} = this, style = getComputedStyle(this.canvas);
+    this.ink = style.getPropertyValue('--ink').trim();
+    this.paper = style.getPropertyValue('--stage').trim();
+    this.faint = style.getPropertyValue('--grid').trim();
+    this.dark = style.getPropertyValue('--dark').trim() === '1';
+    c.clearRect(0, 0, this.look.width, this.look.height);
+    this.width = 0.02*this.size*this.look.scale;
+    const list = [];
+    this.drawFloor();
+    if (scene.flat === null) this.drawShadows(out);
+    scene.parts.forEach((part, k) => this.parts(out, part, k, list));
+    list.sort((a, b) => a[0] - b[0]);
+    for (const [, paint] of list) paint();
+    if (this.showForces) this.drawForces(out);
+  }
+
+  polygon(points) {
+    const {context: c} = this;
+    c.beginPath();
+    points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
+    c.closePath();
+  }
+
+  drawFloor() {
+    const {context: c, up, scene, size} = this;
+    c.lineWidth = 1;
+    c.strokeStyle = this.faint;
+    if (scene.parts.some(part => part.mesh === 'plane' && !part.moves)) return;
+    const step = 10**Math.floor(Math.log10(0.35*size));
+    const unitStep = step*(0.35*size/step > 5 ? 5 : 0.35*size/step > 2 ? 2 :
+      1);
+    if (scene.flat !== null) {
+      const axes = [0, 1, 2].filter(k => k !== scene.flat), reach = 3*size;
+      c.beginPath();
+      for (const [k, other] of [axes, [...axes].reverse()])
+        for (let i = Math.floor((this.middle[k] - reach)/unitStep);
+          i*unitStep < this.middle[k] + reach; i++) {
+          const [a, b] = [[...this.middle], [...this.middle]];
+          a[k] = b[k] = i*unitStep;
+          a[other] -= reach;
+          b[other] += reach;
+          const [s, t] = [this.project(a), this.project(b)];
+          c.moveTo(s.x, s.y);
+          c.lineTo(t.x, t.y);
+        }
+      c.stroke();
+      return;
+    }
+    const e = unit(cross(Math.abs(up[0]) > 0.5 ? [0, 1, 0] : [1, 0, 0], up));
+    const f = cross(up, e), n = 9;
+    const base = add(add(this.middle, up, this.floor - dot(this.middle, up)),
+      [0, 0, 0]);
+    const snap = v => Math.round(dot(base, v)/unitStep)*unitStep - dot(base, v);
+    const o = add(add(base, e, snap(e)), f, snap(f));
+    for (let i = -n; i <= n; i++) for (const [a, b] of [[e, f], [f, e]])
+      for (let j = -n; j < n; j++) {
+        const fade = 1 - Math.hypot(i, j + 0.5)/n;
+        if (fade <= 0) continue;
+        const s = this.project(add(add(o, a, i*unitStep), b, j*unitStep));
+        const t = this.project(add(add(o, a, i*unitStep), b,
+          (j + 1)*unitStep));
+        c.globalAlpha = Math.min(1, 1.6*fade);
+        c.beginPath();
+        c.moveTo(s.x, s.y);
+        c.lineTo(t.x, t.y);
+        c.stroke();
+      }
+    c.globalAlpha = 1;
+  }
+
+  shadow(x) {
+    return this.project(add(x, this.up, this.floor - dot(x, this.up)));
+  }
+
+  drawShadows(out) {
+    const {context: c, scene, up} = this;
+    c.fillStyle = c.strokeStyle = this.dark ? 'rgba(0,0,0,.5)' :
+      'rgba(30,40,60,.16)';
+    c.lineCap = 'round';
+    c.beginPath();
+    scene.parts.forEach((part, k) => {
+      const mesh = this.meshes[k];
+      if (!mesh || !mesh.faces || mesh.flat || part.moves === false) return;
+      for (const {corners} of mesh.faces) {
+        const world = corners.map(
+          x => this.fixed(out, part.at, part.axes, x));
+        let n = dot(up, cross(add(world[1], world[0], -1),
+          add(world[2], world[0], -1)));
+        if (!n && world[3]) n = dot(up, cross(
+          add(world[2], world[0], -1), add(world[3], world[0], -1)));
+        const points = world.map(x => this.shadow(x));
+        if (n < 0) points.reverse();
+        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
+        c.closePath();
+      }
+    });
+    c.fill();
+    for (const part of scene.parts) if (
+      part.kind === 'link' || part.kind === 'line') {
+      c.lineWidth = this.width*(part.rigid === false ? 0.4 : 1);
+      c.beginPath();
+      part.at.forEach((k, i) => {
+        const p = this.shadow(this.point(out, k));
+        if (i) c.lineTo(p.x, p.y); else c.moveTo(p.x, p.y);
+      });
+      c.stroke();
+    }
+  }
+
+  /* Depths and painters of a part. */
+  parts(out, part, k, list) {
+    const color = COLORS[(part.color || 0) % COLORS.length];
+    if (part.kind === 'link' || part.kind === 'line')
+      this.link(out, part, color, list);
+    else if (part.kind === 'support') {
+      const p = this.project(this.point(out, part.at));
+      if (this.scene.flat !== null) list.push([
+        p.depth - 0.03*this.size, () => this.ground(p)]);
+    } else if (part.kind === 'dot') this.dot(out, part, color, list);
+    else {
+      const mesh = this.meshes[k];
+      if (mesh && mesh.rod && !part.linked) this.bar(
+        mesh.rod.map(x => this.project(this.fixed(
+          out, part.at, part.axes, x))), color, 1, list);
+      if (mesh && mesh.faces && !(mesh.planar && part.linked))
+        this.faces(out, part, mesh, part.kind === 'shape' ? color :
+          COLORS[(k + 3) % COLORS.length], list);
+    }
+  }
+
+  faces(out, part, mesh, color, list) {
+    const {context: c, look, up} = this;
+    const light = unit(add(add(look.toward, up, 1.1),
+      cross(up, look.toward), -0.6));
+    const isGround = mesh.flat || part.moves === false;
+    for (const {corners, odd} of mesh.faces) {
+      const world = corners.map(x => this.fixed(out, part.at, part.axes, x));
+      let n = cross(add(world[1], world[0], -1), add(world[2], world[0], -1));
+      if (Math.hypot(...n) < 1e-12*this.size**2 && world[3]) n = cross(
+        add(world[2], world[0], -1), add(world[3], world[0], -1));
+      n = unit(n);
+      if (dot(n, look.toward) < 0) n = n.map(e => -e);
+      const points = world.map(x => this.project(x));
+      const depth = points.reduce((s, p) => s + p.depth, 0)/points.length;
+      const shade = 0.62 + 0.5*Math.max(0, dot(n, light));
+      list.push([isGround ? depth - 10*this.size : depth, () => {
+        this.polygon(points);
+        if (isGround) {
+          c.fillStyle = this.dark ? 'rgba(140,160,190,.07)' :
+            'rgba(60,80,110,.06)';
+          c.strokeStyle = this.faint;
+        } else {
+          c.fillStyle = c.strokeStyle = tone(
+            color, shade*(odd ? 1.0 : this.dark ? 0.72 : 0.8));
+        }
+        c.lineWidth = 0.8;
+        c.fill();
+        c.stroke();
+      }]);
+    }
+  }
+
+  bar(points, color, thickness, list) {
+    const {context: c} = this;
+    const depth = points.reduce((s, p) => s + p.depth, 0)/points.length;
+    const width = Math.max(2, thickness*this.width*points[0].s/
+      this.look.scale);
+    list.push([depth, () => {
+      c.lineCap = c.lineJoin = 'round';
+      for (const [extra, shade] of [[2.4, 0.55], [0, 1], [-0.62*width, 1.28]]) {
+        c.lineWidth = Math.max(0.5, width + extra);
+        c.strokeStyle = tone(color, shade, extra < 0 ? 0.55 : 1);
+        c.beginPath();
+        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
+        c.stroke();
+      }
+    }]);
+  }
+
+  ball(p, radius, color, list) {
+    const {context: c} = this;
+    list.push([p.depth + 0.01*this.size, () => {
+      const shine = c.createRadialGradient(p.x - radius/3, p.y - radius/3,
+        radius/8, p.x, p.y, radius);
+      shine.addColorStop(0, tone(color, 1.55));
+      shine.addColorStop(0.5, tone(color, 1));
+      shine.addColorStop(1, tone(color, 0.6));
+      c.fillStyle = shine;
+      c.beginPath();
+      c.arc(p.x, p.y, radius, 0, TURN);
+      c.fill();
+    }]);
+  }
+
+  link(out, part, color, list) {
+    const {context: c} = this;
+    const points = part.at.map(k => this.project(this.point(out, k)));
+    const rgb = part.kind === 'line' ? [120, 130, 145] : color;
+    if (part.rigid === false) {
+      list.push([points[0].depth, () => {
+        c.strokeStyle = this.ink;
+        c.lineWidth = Math.max(1.5, 0.25*this.width);
+        c.beginPath();
+        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
+        c.stroke();
+      }]);
+    } else this.bar(points, rgb, part.kind === 'line' ? 0.7 : 1, list);
+    const radius = 0.42*this.width;
+    points.forEach((p, i) => {
+      const fixed = part.fixed && part.fixed[i];
+      if (part.kind === 'line' && points.length > 6) return;
+      if (fixed && this.scene.flat !== null) list.push([
+        p.depth - 0.02*this.size, () => this.ground(p)]);
+      list.push([p.depth + 0.012*this.size, () => {
+        c.fillStyle = this.paper;
+        c.strokeStyle = this.ink;
+        c.lineWidth = 1.2;
+        c.beginPath();
+        c.arc(p.x, p.y, Math.max(2, radius*p.s/this.look.scale), 0, TURN);
+        c.fill();
+        c.stroke();
+      }]);
+    });
+  }
+
+  /* A support: a triangle on hatched ground. */
+  ground(p) {
+    const {context: c} = this, w = 1.15*this.width + 3;
+    c.strokeStyle = this.ink;
+    c.fillStyle = this.paper;
+    c.lineWidth = 1.3;
+    this.polygon([p, {x: p.x - w, y: p.y + 1.5*w},
+                  {x: p.x + w, y: p.y + 1.5*w}]);
+    c.fill();
+    c.stroke();
+    c.beginPath();
+    c.moveTo(p.x - 1.6*w, p.y + 1.5*w);
+    c.lineTo(p.x + 1.6*w, p.y + 1.5*w);
+    for (let i = -3; i <= 3; i++) {
+      c.moveTo(p.x + i*w/2, p.y + 1.5*w);
+      c.lineTo(p.x + (i - 1)*w/2, p.y + 2.1*w);
+    }
+    c.stroke();
+  }
+
+  dot(out, part, color, list) {
+    const {context: c} = this, at = this.point(out, part.at);
+    const p = this.project(at);
+    if (part.trail && this.showPaths) {
+      const path = this.paths.get(part) || [];
+      this.paths.set(part, path);
+      const last = path.at(-1);
+      if (!last || Math.hypot(...add(at, last, -1)) > 0.004*this.size)
+        path.push(at);
+      if (path.length > LONGEST_PATH) path.shift();
+      list.push([-1e6*this.size, () => {
+        const points = path.map(x => this.project(x)), runs = 14;
+        c.lineWidth = 1.6;
+        c.lineCap = 'butt';
+        for (let r = 0; r < runs; r++) {
+          const from = Math.floor(r*points.length/runs);
+          const to = Math.floor((r + 1)*points.length/runs);
+          c.strokeStyle = tone(color, 1, 0.75*(r + 1)/runs);
+          c.beginPath();
+          points.slice(from, to + 1).forEach((q, i) => i ? c.lineTo(q.x, q.y)
+            : c.moveTo(q.x, q.y));
+          c.stroke();
+        }
+      }]);
+    }
+    if (part.small) list.push([p.depth + 0.02*this.size, () => {
+      const r = Math.max(2.2, 0.3*this.width);
+      c.fillStyle = this.paper;
+      c.strokeStyle = tone(color, 0.6);
+      c.lineWidth = 1;
+      for (const quarter of [0, 1, 2, 3]) {     // a centre of mass
+        c.beginPath();
+        c.moveTo(p.x, p.y);
+        c.arc(p.x, p.y, r, quarter*TURN/4, (quarter + 1)*TURN/4);
+        c.closePath();
+        c.fillStyle = quarter % 2 ? tone(color, 0.45) : '#fff';
+        c.fill();
+      }
+      c.beginPath();
+      c.arc(p.x, p.y, r, 0, TURN);
+      c.stroke();
+    }]); else this.ball(p, Math.max(
+      5, 1.15*this.width*p.s/this.look.scale), color, list);
+  }
+
+  drawForces(out) {
+    const {scene, context: c} = this;
+    if (!scene.forces || !scene.attack.length) return;
+    const forces = this.motion.forces();
+    if (!forces) return;
+    const list = scene.attack.map((k, i) => [
+      this.point(out, k), this.point(forces, 3*i)]);
+    const strongest = Math.max(...list.map(([, f]) => Math.hypot(...f)));
+    this.strongest = Math.max(strongest, 0.995*this.strongest);
+    if (!(this.strongest > 0)) return;
+    c.strokeStyle = c.fillStyle = this.dark ? '#ff7a6b' : '#c8102e';
+    c.lineCap = 'butt';
+    for (const [at, force] of list) {
+      const a = this.project(at), b = this.project(
+        add(at, force, 0.3*this.size/this.strongest));
+      const [x, y] = [b.x - a.x, b.y - a.y], n = Math.hypot(x, y);
+      if (n < 3) continue;
+      const head = Math.min(11, 0.5*n), [u, v] = [x/n, y/n];
+      c.lineWidth = 2.4;
+      c.beginPath();
+      c.moveTo(a.x, a.y);
+      c.lineTo(b.x - u*head, b.y - v*head);
+      c.stroke();
+      this.polygon([b, {x: b.x - u*head - v*head*0.42,
+        y: b.y - v*head + u*head*0.42}, {x: b.x - u*head + v*head*0.42,
+        y: b.y - v*head - u*head*0.42}]);
+      c.fill();
+    }
+  }
+}
