@@ -3,6 +3,8 @@
    `model` is what `model_data` in data.py writes. Functions of the model
    return an array that the next call overwrites, or null. */
 
+/* Largest change by a projection, relative to the tolerance of a step. */
+const MOVED = 1e3;
 const EPS = 2**-52, ROUNDING = 1e-11, CUT = {holonomic: 1e-11, velocity: 1e-7,
                                              upper: 1e-11};
 
@@ -91,7 +93,7 @@ function cholesky(M, size, where) {
 const largest = values => values.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
 
 class Motion {
-  constructor(model, rtol = 1e-9, atol = 1e-11) {
+  constructor(model, rtol = 1e-7, atol = 1e-9) {
     Object.assign(this, {model, rtol, atol});
     this.p = Float64Array.from(model.p);
     this.inputs = new Float64Array(model.tables.length);
@@ -188,16 +190,24 @@ class Motion {
       }
       const factor = Math.min(10, Math.max(0.2, 0.9*error**-0.125));
       if (error < 1) {
-        this.h = Math.max(h*factor, this.h > h ? this.h : 0);
         this.t = t + h;
-        this.x = next;
-        this.steps++;
+        this.x = next.slice();
         this.project();
-        return;
+        const moved = next.reduce((most, value, i) => Math.max(
+          most, Math.abs(value - this.x[i])/(
+            this.atol + this.rtol*Math.abs(value))), 0);
+        if (moved < MOVED && this.residual < 1e-8) {
+          this.h = Math.max(h*factor, this.h > h ? this.h : 0);
+          this.steps++;
+          return;
+        }
+        Object.assign(this, {t, x});    // near a singular configuration
+        error = Infinity;
       }
       this.h = h*(error < Infinity ? factor : 0.2);
       if (!(this.h > 1e-12))
-        throw new Error(`steps became too small at t = ${t.toFixed(4)}`);
+        throw new Error(`no steps beyond t = ${t.toFixed(4)}, perhaps a `
+          + 'configuration where the constraints lose rank');
     }
   }
 
@@ -295,6 +305,7 @@ class Motion {
     const M = this.call('mass').slice(), Q = this.call('loads');
     const change = rates.map((_, i) => rates.reduce(
       (s, a, j) => s + M[i*n + j]*a, -Q[i]));
+    if (largest(change) < 1e-10*largest(Q)) change.fill(0);
     return this.call('forces', t, x, lstsq(M, n, n, change, 1e-11).z);
   }
 }

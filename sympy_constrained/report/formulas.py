@@ -13,9 +13,10 @@ from ..model.kinetics import frames_of
 __all__ = ['comparison_table', 'constraint_table', 'equation_rows', 'math',
            'model_tables', 'table']
 
-# Shared parts get names above this number of operations, and formulas are
-# left out above the second.
-SHORT, LONG = 60, 700
+# Shared parts get names above this number of operations. Formulas are left
+# out above the second, and those without names above the third, of their size
+# as a tree, which may be exponential in the number of operations.
+SHORT, LONG, TREE = 60, 700, 1500
 DOTS = {1: '˙', 2: '¨', 3: '⃛'}
 # Class of a method -> theory page and number of its equations there.
 THEORY = {
@@ -107,6 +108,18 @@ def number(value):
 
 # -- sections --------------------------------------------------------------
 
+def tree_size(expressions):
+    """Number of nodes, of which shared ones count each time."""
+    sizes = {}
+
+    def size(e):
+        if e not in sizes:
+            sizes[e] = 1 + sum(map(size, e.args))
+        return sizes[e]
+
+    return sum(map(size, expressions))
+
+
 def inertia_of(body):
     """The central inertia, in the axes in which it was given."""
     dyadic = getattr(body, 'central_inertia', 0)
@@ -139,11 +152,9 @@ def constraint_table(equations, classes, redundant):
     graph = equations.graph
     holonomic, velocity = (graph.outputs[name][0]
                            for name in ('holonomic', 'velocity'))
-    names = 'holonomic', 'velocity'
     formulas = [None]*max(velocity, len(equations.constraint_names))
-    if graph.operation_count(names) <= LONG:
-        rows = [*graph.sympy('holonomic'), *graph.sympy('velocity')[
-            holonomic:]]
+    rows = [*graph.sympy('holonomic'), *graph.sympy('velocity')[holonomic:]]
+    if tree_size(rows) <= TREE:
         formulas[:len(rows)] = rows
     cells = []
     for k, name in enumerate(equations.constraint_names):
@@ -173,7 +184,8 @@ def equation_rows(equations, method):
                 f'{len(equations.unknowns)} unknowns, too many to read. '
                 '<code>to_latex(method)</code> writes them.</p>')
     shared, out = graph.assignments(names, numbered_symbols(
-        'a_', start=1)) if count > SHORT else (
+        'a_', start=1)) if count > SHORT or tree_size(
+            x for name in names for x in graph.sympy(name)) > TREE else (
             [], {name: graph.sympy(name) for name in names})
     lines = [((state.diff(equations.t), '=', rate), '')
              for state, rate in zip(equations.states, out['rates'])

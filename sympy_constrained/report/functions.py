@@ -9,8 +9,8 @@ from ..errors import UnsupportedFeatureError
 from ..graph import Graph
 from ..numeric.codegen.native import with_given
 from ..numeric.codegen.solution import power, solved_graph
-from ..numeric.compiled import CompiledEquations, equations_of
-from ..numeric.inputs import functions_in
+from ..numeric.compiled import (
+    CompiledEquations, compile_equations, equations_of)
 from ..numeric.integrate.power import Work
 from ..numeric.names import label
 from ..numeric.table import Table
@@ -25,23 +25,16 @@ def compiled_for_page(model, constants, inputs):
     """The :class:`.CompiledEquations`, where inputs without a value are
     constants, zero at first.
     """
-    equations, inputs = equations_of(model), dict(inputs or {})
-    values = {getattr(model, 'constants', None) and x: value for x, value in (
-        zip(model.constants, model.p) if isinstance(
-            model, CompiledEquations) else ())}
-    values.update(constants or {})
+    inputs, values = dict(inputs or {}), dict(constants or {})
     known = {getattr(x, 'expr', x) for x in inputs}
-    for item in equations.specifieds:
+    for item in () if isinstance(model, CompiledEquations) else (
+            equations_of(model).specifieds):
         function = getattr(item, 'expr', item)
         if function not in known and label(function) not in known:
             known.add(function)
             inputs[function] = Symbol(label(function), real=True)
             values[inputs[function]] = 0.
-    for value in inputs.values():
-        for function in functions_in(value, equations.t) if hasattr(
-                value, 'atoms') else ():
-            known.add(function)
-    compiled = CompiledEquations(equations, values, inputs, 'auto')
+    compiled = compile_equations(model, values or None, inputs or None)
     called = [label(x) for x, function in compiled.inputs.called.items()
               if not isinstance(function, Table)]
     if called:

@@ -289,11 +289,14 @@ $('arrows').textContent = {
   added: 'Arrows: mass times the acceleration that the constraints add.',
 }[DATA.scene.forces] || '';
 setSpeed(speed);
+if (!DATA.scene.parts.length) $('message').textContent =
+  'This model has no bodies to draw: give points or lines.';
 if (calm) $('paths').checked = view.showPaths = false;
 reset(true);
 
-/* `#test=5` moves to that time and writes the state; `&constant=0,2` sets a
-   slider before. `#at=2` only moves. Otherwise the motion begins. */
+/* `#test=5` writes the state at that time, and milliseconds for a picture;
+   `&constant=0,2` sets a slider before. `#at=2` only moves. Otherwise the
+   motion begins. */
 const query = new URLSearchParams(location.hash.slice(1));
 if (query.has('theme')) paint(query.get('theme') === 'dark');
 if (query.has('constant')) {
@@ -303,24 +306,21 @@ if (query.has('constant')) {
   input.dispatchEvent(new Event('input'));
 }
 if (query.has('test')) {
-  const time = +query.get('test'), begin = performance.now();
-  Object.assign(motion, {rtol: 1e-12, atol: 1e-13});
-  motion.advance(time);
-  let frames = 0, spent = 0;
-  while (frames < 60) {
-    const now = performance.now();
-    if (frames) advance(1/60);
-    else motion.state = Array.from(motion.x.subarray(0, DATA.x.length));
+  const time = +query.get('test'), result = document.createElement('pre');
+  const exact = new Motion({...DATA, f: FUNCTIONS}, 1e-12, 1e-13);
+  exact.p.set(motion.p);
+  exact.set(DATA.t, motion.x.subarray(0, DATA.x.length));
+  attempt(() => exact.advance(time));
+  const begin = performance.now(), frames = 120;
+  for (let k = 0; k < frames; k++) {
+    advance(1/60);
     show();
-    spent += performance.now() - now;
-    frames++;
   }
-  const result = document.createElement('pre');
   result.id = 'result';
   result.textContent = JSON.stringify({
-    t: time, x: motion.state, residual: motion.residual,
-    frame: spent/frames, seconds: (begin && performance.now() - begin)/1000,
-    message: $('message').textContent});
+    t: exact.t, x: [...exact.x.subarray(0, DATA.x.length)],
+    residual: exact.residual, frame: (performance.now() - begin)/frames,
+    p: [...motion.p], message: $('message').textContent});
   document.body.append(result);
 } else if (query.has('at')) {
   for (let t = 0; t < +query.get('at'); t += 1/60) {

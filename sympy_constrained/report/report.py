@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -18,6 +19,8 @@ from .functions import Functions, compiled_for_page
 from .scene import Scene
 
 __all__ = ['Report', 'report']
+
+MOST_ROWS = 12          # that are classified, if they are for velocities
 
 
 @dataclass(frozen=True)
@@ -192,10 +195,10 @@ def examined(method):
     """
     if not hasattr(method, 'independent_rows'):
         return (), ()
-    try:
-        rows = classify_constraints(method).rows
-    except ConstrainedDynamicsError:    # rows that cannot be examined
-        rows = ()
+    rows, count = (), len(method.system.constraint_names)
+    holonomic = method.system.graph.outputs['holonomic'][0]
+    if holonomic < count and count <= MOST_ROWS:
+        with suppress(ConstrainedDynamicsError):    # cannot be examined
+            rows = classify_constraints(method).rows
     independent = set(method.independent_rows)
-    return rows, [k for k in range(len(method.system.constraint_names))
-                  if k not in independent]
+    return rows, [k for k in range(count) if k not in independent]

@@ -201,35 +201,36 @@ class Scene:
         mass times what the constraints add to the acceleration of each body.
         """
         equations = self.functions.compiled.equations
-        reactions = self.reactions(method, equations)
-        if reactions:
-            g, out = reactions.graph.load(None, tuple(reactions))
-            where = {name: x.location for name, x in reactions.items()
-                     if isinstance(x.location, Point)
-                     and self.find.has(x.location)}
-            self.functions.write_refs('reactions', g, [
-                ref for name in where for ref, in out[name][:3]],
-                reactions.accelerations)
-            self.data |= {'forces': 'reactions', 'attack': [
-                self.place(self.find.position(x)) for x in where.values()]}
-        elif (self.system is not None and equations.u == self.system.u
-              and equations.multipliers):
+        if self.add_reactions(method, equations):
+            return
+        if (self.system is not None and equations.u == self.system.u
+                and equations.multipliers):
             self.data |= {'forces': 'added', 'attack': self.added(
                 self.find._kinematics)}
 
-    def reactions(self, method, equations):
-        """The :class:`.JointReactions` that the page can compute, or None."""
+    def add_reactions(self, method, equations):
+        """Write the forces of joints and rows; returns whether they exist."""
         if self.find.frame is None or not hasattr(method, 'joint_reactions'):
-            return None
+            return False
         try:
             found = method.joint_reactions(frame=self.find.frame)
         except ConstrainedDynamicsError:        # forces without a place
-            return None
+            return False
+        where = {name: x.location for name, x in found.items()
+                 if isinstance(x.location, Point)
+                 and self.find.has(x.location)}
+        g, out = found.graph.load(None, tuple(where))
+        refs = [ref for name in where for ref, in out[name][:3]]
         known = {equations.t, *equations.states, *equations.constants,
                  *equations.specifieds, *found.accelerations}
-        return found if found and known.issuperset(
-            found.graph.symbols()) and found.accelerations == tuple(
-                x.diff(equations.t) for x in equations.u) else None
+        if not refs or not known.issuperset(g.symbols_of(*refs)) or (
+                found.accelerations != tuple(
+                    x.diff(equations.t) for x in equations.u)):
+            return False
+        self.functions.write_refs('reactions', g, refs, found.accelerations)
+        self.data |= {'forces': 'reactions', 'attack': [
+            self.place(self.find.position(x)) for x in where.values()]}
+        return True
 
     def added(self, kinematics):
         """Write ``m*J*z`` for the accelerations ``z`` that constraints add;
@@ -258,57 +259,57 @@ class Scene:
 
     def view(self, view, up):
         """Choose the direction of sight, and which axis is up."""
-        flat = view and (None if view == '3d' else next(
-            k for k in range(3) if AXES[k] not in view))
-        if view is None:
-            flat = self.flat_axis()
-        if up is None:
-            up = self.against_gravity(flat)
-        sign, letter = (-1, up[1:]) if up.startswith('-') else (1, up)
+        found = self.samples()
+        flat = self.flat_axis(found) if view is None else next(
+            (k for k in range(3) if AXES[k] not in view and view != '3d'),
+            None)
+        default = 'y' if flat == 2 else 'z'
+        up = up or self.against_weights(found[:, -3:], flat) or default
         self.data |= {'flat': flat, 'up': [
-            sign*(axis == letter) for axis in AXES]}
+            (-1 if up.startswith('-') else 1)*(axis == up[-1])
+            for axis in AXES]}
 
-    def flat_axis(self):
+    def samples(self):
+        """All places, then the sum of the loads on mass centres, at some
+        states.
+        """
+        refs, g = self.refs, self.g
+        weight, centres = (0, 0, 0), {
+            body.masscenter for body in self.find.bodies}
+        loads = () if self.system is None else parse_loads(self.system.loads)
+        for location, vector in loads:
+            if location in centres and self.find.frame is not None:
+                force = self.find._kinematics.measure(vector, self.find.frame)
+                weight = weight if self.unknown(force) else g.added(
+                    weight, force)
+        graph = Graph.freeze(g, {'out': ([[x] for x in (*refs, *weight)], 1)})
+        compiled, t, x = (self.functions.compiled, self.functions.t,
+                          self.functions.x)
+        given = {**compiled.inputs.feedback, **self.numbers}
+        values = compiled.group(with_given(graph, ('out',), given), ('out',))
+        states = [x + 0.1*np.sin(k + 1.7*k*np.arange(len(x)))
+                  for k in range(4)]
+        return np.array([values(t, x)['out'][:, 0] for x in states])
+
+    def flat_axis(self, found):
         """The axis that no place moves along and about which bodies turn."""
-        compiled = self.functions.compiled
-        if not self.refs:
+        parts = self.data['parts']
+        places = [k for part in parts for k in np.ravel(part['at'])]
+        turns = [part['axes'] for part in parts if 'axes' in part]
+        if not places:
             return 2
-        graph = Graph.freeze(self.g, {'out': ([[x] for x in self.refs], 1)})
-        values = compiled.group(with_given(graph, ('out',), self.numbers),
-                                ('out',))
-        states = [self.functions.x + 0.1*np.sin(
-            k + 1.7*k*np.arange(len(self.functions.x))) for k in range(4)]
-        found = np.array([values(self.functions.t, x)['out'][:, 0]
-                          for x in states])
-        places = [k for part in self.data['parts']
-                  for k in np.ravel(part['at'])]
-        turns = [part['axes'] for part in self.data['parts']
-                 if 'axes' in part]
 
-        def constant(columns):
-            return np.ptp(found[:, columns], axis=0).max(initial=0) < 1e-12
+        def is_flat(k):
+            axes = [i + 3*k + j for i in turns for j in range(3)]
+            return np.ptp(found[:, [i + k for i in places]]) < 1e-12 and (
+                np.ptp(found[:, axes], axis=0).max(initial=0) < 1e-12)
 
-        return next((k for k in (2, 1, 0) if constant(
-            [i + k for i in places] + [i + 3*k + j for i in turns
-                                       for j in range(3)])
-            and np.ptp(found[:, [i + k for i in places]]) < 1e-12), None)
+        return next(filter(is_flat, (2, 1, 0)), None)
 
-    def against_gravity(self, flat):
-        """The axis opposite to the constant forces on mass centres."""
-        default = 'z' if flat in (None, 0, 1) else 'y'
-        if self.system is None or self.find.frame is None:
-            return default
-        centres = {body.masscenter for body in self.find.bodies}
-        total = np.zeros(3)
-        for location, vector in parse_loads(self.system.loads):
-            if location in centres and vector and all(
-                    frame == self.find.frame for _, frame in vector.args):
-                numbers = vector.to_matrix(self.find.frame).xreplace(
-                    self.find.numbers)
-                if numbers.is_symbolic():
-                    continue
-                total += np.array(numbers.tolist(), float)[:, 0]
-        k = int(np.argmax(np.abs(total)))
-        if not total[k] or k == flat:
-            return default
-        return ('-' if total[k] > 0 else '') + AXES[k]
+    def against_weights(self, weights, flat):
+        """The axis opposite to loads that are constant, None without any."""
+        k = int(np.argmax(np.abs(weights[0])))
+        if k == flat or not weights[0, k] or np.ptp(weights, axis=0).max() > (
+                1e-9*abs(weights[0, k])):
+            return None
+        return ('-' if weights[0, k] > 0 else '') + AXES[k]

@@ -11,7 +11,7 @@ const COLORS = [[47, 111, 222], [224, 101, 58], [42, 157, 116], [150, 84, 200],
                 [122, 139, 47]];
 const tone = (rgb, light, alpha = 1) => `rgba(${rgb.map(c => Math.round(
   light < 1 ? c*light : c + (255 - c)*(light - 1))).join()},${alpha})`;
-const TURN = 2*Math.PI, LONGEST_PATH = 420;
+const TURN = 2*Math.PI, LONGEST_PATH = 420, TRAVEL = 5;
 
 /* Quadrilaterals of a chart: corners, and a number for two tones. */
 function grid(at, us, vs) {
@@ -102,11 +102,17 @@ class View {
       low = low.map((e, i) => Math.min(e, x[i] - r));
       high = high.map((e, i) => Math.max(e, x[i] + r));
     };
-    for (const out of outs) for (const part of this.scene.parts) {
-      if (part.kind === 'surface' && part.mesh === 'plane') continue;
-      const r = part.kind === 'shape' ? Math.sqrt(4*Math.max(
-        ...out.slice(part.ratios, part.ratios + 3))) : 0;
-      for (const k of [part.at].flat()) see(this.point(out, k), r*0.7);
+    let first = 0;
+    for (const out of outs) {
+      for (const part of this.scene.parts) {
+        if (part.kind === 'surface' && part.mesh === 'plane') continue;
+        const r = part.kind === 'shape' ? Math.sqrt(4*Math.max(
+          ...out.slice(part.ratios, part.ratios + 3))) : 0;
+        for (const k of [part.at].flat()) see(this.point(out, k), r*0.7);
+      }
+      const size = Math.hypot(...add(high, low, -1));
+      first = first || size;
+      if (size > TRAVEL*first) break;       // the view will follow
     }
     if (!(low[0] <= high[0])) [low, high] = [[-1, -1, -1], [1, 1, 1]];
     this.middle = low.map((e, i) => (e + high[i])/2);

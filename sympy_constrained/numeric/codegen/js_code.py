@@ -14,8 +14,8 @@ from .c_code import TEXTS as C_TEXTS
 
 __all__ = ['scalar_text']
 
-PART = 1000             # operations
-LONGEST = 160           # text of a value that is used once
+PART = 300              # variables
+LONGEST = 100           # text of a value that is used once
 TEXTS = {**C_TEXTS, 'sqrt': 'Math.sqrt({})', 'true': 'true',
          'false': 'false'}
 NAMES = {'fabs': 'abs'}                 # of the C library -> of Math
