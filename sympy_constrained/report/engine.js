@@ -93,7 +93,7 @@ function cholesky(M, size, where) {
 const largest = values => values.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
 
 class Motion {
-  constructor(model, rtol = 1e-7, atol = 1e-9) {
+  constructor(model, rtol = 1e-8, atol = 1e-10) {
     Object.assign(this, {model, rtol, atol});
     this.p = Float64Array.from(model.p);
     this.inputs = new Float64Array(model.tables.length);

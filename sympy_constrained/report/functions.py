@@ -17,8 +17,8 @@ from ..numeric.table import Table
 
 __all__ = ['Functions', 'compiled_for_page']
 
-TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)], 'B': DOP853.B, 'C': DOP853.C, 'E3': DOP853.E3,
-           'E5': DOP853.E5}
+TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)],
+           **{name: getattr(DOP853, name) for name in ('B', 'C', 'E3', 'E5')}}
 
 
 def compiled_for_page(model, constants, inputs):

@@ -103,14 +103,14 @@ function frame(now) {
 
 function show() {
   view.draw();
-  const lines = [`t ${motion.t.toFixed(2).padStart(8)}`];
-  if (isFinite(energy0)) lines.push(
-    `energy   ${short(motion.energy())}`);
-  if (DATA.rows) lines.push(`residual ${motion.residual.toExponential(1)}`);
-  if (playing) lines.push(`${rate.toFixed(0)} frames/s`);
+  const lines = [['time', motion.t.toFixed(2)]];
+  if (isFinite(energy0)) lines.push(['energy', short(motion.energy())]);
+  if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
   if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
-    `largest force ${short(view.strongest)}`);
-  $('numbers').textContent = lines.join('\n');
+    ['largest force', short(view.strongest)]);
+  if (playing) lines.push(['frames/s', rate.toFixed(0)]);
+  $('numbers').textContent = lines.map(
+    ([name, value]) => name.padEnd(15) + value).join('\n');
   const columns = DATA.qindex.slice(0, 8).map((_, k) => k + 2);
   chart($('chart'), columns);
   chart($('energy'), [1]);

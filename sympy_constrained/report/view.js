@@ -148,9 +148,12 @@ class View {
         return {flat: true, faces: grid((s, t) => at(u + s, v + t),
           range(-far, far, 10), range(-far, far, 10))};
       }
-      return {inside: part.inside, faces: grid(at, around, {
-        ball: range(0, Math.PI, 12), torus: range(0, TURN, 14),
-        tube: range(-far, far, 6)}[part.mesh])};
+      const faces = grid(at, around, {
+        ball: range(0, Math.PI, 14), torus: range(0, TURN, 14),
+        tube: range(-far, far, 6)}[part.mesh]);
+      const middle = part.inside && this.local(out, part, this.middle);
+      return {faces: part.inside ? faces.filter(({corners}) => Math.hypot(
+        ...add(corners[0], middle, -1)) < far) : faces};
     });
   }
 
@@ -250,7 +253,7 @@ class View {
     const {context: c, up, scene, size} = this;
     c.lineWidth = 1;
     c.strokeStyle = this.faint;
-    if (scene.parts.some(part => part.mesh === 'plane' && !part.moves)) return;
+    if (scene.parts.some(part => part.mesh && !part.moves)) return;
     const step = 10**Math.floor(Math.log10(0.35*size));
     const unitStep = step*(0.35*size/step > 5 ? 5 : 0.35*size/step > 2 ? 2 :
       1);
@@ -487,8 +490,13 @@ class View {
           const to = Math.floor((r + 1)*points.length/runs);
           c.strokeStyle = tone(color, 1, 0.75*(r + 1)/runs);
           c.beginPath();
-          points.slice(from, to + 1).forEach((q, i) => i ? c.lineTo(q.x, q.y)
-            : c.moveTo(q.x, q.y));
+          const run = points.slice(Math.max(from - 1, 0), to + 2);
+          run.slice(1).forEach((q, i) => {      // through the midpoints
+            const [x, y] = [(run[i].x + q.x)/2, (run[i].y + q.y)/2];
+            if (i) c.quadraticCurveTo(run[i].x, run[i].y, x, y);
+            else c.moveTo(x, y);
+          });
+          if (r === runs - 1) c.lineTo(p.x, p.y);
           c.stroke();
         }
       }]);
