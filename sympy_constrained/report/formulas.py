@@ -80,7 +80,10 @@ class Printer(MathMLPresentationPrinter):
 
 def markup(expression):
     """An expression as a part of a formula."""
-    return Printer().doprint(expression)
+    # SymPy 1.13 writes parentheses as an element that browsers have dropped
+    return Printer().doprint(expression).replace(
+        '<mfenced>', '<mrow><mo>(</mo>').replace(
+            '</mfenced>', '<mo>)</mo></mrow>')
 
 
 def math(*parts, block=False):

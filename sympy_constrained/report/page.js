@@ -108,6 +108,8 @@ function show() {
   if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
   if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
     ['largest force', short(view.strongest)]);
+  if (!DATA.scene.parts.length) lines.push(
+    ['no bodies: give points or lines to draw', '']);
   if (playing) lines.push(['frames/s', rate.toFixed(0)]);
   $('numbers').textContent = lines.map(
     ([name, value]) => name.padEnd(15) + value).join('\n');
@@ -241,7 +243,7 @@ toggle('forces', 'showForces');
 toggle('paths', 'showPaths');
 if (!DATA.scene.forces) $('forces').parentNode.remove();
 $('play').onclick = () => play(!playing);
-$('reset').onclick = () => reset();
+$('reset').onclick = () => reset(true);
 $('step').onclick = () => { play(false); advance(1/30); show(); };
 $('theme').onclick = () => {
   paint(!document.documentElement.classList.contains('dark'));
@@ -253,7 +255,7 @@ document.addEventListener('keydown', event => {
   if (inside === 'SUMMARY' || event.ctrlKey || event.metaKey || event.altKey)
     return;
   const actions = {
-    ' ': () => $('play').click(), r: () => reset(), '.': () => $('step').click(),
+    ' ': () => $('play').click(), r: () => reset(true), '.': () => $('step').click(),
     f: () => $('forces') && $('forces').click(), p: () => $('paths').click(),
     '+': () => { view.zoom *= 1.15; show(); },
     '-': () => { view.zoom /= 1.15; show(); }};
@@ -289,8 +291,6 @@ $('arrows').textContent = {
   added: 'Arrows: mass times the acceleration that the constraints add.',
 }[DATA.scene.forces] || '';
 setSpeed(speed);
-if (!DATA.scene.parts.length) $('message').textContent =
-  'This model has no bodies to draw: give points or lines.';
 if (calm) $('paths').checked = view.showPaths = false;
 reset(true);
 

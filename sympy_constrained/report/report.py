@@ -11,6 +11,8 @@ from string import Template
 
 from ..analysis.integrability.classification import classify_constraints
 from ..errors import ConstrainedDynamicsError, MissingIngredientError
+from ..model.equations import EquationsOfMotion
+from ..numeric.compiled import CompiledEquations
 from ..numeric.manifold.consistent_state import consistent_state
 from ..numeric.names import label
 from .formulas import (
@@ -149,7 +151,9 @@ def report(method, start, constants=None, inputs=None, *, title=None,
     compiled = compiled_for_page(method, constants, inputs)
     x = consistent_state(compiled, start, fixed, t)
     functions = Functions(compiled, float(t), x)
-    scene = Scene(functions, method, points, lines, contacts, surfaces, view,
+    drawn = None if isinstance(method, (
+        EquationsOfMotion, CompiledEquations)) else method
+    scene = Scene(functions, drawn, points, lines, contacts, surfaces, view,
                   up, origin, frame, picture)
     scene.add_forces(method)
     data = functions.data(functions.write_extra(scene.drift))

@@ -64,6 +64,13 @@ function shape(ratios, size) {
     -a[2]*Math.cos(v)], range(0, TURN, 24), range(0, Math.PI, 12))};
 }
 
+/* Normal of a face, some corners of which may coincide. */
+function normalOf([a, b, c, d]) {
+  const n = cross(add(b, a, -1), add(c, a, -1));
+  const m = d ? cross(add(c, a, -1), add(d, a, -1)) : n;
+  return unit(dot(n, n) < dot(m, m) ? m : n);
+}
+
 class View {
   constructor(canvas, motion, scene) {
     Object.assign(this, {canvas, motion, scene, paths: new Map()});
@@ -102,16 +109,18 @@ class View {
       low = low.map((e, i) => Math.min(e, x[i] - r));
       high = high.map((e, i) => Math.max(e, x[i] + r));
     };
-    let first = 0;
-    for (const out of outs) {
+    let first = 0, lowest = Infinity;
+    for (const [count, out] of outs.entries()) {
       for (const part of this.scene.parts) {
         if (part.kind === 'surface' && part.mesh === 'plane') continue;
+        for (const k of [part.at].flat()) lowest = Math.min(
+          lowest, dot(this.point(out, k), this.up));
         const r = part.kind === 'shape' ? Math.sqrt(4*Math.max(
           ...out.slice(part.ratios, part.ratios + 3))) : 0;
         for (const k of [part.at].flat()) see(this.point(out, k), r*0.7);
       }
       const size = Math.hypot(...add(high, low, -1));
-      first = first || size;
+      if (!count) first = size || Infinity;
       if (size > TRAVEL*first) break;       // the view will follow
     }
     if (!(low[0] <= high[0])) [low, high] = [[-1, -1, -1], [1, 1, 1]];
@@ -119,11 +128,7 @@ class View {
     this.box = [low, high];
     this.size = Math.max(Math.hypot(...add(high, low, -1)), 1e-9);
     this.meshes = null;
-    const {up} = this, heights = [dot(low, up), dot(high, up)];
-    const lowest = Math.min(...heights);
-    this.floor = lowest > -0.08*this.size && lowest < 0.3*this.size ? 0 :
-      lowest - 0.03*this.size;
-    if (this.floor > lowest) this.floor = lowest;
+    this.lowest = isFinite(lowest) ? lowest : 0;
   }
 
   /* Faces of shapes and surfaces, which change with the constants. */
@@ -155,6 +160,15 @@ class View {
       return {faces: part.inside ? faces.filter(({corners}) => Math.hypot(
         ...add(corners[0], middle, -1)) < far) : faces};
     });
+    let floor = this.lowest;
+    this.scene.parts.forEach((part, k) => {
+      const {faces = [], flat} = this.meshes[k] || {};
+      for (const {corners} of flat ? [] : faces) for (const x of corners)
+        floor = Math.min(floor, dot(this.up, this.fixed(
+          out, part.at, part.axes, x)));
+    });
+    const near = Math.abs(floor)/this.size;
+    this.floor = near < 0.03 || (floor > 0 && near < 0.3) ? 0 : floor;
   }
 
   local(out, {at, axes}, x) {
@@ -242,56 +256,60 @@ class View {
     if (this.showForces) this.drawForces(out);
   }
 
-  polygon(points) {
+  trace(points, closed = false) {
     const {context: c} = this;
-    c.beginPath();
     points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
-    c.closePath();
+    if (closed) c.closePath();
   }
 
+  stroke(points, width, color) {
+    const {context: c} = this;
+    Object.assign(c, {lineWidth: width, strokeStyle: color});
+    c.beginPath();
+    this.trace(points);
+    c.stroke();
+  }
+
+  fill(points, color, edge, width) {
+    const {context: c} = this;
+    Object.assign(c, {fillStyle: color, strokeStyle: edge, lineWidth: width});
+    c.beginPath();
+    this.trace(points, true);
+    c.fill();
+    c.stroke();
+  }
+
+  disc(p, radius, color, edge) {
+    const {context: c} = this;
+    Object.assign(c, {fillStyle: color, strokeStyle: edge, lineWidth: 1.2});
+    c.beginPath();
+    c.arc(p.x, p.y, radius, 0, TURN);
+    c.fill();
+    if (edge) c.stroke();
+  }
+
+  /* A grid below a motion in space, or behind one in a plane. */
   drawFloor() {
     const {context: c, up, scene, size} = this;
-    c.lineWidth = 1;
-    c.strokeStyle = this.faint;
     if (scene.parts.some(part => part.mesh && !part.moves)) return;
-    const step = 10**Math.floor(Math.log10(0.35*size));
-    const unitStep = step*(0.35*size/step > 5 ? 5 : 0.35*size/step > 2 ? 2 :
-      1);
-    if (scene.flat !== null) {
-      const axes = [0, 1, 2].filter(k => k !== scene.flat), reach = 3*size;
-      c.beginPath();
-      for (const [k, other] of [axes, [...axes].reverse()])
-        for (let i = Math.floor((this.middle[k] - reach)/unitStep);
-          i*unitStep < this.middle[k] + reach; i++) {
-          const [a, b] = [[...this.middle], [...this.middle]];
-          a[k] = b[k] = i*unitStep;
-          a[other] -= reach;
-          b[other] += reach;
-          const [s, t] = [this.project(a), this.project(b)];
-          c.moveTo(s.x, s.y);
-          c.lineTo(t.x, t.y);
-        }
-      c.stroke();
-      return;
-    }
+    const power = 10**Math.floor(Math.log10(0.35*size));
+    const step = power*[5, 2, 1].find(k => 0.35*size/power >= k), n = 9;
+    const isFlat = scene.flat !== null;
+    const normal = isFlat ? this.look.toward : up;
     const e = unit(cross(Math.abs(up[0]) > 0.5 ? [0, 1, 0] : [1, 0, 0], up));
-    const f = cross(up, e), n = 9;
-    const base = add(add(this.middle, up, this.floor - dot(this.middle, up)),
-      [0, 0, 0]);
-    const snap = v => Math.round(dot(base, v)/unitStep)*unitStep - dot(base, v);
-    const o = add(add(base, e, snap(e)), f, snap(f));
-    for (let i = -n; i <= n; i++) for (const [a, b] of [[e, f], [f, e]])
-      for (let j = -n; j < n; j++) {
-        const fade = 1 - Math.hypot(i, j + 0.5)/n;
+    const [first, second] = isFlat ? [up, cross(up, normal)] :
+      [e, cross(up, e)];
+    let o = isFlat ? this.middle : add(
+      this.middle, up, this.floor - dot(this.middle, up));
+    for (const axis of [first, second])
+      o = add(o, axis, Math.round(dot(o, axis)/step)*step - dot(o, axis));
+    for (const [a, b] of [[first, second], [second, first]])
+      for (let i = -n; i <= n; i++) for (let j = -n; j < n; j++) {
+        const fade = isFlat ? 1 : 1.6*(1 - Math.hypot(i, j + 0.5)/n);
         if (fade <= 0) continue;
-        const s = this.project(add(add(o, a, i*unitStep), b, j*unitStep));
-        const t = this.project(add(add(o, a, i*unitStep), b,
-          (j + 1)*unitStep));
-        c.globalAlpha = Math.min(1, 1.6*fade);
-        c.beginPath();
-        c.moveTo(s.x, s.y);
-        c.lineTo(t.x, t.y);
-        c.stroke();
+        c.globalAlpha = Math.min(1, fade);
+        this.stroke([j, j + 1].map(k => this.project(
+          add(add(o, a, i*step), b, k*step))), 1, this.faint);
       }
     c.globalAlpha = 1;
   }
@@ -302,37 +320,26 @@ class View {
 
   drawShadows(out) {
     const {context: c, scene, up} = this;
-    c.fillStyle = c.strokeStyle = this.dark ? 'rgba(0,0,0,.5)' :
-      'rgba(30,40,60,.16)';
+    const color = this.dark ? 'rgba(0,0,0,.5)' : 'rgba(30,40,60,.16)';
+    c.fillStyle = color;
     c.lineCap = 'round';
     c.beginPath();
     scene.parts.forEach((part, k) => {
       const mesh = this.meshes[k];
-      if (!mesh || !mesh.faces || mesh.flat || part.moves === false) return;
-      for (const {corners} of mesh.faces) {
-        const world = corners.map(
-          x => this.fixed(out, part.at, part.axes, x));
-        let n = dot(up, cross(add(world[1], world[0], -1),
-          add(world[2], world[0], -1)));
-        if (!n && world[3]) n = dot(up, cross(
-          add(world[2], world[0], -1), add(world[3], world[0], -1)));
-        const points = world.map(x => this.shadow(x));
-        if (n < 0) points.reverse();
-        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
-        c.closePath();
-      }
+      if (mesh && mesh.faces && part.moves !== false)
+        for (const {corners} of mesh.faces) {
+          const world = corners.map(
+            x => this.fixed(out, part.at, part.axes, x));
+          const points = world.map(x => this.shadow(x));
+          if (dot(up, normalOf(world)) < 0) points.reverse();
+          this.trace(points, true);
+        }
     });
     c.fill();
     for (const part of scene.parts) if (
-      part.kind === 'link' || part.kind === 'line') {
-      c.lineWidth = this.width*(part.rigid === false ? 0.4 : 1);
-      c.beginPath();
-      part.at.forEach((k, i) => {
-        const p = this.shadow(this.point(out, k));
-        if (i) c.lineTo(p.x, p.y); else c.moveTo(p.x, p.y);
-      });
-      c.stroke();
-    }
+      part.kind === 'link' || part.kind === 'line') this.stroke(
+      part.at.map(k => this.shadow(this.point(out, k))),
+      this.width*(part.rigid === false ? 0.4 : 1), color);
   }
 
   /* Depths and painters of a part. */
@@ -340,11 +347,9 @@ class View {
     const color = COLORS[(part.color || 0) % COLORS.length];
     if (part.kind === 'link' || part.kind === 'line')
       this.link(out, part, color, list);
-    else if (part.kind === 'support') {
-      const p = this.project(this.point(out, part.at));
-      if (this.scene.flat !== null) list.push([
-        p.depth - 0.03*this.size, () => this.ground(p)]);
-    } else if (part.kind === 'dot') this.dot(out, part, color, list);
+    else if (part.kind === 'support')
+      this.support(this.project(this.point(out, part.at)), list);
+    else if (part.kind === 'dot') this.dot(out, part, color, list);
     else {
       const mesh = this.meshes[k];
       if (mesh && mesh.rod && !part.linked) this.bar(
@@ -363,112 +368,56 @@ class View {
     const isGround = mesh.flat || part.moves === false;
     for (const {corners, odd} of mesh.faces) {
       const world = corners.map(x => this.fixed(out, part.at, part.axes, x));
-      let n = cross(add(world[1], world[0], -1), add(world[2], world[0], -1));
-      if (Math.hypot(...n) < 1e-12*this.size**2 && world[3]) n = cross(
-        add(world[2], world[0], -1), add(world[3], world[0], -1));
-      n = unit(n);
-      if (dot(n, look.toward) < 0) n = n.map(e => -e);
+      const n = normalOf(world), side = dot(n, look.toward) < 0 ? -1 : 1;
       const points = world.map(x => this.project(x));
       const depth = points.reduce((s, p) => s + p.depth, 0)/points.length;
-      const shade = 0.62 + 0.5*Math.max(0, dot(n, light));
-      list.push([isGround ? depth - 10*this.size : depth, () => {
-        this.polygon(points);
-        if (isGround) {
-          c.fillStyle = this.dark ? 'rgba(140,160,190,.07)' :
-            'rgba(60,80,110,.06)';
-          c.strokeStyle = this.faint;
-        } else {
-          c.fillStyle = c.strokeStyle = tone(
-            color, shade*(odd ? 1.0 : this.dark ? 0.72 : 0.8));
-        }
-        c.lineWidth = 0.8;
-        c.fill();
-        c.stroke();
-      }]);
+      const shade = (0.62 + 0.5*Math.max(0, side*dot(n, light)))*(
+        odd ? 1 : this.dark ? 0.72 : 0.8);
+      const paint = isGround ? (this.dark ? 'rgba(140,160,190,.07)' :
+        'rgba(60,80,110,.06)') : tone(color, shade);
+      list.push([isGround ? depth - 10*this.size : depth, () => this.fill(
+        points, paint, isGround ? this.faint : paint, 0.8)]);
     }
   }
 
   bar(points, color, thickness, list) {
-    const {context: c} = this;
     const depth = points.reduce((s, p) => s + p.depth, 0)/points.length;
     const width = Math.max(2, thickness*this.width*points[0].s/
       this.look.scale);
     list.push([depth, () => {
-      c.lineCap = c.lineJoin = 'round';
-      for (const [extra, shade] of [[2.4, 0.55], [0, 1], [-0.62*width, 1.28]]) {
-        c.lineWidth = Math.max(0.5, width + extra);
-        c.strokeStyle = tone(color, shade, extra < 0 ? 0.55 : 1);
-        c.beginPath();
-        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
-        c.stroke();
-      }
-    }]);
-  }
-
-  ball(p, radius, color, list) {
-    const {context: c} = this;
-    list.push([p.depth + 0.01*this.size, () => {
-      const shine = c.createRadialGradient(p.x - radius/3, p.y - radius/3,
-        radius/8, p.x, p.y, radius);
-      shine.addColorStop(0, tone(color, 1.55));
-      shine.addColorStop(0.5, tone(color, 1));
-      shine.addColorStop(1, tone(color, 0.6));
-      c.fillStyle = shine;
-      c.beginPath();
-      c.arc(p.x, p.y, radius, 0, TURN);
-      c.fill();
+      this.context.lineCap = this.context.lineJoin = 'round';
+      this.stroke(points, width + 2.4, tone(color, 0.55));
+      this.stroke(points, width, tone(color, 1));
+      this.stroke(points, 0.38*width, 'rgba(255,255,255,.17)');
     }]);
   }
 
   link(out, part, color, list) {
-    const {context: c} = this;
     const points = part.at.map(k => this.project(this.point(out, k)));
-    const rgb = part.kind === 'line' ? [120, 130, 145] : color;
-    if (part.rigid === false) {
-      list.push([points[0].depth, () => {
-        c.strokeStyle = this.ink;
-        c.lineWidth = Math.max(1.5, 0.25*this.width);
-        c.beginPath();
-        points.forEach((p, i) => i ? c.lineTo(p.x, p.y) : c.moveTo(p.x, p.y));
-        c.stroke();
-      }]);
-    } else this.bar(points, rgb, part.kind === 'line' ? 0.7 : 1, list);
-    const radius = 0.42*this.width;
+    const isLine = part.kind === 'line';
+    if (part.rigid === false) list.push([points[0].depth, () => this.stroke(
+      points, Math.max(1.5, 0.25*this.width), this.ink)]);
+    else this.bar(points, isLine ? [120, 130, 145] : color, isLine ? 0.7 : 1,
+      list);
+    if (isLine && points.length > 6) return;        // a contour
     points.forEach((p, i) => {
-      const fixed = part.fixed && part.fixed[i];
-      if (part.kind === 'line' && points.length > 6) return;
-      if (fixed && this.scene.flat !== null) list.push([
-        p.depth - 0.02*this.size, () => this.ground(p)]);
-      list.push([p.depth + 0.012*this.size, () => {
-        c.fillStyle = this.paper;
-        c.strokeStyle = this.ink;
-        c.lineWidth = 1.2;
-        c.beginPath();
-        c.arc(p.x, p.y, Math.max(2, radius*p.s/this.look.scale), 0, TURN);
-        c.fill();
-        c.stroke();
-      }]);
+      if (part.fixed && part.fixed[i]) this.support(p, list);
+      list.push([p.depth + 0.012*this.size, () => this.disc(p, Math.max(
+        2, 0.42*this.width*p.s/this.look.scale), this.paper, this.ink)]);
     });
   }
 
-  /* A support: a triangle on hatched ground. */
-  ground(p) {
-    const {context: c} = this, w = 1.15*this.width + 3;
-    c.strokeStyle = this.ink;
-    c.fillStyle = this.paper;
-    c.lineWidth = 1.3;
-    this.polygon([p, {x: p.x - w, y: p.y + 1.5*w},
-                  {x: p.x + w, y: p.y + 1.5*w}]);
-    c.fill();
-    c.stroke();
-    c.beginPath();
-    c.moveTo(p.x - 1.6*w, p.y + 1.5*w);
-    c.lineTo(p.x + 1.6*w, p.y + 1.5*w);
-    for (let i = -3; i <= 3; i++) {
-      c.moveTo(p.x + i*w/2, p.y + 1.5*w);
-      c.lineTo(p.x + (i - 1)*w/2, p.y + 2.1*w);
-    }
-    c.stroke();
+  /* In a plane, a triangle on hatched ground. */
+  support(p, list) {
+    if (this.scene.flat === null) return;
+    const w = 1.15*this.width + 3, y = p.y + 1.5*w;
+    list.push([p.depth - 0.03*this.size, () => {
+      this.fill([p, {x: p.x - w, y}, {x: p.x + w, y}], this.paper, this.ink,
+        1.3);
+      this.stroke([{x: p.x - 1.6*w, y}, {x: p.x + 1.6*w, y}], 1.3, this.ink);
+      for (let i = -3; i <= 3; i++) this.stroke([{x: p.x + i*w/2, y},
+        {x: p.x + (i - 1)*w/2, y: y + 0.6*w}], 1.3, this.ink);
+    }]);
   }
 
   dot(out, part, color, list) {
@@ -501,24 +450,26 @@ class View {
         }
       }]);
     }
-    if (part.small) list.push([p.depth + 0.02*this.size, () => {
-      const r = Math.max(2.2, 0.3*this.width);
-      c.fillStyle = this.paper;
-      c.strokeStyle = tone(color, 0.6);
-      c.lineWidth = 1;
-      for (const quarter of [0, 1, 2, 3]) {     // a centre of mass
+    const radius = part.small ? Math.max(2.2, 0.3*this.width) : Math.max(
+      5, 1.15*this.width*p.s/this.look.scale);
+    list.push([p.depth + 0.02*this.size, () => {
+      if (!part.small) {
+        const shine = c.createRadialGradient(p.x - radius/3, p.y - radius/3,
+          radius/8, p.x, p.y, radius);
+        [1.55, 1, 0.6].forEach((light, i) => shine.addColorStop(
+          i/2, tone(color, light)));
+        this.disc(p, radius, shine);
+        return;
+      }
+      this.disc(p, radius, '#fff', tone(color, 0.6));
+      c.fillStyle = tone(color, 0.45);              // a centre of mass
+      for (const angle of [0, TURN/2]) {
         c.beginPath();
         c.moveTo(p.x, p.y);
-        c.arc(p.x, p.y, r, quarter*TURN/4, (quarter + 1)*TURN/4);
-        c.closePath();
-        c.fillStyle = quarter % 2 ? tone(color, 0.45) : '#fff';
+        c.arc(p.x, p.y, radius, angle, angle + TURN/4);
         c.fill();
       }
-      c.beginPath();
-      c.arc(p.x, p.y, r, 0, TURN);
-      c.stroke();
-    }]); else this.ball(p, Math.max(
-      5, 1.15*this.width*p.s/this.look.scale), color, list);
+    }]);
   }
 
   drawForces(out) {
@@ -531,7 +482,7 @@ class View {
     const strongest = Math.max(...list.map(([, f]) => Math.hypot(...f)));
     this.strongest = Math.max(strongest, 0.995*this.strongest);
     if (!(this.strongest > 0)) return;
-    c.strokeStyle = c.fillStyle = this.dark ? '#ff7a6b' : '#c8102e';
+    const color = this.dark ? '#ff7a6b' : '#c8102e';
     c.lineCap = 'butt';
     for (const [at, force] of list) {
       const a = this.project(at), b = this.project(
@@ -539,15 +490,10 @@ class View {
       const [x, y] = [b.x - a.x, b.y - a.y], n = Math.hypot(x, y);
       if (n < 3) continue;
       const head = Math.min(11, 0.5*n), [u, v] = [x/n, y/n];
-      c.lineWidth = 2.4;
-      c.beginPath();
-      c.moveTo(a.x, a.y);
-      c.lineTo(b.x - u*head, b.y - v*head);
-      c.stroke();
-      this.polygon([b, {x: b.x - u*head - v*head*0.42,
-        y: b.y - v*head + u*head*0.42}, {x: b.x - u*head + v*head*0.42,
-        y: b.y - v*head - u*head*0.42}]);
-      c.fill();
+      const x0 = b.x - u*head, y0 = b.y - v*head, w = 0.42*head;
+      this.stroke([a, {x: x0, y: y0}], 2.4, color);
+      this.fill([b, {x: x0 - v*w, y: y0 + u*w}, {x: x0 + v*w, y: y0 - u*w}],
+        color, color, 0.5);
     }
   }
 }
