@@ -13,30 +13,34 @@ const tone = (rgb, light, alpha = 1) => `rgba(${rgb.map(c => Math.round(
   light < 1 ? c*light : c + (255 - c)*(light - 1))).join()},${alpha})`;
 const TURN = 2*Math.PI, LONGEST_PATH = 420, TRAVEL = 5;
 
-/* Quadrilaterals of a chart: corners, and a number for two tones. */
+/* Points of a chart, and quadrilaterals: numbers of points, two tones. */
 function grid(at, us, vs) {
-  const faces = [];
+  const faces = [], n = vs.length;
   for (let i = 0; i + 1 < us.length; i++)
-    for (let j = 0; j + 1 < vs.length; j++)
-      faces.push({corners: [at(us[i], vs[j]), at(us[i + 1], vs[j]),
-        at(us[i + 1], vs[j + 1]), at(us[i], vs[j + 1])],
+    for (let j = 0; j + 1 < n; j++) faces.push({
+      corners: [i*n + j, (i + 1)*n + j, (i + 1)*n + j + 1, i*n + j + 1],
       odd: Math.floor(4*i/(us.length - 1)) % 2});
-  return faces;
+  return {points: us.flatMap(u => vs.map(v => at(u, v))), faces};
 }
+
+const joined = meshes => meshes.reduce((a, b) => ({
+  points: [...a.points, ...b.points], faces: [...a.faces, ...b.faces.map(
+    ({corners, odd}) => ({odd, corners: corners.map(
+      k => k + a.points.length)}))]}));
 
 const range = (from, to, count) => Array.from(
   {length: count + 1}, (_, i) => from + (to - from)*i/count);
 
 /* The homogeneous body with these squared radii of gyration: a rod, a disc or
    an ellipsoid. */
-function shape(ratios, size) {
+function shape(ratios, size, fine) {
   const sum = ratios[0] + ratios[1] + ratios[2];
   let s = ratios.map(k => sum/2 - k);         // mean squares along the axes
   const most = Math.max(...ratios);
   if (!(most > 0)) return null;
   const planar = ratios.filter(k => k > 1e-9*most).length === 1;
   if (planar) s = ratios.map(k => k > 1e-9*most ? 0 : most/2);
-  const thick = s.map(e => e > 1e-4*most), count = thick.filter(e => e).length;
+  const thick = s.map(e => e > 0.02*most), count = thick.filter(e => e).length;
   if (count === 1) {
     const k = thick.indexOf(true), end = [0, 0, 0];
     end[k] = Math.sqrt(3*s[k]);
@@ -52,16 +56,16 @@ function shape(ratios, size) {
       point[k] = z;
       return point;
     };
-    const us = range(0, TURN, 32);
-    return {planar, faces: [
-      ...grid((u, r) => at(u, r, half), us, [0, 1]),
-      ...grid((u, r) => at(u, r, -half), us, [1, 0]),
-      ...grid((u, z) => at(u, 1, z), us, [-half, half])]};
+    const us = range(0, TURN, fine + 8);
+    return {planar, convex: true, ...joined([
+      grid((u, r) => at(u, r, half), us, [0, 1]),
+      grid((u, r) => at(u, r, -half), us, [1, 0]),
+      grid((u, z) => at(u, 1, z), us, [-half, half])])};
   }
   const a = s.map(e => Math.sqrt(5*Math.max(e, 0)));
-  return {faces: grid((u, v) => [
+  return {convex: true, ...grid((u, v) => [
     a[0]*Math.sin(v)*Math.cos(u), a[1]*Math.sin(v)*Math.sin(u),
-    -a[2]*Math.cos(v)], range(0, TURN, 24), range(0, Math.PI, 12))};
+    -a[2]*Math.cos(v)], range(0, TURN, fine), range(0, Math.PI, fine/2))};
 }
 
 /* Normal of a face, some corners of which may coincide. */
@@ -84,6 +88,8 @@ class View {
     this.middle = [0, 0, 0];
     this.size = 1;
     this.strongest = 0;
+    this.longest = LONGEST_PATH/Math.max(1, scene.parts.filter(
+      part => part.trail).length/5);
   }
 
   /* Positions and axes at the state of the motion. */
@@ -133,39 +139,41 @@ class View {
 
   /* Faces of shapes and surfaces, which change with the constants. */
   build(out) {
+    const fine = this.scene.parts.filter(
+      part => part.kind === 'shape').length > 6 ? 16 : 24;
     this.meshes = this.scene.parts.map(part => {
-      if (part.kind === 'shape') return shape(
-        Array.from(out.slice(part.ratios, part.ratios + 3)), this.size);
+      if (part.kind === 'shape') return shape(Array.from(
+        out.slice(part.ratios, part.ratios + 3)), this.size, fine);
       if (part.kind !== 'surface') return null;
       const at = (...u) => Array.from(this.motion.call(
         part.f, this.motion.t, this.motion.x, u));
       const far = 0.75*this.size, around = range(0, TURN, 28);
       if (part.mesh === 'rim') {
-        const edge = around.map(u => at(u));
-        return {faces: edge.slice(1).map((b, i) => ({
-          corners: [[0, 0, 0], edge[i], b], odd: Math.floor(i/7) % 2}))};
+        return {points: [[0, 0, 0], ...around.map(u => at(u))],
+          faces: around.slice(1).map((_, i) => ({
+            corners: [0, i + 1, i + 2], odd: Math.floor(i/7) % 2}))};
       }
       if (part.mesh === 'plane') {
         const middle = this.local(out, part, this.middle);
         const [o, a, b] = [at(0, 0), at(1, 0), at(0, 1)];
         const e = add(a, o, -1), f = add(b, o, -1);
         const u = dot(add(middle, o, -1), e), v = dot(add(middle, o, -1), f);
-        return {flat: true, faces: grid((s, t) => at(u + s, v + t),
+        return {flat: true, ...grid((s, t) => at(u + s, v + t),
           range(-far, far, 10), range(-far, far, 10))};
       }
-      const faces = grid(at, around, {
+      const mesh = grid(at, around, {
         ball: range(0, Math.PI, 14), torus: range(0, TURN, 14),
         tube: range(-far, far, 6)}[part.mesh]);
       const middle = part.inside && this.local(out, part, this.middle);
-      return {faces: part.inside ? faces.filter(({corners}) => Math.hypot(
-        ...add(corners[0], middle, -1)) < far) : faces};
+      return {convex: part.mesh === 'ball' && !part.inside, ...mesh,
+        faces: part.inside ? mesh.faces.filter(({corners}) => Math.hypot(
+          ...add(mesh.points[corners[0]], middle, -1)) < far) : mesh.faces};
     });
     let floor = this.lowest;
     this.scene.parts.forEach((part, k) => {
-      const {faces = [], flat} = this.meshes[k] || {};
-      for (const {corners} of flat ? [] : faces) for (const x of corners)
-        floor = Math.min(floor, dot(this.up, this.fixed(
-          out, part.at, part.axes, x)));
+      const {points = [], flat, faces} = this.meshes[k] || {};
+      if (faces && !flat) for (const x of points) floor = Math.min(
+        floor, dot(this.up, this.fixed(out, part.at, part.axes, x)));
     });
     const near = Math.abs(floor)/this.size;
     this.floor = near < 0.03 || (floor > 0 && near < 0.3) ? 0 : floor;
@@ -225,12 +233,15 @@ class View {
         h + 0.06*this.size));
     const far = scene.flat === null ? 3.2*this.size : Infinity;
     this.look = {toward, width, height, scale};
-    this.project = x => {
-      const d = add(x, this.middle, -1), depth = dot(d, toward);
+    const [a, b, c] = this.middle;
+    this.project = ([x, y, z]) => {
+      const u = x - a, v = y - b, w = z - c;
+      const depth = u*toward[0] + v*toward[1] + w*toward[2];
       const s = scale*(far === Infinity ? 1 : far/Math.max(
         far - depth, 0.2*far));
-      return {x: width/2 + s*dot(d, right), y: height/2 - s*dot(d, above),
-        depth, s};
+      return {depth, s,
+        x: width/2 + s*(u*right[0] + v*right[1] + w*right[2]),
+        y: height/2 - s*(u*above[0] + v*above[1] + w*above[2])};
     };
   }
 
@@ -326,14 +337,16 @@ class View {
     c.beginPath();
     scene.parts.forEach((part, k) => {
       const mesh = this.meshes[k];
-      if (mesh && mesh.faces && part.moves !== false)
-        for (const {corners} of mesh.faces) {
-          const world = corners.map(
-            x => this.fixed(out, part.at, part.axes, x));
-          const points = world.map(x => this.shadow(x));
-          if (dot(up, normalOf(world)) < 0) points.reverse();
-          this.trace(points, true);
-        }
+      if (!mesh || !mesh.faces || part.moves === false) return;
+      const world = mesh.points.map(
+        x => this.fixed(out, part.at, part.axes, x));
+      const points = world.map(x => this.shadow(x));
+      for (const {corners} of mesh.faces) {
+        const isBelow = dot(up, normalOf(corners.map(k => world[k]))) < 0;
+        if (isBelow && mesh.convex) continue;
+        const outline = corners.map(k => points[k]);
+        this.trace(isBelow ? outline.reverse() : outline, true);
+      }
     });
     c.fill();
     for (const part of scene.parts) if (
@@ -366,10 +379,15 @@ class View {
     const light = unit(add(add(look.toward, up, 1.1),
       cross(up, look.toward), -0.6));
     const isGround = mesh.flat || part.moves === false;
+    const all = mesh.points.map(x => this.fixed(out, part.at, part.axes, x));
+    const seen = all.map(x => this.project(x)), at = this.point(out, part.at);
     for (const {corners, odd} of mesh.faces) {
-      const world = corners.map(x => this.fixed(out, part.at, part.axes, x));
-      const n = normalOf(world), side = dot(n, look.toward) < 0 ? -1 : 1;
-      const points = world.map(x => this.project(x));
+      const world = corners.map(k => all[k]), n = normalOf(world);
+      const side = dot(n, look.toward) < 0 ? -1 : 1;
+      const outward = dot(n, add(world[0], add(world[2], at, -2)));
+      if (mesh.convex && side*outward < 0 && Math.abs(
+        dot(n, look.toward)) > 0.3) continue;       // behind the body
+      const points = corners.map(k => seen[k]);
       const depth = points.reduce((s, p) => s + p.depth, 0)/points.length;
       const shade = (0.62 + 0.5*Math.max(0, side*dot(n, light)))*(
         odd ? 1 : this.dark ? 0.72 : 0.8);
@@ -429,9 +447,9 @@ class View {
       const last = path.at(-1);
       if (!last || Math.hypot(...add(at, last, -1)) > 0.004*this.size)
         path.push(at);
-      if (path.length > LONGEST_PATH) path.shift();
+      if (path.length > this.longest) path.shift();
       list.push([-1e6*this.size, () => {
-        const points = path.map(x => this.project(x)), runs = 14;
+        const points = path.map(x => this.project(x)), runs = 8;
         c.lineWidth = 1.6;
         c.lineCap = 'butt';
         for (let r = 0; r < runs; r++) {
