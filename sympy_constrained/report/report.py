@@ -165,8 +165,6 @@ def report(method, start, constants=None, inputs=None, *, title=None,
         'states': [names_of(item) for item in compiled.states],
         'constants': [names_of(item) for item in compiled.constants],
         'qindex': compiled.q_index.tolist(),
-        'multipliers': [names_of(item) for item in (
-            equations.multipliers)],
         'rows': len(compiled.residual_names)}
     classes, redundant = examined(method)
     return Report(Template(text_of('page.html')).substitute(

@@ -5,10 +5,12 @@ their positions in the result.
 """
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
+from warnings import warn
 
 import numpy as np
-from sympy import Dummy
+from sympy import Dummy, Float
 from sympy.physics.mechanics import RigidBody
 from sympy.physics.vector import Point
 
@@ -22,6 +24,7 @@ from ..model.call_signatures import as_list
 from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
+from ..numeric.names import number
 from ..plotting.positions import Positions, system_of
 from ..plotting.scene_items import (
     located_bodies, named_lines, named_places, seeds)
@@ -52,8 +55,9 @@ class Scene:
             for contact in as_list(contacts, 'contacts')
             for side in ('child', 'parent'))]
         self.system = system_of(model)
-        numbers = {**dict(zip(compiled.constants, compiled.p)),
-                   **(constants or {})}
+        numbers = {**dict(zip(compiled.constants, compiled.p)), **{
+            x: Float(number(value), 17)
+            for x, value in (constants or {}).items()}}
         self.find = find = Positions(
             SimpleNamespace(states=compiled.states, constants=numbers), model,
             seeds(points, lines, surfaces), origin, frame, None, None, points)
@@ -61,7 +65,9 @@ class Scene:
         self.numbers = {x: value for x, value in numbers.items()
                         if x not in compiled.constants}
         self.refs, self.where, self.data = [], {}, {'parts': []}
-        bodies, self.lost = located_bodies(find)
+        bodies, lost = located_bodies(find)
+        if lost and not points and not lines:
+            warn(f"Not all bodies are drawn: {lost}.", stacklevel=3)
         self.moving = [find._builder.input(x, dynamic=True)
                        for x in (*compiled.states, compiled.equations.t)]
         shown = {surface.frame for surface in surfaces}
@@ -242,16 +248,17 @@ class Scene:
         for body in self.find.bodies:
             if not self.find.has(body.masscenter):
                 continue
-            try:
+            with suppress(KinematicsError):
                 velocity = kinematics.velocity(
                     body.masscenter, self.find.frame)
-            except KinematicsError:
-                continue
-            columns = kinematics.columns(velocity)
-            refs += [g.mul(read(g, body.mass), g.sum(
-                g.mul(column[i], z[k]) for k, column in columns.items()))
-                for i in range(3)]
-            points.append(self.place(self.find.position(body.masscenter)))
+                mass, columns = read(g, body.mass), kinematics.columns(
+                    velocity)
+                if columns and not self.unknown([mass]):
+                    refs += [g.mul(mass, g.sum(
+                        g.mul(column[i], z[k])
+                        for k, column in columns.items())) for i in range(3)]
+                    points.append(self.place(
+                        self.find.position(body.masscenter)))
         self.functions.write_refs('forces', g, refs, symbols, self.numbers)
         return points
 
@@ -287,9 +294,12 @@ class Scene:
                           self.functions.x)
         given = {**compiled.inputs.feedback, **self.numbers}
         values = compiled.group(with_given(graph, ('out',), given), ('out',))
-        states = [x + 0.1*np.sin(k + 1.7*k*np.arange(len(x)))
-                  for k in range(4)]
-        return np.array([values(t, x)['out'][:, 0] for x in states])
+        found = []
+        for k in range(4):
+            state = x + 0.1*np.sin(k + 1.7*k*np.arange(len(x)))
+            with suppress(ArithmeticError):     # outside the domain
+                found.append(values(t, state)['out'][:, 0])
+        return np.array(found)
 
     def flat_axis(self, found):
         """The axis that no place moves along and about which bodies turn."""

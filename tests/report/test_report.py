@@ -6,17 +6,22 @@ from html import unescape
 
 import numpy as np
 import pytest
-from sympy import Function, Symbol, erf, symbols
+from sympy import (
+    Abs, Float, Function, Heaviside, Matrix, Max, Min, Piecewise, Rational,
+    Symbol, asin, atan2, cos, cosh, erf, exp, floor, log, sign, sin, sqrt,
+    symbols, tan)
 from sympy.physics.mechanics import (
     LagrangesMethod, PinJoint, RigidBody, System, dynamicsymbols)
 
 from sympy_constrained import (
-    GibbsAppellMethod, LinearMappingMethod, RouthMethod,
-    UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
+    GibbsAppellMethod, LinearMappingMethod, MissingIngredientError,
+    RouthMethod, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
     VoronetsMethod)
+from sympy_constrained.graph import Graph
 from sympy_constrained.models import MODELS, model
 from sympy_constrained.numeric import (
     Table, compile_equations, consistent_state, simulate)
+from sympy_constrained.numeric.codegen import js_code
 from sympy_constrained.report import report
 
 NODE, CHROMIUM = shutil.which('node'), shutil.which('chromium')
@@ -267,6 +272,30 @@ def test_inputs(tmp_path):
         assert np.isclose(rates[1], rate)
 
 
+@node
+def test_functions_in_javascript(tmp_path, monkeypatch):
+    """Every function, in parts of two variables."""
+    monkeypatch.setattr(js_code, 'PART', 2)
+    method, _, values = spring(lambda q: 0)
+    x, v = method.equations_of_motion.states
+    m, k = symbols('m k')
+    expressions = Matrix([
+        sqrt(x**2 + k), Abs(v), Max(x, v, m), Min(x, v), sign(v), exp(-x)/k,
+        Piecewise((x, x < v), (v, x > m), (k, True)), Heaviside(x), -(-x - 3),
+        atan2(v, x), tan(x), floor(k*x), x**Rational(5, 3), log(m), cosh(v),
+        (x + k)**3/(v - m), sin(x)*cos(x), asin(x/9), Float('1e-300')*x])
+    compiled = compile_equations(method, values)
+    graph = Graph.of({'out': expressions}, dynamicsymbols._t)
+    text = compiled.native(graph, 'out').text('js')
+    states = [[0.7, -1.3], [2.5, 0.4]]
+    found = run_node(f"""const f = {text}, p = {compiled.p.tolist()};
+        console.log(JSON.stringify({states}.map(
+          x => Array.from(f(0, x, p, [])))));""", tmp_path)
+    expected = [compiled.expression(expressions)(0., x)[:, 0]
+                for x in states]
+    assert np.allclose(found, expected, rtol=1e-15, atol=0)
+
+
 def test_what_a_browser_cannot_evaluate():
     t = dynamicsymbols._t
     F = Function('F')(t)
@@ -283,6 +312,20 @@ def test_contents():
     assert '(U4)' in html and 'a < b' not in html
     assert 'nonholonomic' in page_of('knife_edge').html
     assert '<mtable class="matrix">' in html
+
+
+def test_places():
+    """Points and lines may contain constants that only the picture has."""
+    m = model('double_pendulum_lagrange')
+    method = m.form(UdwadiaKalabaMethod)
+    q1, q2 = m.coordinates
+    a = Symbol('a')
+    options = {'points': {'tip': (a*sin(q1), -a*cos(q1))},
+               'lines': [((0, 0), 'tip')]}
+    page = report(method, m.start, m.parameters, picture={a: 0.3}, **options)
+    assert '"kind":"line"' in page.html and '"flat":2' in page.html
+    with pytest.raises(MissingIngredientError, match='a'):
+        report(method, m.start, m.parameters, **options)
 
 
 def test_shapes_and_methods_of_sympy():
