@@ -11,7 +11,7 @@ const COLORS = [[47, 111, 222], [224, 101, 58], [42, 157, 116], [150, 84, 200],
                 [122, 139, 47]];
 const tone = (rgb, light, alpha = 1) => `rgba(${rgb.map(c => Math.round(
   light < 1 ? c*light : c + (255 - c)*(light - 1))).join()},${alpha})`;
-const TURN = 2*Math.PI, LONGEST_PATH = 420, TRAVEL = 5;
+const TURN = 2*Math.PI, LONGEST_PATH = 420, TRAVEL = 3.5;
 
 /* Points of a chart, and quadrilaterals: numbers of points, two tones. */
 function grid(at, us, vs) {
