@@ -33,12 +33,13 @@ LAYERS = {
     'models': MODEL | {'contact', 'methods'},
     'comparison': MODEL | {'analysis', 'methods', 'numeric', 'plotting',
                            'models', 'timing'},
+    'report': MODEL | {'contact', 'analysis', 'numeric', 'plotting'},
 }
 ANYTHING = {'__init__', '__main__'}     # the two doors of the package
 
 ARRAY_LIBRARIES = {'numpy', 'scipy', 'matplotlib'}
 USES_ARRAYS = {'numeric', 'interop', 'optimal', 'plotting', 'comparison',
-               '__main__'}
+               'report', '__main__'}
 
 # Calls that may hang on the matrices of a model, or decide by luck.
 FORBIDDEN_CALLS = {'simplify', 'trigsimp', 'inv', 'pinv', 'inverse_ADJ',

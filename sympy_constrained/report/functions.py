@@ -1,0 +1,139 @@
+"""The equations of a model as functions in JavaScript, and their numbers."""
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import DOP853
+from sympy import Dummy, Symbol
+
+from ..errors import UnsupportedFeatureError
+from ..graph import Graph
+from ..numeric.codegen.native import with_given
+from ..numeric.codegen.solution import power, solved_graph
+from ..numeric.compiled import (
+    CompiledEquations, compile_equations, equations_of)
+from ..numeric.integrate.power import Work
+from ..numeric.names import label
+from ..numeric.table import Table
+
+__all__ = ['Functions', 'compiled_for_page']
+
+TABLEAU = {'A': [row[:i] for i, row in enumerate(DOP853.A)],
+           **{name: getattr(DOP853, name) for name in ('B', 'C', 'E3', 'E5')}}
+
+
+def compiled_for_page(model, constants, inputs):
+    """The :class:`.CompiledEquations`, where inputs without a value are
+    constants, zero at first.
+    """
+    inputs, values = dict(inputs or {}), dict(constants or {})
+    known = {getattr(x, 'expr', x) for x in inputs}
+    for item in () if isinstance(model, CompiledEquations) else (
+            equations_of(model).specifieds):
+        function = getattr(item, 'expr', item)
+        if function not in known and label(function) not in known:
+            known.add(function)
+            inputs[function] = Symbol(label(function), real=True)
+            values[inputs[function]] = 0.
+    compiled = compile_equations(model, values or None, inputs or None)
+    called = [label(x) for x, function in compiled.inputs.called.items()
+              if not isinstance(function, Table)]
+    if called:
+        raise UnsupportedFeatureError(
+            f"The input {', '.join(called)} is a Python function, which a "
+            "browser cannot call. Give it as an expression, a number or a "
+            "table, or leave it out: the page then has a slider for it.",
+            functions=tuple(called))
+    return compiled
+
+
+class Functions:
+    """Name -> text in JavaScript, and what the engine has to know."""
+
+    def __init__(self, compiled, t, x):
+        self.compiled, self.t, self.x = compiled, t, x
+        self.texts = {}
+        equations = compiled.equations
+        solver = compiled.linear_solver(t, x)
+        sizes = solver.sizes.tolist()
+        half = len(sizes)//2
+        quick = solver.leaves_out_rows_only and solved_graph(
+            equations, solver.rows_in_use, (sizes[:half], sizes[half:]))
+        if quick:
+            self.write('rates', quick, 'checks')
+        self.write_outputs('system', ('rates', 'W', 'r'))
+        levels = [(name, index) for name, index in compiled.levels
+                  if compiled.has(name)]
+        for name, _ in levels:
+            self.write_outputs(name, (name, f'{name}_jacobian'))
+        for name, output in (('mass', 'M'), ('loads', 'Q'),
+                             ('energy', 'energy')):
+            self.write_outputs(name, (output,))
+        self.rank, self.is_scaled = solver.rank, (
+            equations.inconsistent == 'error')
+        self.levels = [{'name': name, 'index': index.tolist()}
+                       for name, index in levels]
+
+    def write_outputs(self, name, outputs):
+        """Write entries of outputs of the equations, row by row."""
+        g, out = self.compiled.equations.graph.load(None, outputs)
+        self.write_refs(name, g, [
+            ref for output in outputs for row in out[output] for ref in row])
+
+    def write_refs(self, name, builder, refs, more=(), numbers=()):
+        """Write references; ``more`` symbols follow the constants, and
+        ``numbers`` are values of others.
+        """
+        graph = Graph.freeze(builder, {'out': ([[x] for x in refs], 1)})
+        given = {**self.compiled.inputs.feedback, **dict(numbers)}
+        self.write(name, with_given(graph, ('out',), given), None, more)
+
+    def write(self, name, graph, checks=None, more=()):
+        try:
+            self.texts[name] = self.compiled.native(
+                graph, 'out', checks, more).text('js')
+        except UnsupportedFeatureError as error:
+            functions = getattr(error, 'functions', ())
+            if not functions:
+                raise
+            raise UnsupportedFeatureError(
+                f"The equations contain {', '.join(functions)}, which has no "
+                "counterpart in a browser. Write it with elementary "
+                "functions.", functions=functions) from error
+
+    def write_extra(self, drift=None):
+        """Rates of the work, and of the path of the ``drift``: a builder and
+        three references. Returns their number.
+        """
+        compiled = self.compiled
+        equations = compiled.equations
+        outputs = Work(compiled, (self.t, self.t + 1), self.x).outputs
+        builder, refs = drift or (None, [])
+        g, out = equations.graph.load(builder, outputs)
+        rates = [Dummy() for _ in equations.states]
+        self.has_work = bool(outputs)
+        if outputs:
+            refs = [power(g, out, equations, [
+                [g.input(x, dynamic=True)] for x in rates]), *refs]
+        if refs:
+            self.write_refs('extra', g, refs, rates)
+        return len(refs)
+
+    def data(self, extra):
+        """The numbers of the engine."""
+        compiled = self.compiled
+        return {
+            't': self.t, 'x': self.x.tolist(), 'p': compiled.p.tolist(),
+            'size': len(compiled.unknowns), 'rank': int(self.rank),
+            'known': len(compiled.states) - compiled.motion,
+            'scaled': self.is_scaled, 'extra': extra, 'levels': self.levels,
+            'uindex': compiled.u_index.tolist(), 'work': self.has_work,
+            'tables': [{'breaks': table.path.x.tolist(),
+                        'rows': table.path.c.T.tolist()}
+                       for table in compiled.inputs.called.values()],
+            'tableau': {name: [np.array(x).tolist() for x in values]
+                        for name, values in TABLEAU.items()}}
+
+    def text(self):
+        """The functions as an object in JavaScript."""
+        return '{' + ',\n'.join(
+            f'{name}: {text}' for name, text in self.texts.items()) + '}'

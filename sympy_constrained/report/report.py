@@ -1,0 +1,206 @@
+"""A page with a model, its equations and its motion."""
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ..analysis.integrability.classification import classify_constraints
+from ..errors import ConstrainedDynamicsError, MissingIngredientError
+from ..model.equations import EquationsOfMotion
+from ..numeric.compiled import CompiledEquations
+from ..numeric.manifold.consistent_state import consistent_state
+from ..numeric.names import label
+from .formulas import (
+    comparison_table, constraint_table, equation_rows, math, model_tables)
+from .functions import Functions, compiled_for_page
+from .scene import Scene
+
+__all__ = ['Report', 'report']
+
+MOST_ROWS = 12          # that are classified, if they are for velocities
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page in HTML, made by :func:`report`.
+
+    Notebooks show it, and so does sphinx-gallery. ``html`` is the text.
+    """
+
+    html: str
+
+    def save(self, path):
+        """Write the page to a file, which any browser opens."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.html, encoding='utf-8')
+
+    def _repr_html_(self):
+        return ('<iframe sandbox="allow-scripts" loading="lazy" style="width:'
+                '100%;height:720px;border:0" srcdoc="'
+                f'{escape(self.html)}"></iframe>')
+
+    def widget(self, height=720):
+        """The page as an anywidget, for marimo and Jupyter.
+
+        Needs the package anywidget (the extra ``report``).
+        """
+        try:
+            import anywidget
+            import traitlets
+        except ImportError as error:
+            raise MissingIngredientError(
+                "anywidget is not installed, which a widget needs. Install "
+                "it: `python -m pip install anywidget`; or show the report "
+                "itself.") from error
+
+        class Widget(anywidget.AnyWidget):
+            _esm = text_of('widget.js')
+            html = traitlets.Unicode(self.html).tag(sync=True)
+            height = traitlets.Int().tag(sync=True)
+
+        return Widget(height=height)
+
+    def __repr__(self):
+        return f'<Report of {len(self.html.encode())/1000:.0f} kB>'
+
+
+def report(method, start, constants=None, inputs=None, *, title=None,
+           points=(), lines=(), contacts=(), surfaces=(), view=None, up=None,
+           origin=None, frame=None, picture=None, fixed=(), t=0., speed=1.,
+           comparison=None) -> Report:
+    """Return one page with a model, its equations and its motion.
+
+    Explanation
+    ===========
+
+    The page is a file without references to others: it works without a
+    network. It contains the model, its constraints and their classes, the
+    equations of motion, and a view in which a browser integrates them, with
+    sliders for the constants and the start. The equations are those that
+    :func:`.compile_equations` compiles, written in JavaScript; the steps are
+    those of ``'DOP853'`` with a projection onto the constraints after each,
+    as in :func:`.simulate`.
+
+    Bodies are drawn as links to the points fixed in them and as the
+    homogeneous disc, rod or ellipsoid that has their inertia. Arrows are
+    joint reactions if the model has joints or rows with a place, otherwise
+    mass times the acceleration that the constraints add to each body.
+
+    Examples
+    ========
+
+    >>> from sympy_constrained import UdwadiaKalabaMethod
+    >>> from sympy_constrained.models import model
+    >>> from sympy_constrained.report import report
+    >>> linkage = model('four_bar')
+    >>> page = report(linkage.form(UdwadiaKalabaMethod), linkage.start,
+    ...               linkage.parameters, fixed=linkage.fixed)
+    >>> page.save('build/four_bar.html')        # doctest: +SKIP
+    >>> len(page.html) < 800_000
+    True
+
+    Parameters
+    ==========
+
+    method : a method, EquationsOfMotion or CompiledEquations
+    start : mapping or sequence
+        A guess for the states at the start, which is made consistent.
+    constants : mapping, optional
+        Value of each constant.
+    inputs : mapping, optional
+        Expressions, numbers or tables for specified functions. Those left
+        out have a slider and are zero at first.
+    title : str, optional
+    points, lines, contacts, surfaces, view, origin, frame : optional
+        What to draw, as for :func:`.animate`.
+    up : str, optional
+        The axis that points upwards, such as ``'z'`` or ``'-z'``; by default
+        the one opposite to the weights.
+    picture : mapping, optional
+        Numbers for constants that only the picture has.
+    fixed : iterable of states, optional
+        States of the start that keep their value.
+    t : float
+        Time at the start.
+    speed : float
+        Of the picture relative to the motion.
+    comparison : Comparison, optional
+        The result of :func:`.compare`, to be shown as a table.
+
+    Returns
+    =======
+
+    Report
+
+    Raises
+    ======
+
+    UnsupportedFeatureError
+        If the equations contain what a browser cannot evaluate, such as
+        Python functions.
+    ConstraintError
+        If the start cannot be made consistent.
+
+    """
+    compiled = compiled_for_page(method, constants, inputs)
+    x = consistent_state(compiled, start, fixed, t)
+    functions = Functions(compiled, float(t), x)
+    drawn = None if isinstance(method, (
+        EquationsOfMotion, CompiledEquations)) else method
+    scene = Scene(functions, drawn, points, lines, contacts, surfaces, view,
+                  up, origin, frame, picture)
+    scene.add_forces(method)
+    data = functions.data(functions.write_extra(scene.drift))
+    scene.write()
+    equations = compiled.equations
+    name = title or type(method).__name__
+    data |= {
+        'scene': scene.data, 'speed': speed,
+        'states': [names_of(item) for item in compiled.states],
+        'constants': [names_of(item) for item in compiled.constants],
+        'qindex': compiled.q_index.tolist(),
+        'rows': len(compiled.residual_names)}
+    classes, redundant = examined(method)
+    return Report(Template(text_of('page.html')).substitute(
+        title=escape(name), css=text_of('page.css'),
+        model=model_tables(compiled, scene.system, x),
+        constraints=constraint_table(equations, classes, redundant) if (
+            equations.constraint_names) else '<p>None.</p>',
+        equations=equation_rows(equations, method),
+        comparison='' if comparison is None else (
+            f'<details open><summary>Formulations</summary>'
+            f'{comparison_table(comparison)}</details>'),
+        functions=functions.text(), engine=text_of('engine.js'),
+        page=text_of('view.js') + text_of('page.js'), data=json.dumps(
+            data, separators=(',', ':')).replace('<', '\\u003c')))
+
+
+def text_of(name):
+    """A file of this folder."""
+    return files(__package__).joinpath(name).read_text(encoding='utf-8')
+
+
+def names_of(item):
+    """Name in text, and as a formula."""
+    return {'text': label(item), 'math': math(item)}
+
+
+def examined(method):
+    """Classes of the constraint rows, and redundant ones, where a method of
+    this package knows them.
+    """
+    if not hasattr(method, 'independent_rows'):
+        return (), ()
+    rows, count = (), len(method.system.constraint_names)
+    holonomic = method.system.graph.outputs['holonomic'][0]
+    if holonomic < count and count <= MOST_ROWS:
+        with suppress(ConstrainedDynamicsError):    # cannot be examined
+            rows = classify_constraints(method).rows
+    independent = set(method.independent_rows)
+    return rows, [k for k in range(count) if k not in independent]

@@ -1,0 +1,325 @@
+"""What a page draws: bodies, links, shapes, surfaces and forces.
+
+Places are functions of the state in JavaScript; a part of the scene refers to
+their positions in the result.
+"""
+from __future__ import annotations
+
+from contextlib import suppress
+from types import SimpleNamespace
+from warnings import warn
+
+import numpy as np
+from sympy import Dummy, Float
+from sympy.physics.mechanics import RigidBody
+from sympy.physics.vector import Point
+
+from .. import _compat
+from ..contact import (
+    CircularRim, ConeSurface, CylinderSurface, EllipsoidSurface, PlaneSurface,
+    SphereSurface, TorusSurface)
+from ..errors import ConstrainedDynamicsError, KinematicsError
+from ..graph import Graph, read
+from ..model.call_signatures import as_list
+from ..model.kinetics import axes_of_body, measure_dyadic
+from ..model.loads import parse_loads
+from ..numeric.codegen.native import with_given
+from ..numeric.names import number
+from ..plotting.positions import Positions, system_of
+from ..plotting.scene_items import (
+    located_bodies, named_lines, named_places, seeds)
+from ..plotting.wireframes import unknown
+
+__all__ = ['Scene']
+
+# Ranges of the parameters of surfaces: full turns, half turns, or the extent.
+MESHES = {PlaneSurface: 'plane', SphereSurface: 'ball',
+          EllipsoidSurface: 'ball', TorusSurface: 'torus',
+          CylinderSurface: 'tube', ConeSurface: 'tube', CircularRim: 'rim'}
+AXES = 'xyz'
+
+
+class Scene:
+    """The scene of a model; arguments are those of :func:`.report`.
+
+    ``data`` is what the page gets.
+    """
+
+    def __init__(self, functions, model, points=(), lines=(), contacts=(),
+                 surfaces=(), view=None, up=None, origin=None, frame=None,
+                 constants=None):
+        compiled = functions.compiled
+        points, lines = named_places(points), named_lines(lines)
+        surfaces = [*as_list(surfaces, 'surfaces'), *(
+            getattr(contact, f'{side}_geometry')
+            for contact in as_list(contacts, 'contacts')
+            for side in ('child', 'parent'))]
+        self.system = system_of(model)
+        numbers = {**dict(zip(compiled.constants, compiled.p)), **{
+            x: Float(number(value), 17)
+            for x, value in (constants or {}).items()}}
+        self.find = find = Positions(
+            SimpleNamespace(states=compiled.states, constants=numbers), model,
+            seeds(points, lines, surfaces), origin, frame, None, None, points)
+        self.functions, self.g = functions, find._builder
+        self.numbers = {x: value for x, value in numbers.items()
+                        if x not in compiled.constants}
+        self.refs, self.where, self.data = [], {}, {'parts': []}
+        bodies, lost = located_bodies(find)
+        if lost and not points and not lines:
+            warn(f"Not all bodies are drawn: {lost}.", stacklevel=3)
+        self.moving = [find._builder.input(x, dynamic=True)
+                       for x in (*compiled.states, compiled.equations.t)]
+        shown = {surface.frame for surface in surfaces}
+        for color, (body, place, axes) in enumerate(bodies):
+            self.add_body(color, body, place, axes, shown)
+        for name, line in lines:
+            self.add('line', at=[self.place(find.position(p)) for p in line],
+                     name=name)
+        for color, (name, place) in enumerate(points.items(), len(bodies)):
+            self.add('dot', at=self.place(find.position(place)), name=name,
+                     color=color, trail=True)
+        for k, surface in enumerate(surfaces):
+            self.add_surface(k, surface)
+        if self.unknown(self.refs):
+            raise unknown(self.unknown(self.refs), 'a place in the picture')
+        self.view(view, up)
+
+    def add(self, kind, **values):
+        self.data['parts'].append({'kind': kind, **values})
+
+    def place(self, quantity):
+        """Where the entries of a position or rotation begin."""
+        refs = tuple(ref for row in quantity.refs for ref in row)
+        if refs not in self.where:
+            self.where[refs] = len(self.refs)
+            self.refs += refs
+        return self.where[refs]
+
+    def moves(self, *quantities):
+        return any(self.g.depends_on(ref, *self.moving)
+                   for quantity in quantities if quantity
+                   for row in quantity.refs for ref in row)
+
+    @property
+    def drift(self):
+        """Builder and velocity of an origin that is at rest for an instant
+        only, or None.
+        """
+        return (self.g, [ref for ref, in self.find._drift]) if (
+            self.find.drifts) else None
+
+    def write(self):
+        """Write the function of all places, and where paths begin."""
+        self.functions.write_refs('places', self.g, self.refs, (),
+                                  self.numbers)
+        self.data['drifts'] = self.find.drifts
+        self.data['positions'] = [k for refs, k in self.where.items()
+                                  if len(refs) == 3]
+
+    # -- parts -----------------------------------------------------------
+
+    def add_body(self, color, body, place, axes, shown):
+        """Links to neighbouring points, the shape of the inertia, a dot."""
+        at, moves = self.place(place), self.moves(place, axes)
+        rigid = isinstance(body, RigidBody)
+        links = [tuple(map(self.find.position, link))
+                 for link in self.links(body) if self.find.has(link[1])]
+        for a, b in links:
+            if moves:
+                self.add('link', at=[self.place(a), self.place(b)],
+                         color=color, rigid=rigid,
+                         fixed=[not self.moves(a), not self.moves(b)])
+            else:
+                self.add('support', at=self.place(b))
+        frame = self.inertia_frame(body) if rigid and moves else None
+        ratios = self.gyration(body, frame) if frame else None
+        if ratios and frame not in shown:
+            self.add('shape', at=at, color=color, linked=bool(links),
+                     axes=self.place(self.find.rotation(frame)),
+                     ratios=len(self.refs))
+            self.refs += ratios
+        if moves:
+            self.add('dot', at=at, name=body.name, color=color, trail=True,
+                     small=rigid)
+
+    def inertia_frame(self, body):
+        """The frame of a body, or that of its inertia, if it is oriented."""
+        if body.central_inertia == 0:
+            return None
+        frames = body.frame, axes_of_body(
+            self.find._kinematics, body).inertia
+        return next(filter(self.find.is_oriented, frames), None)
+
+    def links(self, body):
+        """Pairs of points at constant places in frames that turn."""
+        reached, pairs = [body.masscenter], []
+        for here in reached:
+            for there, vector in _compat.positions(here).items():
+                if there not in reached and len(vector.args) == 1:
+                    (numbers, frame), = vector.args
+                    inside = frame == body.frame if isinstance(
+                        body, RigidBody) else frame != self.find.frame
+                    if inside and not numbers.has(_compat.time_symbol()):
+                        pairs.append((here, there))
+                        if isinstance(body, RigidBody):
+                            reached.append(there)
+        return pairs
+
+    def gyration(self, body, frame):
+        """Central moments of inertia over the mass, None if unknown."""
+        inertia = measure_dyadic(
+            self.find._kinematics, body.central_inertia, frame)
+        mass = read(self.g, body.mass)
+        refs = [self.g.div(inertia[i][i], mass) for i in range(3)]
+        return None if self.unknown(refs) else refs
+
+    def unknown(self, refs):
+        """Names of constants without a value, which the equations lack."""
+        compiled = self.functions.compiled
+        known = {compiled.equations.t, *compiled.states, *self.numbers,
+                 *compiled.constants, *compiled.inputs.expressions,
+                 *compiled.inputs.called}
+        return [str(x) for x in self.g.symbols_of(*refs) if x not in known]
+
+    def add_surface(self, k, surface):
+        """A surface, whose points are a function of its parameters."""
+        kind = next((text for known, text in MESHES.items()
+                     if isinstance(surface, known)), None)
+        if not kind:
+            return
+        base, axes = (self.find.position(surface.point),
+                      self.find.rotation(surface.frame))
+        own = [Dummy() for _ in surface.parameters]
+        numbers = surface.with_parameters(*own).position().to_matrix(
+            surface.frame)
+        self.functions.write_refs(
+            f'surface{k}', self.g, [read(self.g, e) for e in numbers], own,
+            self.numbers)
+        self.add('surface', f=f'surface{k}', mesh=kind, at=self.place(base),
+                 axes=self.place(axes), moves=self.moves(base, axes),
+                 inside=bool(getattr(surface, 'interior', False)))
+
+    # -- forces ----------------------------------------------------------
+
+    def add_forces(self, method):
+        """Joint reactions where the model has joints or located rows, else
+        mass times what the constraints add to the acceleration of each body.
+        """
+        equations = self.functions.compiled.equations
+        if self.add_reactions(method, equations):
+            return
+        if (self.system is not None and equations.u == self.system.u
+                and equations.multipliers):
+            self.data |= {'forces': 'added', 'attack': self.added(
+                self.find._kinematics)}
+
+    def add_reactions(self, method, equations):
+        """Write the forces of joints and rows; returns whether they exist."""
+        if self.find.frame is None or not hasattr(method, 'joint_reactions'):
+            return False
+        try:
+            found = method.joint_reactions(frame=self.find.frame)
+        except ConstrainedDynamicsError:        # forces without a place
+            return False
+        where = {name: x.location for name, x in found.items()
+                 if isinstance(x.location, Point)
+                 and self.find.has(x.location)}
+        g, out = found.graph.load(None, tuple(where))
+        refs = [ref for name in where for ref, in out[name][:3]]
+        known = {equations.t, *equations.states, *equations.constants,
+                 *equations.specifieds, *found.accelerations}
+        if not refs or not known.issuperset(g.symbols_of(*refs)) or (
+                found.accelerations != tuple(
+                    x.diff(equations.t) for x in equations.u)):
+            return False
+        self.functions.write_refs('reactions', g, refs, found.accelerations)
+        self.data |= {'forces': 'reactions', 'attack': [
+            self.place(self.find.position(x)) for x in where.values()]}
+        return True
+
+    def added(self, kinematics):
+        """Write ``m*J*z`` for the accelerations ``z`` that constraints add;
+        returns the points.
+        """
+        g, symbols = self.g, [Dummy() for _ in kinematics.speeds]
+        z = [g.input(x, dynamic=True) for x in symbols]
+        refs, points = [], []
+        for body in self.find.bodies:
+            if not self.find.has(body.masscenter):
+                continue
+            with suppress(KinematicsError):
+                velocity = kinematics.velocity(
+                    body.masscenter, self.find.frame)
+                mass, columns = read(g, body.mass), kinematics.columns(
+                    velocity)
+                if columns and not self.unknown([mass]):
+                    refs += [g.mul(mass, g.sum(
+                        g.mul(column[i], z[k])
+                        for k, column in columns.items())) for i in range(3)]
+                    points.append(self.place(
+                        self.find.position(body.masscenter)))
+        self.functions.write_refs('forces', g, refs, symbols, self.numbers)
+        return points
+
+    # -- view ------------------------------------------------------------
+
+    def view(self, view, up):
+        """Choose the direction of sight, and which axis is up."""
+        found = self.samples()
+        flat = self.flat_axis(found) if view is None else next(
+            (k for k in range(3) if AXES[k] not in view and view != '3d'),
+            None)
+        default = 'y' if flat == 2 else 'z'
+        up = up or self.against_weights(found[:, -3:], flat) or default
+        self.data |= {'flat': flat, 'up': [
+            (-1 if up.startswith('-') else 1)*(axis == up[-1])
+            for axis in AXES]}
+
+    def samples(self):
+        """All places, then the sum of the loads on mass centres, at some
+        states.
+        """
+        refs, g = self.refs, self.g
+        weight, centres = (0, 0, 0), {
+            body.masscenter for body in self.find.bodies}
+        loads = () if self.system is None else parse_loads(self.system.loads)
+        for location, vector in loads:
+            if location in centres and self.find.frame is not None:
+                force = self.find._kinematics.measure(vector, self.find.frame)
+                weight = weight if self.unknown(force) else g.added(
+                    weight, force)
+        graph = Graph.freeze(g, {'out': ([[x] for x in (*refs, *weight)], 1)})
+        compiled, t, x = (self.functions.compiled, self.functions.t,
+                          self.functions.x)
+        given = {**compiled.inputs.feedback, **self.numbers}
+        values = compiled.group(with_given(graph, ('out',), given), ('out',))
+        found = []
+        for k in range(4):
+            state = x + 0.1*np.sin(k + 1.7*k*np.arange(len(x)))
+            with suppress(ArithmeticError):     # outside the domain
+                found.append(values(t, state)['out'][:, 0])
+        return np.array(found)
+
+    def flat_axis(self, found):
+        """The axis that no place moves along and about which bodies turn."""
+        parts = self.data['parts']
+        places = [k for part in parts for k in np.ravel(part['at'])]
+        turns = [part['axes'] for part in parts if 'axes' in part]
+        if not places:
+            return 2
+
+        def is_flat(k):
+            axes = [i + 3*k + j for i in turns for j in range(3)]
+            return np.ptp(found[:, [i + k for i in places]]) < 1e-12 and (
+                np.ptp(found[:, axes], axis=0).max(initial=0) < 1e-12)
+
+        return next(filter(is_flat, (2, 1, 0)), None)
+
+    def against_weights(self, weights, flat):
+        """The axis opposite to loads that are constant, None without any."""
+        k = int(np.argmax(np.abs(weights[0])))
+        if k == flat or not weights[0, k] or np.ptp(weights, axis=0).max() > (
+                1e-9*abs(weights[0, k])):
+            return None
+        return ('-' if weights[0, k] > 0 else '') + AXES[k]
