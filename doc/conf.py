@@ -62,7 +62,7 @@ napoleon_custom_sections = ['Explanation', ('Attributes', 'params_style')]
 
 PUBLIC = ['sympy_constrained'] + ['sympy_constrained.' + part for part in (
     'methods', 'numeric', 'optimal', 'interop', 'plotting', 'comparison',
-    'models', 'graph')]
+    'models', 'graph', 'report')]
 NAMES = re.findall(r'^   ~(\S+)', (HERE/'api.rst').read_text(
     encoding='utf-8'), re.M)
 autosummary_context = {'public': PUBLIC, 'described': {
@@ -71,7 +71,7 @@ autosummary_context = {'public': PUBLIC, 'described': {
 # need two files on every system.
 autosummary_filename_map = {
     f'sympy_constrained.{name}': f'sympy_constrained.{name}_class'
-    for name in ('models.Model', 'numeric.Sensitivities')}
+    for name in ('models.Model', 'numeric.Sensitivities', 'report.Report')}
 autosummary_filename_map.update(
     (name, name.rpartition('.')[2]) for name in NAMES
     if name.rpartition('.')[0] not in PUBLIC)
