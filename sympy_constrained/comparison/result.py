@@ -220,7 +220,7 @@ class Comparison:
         figures = {'comparison': self.figure()}
         if self.trajectory is None:
             return figures
-        figures['overview'] = plot(self.trajectory)
+        figures['overview'] = plot(self.trajectory, self.model)
         if self.trajectory.multipliers.shape[1]:
             figures['multipliers'] = plot_multipliers(self.trajectory)
         with suppress(ValueError, ConstrainedDynamicsError):
@@ -239,6 +239,6 @@ class Comparison:
         written = []
         for name, figure in self._figures().items():
             written.append(folder/f'{self.model.name}_{name}.png')
-            figure.savefig(written[-1], dpi=110)
+            figure.savefig(written[-1], dpi=160)
             plt.close(figure)
         return written
