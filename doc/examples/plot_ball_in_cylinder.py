@@ -82,7 +82,8 @@ known = -depth*(1 - np.cos(omega*motion.t))
 
 # The picture.
 
-figure = plt.figure(figsize=(9, 4.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 left = figure.add_subplot(1, 2, 1, projection='3d')
 around, up = np.meshgrid(np.linspace(0, 2*np.pi, 41), [-2*depth - 0.3, 0.3])
 left.plot_surface(np.cos(around), np.sin(around), up, alpha=0.12, color='0.5')

@@ -62,8 +62,9 @@ pull = -motion.multipliers[:, 0]*np.hypot(motion[x], motion[y])
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (sketch, places, force) = plt.subplots(
-    1, 3, figsize=(10, 3.4), layout='constrained',
+    1, 3, figsize=(6.5, 2.5), layout='constrained',
     gridspec_kw={'width_ratios': [1, 1.3, 1.3]})
 angle = np.linspace(-pi, 0, 100)
 sketch.plot(np.cos(angle), np.sin(angle), ':', color='0.6')

@@ -117,7 +117,8 @@ places = {name: equations.expression(point.pos_from(O).to_matrix(N))(
 
 # The picture.
 
-figure = plt.figure(figsize=(10, 4.8), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.5), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1, 1))
 sketch = figure.add_subplot(grid[:, 0])
 middle = (places['B'] + places['C'])/2
@@ -151,14 +152,14 @@ polar.axvline(0, color='0.8', linewidth=0.8, zorder=0)
 polar.set(xlabel='x, in N', ylabel='y, in N',
           title='forces of the ground')
 polar.set_aspect('equal', 'datalim')
-polar.legend(fontsize='small')
+polar.legend()
 
 sizes = figure.add_subplot(grid[1, 1])
 for name, force in forces.items():
     sizes.plot(turn, np.hypot(*force.T), label=name)
 sizes.set(xlabel='crank angle in degrees', ylim=(0, None),
           title='force of each pin in N', xticks=(60, 180, 300, 420))
-sizes.legend(fontsize='small', ncols=2)
+sizes.legend(ncols=2)
 
 # The linkage as geometry: its angles by the law of cosines, and the forces of
 # its periodic motion by Fourier series.
@@ -193,7 +194,7 @@ motor.plot(turn[:-1:24], power[::24]/20, '.', color='C3',
            label='power / w')
 motor.set(xlabel='crank angle in degrees', title='torque of the motor in N m',
           xticks=(60, 180, 300, 420))
-motor.legend(fontsize='small')
+motor.legend()
 shaking = figure.add_subplot(grid[1, 2])
 for k, colour in enumerate(('C0', 'k')):
     shaking.plot(turn, (forces['A'] + forces['D'])[:, k], color=colour,
@@ -202,7 +203,7 @@ for k, colour in enumerate(('C0', 'k')):
                  color='C3')
 shaking.set(xlabel='crank angle in degrees', xticks=(60, 180, 300, 420),
             title='on A and D together, in N')
-shaking.legend(fontsize='small', loc='lower left', ncols=2)
+shaking.legend(loc='lower left', ncols=2)
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

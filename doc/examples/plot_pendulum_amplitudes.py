@@ -74,7 +74,8 @@ def period(motion):
 
 # The picture.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplots(1, 3, figsize=(6.5, 2.3), layout='constrained')
 figure.get_layout_engine().set(w_pad=0.15)
 plot_sweep(runs, angle, 'histories', ax=axes[0])
 axes[0].set(xlabel='t in s', ylabel='angle in °', title='histories')

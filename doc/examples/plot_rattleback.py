@@ -83,8 +83,9 @@ touched = 1e3*np.array([trace(0, state)[:, 0]
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(10, 3.2), layout='constrained')
+    1, 3, figsize=(6.5, 2.3), layout='constrained')
 left.plot(motion.t[::5], spins, color='C0', linewidth=1)
 left.axhline(0, color='0.6', linewidth=0.8)
 for begin, mean in (0, -4.20), (1, -1.92), (4, 2.82):

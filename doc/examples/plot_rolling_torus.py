@@ -103,7 +103,8 @@ lengths = np.cumsum((speeds[:, 1:] + speeds[:, :-1])/2*step, axis=1)
 
 # The picture.
 
-figure = plt.figure(figsize=(10, 4.6), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.3), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1))
 road = figure.add_subplot(grid[0, 0])
 road.plot(motion[first], motion[second], color='C0', label='trace')

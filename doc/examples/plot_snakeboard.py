@@ -117,7 +117,8 @@ def drift(motion):
 
 # The picture. A bar is the board, with its front at the dot.
 
-figure = plt.figure(figsize=(9.6, 5.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 4, height_ratios=(1.25, 1))
 sketch = figure.add_subplot(grid[0, :2])
 
@@ -173,7 +174,7 @@ gain = 2*pi*a*0.147/0.24*jv(1, b)
 speeds.plot(range(7), gain*np.arange(7), 'ko', markersize=4,
             label=r'$n\,\Delta s$')
 speeds.set(xlabel='time in periods of 2π s', title='drift s in 1/s')
-speeds.legend(fontsize='small')
+speeds.legend()
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -70,13 +70,14 @@ for stiffness in stiffnesses:
 
 # The picture.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplots(1, 3, figsize=(6.5, 2.3), layout='constrained')
 axes[0].plot(limit[x1], limit[y1], label='first particle')
 axes[0].plot(limit[x2], limit[y2], label='second particle')
 axes[0].plot(0, 0, 'k^')
 axes[0].set(xlabel='x in m', ylabel='y in m', aspect='equal',
             title='rigid rods, 2 s')
-axes[0].legend(fontsize='small')
+axes[0].legend()
 axes[1].loglog(stiffnesses, errors, 'o-')
 axes[1].set(xlabel='stiffness in N/m', ylabel='largest distance in m',
             title='from the motion with rigid rods')

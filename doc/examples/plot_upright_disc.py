@@ -88,7 +88,8 @@ E = np.transpose([equations.expression(row)(wrong.t, wrong.x)
 
 # The picture.
 
-figure = plt.figure(figsize=(9, 5.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
 grid = figure.add_gridspec(2, 2, height_ratios=(1.4, 1))
 left = figure.add_subplot(grid[0, 0])
 right = figure.add_subplot(grid[0, 1])

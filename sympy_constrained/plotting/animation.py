@@ -142,7 +142,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     is_own = ax is None
     figure, ax = prepared(items, ax, camera, trajectory, layout='none')
     artists = items.draw(ax, 0)
-    legend(ax, is_own)
+    add_legend(ax, is_own)
     digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
     unit = unit_of(trajectory, 't')
     unit = f' {unit}' if unit else ''
@@ -169,7 +169,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
 def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
                    contacts=(), surfaces=(), springs=(), forces=None,
                    view=None, camera=(25, -60), origin=None, frame=None,
-                   constants=None, inputs=None, trails=True, ax=None):
+                   constants=None, inputs=None, trails=True, legend=True,
+                   ax=None):
     """Bodies, points and lines at some times, the last one the darkest.
 
     The static counterpart of :func:`animate`, with whole paths.
@@ -185,6 +186,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     contacts, surfaces, springs, forces, view, camera, origin : optional
     frame, constants, inputs, trails, ax : optional
         As for :func:`animate`.
+    legend : bool
+        Whether the names of bodies are below the picture.
 
     Returns
     =======
@@ -209,7 +212,8 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     for i, k in enumerate(where[:-1]):
         items.draw(ax, k, 0.15 + 0.45*i/len(where), False, False)
     items.draw(ax, where[-1])
-    legend(ax, is_own)
+    if legend:
+        add_legend(ax, is_own)
     unit = unit_of(trajectory, 't')
     text = ', '.join(f'{t:.3g}' for t in times[:8])
     ax.set_title(f't = {text}{", ..." if len(times) > 8 else ""}'
@@ -277,7 +281,7 @@ def prepared(items, ax, camera, trajectory, layout='constrained'):
     size = (items.high - items.low)[shown]
     space = len(shown) == 3
     if ax is None:
-        height = 4. + 1.8*slender(size) if space else (
+        height = 3.6 + 1.9*slender(size) if space else (
             0.9 + 5.4*size[1]/size[0])
         figure = plt.figure(figsize=(6.5, np.clip(height, 2.4, 6.)),
                             layout=layout)
@@ -311,7 +315,7 @@ def set_space(ax, low, high, camera, unit=''):
         getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(
             2 + round(3*length/size.max())))
-    ax.set_box_aspect(size, zoom=1.2 - 0.25*min(1.5, slender(size)))
+    ax.set_box_aspect(size, zoom=1.4 - 0.3*min(1.5, slender(size)))
     ax.view_init(*camera)
     ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
     ax.tick_params(labelsize='small')
@@ -322,7 +326,7 @@ def slender(size):
     return size[2]/size[:2].max()
 
 
-def legend(ax, is_own):
+def add_legend(ax, is_own):
     """A legend below the picture, unless it has too many entries."""
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:

@@ -273,6 +273,8 @@ def plot_reactions(trajectory, names=None, ax=None):
         _lines(trajectory, columns, labels, kind, place,
                [unit_of(trajectory, kind)])
     ax[0].set_xlabel('')
+    if len(names) > 1:
+        ax[1].get_legend().remove()     # the same as above
     return ax[0].figure
 
 
