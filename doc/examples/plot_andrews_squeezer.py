@@ -118,7 +118,7 @@ for k, (angle, digits) in enumerate(zip(squeezer.coordinates, reference)):
                label='$\\' + f'{angle.func}$')
     panel.plot(30, digits, 'o', color=f'C{k}', markersize=5)
 turning.set(xlabel='t in ms', title='angles in rad; published (dots)')
-swinging.set(xlabel='t in ms', xlim=(-1, 41), xticks=(0, 10, 20, 30),
+swinging.set(xlabel='t in ms', xlim=(-1, 52), xticks=(0, 10, 20, 30),
              title='the other angles in rad')
 for panel in turning, swinging:
     panel.legend(loc='right')
@@ -133,7 +133,7 @@ energies = figure.add_subplot(grid[1, 8:])
 energies.plot(1e3*motion.t, work, color='k', label='motor')
 energies.plot(1e3*motion.t, motion.energy, color='C1', label='kinetic')
 energies.plot(1e3*motion.t, stored - stored[0], color='0.5', label='spring')
-energies.set(xlabel='t in ms', title='energy in J')
+energies.set(xlabel='t in ms', title='energy in J', ylim=(-1.1, 3))
 energies.legend(loc='upper left')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]

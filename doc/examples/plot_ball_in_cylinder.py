@@ -96,10 +96,11 @@ right = figure.add_subplot(1, 2, 2)
 right.plot(motion.t, motion[z], color='C0', linewidth=3, label='simulated')
 right.plot(motion.t, known, 'k--', linewidth=1, label='closed form')
 right.axhline(-2*depth, color='0.6', linewidth=0.8)
-right.annotate(r'$-5g/\Omega^2$', (0, -2*depth), (2, 4),
+right.annotate(r'$-5g/\Omega^2$', (4, -2*depth), (-4, 4), ha='center',
                textcoords='offset points')
-right.set(xlabel='t in s', ylabel='z in m', title='height')
-right.legend(loc='lower right', framealpha=1)
+right.set(xlabel='t in s', ylabel='z in m', ylim=(None, 1.2),
+          title='height')
+right.legend(loc='upper right', ncols=2)
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -192,7 +192,7 @@ motor = figure.add_subplot(grid[0, 2])
 motor.plot(turn, torque, color='k', label='multiplier')
 motor.plot(turn[:-1:24], power[::24]/20, '.', color='C3',
            label='power / w')
-motor.set(xlabel='crank angle in degrees', title='torque of the motor in N m',
+motor.set(xlabel='crank angle in degrees', title='motor torque in N m',
           xticks=(60, 180, 300, 420))
 motor.legend()
 shaking = figure.add_subplot(grid[1, 2])
@@ -202,7 +202,7 @@ for k, colour in enumerate(('C0', 'k')):
     shaking.plot(turn[:-1:24], (balance.real, balance.imag)[k][::24], '.',
                  color='C3')
 shaking.set(xlabel='crank angle in degrees', xticks=(60, 180, 300, 420),
-            title='on A and D together, in N')
+            title='A and D together, N')
 shaking.legend(loc='lower left', ncols=2)
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]

@@ -100,7 +100,7 @@ power.plot(motion.t, motion.energy, label='kinetic energy')
 power.plot(motion.t, -motion.work, label='work of friction, negative')
 power.plot(motion.t, motion.energy - motion.work, ':', color='k',
            label='sum')
-power.set(xlabel='t in s', title='energy in J', ylim=(0, 0.62))
+power.set(xlabel='t in s', title='energy in J', ylim=(0, 0.75))
 power.legend(loc='upper left')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]

@@ -168,7 +168,7 @@ for k, known, name in (0, tensions[n], 'x'), (1, 9.81/2, 'y'):
     support.plot(motion.t, motion.multipliers[:, k],
                  color=f'C{2*k}', linewidth=1, label=name)
     support.axhline(known, color='k', linestyle='--', linewidth=0.8)
-support.set(xlabel='t in s', title='force of the right support in N')
+support.set(xlabel='t in s', title='right support in N')
 support.legend(ncols=2)
 
 lines = figure.add_subplot(grid[1, 1])
@@ -184,7 +184,7 @@ limit.plot(counts, [rest(count)[1] for count in counts], '.', color='0.5',
 limit.plot(list(forces), [force[0] for force in forces.values()], 'o',
            color='C0', markerfacecolor='none', label='multiplier')
 limit.axhline(9.81*a, color='k', linestyle='--', linewidth=1)
-limit.set(xlabel='number of bars', title='horizontal tension in N')
+limit.set(xlabel='number of bars', title='tension in N')
 limit.legend(loc='lower right')
 
 growth = figure.add_subplot(grid[1, 2])
@@ -192,11 +192,11 @@ growth.loglog(list(written), list(written.values()), 's-', color='C3',
               label='written out')
 growth.loglog(list(sizes), list(sizes.values()), 'o-', color='C0',
               label='as a graph')
-growth.set(xlabel='number of bars', ylim=(50, 4e5), xlim=(2.7, 9),
+growth.set(xlabel='number of bars', ylim=(50, 4e7), xlim=(2.7, 9),
            title='operations')
 growth.set_xticks([3, 4, 5, 8], ['3', '4', '5', '8'], minor=False)
 growth.set_xticks([], minor=True)
-growth.legend(loc='lower right')
+growth.legend(loc='upper left')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

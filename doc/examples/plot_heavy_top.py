@@ -159,8 +159,9 @@ for k, (name, motion) in enumerate(motions.items()):
     tilts.plot(motion.t, np.degrees(motion[theta]), color=f'C{k + 1}',
                label=name)
 tilts.plot(slow.t, np.degrees(slow[theta]), 'k', linewidth=1, label='steady')
-tilts.set(xlabel='t in s', title=r'tilt $\theta$ in °', xlim=(0, 0.8))
-tilts.legend(loc='upper right')
+tilts.set(xlabel='t in s', title=r'tilt $\theta$ in °', xlim=(0, 0.8),
+          ylim=(27, 78))
+tilts.legend(loc='upper center', ncols=4)
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

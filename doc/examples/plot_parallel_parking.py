@@ -171,7 +171,7 @@ orders.set(title='one bracket and two', xlabel=r'$\varepsilon$',
            ylabel='rad, m')
 orders.xaxis.set_minor_formatter(NullFormatter())
 orders.set_xticks([0.03, 0.1, 0.3, 0.6], ['0.03', '0.1', '0.3', '0.6'])
-orders.legend()
+orders.legend(loc=(0.3, 0.12))
 
 picture = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
                / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -84,11 +84,12 @@ amplitudes, small = np.linspace(1, 172), 2*pi/sqrt(9.81)
 known = small*2/pi*ellipk(np.sin(np.radians(amplitudes/2))**2)
 axes[1].plot(amplitudes, known, 'k--', linewidth=1,
              label='elliptic integral')
-axes[1].set(ylabel='period in s', title='one number of each run')
-axes[1].legend()
+axes[1].set(ylabel='period in s', ylim=(1.8, 6),
+            title='one number of each')
+axes[1].legend(loc='upper left')
 plot_phase(runs[4][1], x, ax=axes[2])
-axes[2].set(xlabel='x in m', ylabel="x' in m/s",
-            title='phase plane, amplitude 90°')
+axes[2].set(xlabel='$x$ in m', ylabel=r'$\dot{x}$ in m/s',
+            title='amplitude 90°')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -96,11 +96,12 @@ middle.plot(motion.t[::5], np.degrees(motion[pitch][::5]), color='C1',
             linewidth=0.5, label='pitch')
 middle.plot(motion.t[::5], np.degrees(motion[roll][::5]), color='C2',
             linewidth=0.5, label='roll')
-middle.set(xlabel='t in s', ylabel='tilt in degrees', title='rattling')
-middle.legend(loc='upper right')
+middle.set(xlabel='t in s', ylabel='tilt in degrees', ylim=(-12, 17),
+           title='rattling')
+middle.legend(loc='upper center', ncols=2)
 right.plot(touched[:, 0], touched[:, 1], color='C3', linewidth=0.6)
 right.set(xlabel='along the stone, in mm', ylabel='across it, in mm',
-          title='trace on the stone, first second')
+          title='trace on the stone, 1 s')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -121,7 +121,7 @@ for k, motion in enumerate(motions):
     energies.plot(motion.t[[200, 400]], motion.energy[[200, 400]], 'o',
                   color=f'C{k}')
 torques.set(xlabel='t in s', title='size of the torques in N m',
-            ylim=(1e-2, 1e3))
+            ylim=(1e-2, 1e5))
 torques.legend(ncols=2, loc='upper center')
 energies.set(xlabel='t in s',
              title='kinetic energy in J; at dots the tip rests')

@@ -173,8 +173,9 @@ for color, (key, motion) in zip(('C0', 'C2', 'C3'), gaits.items()):
 gain = 2*pi*a*0.147/0.24*jv(1, b)
 speeds.plot(range(7), gain*np.arange(7), 'ko', markersize=4,
             label=r'$n\,\Delta s$')
-speeds.set(xlabel='time in periods of 2π s', title='drift s in 1/s')
-speeds.legend()
+speeds.set(xlabel='time in periods of 2π s', title='drift s in 1/s',
+           ylim=(-1, 5))
+speeds.legend(loc='upper left', ncols=2)
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]
             / '_static' / 'gallery' / (Path(__file__).stem + '.png'))

@@ -177,8 +177,8 @@ for colour, motion in rolling.items():
     name = f'{rates[colour]/critical:.1f} $n_c$'
     tilts.plot(motion.t, np.degrees(motion[beta]), color=colour, label=name)
     paths.plot(motion[x], motion[y], color=colour, label=name)
-tilts.set(xlabel='t in s', title=r'tilt $\beta$ in degrees')
-tilts.legend(loc='upper left')
+tilts.set(xlabel='t in s', ylim=(-2, 55), title=r'tilt $\beta$ in degrees')
+tilts.legend(loc='upper center', ncols=2)
 paths.plot(0, 0, 'ko', markersize=4)
 paths.set(xlabel='x in m', ylabel='y in m', title='path of the centre')
 paths.set_aspect('equal')
@@ -190,9 +190,9 @@ for low, high, colour, name in (
     speeds.plot(curve, np.sqrt(np.abs(
         4*9.81/(5*0.0375) - 2.4*curve**2)), color=colour, label=name)
 speeds.axvline(critical, color='0.5', linestyle='--')
-speeds.text(critical, 24, ' $n_c$')
-speeds.set(xlabel='n in rad/s', title=r'$|\sigma|$ in rad/s')
-speeds.legend(loc='lower right')
+speeds.text(critical, 24, '$n_c$ ', ha='right')
+speeds.set(xlabel='n in rad/s', ylim=(-1, 42), title=r'$|\sigma|$ in rad/s')
+speeds.legend(loc='upper left')
 
 decline = figure.add_subplot(grid[1, 1])
 quick = figure.add_subplot(grid[1, 2])

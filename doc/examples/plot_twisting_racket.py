@@ -146,7 +146,7 @@ for k in range(3):
                label=f'$\\omega_{k + 1}$')
     rates.plot(motion.t[::20], known[::20, k], 'k.', markersize=4,
                label=None if k else 'closed form')
-rates.set(xlabel='t in s', title='angular velocity in rad/s', xlim=(-0.1, 4.8))
+rates.set(xlabel='t in s', title='angular velocity in rad/s', xlim=(-0.1, 5.3))
 rates.legend(loc='center right')
 
 path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1]

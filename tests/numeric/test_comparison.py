@@ -726,6 +726,10 @@ def test_the_picture_of_a_comparison(disc):
     low = min(min(line.get_xdata()) for line in errors.lines
               if len(line.get_xdata()) == 1)
     assert low >= 1e-17
+    # It fits on a page, with text that can be read there.
+    assert figure.get_figwidth() == 6.5
+    assert min(text.get_fontsize() for text in figure.findobj(
+        match=lambda x: hasattr(x, 'get_fontsize'))) >= 8
     plt.close(figure)
 
 
