@@ -141,9 +141,9 @@ for name, run, style in (
     paths.plot(run[x], run[y], label=name, **style)
 paths.plot(0, 0, 'ko', markersize=5, zorder=3)
 paths.annotate('start', (0, 0), (6, 6), textcoords='offset points')
-paths.set(xlabel='x in m', ylabel='y in m', title='paths during 4 s')
-paths.set_aspect('equal', adjustable='datalim')
-paths.margins(y=0.4)
+paths.set(xlabel='x in m', ylabel='y in m', xlim=(-2, 27), ylim=(-4, 34),
+          title='paths during 4 s')
+paths.set_aspect('equal')
 paths.legend(loc='upper left')
 speeds = figure.add_subplot(grid[0, 2])
 turning = figure.add_subplot(grid[1, 2])

@@ -243,4 +243,5 @@ def entries(item):
         return [e for e, *_ in item.args]
     if isinstance(item, tuple):         # a point or frame, and a direction
         return []
-    return list(map(sympify, item if isinstance(item, MatrixBase) else [item]))
+    return [sympify(e, strict=True) for e in (
+        item if isinstance(item, MatrixBase) else [item])]
