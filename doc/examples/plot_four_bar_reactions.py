@@ -53,6 +53,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 
 # Three bars in the plane. Each has the pins `near` and `far` at its ends.
 
@@ -85,7 +86,8 @@ rows = [point.pos_from(other).dot(axis)
         for point, other in pins.values() for axis in (N.x, N.y)]
 q = [*angles, *(c for pair in centres for c in pair)]
 linkage = UdwadiaKalabaMethod(
-    Lagrangian(N, *bars), q, hol_coneqs=[*rows, angles[0] - first - w*t])
+    Lagrangian(N, *bars), q, hol_coneqs=[*rows, angles[0] - first - w*t],
+    bodies=bars, frame=N)
 
 # One turn of the crank.
 
@@ -121,26 +123,11 @@ plt.style.use('sympy_constrained.plotting.paper')
 figure = plt.figure(figsize=(6.5, 3.5), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1, 1))
 sketch = figure.add_subplot(grid[:, 0])
-middle = (places['B'] + places['C'])/2
-sketch.plot(*middle.T, ':', color='0.5', linewidth=1)
-for k, shade in (90, 0.15), (180, 0.15), (270, 0.15), (0, 1):
-    points = np.array([places[name][k] for name in pins])
-    for j, colour in enumerate(('C0', 'C2', 'C1')):
-        sketch.plot(*points[j:j + 2].T, color=colour, alpha=shade,
-                    linewidth=4, solid_capstyle='round')
-sketch.plot(*points.T, 'o', color='w', markeredgecolor='k', markersize=6)
-for name, where in (('A', (-0.03, 0.015)), ('B', (-0.03, 0.01)),
-                    ('C', (0.012, 0.01)), ('D', (0.015, 0.012))):
-    sketch.text(*places[name][0] + where, name, weight='bold')
-for name in 'AD':
-    sketch.annotate('', places[name][0] + 0.005*forces[name][0],
-                    places[name][0], arrowprops={
-                        'arrowstyle': '-|>', 'color': 'C3', 'shrinkA': 0})
-sketch.plot([0.09, 0.19], [-0.19, -0.19], color='C3')
-sketch.text(0.14, -0.185, '20 N', color='C3', ha='center', va='bottom')
-sketch.set(xlabel='x in m', ylabel='y in m', xlim=(-0.2, 0.44),
-           ylim=(-0.2, 0.33), title='crank, coupler, rocker at the start')
-sketch.set_aspect('equal')
+plot_snapshots(
+    motion, linkage, times=motion.t[[180, 90, 0]], ax=sketch, legend=False,
+    forces={f'on {name}': (point, np.pad(forces[name], ((0, 0), (0, 1))))
+            for name, point in (('A', O), ('D', D))})
+sketch.set_title('at 60°, 150°, 240°')
 
 turn = 60 + np.degrees(20*motion.t)
 polar = figure.add_subplot(grid[0, 1])

@@ -105,7 +105,10 @@ class SceneItems:
         find = Positions(trajectory, model, seeds(points, lines, surfaces),
                          origin, frame, constants, inputs, points)
         bodies, lost = located_bodies(find)
-        bones = {} if lines else skeletons(find, [b for b, _, _ in bodies])
+        solid = {s.frame for s in surfaces if not isinstance(s, CircularRim)}
+        bones = {} if lines else skeletons(find, [
+            body for body, _, _ in bodies
+            if getattr(body, 'frame', None) not in solid])
         points = {name: find.position(p) for name, p in points.items()}
         lines, springs = ([(name, [find.position(p) for p in line])
                            for name, line in given]
@@ -305,11 +308,12 @@ def fixed_pairs(body, inertial):
     is_rigid = isinstance(body, RigidBody)
     for here in reached:
         for there, vector in _compat.positions(here).items():
-            if there not in reached and vector and all(
+            if there not in reached and all(
                     (frame == body.frame if is_rigid else frame != inertial)
                     and not numbers.has(_compat.time_symbol())
                     for numbers, frame in vector.args):
-                pairs.append((here, there))
+                if vector.args:
+                    pairs.append((here, there))
                 if is_rigid:
                     reached.append(there)
     return pairs
@@ -331,8 +335,12 @@ def bar_items(bones, color, shown):
         is_particle = isinstance(body, Particle)
         style = {**(LINE if is_particle else BAR), 'color': color[body]}
         has_name = is_particle or body.frame in shown
-        for k, (start, end) in enumerate(pairs):
-            yield Curve(np.stack([start.values, end.values], axis=1), {
+        links = pairs
+        if len(pairs) == 2 and np.array_equal(*(a.values for a, _ in pairs)):
+            (middle, one), (_, other) = pairs
+            links = [(one, middle, other)]      # a bar, without an overlap
+        for k, link in enumerate(links):
+            yield Curve(np.stack([place.values for place in link], axis=1), {
                 **style, 'label': '_' if k or has_name else body.name})
         yield Curve(np.stack([end.values for _, end in pairs], axis=1), PIN)
 

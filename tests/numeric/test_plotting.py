@@ -461,7 +461,7 @@ def test_bodies_are_where_the_equations_have_them():
             place = case.compiled.expression(bodies[name].masscenter.pos_from(
                 base).to_matrix(case.method.frame))(0, x)
             bar = np.array(curves(ax)[name].get_data())
-            np.testing.assert_allclose(bar[:, 0], place[:2, 0], atol=1e-9)
+            np.testing.assert_allclose(bar[:, 1], place[:2, 0], atol=1e-9)
         assert ax.get_title() == f't = {k/10:.1f} s'
     finish(film)
 
@@ -620,7 +620,8 @@ def test_points_of_a_body_are_joined_to_it():
              if line.get_linewidth() == 4.5]
     ends = np.round(np.concatenate(bones), 6)
     sizes = case.model.parameters
-    total = sum(np.linalg.norm(np.diff(bone, axis=0)) for bone in bones)
+    total = sum(np.linalg.norm(np.diff(bone, axis=0), axis=1).sum()
+                for bone in bones)
     assert abs(total - sum(sizes[l] for l in sizes
                            if str(l) in ('l2', 'l3', 'l4'))) < 1e-6
     assert len(np.unique(ends, axis=0)) == 7    # four joints, three centres
