@@ -48,7 +48,7 @@ def plot_comparison(comparison):
     figure = plt.figure(figsize=(WIDTH, total))
     axes = figure.subplots(1, 3, sharey=True, gridspec_kw={
         'width_ratios': (5, 4, 4), 'left': 0.35, 'right': 0.85,
-        'wspace': 0.14, 'bottom': (total - height + 0.55)/total,
+        'wspace': 0.2, 'bottom': (total - height + 0.55)/total,
         'top': 1 - 0.7/total})
     colors = list(map(color_of, found))
     draw_errors(axes[0], found, colors)

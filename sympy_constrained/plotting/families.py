@@ -37,7 +37,7 @@ def plot_family(family, over, show=None, axes=None):
     ...     m: 1, g: 9.81, l: 1, W: 1})
     >>> figure = plot_family(rest.follow(along=W, until={W: (0, 5)}), W, [q])
     >>> figure.axes[1].get_xlabel()
-    'W'
+    '$W$'
 
     Parameters
     ==========

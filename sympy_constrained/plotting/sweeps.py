@@ -37,10 +37,10 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     From pairs, whose parameter need not be a constant of the model:
 
     >>> from sympy_constrained.plotting import plot_sweep
-    >>> runs = [({'length': length}, length**0.5) for length in range(1, 9)]
+    >>> runs = [({'l': length}, length**0.5) for length in range(1, 9)]
     >>> figure = plot_sweep(runs)
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_title()
-    ('length', '8 runs')
+    ('$l$', '8 runs')
 
     Parameters
     ==========
