@@ -13,11 +13,11 @@ __all__ = ['plot_comparison']
 
 # Zero has no logarithm and is drawn here.
 FLOOR = 1e-17
-ROW, NOTE, MARGINS = 0.28, 0.19, 1.25       # inches
-WIDTH, CHARACTERS = 12., 150
-QUIET = '0.55'
-COLORS = {Verdict.REFERENCE: '0.35', Verdict.AGREES: 'tab:blue',
-          Verdict.MUST_DIFFER: 'tab:orange'}
+ROW, NOTE, MARGINS = 0.22, 0.155, 1.25      # inches
+WIDTH, CHARACTERS = 6.5, 100
+QUIET, TROUBLE = '0.45', '#D55E00'
+COLORS = {Verdict.REFERENCE: '0.2', Verdict.AGREES: '#0072B2',
+          Verdict.MUST_DIFFER: '#CC79A7'}
 
 
 def plot_comparison(comparison):
@@ -47,8 +47,8 @@ def plot_comparison(comparison):
     total = height + NOTE*len(below) + (0.1 if below else 0.)
     figure = plt.figure(figsize=(WIDTH, total))
     axes = figure.subplots(1, 3, sharey=True, gridspec_kw={
-        'width_ratios': (5, 3, 3), 'left': 0.23, 'right': 0.84,
-        'wspace': 0.13, 'bottom': (total - height + 0.55)/total,
+        'width_ratios': (5, 4, 4), 'left': 0.35, 'right': 0.85,
+        'wspace': 0.2, 'bottom': (total - height + 0.55)/total,
         'top': 1 - 0.7/total})
     colors = list(map(color_of, found))
     draw_errors(axes[0], found, colors)
@@ -57,9 +57,9 @@ def plot_comparison(comparison):
     axes[0].set_yticks(range(len(found)), [f.name for f in found])
     axes[0].set_ylim(len(found) - 0.5, -0.5)
     for ax, title in zip(axes, (
-            'relative difference; left of the line it agrees',
-            'derivation, CPU s', 'one evaluation, µs')):
-        ax.set_title(title, fontsize='medium')
+            'relative difference', 'derivation in s', 'one call in µs')):
+        ax.set_title(title, fontsize='small')
+        ax.tick_params(labelsize='small')
         ax.tick_params(axis='y', length=0)
         ax.grid(axis='x', alpha=0.3)
         for row in range(1, len(found), 2):
@@ -67,10 +67,13 @@ def plot_comparison(comparison):
     for row, (f, color) in enumerate(zip(found, colors)):
         axes[2].annotate(
             brief(f, texts), (1.04, row), va='center', color=color,
-            xycoords=('axes fraction', 'data'))
-    model = comparison.model
-    figure.suptitle(f'{model.name}: {model.title}', x=0.02, ha='left',
-                    y=1 - 0.12/total, va='top')
+            xycoords=('axes fraction', 'data'), fontsize='small')
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize='small',
+                  loc='upper left', frameon=False, borderaxespad=0.,
+                  labelspacing=0.2,
+                  bbox_to_anchor=(0.02, (total - height + 0.5)/total))
+    figure.suptitle(comparison.model.title, x=0.02, ha='left',
+                    y=1 - 0.12/total, va='top', fontsize='medium')
     for k, line in enumerate(below):
         figure.text(0.02, (total - height - NOTE*k)/total, line,
                     fontsize='small', va='top')
@@ -79,7 +82,7 @@ def plot_comparison(comparison):
 
 def color_of(formulation):
     if formulation.is_trouble or formulation.verdict is Verdict.DIFFERS:
-        return 'tab:red'
+        return TROUBLE
     return COLORS.get(formulation.verdict, QUIET)
 
 
@@ -98,11 +101,12 @@ def draw_errors(ax, found, colors):
     ax.set_xscale('log')
     largest = max([1., *(f.error for f in found if f.error is not None)])
     ax.set_xlim(FLOOR/3, 10*largest)
-    ax.set_xticks(10.**np.arange(-16, np.log10(10*largest), 4))
+    ax.set_xticks(10.**np.arange(-16, np.log10(10*largest), 8))
     ax.minorticks_off()
-    ax.axvline(AGREE, color='0.6', linestyle=':', linewidth=1)
-    ax.legend(fontsize='small', loc='upper center', ncols=2, frameon=False,
-              bbox_to_anchor=(0.5, -0.25/(ROW*len(found))))
+    ax.axvline(AGREE, color='0.4', linestyle=':', linewidth=1)
+    ax.set_xlabel('agrees | differs', fontsize='small')
+    ax.xaxis.set_label_coords(AGREE, -0.24/(ROW*len(found)),
+                              ax.get_xaxis_transform())
 
 
 def draw_bars(ax, values, colors, form):
@@ -111,4 +115,4 @@ def draw_bars(ax, values, colors, form):
     bars = ax.barh(range(len(values)), values, height=0.55, color=colors,
                    alpha=0.6)
     ax.bar_label(bars, fmt=form, padding=3, fontsize='small')
-    ax.set_xlim(0, 1.3*np.nanmax([*values, 0.]) or 1.3)
+    ax.set_xlim(0, 1.8*np.nanmax([*values, 0.]) or 1.8)

@@ -216,13 +216,11 @@ class Comparison:
 
     def _figures(self):
         """Name -> figure: of the comparison, and of the motion, if any."""
-        from ..plotting import plot, plot_multipliers, plot_snapshots
+        from ..plotting import plot, plot_snapshots
         figures = {'comparison': self.figure()}
         if self.trajectory is None:
             return figures
-        figures['overview'] = plot(self.trajectory)
-        if self.trajectory.multipliers.shape[1]:
-            figures['multipliers'] = plot_multipliers(self.trajectory)
+        figures['overview'] = plot(self.trajectory, self.model)
         with suppress(ValueError, ConstrainedDynamicsError):
             # the positions of the bodies may be unknown
             figures['motion'] = plot_snapshots(self.trajectory, self.model)
@@ -239,6 +237,6 @@ class Comparison:
         written = []
         for name, figure in self._figures().items():
             written.append(folder/f'{self.model.name}_{name}.png')
-            figure.savefig(written[-1], dpi=110)
+            figure.savefig(written[-1], dpi=160)
             plt.close(figure)
         return written

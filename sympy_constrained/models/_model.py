@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import getdoc, signature
 from numbers import Integral
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 from sympy import Basic
 from sympy.physics.mechanics import (
     KanesMethod, LagrangesMethod, Lagrangian, Particle, Point, ReferenceFrame,
-    RigidBody, System, inertia)
+    RigidBody, System, dynamicsymbols, inertia)
 
 from ..model.call_signatures import arguments_of
+from ..model.units import units_of
 
-__all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'inertial',
-           'kane_model', 'kdes', 'lagrange_model', 'particle_at', 'ready',
-           'rigid_body', 'system_model']
+__all__ = ['Model', 'READY', 'bodies_model', 'check_count', 'friction',
+           'inertial', 'kane_model', 'kdes', 'lagrange_model', 'particle_at',
+           'ready', 'rigid_body', 'system_model']
 
 #: Name -> function that builds the model.
 READY: dict[str, Callable[..., Model]] = {}
@@ -83,6 +84,12 @@ class Model:
         of ``M u' = Q + A^T lam``; else empty.
     method : ConstrainedMethod or None
         The method of this package that the model was read from, if any.
+    dimensions : Mapping
+        Symbol -> exponents of kilogram, metre and second, where the equations
+        leave them open.
+    visual : Mapping
+        Arguments of :func:`~sympy_constrained.plotting.plot_snapshots` that
+        draw the bodies as what they are.
 
     """
 
@@ -101,6 +108,8 @@ class Model:
     accelerations: Mapping[Basic, Basic] = field(default_factory=dict)
     multipliers: tuple[Basic, ...] = ()
     method: Any = None
+    dimensions: Mapping[Basic, tuple] = field(default_factory=dict)
+    visual: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given, **fields):
@@ -154,6 +163,29 @@ class Model:
         if self.shape == 'lagrange':
             return tuple(q.diff() for q in a['qs'])
         return (*a['u_ind'], *(a.get('u_dependent') or ()))
+
+    @cached_property
+    def units(self) -> Mapping[Any, str]:
+        """Symbol, row of constraints, ``'t'``, ... -> text of its SI unit.
+
+        Explanation
+        ===========
+
+        They follow from the equations: masses of bodies are in kg, positions
+        in m, loads in N, and terms of a sum have the same unit.
+
+        Examples
+        ========
+
+        >>> from sympy_constrained.models import model
+        >>> pendulum = model('cartesian_pendulum')
+        >>> [pendulum.units[x] for x in pendulum.parameters]
+        ['kg', 'm', 'm/s²']
+        >>> pendulum.units['multiplier of holonomic row 0']
+        'N/m'
+
+        """
+        return units_of({**self.arguments, **self.extra}, self.dimensions)
 
     def form(self, method, **kwargs):
         """The equations of this model, formed by a method class.
@@ -306,6 +338,12 @@ def rigid_body(name, center, frame, mass, *moments, axes=None):
     """A body with central moments of inertia in its own, or other, axes."""
     return RigidBody(name, center, frame, mass,
                      (inertia(axes or frame, *moments), center))
+
+
+def friction(frame, first=1):
+    """The force of the rows ``first`` and the next, along x and y."""
+    lam = dynamicsymbols(f'lam{first} lam{first + 1}')
+    return lam[0]*frame.x + lam[1]*frame.y
 
 
 def check_count(n, least, reason):

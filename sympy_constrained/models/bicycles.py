@@ -12,6 +12,7 @@ from sympy import Matrix, symbols
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, cross, dot, dynamicsymbols)
 
+from ..contact import CircularRim, PlaneSurface
 from ._model import Model, inertial, kane_model, kdes, ready, rigid_body
 
 
@@ -122,12 +123,18 @@ def _bicycle(whole: bool) -> Model:
         q, u = [*q, q3, q6, q7, q8], [*u, u3, u6, u7, u8]
         q_ind, u_dep = [*q_ind, q3, q6, q7, q8], [*u_dep, u7, u8]
         moving |= {u7: speed}
+    # A frame of each wheel's axle, because the wheels have no orientation.
+    surfaces = [CircularRim(frame, rear, WRrad, frame.y),
+                CircularRim(fork, front, WFrad, fork.y)]
+    if whole:
+        surfaces.append(PlaneSurface(N, origin, N.z))
     return kane_model(
         N, q_ind, u_ind, kdes(q, u), q_dependent=[q4],
         configuration_constraints=[
             dot(front_contact.pos_from(rear_contact), Y.z)],
         u_dependent=u_dep, velocity_constraints=Matrix(rows), bodies=bodies,
         forcelist=[(body.masscenter, -body.mass*g*Y.z) for body in bodies],
+        visual={'surfaces': surfaces},
         # The default LU returns wrong numbers here without a warning.
         constraint_solver='CRAMER',
         parameters=dict(zip(constants, values.values())),

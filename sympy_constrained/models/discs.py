@@ -6,8 +6,9 @@ from sympy.physics.mechanics import (
     Force, Lagrangian, Point, ReferenceFrame, RigidBody, System, cross, dot,
     dynamicsymbols, inertia)
 
+from ..contact import CircularRim, PlaneSurface
 from ._model import (
-    Model, bodies_model, inertial, kane_model, lagrange_model, ready,
+    Model, bodies_model, friction, inertial, kane_model, lagrange_model, ready,
     rigid_body, system_model)
 
 
@@ -16,6 +17,13 @@ def _rolled(N, names, yaw, lean, spin):
     A = N.orientnew(names[0], 'Axis', [yaw, N.z])
     B = A.orientnew(names[1], 'Axis', [lean, A.x])
     return A, B, B.orientnew(names[2], 'Axis', [spin, B.y])
+
+
+def _wheel(frame, center, radius, ground=None, origin=None):
+    """A disc, and the plane on which it rolls."""
+    rim = [CircularRim(frame, center, radius, frame.y)]
+    return rim if ground is None else [
+        *rim, PlaneSurface(ground, origin, ground.z)]
 
 
 def _rolling(lean, u1, u2, u3, r, g):
@@ -63,6 +71,8 @@ def rolling_disc() -> Model:
     system.add_loads(Force(center, -m*g*N.z))
     return system_model(
         system,
+        visual={'surfaces': _wheel(spin, center, r, N, origin),
+                'forces': {'friction': (contact, friction(N))}},
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, q4: 0.0, q5: 0.0,
                u1: 0.1, u2: 6.0, u3: 0.4, u4: 1.776, u5: 0.0}, t_end=5.0,
@@ -95,6 +105,7 @@ def rolling_disc_minimal() -> Model:
         N, [q1, q2, q3], [u1, u2, u3],
         [dot(R.ang_vel_in(N) - omega, axis) for axis in L], bodies=[disc],
         forcelist=[(center, -m*g*Y.z)],
+        visual={'surfaces': _wheel(R, center, r)},
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start={q1: 0.0, q2: 0.2, q3: 0.0, u1: 0.1, u2: 6.0, u3: 0.4},
         t_end=5.0, accelerations=_rolling(q2, u1, u2, u3, r, g))
@@ -139,6 +150,9 @@ def rolling_disc_contact() -> Model:
         u_dependent=[u4, u5],
         velocity_constraints=[slip.dot(ground.x), slip.dot(ground.y)],
         bodies=[disc], forcelist=[(disc.masscenter, -m*g*ground.z)],
+        visual={'surfaces': _wheel(disc.frame, disc.masscenter, r,
+                                   ground.frame, ground.masscenter),
+                'forces': {'friction': (contact, friction(ground.frame))}},
         parameters={g: 9.81, r: 0.26, m: 3.43},
         start={q1: 0.3, q2: 0.1, q3: 1.97, q4: -0.35, q5: 2.27,
                u1: -0.2, u2: 1.3, u3: 0.15, u4: 0.32, u5: 0.099}, t_end=2.0)
@@ -185,6 +199,7 @@ def rolling_disc_dependent() -> Model:
         u_dependent=[u4, u5, u6],
         velocity_constraints=Matrix([dot(rolling, axis) for axis in A]),
         bodies=[disc], forcelist=[(center, m*g*A.z)],
+        visual={'surfaces': _wheel(C, center, r)},
         parameters={r: 0.3, m: 2.0, g: 9.81, i: 0.045, j: 0.09},
         start={q1: 0.0, q2: 0.2, q3: 0.0, q4: -0.29,
                u1: 0.1, u2: 6.0, u3: 0.4, u4: -1.8, u5: 0.029, u6: 0.006},
@@ -214,6 +229,7 @@ def rolling_disc_lagrange() -> Model:
     speeds = [qi.diff() for qi in q]
     return bodies_model(
         N, [disc], q, nonhol_coneqs=[slip.dot(Y.x), slip.dot(Y.y)],
+        visual={'surfaces': _wheel(R, center, r, N, origin)},
         parameters={r: 0.3, m: 2.0, g: 9.81},
         start=dict(zip((*q, *speeds),
                        (0.0, 0.2, 0.0, 0.0, 0.0, 0.4, 0.1, 6.0, 1.8, 0.0))),
@@ -245,6 +261,7 @@ def disc_on_incline() -> Model:
         parameters={m: 1.5, g: 9.81, R: 0.2, length: 10.0, alpha: 0.3},
         start={y: 0.0, theta: 0.0, y.diff(): 0.0, theta.diff(): 0.0},
         fixed=(y, y.diff()), t_end=2.0,
+        dimensions={m: (1, 0, 0), y: (0, 1, 0), theta: (0, 0, 0)},
         accelerations={y.diff().diff(): known, theta.diff().diff(): known/R},
         multipliers=(-m*g*sin(alpha)/3,))
 
@@ -275,6 +292,8 @@ def upright_disc() -> Model:
     return bodies_model(
         N, [disc], q,
         nonhol_coneqs=[vx - R*cos(phi)*roll, vy - R*sin(phi)*roll],
+        visual={'surfaces': _wheel(D, center, R, N, origin),
+                'forces': {'friction': ((x, y), friction(N))}},
         parameters={m: 2.0, R: 0.3, i: 0.09, j: 0.045},
         start=dict(zip((*q, *speeds),
                        (0.0, 0.0, 0.0, 0.3, 1.433, 0.443, 5.0, 1.2))),

@@ -9,8 +9,8 @@ from sympy.physics.mechanics import (
     System, Torque, dynamicsymbols, inertia)
 
 from ._model import (
-    Model, bodies_model, check_count, inertial, kane_model, kdes, ready,
-    rigid_body, system_model)
+    Model, bodies_model, check_count, friction, inertial, kane_model, kdes,
+    ready, rigid_body, system_model)
 
 
 def _bar(name, mass, length):
@@ -60,7 +60,7 @@ def four_bar() -> Model:
     system.u_ind, system.u_dep = [u1], [u2, u3]
     system.apply_uniform_gravity(-g*N.y)
     return system_model(
-        system,
+        system, visual={'forces': {'pin force': (end, friction(N))}},
         parameters={l1: 0.30, l2: 0.12, l3: 0.28, l4: 0.24, rho: 1.2,
                     g: 9.81},
         start={q1: 1.0, q2: 1.726, q3: 1.516, u1: 10.0, u2: -9.567,
@@ -98,7 +98,8 @@ def slider_crank() -> Model:
     system.q_ind, system.q_dep = [q1], [q2, q3]
     system.u_ind, system.u_dep = [u1], [u2, u3]
     return system_model(
-        system,
+        system, visual={'forces': {'piston pin': (
+            small_end, friction(ground.frame))}},
         parameters={r: 0.05, length: 0.15, m1: 0.8, m2: 0.6, m3: 0.5,
                     k: 400.0, s: 0.15},
         start={q1: 0.6, q2: -0.789, q3: 0.1886, u1: 40.0, u2: -51.2,
@@ -123,7 +124,7 @@ def parallel_cranks() -> Model:
     cranks = [_bar(f'crank{i}', m, length) for i in range(1, 4)]
     coupler = _bar('coupler', mc, 2*c)
     system = System.from_newtonian(ground)
-    tips = []
+    tips, forces = [], {}
     for i, (crank, q, u) in enumerate(zip(cranks, (q1, q2, q3),
                                           (u1, u2, u3))):
         system.add_joints(PinJoint(
@@ -138,6 +139,8 @@ def parallel_cranks() -> Model:
         eye = coupler.masscenter.locatenew(f'eye{i + 1}',
                                            (i - 1)*c*coupler.x)
         gap = eye.pos_from(tips[i])
+        forces[f'pin of crank{i + 1}'] = eye, friction(
+            ground.frame, 2*i - 1)
         system.add_holonomic_constraints(gap.dot(ground.x),
                                          gap.dot(ground.y))
     system.apply_uniform_gravity(-g*ground.y)
@@ -146,7 +149,7 @@ def parallel_cranks() -> Model:
     # All cranks turn alike, the coupler translates.
     known = -(Rational(3, 2)*m + mc)*g*cos(q1)/((m + mc)*length)
     return system_model(
-        system,
+        system, visual={'forces': forces},
         parameters={length: 0.5, c: 0.6, m: 1.0, mc: 2.0, g: 9.81},
         # Hanging, so that the motion stays clear of the dead points.
         start={q1: -0.8, q2: -0.8, q3: -0.8, q4: 0.8,
@@ -264,7 +267,8 @@ def andrews_squeezer() -> Model:
         u_dependent=speeds[1:], configuration_constraints=loops,
         velocity_constraints=[row.diff(dynamicsymbols._t).xreplace(rates)
                               for row in loops],
-        bodies=bodies, forcelist=[Torque(K1, mom*N.z), Force(hook, pull)],
+        bodies=bodies, visual={'springs': {'spring': [C, hook]}},
+        forcelist=[Torque(K1, mom*N.z), Force(hook, pull)],
         parameters={constant[name]: value
                     for name, value in _SQUEEZER.items()},
         start={**start, **dict.fromkeys(speeds, 0.0)}, t_end=0.03)

@@ -30,7 +30,7 @@ def bead_on_circle() -> Model:
         extra={'nonideal_forces': [-kappa*vx, -kappa*vy]},
         parameters={m: 0.1, L: 0.5, g: 9.81, kappa: 0.02},
         start={x: 0.4, y: -0.3, vx: 0.0, vy: 0.0},
-        fixed=(y, vy), t_end=10.0,
+        fixed=(y, vy), t_end=10.0, dimensions={kappa: (1, 0, -1)},
         accelerations={vx.diff(): (lam*x - kappa*vx)/m,
                        vy.diff(): -g + (lam*y - kappa*vy)/m},
         multipliers=(lam,))

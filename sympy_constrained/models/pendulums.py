@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from sympy import Matrix, S, atan, cos, pi, sin, sqrt, symbols
 from sympy.physics.mechanics import (
-    Lagrangian, Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
+    Particle, PinJoint, Point, PrismaticJoint, ReferenceFrame,
     RigidBody, System, TorqueActuator, dynamicsymbols, inertia)
 
+from ..contact import CircularRim
 from ._model import (
-    Model, bodies_model, check_count, inertial, kane_model, kdes,
-    lagrange_model, particle_at, ready, system_model)
+    Model, bodies_model, check_count, inertial, kane_model, kdes, particle_at,
+    ready, system_model)
 
 
 @ready
@@ -25,11 +26,12 @@ def cartesian_pendulum() -> Model:
     m, L, g = symbols('m L g')
     vx, vy = x.diff(), y.diff()
 
-    N, _, bob = particle_at((x, y), m, name='bob')
+    N, point, bob = particle_at((x, y), m, name='bob')
     bob.potential_energy = m*g*y
     lam = m*(g*y - vx**2 - vy**2)/(x**2 + y**2)
     return bodies_model(
         N, [bob], [x, y], hol_coneqs=[(x**2 + y**2 - L**2)/2],
+        visual={'lines': {'rod': [(0, 0), point]}},
         parameters={m: 1.0, L: 1.0, g: 9.81},
         start={x: 0.8, y: -0.6, vx: 0.0, vy: 0.0},
         fixed=(y, vy), t_end=60.0,
@@ -58,6 +60,7 @@ def nonminimal_pendulum() -> Model:
         configuration_constraints=Matrix([sqrt(q1**2 + q2**2) - L]),
         velocity_constraints=Matrix([point.vel(N).express(A).dot(A.x)]),
         bodies=[bob], forcelist=[(point, m*g*N.x)],
+        visual={'lines': {'rod': [(0, 0), point]}},
         parameters={L: 1.0, m: 1.0, g: 9.81},
         start={q1: 0.87, q2: 0.5, u1: 0.0, u2: 0.0}, t_end=5.0,
         accelerations={
@@ -78,13 +81,14 @@ def driven_pendulum() -> Model:
     x, y = dynamicsymbols('x y')
     m, L, g, a, w = symbols('m L g a omega')
 
-    N, _, bob = particle_at((x, y), m, name='bob')
+    N, point, bob = particle_at((x, y), m, name='bob')
     bob.potential_energy = m*g*y
     s = x - a*sin(w*t)
     v2 = s.diff(t)**2 + y.diff()**2
     lam = m*(g*y - s*a*w**2*sin(w*t) - v2)/(s**2 + y**2)
     return bodies_model(
         N, [bob], [x, y], hol_coneqs=[(s**2 + y**2 - L**2)/2],
+        visual={'lines': {'rod': [(x - s, 0), point]}},
         parameters={m: 1.0, L: 1.0, g: 9.81, a: 0.1, w: 5.0},
         start={x: 0.3, y: -0.95, x.diff(): 0.5, y.diff(): 0.0},
         fixed=(x, x.diff()), t_end=10.0,
@@ -119,8 +123,13 @@ def atwood_machine() -> Model:
     system.add_holonomic_constraints(q1 + q2 + pi*r - length)
     system.apply_uniform_gravity(-g*system.z)
     known = g*(m1 - m2)/(m1 + m2)
+    over = [r*(cos(k*pi/8)*system.y + sin(k*pi/8)*system.z) for k in range(9)]
+    first, second = (body.masscenter for body in system.bodies)
     return system_model(
-        system,
+        system, visual={
+            'surfaces': CircularRim(
+                system.frame, system.fixed_point, r, system.x),
+            'lines': {'rope': [first, *over, second]}},
         parameters={m1: 1.0, m2: 2.0, g: 9.81, r: 0.5, length: 12.0},
         start={q1: 5.5, q2: 4.929, u1: 0.0, u2: 0.0}, t_end=1.5,
         accelerations={u1.diff(): known, u2.diff(): -known},
@@ -233,8 +242,8 @@ def double_pendulum_lagrange() -> Model:
         bodies.append(Particle(f'bob{i}', tip, m))
         bodies[-1].potential_energy = -m*g*depth
         point = tip
-    return lagrange_model(
-        Lagrangian(N, *bodies), [q1, q2], bodies=bodies,
+    return bodies_model(
+        N, bodies, [q1, q2],
         parameters={length: 0.5, m: 1.0, g: 9.81},
         start={q1: 2.0, q2: 1.5, u1: 0.0, u2: 0.0}, t_end=10.0)
 

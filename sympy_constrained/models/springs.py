@@ -7,6 +7,7 @@ from sympy.physics.mechanics import (
     PinJoint, PrismaticJoint, ReferenceFrame, RigidBody, System,
     TorqueActuator, dynamicsymbols, inertia)
 
+from ..contact import SphereSurface
 from ._model import (
     Model, bodies_model, inertial, particle_at, ready, rigid_body,
     system_model)
@@ -58,7 +59,7 @@ def multidof_holonomic() -> Model:
         TorqueActuator(torque, wall.z, compound, wall),
         TorqueActuator(kT*q3, wall.z, compound, simple_frame))
     return system_model(
-        system,
+        system, visual={'springs': [(wall.masscenter, block.masscenter)]},
         parameters={length: 0.6, k: 40.0, c: 2.0, g: 9.81, kT: 5.0, ma: 2.0,
                     mb: 1.0, mc: 0.5, IBzz: 0.03},
         start={q1: 0.1, q2: 0.3, q3: -0.2, u1: 0.0, u2: 0.0, u3: 0.0},
@@ -87,6 +88,7 @@ def spring_mass_damper() -> Model:
     system.add_actuators(LinearSpring(k, path), LinearDamper(c, path))
     return system_model(
         system, shape='lagrange',
+        visual={'springs': [(wall.masscenter, bob.masscenter)]},
         parameters={m: 1.0, k: 20.0, c: 0.4},
         start={q: 0.5, q.diff(): 0.0}, t_end=10.0,
         accelerations={q.diff().diff(): -(k*q + c*q.diff())/m})
@@ -120,6 +122,7 @@ def duffing_pendulum() -> Model:
              + [Force(body, body.mass*g*N.y) for body in bodies])
     return bodies_model(
         N, bodies, [q1, q2], forcelist=loads,
+        visual={'springs': [(origin, block)]},
         parameters={M: 2.0, m: 0.5, length: 0.3, k1: 60.0, k2: 40.0,
                     c1: 1.0, g: 9.81, r: 0.05},
         start={q1: 0.3, q2: 0.5, u1: 0.0, u2: 0.0}, t_end=5.0)
@@ -139,12 +142,15 @@ def muscle_on_sphere() -> Model:
     x, y, z = q = dynamicsymbols('x y z')
     R, m, k, L0, a, b = symbols('R m k L0 a b', positive=True)
 
-    N, _, body = particle_at(q, m, name='node')
+    N, node, body = particle_at(q, m, name='node')
     place = x*N.x + y*N.y + z*N.z
+    bone = node.locatenew('bone', -place)
     body.potential_energy = sum(
         k*((place - end).magnitude() - L0)**2/2 for end in (a*N.x, b*N.y))
     return bodies_model(
         N, [body], q, hol_coneqs=[(x**2 + y**2 + z**2 - R**2)/2],
+        visual={'surfaces': [SphereSurface(N, bone, R)],
+                'springs': [(node, a*N.x), (node, b*N.y)]},
         parameters={R: 0.05, m: 0.02, k: 800.0, L0: 0.05, a: 0.12, b: 0.15},
         start=dict(zip((*q, *(qi.diff() for qi in q)),
                        (0.03, 0.02, 0.0346, 0.0, 0.3, -0.173))),

@@ -118,7 +118,8 @@ def quaternion_top_lagrange() -> Model:
         parameters=dict(zip(constants, _NUMBERS)),
         start={e0: 0.969, e1: 0.247, e2: 0.0, e3: 0.0,
                d0: 0.0, d1: 0.0, d2: -17.556, d3: 72.92},
-        fixed=(e1, e2, e3, d1, d2, d3), t_end=2.0)
+        fixed=(e1, e2, e3, d1, d2, d3), t_end=2.0,
+        dimensions={m: (1, 0, 0), length: (0, 1, 0)})
 
 
 @ready

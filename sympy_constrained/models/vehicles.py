@@ -135,6 +135,8 @@ def chaplygin_sleigh() -> Model:
         [x.diff() - velocity.dot(N.x), y.diff() - velocity.dot(N.y),
             theta.diff() - u3],
         u_dependent=[u2], velocity_constraints=[u2], bodies=[body],
+        visual={'lines': {'blade': [
+            (x + k*a*cos(theta)/2, y + k*a*sin(theta)/2) for k in (-1, 1)]}},
         parameters={m: 1.5, i: 0.1, a: 0.2},
         start={x: 0.0, y: 0.0, theta: 0.0, u1: 0.4, u2: 0.0, u3: 3.0},
         t_end=6.0,

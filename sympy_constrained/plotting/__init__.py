@@ -3,10 +3,10 @@
 Each ``plot_...`` draws one picture, into given axes or a new figure, and
 returns the figure. :func:`animate` moves the bodies, :func:`plot_snapshots`
 shows them at some times, :func:`plot_sweep` draws many runs,
-:func:`plot_family` families of steady motions, :func:`plot_fit` a fit, and
-:func:`scene` passes a model to symmeplot. Dotted vertical lines are events,
-dashed ones changes of rank. ``units`` of a trajectory, a mapping from names to
-texts, are written to the axes.
+:func:`plot_family` families of steady motions and :func:`plot_fit` a fit.
+Dotted vertical lines are events, dashed ones changes of rank. ``units`` of a
+trajectory, a mapping from names to texts, are written to the axes; ready
+models have them.
 """
 from .animation import animate, plot_snapshots
 from .families import plot_family
@@ -15,9 +15,8 @@ from .histories import (
     plot, plot_constraint_forces, plot_energy, plot_motion, plot_multipliers,
     plot_phase, plot_power, plot_reactions, plot_residuals, plot_states)
 from .sweeps import plot_sweep
-from .symmeplot_scene import scene
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
            'plot_multipliers', 'plot_reactions', 'plot_motion', 'plot_sweep',
-           'plot_family', 'plot_fit', 'animate', 'plot_snapshots', 'scene']
+           'plot_family', 'plot_fit', 'animate', 'plot_snapshots']

@@ -10,8 +10,9 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, HTMLWriter
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from ..numeric.names import label
 from ..numeric.progress import Progress
-from .histories import in_unit, unit_of
+from .labels import in_unit, unit_of, with_units
 from .positions import finer
 from .scene_items import SceneItems
 
@@ -27,18 +28,21 @@ SMOOTH, FINEST = 600, 8
 
 
 def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
-            surfaces=(), view=None, camera=(25, -60), origin=None, frame=None,
-            constants=None, inputs=None, trails=True, speed=None, fps=25,
-            save=None, ax=None, progress=None):
+            surfaces=(), springs=(), forces=None, view=None, camera=(25, -60),
+            origin=None, frame=None, constants=None, inputs=None, trails=True,
+            speed=None, fps=25, save=None, ax=None, progress=None):
     r"""Bodies, points, lines and traces of contacts in motion.
 
     Explanation
     ===========
 
-    Of the model the mass centres of bodies are drawn with the axes of their
-    frames (red, green, blue). Motions in a plane of the inertial axes are
-    seen from the front, others in space. Axes have equal scales and contain
-    the whole motion.
+    A body with points fixed in it, such as joints, is drawn as bars with
+    pins, one with a surface as that surface, others as a dot at the mass
+    centre with the axes of the frame (red, green, blue), or as a square if
+    they slide without turning. Pins at rest stand on the ground. Motions in a
+    plane of the inertial axes are seen from the front, others in space. Axes
+    have equal scales and contain the whole motion. A ready model knows its
+    surfaces, springs and forces.
 
     Examples
     ========
@@ -73,6 +77,13 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         Draws the traces on both bodies, and their surfaces.
     surfaces : surface, rim or edge, or iterable of these
         Planes, spheres, ellipsoids, tori and rims are drawn as lines.
+    springs : iterable of pairs of places, or mapping from names to these
+        Drawn as coils.
+    forces : mapping, optional
+        Name -> pair of a place and a Vector, a triple of expressions in the
+        states and multipliers, or an array (N, 3) like those of
+        ``trajectory.reactions``. Arrows have one scale; the legend has the
+        size of the longest.
     view : optional
         ``'3d'``, or a plane: the axes to the right and upwards, ``'xz'``.
     camera : pair of float
@@ -122,13 +133,16 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     """
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
-    items = SceneItems(trajectory, model, finer(times, step), points, lines,
-                       contacts, surfaces, view, origin, frame, constants,
-                       inputs, trails)
+    trajectory = with_units(trajectory, model)
+    items = SceneItems(trajectory, model, finer(times, step), **as_drawn(
+        model, trajectory, points=points, lines=lines, contacts=contacts,
+        surfaces=surfaces, springs=springs, forces=forces), view=view,
+        origin=origin, frame=frame, constants=constants, inputs=inputs,
+        trails=trails)
     is_own = ax is None
     figure, ax = prepared(items, ax, camera, trajectory, layout='none')
     artists = items.draw(ax, 0)
-    legend(ax)
+    add_legend(ax, is_own)
     digits = max(0, ceil(-log10(abs(times[1] - times[0]))))
     unit = unit_of(trajectory, 't')
     unit = f' {unit}' if unit else ''
@@ -153,9 +167,10 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
 
 
 def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
-                   contacts=(), surfaces=(), view=None, camera=(25, -60),
-                   origin=None, frame=None, constants=None, inputs=None,
-                   trails=True, ax=None):
+                   contacts=(), surfaces=(), springs=(), forces=None,
+                   view=None, camera=(25, -60), origin=None, frame=None,
+                   constants=None, inputs=None, trails=True, legend=True,
+                   ax=None):
     """Bodies, points and lines at some times, the last one the darkest.
 
     The static counterpart of :func:`animate`, with whole paths.
@@ -168,9 +183,11 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
         What to draw, as for :func:`animate`.
     times : int or sequence of float
         The number of times from start to end, or the times.
-    contacts, surfaces, view, camera, origin, frame : optional
-    constants, inputs, trails, ax : optional
+    contacts, surfaces, springs, forces, view, camera, origin : optional
+    frame, constants, inputs, trails, ax : optional
         As for :func:`animate`.
+    legend : bool
+        Whether the names of bodies are below the picture.
 
     Returns
     =======
@@ -183,15 +200,20 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
     all_times = np.unique([*np.linspace(start, end, SMOOTH), *times])
     if end < start:
         all_times = all_times[::-1]
-    items = SceneItems(trajectory, model, all_times, points, lines, contacts,
-                       surfaces, view, origin, frame, constants, inputs,
-                       trails)
-    figure, ax = prepared(items, ax, camera, trajectory)
+    trajectory = with_units(trajectory, model)
     where = [int(np.argmin(abs(all_times - t))) for t in times]
+    items = SceneItems(trajectory, model, all_times, **as_drawn(
+        model, trajectory, points=points, lines=lines, contacts=contacts,
+        surfaces=surfaces, springs=springs, forces=forces), view=view,
+        origin=origin, frame=frame, constants=constants, inputs=inputs,
+        trails=trails, drawn=where)
+    is_own = ax is None
+    figure, ax = prepared(items, ax, camera, trajectory)
     for i, k in enumerate(where[:-1]):
         items.draw(ax, k, 0.15 + 0.45*i/len(where), False, False)
     items.draw(ax, where[-1])
-    legend(ax)
+    if legend:
+        add_legend(ax, is_own)
     unit = unit_of(trajectory, 't')
     text = ', '.join(f'{t:.3g}' for t in times[:8])
     ax.set_title(f't = {text}{", ..." if len(times) > 8 else ""}'
@@ -200,6 +222,14 @@ def plot_snapshots(trajectory, model=None, points=(), lines=(), times=5, *,
 
 
 # -- times ---------------------------------------------------------------
+
+def as_drawn(model, trajectory, **given):
+    """What is given, and the rest of what a ready model knows."""
+    known = dict(getattr(model, 'visual', {}))
+    if 'lam1' not in map(label, trajectory.multiplier_names):
+        known.pop('forces', None)       # of a method with other multipliers
+    return {**known, **{name: x for name, x in given.items() if x}}
+
 
 def ends(trajectory):
     """First and last time."""
@@ -251,9 +281,9 @@ def prepared(items, ax, camera, trajectory, layout='constrained'):
     size = (items.high - items.low)[shown]
     space = len(shown) == 3
     if ax is None:
-        height = 4. + 1.8*slender(size) if space else (
+        height = 3.6 + 1.9*slender(size) if space else (
             0.9 + 5.4*size[1]/size[0])
-        figure = plt.figure(figsize=(7, np.clip(height, 2.6, 6.4)),
+        figure = plt.figure(figsize=(6.5, np.clip(height, 2.4, 6.)),
                             layout=layout)
         ax = figure.add_subplot(projection='3d' if space else None)
     figure = ax.figure
@@ -285,7 +315,7 @@ def set_space(ax, low, high, camera, unit=''):
         getattr(ax, f'set_{letter}label')(in_unit(letter, unit))
         axis.set_major_locator(matplotlib.ticker.MaxNLocator(
             2 + round(3*length/size.max())))
-    ax.set_box_aspect(size, zoom=1.2 - 0.25*min(1.5, slender(size)))
+    ax.set_box_aspect(size, zoom=1.4 - 0.3*min(1.5, slender(size)))
     ax.view_init(*camera)
     ax.zaxis.labelpad = 7 + 4*min(1.5, slender(size))
     ax.tick_params(labelsize='small')
@@ -296,15 +326,19 @@ def slender(size):
     return size[2]/size[:2].max()
 
 
-def legend(ax):
-    """A legend next to the picture, unless it has too many entries."""
+def add_legend(ax, is_own):
+    """A legend below the picture, unless it has too many entries."""
     handles, labels = ax.get_legend_handles_labels()
     if not 0 < len(labels) <= MOST_LABELS:
         return
-    place, corner = ('upper left', (-0.05, 1.)) if hasattr(
-        ax, 'get_zlim') else ('center left', (1.02, 0.5))
-    ax.legend(handles, labels, fontsize='small', frameon=False, loc=place,
-              bbox_to_anchor=corner)
+    if is_own:
+        columns = int(ax.figure.get_figwidth()/(
+            0.6 + 0.08*max(map(len, labels))))
+        ax.figure.legend(handles, labels, fontsize='small', frameon=False,
+                         loc='outside lower center', ncols=columns)
+    else:
+        ax.legend(handles, labels, fontsize='small', frameon=False,
+                  loc='upper left', bbox_to_anchor=(1.02, 1.))
 
 
 # -- files ---------------------------------------------------------------

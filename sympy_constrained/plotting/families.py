@@ -4,7 +4,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..numeric.names import label
+from .labels import COLORS, tex
 
 __all__ = ['plot_family']
 
@@ -37,7 +37,7 @@ def plot_family(family, over, show=None, axes=None):
     ...     m: 1, g: 9.81, l: 1, W: 1})
     >>> figure = plot_family(rest.follow(along=W, until={W: (0, 5)}), W, [q])
     >>> figure.axes[1].get_xlabel()
-    'W'
+    '$W$'
 
     Parameters
     ==========
@@ -66,8 +66,8 @@ def plot_family(family, over, show=None, axes=None):
     x = family[over]
     is_unstable = family.growth > 0
     for i, key in enumerate(show):
-        y, color = family[key], f'C{i}'
-        upper.plot(x, cut(y, ~is_unstable), color=color, label=label(key))
+        y, color = family[key], COLORS[i % len(COLORS)]
+        upper.plot(x, cut(y, ~is_unstable), color=color, label=tex(key))
         upper.plot(x, cut(y, is_unstable), '--', color=color, linewidth=1)
         for item in family.critical:
             upper.plot(x[item.index], y[item.index], MARKERS[item.kind],
@@ -76,7 +76,7 @@ def plot_family(family, over, show=None, axes=None):
         found = motion.eigenvalues
         at = np.full(len(found), value)
         lower.plot(at, np.abs(found.imag), '.', color='0.75', markersize=2)
-        lower.plot(at, found.real, '.', color='C0', markersize=2)
+        lower.plot(at, found.real, '.', color=COLORS[0], markersize=2)
     for item in family.critical:
         lower.axvline(x[item.index], color='0.7', linewidth=0.8)
         lower.text(x[item.index], 0.98, f' {item.kind}', va='top',
@@ -84,7 +84,7 @@ def plot_family(family, over, show=None, axes=None):
     lower.axhline(0, color='0.6', linewidth=0.8)
     upper.legend()
     upper.set_ylabel('steady motion')
-    lower.set(xlabel=label(over), ylabel='eigenvalues')
+    lower.set(xlabel=tex(over), ylabel='eigenvalues')
     return upper.figure
 
 

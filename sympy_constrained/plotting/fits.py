@@ -4,8 +4,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..numeric.names import label
-from .histories import in_unit
+from .labels import COLORS, in_unit, tex
 
 __all__ = ['plot_fit']
 
@@ -30,7 +29,7 @@ def plot_fit(result, units=None):
     panels = [(record, motion, k) for record, motion in zip(
         result.measured, result.motions) for k in range(len(record.outputs))]
     figure, axes = plt.subplots(
-        2, len(panels), figsize=(max(7, 4*len(panels)), 4.6), sharex='col',
+        2, len(panels), figsize=(6.5, 4.4), sharex='col',
         squeeze=False, layout='constrained', height_ratios=[3, 1])
     rest, begin = np.full((2, 0), np.nan), 0
     for (record, motion, k), (upper, lower) in zip(panels, axes.T):
@@ -39,15 +38,17 @@ def plot_fit(result, units=None):
             rest = np.full(there.shape, np.nan)
             rest[there] = result.residuals[begin:begin + there.sum()]
             begin += there.sum()
-        name = label(record.outputs[k])
+        name = tex(record.outputs[k])
         name = name if len(name) <= LONGEST else f'output {k + 1}'
         upper.plot(record.t, record.values[:, k], '.', color='0.6',
                    markersize=4, label='measured')
-        upper.plot(motion.t, motion.of(record.outputs)[0][:, k], label='fit')
+        upper.plot(motion.t, motion.of(record.outputs)[0][:, k], label='fit',
+                   color=COLORS[0])
         upper.set_ylabel(in_unit(name, units.get(record.outputs[k], '')))
         lower.axhspan(-1.96, 1.96, color='0.9')
-        lower.plot(record.t, rest[:, k], '.', markersize=4)
-        lower.set(xlabel=in_unit('t', units.get('t', '')),
+        lower.plot(record.t, rest[:, k], '.', markersize=4,
+                   color=COLORS[0])
+        lower.set(xlabel=in_unit('$t$', units.get('t', '')),
                   ylabel='residual in\nstandard dev.')
         for ax in (upper, lower):
             ax.grid(alpha=0.3)

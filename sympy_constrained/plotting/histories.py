@@ -1,26 +1,54 @@
 """Histories of a trajectory, and paths."""
 from __future__ import annotations
 
+from itertools import cycle
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from ..numeric.names import Names, label
+from ..numeric.tolerances import TOLERANCE
+from .labels import (
+    COLORS, in_unit, paths_of, rows_of, tex, unit_of, visible, with_units)
+from .positions import system_of
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',
            'plot_multipliers', 'plot_reactions', 'plot_motion']
 
-FLOOR = 1e-17           # smaller residuals are drawn here
-FEW_ROWS = 4            # of more, the largest at each level is drawn
+FLOOR = 1e-16           # smaller residuals are drawn here
+WIDTH, HEIGHT = 6.5, 2.1    # of a page, and of a panel, in inches
+# Of more curves, three are in the legend and colours run along them.
+MOST = 9
+LETTER, SAMPLE = 0.07, 0.45     # widths in a legend, in inches
+LONGEST = 20            # letters at an axis
+STYLES = ('-', '--', '-.', ':')
+QUANTITIES = {
+    'rad': 'angle', 'm': 'position', 'rad/s': 'angular velocity',
+    'm/s': 'velocity', 'N': 'force', 'N m': 'moment'}
+FORCES = {'m/s': 'N', 'rad/s': 'N m'}
+# A change of energy below this part is an error, not a motion's.
+QUIET = 1e-6
 
 
-def plot(trajectory):
-    """Overview: states, residuals, energy, constraint forces, multipliers.
+def plot(trajectory, model=None):
+    """Overview: states, energy, constraint forces and multipliers.
+
+    Explanation
+    ===========
+
+    There is a panel for each quantity: angles, positions, their rates, ... Two
+    coordinates that locate a point are drawn as its path. Residuals, and an
+    energy that does not change, have a panel if they are above the tolerance,
+    otherwise a line in the title.
 
     Parameters
     ==========
 
     trajectory : Trajectory
+    model : optional
+        What was simulated: a method, a ready model or a SymPy object. It
+        names the picture, and knows units and paths.
 
     Returns
     =======
@@ -28,23 +56,46 @@ def plot(trajectory):
     matplotlib.figure.Figure
 
     """
-    panels = [(plot_states, {'names': names})
-              for names in _groups(trajectory) if names]
-    panels += [(draw, {}) for draw, is_needed in (
-        (plot_residuals, trajectory.residuals.shape[1]),
-        (plot_energy, trajectory.energy is not None),
-        (plot_power, _has_power(trajectory)),
-        (plot_constraint_forces, trajectory.multipliers.shape[1]),
-        (plot_multipliers, trajectory.multipliers.shape[1])) if is_needed]
-    figure = _panels(trajectory, panels, 2, (13, 2.8))
-    figure.suptitle(trajectory.message, fontsize='medium')
+    trajectory = with_units(trajectory, model)
+    paths = [] if model is None else paths_of(system_of(model))
+    alone = {x for pair in paths for x in pair}
+    panels, notes = [], []
+    for names in _groups(trajectory):
+        panels += [(plot_states, {'names': group}) for group in _by_unit(
+            trajectory, [x for x in names if x not in alone])]
+        panels += [(_plot_path, {'pair': pair}) for pair in paths
+                   if pair[0] in names]
+    if trajectory.residuals.size:
+        largest = trajectory.largest_residual
+        notes.append(f'constraint residuals at most {largest:.0e}')
+        if largest > TOLERANCE:
+            panels.append((plot_residuals, {}))
+    if trajectory.energy is not None:
+        quiet = _quiet_energy(trajectory)
+        if quiet is None:
+            panels.append((plot_energy, {}))
+        else:
+            notes.append(f'energy constant to {quiet:.0e}{_unit(trajectory)}')
+    if trajectory.multipliers.shape[1]:
+        panels += [(plot_constraint_forces, {'speeds': group}) for group in
+                   _by_unit(trajectory, trajectory.speeds)]
+        rows = range(len(trajectory.multiplier_names))
+        panels += [(plot_multipliers, {'rows': group}) for group in _by_unit(
+            trajectory, rows, lambda k: _row_unit(trajectory, k))]
+    figure = _panels(trajectory, panels, 2)
+    title = getattr(model, 'title', '') or (
+        type(model).__name__ if model is not None else '')
+    if not trajectory.success:
+        notes.insert(0, trajectory.message)
+    figure.suptitle('\n'.join(filter(None, (title, '; '.join(notes)))),
+                    fontsize='medium')
     return figure
 
 
 def plot_states(trajectory, names=None, ax=None):
     """Histories of states.
 
-    Without names and axes, coordinates and speeds get a panel each.
+    Without names and axes, coordinates and speeds get a panel for each unit.
 
     Parameters
     ==========
@@ -56,37 +107,40 @@ def plot_states(trajectory, names=None, ax=None):
 
     """
     if names is None and ax is None:
-        return _panels(trajectory, [(plot_states, {'names': group})
-                                    for group in _groups(trajectory)
-                                    if group])
+        return _panels(trajectory, [
+            (plot_states, {'names': group}) for names in _groups(trajectory)
+            for group in _by_unit(trajectory, names)])
     if names is None:
         names = trajectory.states
     elif isinstance(names, str) or hasattr(names, 'free_symbols'):
         names = (names,)
     labels = list(map(label, names))
-    title = next((text for text, group in zip(
+    kind = next((text for text, group in zip(
         ('coordinates', 'speeds'), _groups(trajectory))
         if set(labels) <= set(map(label, group))), 'states')
-    return _lines(trajectory, [trajectory[name] for name in names], labels,
-                  title, ax, names)
+    units = [unit_of(trajectory, name) for name in names]
+    return _lines(trajectory, [trajectory[name] for name in names],
+                  [_name(trajectory, name) for name in names], kind, ax, units)
 
 
 def plot_residuals(trajectory, ax=None):
-    """Absolute residuals of the constraints, on a logarithmic scale.
+    """The largest residual of the constraints, and the tolerance.
 
-    Of many constraints, the largest residual at each level.
+    On a logarithmic scale, for positions and for velocities.
     """
     rows = np.maximum(np.abs(trajectory.residuals), FLOOR).T
     names = trajectory.residual_names
-    if len(rows) > FEW_ROWS:
-        holonomic = sum(f'rate of {name}' in names for name in names)
-        levels = [('position level', rows[:holonomic]),
-                  ('velocity level', rows[holonomic:])]
-        levels = [level for level in levels if len(level[1])]
-        names = [f'largest at {name}' for name, _ in levels]
-        rows = [values.max(axis=0) for _, values in levels]
-    figure = _lines(trajectory, rows, names, 'constraint residuals', ax)
+    count = sum(f'rate of {name}' in names for name in names)
+    levels = [('of positions', rows[:count]), ('of velocities', rows[count:])]
+    levels = [(name, values.max(axis=0)) for name, values in levels
+              if len(values)]
+    figure = _lines(trajectory, [values for _, values in levels], [
+        name for name, _ in levels], 'largest residual', ax)
     ax = ax or figure.axes[0]
+    ax.axhline(TOLERANCE, color='0.3', linewidth=0.8, label='_tolerance')
+    ax.annotate('tolerance', (1, TOLERANCE), (-2, 2), ha='right',
+                xycoords=('axes fraction', 'data'), fontsize='small',
+                textcoords='offset points', color='0.3')
     ax.set_yscale('log')
     return figure
 
@@ -99,15 +153,14 @@ def plot_energy(trajectory, ax=None):
     if ax is None and _has_power(trajectory):
         return _panels(trajectory, [(plot_energy, {}), (plot_power, {})])
     energy = known(trajectory, 'energy')
-    columns = [energy - energy[:1]]
-    labels, title = ['change of energy'], 'energy balance'
-    if trajectory.work is not None and trajectory.work.any():
-        columns.append(trajectory.work - trajectory.work[:1])
-        labels.append('work')
+    columns, labels = [energy - energy[:1]], ['change of energy']
     error = trajectory.energy_error
-    if error is not None:
-        title += f', largest error {np.abs(error).max(initial=0.):.1e}'
-    return _lines(trajectory, columns, labels, title, ax, 'energy')
+    if error is not None and _quiet_energy(trajectory) is None:
+        columns.append(trajectory.work - trajectory.work[:1])
+        labels.append(f'work, within {np.abs(error).max(initial=0.):.0e}'
+                      + _unit(trajectory))
+    return _lines(trajectory, columns, labels, 'energy', ax,
+                  [unit_of(trajectory, 'energy')])
 
 
 def plot_power(trajectory, ax=None):
@@ -119,7 +172,8 @@ def plot_power(trajectory, ax=None):
     if trajectory.energy_rate is not None:
         columns.append(trajectory.energy_rate)
         labels.append('rate of energy')
-    return _lines(trajectory, columns, labels, 'power', ax, 'power')
+    return _lines(trajectory, columns, labels, 'power', ax,
+                  [unit_of(trajectory, 'power')])
 
 
 def plot_phase(trajectory, x, v=None, ax=None):
@@ -137,40 +191,51 @@ def plot_phase(trajectory, x, v=None, ax=None):
     ax : matplotlib axes, optional
 
     """
-    places, name = trajectory[x], label(x)
+    places = trajectory[x]
     if v is None:
-        v = f"{name}'"
+        v = f"{label(x)}'"
         i, = Names(trajectory.states, 'state').indices(x, 'x')
         speeds = trajectory.rates[:, i]
     else:
         speeds = trajectory[v]
-    figure, ax = _axes(ax, (5.6, 4.6))
+    figure, ax = _axes(ax, (4., 3.4))
     _path(ax, places, speeds)
     met = [np.argmin(abs(trajectory.t - event.t))
            for event in trajectory.events]
     if met:
         ax.plot(places[met], speeds[met], 'kx', label='event')
         ax.legend(fontsize='small')
-    ax.set(xlabel=in_unit(name, unit_of(trajectory, x)),
-           ylabel=in_unit(label(v), unit_of(trajectory, v)),
-           title=f'phase plane of {name}')
+    ax.set(xlabel=in_unit(tex(x), unit_of(trajectory, x)),
+           ylabel=in_unit(tex(v), unit_of(trajectory, v)))
     ax.margins(0.08)
     ax.grid(alpha=0.3)
     return figure
 
 
-def plot_constraint_forces(trajectory, ax=None):
-    """Generalized constraint forces, one for each speed."""
-    labels = [f'on {label(u)}' for u in trajectory.speeds]
-    return _lines(trajectory, trajectory.constraint_forces.T, labels,
-                  'generalized constraint forces', ax)
+def plot_constraint_forces(trajectory, ax=None, speeds=None):
+    """Generalized constraint forces, one for each speed, or for some."""
+    speeds = trajectory.speeds if speeds is None else speeds
+    places = [trajectory.speeds.index(u) for u in speeds]
+    units = [FORCES.get(unit_of(trajectory, u), '') for u in speeds]
+    return _lines(trajectory, trajectory.constraint_forces[:, places].T,
+                  [f'on {tex(u)}' for u in speeds],
+                  'generalized constraint force', ax, units, 'constraint ')
 
 
-def plot_multipliers(trajectory, ax=None):
-    """Multipliers of the constraints."""
-    names = trajectory.multiplier_names
-    return _lines(trajectory, trajectory.multipliers.T,
-                  list(map(label, names)), 'multipliers', ax, names)
+def plot_multipliers(trajectory, ax=None, rows=None):
+    """Multipliers of the constraints, or of some rows.
+
+    Where rows are redundant, those of least norm.
+    """
+    rows = range(len(trajectory.multiplier_names)) if rows is None else rows
+    names = rows_of(trajectory)
+    labels = [': '.join(filter(None, (
+        tex(trajectory.multiplier_names[k]), names[k]))) for k in rows]
+    full = len(trajectory.speeds) + len(names)
+    is_redundant = trajectory.rank.max(initial=0) < full
+    kind = 'multiplier of\nleast norm' if is_redundant else 'multiplier'
+    return _lines(trajectory, trajectory.multipliers[:, list(rows)].T, labels,
+                  kind, ax, [_row_unit(trajectory, k) for k in rows], None)
 
 
 def plot_reactions(trajectory, names=None, ax=None):
@@ -195,24 +260,26 @@ def plot_reactions(trajectory, names=None, ax=None):
     names = [names] if isinstance(names, str) else list(
         names or trajectory.reactions)
     if ax is None:
-        ax = plt.subplots(2, 1, figsize=(7, 5.6), sharex=True,
+        ax = plt.subplots(2, 1, figsize=(WIDTH, 2*HEIGHT), sharex=True,
                           layout='constrained')[1]
     for k, (kind, place) in enumerate(zip(('force', 'moment'), ax)):
         parts = [trajectory.reactions[name][:, 3*k:3*k + 3] for name in names]
         if len(names) == 1:
-            columns, labels = parts[0].T, 'xyz'
-            title = f'{kind} in {names[0]}'
+            columns, labels = parts[0].T, [
+                f'${kind[0].upper()}_{axis}$ in {names[0]}' for axis in 'xyz']
         else:
             columns, labels = [np.linalg.norm(part, axis=1)
                                for part in parts], names
-            title = f'{kind}s in joints'
-        _lines(trajectory, columns, labels, title, place, kind)
+        _lines(trajectory, columns, labels, kind, place,
+               [unit_of(trajectory, kind)])
     ax[0].set_xlabel('')
+    if len(names) > 1:
+        ax[1].get_legend().remove()     # the same as above
     return ax[0].figure
 
 
 def plot_motion(points, ax=None):
-    """Paths of points in a plane, each with its start and its end.
+    """Paths of points in a plane, from an open to a full circle.
 
     Parameters
     ==========
@@ -232,14 +299,13 @@ def plot_motion(points, ax=None):
     'x'
 
     """
-    figure, ax = _axes(ax, (7, 5))
-    for name, (x, y) in points.items():
-        _path(ax, x, y, str(name))
-    ax.set(xlabel='x', ylabel='y',
-           title='paths: open circle at the start, full at the end')
-    ax.set_aspect('equal', adjustable='box')
+    figure, ax = _axes(ax, (4., 3.4))
+    for color, (name, (x, y)) in zip(cycle(COLORS), points.items()):
+        _path(ax, x, y, str(name), color)
+    ax.set(xlabel='x', ylabel='y')
+    ax.set_aspect('equal', adjustable='datalim')
     ax.grid(alpha=0.3)
-    _legend(ax, len(points))
+    _legend(ax)
     return figure
 
 
@@ -253,21 +319,7 @@ def known(trajectory, name):
     return values
 
 
-def unit_of(trajectory, key):
-    """Text of the unit of a quantity, or an empty one.
-
-    ``trajectory.units`` maps states, or ``'t'``, ``'energy'``, ``'power'``,
-    ``'force'``, ``'moment'`` and ``'length'``, to texts.
-    """
-    units = getattr(trajectory, 'units', None) or {}
-    return {label(name): text for name, text in units.items()}.get(
-        label(key), '')
-
-
-def in_unit(name, unit):
-    """Text of an axis."""
-    return f'{name} in {unit}' if unit else name
-
+# -- quantities ----------------------------------------------------------
 
 def _groups(trajectory):
     """Coordinates (and other states), then speeds."""
@@ -279,51 +331,119 @@ def _has_power(trajectory):
     return trajectory.power is not None and trajectory.power.any()
 
 
-def _panels(trajectory, panels, columns=1, size=(7, 2.8)):
+def _by_unit(trajectory, names, unit=None):
+    """Lists of names whose quantities have the same unit."""
+    groups = {}
+    for name in names:
+        groups.setdefault(unit(name) if unit else unit_of(
+            trajectory, name), []).append(name)
+    return list(groups.values())
+
+
+def _row_unit(trajectory, k):
+    """Unit of a multiplier."""
+    return unit_of(trajectory, trajectory.multiplier_names[k]) or unit_of(
+        trajectory, f'multiplier of {rows_of(trajectory)[k]}')
+
+
+def _unit(trajectory):
+    unit = unit_of(trajectory, 'energy')
+    return unit and f' {unit}'
+
+
+def _name(trajectory, x):
+    """A state in mathematical type, with the rate that it is."""
+    if label(x).endswith("'") or x not in trajectory.speeds:
+        return tex(x)
+    values = trajectory[x]
+    rate = next((q for q, rates in zip(trajectory.states, trajectory.rates.T)
+                 if np.array_equal(rates, values)), None)
+    same = '' if rate is None else ' = ' + tex(label(rate) + "'")
+    return tex(x) + same
+
+
+def _quiet_energy(trajectory):
+    """The change of an energy that is constant but for errors, or None."""
+    change, error = np.ptp(trajectory.energy), trajectory.energy_error
+    if error is None:
+        return None
+    largest = QUIET*max(1., np.abs(trajectory.energy).max(initial=0.))
+    is_quiet = change <= largest and np.ptp(trajectory.work) <= largest
+    return change if is_quiet else None
+
+
+# -- axes ----------------------------------------------------------------
+
+def _panels(trajectory, panels, columns=1):
     """A figure with a panel for each pair of a function and its options."""
+    columns = min(columns, len(panels)) or 1
     rows = -(-len(panels)//columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(size[0], size[1]*rows), sharex=True,
-        layout='constrained', squeeze=False)
-    for k, (ax, (draw, options)) in enumerate(zip(axes.flat, panels)):
-        draw(trajectory, ax=ax, **options)
-        is_lowest = k + columns >= len(panels)
-        ax.tick_params(labelbottom=is_lowest)
-        if not is_lowest:
-            ax.set_xlabel('')
-    for ax in axes.flat[len(panels):]:
-        ax.set_axis_off()
+    figure = plt.figure(figsize=(WIDTH, HEIGHT*rows), layout='constrained')
+    grid, axes = figure.add_gridspec(rows, columns), []
+    for k, (draw, options) in enumerate(panels):
+        is_last = k == len(panels) - 1      # it fills the row
+        axes.append(figure.add_subplot(
+            grid[k//columns, k % columns:] if is_last
+            else grid[k//columns, k % columns]))
+        draw(trajectory, ax=axes[-1], **options)
+        axes[-1].tick_params(labelsize='small')
+    for upper, lower in zip(axes, axes[columns:]):
+        if upper.get_xlabel() == lower.get_xlabel():
+            upper.set_xlabel('')
     return figure
 
 
-def _path(ax, x, y, name=None):
+def _plot_path(trajectory, pair, ax):
+    """The path of a point with two coordinates."""
+    x, y = pair
+    unit = unit_of(trajectory, x)
+    _path(ax, trajectory[x], trajectory[y], color=COLORS[0])
+    ax.set(xlabel=in_unit(tex(x), unit), ylabel=in_unit(tex(y), unit))
+    ax.set_aspect('equal', adjustable='datalim')
+    ax.grid(alpha=0.3)
+
+
+def _path(ax, x, y, name=None, color=None):
     """A line with an open circle at its start, a full one at its end."""
-    line, = ax.plot(x, y, label=name)
+    line, = ax.plot(x, y, label=name, color=color)
     ax.plot(x[:1], y[:1], 'o', mfc='none', color=line.get_color())
     ax.plot(x[-1:], y[-1:], 'o', color=line.get_color())
 
 
-def _axes(ax, size=(7, 3.5)):
+def _axes(ax, size=(WIDTH, 2.8)):
     if ax is not None:
         return ax.figure, ax
     return plt.subplots(figsize=size, layout='constrained')
 
 
-def _lines(trajectory, columns, labels, title, ax, keys=()):
-    """Histories; ``keys`` are those of :func:`unit_of`, one for all or each.
+def _lines(trajectory, columns, labels, kind, ax, units=(), before=''):
+    """Histories of quantities of one unit, or with the unit of each.
+
+    The axis is named by its quantity, after ``before``, or by the ``kind``.
     """
     figure, ax = _axes(ax)
-    units = [unit_of(trajectory, key) for key in (
-        [keys] if isinstance(keys, str) else keys)]
-    if len(set(units)) == 1 and units[0]:
-        ax.set_ylabel(f'in {units[0]}')
-    elif any(units):
-        labels = list(map(in_unit, labels, units))
-    styles = [('-', 2.2)] + [('--', 1.3), ('-', 1.3)]*len(columns)
-    for values, text, (style, width) in zip(columns, labels, styles):
-        # the first is wide and every other dashed: equal lines stay visible
-        ax.plot(trajectory.t, values, label=text, linestyle=style,
-                linewidth=width)
+    if len(set(units)) == 1:
+        unit = units[0]
+        name = kind if before is None or unit not in QUANTITIES else (
+            before + QUANTITIES[unit])
+    else:
+        unit, name = '', kind
+        labels = list(map(in_unit, labels, units)) if units else labels
+    if len(columns) == 1 and labels[0].endswith('$'):
+        name, labels = f'{name} {labels[0]}', ['_']
+    name = in_unit(name, unit)
+    if len(name) > LONGEST:
+        name = name.replace(' in ', '\nin ')
+    ax.set_ylabel(name)
+    many = len(columns) > MOST
+    shown = {0, len(columns)//2, len(columns) - 1} if many else range(MOST)
+    scale = plt.get_cmap('viridis')
+    for k, (values, text) in enumerate(zip(columns, labels)):
+        # the first is wide and the others dashed: equal lines stay visible
+        ax.plot(trajectory.t, values, label=text if k in shown else '_',
+                color=scale(0.9*k/len(columns)) if many else
+                COLORS[k % len(COLORS)], linewidth=1.3 if k or many else 2.2,
+                linestyle='-' if many else STYLES[k % len(STYLES)])
     for marks, color, style, text in (
             ([event.t for event in trajectory.events], '0.6', ':', 'event'),
             ([change.t for change in trajectory.rank_changes], '0.4', '--',
@@ -332,13 +452,20 @@ def _lines(trajectory, columns, labels, title, ax, keys=()):
         for i, mark in enumerate(marks):
             ax.axvline(mark, color=color, linestyle=style, linewidth=1,
                        label='_' if i else text)
-    ax.set(xlabel=in_unit('t', unit_of(trajectory, 't')), title=title)
+    ax.set_xlabel(in_unit('$t$', unit_of(trajectory, 't')))
     ax.grid(alpha=0.3)
-    _legend(ax, len(labels))
+    _legend(ax)
     return figure
 
 
-def _legend(ax, count):
-    if count:
-        ax.legend(fontsize='small', loc='center left', frameon=False,
-                  bbox_to_anchor=(1.0, 0.5), ncols=1 + count//20)
+def _legend(ax):
+    """A legend above the axes, in as many columns as there is room for."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not labels:
+        return
+    room = ax.bbox.width/ax.figure.dpi
+    column = SAMPLE + LETTER*max(map(visible, labels))
+    ax.legend(handles, labels, fontsize='small', loc='lower left',
+              frameon=False, bbox_to_anchor=(0., 1.), borderaxespad=0.1,
+              handlelength=1.8, handletextpad=0.4, columnspacing=0.8,
+              labelspacing=0.2, ncols=max(1, int(room/column)))

@@ -58,6 +58,7 @@ class Quantity:
 
     refs: list
     values: np.ndarray | None = None
+    is_free: bool = False       # a vector, not a position
 
 
 class Positions:
@@ -154,6 +155,12 @@ class Positions:
         else:
             refs = self._expressions(place)
         return self._wanted([[ref] for ref in refs])
+
+    def vector(self, given):
+        """A Vector, or a triple of expressions, in the inertial axes."""
+        wanted = self.position(given)
+        wanted.is_free = True
+        return wanted
 
     def rotation(self, frame):
         """The matrices whose columns are the axes of a frame."""
@@ -260,7 +267,7 @@ class Positions:
         for wanted, values in zip(self._quantities, self._values(
                 [wanted.refs for wanted in self._quantities], times)):
             wanted.values = values if values.shape[2] == 3 else (
-                values[:, :, 0] + path)
+                values[:, :, 0] + (0. if wanted.is_free else path))
 
     def _values(self, blocks, times):
         """Arrays ``(len(times), rows, columns)`` of blocks of references."""
@@ -284,7 +291,10 @@ class Positions:
 
     def _known(self, graph, times, x):
         """Symbol -> values, and the inputs without values."""
-        known, others = {}, []
+        known, others, run = {}, [], self.trajectory
+        multipliers = dict(zip(map(label, run.multiplier_names),
+                               run.multipliers.T))
+        order = np.argsort(run.t)
         for item in graph.symbols():
             k, value = self._state(item), self.numbers.get(
                 item, self.numbers.get(str(item)))
@@ -294,6 +304,9 @@ class Positions:
                 known[item] = x[:, k]
             elif value is not None:
                 known[item] = value
+            elif label(item) in multipliers:
+                known[item] = np.interp(times, run.t[order], multipliers[
+                    label(item)][order])
             else:
                 others.append(item)
         self._check(others)

@@ -3,33 +3,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle
 from warnings import warn
 
 import numpy as np
-from sympy.physics.mechanics import RigidBody
+from sympy.physics.mechanics import Particle, RigidBody
 from sympy.physics.vector import Point
 
 from .. import _compat
+from ..contact import CircularRim
 from ..errors import MissingIngredientError
 from ..model.call_signatures import as_list
+from .labels import COLORS, unit_of
 from .positions import Positions
 from .wireframes import wireframe
 
 __all__ = ['SceneItems', 'named_lines', 'named_places', 'seeds']
 
 AXES = 'xyz'
-TRIAD = ('C3', 'C2', 'C0')
-# Parts of the extent: an axis of a body, the margin, the least height.
-ARM, MARGIN, LEAST = 0.1, 0.06, 0.3
+TRIAD = (COLORS[1], COLORS[2], COLORS[0])
+# Parts of the extent: an axis of a body, the margin, the least height, half a
+# support, half the width of a spring, the longest arrow.
+ARM, MARGIN, LEAST, FOOT, COIL, ARROW = 0.1, 0.06, 0.3, 0.025, 0.025, 0.25
 LINE = {'color': '0.25', 'linewidth': 2.2, 'solid_capstyle': 'round'}
 JOINT = {'marker': 'o', 'markersize': 3.5}
 MOST_JOINTS = 6         # of a line; one with more is a contour
-BONE = {'color': '0.45', 'linewidth': 1.6, 'solid_capstyle': 'round'}
-SURFACE = {'color': '0.45', 'linewidth': 0.9}
+BAR = {'linewidth': 4.5, 'solid_capstyle': 'round'}
+PIN = {'linestyle': '', 'marker': 'o', 'markersize': 4.5, 'color': '0.1',
+       'markerfacecolor': 'w', 'markeredgewidth': 1., 'zorder': 3}
+FIXED = {'color': '0.1', 'linewidth': 0.9}
+SURFACE = {'linewidth': 0.9}
+RIM = {'linewidth': 2.2}
 GROUND = {'color': '0.75', 'linewidth': 0.6}
+SPRING = {'color': '0.35', 'linewidth': 1.1}
+ARROWS = ('#000000', *COLORS[1:])
+ACTS = {'linewidth': 1.6, 'zorder': 4, 'solid_joinstyle': 'miter'}
 DOT = {'linestyle': '', 'marker': 'o', 'markersize': 6}
 TRAIL = {'linewidth': 1.1}
+GAP = (np.nan, np.nan)
+# A support below a pin: a triangle and hatched ground, in units of FOOT.
+SUPPORT = np.array([
+    (0, 0), (-1, -1.6), (1, -1.6), (0, 0), GAP, (-1.7, -1.6), (1.7, -1.6),
+    *(point for x in np.linspace(-1.1, 1.7, 5) for point in (
+        GAP, (x, -1.6), (x - 0.6, -2.3)))])
+# Along a spring, and across it in units of COIL.
+WINDINGS = np.array([(0, 0), (0.12, 0), *(
+    (0.12 + 0.76*(k + 0.5)/14, (-1)**k) for k in range(14)), (0.88, 0),
+    (1, 0)])
 
 
 @dataclass
@@ -72,8 +92,10 @@ class SceneItems:
 
     def __init__(self, trajectory, model, times, points=(), lines=(),
                  contacts=(), surfaces=(), view=None, origin=None, frame=None,
-                 constants=None, inputs=None, trails=True):
+                 constants=None, inputs=None, trails=True, springs=(),
+                 forces=None, drawn=slice(None)):
         points, lines = named_places(points), named_lines(lines)
+        springs, forces = named_lines(springs), dict(forces or {})
         # point, geometry and body of the child and the parent of contacts
         sides = [tuple(getattr(contact, side + part) for part in (
             '_point', '_geometry', '')) for contact in as_list(
@@ -83,48 +105,128 @@ class SceneItems:
         find = Positions(trajectory, model, seeds(points, lines, surfaces),
                          origin, frame, constants, inputs, points)
         bodies, lost = located_bodies(find)
-        bones = [] if lines else skeletons(find)
+        solid = {s.frame for s in surfaces if not isinstance(s, CircularRim)}
+        bones = {} if lines else skeletons(find, [
+            body for body, _, _ in bodies
+            if getattr(body, 'frame', None) not in solid])
         points = {name: find.position(p) for name, p in points.items()}
-        lines = [(name, [find.position(p) for p in line])
-                 for name, line in lines]
+        lines, springs = ([(name, [find.position(p) for p in line])
+                           for name, line in given]
+                          for given in (lines, springs))
         bases = [(find.position(s.point), find.rotation(s.frame))
                  for s in surfaces]
         touched = [find.position(p) for p, _, _ in sides]
+        acting = [(name, find.position(place), acts if np.ndim(acts) == 2
+                   else find.vector(acts)) for name, (place, acts)
+                  in forces.items()]
         find.evaluate(times)
 
-        colors = cycle(f'C{i}' for i in range(10))
         moving = [body for body in bodies if not at_rest(*body[1:])]
+        colors = cycle(COLORS)
+        color = {body: next(colors) for body, _, _ in moving}
+        shown = {s.frame for s in surfaces}     # bodies with a surface
         traces = list(contact_traces(sides, touched, bases))
-        self.items = [*line_items(lines, bones), *traces,
-                      *dot_items([(body.name, place) for body, place, _ in
-                                  moving], colors, trails, 0.5),
-                      *dot_items(points.items(), colors, trails)]
+        dots = [item for item in moving if isinstance(item[0], Particle)
+                or not bones.get(item[0]) and item[0].frame not in shown]
+        self.items = [*path_items(moving, color, trails), *line_items(lines),
+                      *bar_items(bones, color, shown), *traces,
+                      *dot_items(dots, color),
+                      *point_items(points, colors, trails)]
         self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
-                                       [item.values for item in self.items])
+                                       [item.values for item in self.items],
+                                       {getattr(body, 'frame', None): (
+                                           body.name, color[body])
+                                        for body in color})
         check_drawn(self.items, lost, bool(points or lines))
         self._choose_view(view, [axes for _, _, axes in bodies if axes])
-        self._add_triads(moving)
+        extent = np.ptp(self._corners(), axis=0).max() or 1.
+        self._add_triads(dots, extent)
+        self._add_supports([
+            *chain(*(bones.get(body, ()) for body in color)),
+            *(x for _, x in lines if len(x) <= MOST_JOINTS)], extent)
+        self._add_springs(springs, extent)
+        self._add_forces(acting, trajectory, times, extent, drawn)
         low, high = self._corners()
         size = (high - low)[list(self.shown)].max() or 1.
         room = np.maximum(high - low, LEAST*size)*(1/2 + MARGIN)
         self.low, self.high = (low + high)/2 - room, (low + high)/2 + room
 
-    def _add_triads(self, moving):
-        """Axes of the moving bodies that are not seen end-on."""
-        arm = ARM*(np.ptp(self._corners(), axis=0).max() or 1/ARM)
-        for _, place, axes in moving:
-            for axis, color in zip(np.moveaxis(
-                    axes.values, 2, 0) if axes else (), TRIAD):
+    def _add_triads(self, dots, extent):
+        """Axes of turning bodies without a shape, unless seen end-on."""
+        for _, place, axes in dots:
+            for axis, color in zip(np.moveaxis(axes.values, 2, 0) if axes
+                                   and not is_constant(axes.values) else (),
+                                   TRIAD):
                 if abs(axis[:, self.shown]).max() > 1e-9:
                     self.items.append(Curve(np.stack([
-                        place.values, place.values + arm*axis], axis=1), {
-                            'color': color, 'linewidth': 1.2}))
+                        place.values, place.values + ARM*extent*axis],
+                        axis=1), {'color': color, 'linewidth': 1.2}))
+
+    def _add_supports(self, links, extent):
+        """Hatched ground below the ends of links that stay where they are."""
+        fixed = {}
+        for link in links:
+            rests = [np.ptp(place.values, axis=0).max() < 1e-3*extent
+                     for place in link]
+            fixed |= {tuple(np.round(place.values[0]/extent, 2)): place.values
+                      for place, rest in zip(link, rests)
+                      if rest and not all(rests)}
+        for values in fixed.values():
+            if len(self.shown) == 3:
+                self.items.append(Curve(values[:, None], {
+                    **PIN, 'marker': 's', 'markerfacecolor': '0.1'}))
+                continue
+            shape = np.zeros((len(SUPPORT), 3))
+            shape[:, self.shown] = FOOT*extent*SUPPORT
+            self.items[:0] = [Curve(values[:, None] + shape, FIXED)]
+
+    def _across(self, along):
+        """Unit vectors across some, in the plane of the picture."""
+        normal = np.eye(3)[2 if len(self.shown) == 3 else (
+            {0, 1, 2} - set(self.shown)).pop()]
+        side = np.cross(normal, along)
+        return side/np.maximum(np.linalg.norm(
+            side, axis=-1, keepdims=True), 1e-12)
+
+    def _add_springs(self, springs, extent):
+        """Coils between two places each."""
+        for name, (start, end) in springs:
+            along = end.values - start.values
+            self.items.insert(0, Curve(
+                start.values[:, None] + WINDINGS[:, :1]*along[:, None]
+                + COIL*extent*WINDINGS[:, 1:]*self._across(along)[:, None],
+                {**SPRING, 'label': name}))
+
+    def _add_forces(self, acting, trajectory, times, extent, drawn):
+        """Arrows of one scale; the legend has the size of the longest."""
+        order = np.argsort(trajectory.t)
+        acting = [(name, place.values, acts.values if hasattr(
+            acts, 'values') else np.stack([np.interp(
+                times, trajectory.t[order], x[order])
+                for x in np.transpose(acts)], axis=1))
+            for name, place, acts in acting]
+        sizes = [np.linalg.norm(acts, axis=1)[drawn].max()
+                 for *_, acts in acting]
+        unit = unit_of(trajectory, 'force')
+        for k, (name, base, acts) in enumerate(acting):
+            size = np.maximum(np.linalg.norm(acts, axis=1), sizes[k])
+            along = ARROW*extent/(max(sizes) or 1.)*acts*(
+                sizes[k]/np.maximum(size, 1e-300))[:, None]
+            side, tip = 0.35*ARM*extent*self._across(along), base + along
+            length = np.linalg.norm(along, axis=1, keepdims=True)
+            back = -0.9*ARM*extent*along/np.maximum(length, 1e-12)
+            part = np.minimum(1, length/(ARM*extent))   # heads of short ones
+            self.items.append(Curve(np.stack([
+                base, tip, tip + part*(back + side)/2, tip,
+                tip + part*(back - side)/2], axis=1), {
+                    **ACTS, 'color': ARROWS[k % len(ARROWS)],
+                    'label': f'{name}, longest {sizes[k]:.3g} {unit}'}))
 
     def _corners(self):
         """Least and largest coordinates of all items, shape (2, 3)."""
         points = [item.values.reshape(-1, 3) for item in self.items]
-        return np.array([np.min([x.min(axis=0) for x in points], axis=0),
-                         np.max([x.max(axis=0) for x in points], axis=0)])
+        return np.array([np.min([np.nanmin(x, 0) for x in points], axis=0),
+                         np.max([np.nanmax(x, 0) for x in points], axis=0)])
 
     def _choose_view(self, view, rotations):
         """Show a plane that contains the motion, or space."""
@@ -184,48 +286,96 @@ def located_bodies(find):
                    f'{", ".join(lost)} ({reason})')
 
 
-def skeletons(find):
-    """Pairs of neighbouring points at constant places in a body."""
-    return [(find.position(a), find.position(b)) for body in find.bodies
-            if isinstance(body, RigidBody) and find.has(body.masscenter)
-            for a, b in fixed_pairs(body) if find.has(b)]
+def skeletons(find, bodies):
+    """Body -> pairs of neighbouring points at constant places in it."""
+    taken, found = set(), {}
+    # A rod between two particles belongs to the later one.
+    for body in sorted(reversed(bodies), key=lambda body: isinstance(
+            body, Particle)):
+        pairs = [pair for pair in fixed_pairs(body, find.frame)
+                 if find.has(pair[1]) and frozenset(pair) not in taken]
+        taken.update(map(frozenset, pairs))
+        found[body] = [tuple(map(find.position, pair)) for pair in pairs]
+    return {body: found[body] for body in bodies}
 
 
-def fixed_pairs(body):
-    """The points of a skeleton, from the mass centre."""
+def fixed_pairs(body, inertial):
+    """The points of a skeleton, from the mass centre.
+
+    A particle is joined to the next points in a frame that turns.
+    """
     reached, pairs = [body.masscenter], []
+    is_rigid = isinstance(body, RigidBody)
     for here in reached:
         for there, vector in _compat.positions(here).items():
-            if there not in reached and vector and all(
-                    frame == body.frame and not numbers.has(
-                        _compat.time_symbol())
+            if there not in reached and all(
+                    (frame == body.frame if is_rigid else frame != inertial)
+                    and not numbers.has(_compat.time_symbol())
                     for numbers, frame in vector.args):
-                reached.append(there)
-                pairs.append((here, there))
+                if vector.args:
+                    pairs.append((here, there))
+                if is_rigid:
+                    reached.append(there)
     return pairs
 
 
-def line_items(lines, bones):
-    """Lines of the user, or skeletons of the bodies."""
+def line_items(lines):
+    """Lines of the user."""
     for name, places in lines:
         yield Curve(np.stack([place.values for place in places], axis=1), {
             **LINE, **(JOINT if len(places) <= MOST_JOINTS else {}),
             'label': name})
-    for start, end in bones:
-        yield Curve(np.stack([start.values, end.values], axis=1), BONE)
 
 
-def dot_items(places, colors, trails, alpha=1.):
-    """Mass centres or points, and their paths."""
-    for name, place in places:
+def bar_items(bones, color, shown):
+    """Bars of the moving bodies, with pins at their ends."""
+    for body, pairs in bones.items():
+        if body not in color or not pairs:
+            continue
+        is_particle = isinstance(body, Particle)
+        style = {**(LINE if is_particle else BAR), 'color': color[body]}
+        has_name = is_particle or body.frame in shown
+        links = pairs
+        if len(pairs) == 2 and np.array_equal(*(a.values for a, _ in pairs)):
+            (middle, one), (_, other) = pairs
+            links = [(one, middle, other)]      # a bar, without an overlap
+        for k, link in enumerate(links):
+            yield Curve(np.stack([place.values for place in link], axis=1), {
+                **style, 'label': '_' if k or has_name else body.name})
+        yield Curve(np.stack([end.values for _, end in pairs], axis=1), PIN)
+
+
+def path_items(moving, color, trails):
+    """The paths of mass centres."""
+    for body, place, _ in moving if trails else ():
+        if not is_constant(place.values):
+            yield trail(place.values, color[body], 0.5)
+
+
+def dot_items(dots, color):
+    """Mass centres of bodies without a shape; a square does not turn."""
+    for body, place, axes in dots:
+        slides = axes and is_constant(axes.values)
+        yield Curve(place.values[:, None], {
+            **DOT, 'color': color[body], 'label': body.name,
+            **({'marker': 's', 'markersize': 10} if slides else {})})
+
+
+def point_items(points, colors, trails):
+    """Points of the user, and their paths."""
+    for name, place in points.items():
         color = next(colors)
         yield Curve(place.values[:, None], {
             **DOT, 'color': color, 'label': name})
         if trails and not is_constant(place.values):
-            yield Trail(
-                place.values, {**TRAIL, 'color': color, 'alpha': alpha},
-                np.broadcast_to(np.eye(3), (len(place.values), 3, 3)),
-                np.zeros_like(place.values))
+            yield trail(place.values, color)
+
+
+def trail(values, color, alpha=1.):
+    """The path of a point in space."""
+    return Trail(values, {**TRAIL, 'color': color, 'alpha': alpha},
+                 np.broadcast_to(np.eye(3), (len(values), 3, 3)),
+                 np.zeros_like(values))
 
 
 # -- surfaces ------------------------------------------------------------
@@ -237,20 +387,29 @@ def contact_traces(sides, touched, bases):
         local = np.einsum('kji,kj->ki', axes.values,
                           point.values - base.values)
         yield Trail(local, {
-            'linewidth': 1.6, 'color': ('C1', 'C4')[i % 2],
+            'linewidth': 1.6, 'color': (COLORS[1], COLORS[3])[i % 2],
             'label': f'trace on {body.name}'}, axes.values, base.values)
 
 
-def surface_items(surfaces, bases, numbers, traces, seen):
-    """Wireframes; of unbounded surfaces as much as the motion needs."""
+def surface_items(surfaces, bases, numbers, traces, seen, owners):
+    """Wireframes; of unbounded surfaces as much as the motion needs.
+
+    ``owners`` maps frames to the name and colour of moving bodies.
+    """
     first = len(surfaces) - len(traces)         # those of contacts are last
     for i, (surface, (base, axes)) in enumerate(zip(surfaces, bases)):
         local = np.concatenate([np.einsum(
             'kji,kmj->kmi', axes.values, x - base.values[:, None]).reshape(
                 -1, 3) for x in seen] or [np.zeros((1, 3))])
         touched = traces[i - first].local if i >= first else local
-        style = GROUND if at_rest(base, axes) else SURFACE
-        for line in wireframe(surface, numbers, local, touched):
+        name, color = owners.get(surface.frame, ('_', '0.45'))
+        owners[surface.frame] = '_', color
+        is_rim = isinstance(surface, CircularRim)
+        for k, line in enumerate(wireframe(surface, numbers, local, touched)):
+            # of a wheel the rim and one spoke are wide, so that it rolls
+            style = GROUND if at_rest(base, axes) else {
+                **(RIM if is_rim and k < 2 else SURFACE), 'color': color,
+                'label': '_' if k else name}
             yield Curve(line @ np.swapaxes(axes.values, 1, 2)
                         + base.values[:, None], style)
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -10,7 +11,8 @@ from sympy import Basic
 
 from ..numeric.names import label
 from ..numeric.trajectory import Trajectory
-from .histories import in_unit, known, unit_of
+from .histories import known
+from .labels import COLORS, in_unit, tex, unit_of
 
 __all__ = ['plot_sweep']
 
@@ -35,10 +37,10 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
     From pairs, whose parameter need not be a constant of the model:
 
     >>> from sympy_constrained.plotting import plot_sweep
-    >>> runs = [({'length': length}, length**0.5) for length in range(1, 9)]
+    >>> runs = [({'l': length}, length**0.5) for length in range(1, 9)]
     >>> figure = plot_sweep(runs)
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_title()
-    ('length', '8 runs')
+    ('$l$', '8 runs')
 
     Parameters
     ==========
@@ -72,7 +74,7 @@ def plot_sweep(result, quantity=None, show='final', parameter=None, ax=None):
             "one of them for the reason.")
     key, others = varying([run.parameters for run in runs], parameter)
     if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.2), layout='constrained')
+        _, ax = plt.subplots(figsize=(6.5, 3.6), layout='constrained')
     if show == 'histories':
         _histories(ax, done, key)
     else:
@@ -141,14 +143,15 @@ def varying(parameters, wanted):
 
 def _labels(ax, run, quantity, show, key):
     text, motion = quantity_name(quantity), run.motion
-    name = in_unit(text, unit_of(motion, text))
+    name = text if text in OTHERS or callable(quantity) else tex(text)
+    name = in_unit(name, unit_of(motion, text))
     if show == 'histories':
         key = 't'
     elif np.ndim(run.value):
         reduction = show if isinstance(show, str) else getattr(
             show, '__name__', '')
         name = f'{reduction} {name}'.strip()
-    ax.set(xlabel=in_unit(key, unit_of(motion, key)), ylabel=name)
+    ax.set(xlabel=in_unit(tex(key), unit_of(motion, key)), ylabel=name)
 
 
 def quantity_name(quantity):
@@ -178,16 +181,17 @@ def _numbers(ax, done, show, key, others):
         curves.setdefault(case, []).append(
             (run.parameters[key], float(value), run.success))
     scale = colours([case[0] for case in curves if case] or [0.])
+    colors = cycle(COLORS)
     for case in sorted(curves):
         x, y, success = np.array(sorted(curves[case])).T
-        text = ', '.join(f'{name} = {value:.4g}'
+        text = ', '.join(f'{tex(name)} = {value:.4g}'
                          for name, value in zip(others, case))
-        ax.plot(x, y, '.-', label=text or None,
-                color=scale.to_rgba(case[0]) if len(others) == 1 else None)
+        ax.plot(x, y, '.-', label=text or None, color=scale.to_rgba(
+            case[0]) if len(others) == 1 else next(colors))
         ax.plot(x[success == 0], y[success == 0], 'x', markersize=8,
-                color='C3')
+                color=COLORS[1])
     if len(others) == 1 and len(curves) > MOST_CURVES:
-        ax.figure.colorbar(scale, ax=ax, label=others[0])
+        ax.figure.colorbar(scale, ax=ax, label=tex(others[0]))
     elif others and len(curves) <= 2*MOST_CURVES:
         ax.legend(fontsize='small', loc='center left', frameon=False,
                   bbox_to_anchor=(1., 0.5))
@@ -205,7 +209,7 @@ def _histories(ax, done, key):
         ax.plot(run.motion.t, run.value, linewidth=1.1,
                 color=scale.to_rgba(run.parameters[key]),
                 linestyle='-' if run.success else '--')
-    ax.figure.colorbar(scale, ax=ax, label=key)
+    ax.figure.colorbar(scale, ax=ax, label=tex(key))
 
 
 def colours(values):

@@ -161,7 +161,8 @@ def test_pictures_have_units():
                       reactions=reactions, units={'force': 'N'})
     figure = plotting.plot_reactions(motion)
     above, below = figure.axes
-    assert above.get_ylabel() == 'in N' and below.get_ylabel() == ''
+    assert above.get_ylabel() == 'force in N'
+    assert below.get_ylabel() == 'moment'
     assert np.allclose(above.lines[0].get_ydata(), np.linalg.norm(
         motion.reactions['pin0'][:, :3], axis=1))
     figure = plotting.plot_reactions(motion, 'pin1')

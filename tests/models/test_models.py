@@ -10,11 +10,12 @@ import pytest
 import ready
 from kkt import at, close, number, t
 from mpmath import mp
-from sympy import Matrix
+from sympy import Matrix, Piecewise, atan2, sqrt
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained.model.units import units_of
 from sympy_constrained.models import MODELS, Model, model
 
 UPSTREAM = {'kane': KanesMethod, 'lagrange': LagrangesMethod}
@@ -73,6 +74,40 @@ def test_parameters_and_inputs_cover_the_equations(name):
     assert set(method.equations_of_motion.constants) <= set(m.parameters)
     # Nothing is given in vain, but for constants that drop out.
     assert set(m.inputs) == set(method.equations_of_motion.specifieds)
+
+
+@named(MODELS, heavy=())
+def test_everything_has_a_unit(name):
+    m = built(name)
+    names = {*m.coordinates, *m.speeds, *m.parameters, *m.inputs}
+    assert names <= set(m.units)
+    rows = m.form(UdwadiaKalabaMethod).system.constraint_names
+    assert {*rows, *(f'multiplier of {row}' for row in rows)} <= set(m.units)
+    # Rates of coordinates and the answers agree with the units of symbols.
+    for q in m.coordinates:
+        rate = m.units[q.diff()]
+        assert rate == {'m': 'm/s'}.get(m.units[q], 'rad/s')
+    for key, answer in m.accelerations.items():
+        assert units_of({**m.arguments, **m.extra, 'kd_eqs': [
+            *m.arguments.get('kd_eqs', ()), key - answer]}, m.dimensions)
+
+
+def test_units_follow_from_what_a_model_says():
+    pendulum, disc = built('cartesian_pendulum'), built('rolling_disc')
+    assert [pendulum.units[x] for x in pendulum.parameters] == [
+        'kg', 'm', 'm/s²']
+    assert pendulum.units['multiplier of holonomic row 0'] == 'N/m'
+    assert [disc.units[x] for x in disc.speeds] == 3*['rad/s'] + 2*['m/s']
+    # A number that stands for a length leaves the rest as it is, and terms
+    # that contradict each other leave nothing.
+    x, y = pendulum.coordinates
+    L, *_ = [c for c in pendulum.parameters if c.name == 'L']
+    plain = {**pendulum.arguments, 'hol_coneqs': [(x**2 + y**2 - 1)/2]}
+    assert units_of(plain)[x] == 'm'
+    assert units_of({**plain, 'hol_coneqs': [x - y**2]}) == {}
+    rows = units_of({**pendulum.arguments, 'hol_coneqs': [
+        Piecewise((x, x > 0), (L, True)) - sqrt(atan2(y, x))*abs(y)]})
+    assert rows['holonomic row 0'] == 'm'
 
 
 @named(MODELS, heavy=())

@@ -681,7 +681,7 @@ def test_pictures(four_bar, tmp_path):
     written = four_bar.save(tmp_path/'new'/'folder')
     assert [path.name for path in written] == [
         f'four_bar_{name}.png'
-        for name in ('comparison', 'overview', 'multipliers', 'motion')]
+        for name in ('comparison', 'overview', 'motion')]
     assert all(path.stat().st_size > 5000 for path in written)
 
 
@@ -726,6 +726,10 @@ def test_the_picture_of_a_comparison(disc):
     low = min(min(line.get_xdata()) for line in errors.lines
               if len(line.get_xdata()) == 1)
     assert low >= 1e-17
+    # It fits on a page, with text that can be read there.
+    assert figure.get_figwidth() == 6.5
+    assert min(text.get_fontsize() for text in figure.findobj(
+        match=lambda x: hasattr(x, 'get_fontsize'))) >= 8
     plt.close(figure)
 
 

@@ -231,8 +231,8 @@ def test_a_plot_of_fit_and_residuals(pendulum, swing):
     figure = plot_fit(found, {q: 'rad', 't': 's'})
     uppers, lowers = figure.axes[:3], figure.axes[3:]
     assert [ax.get_ylabel() for ax in uppers] == [
-        'q in rad', 'q in rad', 'sin(q(t))']
-    assert {ax.get_xlabel() for ax in lowers} == {'t in s'}
+        '$q$ in rad', '$q$ in rad', 'sin(q(t))']
+    assert {ax.get_xlabel() for ax in lowers} == {'$t$ in s'}
     for ax, below, data in zip(uppers, lowers, [
             values, swing.values[q], np.sin(swing.values[q])]):
         measured, fit = (line.get_ydata() for line in ax.lines)

@@ -79,7 +79,8 @@ def rolled(distance, push, t_end):
     start = consistent_state(
         compiled, {x: distance, z: -sqrt((R - r)**2 - distance**2),
                    u[1]: push}, fill=0, fixed=(x, y, *q[3:], u[1], u[5]))
-    return simulate(compiled, t_end, start, t_eval=1001)
+    return simulate(compiled, t_end, start, t_eval=1001,
+                    units={'t': 's', 'length': 'm'})
 
 
 rate = sqrt(5*g/(7*(R - r)))

@@ -82,7 +82,8 @@ known = -depth*(1 - np.cos(omega*motion.t))
 
 # The picture.
 
-figure = plt.figure(figsize=(9, 4.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 left = figure.add_subplot(1, 2, 1, projection='3d')
 around, up = np.meshgrid(np.linspace(0, 2*np.pi, 41), [-2*depth - 0.3, 0.3])
 left.plot_surface(np.cos(around), np.sin(around), up, alpha=0.12, color='0.5')
@@ -95,10 +96,11 @@ right = figure.add_subplot(1, 2, 2)
 right.plot(motion.t, motion[z], color='C0', linewidth=3, label='simulated')
 right.plot(motion.t, known, 'k--', linewidth=1, label='closed form')
 right.axhline(-2*depth, color='0.6', linewidth=0.8)
-right.annotate(r'$-5g/\Omega^2$', (0, -2*depth), (2, 4),
+right.annotate(r'$-5g/\Omega^2$', (4, -2*depth), (-4, 4), ha='center',
                textcoords='offset points')
-right.set(xlabel='t in s', ylabel='z in m', title='height')
-right.legend(loc='lower right', framealpha=1)
+right.set(xlabel='t in s', ylabel='z in m', ylim=(None, 1.2),
+          title='height')
+right.legend(loc='upper right', ncols=2)
 
 plt.show()
 

@@ -68,8 +68,9 @@ speed = np.hypot(motion['x\''], motion['y\''])
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (sketch, decay, power) = plt.subplots(
-    1, 3, figsize=(10, 3.4), layout='constrained',
+    1, 3, figsize=(6.5, 2.5), layout='constrained',
     gridspec_kw={'width_ratios': [1, 1.3, 1.3]})
 phi = np.linspace(0, 2*pi, 200)
 sketch.plot(np.cos(phi), np.sin(phi), color='0.6', linewidth=5)
@@ -99,8 +100,8 @@ power.plot(motion.t, motion.energy, label='kinetic energy')
 power.plot(motion.t, -motion.work, label='work of friction, negative')
 power.plot(motion.t, motion.energy - motion.work, ':', color='k',
            label='sum')
-power.set(xlabel='t in s', title='energy in J', ylim=(0, 0.62))
-power.legend(fontsize='small', loc='upper left')
+power.set(xlabel='t in s', title='energy in J', ylim=(0, 0.75))
+power.legend(loc='upper left')
 
 plt.show()
 

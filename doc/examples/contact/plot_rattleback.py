@@ -40,6 +40,7 @@ from sympy_constrained import (
     EllipsoidSurface, PlaneSurface, PointContact, UdwadiaKalabaMethod)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 
 # The model.
 
@@ -73,7 +74,8 @@ compiled = compile_equations(method)
 tilts = {roll: radians(0.5), pitch: radians(0.5), u[5]: -5}
 start = consistent_state(compiled, {z: 0.02, **tilts}, fill=0,
                          fixed=(x, y, *q[3:], *u[3:]))
-motion = simulate(compiled, 5, start, t_eval=2501)
+motion = simulate(compiled, 5, start, t_eval=2501,
+                  units={'t': 's', 'length': 'm'})
 spin = compiled.expression(B.ang_vel_in(N).dot(B.z))
 spins = np.array([spin(0, state) for state in motion.x[::5]])
 trace = compiled.expression(contact.child_point.pos_from(
@@ -83,8 +85,13 @@ touched = 1e3*np.array([trace(0, state)[:, 0]
 
 # The picture.
 
-figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(10, 3.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
+above, below = figure.subfigures(2, 1)
+plot_snapshots(motion, method, contacts=contact, times=[0], camera=(25, -70),
+               trails=False, ax=above.add_subplot(projection='3d'),
+               legend=False)
+left, middle, right = below.subplots(1, 3)
 left.plot(motion.t[::5], spins, color='C0', linewidth=1)
 left.axhline(0, color='0.6', linewidth=0.8)
 for begin, mean in (0, -4.20), (1, -1.92), (4, 2.82):
@@ -95,11 +102,12 @@ middle.plot(motion.t[::5], np.degrees(motion[pitch][::5]), color='C1',
             linewidth=0.5, label='pitch')
 middle.plot(motion.t[::5], np.degrees(motion[roll][::5]), color='C2',
             linewidth=0.5, label='roll')
-middle.set(xlabel='t in s', ylabel='tilt in degrees', title='rattling')
-middle.legend(loc='upper right')
+middle.set(xlabel='t in s', ylabel='tilt in degrees', ylim=(-12, 17),
+           title='rattling')
+middle.legend(loc='upper center', ncols=2)
 right.plot(touched[:, 0], touched[:, 1], color='C3', linewidth=0.6)
 right.set(xlabel='along the stone, in mm', ylabel='across it, in mm',
-          title='trace on the stone, first second')
+          title='trace on the stone, 1 s')
 
 plt.show()
 

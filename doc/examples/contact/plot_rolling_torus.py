@@ -47,6 +47,7 @@ from sympy_constrained import (
     PlaneSurface, PointContact, TorusSurface, UdwadiaKalabaMethod)
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 
 # The model.
 
@@ -88,7 +89,8 @@ start = consistent_state(
     compiled, {**pose, **{s: float(v) for s, v in touch.items()},
                u[3]: 0.02, u[4]: rate}, fill=0,
     fixed=(*q, *contact.coordinates, *u[3:]))
-motion = simulate(compiled, 6, start, rtol=1e-10, atol=1e-12, t_eval=1201)
+motion = simulate(compiled, 6, start, rtol=1e-10, atol=1e-12, t_eval=1201,
+                  units={'t': 's', 'length': 'm'})
 
 
 def values(expressions):
@@ -103,27 +105,23 @@ lengths = np.cumsum((speeds[:, 1:] + speeds[:, :-1])/2*step, axis=1)
 
 # The picture.
 
-figure = plt.figure(figsize=(10, 4.6), layout='constrained')
-grid = figure.add_gridspec(2, 2, width_ratios=(1.5, 1))
-road = figure.add_subplot(grid[0, 0])
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.4), layout='constrained')
+above, below = figure.subfigures(2, 1, height_ratios=(1.1, 1))
+plot_snapshots(motion, method, contacts=contact, times=4, camera=(20, -75),
+               ax=above.add_subplot(projection='3d'), legend=False)
+road, tyre, weave = below.subplots(1, 3)
 road.plot(motion[first], motion[second], color='C0', label='trace')
 road.plot(motion[x], motion[y], '--', color='0.5', linewidth=1,
-          label='centre, from above')
-road.set(xlabel='x in m', ylabel='y in m', title='on the plane')
+          label='centre')
+road.set(xlabel='$x$ in m', ylabel='$y$ in m', title='on the plane')
 road.legend()
-tyre = figure.add_subplot(grid[1, 0])
 tyre.plot(motion[around], np.degrees(motion[across]), color='C3')
-tyre.set(xlabel='angle about the axle, in rad',
-         ylabel='around the tube, in degrees', title='trace on the tyre')
-weave = figure.add_subplot(grid[0, 1])
+tyre.set(xlabel='angle about the axle in rad',
+         ylabel='around the tube in degrees', title='on the tyre')
 weave.plot(motion.t, np.degrees(motion[lean]), color='C2')
 weave.axhline(0, color='0.7', linewidth=0.8)
-weave.set(xlabel='t in s', ylabel='lean in degrees', title='weaving')
-both = figure.add_subplot(grid[1, 1])
-both.plot(motion.t[1:], lengths[0], color='C3', linewidth=3, label='tyre')
-both.plot(motion.t[1:], lengths[1], 'k--', linewidth=1, label='plane')
-both.set(xlabel='t in s', ylabel='in m', title='lengths of the traces')
-both.legend()
+weave.set(xlabel='$t$ in s', ylabel='lean in degrees', title='weaving')
 
 plt.show()
 

@@ -98,8 +98,9 @@ seen = np.einsum('ijk,jk->ik', on_table, [level[x], level[y]])
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(10.5, 3.8), layout='constrained')
+    1, 3, figsize=(6.5, 2.6), layout='constrained')
 centre = 0.3 - 0.2/(6/7), 0
 left.plot(level[x], level[y], color='C0')
 left.plot(*centre, '+', color='C0')

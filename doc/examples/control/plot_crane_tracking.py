@@ -101,8 +101,9 @@ pull = 20*np.hypot(X_rate, 9.81 - H_rate)
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, panels = plt.subplots(
-    2, 2, figsize=(9.4, 5.6), layout='constrained',
+    2, 2, figsize=(6.5, 4.3), layout='constrained',
     gridspec_kw={'height_ratios': (1.6, 1)})
 for panel, motion, color, title in (
         (panels[0, 0], flat, 'C0', 'the system: the load keeps to its path'),
@@ -132,7 +133,7 @@ for motion, color, name in ((flat, 'C0', 'flat'), (plain, 'C1', 'plain')):
     angles.plot(motion.t, np.degrees(motion[theta]), color=color, label=name)
 angles.axvspan(0, duration, color='0.94')
 angles.set(xlabel='t in s', title=r'angle $\theta$ of the rope in °')
-angles.legend(fontsize='small', loc='upper left')
+angles.legend(loc='upper left')
 forces.plot(flat.t, flat.multipliers[:, 0], color='C2', label='trolley')
 forces.plot(flat.t, -flat.multipliers[:, 1], color='C3', label='rope')
 forces.plot(flat.t[::12], force[::12], 'k.', markersize=3,
@@ -141,7 +142,7 @@ forces.plot(flat.t[::12], pull[::12], 'k.', markersize=3)
 forces.axvspan(0, duration, color='0.94')
 forces.set(xlabel='t in s', title='forces of the motors in N',
            ylim=(-130, 360))
-forces.legend(fontsize='small', loc='upper right', ncols=3)
+forces.legend(loc='upper right', ncols=3)
 
 plt.show()
 

@@ -102,7 +102,8 @@ torque = motion.multipliers[:, 0]
 
 # The picture.
 
-figure = plt.figure(figsize=(9.4, 4.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.3), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.9, 1.2, 1.2))
 sketch = figure.add_subplot(grid[:, 0])
 around = np.linspace(0, 2*pi, 100)
@@ -136,14 +137,14 @@ fork.plot(np.tile(ratios, 2), np.degrees(ends), 'o', color='C0',
           label='simulated')
 fork.set(xlabel=r'$\Omega\,/\,\Omega_c$', xlim=(0.3, 2.7), ylim=(-95, 95),
          yticks=(-90, -45, 0, 45, 90), title=r'rest angle $\theta_0$ in °')
-fork.legend(loc='lower left', fontsize='small')
+fork.legend(loc='lower left')
 angle = figure.add_subplot(grid[0, 2])
 angle.plot(motion.t, np.degrees(motion[theta]), color='C0')
 for value in 0.4, second:
     angle.axhline(np.degrees(value), color='0.6', linestyle='--',
                   linewidth=0.8)
 angle.axvline(period, color='0.6', linestyle='--', linewidth=0.8)
-angle.text(period + 0.03, 102, f'T = {period:.4f} s', fontsize='small')
+angle.text(period + 0.03, 102, f'T = {period:.4f} s')
 angle.set(title=r'$\theta$ in °, without friction, $\Omega = 1.5\,\Omega_c$',
           xticklabels=(), ylim=(15, 120))
 work = figure.add_subplot(grid[1, 2])
@@ -152,7 +153,7 @@ work.plot(motion.t, motion.energy - motion.energy[0], color='C1',
 work.plot(motion.t, motion.work, 'k--', linewidth=1,
           label='work of the motor')
 work.set(xlabel='t in s', title='energy and work in J', ylim=(-0.03, 0.85))
-work.legend(fontsize='small', loc='upper right')
+work.legend(loc='upper right')
 
 plt.show()
 

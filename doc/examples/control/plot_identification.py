@@ -59,11 +59,12 @@ band = 2*np.sqrt(np.einsum('ti,ij,tj->t', slopes, fit.covariance, slopes))
 
 figure = plot_fit(fit, {'t': 's'})
 upper, lower = figure.axes
-upper.plot(found.t, found.x[:, 0], label='predicted q1')
+upper.plot(found.t, found.x[:, 0], '--', color='#D55E00',
+           label='predicted $q_1$')
 upper.fill_between(found.t, found.x[:, 0] - band, found.x[:, 0] + band,
-                   color='C1', alpha=0.3)
-upper.plot(motion.t, motion[q1], 'k:', linewidth=1, label='true q1')
-upper.set(ylabel='angles q1, q2 in rad', ylim=(-1.3, 1.1))
+                   color='#D55E00', alpha=0.3)
+upper.plot(motion.t, motion[q1], 'k:', linewidth=1, label='true $q_1$')
+upper.set(ylabel='angles $q_1$, $q_2$ in rad', ylim=(-1.3, 1.1))
 upper.legend(ncols=4, loc='lower right')
 
 plt.show()

@@ -88,7 +88,8 @@ gauss, least = (motion.constraint_forces for motion in motions)
 
 # The picture.
 
-figure = plt.figure(figsize=(9.4, 5), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.9), layout='constrained')
 grid = figure.add_gridspec(2, 4, height_ratios=(1.3, 1))
 names = 'no weight (Gauss)', 'least torque'
 for k, motion in enumerate(motions):
@@ -120,8 +121,8 @@ for k, motion in enumerate(motions):
     energies.plot(motion.t[[200, 400]], motion.energy[[200, 400]], 'o',
                   color=f'C{k}')
 torques.set(xlabel='t in s', title='size of the torques in N m',
-            ylim=(1e-2, 1e3))
-torques.legend(fontsize='small', ncols=2, loc='upper center')
+            ylim=(1e-2, 1e5))
+torques.legend(ncols=2, loc='upper center')
 energies.set(xlabel='t in s',
              title='kinetic energy in J; at dots the tip rests')
 

@@ -79,8 +79,9 @@ coarse = way(aside(pi), 40)
 
 # The picture: the last way, with the car every 0.3 s, and all lengths.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (plan, graph) = plt.subplots(
-    1, 2, figsize=(8.5, 4), layout='constrained')
+    1, 2, figsize=(6.5, 3.4), layout='constrained')
 best = ways[-1]
 forward = (best[vx]*np.cos(best[theta]) + best[vy]*np.sin(best[theta])) > 0
 for sign, colour, name in (
@@ -97,14 +98,14 @@ for t in np.linspace(0, best.motion.t[-1], 11):
 plan.set(xlabel='x in m', ylabel='y in m',
          title=r'aside by $2(\sqrt{3} - 1)$ m')
 plan.set_aspect('equal', adjustable='datalim')
-plan.legend(fontsize='small')
+plan.legend()
 curve = np.linspace(1e-3, pi, 100)
 graph.plot(aside(curve), curve, color='0.5', label='four arcs, closed form')
 graph.plot(aside(lengths), [best.cost for best in ways], 'o',
            label='least time')
 graph.plot(aside(pi), pi, 'k+', markersize=12, label=r'$\pi$')
 graph.set(xlabel='distance aside in m', ylabel='length in m')
-graph.legend(fontsize='small')
+graph.legend()
 
 plt.show()
 

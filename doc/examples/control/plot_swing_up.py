@@ -53,8 +53,11 @@ motion = simulate(best.equations, 2, best.motion.x[0], rtol=1e-10, atol=1e-12,
 
 # The picture: the cart and the pole every 0.08 s, force and states.
 
-figure, (scene, histories) = plt.subplots(
-    1, 2, figsize=(9, 3.6), layout='constrained', width_ratios=[1.25, 1])
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplot_mosaic(
+    [['scene', 'F'], ['scene', 'angle'], ['scene', 'x']], figsize=(6.5, 3.4),
+    layout='constrained', width_ratios=[1.25, 1])
+scene = axes['scene']
 tip = np.array([motion[x] + 0.5*np.sin(motion[theta]),
                 -0.5*np.cos(motion[theta])])
 scene.plot(*tip, color='C1', linewidth=1)
@@ -72,12 +75,14 @@ scene.axhline(0, color='0.6', linewidth=0.8, zorder=0)
 scene.set(xlabel='x in m', ylabel='y in m', title='dark is late',
           ylim=(-0.76, 0.68))
 scene.set_aspect('equal')
-histories.plot(best.motion.t, best[F], label='force F in N')
-histories.plot(motion.t, motion[theta], label='angle in rad')
-histories.plot(motion.t, motion[x], label='x in m')
-histories.axhline(0, color='0.6', linewidth=0.8, zorder=0)
-histories.set(xlabel='time in s')
-histories.legend(fontsize='small')
+for name, t, values, text in (
+        ('F', best.motion.t, best[F], 'force in N'),
+        ('angle', motion.t, motion[theta], r'$\theta$ in rad'),
+        ('x', motion.t, motion[x], '$x$ in m')):
+    axes[name].plot(t, values)
+    axes[name].axhline(0, color='0.6', linewidth=0.8, zorder=0)
+    axes[name].set_ylabel(text)
+axes['x'].set_xlabel('$t$ in s')
 
 plt.show()
 

@@ -80,7 +80,8 @@ lines = {name: history(points) for name, points in parts.items()}
 
 # The picture.
 
-figure = plt.figure(figsize=(9.4, 5.6), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.3), layout='constrained')
 grid = figure.add_gridspec(2, 12, height_ratios=(1.5, 1))
 colours = dict(zip(parts, ('C3', 'k', 'C2', 'C0', 'C0', 'C1', 'C1', '0.5')))
 marks = {'K1': (5, 5), 'K2': (-4, -16), 'K3': (11, 8), 'K4': (5, 9),
@@ -117,10 +118,10 @@ for k, (angle, digits) in enumerate(zip(squeezer.coordinates, reference)):
                label='$\\' + f'{angle.func}$')
     panel.plot(30, digits, 'o', color=f'C{k}', markersize=5)
 turning.set(xlabel='t in ms', title='angles in rad; published (dots)')
-swinging.set(xlabel='t in ms', xlim=(-1, 41), xticks=(0, 10, 20, 30),
+swinging.set(xlabel='t in ms', xlim=(-1, 52), xticks=(0, 10, 20, 30),
              title='the other angles in rad')
 for panel in turning, swinging:
-    panel.legend(fontsize='small', loc='right')
+    panel.legend(loc='right')
 
 # The motor's work goes into motion and into the spring.
 
@@ -132,8 +133,8 @@ energies = figure.add_subplot(grid[1, 8:])
 energies.plot(1e3*motion.t, work, color='k', label='motor')
 energies.plot(1e3*motion.t, motion.energy, color='C1', label='kinetic')
 energies.plot(1e3*motion.t, stored - stored[0], color='0.5', label='spring')
-energies.set(xlabel='t in ms', title='energy in J')
-energies.legend(fontsize='small', loc='upper left')
+energies.set(xlabel='t in ms', title='energy in J', ylim=(-1.1, 3))
+energies.legend(loc='upper left')
 
 plt.show()
 

@@ -131,7 +131,8 @@ known = sum(w*pi/2*np.cos(s)*slowness(pi/2*np.sin(s))
 
 # The picture: the loop every 45 degrees, in a parallel projection.
 
-figure = plt.figure(figsize=(9.4, 5.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
 grid = figure.add_gridspec(2, 2, height_ratios=(1.15, 1))
 film = figure.add_subplot(grid[0, :])
 sight = np.array([[0.9, -0.42, 0], [0.2, 0.3, 0.9]])
@@ -169,14 +170,14 @@ curve.plot(np.degrees(theta), np.degrees(phi), color='C0', label='the motion')
 curve.set(xlabel=r'$\theta = q_1 = q_3 = q_5$ in °',
           xticks=range(-90, 91, 45),
           title=r'$\varphi = q_2 = q_4$ in °')
-curve.legend(fontsize='small', loc='lower center')
+curve.legend(loc='lower center')
 angle = figure.add_subplot(grid[1, 1])
 angle.plot(motion.t, np.degrees(theta), label=r'$\theta$')
 angle.plot(motion.t, np.degrees(phi), label=r'$\varphi$')
 angle.axvline(2*known, color='0.5', linestyle='--', linewidth=0.8)
 angle.text(2*known, -80, f' T = {2*known:.4f} s')
 angle.set(xlabel='t in s', title='angles in °', yticks=(-90, 0, 90))
-angle.legend(fontsize='small', loc='lower left')
+angle.legend(loc='lower left')
 
 plt.show()
 

@@ -34,6 +34,7 @@ import numpy as np
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.plotting import plot_snapshots
 
 linkage = model('n_four_bar', n=2)
 equations = compile_equations(linkage.form(UdwadiaKalabaMethod),
@@ -47,32 +48,21 @@ close = simulate(equations, first + 0.02, linkage.start, rtol=1e-9, atol=1e-9,
 # The picture: poses around the first passage, the turns, and how the reaction
 # of the first pin grows towards it. Where it is not unique, it has least norm.
 
-figure, (sketch, angles, forces) = plt.subplots(
-    1, 3, figsize=(10, 3.4), layout='constrained')
-for time, colour in ((first - 0.12, '0.8'), (first - 0.06, '0.6'),
-                     (first, 'k'), (first + 0.06, 'C0')):
-    q = np.array([np.interp(time, motion.t, motion[f'q{k}'])
-                  for k in range(1, 6)])
-    cranks = np.arange(3) + np.exp(1j*q[:3])
-    for k, tip in enumerate(cranks):
-        sketch.plot([k, tip.real], [0, tip.imag], color=colour)
-    sketch.plot(cranks.real, cranks.imag, color=colour, linewidth=4,
-                alpha=0.5)
-sketch.plot([0, 1, 2], [0, 0, 0], 'k^', markersize=7)
-sketch.set(aspect='equal', title='poses', xlabel='x in m', ylabel='y in m')
-angles.plot(motion.t, motion['q1']/np.pi)
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplot_mosaic([['poses', 'poses'], ['angles', 'forces']],
+                                  figsize=(6.5, 4), layout='constrained')
+plot_snapshots(motion, linkage, ax=axes['poses'], trails=False, legend=False,
+               times=first + np.array([-0.12, -0.06, 0, 0.06]))
+axes['angles'].plot(motion.t, motion['q1']/np.pi)
 for passage in motion.passages:
-    angles.axvline(passage, color='0.8', linewidth=1)
-angles.set(title='crank angle, and passages', xlabel='time in s',
-           ylabel='q1 in half turns')
-angles.grid(alpha=0.3)
-milliseconds = 1e3*(close.t - first)
-for k, label in enumerate(('x', 'y')):
-    forces.plot(milliseconds, close.multipliers[:, k], label=label)
-forces.set(title='multipliers of the first loop', ylim=(-150, 150),
-           xlabel='time from the first passage in ms', ylabel='force in N')
-forces.grid(alpha=0.3)
-forces.legend(frameon=False)
+    axes['angles'].axvline(passage, color='0.8', linewidth=1)
+axes['angles'].set(xlabel='$t$ in s', ylabel='$q_1$ in half turns')
+for k, style in enumerate(('-', '--')):
+    axes['forces'].plot(1e3*(close.t - first), close.multipliers[:, k], style,
+                        label=f'along {"xy"[k]}')
+axes['forces'].set(ylim=(-150, 150), ylabel='force of the first loop in N',
+                   xlabel='time from the first passage in ms')
+axes['forces'].legend()
 
 plt.show()
 

@@ -53,6 +53,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 
 # Three bars in the plane. Each has the pins `near` and `far` at its ends.
 
@@ -85,7 +86,8 @@ rows = [point.pos_from(other).dot(axis)
         for point, other in pins.values() for axis in (N.x, N.y)]
 q = [*angles, *(c for pair in centres for c in pair)]
 linkage = UdwadiaKalabaMethod(
-    Lagrangian(N, *bars), q, hol_coneqs=[*rows, angles[0] - first - w*t])
+    Lagrangian(N, *bars), q, hol_coneqs=[*rows, angles[0] - first - w*t],
+    bodies=bars, frame=N)
 
 # One turn of the crank.
 
@@ -117,29 +119,15 @@ places = {name: equations.expression(point.pos_from(O).to_matrix(N))(
 
 # The picture.
 
-figure = plt.figure(figsize=(10, 4.8), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.5), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1, 1))
 sketch = figure.add_subplot(grid[:, 0])
-middle = (places['B'] + places['C'])/2
-sketch.plot(*middle.T, ':', color='0.5', linewidth=1)
-for k, shade in (90, 0.15), (180, 0.15), (270, 0.15), (0, 1):
-    points = np.array([places[name][k] for name in pins])
-    for j, colour in enumerate(('C0', 'C2', 'C1')):
-        sketch.plot(*points[j:j + 2].T, color=colour, alpha=shade,
-                    linewidth=4, solid_capstyle='round')
-sketch.plot(*points.T, 'o', color='w', markeredgecolor='k', markersize=6)
-for name, where in (('A', (-0.03, 0.015)), ('B', (-0.03, 0.01)),
-                    ('C', (0.012, 0.01)), ('D', (0.015, 0.012))):
-    sketch.text(*places[name][0] + where, name, weight='bold')
-for name in 'AD':
-    sketch.annotate('', places[name][0] + 0.005*forces[name][0],
-                    places[name][0], arrowprops={
-                        'arrowstyle': '-|>', 'color': 'C3', 'shrinkA': 0})
-sketch.plot([0.09, 0.19], [-0.19, -0.19], color='C3')
-sketch.text(0.14, -0.185, '20 N', color='C3', ha='center', va='bottom')
-sketch.set(xlabel='x in m', ylabel='y in m', xlim=(-0.2, 0.44),
-           ylim=(-0.2, 0.33), title='crank, coupler, rocker at the start')
-sketch.set_aspect('equal')
+plot_snapshots(
+    motion, linkage, times=motion.t[[180, 90, 0]], ax=sketch, legend=False,
+    forces={f'on {name}': (point, np.pad(forces[name], ((0, 0), (0, 1))))
+            for name, point in (('A', O), ('D', D))})
+sketch.set_title('at 60°, 150°, 240°')
 
 turn = 60 + np.degrees(20*motion.t)
 polar = figure.add_subplot(grid[0, 1])
@@ -151,14 +139,14 @@ polar.axvline(0, color='0.8', linewidth=0.8, zorder=0)
 polar.set(xlabel='x, in N', ylabel='y, in N',
           title='forces of the ground')
 polar.set_aspect('equal', 'datalim')
-polar.legend(fontsize='small')
+polar.legend()
 
 sizes = figure.add_subplot(grid[1, 1])
 for name, force in forces.items():
     sizes.plot(turn, np.hypot(*force.T), label=name)
 sizes.set(xlabel='crank angle in degrees', ylim=(0, None),
           title='force of each pin in N', xticks=(60, 180, 300, 420))
-sizes.legend(fontsize='small', ncols=2)
+sizes.legend(ncols=2)
 
 # The linkage as geometry: its angles by the law of cosines, and the forces of
 # its periodic motion by Fourier series.
@@ -191,9 +179,9 @@ motor = figure.add_subplot(grid[0, 2])
 motor.plot(turn, torque, color='k', label='multiplier')
 motor.plot(turn[:-1:24], power[::24]/20, '.', color='C3',
            label='power / w')
-motor.set(xlabel='crank angle in degrees', title='torque of the motor in N m',
+motor.set(xlabel='crank angle in degrees', title='motor torque in N m',
           xticks=(60, 180, 300, 420))
-motor.legend(fontsize='small')
+motor.legend()
 shaking = figure.add_subplot(grid[1, 2])
 for k, colour in enumerate(('C0', 'k')):
     shaking.plot(turn, (forces['A'] + forces['D'])[:, k], color=colour,
@@ -201,8 +189,8 @@ for k, colour in enumerate(('C0', 'k')):
     shaking.plot(turn[:-1:24], (balance.real, balance.imag)[k][::24], '.',
                  color='C3')
 shaking.set(xlabel='crank angle in degrees', xticks=(60, 180, 300, 420),
-            title='on A and D together, in N')
-shaking.legend(fontsize='small', loc='lower left', ncols=2)
+            title='A and D together, N')
+shaking.legend(loc='lower left', ncols=2)
 
 plt.show()
 

@@ -45,7 +45,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
-from sympy_constrained.plotting import plot_reactions
+from sympy_constrained.plotting import plot_reactions, plot_snapshots
 
 # The engine.
 
@@ -81,22 +81,30 @@ start = consistent_state(equations, {
     q1: 0, q2: 0, q3: 0.2, u1: 300, u2: -400, u3: 0}, fixed=[q1, u1])
 motion = simulate(
     equations, 2*pi/300, start, rtol=1e-11, atol=1e-13, t_eval=361,
-    reactions=reactions, units={'t': 's', 'force': 'N', 'moment': 'N m'})
+    reactions=reactions, units={
+        't': 's', 'force': 'N', 'moment': 'N m', 'length': 'm'})
 
 # The picture.
 
 force = {name: value[:, :3] for name, value in motion.reactions.items()}
 small = force['holonomic row 0'] + force['holonomic row 1']
-figure = plt.figure(figsize=(10, 5), layout='constrained')
-left, right = figure.subfigures(1, 2, width_ratios=(1, 1.4))
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.8), layout='constrained')
+above, below = figure.subfigures(2, 1, height_ratios=(1, 1.9))
+plot_snapshots(
+    motion, method, times=[2*pi/300*0.1], ax=above.subplots(), trails=False,
+    forces={name: (point, force[name]) for name, point in (
+        ('main bearing', reactions['main bearing'].location),
+        ('big end', reactions['big end'].location))})
+left, right = below.subfigures(1, 2, width_ratios=(1, 1.4))
 polar = left.subplots()
-for name in 'main bearing', 'big end':
-    polar.plot(*force[name][:, :2].T/1000, label=name)
-polar.plot(*small[:, :2].T/1000, label='small end, on the rod')
+for name, style in ('main bearing', '-'), ('big end', '--'):
+    polar.plot(*force[name][:, :2].T/1000, style, label=name)
+polar.plot(*small[:, :2].T/1000, '-.', label='small end')
 polar.plot(0, 0, 'k+')
-polar.set(xlabel='x, in kN', ylabel='y, in kN', title='bearing forces')
+polar.set(xlabel='force along x in kN', ylabel='along y in kN')
 polar.set_aspect('equal', 'datalim')
-polar.legend(fontsize='small', loc='upper left')
+polar.legend(loc='upper left')
 plot_reactions(
     motion, ['main bearing', 'big end', 'guide', 'holonomic row 2'],
     right.subplots(2, 1, sharex=True))

@@ -121,7 +121,8 @@ power = (0.5*exact*velocity + 0.6*0.15**2/12*rate*bend + 0.3*(
 
 # The picture.
 
-figure = plt.figure(figsize=(9.6, 5), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.8), layout='constrained')
 grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.5))
 sketch = figure.add_subplot(grid[0, :])
 for angle, colour in ((radians(73.1753), '0.8'), (0.6, 'k')):
@@ -157,11 +158,12 @@ rates.plot(turn, 10*(exact - harmonics)/unit, '--', color='0.4', linewidth=1,
 rates.plot([73.1753], [0], 'ko', markersize=4)
 rates.annotate('73.2°', (73.2, 0), (-38, 5), textcoords='offset points')
 rates.set_title(r"acceleration of the piston / $r\omega^2$")
-rates.legend(fontsize='small', loc='lower center')
+rates.set_ylim(-2.7, 1)
+rates.legend(loc='lower center')
 forces.plot(turn, axial/1e3, color='C1', label='along the cylinder')
 forces.plot(turn, side/1e3, color='C2', label='across it')
-forces.set(title='force on the rod at the pin in kN', ylim=(-3, 5.2))
-forces.legend(fontsize='small', loc='upper right')
+forces.set(title='force at the pin in kN', ylim=(-3, 5.2))
+forces.legend(loc='upper right')
 drive.plot(turn, torque, color='C3')
 drive.axhline(0, color='0.7', linewidth=0.8)
 drive.set_title('torque of the drive in N m')

@@ -49,7 +49,8 @@ motion = simulate(
 
 # The picture.
 
-figure = plt.figure(figsize=(10, 3.6), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 2.6), layout='constrained')
 cone = figure.add_subplot(1, 3, 1, projection='3d')
 r, phi = np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 2*np.pi, 25))
 cone.plot_wireframe(0.75*r*np.cos(phi), 0.75*r*np.sin(phi), -r,

@@ -114,7 +114,8 @@ def closed_form(angle, times):
 
 # The picture.
 
-figure = plt.figure(figsize=(9.6, 3.9), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.05, 1.4, 1))
 cone = figure.add_subplot(grid[:, 0], projection='3d')
 r, turn = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 2*np.pi, 17))

@@ -120,7 +120,8 @@ turns = [np.ptp(turn_round(compile_equations(
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 4.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.1), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1, 1))
 above = figure.add_subplot(grid[:, 0])
 above.plot(motion[x], motion[y], color='C0', linewidth=1)
@@ -149,17 +150,15 @@ above.set(xlabel='x in m', ylabel='y in m',
 above.set_aspect('equal')
 
 speeds = figure.add_subplot(grid[0, 1])
-speeds.plot(t, motion[v], color='C0', label='v in m/s')
-speeds.plot(t, motion[omega], color='C1', label=r'$\omega$ in rad/s')
-speeds.set(xlabel='t in s', title='speeds')
-speeds.legend(fontsize='small', loc='upper left')
+speeds.plot(t, motion[v], color='C0')
+speeds.set(xlabel='t in s', ylabel='v in m/s', title='it turns round')
 
 kept = figure.add_subplot(grid[1, 1])
-kept.plot(t, motion.energy, color='k', label='energy in J')
-kept.plot(t, momenta[:, 0], color='C2', label='$p_x$ in N s')
-kept.plot(t, momenta[:, 1], '--', color='C2', label='$p_y$ in N s')
-kept.set(xlabel='t in s', ylim=(-1.9, 3.2), title='kept, and not')
-kept.legend(fontsize='small', loc='upper left', ncols=2)
+kept.plot(t, momenta[:, 0], color='C2', label='$p_x$')
+kept.plot(t, momenta[:, 1], '--', color='C2', label='$p_y$')
+kept.set(xlabel='t in s', ylabel='momentum in N s', ylim=(-1.9, 2.6),
+         title='the energy is kept')
+kept.legend(loc='upper left', ncols=2)
 
 phase = figure.add_subplot(grid[0, 2])
 angle = np.linspace(0, pi, 100)
@@ -174,19 +173,19 @@ for part in 0.4, 0.7, 1:
 phase.plot([-1.1, 0], [0, 0], color='C3', linewidth=2.5)
 phase.plot([0, 1.1], [0, 0], color='C2', linewidth=2.5)
 for name, place, colour in ('unstable', -0.55, 'C3'), ('stable', 0.55, 'C2'):
-    phase.text(place, 0.2, name, color=colour, ha='center', fontsize='small',
+    phase.text(place, 0.2, name, color=colour, ha='center',
                backgroundcolor='w')
 phase.set(xlabel='v in m/s', ylabel=r'$\omega$ in rad/s',
-          title='curves of equal energy')
+          title='equal energy')
 
 final = figure.add_subplot(grid[1, 2])
 curve = np.linspace(0, 8.5, 100)
 final.plot(curve, 180*np.sqrt(1 + curve), color='k',
            label=r'$\pi\sqrt{1 + I/ma^2}$')
 final.plot(ratios, np.degrees(turns), 'o', color='C1', label='simulated')
-final.set(xlabel='$I/ma^2$', ylim=(150, 600), yticks=(180, 360, 540),
-          title='whole turn in degrees')
-final.legend(fontsize='small', loc='lower right')
+final.set(xlabel='$I/ma^2$', ylim=(150, 820), yticks=(180, 360, 540),
+          title='turn in degrees')
+final.legend(loc='upper left')
 
 plt.show()
 

@@ -77,7 +77,8 @@ attracted, repelled = motion({ax: -3, ay: 1}), motion({ax: 3, ay: -1})
 
 # The picture.
 
-figure = plt.figure(figsize=(9.6, 3.8), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 2.9), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.15, 1))
 choice = figure.add_subplot(grid[:, 0])
 circle = np.linspace(0, 2*np.pi, 200)
@@ -99,9 +100,9 @@ for run, color in (attracted, 'C0'), (repelled, 'C1'):
     arrow(force, end, '', color, (0, 0))
 arrow((0, 0), force, 'F/m', 'k', force + (0.15, 0.3))
 choice.text(-2.35, -0.1, 'reaction\nattracted', color='C0', ha='center',
-            va='top', fontsize='small')
+            va='top')
 choice.text(0.9, -1.0, 'reaction\nrepelled', color='C1', ha='center',
-            va='top', fontsize='small')
+            va='top')
 choice.plot(0, 0, 'k+')
 choice.set(xlabel="u_x' in m/s²", ylabel="u_y' in m/s²", ylim=(-3.9, 3.9),
            xlim=(-3.9, 3.9), xticks=(-3, 0, 3), yticks=(-3, 0, 3),
@@ -116,7 +117,7 @@ paths.plot(0, 0, 'k+')
 paths.set(xlabel='x in m', ylabel='y in m', title='paths during 5 s',
           xlim=(-2.4, 4), ylim=(-2.8, 3.6))
 paths.set_aspect('equal')
-paths.legend(loc='upper right', fontsize='small')
+paths.legend(loc='upper right')
 kept = figure.add_subplot(grid[0, 2])
 forces = figure.add_subplot(grid[1, 2])
 for run, color, sign in (attracted, 'C0', 1), (repelled, 'C1', -1):

@@ -80,7 +80,8 @@ elevations = [np.arctan2(motion[w], motion[u]) for motion in motions]
 
 # The picture. On the right the starts are shifted in time.
 
-figure = plt.figure(figsize=(9.4, 4.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.9, 1.35, 1.1))
 sketch = figure.add_subplot(grid[:, 0])
 arc = np.linspace(-1.15, 0.35, 60)
@@ -121,7 +122,7 @@ paths.plot(0, 0, 'ko', markersize=4)
 paths.set(xlabel='x in m', ylabel='z in m', xlim=(-4, 25), ylim=(-26, 20),
           title='paths during 3 s')
 paths.set_aspect('equal')
-paths.legend(title='start', fontsize='small', loc='lower left')
+paths.legend(title='start', loc='lower left')
 law.set(title=r'elevation $\gamma$ in °', xticklabels=(),
         yticks=(-90, -45, 0, 45, 90))
 force.set(title='thrust / weight', xlabel='t − t₀ in s')

@@ -98,7 +98,8 @@ for matrix in (kane.mass_matrix, method.equations_of_motion.W):
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 4.6), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.2), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(0.8, 1.5, 1))
 sketch = figure.add_subplot(grid[:, 0])
 way = np.array([cos(0.9), sin(0.9)])            # along the blade, (x, y)
@@ -144,19 +145,19 @@ arrow(paths, np.array([-1.3, 0.25]), np.array([-1.3, 0.25 + pi*pull/rate]),
 paths.text(0.25 + pi*pull/rate/2, -1.36, 'drift, two turns', ha='center',
            color='0.3')
 paths.set(xlabel='y across the slope, in m', ylabel='x down the slope, in m',
-          xlim=(-0.6, 3.55), ylim=(1.5, -1.65), title='paths during 6.28 s')
+          xlim=(-0.6, 3.55), ylim=(2.7, -1.65), title='paths during 6.28 s')
 paths.set_aspect('equal')
-paths.legend(loc='lower right', fontsize='small')
+paths.legend(loc='lower right')
 force.axhline(0, color='0.7', linewidth=0.8)
-force.set(xlabel='t in s', title='side force / weight on the ice')
+force.set(xlabel='t in s', title='side force / weight')
 condition = figure.add_subplot(grid[1, 2])
 condition.semilogy(np.degrees(headings), conditions[0], color='C3',
                    label='vy dependent')
 condition.semilogy(np.degrees(headings), conditions[1], color='k',
                    label='no choice')
-condition.set(xlabel=r'heading $\theta$ in degrees', ylim=(10, 1e7),
+condition.set(xlabel=r'heading $\theta$ in degrees', ylim=(10, 1e9),
               xticks=(0, 45, 90, 135, 180), title='condition number')
-condition.legend(fontsize='small', loc='upper left')
+condition.legend(loc='upper left')
 
 plt.show()
 

@@ -135,8 +135,9 @@ back = np.array([loop_of_wheels(e) for e in sizes])
 
 # The picture: repeated slides, and the displacement by a small one.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (path, orders) = plt.subplots(
-    1, 2, figsize=(8, 3.8), layout='constrained')
+    1, 2, figsize=(6.5, 3.5), layout='constrained')
 state, e = (0., 0., 0., 0.), 0.6
 points, cars = [state], [state]
 for _ in range(12):
@@ -155,7 +156,7 @@ for k in (0, 4, 8, 12):
 path.set(title='slides of 0.6 m and 0.6 rad', xlabel='x in m',
          ylabel='y in m')
 path.set_aspect('equal', adjustable='datalim')
-path.legend(fontsize='small')
+path.legend()
 
 orders.loglog(sizes, turned, 'o-', color='C0', markersize=4,
               label='heading after a wriggle')
@@ -170,7 +171,7 @@ orders.set(title='one bracket and two', xlabel=r'$\varepsilon$',
            ylabel='rad, m')
 orders.xaxis.set_minor_formatter(NullFormatter())
 orders.set_xticks([0.03, 0.1, 0.3, 0.6], ['0.03', '0.1', '0.3', '0.6'])
-orders.legend(fontsize='small')
+orders.legend(loc=(0.3, 0.12))
 
 plt.show()
 

@@ -97,7 +97,8 @@ for slope in 0, 2, 4:
 
 # The picture.
 
-figure = plt.figure(figsize=(7.4, 4.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.25))
 path = figure.add_subplot(grid[0, :])
 path.plot(motion[y], motion[x], color='C0')

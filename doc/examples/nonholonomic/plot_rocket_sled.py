@@ -88,7 +88,8 @@ motion, at_rest, agreed = map(run, (method, plain, corrected))
 
 # The picture.
 
-figure = plt.figure(figsize=(9.6, 3.9), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.15, 1))
 sketch = figure.add_subplot(grid[0, 0])
 hull = np.array([[-1.1, -0.32], [0.7, -0.32], [1.25, 0], [0.7, 0.32],
@@ -140,9 +141,10 @@ for name, run, style in (
     paths.plot(run[x], run[y], label=name, **style)
 paths.plot(0, 0, 'ko', markersize=5, zorder=3)
 paths.annotate('start', (0, 0), (6, 6), textcoords='offset points')
-paths.set(xlabel='x in m', ylabel='y in m', title='paths during 4 s')
-paths.set_aspect('equal', adjustable='datalim')
-paths.legend(fontsize='small', loc='upper left')
+paths.set(xlabel='x in m', ylabel='y in m', xlim=(-2, 27), ylim=(-4, 34),
+          title='paths during 4 s')
+paths.set_aspect('equal')
+paths.legend(loc='upper left')
 speeds = figure.add_subplot(grid[0, 2])
 turning = figure.add_subplot(grid[1, 2])
 exact = {v: 1 + 3*motion.t, w: -0.3 + 1.2*(np.exp(motion.t/4) - 1)}
@@ -153,7 +155,7 @@ for panel, state, title in ((speeds, v, 'speed v in m/s'),
     panel.plot(motion.t[::40], exact[state][::40], 'o', mfc='none',
                color='k', markersize=4, label='closed form')
     panel.set(title=title)
-speeds.legend(fontsize='small')
+speeds.legend()
 turning.set(xlabel='t in s')
 
 plt.show()

@@ -117,7 +117,8 @@ def drift(motion):
 
 # The picture. A bar is the board, with its front at the dot.
 
-figure = plt.figure(figsize=(9.6, 5.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 4, height_ratios=(1.25, 1))
 sketch = figure.add_subplot(grid[0, :2])
 
@@ -172,8 +173,9 @@ for color, (key, motion) in zip(('C0', 'C2', 'C3'), gaits.items()):
 gain = 2*pi*a*0.147/0.24*jv(1, b)
 speeds.plot(range(7), gain*np.arange(7), 'ko', markersize=4,
             label=r'$n\,\Delta s$')
-speeds.set(xlabel='time in periods of 2π s', title='drift s in 1/s')
-speeds.legend(fontsize='small')
+speeds.set(xlabel='time in periods of 2π s', title='drift s in 1/s',
+           ylim=(-1, 5))
+speeds.legend(loc='upper left', ncols=2)
 
 plt.show()
 

@@ -75,7 +75,8 @@ explicit = np.array(explicit)
 
 # The picture.
 
-figure, (energy, row) = plt.subplots(1, 2, figsize=(8.7, 3.2), sharex=True,
+plt.style.use('sympy_constrained.plotting.paper')
+figure, (energy, row) = plt.subplots(1, 2, figsize=(6.5, 2.7), sharex=True,
                                      sharey=True, layout='constrained')
 numbers = 1 + np.arange(len(explicit))
 curves = [(numbers, oscillator.energy(0, explicit) - 1.5,
@@ -91,7 +92,7 @@ for number, error, residual, name, colour in curves:
 energy.set(title='error of the energy', xlabel='number of the step',
            ylim=(4e-17, 10))
 row.set(title='residual of the row', xlabel='number of the step')
-energy.legend(markerscale=5, fontsize='small', loc='center left')
+energy.legend(markerscale=5, loc='center left')
 for panel in energy, row:
     panel.grid(alpha=0.3)
 

@@ -144,7 +144,8 @@ catenary = a*(np.cosh(along/a) - np.cosh(0.35/a))
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 4.8), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.4), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.6, 1, 1))
 sketch = figure.add_subplot(grid[:, 0])
 for k, colour in (0, 'C1'), (10, '0.8'), (20, '0.8'), (32, '0.8'):
@@ -159,7 +160,7 @@ sketch.text(0.35, 0.09, 'd', ha='center')
 sketch.set(xlabel='x in m', ylabel='y in m', title='eight bars',
            xlim=(-0.06, 0.76), ylim=(-0.42, 0.15))
 sketch.set_aspect('equal')
-sketch.legend(loc='upper center', fontsize='small', ncols=3,
+sketch.legend(loc='upper center', ncols=3,
               bbox_to_anchor=(0.5, -0.16))
 
 support = figure.add_subplot(grid[0, 1])
@@ -167,8 +168,8 @@ for k, known, name in (0, tensions[n], 'x'), (1, 9.81/2, 'y'):
     support.plot(motion.t, motion.multipliers[:, k],
                  color=f'C{2*k}', linewidth=1, label=name)
     support.axhline(known, color='k', linestyle='--', linewidth=0.8)
-support.set(xlabel='t in s', title='force of the right support in N')
-support.legend(fontsize='small', ncols=2)
+support.set(xlabel='t in s', title='right support in N')
+support.legend(ncols=2)
 
 lines = figure.add_subplot(grid[1, 1])
 final = np.cumsum(motion.x[-1, :n])
@@ -183,19 +184,19 @@ limit.plot(counts, [rest(count)[1] for count in counts], '.', color='0.5',
 limit.plot(list(forces), [force[0] for force in forces.values()], 'o',
            color='C0', markerfacecolor='none', label='multiplier')
 limit.axhline(9.81*a, color='k', linestyle='--', linewidth=1)
-limit.set(xlabel='number of bars', title='horizontal tension in N')
-limit.legend(fontsize='small', loc='lower right')
+limit.set(xlabel='number of bars', title='tension in N')
+limit.legend(loc='lower right')
 
 growth = figure.add_subplot(grid[1, 2])
 growth.loglog(list(written), list(written.values()), 's-', color='C3',
               label='written out')
 growth.loglog(list(sizes), list(sizes.values()), 'o-', color='C0',
               label='as a graph')
-growth.set(xlabel='number of bars', ylim=(50, 4e5), xlim=(2.7, 9),
+growth.set(xlabel='number of bars', ylim=(50, 4e7), xlim=(2.7, 9),
            title='operations')
 growth.set_xticks([3, 4, 5, 8], ['3', '4', '5', '8'], minor=False)
 growth.set_xticks([], minor=True)
-growth.legend(fontsize='small', loc='lower right')
+growth.legend(loc='upper left')
 
 plt.show()
 

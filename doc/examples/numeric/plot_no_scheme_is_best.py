@@ -71,7 +71,8 @@ for asymmetry in 0, 0.5:
 
 # The picture.
 
-figure, panels = plt.subplots(1, 2, figsize=(8.7, 3.2), sharex=True,
+plt.style.use('sympy_constrained.plotting.paper')
+figure, panels = plt.subplots(1, 2, figsize=(6.5, 2.7), sharex=True,
                               sharey=True, layout='constrained')
 colours = {'lagrange-dalembert': 'C0', 'discrete-gradient': 'C2'}
 for (asymmetry, integrator, order), energy in energies.items():
@@ -83,8 +84,8 @@ for (asymmetry, integrator, order), energy in energies.items():
 panels[0].set(title='symmetric pendulum, k = 0', xlabel='time in 1000 s',
               ylabel='energy of the oscillators')
 panels[1].set(title='asymmetric pendulum, k = 1/2', xlabel='time in 1000 s')
-panels[1].text(5, 0.75, 'order 4', ha='center', fontsize='small')
-panels[0].legend(markerscale=5, fontsize='small', loc='upper left')
+panels[1].text(5, 0.75, 'order 4', ha='center')
+panels[0].legend(markerscale=5, loc='upper left')
 for panel in panels:
     panel.grid(alpha=0.3)
 

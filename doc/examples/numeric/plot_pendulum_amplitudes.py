@@ -74,7 +74,8 @@ def period(motion):
 
 # The picture.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplots(1, 3, figsize=(6.5, 2.3), layout='constrained')
 figure.get_layout_engine().set(w_pad=0.15)
 plot_sweep(runs, angle, 'histories', ax=axes[0])
 axes[0].set(xlabel='t in s', ylabel='angle in °', title='histories')
@@ -83,11 +84,12 @@ amplitudes, small = np.linspace(1, 172), 2*pi/sqrt(9.81)
 known = small*2/pi*ellipk(np.sin(np.radians(amplitudes/2))**2)
 axes[1].plot(amplitudes, known, 'k--', linewidth=1,
              label='elliptic integral')
-axes[1].set(ylabel='period in s', title='one number of each run')
-axes[1].legend()
+axes[1].set(ylabel='period in s', ylim=(1.8, 6),
+            title='one number of each')
+axes[1].legend(loc='upper left')
 plot_phase(runs[4][1], x, ax=axes[2])
-axes[2].set(xlabel='x in m', ylabel="x' in m/s",
-            title='phase plane, amplitude 90°')
+axes[2].set(xlabel='$x$ in m', ylabel=r'$\dot{x}$ in m/s',
+            title='amplitude 90°')
 
 plt.show()
 

@@ -70,16 +70,17 @@ for stiffness in stiffnesses:
 
 # The picture.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplots(1, 3, figsize=(6.5, 2.3), layout='constrained')
 axes[0].plot(limit[x1], limit[y1], label='first particle')
 axes[0].plot(limit[x2], limit[y2], label='second particle')
 axes[0].plot(0, 0, 'k^')
-axes[0].set(xlabel='x in m', ylabel='y in m', aspect='equal',
+axes[0].set(xlabel='x in m', ylabel='y in m', aspect='equal', ylim=(-3.6, 0.3),
             title='rigid rods, 2 s')
-axes[0].legend(fontsize='small')
+axes[0].legend(loc='lower center')
 axes[1].loglog(stiffnesses, errors, 'o-')
 axes[1].set(xlabel='stiffness in N/m', ylabel='largest distance in m',
-            title='from the motion with rigid rods')
+            title='from that of rigid rods')
 for method, counts in steps.items():
     axes[2].loglog(stiffnesses, counts, 'o-', label=method)
 axes[2].set(xlabel='stiffness in N/m', ylabel='steps', title='steps for 2 s')

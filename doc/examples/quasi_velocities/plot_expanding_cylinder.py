@@ -88,7 +88,8 @@ speed = (time + 1)/2 + (2*c4 - 1)/(2*(time + 1))
 
 # The picture.
 
-figure = plt.figure(figsize=(7, 4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.25))
 path = figure.add_subplot(grid[:, 0])
 turn = np.linspace(-0.6, 2.1, 50)

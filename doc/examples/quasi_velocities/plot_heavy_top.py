@@ -108,7 +108,8 @@ fast, slow = (run(rate, 0.8) for rate in rates)
 # The picture: the top, the path of its axle seen from above on the unit
 # sphere, and the tilt.
 
-figure = plt.figure(figsize=(9, 4.7), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.8), layout='constrained')
 grid = figure.add_gridspec(2, 6, height_ratios=(1.25, 1))
 sketch = figure.add_subplot(grid[1, :2])
 axle, side = np.array([sin(tilt), cos(tilt)]), np.array([cos(tilt),
@@ -158,8 +159,9 @@ for k, (name, motion) in enumerate(motions.items()):
     tilts.plot(motion.t, np.degrees(motion[theta]), color=f'C{k + 1}',
                label=name)
 tilts.plot(slow.t, np.degrees(slow[theta]), 'k', linewidth=1, label='steady')
-tilts.set(xlabel='t in s', title=r'tilt $\theta$ in °', xlim=(0, 0.8))
-tilts.legend(loc='upper right', fontsize='small')
+tilts.set(xlabel='t in s', title=r'tilt $\theta$ in °', xlim=(0, 0.8),
+          ylim=(27, 78))
+tilts.legend(loc='upper center', ncols=4)
 
 plt.show()
 

@@ -80,7 +80,8 @@ rate = 0.002*(np.exp(time) - np.exp(-time)) + s/2*np.sin(time)
 
 # The picture.
 
-figure = plt.figure(figsize=(7.4, 4.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.1), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1.35, 1))
 path = figure.add_subplot(grid[:, 0])
 turn = np.linspace(0, 2*pi, 200)

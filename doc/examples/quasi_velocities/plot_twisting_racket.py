@@ -102,7 +102,8 @@ B = np.array([
     [2*(r1*r3 - r0*r2), 2*(r2*r3 + r0*r1), r0**2 - r1**2 - r2**2 + r3**2]])
 B = np.moveaxis(B, 2, 0)
 momentum = (B @ (I*w)[:, :, None])[:, :, 0]
-figure = plt.figure(figsize=(9.6, 3.9), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1, 5), height_ratios=(1, 2))
 sketch = figure.add_subplot(grid[:, 0])
 film = figure.add_subplot(grid[0, 1])
@@ -145,8 +146,8 @@ for k in range(3):
                label=f'$\\omega_{k + 1}$')
     rates.plot(motion.t[::20], known[::20, k], 'k.', markersize=4,
                label=None if k else 'closed form')
-rates.set(xlabel='t in s', title='angular velocity in rad/s', xlim=(-0.1, 4.8))
-rates.legend(fontsize='small', loc='center right')
+rates.set(xlabel='t in s', title='angular velocity in rad/s', xlim=(-0.1, 5.3))
+rates.legend(loc='center right')
 
 plt.show()
 

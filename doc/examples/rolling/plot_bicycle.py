@@ -92,7 +92,8 @@ motion = simulate(equations, 8, state(4.6, u2=0.5), t_eval=401)
 
 # The picture: the bicycle from its side, eigenvalues, and the motion.
 
-figure = plt.figure(figsize=(9.6, 5.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.9), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.25, 1.25))
 sketch = figure.add_subplot(grid[0, 0])
 around = np.linspace(0, 2*pi, 60)
@@ -138,7 +139,7 @@ angles = figure.add_subplot(grid[1, 0])
 angles.plot(motion.t, np.degrees(motion['q2']), label='roll')
 angles.plot(motion.t, np.degrees(motion['q5']), label='steer')
 angles.set(xlabel='t in s', title='angles in °', ylim=(-6.5, 9))
-angles.legend(fontsize='small', ncols=2, loc='upper right')
+angles.legend(ncols=2, loc='upper right')
 path = figure.add_subplot(grid[1, 1])
 path.plot(motion['q7'], motion['q8'], color='C0')
 path.set(xlabel='x in m', ylabel='y in m', title='path of the rear wheel')

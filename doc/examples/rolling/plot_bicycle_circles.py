@@ -74,7 +74,8 @@ for guess in ({'q2': 0.47, 'q5': -0.9, 'u1': 3.0, 'u3': -11, 'u6': -12},
 
 # The picture: steer and speed over roll. Mirror images are left out.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplots(1, 2, figsize=(6.5, 3.2), layout='constrained')
 for i, parts in enumerate(families):
     for k, family in enumerate(parts):
         roll, steer = np.degrees(family['q2']), np.degrees(family['q5'])

@@ -127,7 +127,8 @@ for w in rates:
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 4.6), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.2), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.2, 1, 1),
                            height_ratios=(1.3, 1))
 sketch = figure.add_subplot(grid[0, 0])
@@ -177,7 +178,7 @@ paths.set(xlabel='y across the slope, in mm', ylabel='x, in mm',
           xlim=(-2, 44), ylim=(7.5, -1.5),
           title='paths during eight turns')
 paths.set_aspect('equal')
-paths.legend(loc='lower right', fontsize='small')
+paths.legend(loc='lower right')
 
 near = figure.add_subplot(grid[0, 1])
 near.plot(1e3*held[y], 1e3*held[x], color='k')

@@ -135,7 +135,8 @@ precession = spinning[w3]/sine
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 5), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.5), layout='constrained')
 grid = figure.add_gridspec(2, 3)
 sketch = figure.add_subplot(grid[0, 0])
 look = np.array([[1, -0.1], [0.35, 0.3], [0, 1]])
@@ -176,8 +177,8 @@ for colour, motion in rolling.items():
     name = f'{rates[colour]/critical:.1f} $n_c$'
     tilts.plot(motion.t, np.degrees(motion[beta]), color=colour, label=name)
     paths.plot(motion[x], motion[y], color=colour, label=name)
-tilts.set(xlabel='t in s', title=r'tilt $\beta$ in degrees')
-tilts.legend(loc='upper left', fontsize='small')
+tilts.set(xlabel='t in s', ylim=(-2, 55), title=r'tilt $\beta$ in degrees')
+tilts.legend(loc='upper center', ncols=2)
 paths.plot(0, 0, 'ko', markersize=4)
 paths.set(xlabel='x in m', ylabel='y in m', title='path of the centre')
 paths.set_aspect('equal')
@@ -189,9 +190,9 @@ for low, high, colour, name in (
     speeds.plot(curve, np.sqrt(np.abs(
         4*9.81/(5*0.0375) - 2.4*curve**2)), color=colour, label=name)
 speeds.axvline(critical, color='0.5', linestyle='--')
-speeds.text(critical, 24, ' $n_c$')
-speeds.set(xlabel='n in rad/s', title=r'$|\sigma|$ in rad/s')
-speeds.legend(loc='lower right', fontsize='small')
+speeds.text(critical, 24, '$n_c$ ', ha='right')
+speeds.set(xlabel='n in rad/s', ylim=(-1, 42), title=r'$|\sigma|$ in rad/s')
+speeds.legend(loc='upper left')
 
 decline = figure.add_subplot(grid[1, 1])
 quick = figure.add_subplot(grid[1, 2])
@@ -204,7 +205,7 @@ for panel, values, expected in (
     panel.plot(law, expected, 'k--', linewidth=1, label='law')
     panel.set(xlabel='t in s')
 decline.set_title('angle a in degrees')
-decline.legend(loc='lower left', fontsize='small')
+decline.legend(loc='lower left')
 quick.set(ylim=(10, 45), title=r'$\Omega/2\pi$ in Hz')
 
 plt.show()

@@ -88,7 +88,8 @@ E = np.transpose([equations.expression(row)(wrong.t, wrong.x)
 
 # The picture.
 
-figure = plt.figure(figsize=(9, 5.2), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
 grid = figure.add_gridspec(2, 2, height_ratios=(1.4, 1))
 left = figure.add_subplot(grid[0, 0])
 right = figure.add_subplot(grid[0, 1])
@@ -151,11 +152,15 @@ sketch.set_aspect('equal')
 sketch.axis('off')
 
 error = figure.add_subplot(grid[1, 1])
-error.plot(wrong.t, E[:, 0], color='C1', label='for x, in N')
-error.plot(wrong.t, E[:, 1], '--', color='C1', label=r'for $\phi$, in N m')
-error.set(xlabel='t in s', title=r'discrepancy E with $q_1 = (y, \theta)$')
+error.plot(wrong.t, E[:, 0], color='C1')
+error.set(xlabel='t in s', ylabel='E for x in N', ylim=(-4, 4),
+          title=r'discrepancy with $q_1 = (y, \theta)$')
 error.axhline(0, color='0.7', linewidth=0.8)
-error.legend()
+error.yaxis.label.set_color('C1')
+moment = error.twinx()
+moment.plot(wrong.t, E[:, 1], '--', color='C2')
+moment.set_ylabel(r'E for $\phi$ in N m', color='C2')
+moment.set_ylim(-1, 1)
 
 plt.show()
 

@@ -91,7 +91,8 @@ agreed = run(kane(engine, *momentum_loads([body], N)))
 
 # The picture.
 
-figure = plt.figure(figsize=(8.2, 3.3), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 2.9), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1.1, 1.25, 1))
 sketch = figure.add_subplot(grid[:, 0], projection='3d')
 s, tilt = np.linspace(0, 2*np.pi, 60)[:, None], 0.35
@@ -132,7 +133,7 @@ for name, motion, style in runs:
         spinning.plot(motion.t, motion[w3], **style)
 paths.set(xlabel='x in m', ylabel='y in m', title='paths of the contact')
 paths.set_aspect('equal', adjustable='datalim')
-paths.legend(loc='lower left', fontsize='small')
+paths.legend(loc='lower left')
 leaning.set(title=r'lean $\theta$ in rad', xticklabels=())
 spinning.set(xlabel='t in s', title='spin in rad/s')
 

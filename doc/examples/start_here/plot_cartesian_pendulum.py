@@ -62,8 +62,9 @@ pull = -motion.multipliers[:, 0]*np.hypot(motion[x], motion[y])
 
 # The picture.
 
+plt.style.use('sympy_constrained.plotting.paper')
 figure, (sketch, places, force) = plt.subplots(
-    1, 3, figsize=(10, 3.4), layout='constrained',
+    1, 3, figsize=(6.5, 2.5), layout='constrained',
     gridspec_kw={'width_ratios': [1, 1.3, 1.3]})
 angle = np.linspace(-pi, 0, 100)
 sketch.plot(np.cos(angle), np.sin(angle), ':', color='0.6')
@@ -84,8 +85,8 @@ sketch.axis('off')
 places.plot(motion.t, motion[x], label='x')
 places.plot(motion.t, motion[y], label='y')
 places.axvline(period, color='0.5', linestyle='--')
-places.text(period, 1.2, f'T = {period:.4f} s ', ha='right')
-places.set(xlabel='t in s', ylim=(-1.1, 1.5), title='coordinates in m')
+places.text(period, 1.45, f' T = {period:.4f} s', va='top')
+places.set(xlabel='t in s', ylim=(-1.1, 2), title='coordinates in m')
 places.legend(loc='upper right', ncols=2)
 force.plot(motion.t, pull/9.81, color='C2')
 force.axhline(3, color='0.5', linestyle='--')

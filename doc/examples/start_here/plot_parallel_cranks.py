@@ -37,8 +37,10 @@ from sympy.physics.mechanics import (
     KanesMethod, PinJoint, RigidBody, System, dynamicsymbols, inertia)
 
 from sympy_constrained import UdwadiaKalabaMethod, constraint_report
+from sympy_constrained.models import Model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_multipliers, plot_snapshots
 
 # The model: a SymPy System of pin joints, and two loops to close.
 
@@ -103,40 +105,25 @@ def lowest(t, x):
 
 
 motion = simulate(equations, 2, state, rtol=1e-10, atol=1e-12, t_eval=201,
-                  events=lowest)
+                  events=lowest, units=Model.of(method).units)
 period = motion.events[2].t - motion.events[0].t
 
 # The picture.
 
-figure, (sketch, angles, forces) = plt.subplots(
-    1, 3, figsize=(10, 3.4), layout='constrained',
-    gridspec_kw={'width_ratios': [1.2, 1.2, 1.2]})
-for angle, colour in ((start, '0.8'), (-pi/2 - 0.3, 'k')):
-    dx, dy = 0.5*np.cos(angle), 0.5*np.sin(angle)
-    for k in range(3):
-        sketch.plot([0.6*k, 0.6*k + dx], [0, dy], color=colour)
-    sketch.plot([dx, 1.2 + dx], [dy, dy], linewidth=4,
-                color='C0' if colour == 'k' else colour)
-sketch.plot([0, 0.6, 1.2], [0, 0, 0], 'k^', markersize=7)
-sketch.text(0.26, 0.05, 'c')
-sketch.text(-0.2, -0.3, 'l')
-sketch.text(0.55, -0.62, 'coupler')
-sketch.set(xlim=(-0.3, 1.7), ylim=(-0.75, 0.25), title='the system')
-sketch.set_aspect('equal')
-sketch.axis('off')
-angles.plot(motion.t, np.degrees(motion[q1]), label='q1')
-angles.plot(motion.t, np.degrees(motion[q1] + motion[q4]),
-            label='coupler')
-angles.axvline(period, color='0.5', linestyle='--')
-angles.text(period, -163, f'T = {period:.4f} s ', ha='right')
-angles.set(xlabel='t in s', ylim=(-170, 50), title='angles in degrees')
-angles.legend(loc='upper left')
-for k in range(4):
-    forces.plot(motion.t, motion.multipliers[:, k],
-                label=('x', 'y')[k % 2] + f', eye {k//2 + 1}')
-forces.set(xlabel='t in s', ylim=(-9, 26),
-           title='multipliers of least norm, in N')
-forces.legend(fontsize='small', ncols=2)
+plt.style.use('sympy_constrained.plotting.paper')
+figure, axes = plt.subplot_mosaic([['poses', 'poses'], ['angles', 'forces']],
+                                  figsize=(6.5, 3.9), layout='constrained')
+plot_snapshots(motion, method, times=[0, 0.3, 0.5], ax=axes['poses'],
+               trails=False, legend=False)
+axes['angles'].plot(motion.t, np.degrees(motion[q1]), label='$q_1$')
+axes['angles'].plot(motion.t, np.degrees(motion[q1] + motion[q4]), '--',
+                    label='coupler')
+axes['angles'].axvline(period, color='0.5', linestyle=':')
+axes['angles'].text(period, 25, f'T = {period:.4f} s ', ha='right')
+axes['angles'].set(xlabel='$t$ in s', ylim=(-170, 50),
+                   ylabel='angle in degrees')
+axes['angles'].legend(loc='upper left')
+plot_multipliers(motion, ax=axes['forces'])
 
 plt.show()
 

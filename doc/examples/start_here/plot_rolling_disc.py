@@ -40,9 +40,12 @@ from sympy import cos as Cos, sin as Sin
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
-from sympy_constrained import UdwadiaKalabaMethod
+from sympy_constrained import (
+    CircularRim, PlaneSurface, UdwadiaKalabaMethod)
+from sympy_constrained.models import Model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.plotting import plot_snapshots
 
 # Frames: yaw, lean, spin. The speeds are not derivatives of coordinates.
 
@@ -90,49 +93,36 @@ fixed = [state for state in equations.states if state not in free]
 def roll(guess, turns=1):
     start = consistent_state(equations, guess, fixed=fixed)
     return simulate(equations, turns*2*pi/Omega, start, rtol=1e-10,
-                    atol=1e-12, t_eval=401)
+                    atol=1e-12, t_eval=401, units=Model.of(method).units)
 
 
 circle = roll(steady)
 nodding = roll({**steady, q2: theta + 0.1}, turns=3)
 
-# The picture.
+# The picture. The multipliers are the friction along x and y.
 
-figure = plt.figure(figsize=(10, 3.6), layout='constrained')
-grid = figure.add_gridspec(1, 3, width_ratios=(1.35, 1, 1.1))
-sketch = figure.add_subplot(grid[0], projection='3d')
-s = np.linspace(0, 2*pi, 60)
-axis_y, axis_z = np.array([0, cos(theta), sin(theta)]), np.array(
-    [0, -sin(theta), cos(theta)])
-rim = (np.array([0, 0.8, 0.3*cos(theta)])[:, None]
-       + 0.3*np.outer([1, 0, 0], np.cos(s)) + 0.3*np.outer(axis_z, np.sin(s)))
-sketch.plot(*rim, color='C0', linewidth=2.5)
-ring = 0.8 + 0.3*sin(theta)
-sketch.plot(ring*np.cos(s), ring*np.sin(s), 0*s, ':', color='0.5')
-sketch.plot([0, 0], [0, 0], [0, 0.75], '-.', color='0.5')
-sketch.plot([0, 0], [ring, ring], [0, 0.55], color='0.7')
-middle = (np.array([0, ring, 0])[:, None]
-          + np.outer(axis_z, [0, 0.6]))
-sketch.plot(*middle, color='C0', linewidth=1)
-sketch.text(0, ring + 0.04, 0.5, r'$\theta$')
-sketch.text(0, 0.05, 0.75, r'$\Omega$')
-sketch.set_box_aspect((2.2, 2.2, 0.8), zoom=1.42)
-sketch.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(0, 0.8),
-           title='the system')
-sketch.view_init(elev=16, azim=18)
-sketch.axis('off')
-above = figure.add_subplot(grid[1])
-above.plot(nodding[x], nodding[y], color='C1', linewidth=1,
+lam1, lam2 = circle.multiplier_names
+friction = lam1*N.x + lam2*N.y
+
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.4), layout='constrained')
+grid = figure.add_gridspec(2, 2, height_ratios=(1.3, 1))
+plot_snapshots(
+    circle, method, times=3, ax=figure.add_subplot(grid[0, :],
+                                                   projection='3d'),
+    surfaces=[CircularRim(disc, centre, r, lean.y), PlaneSurface(N, O, N.z)],
+    forces={'friction': (touch, friction)}, legend=False)
+above = figure.add_subplot(grid[1, 0])
+above.plot(nodding[x], nodding[y], '--', color='C1', linewidth=1,
            label='lean increased')
 above.plot(circle[x], circle[y], color='C0', linewidth=2, label='steady')
-above.set(title='path of the centre, in m', xlim=(-0.7, 0.7),
-          ylim=(-0.6, 0.85))
-above.set_aspect('equal')
-above.legend(loc='upper center', fontsize='small', ncols=2)
-leaning = figure.add_subplot(grid[2])
-leaning.plot(nodding.t, np.degrees(nodding[q2]), color='C1')
+above.set(xlabel='$x$ of the centre in m', ylabel='$y$ in m')
+above.set_aspect('equal', adjustable='datalim')
+above.legend(loc='lower left', bbox_to_anchor=(0, 1), ncols=2)
+leaning = figure.add_subplot(grid[1, 1])
+leaning.plot(nodding.t, np.degrees(nodding[q2]), '--', color='C1')
 leaning.plot(circle.t, np.degrees(circle[q2]), color='C0', linewidth=2)
-leaning.set(xlabel='t in s', title='lean in degrees')
+leaning.set(xlabel='$t$ in s', ylabel='lean $q_2$ in degrees')
 
 plt.show()
 
@@ -140,10 +130,10 @@ plt.show()
 # friction is centripetal. The two loads are those of the two rows.
 
 where = [load.location for load in method.constraint_loads()]
-friction = np.hypot(*circle.multipliers.T)
+size = np.hypot(*circle.multipliers.T)
 assert where == [touch, touch]
 assert np.abs(circle[q2] - theta).max() < 1e-8
 assert np.abs(np.hypot(circle[u4], circle[u5]) - b*Omega).max() < 1e-8
 assert np.abs(circle.x[-1, 3:5] - circle.x[0, 3:5]).max() < 1e-7
-assert np.abs(friction - 2*b*Omega**2).max() < 1e-7
+assert np.abs(size - 2*b*Omega**2).max() < 1e-7
 assert np.abs(nodding.energy_error).max() < 1e-7

@@ -74,7 +74,8 @@ routh = simulate(RouthMethod.from_method(problem), 0.25, {
 
 # The picture.
 
-figure = plt.figure(figsize=(8.7, 3.3), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 2.8), layout='constrained')
 grid = figure.add_gridspec(1, 3, width_ratios=(1.05, 1, 1))
 space = figure.add_subplot(grid[0], projection='3d')
 for motion, colour in zip(turns, ('C0', 'C1')):
@@ -102,7 +103,7 @@ for place, text, colour in (
         ((0, 0.65), r'one turn, $2\pi Z$', 'C0'),
         ((0, 0.92), r'hexagon, $6.93\,Z$', '0.4'),
         ((0.55, 0.05), 'Routh', 'k')):
-    plan.text(*place, text, color=colour, ha='center', fontsize='small')
+    plan.text(*place, text, color=colour, ha='center')
 plan.set(title='the same from above, in m', xlim=(-0.6, 0.75),
          ylim=(-0.1, 1.05), xticks=(-0.5, 0, 0.5))
 
@@ -112,7 +113,7 @@ for area, motion, colour in reversed(list(zip(
     dido.fill(motion[x], motion[y], color=colour, alpha=0.08)
     dido.plot(motion[x], motion[y], color=colour)
     dido.text(0.5, motion[y][60] + 0.02, f'{area} m²', color=colour,
-              ha='center', va='bottom', fontsize='small')
+              ha='center', va='bottom')
 dido.plot([0, 1], [0, 0], 'ko', markersize=4)
 dido.set(title='least ways to (1, 0) by area', xlim=(-0.1, 1.1),
          ylim=(-0.78, 0.22))

@@ -87,7 +87,8 @@ matching = matching_multipliers(skate, start, t_end, constants=constants)
 
 # The picture.
 
-figure = plt.figure(figsize=(7.6, 4.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 4.2), layout='constrained')
 grid = figure.add_gridspec(2, 2, width_ratios=(1.1, 1))
 paths = figure.add_subplot(grid[:, 0])
 styles = [('Routh', routh, 'k')] + [
@@ -117,7 +118,7 @@ top = np.array([0, 0.62])
 slope = np.array([top, top + along, top + along + far, top + far])
 sketch.fill(*slope.T, color='C0', alpha=0.15)
 sketch.fill(*np.transpose([top, top + along, (0, 0)]), color='0.9')
-sketch.text(1.25, 0.06, '12°', fontsize='small')
+sketch.text(1.25, 0.06, '12°')
 
 
 def place(down, across):
@@ -147,8 +148,8 @@ for name, motion, colour in styles:
                   linewidth=2 if colour == 'k' else 1.2)
 for across in -90, 90:
     headings.axhline(across, color='0.7', linewidth=0.8)
-headings.text(3.2, 90, ' across', va='center', fontsize='small')
-headings.text(3.2, -90, ' across', va='center', fontsize='small')
+headings.text(3.2, 90, ' across', va='center')
+headings.text(3.2, -90, ' across', va='center')
 headings.set(xlabel='t in s', title='heading in degrees', xlim=(0, 3.2),
              yticks=(-90, 0, 90, 180, 360))
 

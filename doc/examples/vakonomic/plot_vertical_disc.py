@@ -83,7 +83,8 @@ vakonomic = [simulate(equations, t_end, {**start, mu1: one, mu2: two}, **exact)
 
 # The picture.
 
-figure = plt.figure(figsize=(10.4, 4.4), layout='constrained')
+plt.style.use('sympy_constrained.plotting.paper')
+figure = plt.figure(figsize=(6.5, 3.1), layout='constrained')
 grid = figure.add_gridspec(2, 3, width_ratios=(1, 1.6, 1))
 sketch = figure.add_subplot(grid[:, 0])
 ahead, up = np.array([cos(0.6), sin(0.6), 0]), np.array([0, 0, 1])
@@ -140,10 +141,10 @@ for name, motion, style in styles:
                color=style['color'], linewidth=6, solid_capstyle='round')
 paths.plot(0, 0, 'ko', markersize=5, zorder=3)
 paths.annotate('start', (0, 0), (-44, -14), textcoords='offset points')
-paths.set(xlabel='x in m', ylabel='y in m', xlim=(-3.1, 6.6),
-          ylim=(-3.3, 4.3), title='paths of the contact during 8 s')
+paths.set(xlabel='x in m', ylabel='y in m', xlim=(-3.1, 7.5),
+          ylim=(-5.5, 4.3), title='paths of the contact during 8 s')
 paths.set_aspect('equal')
-paths.legend(loc='upper right', fontsize='small',
+paths.legend(loc='lower right',
              title='Routh, and vakonomic\nwith $\\mu(0)$ in N s')
 headings.set(xlabel='t in s', title=r'turns of the heading $\phi$')
 rolling.axhline(0, color='0.7', linewidth=0.8)

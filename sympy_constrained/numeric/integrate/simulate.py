@@ -16,7 +16,7 @@ from ..manifold.consistent_state import (
 from ..manifold.projection import project
 from ..manifold.stabilization import (
     GAINS, Feedback, is_gains, stabilized, trial_gain)
-from ..names import Names, array, number, sentence
+from ..names import Names, array, label, number, sentence
 from ..progress import Progress
 from ..tolerances import CLOSE
 from ..outcome import Reason
@@ -171,6 +171,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Text for the axes of pictures, by SymPy object or name of states and
         multipliers, ``'t'``, ``'energy'``, ``'work'``, ``'power'``,
         ``'force'``, ``'moment'``, or ``'length'`` for positions of bodies.
+        :attr:`.Model.units` of a ready model fits every method; objects that
+        are no states of it do not matter.
     reactions : JointReactions, optional
         Of ``joint_reactions()`` of the method, for
         ``Trajectory.reactions``.
@@ -327,8 +329,9 @@ def _checked_units(units, compiled):
     result, problems = {}, []
     for key, text in units.items():
         try:
-            name = key if key in OTHER_UNITS else names.labels[
-                names.index(key)]
+            is_other = (' row ' in key or key in OTHER_UNITS
+                        if isinstance(key, str) else key not in names)
+            name = label(key) if is_other else names.labels[names.index(key)]
         except KeyError as error:
             problems.append(f'{error.args[0]}')
             continue

@@ -1,0 +1,247 @@
+"""Units of symbols, from the dimensions of what a model says about them.
+
+A body's mass is a mass, the position of its mass centre a length, a load at a
+point a force, the argument of a sine an angle; terms of a sum are alike. These
+are linear equations for the exponents of kilogram, metre and second in each
+symbol.
+"""
+from __future__ import annotations
+
+from itertools import chain
+
+from sympy import (
+    Abs, Add, Derivative, Function, Heaviside, MatrixBase, Mul, Piecewise,
+    Pow, QQ, Symbol, atan2, sign, sympify)
+from sympy.core.function import AppliedUndef
+from sympy.functions.elementary.miscellaneous import MinMaxBase
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
+from sympy.physics.mechanics import Point, RigidBody
+from sympy.physics.vector import Dyadic, Vector
+from sympy.polys.matrices import DomainMatrix
+
+from .. import _compat
+
+__all__ = ['units_of']
+
+BASES = 'kg', 'm', 's'
+NEWTON = {'kg': 1, 'm': 1, 's': -2}
+JOULE = {'kg': 1, 'm': 2, 's': -2}
+TEXTS = {(1, 1, -2): 'N', (1, 2, -2): 'N m', (1, 0, -2): 'N/m',
+         (1, 0, -1): 'N s/m', (1, 2, -1): 'N m s', (1, 2, -3): 'W'}
+POWERS = {1: '', 2: '²', 3: '³'}
+GENERAL = {'t': 's', 'length': 'm', 'energy': 'J', 'work': 'J', 'power': 'W',
+           'force': 'N', 'moment': 'N m'}
+# Level of rows -> rates from there to velocities, and arguments.
+ROWS = {'holonomic': (1, 'configuration_constraints', 'hol_coneqs'),
+        'velocity-level': (0, 'velocity_constraints', 'nonhol_coneqs'),
+        'acceleration-level': (-1, 'acceleration_constraints')}
+LISTS = ('kd_eqs', *chain(*(names for _, *names in ROWS.values())))
+
+
+def units_of(arguments, known=None):
+    """Symbol, name of a row or general name -> text of its SI unit.
+
+    ``arguments`` are those of ``KanesMethod`` or ``LagrangesMethod``. Symbols
+    whose unit does not follow are missing. All are missing where terms
+    contradict each other. ``known`` maps symbols to exponents of kilogram,
+    metre and second.
+    """
+    found = Dimensions()
+    for x, exponents in (known or {}).items():
+        found.given(x, dict(zip(BASES, exponents)))
+    found.read(arguments)
+    # A number in a sum is a pure one, unless that is a contradiction: then it
+    # may be, say, a length.
+    exponents = found.solved([*found.rows, *found.pure])
+    if exponents is None:
+        exponents = found.solved(found.rows)
+    if exponents is None:
+        return {}
+    states = {x for name, items in arguments.items() if name[0] in 'qu'
+              and isinstance(items, (list, tuple, MatrixBase)) for x in items}
+    result = dict(GENERAL)
+    for x, dimension in exponents.items():
+        moves = x in states or getattr(x, 'expr', None) in states
+        result[x] = text(dimension, x in found.angles, moves)
+    for q in [x for x in states if x in exponents]:
+        kg, m, s = exponents[q]
+        result.setdefault(q.diff(), text((kg, m, s - 1), False, True))
+    for kind, (rates, *names) in ROWS.items():
+        rows = next((arguments[x] for x in names if arguments.get(x)), ())
+        for k, row in enumerate(rows):
+            dimension = found.value(row, exponents)
+            if dimension:
+                kg, m, s = dimension        # the rest of a watt
+                result[f'{kind} row {k}'] = text(dimension)
+                result[f'multiplier of {kind} row {k}'] = text(
+                    (1 - kg, 2 - m, rates - 3 - s))
+    return result
+
+
+def text(dimension, is_angle=False, moves=False):
+    """The unit of exponents; ``moves`` tells a rate from a frequency."""
+    if not any(dimension):
+        return 'rad' if is_angle else ''
+    if moves and dimension in ((0, 0, -1), (0, 0, -2)):
+        return 'rad/s' + POWERS[-dimension[2]]
+    if dimension in TEXTS:
+        return TEXTS[dimension]
+    over, under = (' '.join(
+        base + POWERS.get(way*k, f'^{way*k}') for base, k in zip(
+            BASES, dimension) if way*k > 0) for way in (1, -1))
+    if ' ' in under:
+        under = f'({under})'
+    return (over or '1') + (under and f'/{under}')
+
+
+class Dimensions:
+    """Forms of expressions, ``{symbol or base unit: exponent}``.
+
+    The form of a number is None, because it may stand for anything.
+    """
+
+    def __init__(self):
+        self.rows, self.pure, self.angles, self._known = [], [], set(), {}
+
+    # -- what a model says -----------------------------------------------
+
+    def read(self, arguments):
+        """Collect the equations of a model."""
+        if 'Lagrangian' in arguments:
+            self.given(arguments['Lagrangian'], JOULE)
+        points, frames = [], []
+        for body in arguments.get('bodies') or ():
+            points.append(body.masscenter)
+            self.given(body.mass, {'kg': 1})
+            self.given(body.potential_energy, JOULE)
+            if isinstance(body, RigidBody):
+                frames.append(body.frame)
+                self.given(body.central_inertia, {'kg': 1, 'm': 2})
+        for place, load in arguments.get('forcelist') or ():
+            at_point = isinstance(place, Point)
+            (points if at_point else frames).append(place)
+            self.given(load, NEWTON if at_point else JOULE)
+        for point in points:
+            for other, vector in _compat.positions(point).items():
+                self.given(vector, {'m': 1})
+                frames += [frame for _, frame in vector.args]
+                if other not in points:
+                    points.append(other)
+        for frame in frames:
+            for other, matrix in _compat.orientations(frame).items():
+                self.given(matrix, {})
+                if other not in frames:
+                    frames.append(other)
+            for velocity in _compat.angular_velocities(frame).values():
+                self.given(velocity, {'s': -1})
+        for row in chain(*(arguments.get(name) or () for name in LISTS)):
+            for part in entries(row):
+                self.of(part)
+
+    def given(self, item, dimension):
+        """Say the dimension of an expression, vector, dyadic or matrix."""
+        for e in entries(item):
+            self.equate(self.of(e), dimension)
+
+    def equate(self, one, other):
+        if one is not None and other is not None:
+            row = combined((one, 1), (other, -1))
+            if row:
+                self.rows.append(row)
+
+    # -- expressions -----------------------------------------------------
+
+    def of(self, e):
+        """The form of an expression."""
+        if e not in self._known:
+            self._known[e] = self._form(e)
+        return self._known[e]
+
+    def _form(self, e):
+        if e.is_number:
+            return None
+        if e == _compat.time_symbol():
+            return {'s': 1}
+        if isinstance(e, (Symbol, AppliedUndef)):
+            return {e: 1}
+        if isinstance(e, Derivative):
+            return combined((self.of(e.expr), 1), *(
+                (self.of(x), -n) for x, n in e.variable_count))
+        if isinstance(e, Mul):
+            return combined(*((self.of(x), 1) for x in e.args))
+        if isinstance(e, Pow) and e.exp.is_Rational:
+            return combined((self.of(e.base), QQ(e.exp.p, e.exp.q)))
+        if isinstance(e, Piecewise):
+            return self._alike([x for x, _ in e.args])
+        if isinstance(e, (Add, MinMaxBase, Abs)):
+            return self._alike(e.args)
+        if isinstance(e, atan2):
+            self._alike(e.args)
+        elif not isinstance(e, (sign, Heaviside)):
+            for x in e.args:
+                self.equate(self.of(x), {})
+            if isinstance(e, TrigonometricFunction):
+                self.angles |= e.atoms(AppliedUndef, Symbol)
+        return {} if isinstance(e, (Function, Pow)) else None
+
+    def _alike(self, terms):
+        forms = [form for form in map(self.of, terms) if form is not None]
+        for form in forms[1:]:
+            self.equate(forms[0], form)
+        if 0 < len(forms) < len(terms):
+            self.pure.append(forms[0])
+        return forms[0] if forms else None
+
+    # -- exponents -------------------------------------------------------
+
+    def solved(self, given):
+        """Symbol -> exponents of the base units, None in a contradiction."""
+        rows = list({frozenset(x.items()): x for x in given if x}.values())
+        symbols = list(dict.fromkeys(
+            x for row in rows for x in row if x not in BASES))
+        columns = [*symbols, *BASES]
+        place = {x: j for j, x in enumerate(columns)}
+        matrix, pivots = DomainMatrix({
+            i: {place[x]: QQ.convert(k) for x, k in row.items()}
+            for i, row in enumerate(rows)}, (len(rows), len(columns)),
+            QQ).rref()
+        count = len(symbols)
+        if any(j >= count for j in pivots):
+            return None
+        found = {}
+        for j, row in zip(pivots, matrix.to_Matrix().tolist()):
+            if not any(row[j + 1:count]):
+                found[symbols[j]] = tuple(-k for k in row[count:])
+        return found
+
+    def value(self, e, exponents):
+        """The exponents of an expression, or None."""
+        form = None if isinstance(e, tuple) else self.of(e)
+        if form is None or any(x not in exponents and x not in BASES
+                               for x in form):
+            return None
+        unit = {base: tuple(int(base == other) for other in BASES)
+                for base in BASES}
+        return tuple(sum(k*{**unit, **exponents}[x][i]
+                         for x, k in form.items()) for i in range(3))
+
+
+def combined(*forms):
+    """A sum of multiples of forms."""
+    result = {}
+    for form, factor in forms:
+        for x, k in (form or {}).items():
+            result[x] = result.get(x, 0) + factor*k
+    return {x: k for x, k in result.items() if k}
+
+
+def entries(item):
+    """The scalars of a vector, dyadic, matrix, tuple or expression."""
+    if isinstance(item, Vector):
+        return [e for numbers, _ in item.args for e in numbers]
+    if isinstance(item, Dyadic):
+        return [e for e, *_ in item.args]
+    if isinstance(item, tuple):         # a point or frame, and a direction
+        return []
+    return [sympify(e, strict=True) for e in (
+        item if isinstance(item, MatrixBase) else [item])]

@@ -1,0 +1,91 @@
+"""Names, units and colours of a picture."""
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sympy import Symbol, latex
+
+from .._compat import positions
+from ..model.call_signatures import arguments_of
+from ..model.units import units_of
+from ..numeric.names import label
+
+__all__ = ['COLORS', 'in_unit', 'paths_of', 'rows_of', 'tex', 'unit_of',
+           'with_units', 'visible']
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart; black is
+# for the ground, and yellow is too light for lines.
+COLORS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
+ACCENTS = ('', r'\dot', r'\ddot', r'\dddot')
+
+
+def tex(item):
+    """A symbol, its derivative or the name of one in mathematical type."""
+    name = label(item)
+    base = name.rstrip("'")
+    count = len(name) - len(base)
+    if not base.isidentifier() or count >= len(ACCENTS):
+        return name
+    if re.fullmatch(r'lam\d*', base):
+        base = base.replace('lam', 'lambda')
+    head, under, sub = latex(Symbol(base)).partition('_')
+    if len(head) > 2 and '\\' not in head:          # a word
+        head = rf'\mathrm{{{head}}}'
+    if count:
+        head = f'{ACCENTS[count]}{{{head}}}'
+    return f'${head}{under}{sub}$'
+
+
+def visible(text):
+    """The number of letters that a text in mathematical type shows."""
+    return len(re.sub(r'\\(mathrm|d*dot)|[{}$_^]', '', re.sub(
+        r'\\[A-Za-z]{3,}(?=[}_$ ])', 'x', text)))
+
+
+def unit_of(trajectory, key):
+    """Text of the unit of a quantity, or an empty one.
+
+    ``trajectory.units`` maps states, constants, ``'t'``, ``'energy'``,
+    ``'power'``, ``'force'``, ``'moment'`` and ``'length'`` to texts.
+    """
+    units = getattr(trajectory, 'units', None) or {}
+    return {label(name): text for name, text in units.items()}.get(
+        label(key), '')
+
+
+def in_unit(name, unit):
+    """Text of an axis."""
+    return f'{name} in {unit}' if unit else name
+
+
+def with_units(trajectory, model):
+    """The trajectory with the units of a model, unless it has some."""
+    if trajectory.units or model is None:
+        return trajectory
+    units = getattr(model, 'units', None)
+    if units is None:
+        units = units_of(arguments_of(model)[1])
+    return replace(trajectory, units=units)
+
+
+def rows_of(trajectory):
+    """The names of the constraints, one for each multiplier, or none."""
+    names = [name for name in trajectory.residual_names
+             if not name.startswith('rate of ')]
+    count = trajectory.multipliers.shape[1]
+    return names if len(names) == count else [''] * count
+
+
+def paths_of(system):
+    """Pairs of coordinates that locate a point in a plane."""
+    found, points = {}, [body.masscenter for body in system.bodies]
+    for point in points:
+        for other, vector in positions(point).items():
+            if other not in points:
+                points.append(other)
+            for numbers, _ in vector.args:
+                bare = [x for x in numbers if x in system.q]
+                if len(bare) == 2:
+                    found[tuple(bare)] = None
+    return list(found)
