@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.animation import FuncAnimation, HTMLWriter
+from matplotlib.animation import FuncAnimation
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.names import label
@@ -57,7 +57,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     ...                   constants=pendulum.parameters)
     >>> x, y = pendulum.coordinates
     >>> film = animate(motion, method, lines=[((0, 0), (x, y))], fps=5)
-    >>> page = film.to_jshtml()             # for a notebook
+    >>> film.save('pendulum.gif')           # doctest: +SKIP
 
     Parameters
     ==========
@@ -106,8 +106,8 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     fps : float
         Pictures for each second.
     save : path, optional
-        Write a ``.gif``, a ``.html`` page with buttons, or another format
-        if matplotlib finds ffmpeg.
+        Write a ``.gif``, or another format if matplotlib finds ffmpeg. For a
+        page in HTML see :func:`.report`.
     ax : matplotlib axes, optional
         Made with ``projection='3d'`` for a view in space.
     progress : bool, optional
@@ -128,9 +128,15 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
         If the value of a constant or of an input is unknown, or if nothing
         can be drawn.
     ValueError
-        If there are too few frames.
+        If there are too few frames, or ``save`` ends with ``.html``.
 
     """
+    if save is not None and Path(save).suffix == '.html':
+        raise ValueError(
+            f"`save` is {str(save)!r}, and animations are not written as "
+            "HTML. `sympy_constrained.report.report(method, start, "
+            "constants)` makes a page in which the motion runs; or save a "
+            ".gif.")
     times, speed = frame_times(trajectory, speed, fps)
     step = int(np.clip(SMOOTH//len(times), 1, FINEST))  # of smooth paths
     trajectory = with_units(trajectory, model)
@@ -162,7 +168,7 @@ def animate(trajectory, model=None, points=(), lines=(), *, contacts=(),
     film = FuncAnimation(figure, update, frames=len(times),
                          interval=1000/fps, repeat_delay=700)
     if save is not None:
-        write(film, figure.canvas, Path(save), fps, len(times), progress)
+        write(film, figure.canvas, Path(save), len(times), progress)
     return film
 
 
@@ -343,13 +349,10 @@ def add_legend(ax, is_own):
 
 # -- files ---------------------------------------------------------------
 
-def write(film, canvas, path, fps, count, progress):
+def write(film, canvas, path, count, progress):
     """Save all frames of an animation."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    writer = {'.gif': 'pillow', '.html': HTMLWriter(
-        fps, embed_frames=True, default_mode='loop',
-        embed_limit=np.inf)     # beyond a limit frames would be left out
-    }.get(path.suffix.lower())
+    writer = {'.gif': 'pillow'}.get(path.suffix.lower())
     bar = Progress(0, count, progress)
     # Otherwise the canvas draws each frame a second time.
     canvas.draw_idle = lambda: None
