@@ -17,8 +17,8 @@ from .models import MODELS, Model, model
 
 DESCRIPTION = """\
 Derive a model with every formulation that applies, SymPy's own included,
-compare them, simulate the model and write pictures; or report on its
-constraints.
+compare them, simulate the model and write pictures; examine its constraints;
+or write a page in which the motion runs in a browser.
 
 MODEL is the name of a ready model (see 'list'), or a Python file that makes a
 SymPy System, KanesMethod or LagrangesMethod object, or a method of this
@@ -39,6 +39,8 @@ agree that must, 1 if not, or if a model cannot be read.
 """
 # Further names that a file may define.
 FIELDS = 'parameters', 'start', 'inputs', 'fixed', 't_end'
+# What a page draws of `Model.visual`.
+DRAWN = 'points', 'lines', 'contacts', 'surfaces', 'view', 'origin', 'frame'
 
 
 def main(arguments=None):
@@ -72,10 +74,16 @@ def parser():
     compare.add_argument('--markdown', action='store_true',
                          help='print Markdown')
     compare.set_defaults(run=compare_models)
-    report = commands.add_parser(
-        'report', help='rank and redundancy of the constraints')
-    report.add_argument('models', nargs='+', metavar='MODEL')
-    report.set_defaults(run=lambda given: for_each(given, reported))
+    constraints = commands.add_parser(
+        'constraints', help='rank, redundancy and classes of the constraints')
+    constraints.add_argument('models', nargs='+', metavar='MODEL')
+    constraints.set_defaults(run=lambda given: for_each(given, examined))
+    page = commands.add_parser(
+        'report', help='a page with a motion that runs in a browser')
+    page.add_argument('models', nargs='+', metavar='MODEL')
+    page.add_argument('--save', type=Path, metavar='DIR', default=Path(),
+                      help='write the pages to this folder')
+    page.set_defaults(run=write_pages)
     commands.add_parser(
         'list', help='names of the ready models').set_defaults(
             run=list_models)
@@ -125,8 +133,24 @@ def working(found, task):
     print(f'[{found.name}: {task} ...]', file=sys.stderr, flush=True)
 
 
-def reported(found):
-    """Print the report of one model."""
+def write_pages(given):
+    """The ``report`` command."""
+    from .report import report
+
+    def written(found):
+        path = given.save/f'{found.name}.html'
+        report(found.form(UdwadiaKalabaMethod), found.start, found.parameters,
+               found.inputs, fixed=found.fixed, title=found.title, **{
+                   name: found.visual[name] for name in DRAWN
+                   if name in found.visual}).save(path)
+        print(f'wrote {path}')
+        return True
+
+    return for_each(given, written)
+
+
+def examined(found):
+    """Print what is known of the constraints of one model."""
     method = found.form(UdwadiaKalabaMethod)
     equations = method.equations_of_motion
     known = {*equations.constants, *equations.states}

@@ -834,7 +834,7 @@ def test_files_that_cannot_be_used(write, text, more, name, error, message):
         compare(find_model(f'{write(text, more=more)}{name}'))
 
 
-@pytest.mark.parametrize('command', ['compare', 'report'])
+@pytest.mark.parametrize('command', ['compare', 'constraints', 'report'])
 @pytest.mark.parametrize('name, message', [
     ('fourbar', 'no ready model.*four_bar'), ('no/such.py', 'no file')])
 def test_unknown_models(command, name, message, capsys):
@@ -842,18 +842,24 @@ def test_unknown_models(command, name, message, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_lists_and_reports(monkeypatch, capsys):
+def test_lists_and_constraints(monkeypatch, capsys):
     names = 'coupler_on_cranks', 'massless_coordinate', 'parallel_cranks'
     monkeypatch.setattr('sympy_constrained.__main__.MODELS', names)
     assert main(['list']) == 0
     assert 'parallel_cranks' in capsys.readouterr().out
-    assert main(['report', *names[:2]]) == 0
+    assert main(['constraints', *names[:2]]) == 0
     text = capsys.readouterr().out
     assert '3 constraint rows of rank 2, 1 degree of freedom' in text
     assert 'holonomic row 2 is redundant' in text
     assert 'mass matrix is singular' in text
-    assert main(['report', 'fourbar', 'heavy_top']) == 1
+    assert main(['constraints', 'fourbar', 'heavy_top']) == 1
     assert '0 constraint rows' in capsys.readouterr().out
+
+
+def test_pages_are_written(tmp_path, capsys):
+    assert main(['report', 'rolling_disc', '--save', str(tmp_path)]) == 0
+    assert 'rolling_disc.html' in capsys.readouterr().out
+    assert 'A thin disc' in (tmp_path/'rolling_disc.html').read_text()
 
 
 def test_the_exit_status_is_zero_if_all_agree(monkeypatch, write, capsys):
