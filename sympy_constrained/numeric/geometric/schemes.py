@@ -149,57 +149,54 @@ class Scheme:
 
     def with_impulses(self, count):
         """Gauss's stages, with impulses at Lobatto's nodes."""
-        m, h, (a, b, c, at_ends, ends) = self.m, self.h, nodes_of(count)
-        rows = [] if m.mu else self.rows
-        others = [k for k in rows if k not in self.hold]
-        stages = range(count)
-        u, mu, J = ([self.new(some) for _ in stages]
-                    for some in (m.u, m.mu, rows))
-        q, dp = ([self.new(m.q) for _ in stages] if is_needed else []
-                 for is_needed in (not m.is_plain, len(m.q) > len(m.u)))
-        f, path = u, []
-        if m.is_plain:
-            q = [self.q0 + h*total(a[i], u) for i in stages]
-        middle = [self.at(c[i], q[i], u[i], mu[i]) for i in stages]
-        if not m.is_plain:
-            f = [at('f') for at in middle]
-            path = [q[i] - self.q0 - h*total(a[i], f) for i in stages]
-        q1 = self.q0 + h*total(b, f)
-        start = self.at(0, self.q0, self.u0, self.mu0)
-        before = [start, *(self.at(ends[k], self.q0 + h*total(at_ends[k], f))
-                           for k in stages[1:])]
-        after = [*before[1:], self.at(1, q1)]
+        path, rows = Path(self, count), [] if self.m.mu else self.rows
+        impulses = [self.new(rows) for _ in range(count)]
+        p1 = self.add_stages(path, rows, impulses)
+        self.add_end(path, rows, impulses, p1)
 
-        p0 = start('p')
-        p = [p0 + some for some in dp] or [at('p') for at in middle]
+    def add_stages(self, path, rows, impulses):
+        """The phase of all stages; returns the momenta before the last
+        impulse.
+        """
+        m, h, (a, b, _, at_ends, _) = self.m, self.h, path.nodes
+        middle, others = path.middle, [k for k in rows if k not in self.hold]
+        p0, changes = path.knots[0]('p'), []
+        p = [at('p') for at in middle]
+        if len(m.q) > len(m.u):
+            changes = [self.new(m.q) for _ in middle]
+            p = [p0 + some for some in changes]
         force = [h*(at('forces') - at('slopes', some))
                  for at, some in zip(middle, p)]
-        jump = [at('rows')[rows].T @ some for at, some in zip(before, J)]
+        jump = [at('rows')[rows].T @ some
+                for at, some in zip(path.knots, impulses)]
         weights = 1 - at_ends.T/b[:, None]
+        balance = [some - p0 - total(a_i, force) - total(w_i, jump)
+                   for some, a_i, w_i in zip(p, a, weights)]
+        momenta = [at('G').T @ some - at('momenta')
+                   for at, some in zip(middle, p)] if changes else []
+        held = [x for at, end in zip(middle, path.knots[1:]) for x in (
+            end('holonomic')[self.hold], at('psi')[others])]
         self.add_phase(
-            [*(p[i] - p0 - total(a[i], force) - total(weights[i], jump)
-               for i in stages),
-             *(at('G').T @ some - at('momenta')
-               for at, some in zip(middle, p) if dp),
-             *(at('psi') for at in middle if m.mu), *path,
-             *(x for i in stages for x in (
-                 after[i]('holonomic')[self.hold], middle[i]('psi')[others]))],
-            [(some, like) for all_of, like in (
-                (u, m.u), (mu, m.mu), (path and q, m.q)) for some in all_of],
-            stack(*J), changes=stack(*dp) if dp else None)
+            [*balance, *momenta, *(at('psi') for at in middle if m.mu),
+             *path.equations, *held], path.unknowns, stack(*impulses),
+            changes=stack(*changes) if changes else None)
+        return p0 + total(b, force) + total(np.ones(len(jump)), jump)
 
+    def add_end(self, path, rows, impulses, p1):
+        """The phase of the speeds at the end, and the states there."""
+        m, (start, *inner, _) = self.m, path.knots
         u1, mu1, nu = map(self.new, (m.u, m.mu, rows))
-        end = self.at(1, q1, u1, mu1)
-        p1 = p0 + total(b, force) + total(np.ones(count), jump)
+        end = self.at(1, path.q1, u1, mu1)
         self.add_phase(
             [end('momenta') - end('G').T @ p1 - end('A')[rows].T @ nu,
              end('psi') if m.mu else end('psi')[rows]],
             [(u1, m.u), (mu1, m.mu)], nu)
-        work = h*total(b, [at('power') for at in middle]) + (
-            start('excess') - end('excess'))
-        for at, some in zip([*before, end], [*J, nu]):
+        work = self.h*total(path.nodes[1], [
+            at('power') for at in path.middle]) + (
+                start('excess') - end('excess'))
+        for at, some in zip([start, *inner, end], [*impulses, nu]):
             work -= some.T @ at('drift')[rows]
-        self.end = self.states_at(q1, u1, mu1, work, self.energy)
+        self.end = self.states_at(path.q1, u1, mu1, work, self.energy)
 
     def with_energy(self):
         """Impulses at the midpoint, and a discrete gradient."""
@@ -279,6 +276,37 @@ class Scheme:
         """The graph of the states at the end."""
         out = stack(q, u, mu, self.work + work, energy)
         return Graph.freeze(self.g, {'out': (out.rows, 1)})
+
+
+class Path:
+    """The stages of Gauss's method, and its polynomial in a step.
+
+    ``middle`` are the functions at the stages, ``knots`` those at Lobatto's
+    nodes, without speeds but for the first.
+    """
+
+    def __init__(self, scheme, count):
+        m, h, stages = scheme.m, scheme.h, range(count)
+        self.nodes = a, b, c, at_ends, ends = nodes_of(count)
+        u, mu = ([scheme.new(some) for _ in stages] for some in (m.u, m.mu))
+        self.unknowns = [(some, m.u) for some in u] + [
+            (some, m.mu) for some in mu]
+        self.equations = []
+        if m.is_plain:
+            q = [scheme.q0 + h*total(a[i], u) for i in stages]
+        else:
+            q = [scheme.new(m.q) for _ in stages]
+            self.unknowns += [(some, m.q) for some in q]
+        self.middle = [scheme.at(c[i], q[i], u[i], mu[i]) for i in stages]
+        f = u
+        if not m.is_plain:
+            f = [at('f') for at in self.middle]
+            self.equations = [q[i] - scheme.q0 - h*total(a[i], f)
+                              for i in stages]
+        self.q1 = scheme.q0 + h*total(b, f)
+        self.knots = [scheme.at(0, scheme.q0, scheme.u0, scheme.mu0), *(
+            scheme.at(ends[k], scheme.q0 + h*total(at_ends[k], f))
+            for k in stages[1:]), scheme.at(1, self.q1)]
 
 
 def entries(matrix):
