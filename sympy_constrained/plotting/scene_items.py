@@ -83,6 +83,18 @@ class Trail:
                 + self.base)[:, None]
 
 
+def placed(find, lines):
+    """Positions of the places of lines."""
+    return [(name, [find.position(p) for p in line]) for name, line in lines]
+
+
+def placed_forces(find, forces):
+    """Names, positions, and vectors or arrays of forces."""
+    return [(name, find.position(place),
+             acts if np.ndim(acts) == 2 else find.vector(acts))
+            for name, (place, acts) in forces.items()]
+
+
 class SceneItems:
     """Everything in a picture; the parameters are those of :func:`.animate`.
 
@@ -110,28 +122,17 @@ class SceneItems:
             body for body, _, _ in bodies
             if getattr(body, 'frame', None) not in solid])
         points = {name: find.position(p) for name, p in points.items()}
-        lines, springs = ([(name, [find.position(p) for p in line])
-                           for name, line in given]
-                          for given in (lines, springs))
+        lines, springs = placed(find, lines), placed(find, springs)
         bases = [(find.position(s.point), find.rotation(s.frame))
                  for s in surfaces]
         touched = [find.position(p) for p, _, _ in sides]
-        acting = [(name, find.position(place), acts if np.ndim(acts) == 2
-                   else find.vector(acts)) for name, (place, acts)
-                  in forces.items()]
+        acting = placed_forces(find, forces)
         find.evaluate(times)
 
-        moving = [body for body in bodies if not at_rest(*body[1:])]
-        colors = cycle(COLORS)
-        color = {body: next(colors) for body, _, _ in moving}
-        shown = {s.frame for s in surfaces}     # bodies with a surface
         traces = list(contact_traces(sides, touched, bases))
-        dots = [item for item in moving if isinstance(item[0], Particle)
-                or not bones.get(item[0]) and item[0].frame not in shown]
-        self.items = [*path_items(moving, color, trails), *line_items(lines),
-                      *bar_items(bones, color, shown), *traces,
-                      *dot_items(dots, color),
-                      *point_items(points, colors, trails)]
+        dots, color = self._add_bodies(
+            bodies, bones, {s.frame for s in surfaces}, lines, traces, points,
+            trails)
         self.items[:0] = surface_items(surfaces, bases, find.numbers, traces,
                                        [item.values for item in self.items],
                                        {getattr(body, 'frame', None): (
@@ -150,6 +151,21 @@ class SceneItems:
         size = (high - low)[list(self.shown)].max() or 1.
         room = np.maximum(high - low, LEAST*size)*(1/2 + MARGIN)
         self.low, self.high = (low + high)/2 - room, (low + high)/2 + room
+
+    def _add_bodies(self, bodies, bones, shown, lines, traces, points, trails):
+        """Paths, lines, bars and dots; returns the bodies that are dots, and
+        the colours. Frames that are ``shown`` have a surface.
+        """
+        moving = [body for body in bodies if not at_rest(*body[1:])]
+        colors = cycle(COLORS)
+        color = {body: next(colors) for body, _, _ in moving}
+        dots = [item for item in moving if isinstance(item[0], Particle)
+                or not bones.get(item[0]) and item[0].frame not in shown]
+        self.items = [*path_items(moving, color, trails), *line_items(lines),
+                      *bar_items(bones, color, shown), *traces,
+                      *dot_items(dots, color),
+                      *point_items(points, colors, trails)]
+        return dots, color
 
     def _add_triads(self, dots, extent):
         """Axes of turning bodies without a shape, unless seen end-on."""
