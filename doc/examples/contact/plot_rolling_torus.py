@@ -48,6 +48,7 @@ from sympy_constrained import (
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -137,3 +138,8 @@ crossings = motion.t[falls] + step*angle[falls]/(
 assert len(crossings) > 1
 assert abs(2*pi/np.diff(crossings).mean()/frequency - 1) < 0.001
 assert np.abs(motion.energy_error).max() < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, title='A rolling torus', contacts=[contact])

@@ -50,6 +50,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model: a chain and its last hinge. The ground is the link between the
 # last and the first hinge.
@@ -194,3 +195,8 @@ assert abs(motion.events[1].t - 2*known) < 1e-8
 assert abs(motion.events[0].x[0] + pi/2) < 1e-8
 assert motion.largest_residual < 1e-10
 assert np.abs(motion.energy_error).max() < 1e-6
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(linkage, start, title="Bricard's linkage")

@@ -61,6 +61,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model. The frame D follows the axle, the body B spins in it.
 
@@ -193,3 +194,9 @@ for rate, motion in zip(rates, (fast, slow)):
     assert np.abs(motion[phi] - rate*motion.t).max() < 1e-8
 assert np.abs(rates - [22.19048533, 6.29686286]).max() < 1e-8
 assert not top.space.is_integrable and top.is_holonomic
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(top, {phi: 0, theta: tilt, psi: 0, u1: 0, u2: 0, u3: 150}, values,
+       speed=0.5, title='A heavy top', frame=N, origin=O, lines=[(O, G)])

@@ -44,6 +44,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, linearize, simulate)
+from sympy_constrained.report import report
 
 # The model: the front wheel touches the ground, and both wheels roll.
 
@@ -171,3 +172,9 @@ assert np.abs(np.subtract(limits, (4.292382536341, 6.024262015388))
 assert abs(rear*motion['u3'][-1] - final) < 1e-4
 assert np.abs(motion.energy_error).max() < 1e-5
 assert motion.largest_residual < 1e-10
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(bicycle.form(UdwadiaKalabaMethod), state(4.6, u2=0.5),
+       bicycle.parameters, title='A self-stable bicycle', **bicycle.visual)

@@ -32,6 +32,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import simulate
+from sympy_constrained.report import report
 
 # The model: a Lagrangian, and the rod as a holonomic constraint.
 
@@ -100,3 +101,10 @@ K = 1.8540746773        # Abramowitz and Stegun, table 17.1, m = 1/2
 assert abs(period - 4*sqrt(1/9.81)*K) < 1e-8
 assert abs(pull.max()/9.81 - 3) < 1e-4
 assert motion.largest_residual < 1e-12
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(pendulum, {x: 1, y: 0, x.diff(): 0, y.diff(): 0},
+       {m: 1, g: 9.81, l: 1}, title='A pendulum in x and y',
+       points={'bob': (x, y)}, lines=[((0, 0), (x, y))])

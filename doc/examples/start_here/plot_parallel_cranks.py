@@ -41,6 +41,7 @@ from sympy_constrained.models import Model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_multipliers, plot_snapshots
+from sympy_constrained.report import report
 
 # The model: a SymPy System of pin joints, and two loops to close.
 
@@ -88,7 +89,7 @@ except ValueError:
 
 system.form_eoms(eom_method=UdwadiaKalabaMethod)
 method = system.eom_method
-report = constraint_report(method, sample={l: 0.5, c: 0.6})
+found = constraint_report(method, sample={l: 0.5, c: 0.6})
 
 # The motion.
 
@@ -130,9 +131,16 @@ plt.show()
 # The exact motion.
 
 assert refused
-assert (report.rank, len(report.redundant_rows)) == (3, 1)
+assert (found.rank, len(found.redundant_rows)) == (3, 1)
 K = 1.6857503548        # Abramowitz and Stegun, table 17.1, m = 1/4
 length = 0.5*(1 + 2)/(1.5*1 + 2)
 assert abs(period - 4*sqrt(length/9.81)*K) < 1e-8
 assert np.abs(motion[q1] + motion[q4]).max() < 1e-9
 assert motion.largest_residual < 1e-10
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, dict(zip(equations.states, state)),
+       {l: 0.5, c: 0.6, m: 1, mc: 2, g: 9.81},
+       title='A coupler on three parallel cranks')

@@ -46,6 +46,7 @@ from sympy_constrained.models import Model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # Frames: yaw, lean, spin. The speeds are not derivatives of coordinates.
 
@@ -137,3 +138,9 @@ assert np.abs(np.hypot(circle[u4], circle[u5]) - b*Omega).max() < 1e-8
 assert np.abs(circle.x[-1, 3:5] - circle.x[0, 3:5]).max() < 1e-7
 assert np.abs(size - 2*b*Omega**2).max() < 1e-7
 assert np.abs(nodding.energy_error).max() < 1e-7
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, {**steady, q2: theta + 0.1}, {r: 0.3, m: 2, g: 9.81},
+       fixed=fixed, title='A disc rolling in a circle')
