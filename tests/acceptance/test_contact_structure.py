@@ -158,6 +158,7 @@ def test_traces_of_rolling(make):
                        [float(bend1), float(bend2)])
 
 
+@pytest.mark.slow
 def test_geodesic_curvatures_with_coordinates_that_are_states():
     """Of a ball on a plane, one trace is bent as the other and the pivot."""
     scene, contact, values = on_plane(ball, 'kinematic')

@@ -179,6 +179,7 @@ def check_runs(made, runs):
             name, backend, method, tolerance, seed, error)
 
 
+@pytest.mark.slow
 def test_no_run_depends_on_where_steps_fall(made):
     check_runs(made, combinations(0, 12))
 

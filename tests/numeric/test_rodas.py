@@ -71,6 +71,7 @@ def test_the_order_is_five():
         assert 4.5 < np.log2(errors[0]/errors[1]) < 6
 
 
+@pytest.mark.slow
 def test_stiff_models_take_few_steps():
     compiled, start = spring(1e6), [1, 1, 0, 0]
     exact = simulate(compiled, 6, start, method='Radau', rtol=1e-10,
