@@ -203,8 +203,9 @@ def equation_rows(equations, method):
             '</details>'.format(len(shared), ''.join(
                 f'<div class="equation">{math(name, "=", e, block=True)}'
                 '</div>' for name, e in shared))
-    where = f' The number is that of the theory page <code>{page}</code>.' \
-        if tag else ''
+    where = (f' Equation ({tag}) is derived in the documentation of '
+             f'sympy_constrained, page <code>theory/{page}</code>.'
+             if tag else '')
     return (f'<p>{len(equations.states)} states, {len(equations.unknowns)} '
             f'unknowns, {count} operations.{where}</p>{html}')
 
