@@ -27,6 +27,7 @@ PAIRS = [
         'lagrange-dalembert', 'discrete-gradient')),
     *((name, 'discrete-gradient') for name in HOLONOMIC),
     ('heisenberg', 'vakonomic')]
+GNI = [(name, 'gni') for name in NONHOLONOMIC]
 # Where orders 4 and 6 are measured, too.
 MEASURED = [
     ('pendulum', 'rattle'), ('pendulum', 'discrete-gradient'),
@@ -68,7 +69,7 @@ def order_of(name, integrator, divisors, **options):
     return np.log2(coarse/fine)/np.log2(divisors[1]/divisors[0])
 
 
-@pytest.mark.parametrize('name, integrator', PAIRS)
+@pytest.mark.parametrize('name, integrator', PAIRS + GNI)
 def test_every_scheme_has_order_two(name, integrator):
     assert abs(order_of(name, integrator, (2, 4)) - 2) < 0.1
 
@@ -80,7 +81,7 @@ def test_higher_orders(name, integrator, order):
     assert abs(measured - order) < 0.35
 
 
-@pytest.mark.parametrize('name, integrator', PAIRS)
+@pytest.mark.parametrize('name, integrator', PAIRS + GNI)
 def test_constraints_hold_at_every_step(name, integrator):
     motion = run(name, integrator, 20)
     assert motion.success and motion.largest_residual < 1e-12
@@ -100,6 +101,18 @@ def test_motion_runs_back(name, integrator, order):
     back = simulate(compiled, (5, 0), there.x[-1], integrator=integrator,
                     step=system.step, order=order)
     assert np.abs(back.x[-1] - there.x[0]).max() < 1e-10
+
+
+def test_steps_with_carried_forces_run_back():
+    system, compiled = made('disc')
+    there, back = (Steps(compiled, 'gni', 2) for _ in range(2))
+    n = there.states
+    assert n == len(system.start) + 4           # work, energy, two forces
+    there.x[:n] = [*system.start, 0, 0, 0.3, -0.2]
+    ends = there.advance(0., 0.1, 0, 50)[0]
+    back.x[:n] = ends[-1]
+    start = back.advance(5., -0.1, 0, 50)[0][-1]
+    assert np.abs(start - [*system.start, 0, 0, 0.3, -0.2]).max() < 1e-12
 
 
 # -- the symplectic form -----------------------------------------------------
@@ -350,7 +363,7 @@ def test_moving_constraints_do_work():
 
 # -- the loops and their outputs ---------------------------------------------
 
-@pytest.mark.parametrize('name, integrator', PAIRS)
+@pytest.mark.parametrize('name, integrator', PAIRS + GNI[:2])
 def test_loops_in_python_and_in_machine_code_agree(name, integrator):
     system, compiled = made(name)
     plain = compiled.with_values(backend='numpy')
@@ -422,6 +435,7 @@ def test_number_of_steps_is_bounded():
     (dict(step=0.1), '`integrator`'),
     (dict(integrator='verlet', step=0.1), 'choose one of rattle'),
     (dict(integrator='rattle', step=0.1, order=3), 'choose 2, 4 or 6'),
+    (dict(integrator='gni', step=0.1, order=4), 'has order 2'),
     (dict(integrator='rattle', step=-1), 'no positive number'),
     (dict(integrator='rattle', step=0.1, method='RK45'), '`method`'),
     (dict(integrator='rattle', step=0.1, stabilization=None),

@@ -89,7 +89,7 @@ def one(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
     """One step of the scheme in place; evaluations, negative if it fails."""
     states, count = layout[0], layout[1]
     x[states] = h
-    begin, size = states + 1, np.abs(x[:states - 2]).max()
+    begin, size = states + 1, np.abs(x[:layout[4]]).max()
     for k in range(len(nodes) if count else 0):
         look_up(tables, count, t + nodes[k]*h)
         x[begin:begin + count] = tables[:count]
@@ -129,10 +129,10 @@ def advance(residual, slopes, residual_2, slopes_2, last, layout, guesses, p,
 
     The code is that of the residuals, and of residuals with slopes, of both
     phases, then that of the end of a step; ``p`` is the address of its
-    constants. The ``layout`` has the numbers of states, of tables, and of the
-    unknowns of both phases, the last one perhaps 0. Tables are evaluated at
-    the ``nodes``, parts of a step. The
-    step number ``begin`` is the first, ``h`` long, after the ``origin``.
+    constants. The ``layout`` has the numbers of entries before ``h``, of
+    tables, of the unknowns of both phases, the last one perhaps 0, and of
+    states. Tables are evaluated at the ``nodes``, parts of a step. The step
+    number ``begin`` is the first, ``h`` long, after the ``origin``.
     ``history`` are unknowns of the last three steps, ``age`` their number.
 
     Returns the numbers of steps and evaluations.

@@ -55,6 +55,10 @@ def check_arguments(integrator, step, order, others):
     if order not in PARTS:
         raise ValueError(
             f"`order` is {order!r}; choose 2, 4 or 6.")
+    if integrator == 'gni' and order != 2:
+        raise ValueError(
+            f"`integrator='gni'` has order 2, and `order` is {order}. Use "
+            "'lagrange-dalembert' for higher orders.")
     given = [f'`{name}`' for name, is_given in others.items() if is_given]
     if given:
         raise ValueError(
@@ -92,7 +96,8 @@ class FixedRun:
         self.steps.x[:n] = x
         if compiled.has('energy'):
             self.steps.x[n + 1] = compiled.energy(self.origin, x)
-        self.last = self.steps.x[:n + 2].copy()     # the accepted states
+        self.last = self.steps.x[:self.steps.states].copy()     # accepted
+        self.size = n
         self.records = Records(
             compiled, CarriedRank(compiled, self.origin, x), True)
         self.interruption, self.raised = Interruption(), None
@@ -142,6 +147,7 @@ class FixedRun:
                 "or a larger `max_steps`")
         if not self.steps.is_compiled:
             progress.say(COMPILING)
+        self.find_carried()
         if self.times is None:
             self.times = self.origin + self.h*np.arange(self.count + 1)
             self.times[-1] = self.end
@@ -156,6 +162,20 @@ class FixedRun:
                 perf_counter() - begun < QUICK) else max(self.length//2, 1)
             progress.update(self.t)
             self.interruption.check()
+
+    def find_carried(self):
+        """Set the forces of the start that are carried from step to step.
+
+        Half of the impulse of a step acts at its end. Without a force at the
+        start that is all of it, so its force is twice the one in the middle;
+        the mean of a step forwards and one backwards is that of the start.
+        """
+        carried = slice(self.size + 2, None)
+        if len(self.last[carried]):
+            self.last[carried] = sum(
+                self.within(self.origin, part, self.last)[carried]
+                for part in (-1, 1))/4
+            self.steps.x[:self.steps.states] = self.last
 
     def block(self, due, count):
         """Make some steps, and record the outputs that are due."""
@@ -203,7 +223,7 @@ class FixedRun:
         The rates are those of the equations, or differences of neighbouring
         states where constraints lose rank.
         """
-        y = states[:, :-1]
+        y = states[:, :self.size + 1]
         try:
             self.records.add(t, y, np.zeros(len(t), dtype=bool))
         except SingularEquationsError:
@@ -214,7 +234,7 @@ class FixedRun:
             before, after = (self.within(t[0], part, states[0])
                              for part in (-1, 1))
             self.records.add(t, y, np.zeros(1, dtype=bool),
-                             (after - before)[:-2]/(2*self.h))
+                             (after - before)[:self.size]/(2*self.h))
 
     def record_last(self):
         """Record the last state of a run that ends early."""

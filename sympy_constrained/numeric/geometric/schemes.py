@@ -34,6 +34,10 @@ constraints by :math:`\dot q`, and
     motion there are no impulses, and :math:`\mu_i` is found from
     :math:`\psi(Q_i, U_i) = 0`: Gauss's method for Hamilton's equations, which
     are of index 1 [6]_.
+``'gni'``
+    The geometric nonholonomic integrator [9]_: :math:`s = 1`, and nothing is
+    asked of :math:`\psi(Q, U)` for rows that are not holonomic. Instead their
+    force :math:`2 \lambda_0/h` is the last :math:`2 \lambda_1/h`.
 ``'discrete-gradient'``
     One stage in the middle, where :math:`P` is the mean of both momenta, and
     one impulse along its rows makes :math:`\psi(q_1, u_1) = 0`. :math:`S_q` is
@@ -67,6 +71,10 @@ References
 .. [8] E. Celledoni, M. Farre Puiggali, E. H. Hoiseth and D. Martin de Diego,
    "Energy-preserving integrators applied to nonholonomic systems," J.
    Nonlinear Sci. 29 (2019) 1523-1562.
+.. [9] S. Ferraro, D. Iglesias and D. Martin de Diego, "Momentum and energy
+   preserving integrators for nonholonomic dynamics," Nonlinearity 21 (2008)
+   1911-1928; "Numerical and geometric aspects of the nonholonomic SHAKE and
+   RATTLE methods," DCDS Supplements (2009) 220-229.
 
 """
 from __future__ import annotations
@@ -85,7 +93,8 @@ from .mechanics import HALF, Mechanics, column
 
 __all__ = ['SCHEMES', 'IMPULSE', 'LATER', 'Scheme']
 
-SCHEMES = 'rattle', 'lagrange-dalembert', 'discrete-gradient', 'vakonomic'
+SCHEMES = ('rattle', 'lagrange-dalembert', 'gni', 'discrete-gradient',
+           'vakonomic')
 # Unknowns that resemble no state: impulses, the second kind not in the first
 # Newton step, and changes.
 IMPULSE, LATER, CHANGE = -1, -2, -3
@@ -96,8 +105,9 @@ class Scheme:
     """The discrete equations of a model.
 
     The input ``x`` of all code is the work array: the states at the start of
-    the step, among them the work done and the energy, then ``h``, inputs that
-    are tables at all nodes, and the unknowns.
+    the step, then the work done, the energy and the forces that are carried
+    from step to step, ``h``, inputs that are tables at all nodes, and the
+    unknowns.
 
     Attributes
     ==========
@@ -112,7 +122,7 @@ class Scheme:
     end : Graph
         With the output ``out``, the states at the end of the step.
     states, known : int
-        Number of the states, and of all entries before the unknowns.
+        Number of entries before ``h``, and of those before the unknowns.
     inputs : list
         Symbols of the entries.
     nodes : ndarray
@@ -132,6 +142,8 @@ class Scheme:
         self.inputs, self.unknowns = [], []
         self.q0, self.u0, self.mu0, self.work, self.energy = map(
             self.new, (m.q, m.u, m.mu, 'W', 'E'))
+        self.carried = self.new([k for k in self.rows if k not in self.hold]
+                                if name == 'gni' else [])
         self.states = len(self.inputs)
         self.step = self.new('h')
         self.h = self.g.inputs[self.g.nodes[self.step.rows[0][0]][1]]
@@ -150,16 +162,20 @@ class Scheme:
     def with_impulses(self, count):
         """Gauss's stages, with impulses at Lobatto's nodes."""
         path, rows = Path(self, count), [] if self.m.mu else self.rows
-        impulses = [self.new(rows) for _ in range(count)]
-        p1 = self.add_stages(path, rows, impulses)
+        known = HALF*self.h*self.carried
+        unknown = [self.new(rows[:len(rows) - known.shape[0]])
+                   for _ in range(count)]
+        impulses = [stack(some, known) for some in unknown]
+        p1 = self.add_stages(path, rows, impulses, unknown)
         self.add_end(path, rows, impulses, p1)
 
-    def add_stages(self, path, rows, impulses):
+    def add_stages(self, path, rows, impulses, unknown):
         """The phase of all stages; returns the momenta before the last
         impulse.
         """
         m, h, (a, b, _, at_ends, _) = self.m, self.h, path.nodes
-        middle, others = path.middle, [k for k in rows if k not in self.hold]
+        middle, others = path.middle, [
+            k for k in rows[:unknown[0].shape[0]] if k not in self.hold]
         p0, changes = path.knots[0]('p'), []
         p = [at('p') for at in middle]
         if len(m.q) > len(m.u):
@@ -178,7 +194,7 @@ class Scheme:
             end('holonomic')[self.hold], at('psi')[others])]
         self.add_phase(
             [*balance, *momenta, *(at('psi') for at in middle if m.mu),
-             *path.equations, *held], path.unknowns, stack(*impulses),
+             *path.equations, *held], path.unknowns, stack(*unknown),
             changes=stack(*changes) if changes else None)
         return p0 + total(b, force) + total(np.ones(len(jump)), jump)
 
@@ -196,7 +212,8 @@ class Scheme:
                 start('excess') - end('excess'))
         for at, some in zip([start, *inner, end], [*impulses, nu]):
             work -= some.T @ at('drift')[rows]
-        self.end = self.states_at(path.q1, u1, mu1, work, self.energy)
+        force = 2/self.h*nu[slice(len(rows) - self.carried.shape[0], None)]
+        self.end = self.states_at(path.q1, u1, mu1, work, self.energy, force)
 
     def with_energy(self):
         """Impulses at the midpoint, and a discrete gradient."""
@@ -272,9 +289,9 @@ class Scheme:
             'residual': ([[x] for x in equations], 1),
             'slopes': (jacobian(g, equations, refs), len(refs))}))
 
-    def states_at(self, q, u, mu, work, energy):
+    def states_at(self, q, u, mu, work, *others):
         """The graph of the states at the end."""
-        out = stack(q, u, mu, self.work + work, energy)
+        out = stack(q, u, mu, self.work + work, *others)
         return Graph.freeze(self.g, {'out': (out.rows, 1)})
 
 

@@ -58,8 +58,9 @@ class Steps:
         self.x = np.zeros(scheme.known + sum(sizes))
         self.guesses = np.array([IMPULSE]*scheme.known + [
             k for some in scheme.guesses for k in some])
-        self.layout = np.array([scheme.states, len(compiled.tables), *sizes,
-                                *[0]*(2 - len(sizes))])
+        self.layout = np.array([
+            scheme.states, len(compiled.tables), *sizes,
+            *[0]*(2 - len(sizes)), len(compiled.states)])
         self.tables = list(compiled.tables.values())
         self.p = np.array(compiled.parameters(), dtype=float)
         self.history = np.zeros((len(self.parts), 3, len(self.x)))
@@ -170,7 +171,7 @@ class Interpreted:
                     out['slopes'][np.ix_(use, use)], out['residual'][use, 0])
                 x[here] -= change
                 use = np.arange(len(some))
-                size = np.abs(x[:n - 2]).max() + np.abs(
+                size = np.abs(x[:steps.layout[4]]).max() + np.abs(
                     x[here][is_main]).max()
                 far = np.abs(change[is_main]).max()
                 if far <= SMALL*size and far >= last/2 or far == 0:

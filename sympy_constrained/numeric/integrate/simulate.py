@@ -180,8 +180,9 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     integrator : str, optional
         Make steps of a fixed length that keep the constraints, and energy or
         the symplectic form, without projection: ``'rattle'``,
-        ``'lagrange-dalembert'``, ``'discrete-gradient'`` or ``'vakonomic'``,
-        see :mod:`~sympy_constrained.numeric.geometric.schemes`. ``method``,
+        ``'lagrange-dalembert'``, ``'gni'``, ``'discrete-gradient'`` or
+        ``'vakonomic'``, see
+        :mod:`~sympy_constrained.numeric.geometric.schemes`. ``method``,
         tolerances and events have no meaning then.
     step : float, optional
         Its length, shortened so that the time is a whole number of steps.
