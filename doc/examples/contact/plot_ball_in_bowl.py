@@ -43,6 +43,7 @@ from sympy_constrained import PointContact, SphereSurface, UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
 from sympy_constrained.plotting import plot_snapshots
+from sympy_constrained.report import report
 
 # The model.
 
@@ -103,3 +104,8 @@ for place in small[x] - small[x].mean(), small[y]:
     assert abs(2*pi/np.diff(zeros).mean()/rate - 1) < 0.001
 assert np.abs(motion.energy_error).max() < 1e-8
 assert motion.largest_residual < 1e-10
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, motion.x[0], contacts=contact, title='A ball in a bowl')

@@ -39,6 +39,7 @@ from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.report import report
 
 # Equations and motion.
 
@@ -147,3 +148,10 @@ assert np.abs(first[2:]).max() < 1e-6
 assert motion.largest_residual < 1e-12
 assert np.abs(motion.energy + stored - stored[0] - work).max() < 1e-9
 assert np.abs(lines['K2'][:, 1] - lines['K4'][:, 1]).max() < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(method, start, squeezer.parameters, speed=0.01, lines=[
+    ('B', 'end'), ('D', 'end'), ('knee', 'end'), ('elbow', 'end')],
+    title="Andrews' squeezing mechanism")

@@ -48,6 +48,7 @@ from sympy.physics.mechanics import (
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import (
     compile_equations, consistent_state, simulate)
+from sympy_constrained.report import report
 
 # The model: three joints, the loop at the gudgeon pin, and the drive.
 
@@ -193,3 +194,8 @@ assert abs(180 - zero - degrees(asin(k*root**0.5)) - 88.2183) < 1e-4
 ends = acceleration[[0, 360]]/unit
 assert np.abs(ends - [-4/3, 2/3]).max() < 1e-9
 assert 0.02 < np.abs(exact - harmonics).max()/unit < 0.03
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(engine, state, values, speed=0.01, title='A slider-crank')

@@ -64,6 +64,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import LinearMappingMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model, in speeds along, across and about the blade.
 
@@ -210,3 +211,9 @@ assert np.abs(push - 0.18/0.24*1.5*motion[v]*motion[omega]).max() < 1e-10
 rates = np.gradient(momenta, t, axis=0, edge_order=2)
 assert np.abs(rates - push[:, None]*across).max() < 3e-3
 assert np.ptp(momenta, axis=0).min() > 1
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+report(sleigh, motion.x[0], {m: 1.5, I: 0.18, a: 0.2},
+       title="Chaplygin's sleigh")

@@ -51,6 +51,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model in the form of KanesMethod: vy is the dependent speed.
 
@@ -184,3 +185,11 @@ for v0, motion in motions.items():
     assert abs(motion[y][-1]/t[-1] - pull/(2*rate)) < 1e-9
     assert motion.largest_residual < 1e-12
     assert np.abs(motion.energy_error).max() < 1e-9
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+for k in (-0.2, 0.2):       # the blade, as points fixed in the skate
+    C.locatenew('end', k*B.x)
+report(method, motions[1].x[0], numbers, up='-x',
+       title='A knife edge on a slope')

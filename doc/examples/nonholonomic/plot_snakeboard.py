@@ -56,6 +56,7 @@ from sympy.physics.mechanics import (
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model: four bodies, their wheels, and the rider's motion.
 
@@ -205,3 +206,13 @@ assert abs(drift(gaits[1, 1])[-1] - 6*gain) < 1e-7
 assert abs(gain - 0.52807907) < 1e-8
 assert np.hypot(*ends[2, 1][:2]) < 0.11 and ends[2, 1][2] > 2.4
 assert np.abs(ends[3, 2][[0, 2]]).max() < 1e-6 and ends[3, 2][1] > 0.4
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+bars = [[part.masscenter.pos_from(O) + k*part.frame.y for k in (-0.1, 0.1)]
+        for part in bodies[1:]]
+bars.append([part.masscenter for part in bodies[2:]])
+report(snakeboard, gaits[1, 1].x[0], {l: 0.2, J0: 0.147},
+       {psi_d: a*Sin(t), phi_d: b*Sin(t)}, points={'centre': C}, lines=bars,
+       title='A snakeboard')

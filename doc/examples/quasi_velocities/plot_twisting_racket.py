@@ -55,10 +55,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import ellipj, ellipk
 from sympy import Matrix, symbols
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model.
 
@@ -167,3 +168,13 @@ end = simulate(equations, half, start, rtol=1e-11, atol=1e-13, t_eval=2).x[-1]
 assert np.abs(equations.expression(omega)(half, end).ravel()
               - (0.1, -10, 0)).max() < 1e-5
 assert abs(half - 1.33383743) < 1e-8
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+N = ReferenceFrame('N')
+A = N.orientnew('A', 'Quaternion', e)
+rim = [a*A.x + b*A.y for a, b in face[:2, ::4].T]
+report(racket, start, dict(zip(moments, I)), title='A racket that twists',
+       lines=[[*rim, rim[0]], (-0.55*A.x, 0.05*A.x), (
+           0.35*A.x, 0.35*A.x + 0.2*A.z)], frame=N, up='y', speed=0.5)

@@ -50,6 +50,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import HamelEmbedding
 from sympy_constrained.numeric import compile_equations, simulate
+from sympy_constrained.report import report
 
 # The model, and two partitions of its coordinates.
 
@@ -180,3 +181,12 @@ assert np.abs(E[:, 1] - false*wrong[vx]).max() < 1e-8
 for motion in circle, voronets, corrected, wrong:
     assert np.abs(motion.energy_error).max() < 1e-9
 assert good.validity.holds and bad.validity.holds is False
+
+# %%
+# The equations run in this page. Move a slider to change the start.
+
+rim = [(x + R*Sin(theta + k)*Cos(phi), y + R*Sin(theta + k)*Sin(phi),
+        R + R*Cos(theta + k)) for k in np.linspace(0, 2*pi, 25)]
+report(good, circle.x[0], {m: 2, R: 0.1, I: 0.01, J: 0.15},
+       points={'P': (x, y, 0)}, lines=[rim, (rim[0], rim[12])],
+       title='A disc that stays upright')
