@@ -79,7 +79,9 @@ def units_of(arguments, known=None):
 
 
 def text(dimension, is_angle=False, moves=False):
-    """The unit of exponents; ``moves`` tells a rate from a frequency."""
+    """The unit of exponents. An inverse time is the rate of an angle if it
+    ``moves``, else a frequency.
+    """
     if not any(dimension):
         return 'rad' if is_angle else ''
     if moves and dimension in ((0, 0, -1), (0, 0, -2)):

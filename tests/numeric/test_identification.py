@@ -8,7 +8,8 @@ from sympy import Rational, cos, sin, sqrt, symbols
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.errors import ConstrainedDynamicsError
+from sympy_constrained.errors import (
+    ConstrainedDynamicsError, ConstraintError)
 from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Measurement, compile_equations, consistent_state, identify, sensitivities,
@@ -320,3 +321,19 @@ def test_the_constants_of_the_bicycle(bicycle, effects):
     slopes = exact.dx.reshape(-1, len(true))*true
     lost = np.linalg.svd(effects[:, places])[2][-8:].T
     assert np.linalg.norm(slopes@lost, 2) < 1e-7*np.linalg.norm(slopes, 2)
+
+
+def test_start_off_the_constraints_is_refused():
+    """It was moved silently, and the estimate was wrong."""
+    x, y = dynamicsymbols('x y')
+    pendulum = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2])
+    motion = simulate(pendulum, 2, [0.8, -0.6, 0, 0], t_eval=51,
+                      constants={m: 1, g: 9.81, l: 1})
+    guess, values = {m: 1, g: 9, l: 1}, {x: motion[x]}
+    data = Measurement(motion.t, values, [0.8, -0.5, 0, 0])
+    with pytest.raises(ConstraintError, match='holonomic row 0'):
+        identify(pendulum, data, [g], constants=guess)
+    found = identify(pendulum, data, [g], constants=guess, fixed=[x])
+    assert abs(found[g] - 9.81) < 1e-5          # y was moved, as was asked

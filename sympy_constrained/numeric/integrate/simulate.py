@@ -176,7 +176,6 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     reactions : JointReactions, optional
         Of ``joint_reactions()`` of the method, for
         ``Trajectory.reactions``.
-
     integrator : str, optional
         Make steps of a fixed length that keep the constraints, and energy or
         the symplectic form, without projection: ``'rattle'``,

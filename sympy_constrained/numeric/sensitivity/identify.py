@@ -87,7 +87,8 @@ def identify(model, measured, unknown, *, bounds=None, deviations=None,
     ValueError
         If measurements have wrong shapes or no values, or names are unknown.
     ConstrainedDynamicsError
-        If a motion ends before its measurements, or contradicts the
+        If a start violates the constraints and no unknown moves it, or a
+        motion ends before its measurements, or contradicts the
         constraints, at the guess. Values where that happens later are
         avoided.
 

@@ -33,8 +33,10 @@ from scipy.linalg import qr, solve_triangular
 from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
-from ..manifold.consistent_state import consistent_state
+from ..manifold.consistent_state import consistent_state, violations
+from ..manifold.projection import distances
 from ..outcome import Reason
+from ..tolerances import TOLERANCE
 from .sensitivities import Sensitivities, integrated, start_derivatives
 
 __all__ = ['Record', 'Shooting']
@@ -118,6 +120,24 @@ class Shooting:
                      for record in records]
         self.nodes = [[] for _ in records]
         self.count = 0
+        self._check_starts()
+
+    def _check_starts(self):
+        """Raise if a start that no unknown moves violates constraints."""
+        compiled, names = self.compiled, self._names()
+        if self.fixed or len(names) < len(self.places) or not (
+                compiled.residual_names):
+            return
+        for record in self.records:
+            t, x = record.t[0], record.start
+            found = distances(compiled, t, x)
+            if not found.is_within(TOLERANCE) and not np.any(
+                    compiled.jacobian('residuals', names)(t, x)):
+                raise ConstraintError(
+                    "The `start` of a measurement violates "
+                    f"{violations(compiled, found, TOLERANCE)[1]}. Correct it "
+                    "with `consistent_state`, add states to `unknown`, or "
+                    "name those that are known in `fixed`.")
 
     def guess(self):
         """Values at the beginning."""
