@@ -153,7 +153,7 @@ def trees(found):
 
 def making(found):
     for spec in found.specs('cython'):
-        for backend in ('llvm', 'c', 'numpy'):
+        for backend in ('llvm', 'numpy'):
             job = f'function {spec} {backend}'
             yield row(f'model to right-hand side, {backend}', spec,
                       found.value(job, 'make'), found.error(job),
@@ -164,7 +164,7 @@ def making(found):
 
 def calls(found):
     for spec in found.specs('cython'):
-        for backend in ('llvm', 'c', 'numpy'):
+        for backend in ('llvm', 'numpy'):
             job = f'function {spec} {backend}'
             yield row(f'one call from Python, {backend}', spec,
                       found.value(job, 'call'), found.error(job),
@@ -184,14 +184,13 @@ CASADI = {'blocks': 'casadi C, Kane\'s blocks by LDL',
 
 def natives(found):
     for spec in found.specs('casadi'):
-        for backend in ('llvm', 'c'):
-            job = f'function {spec} {backend}'
-            for form, label in CASADI.items():
-                peer = f'casadi {spec} {form}'
-                yield row(f'one native call, {backend}', spec,
-                          found.value(job, 'native'),
-                          found.error(job, 'native_error'), label,
-                          found.value(peer, 'native'), found.error(peer))
+        job = f'function {spec} llvm'
+        for form, label in CASADI.items():
+            peer = f'casadi {spec} {form}'
+            yield row('one native call, llvm', spec,
+                      found.value(job, 'native'),
+                      found.error(job, 'native_error'), label,
+                      found.value(peer, 'native'), found.error(peer))
     for spec in found.specs('program'):
         job = f'function {spec} llvm'
         for name in PROGRAMS:
@@ -439,13 +438,9 @@ def against(found, ours, key, theirs):
 
 
 def best(found, spec, key, theirs, form=''):
-    """The better of our two compiled backends."""
-    ratios = [against(found, f'function {spec} {backend}', key,
-                      f'{theirs} {spec} {form}'.strip())
-              for backend in ('llvm', 'c')]
-    known = [x for x in ratios if x.number is not None]
-    return max(known, key=lambda x: x.number, default=Value(
-        text='not measured'))
+    """Our machine code against a peer."""
+    return against(found, f'function {spec} llvm', key,
+                   f'{theirs} {spec} {form}'.strip())
 
 
 def derived_figures(found):

@@ -46,7 +46,7 @@ INTEGRATORS = ('ours', 'ours_rk45', 'ours_taylor', 'scipy', 'lambdified',
 NOT_THERE = {('cartesian_pendulum', 'lambdified'),
              ('rolling_disc', 'mujoco'), ('rolling_disc', 'exudyn')}
 PROGRAMS = ('pinocchio', 'drake', 'exudyn', 'mujoco')
-BACKENDS = ('llvm', 'c', 'numpy')
+BACKENDS = ('llvm', 'numpy')
 BATCHES = ('closed_chain:8', 'bicycle', 'bicycle_whole')
 GROWN = {'closed_chain': (4, 8, 16, 32),
          'closed_chain_absolute': (8, 16, 32, 64),
@@ -88,7 +88,6 @@ def native():
     for spec in CALLED:
         yield 'numbers', spec
         yield 'function', spec, 'llvm'
-        yield 'function', spec, 'c'
         for form in ('blocks', 'result'):
             yield 'casadi', spec, form
     for spec in MECHANISMS:

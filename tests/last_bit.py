@@ -21,8 +21,6 @@ def compile_for_sse2():
     import llvmlite.binding as llvm
     llvm.get_host_cpu_name = lambda: 'x86-64'
     llvm.get_host_cpu_features = lambda: llvm.FeatureMap({'sse2': True})
-    from sympy_constrained.numeric.codegen import c_code
-    c_code.FLAGS = (*c_code.PORTABLE, '-ffp-contract=off')
 
 
 def move_starts():

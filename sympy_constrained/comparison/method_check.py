@@ -12,7 +12,7 @@ from ..errors import ConstrainedDynamicsError
 from ..methods import UdwadiaKalabaMethod
 from ..models import MODELS, Model, model as ready_model
 from ..numeric import Reason, compile_equations, consistent_state, simulate
-from ..numeric.codegen.native import works
+from ..numeric.codegen.native import has_llvm
 from .comparing import random_states
 
 __all__ = ['MethodCheck', 'ModelCheck', 'check_method']
@@ -141,7 +141,7 @@ def check_method(cls, models=None, *, backends=None, seed=0):
 
     """
     if backends is None:
-        backends = ['numpy', *(['llvm'] if works('llvm') else [])]
+        backends = ['numpy', *(['llvm'] if has_llvm() else [])]
     return MethodCheck(tuple(
         check_model(cls, ready_model(x) if isinstance(x, str) else x,
                     list(backends), seed)

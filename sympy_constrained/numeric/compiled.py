@@ -76,10 +76,10 @@ def compile_equations(model, constants=None, inputs=None, backend='auto'):
         ``lambda q1, u1: -q1 - u1`` (``x_dot`` is the derivative of ``x``, the
         time ``t`` comes last); or a table, as a pair of sequences ``(times,
         values)`` or a :class:`.Table`.
-    backend : {'auto', 'numpy', 'llvm', 'c'}
-        Without machine code, by llvmlite (extra ``fast``), or by the system's
-        C compiler. ``'auto'`` is LLVM where it is installed. NumPy evaluates
-        functions that cannot be compiled, such as Python functions.
+    backend : {'auto', 'numpy', 'llvm'}
+        Without machine code, or with that of llvmlite (extra ``fast``).
+        ``'auto'`` is LLVM where it is installed. NumPy evaluates functions
+        that cannot be compiled, such as Python functions.
 
     Returns
     =======
@@ -516,7 +516,7 @@ class CompiledEquations(Evaluator):
         if self.backend == 'numpy':
             raise UnsupportedFeatureError(
                 "backend='numpy' has no machine code. Compile the equations "
-                "with backend='llvm' (extra `fast`) or 'c'.")
+                "with backend='llvm' (extra `fast`).")
         if name != 'rhs':
             return self.native(self.equations.graph, name)
         rows, numbers = None, ()

@@ -228,8 +228,7 @@ class Evaluator:
         Values of the symbols ``more`` follow those of the constants.
         """
         return NativeFunction(graph, (name,), self._arguments(more),
-                              self.inputs.given, self.backend, checks,
-                              stages=stages)
+                              self.inputs.given, checks, stages=stages)
 
     @property
     def has_loops(self):

@@ -37,11 +37,6 @@ def run(model=COMPILED, end=0.1, start=START, **options):
     return simulate(model, end, start, **options)
 
 
-def without_compiler(backend):
-    with mock.patch.dict('os.environ', {'CC': 'no-such-compiler'}):
-        return compiled(backend=backend)
-
-
 def without_llvm():
     with mock.patch.dict(sys.modules, {'llvmlite': None,
                                        'llvmlite.binding': None}):
@@ -110,11 +105,7 @@ MODELS = (
          'and `forcing_full`', 'Equations are read from KanesMethod,'),
     Case('an unknown backend', lambda: compiled(backend='fortran'), ValueError,
          "`backend` 'fortran'", 'is not known',
-         "choose one of 'auto', 'numpy', 'llvm', 'c'"),
-    Case('a backend in C without a compiler', lambda: without_compiler('c'),
-         MissingIngredientError, "backend='c' needs a C compiler (`cc`, or",
-         'the command in the environment variable CC),',
-         "Install it, or use backend='auto' for the best"),
+         "choose one of 'auto', 'numpy', 'llvm'"),
     Case('a backend in LLVM without llvmlite', lambda: without_llvm(),
          MissingIngredientError, "backend='llvm' needs the package llvmlite",
          '0.45 or newer (the extra `fast`), which was not found',

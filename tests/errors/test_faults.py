@@ -1,9 +1,7 @@
 """Missing tools, full disks and threads: a clear error, and nothing lost."""
 import builtins
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -14,20 +12,15 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod)
-from sympy_constrained.errors import (
-    MissingIngredientError, UnsupportedFeatureError)
+from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.models import model
 from sympy_constrained.numeric import compile_equations, simulate
-from sympy_constrained.numeric.codegen.native import available
 
 x, y = dynamicsymbols('x y')
 m, g, l = symbols('m g l')
 VALUES = {m: 1, g: 9.81, l: 1}
 START = {x: 1, y: 0, x.diff(): 0, y.diff(): 0}
 STATE = [1., 0., 0.2, 1.]
-
-needs_compiler = pytest.mark.skipif(
-    'c' not in available(), reason='no C compiler')
 
 
 def pendulum(cls=UdwadiaKalabaMethod, **options):
@@ -41,43 +34,6 @@ def wanted():
 
 
 # Tools that are not there
-
-@pytest.mark.parametrize('command', ['no-such-compiler', '"cc', ''])
-def test_no_compiler(monkeypatch, command, wanted):
-    monkeypatch.setenv('CC', command)
-    with pytest.raises(MissingIngredientError, match=(
-            "needs a C compiler .*not found. Install it, or use "
-            "backend='auto'")):
-        compile_equations(pendulum(), VALUES, backend='c')
-    found = compile_equations(pendulum(), VALUES, backend='auto')
-    assert np.allclose(found.rhs(0, STATE), wanted)
-
-
-@needs_compiler
-def test_a_compiler_that_vanishes(monkeypatch, wanted):
-    """Between the choice of the backend and the first call."""
-    compiled = compile_equations(pendulum(), VALUES, backend='c')
-    monkeypatch.setenv('CC', 'no-such-compiler')
-    with pytest.raises((MissingIngredientError, UnsupportedFeatureError),
-                       match='C compiler'):
-        compiled.rhs(0, STATE)
-    monkeypatch.delenv('CC')
-    assert np.allclose(compiled.rhs(0, STATE), wanted)
-
-
-@needs_compiler
-def test_a_compiler_that_fails(monkeypatch, tmp_path, wanted):
-    compiler = tmp_path/'cc'
-    compiler.write_text('#!/bin/sh\necho "out of licences" >&2\nexit 1\n')
-    compiler.chmod(0o755)
-    compiled = compile_equations(pendulum(), VALUES, backend='c')
-    with monkeypatch.context() as patch:
-        patch.setenv('CC', str(compiler))
-        with pytest.raises(UnsupportedFeatureError, match=(
-                r'(?s)failed:.*out of licences.*Set CC to another one')):
-            compiled.rhs(0, STATE)
-    assert np.allclose(compiled.rhs(0, STATE), wanted)
-
 
 @pytest.mark.parametrize('error', [ImportError, OSError])
 def test_no_llvm(monkeypatch, error, wanted):
@@ -101,41 +57,6 @@ def test_no_llvm(monkeypatch, error, wanted):
     found = compile_equations(pendulum(), VALUES, backend='auto')
     assert found.backend == 'numpy'
     assert np.allclose(found.rhs(0, STATE), wanted)
-
-
-@needs_compiler
-def test_no_folder_for_temporary_files(monkeypatch, tmp_path, wanted):
-    compiled = compile_equations(pendulum(), VALUES, backend='c')
-    with monkeypatch.context() as patch:
-        patch.setattr(tempfile, 'tempdir', str(tmp_path/'missing'))
-        with pytest.raises(UnsupportedFeatureError, match=(
-                r'(?s)failed:.*missing.*TMPDIR')):
-            compiled.rhs(0, STATE)
-    assert np.allclose(compiled.rhs(0, STATE), wanted)
-
-
-@needs_compiler
-def test_a_full_disk(monkeypatch, wanted):
-    compiled = compile_equations(pendulum(), VALUES, backend='c')
-
-    def full(*_, **__):
-        raise OSError(28, 'No space left on device')
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, 'write_text', full)
-        with pytest.raises(UnsupportedFeatureError, match=(
-                '(?s)No space left on device.*with room')):
-            compiled.rhs(0, STATE)
-    assert np.allclose(compiled.rhs(0, STATE), wanted)
-
-
-@needs_compiler
-def test_nothing_is_kept_on_disk(monkeypatch, tmp_path):
-    """There is no cache that could be read-only, stale or someone else's."""
-    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
-    compiled = compile_equations(pendulum(), VALUES, backend='c')
-    compiled.rhs(0, STATE)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_function_of_the_users_that_raises(wanted):

@@ -13,13 +13,10 @@ from sympy_constrained.graph import Graph
 from sympy_constrained.numeric import compile_equations
 from sympy_constrained.numeric.codegen.sincos import LIMIT, combined
 from sympy_constrained.numeric.codegen.native import (
-    BATCH, SCALAR, available, machine_code, run_batch)
+    BATCH, SCALAR, has_llvm, machine_code, run_batch)
 from sympy_constrained.numeric.codegen.instructions import program
 
-COMPILED = [pytest.param(name, marks=pytest.mark.skipif(
-    name not in available(), reason=f'no backend {name!r} here'))
-    for name in ('llvm', 'c')]
-each_backend = pytest.mark.parametrize('backend', COMPILED)
+needs_llvm = pytest.mark.skipif(not has_llvm(), reason='no llvmlite')
 # Units in the last place
 BOUND = 1.5
 
@@ -31,9 +28,9 @@ def made_of(expressions, names):
         name: ('x', k) for k, name in enumerate(names)})
 
 
-def function(backend, made, effort=2):
+def function(made, effort=2):
     """``x -> outputs, whether they are bad`` of one state."""
-    code, _ = machine_code(backend, made, 'scalar', SCALAR, effort)
+    code, _ = machine_code(made, 'scalar', SCALAR, effort)
 
     def call(*x):
         x, out = np.array(x, dtype=float), np.empty(len(made.outputs))
@@ -43,10 +40,10 @@ def function(backend, made, effort=2):
     return call
 
 
-def both(backend, count=1):
+def both(count=1):
     """Sines, then cosines, of ``count`` inputs."""
     names = symbols(f'x:{count}')
-    return function(backend, made_of(
+    return function(made_of(
         [f(x) for f in (sin, cos) for x in names], names))
 
 
@@ -79,58 +76,58 @@ def worst(found):
                    for x, (s, c) in found)
 
 
-@each_backend
-def test_against_fifty_digits(backend):
-    call, angles = both(backend), arguments()
+@needs_llvm
+def test_against_fifty_digits():
+    call, angles = both(), arguments()
     assert len(angles) > 2000
     assert 0.5 < worst([(x, call(x)[0]) for x in angles]) < BOUND
 
 
-@each_backend
-def test_a_batch_gives_the_same(backend):
+@needs_llvm
+def test_a_batch_gives_the_same():
     angles = arguments()
     x = symbols('x')
-    entry = machine_code(backend, made_of([sin(x), cos(x)], [x]), 'batch',
+    entry = machine_code(made_of([sin(x), cos(x)], [x]), 'batch',
                          BATCH)
     found, bad = run_batch(entry, len(angles), 0., [angles], [], [], 2)
-    call = both(backend)
+    call = both()
     assert not bad.any()
     assert (found == [call(y)[0] for y in angles]).all()
 
 
-@each_backend
+@needs_llvm
 @pytest.mark.parametrize('huge', [
     np.nextafter(LIMIT, math.inf), -7e5, 2.**60, -1.7e308])
-def test_large_angles(backend, huge):
+def test_large_angles(huge):
     """They are those of the C library, also beside others."""
-    out, bad = both(backend, 3)(0.5, huge, -1.25)
+    out, bad = both(3)(0.5, huge, -1.25)
     angles = 0.5, huge, -1.25
     assert not bad
     assert worst(zip(angles, zip(out[:3], out[3:]))) < BOUND
 
 
-@each_backend
+@needs_llvm
 @pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf])
-def test_angles_that_are_not_finite(backend, value):
-    out, bad = both(backend, 9)(*[0.5]*4, value, *[0.25]*4)
+def test_angles_that_are_not_finite(value):
+    out, bad = both(9)(*[0.5]*4, value, *[0.25]*4)
     assert bad
     nan = np.isnan(out)
     assert nan[[4, 13]].all() and nan.sum() == 2
-    entry = machine_code(backend, made_of(
+    entry = machine_code(made_of(
         [sin(y) for y in symbols('x:1')], symbols('x:1')), 'batch', BATCH)
     _, bad = run_batch(entry, 3, 0., [np.array([1., value, 2.])], [], [], 1)
     assert bad.tolist() == [False, True, False]
 
 
-@each_backend
+@needs_llvm
 @pytest.mark.parametrize('effort', [0, 2])
-def test_angles_of_angles(backend, effort):
+def test_angles_of_angles(effort):
     names = x, y, z = symbols('x y z')
     expressions = [
         sin(x + cos(y*sin(z))) - cos(x), cos(y*sin(z)) + exp(sin(3*x)),
         sum(sin(k*x)*cos(k*y + z) for k in range(1, 12)),
         sin(sqrt(cos(z)**2 + 1)), cos(z)]
-    call = function(backend, made_of(expressions, names), effort)
+    call = function(made_of(expressions, names), effort)
     rng = np.random.default_rng(2)
     for values in rng.uniform(-3, 3, (20, 3)):
         out, bad = call(*values)
@@ -153,11 +150,11 @@ def test_order_of_a_combined_program():
         assert operands[:1] not in (['sin'], ['cos'])
 
 
-@each_backend
-def test_expressions_of_the_user(backend, pendulum):
+@needs_llvm
+def test_expressions_of_the_user(pendulum):
     compiled = compile_equations(pendulum.method,
                                  pendulum.constants,
-                                 backend=backend)
+                                 backend='llvm')
     sine = compiled.expression(sin(compiled.states[0]))
     with pytest.raises((NotFiniteError, ValueError)):
         sine(0, [math.inf, 0, 0, 0])
@@ -189,7 +186,7 @@ print(llvm_code.LANES)
 '''
 
 
-@pytest.mark.skipif('llvm' not in available(), reason='no llvmlite here')
+@needs_llvm
 @pytest.mark.parametrize('without, most', [
     (('avx512',), '4'), (('avx', 'fma', 'f16c', 'v'), '2')])
 def test_smaller_processors(without, most):

@@ -325,7 +325,7 @@ def test_quick_functions_that_another_thread_has_cleared(pendulum, states):
     np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize('backend', ['numpy', 'llvm', 'c'])
+@pytest.mark.parametrize('backend', ['numpy', 'llvm'])
 @pytest.mark.parametrize('t, error', [
     (None, TypeError), ('0.5', TypeError), ('a', TypeError),
     (np.nan, ValueError), (np.inf, ValueError)])

@@ -11,10 +11,10 @@ from mechanisms import m, x, y
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import MissingIngredientError
 from sympy_constrained.numeric import Table, compile_equations, simulate
-from sympy_constrained.numeric.codegen.native import available
+from sympy_constrained.numeric.codegen.native import has_llvm
 
 f = dynamicsymbols('f')
-BACKENDS = available()
+BACKENDS = ['numpy'] + ['llvm']*has_llvm()
 
 
 def pushed(backend, force):

@@ -16,7 +16,7 @@ from sympy_constrained.numeric import compile_equations, simulate
 T = dynamicsymbols._t
 X, Y, Z = dynamicsymbols('x y z')
 LATE = Piecewise((0, T < 1), (T - 1, True))
-BACKENDS = ['numpy', 'llvm', 'c']
+BACKENDS = ['numpy', 'llvm']
 FACTORS = [
     ([T], 0), ([T, 2*T], 0), ([LATE], 1), ([T**2], 0), ([sin(T)], 0),
     ([5*T], 0), ([1 - exp(T)], 0), ([T - 1], 1), ([T, 1], 0), ([T + 1], 0),

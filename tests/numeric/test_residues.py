@@ -31,7 +31,7 @@ METHODS = {
     LinearMappingMethod: {}}
 
 
-BACKENDS = ['numpy', 'llvm', 'c']
+BACKENDS = ['numpy', 'llvm']
 
 
 def marked(quick):

@@ -1,8 +1,6 @@
 """Compiled functions with the interface of :class:`.Generated`.
 
-A backend is a module with ``scalar_text(program)``, ``batch_text(program)``,
-``compiled(text, which, effort)`` and ``LANES``: :mod:`.llvm_code`, which needs
-llvmlite, and :mod:`.c_code`, which needs a C compiler.
+Machine code is made by :mod:`.llvm_code`, which needs llvmlite.
 """
 from __future__ import annotations
 
@@ -20,9 +18,8 @@ from ...graph import Graph, GraphBuilder, read
 from .instructions import program
 from .python_code import Generated
 
-__all__ = ['BACKENDS', 'Native', 'NativeFunction', 'available', 'chosen']
+__all__ = ['Native', 'NativeFunction', 'chosen', 'has_llvm']
 
-BACKENDS = ('numpy', 'llvm', 'c')
 POINTER = ctypes.c_void_p
 # States of a batch that are worked on together, and most of their outputs,
 # which then fit in the cache.
@@ -39,43 +36,29 @@ SIGNATURE = ('int (double t, const double *x, const double *p, '
              'const double *r, double *out)')
 
 
-def available():
-    """Names of the backends that work here, the quickest first."""
-    return [name for name in ('llvm', 'c', 'numpy') if works(name)]
-
-
-def works(backend):
-    """Whether the requirements of a backend are installed."""
-    if backend == 'llvm':
-        try:
-            with WRITING:
-                version = import_module('llvmlite.binding').llvm_version_info
-        except (ImportError, OSError):  # not installed, or fails to load
-            return False
-        return version >= OLDEST_LLVM
-    return backend == 'numpy' or (
-        import_module('.c_code', __package__).compiler() is not None)
+def has_llvm():
+    """Whether llvmlite is installed, loads, and is new enough."""
+    try:
+        with WRITING:
+            version = import_module('llvmlite.binding').llvm_version_info
+    except (ImportError, OSError):
+        return False
+    return version >= OLDEST_LLVM
 
 
 def chosen(backend):
-    """The name of the backend for a request, checked; ``'auto'`` is LLVM if
-    llvmlite is installed, else NumPy, because a C compiler is slow.
-    """
+    """The name of the backend for a request, checked."""
     if backend == 'auto':
-        return 'llvm' if works('llvm') else 'numpy'
-    if backend not in BACKENDS:
+        return 'llvm' if has_llvm() else 'numpy'
+    if backend not in ('numpy', 'llvm'):
         raise ValueError(
             f"`backend` {backend!r} is not known; choose one of 'auto', "
-            f"{', '.join(map(repr, BACKENDS))}.")
-    if not works(backend):
-        missing = {'llvm': "the package llvmlite 0.45 or newer (the extra "
-                           "`fast`)",
-                   'c': "a C compiler (`cc`, or the command in the "
-                        "environment variable CC)"}[backend]
+            "'numpy', 'llvm'.")
+    if backend == 'llvm' and not has_llvm():
         raise MissingIngredientError(
-            f"backend={backend!r} needs {missing}, which was not found. "
-            "Install it, or use backend='auto' for the best that is "
-            f"installed ({chosen('auto')}).")
+            "backend='llvm' needs the package llvmlite 0.45 or newer (the "
+            "extra `fast`), which was not found. Install it, or use "
+            "backend='auto' for the best that is installed.")
     return backend
 
 
@@ -95,15 +78,15 @@ def with_given(graph, names, given):
         name: (out[name], shapes[name][1]) for name in names})
 
 
-def machine_code(backend, made, which, kind, effort=2):
+def machine_code(made, which, kind, effort=2):
     """A ctypes function that owns its machine code, and its number of lanes.
 
     ``which`` is ``'scalar'`` or ``'batch'``. Without ``effort`` it is compiled
     sooner and half as fast.
     """
-    name = chosen(backend)
+    chosen('llvm')
     with WRITING:
-        code = import_module(f'.{name}_code', __package__)
+        code = import_module('.llvm_code', __package__)
         text = getattr(code, f'{which}_text')(made)
         address, owner = code.compiled(text, which, effort)
     function = kind(address)
@@ -119,15 +102,14 @@ def address(array):
 class Native(Generated):
     """Some outputs of a graph as compiled functions.
 
-    The parameters are those of :class:`.Generated`, and ``backend``:
-    ``'llvm'`` or ``'c'``.
+    The parameters are those of :class:`.Generated`.
     """
 
-    def __init__(self, graph, names, arguments, given, backend):
+    def __init__(self, graph, names, arguments, given):
         super().__init__(graph, names, arguments, given)
         # Evaluated a few times, as a rule, so compiled without effort.
         self._code = NativeFunction(graph, self.names, arguments, given,
-                                    backend, effort=0)
+                                    effort=0)
         letters = [symbol.name[0] for symbol in arguments.values()]
         # Positions of the first constant, of the first input and of the end.
         self._p = 1 + letters.count('x')
@@ -230,14 +212,14 @@ class NativeFunction:
 
     """
 
-    def __init__(self, graph, names, arguments, given, backend, checks=None,
-                 effort=2, stages=()):
+    def __init__(self, graph, names, arguments, given, checks=None, effort=2,
+                 stages=()):
         every = (*names, *([checks] if checks else ()),
                  *map(str, range(len(stages))))
         self._program = program(with_given(graph, every, given), names,
                                 slots(arguments), checks, stages)
         self.has_loops = bool(stages)
-        self.backend, self._effort = backend, effort
+        self._effort = effort
         self.signature = SIGNATURE
         self.size = len(self._program.outputs)
 
@@ -248,13 +230,11 @@ class NativeFunction:
     @cached_property
     def function(self):
         """The function for ctypes; pointers are addresses."""
-        return machine_code(self.backend, self._program, 'scalar', SCALAR,
-                            self._effort)[0]
+        return machine_code(self._program, 'scalar', SCALAR, self._effort)[0]
 
     @cached_property
     def _batch(self):
-        return machine_code(self.backend, self._program, 'batch', BATCH,
-                            self._effort)
+        return machine_code(self._program, 'batch', BATCH, self._effort)
 
     @property
     def address(self):
@@ -262,9 +242,11 @@ class NativeFunction:
         """
         return self.function.address
 
-    def text(self, backend=None):
-        """The generated text, for ``backend`` ``'c'`` or ``'llvm'``."""
-        code = import_module(f'.{backend or self.backend}_code', __package__)
+    def text(self, language='llvm'):
+        """The generated text in a ``language``, ``'llvm'``, ``'c'`` or
+        ``'js'``.
+        """
+        code = import_module(f'.{language}_code', __package__)
         return code.scalar_text(self._program)
 
     def low_level_callable(self):
@@ -324,5 +306,5 @@ def compiled_outputs(backend, graph, names, arguments, given):
     """Functions of a backend, or of NumPy for what it cannot compile."""
     if backend != 'numpy':
         with suppress(ConstrainedDynamicsError):
-            return Native(graph, names, arguments, given, backend)
+            return Native(graph, names, arguments, given)
     return Generated(graph, names, arguments, given)

@@ -91,9 +91,8 @@ class Steps:
         """Compile."""
         from ..integrate.loop import Code, packed
         from .kernel import advance
-        backend = self.compiled.backend
-        codes = [Code(native.function) for native in self.made(
-            key, lambda *what: NativeFunction(*what, backend))]
+        codes = [Code(native.function)
+                 for native in self.made(key, NativeFunction)]
         codes = [*codes[:2], *codes[-3:]]       # a phase may be missing
         tables = packed(self.tables)
 
