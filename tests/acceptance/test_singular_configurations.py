@@ -184,11 +184,6 @@ def check_runs(made, runs):
 
 
 @pytest.mark.slow
-def test_no_run_depends_on_where_steps_fall(made):
-    check_runs(made, combinations(0, 12))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(1, 21))
 def test_six_hundred_runs(made, seed):
     check_runs(made, combinations(seed, 30))
