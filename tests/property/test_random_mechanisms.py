@@ -25,7 +25,7 @@ from sympy_constrained import LinearMappingMethod
 from sympy_constrained.model import kinetics
 from sympy_constrained.graph import GraphBuilder
 
-QUICK, MANY = 12, 400
+QUICK, MANY = 6, 400
 seeds = pytest.mark.parametrize('seed', [pytest.param(
     seed, marks=[] if seed < QUICK else pytest.mark.slow)
     for seed in range(MANY)])
@@ -60,7 +60,7 @@ def test_rewriting(seed):
     assert not rewriting(found, [PLAIN, how, writing(random, found)]), found
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, database=None,
+@settings(max_examples=4, deadline=None, derandomize=True, database=None,
           phases=[Phase.generate, Phase.shrink],
           suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
