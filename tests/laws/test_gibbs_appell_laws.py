@@ -22,6 +22,7 @@ from sympy.physics.mechanics import (
     inertia)
 
 import ready
+from combinations import rotating
 from kkt import WORK, Reference, at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
@@ -790,8 +791,7 @@ def rolling_by_hand(mass):
                  O, [(C, -mass*g*N.z)])
 
 
-@pytest.mark.parametrize('form', FORMS)
-@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+@rotating('mass, form', [m0, m], FORMS)
 def test_rolling_put_in_by_hand(mass, form):
     """Its velocity is no derivative of a position, so there is no T(q, q')
     that gives the motion; such forms say so."""
