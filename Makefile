@@ -46,6 +46,8 @@ OPTIONAL ?= pandas scikit-sundae solve-dae
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+# The tests of a file share models, so one worker runs them all.
+QUICK = -m "not slow" --dist loadfile
 SOURCES = $(wildcard sympy_constrained tests doc benchmarks)
 SPHINX = -m sphinx -W -n --keep-going -E -j auto -d build/doc/trees
 
@@ -67,7 +69,7 @@ demo: $(VENV)/.ready-demo
 
 # pytest comes last, so that its closing line is the last one printed.
 test: lint docs
-	$(RUN) $(PYTEST) -m "not slow"
+	$(RUN) $(PYTEST) $(QUICK)
 
 slow: $(VENV)/.ready-test
 	$(RUN) $(PYTEST) -m slow
@@ -77,7 +79,7 @@ last-bit: export LAST_BIT ?= sse2 start
 last-bit: export NPY_DISABLE_CPU_FEATURES ?= X86_V3 X86_V4 AVX512_ICL \
 	AVX2 FMA3 AVX512F AVX512CD AVX512_SKX
 last-bit: $(VENV)/.ready-test
-	$(RUN) $(PYTEST) -m "not slow"
+	$(RUN) $(PYTEST) $(QUICK)
 
 # A campaign that was stopped goes on with the same file.
 fuzz: export PYTHONPATH = .:tests
@@ -94,7 +96,7 @@ coverage: $(VENV)/.ready-coverage
 	for library in $(INTEROP) $(OPTIONAL); do \
 		$(RUN) -m pip install --quiet $$library || \
 		echo "$$library is not available here"; done
-	$(RUN) $(PYTEST) -m "not slow" --cov --cov-report=json:build/coverage.json
+	$(RUN) $(PYTEST) $(QUICK) --cov --cov-report=json:build/coverage.json
 	$(RUN) -m coverage_table build/coverage.json
 
 docs: $(VENV)/.ready-test
@@ -145,7 +147,7 @@ versions: $(SYMPY_VERSIONS:%=versions-sympy-%) versions-oldest \
 		$(PYTHONS:%=versions-%) $(if $(SYMPY_DEV),versions-dev)
 
 versions-%: $(VENV)-%/.ready
-	$(VENV)-$*/bin/python $(PYTEST) -m "not slow"
+	$(VENV)-$*/bin/python $(PYTEST) $(QUICK)
 
 versions-dev: export PYTHONPATH = $(abspath $(SYMPY_DEV))
 

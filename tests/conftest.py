@@ -40,3 +40,17 @@ def digits():
     """Digits for the algebra of a test: `usefixtures('digits')`."""
     with mpmath.workdps(kkt.WORK):
         yield
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """The times of steps that are made in Python."""
+    from sympy_constrained.numeric.integrate.stepper import Run
+    times, step = [], Run.step
+
+    def noted(run, solver):
+        times.append(solver.t)
+        return step(run, solver)
+
+    monkeypatch.setattr(Run, 'step', noted)
+    return times

@@ -1,5 +1,6 @@
 """A free body over ground or a turning parent, to be put into contact."""
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from mpmath import mp
@@ -22,7 +23,7 @@ GRAVITY = 9.81
 FORMULATIONS = ('explicit', 'augmented', 'kinematic')
 
 
-@dataclass
+@dataclass(eq=False)
 class Scene:
     """A body at ``x, y, z`` with three angles, above a parent at ``O``.
 
@@ -99,6 +100,14 @@ class Scene:
 
     def method(self, cls=UdwadiaKalabaMethod, **options):
         """The equations with all contacts that were made."""
+        return (self.formed(cls, **options) if options
+                else self.formed_once(cls, len(self.contacts)))
+
+    @cache
+    def formed_once(self, cls, contacts):
+        return self.formed(cls)
+
+    def formed(self, cls, **options):
         own, both = self.contacts, [x for x in (self, self.below) if x]
         q = [*self.q, *(x for c in own for x in c.coordinates)]
         hol = [x for c in own for x in c.holonomic_constraints]
@@ -208,7 +217,14 @@ GUESS = {ball: (1.5, 2.5, 0, 0), ellipsoid: (1.5, 2, 0, 0),
 
 
 def on_plane(make, formulation='explicit', mode='rolling', **options):
-    """A body on the plane, and a rolling start."""
+    """A body on the plane, made once, and a rolling start."""
+    scene, contact, values = scene_on_plane(
+        make, formulation, mode, **options)
+    return scene, contact, dict(values)
+
+
+@cache
+def scene_on_plane(make, formulation, mode, **options):
     scene = make(**options)
     contact = scene.touch(scene.plane(), scene.surface, mode=mode,
                           formulation=formulation)
@@ -220,9 +236,12 @@ def vector(values, frame, v):
     return np.array(numbers(v.to_matrix(frame), values), float)
 
 
+compiled_once = cache(compile_equations)
+
+
 def solved(method, values):
     """Compiled equations, the state, and its accelerations by symbol."""
-    compiled = compile_equations(method)
+    compiled = compiled_once(method)
     x = np.array([values[y] for y in compiled.states])
     rates = dict(zip(compiled.states, compiled.rhs(0, x)))
     return compiled, x, rates

@@ -1,4 +1,6 @@
 """Functions and models that the tests of backends and exports share."""
+from functools import cache
+
 import mpmath
 import numpy as np
 from sympy import (
@@ -42,16 +44,24 @@ POINTS = np.array([(.3, .7), (1.7, .4), (.9, .9), (2.5, 1.5), (.1, 3.),
                    (1., 1.), (3., 3.), (.5, .25), (2., 1.)])
 
 
-def ready(name, cls=UdwadiaKalabaMethod):
-    """Compiled equations of a ready model and an admissible state."""
-    made = model(name)
+def ready(name, cls=UdwadiaKalabaMethod, **options):
+    """Compiled equations of a ready model, made once, and an admissible
+    state."""
+    _, method, compiled, start = kept(name, cls, **options)
+    return method, compiled, start.copy()
+
+
+@cache
+def kept(name, cls=UdwadiaKalabaMethod, backend='auto', **size):
+    """The model, too."""
+    made = model(name, **size)
     method = made.form(cls)
     compiled = compile_equations(
         method, {c: made.parameters[c]
                  for c in method.equations_of_motion.constants},
-        dict(made.inputs))
+        dict(made.inputs), backend=backend)
     start = consistent_state(compiled, dict(made.start), made.fixed)
-    return method, compiled, start
+    return made, method, compiled, start
 
 
 def close(found, wanted, tolerance=1e-12):

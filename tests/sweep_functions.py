@@ -95,17 +95,14 @@ class Broken:
         return fails, (None, None)
 
 
-def cannot_be_read(compiled, start):
-    return Broken() if start[0] == 7 else float(start[0])
-
-
-def cannot_be_sent(compiled, start):
-    return (lambda: 7) if start[0] == 7 else float(start[0])
-
-
-def is_too_deep(compiled, start):
-    found = float(start[0])
-    for _ in range(100000 if start[0] == 7 else 0):
+def do_not_travel(compiled, start):
+    """What cannot be sent, what is too deep, and what cannot be read."""
+    found = number = float(start[0])
+    if number == 3:
+        return lambda: 3
+    if number == 7:
+        return Broken()
+    for _ in range(100000 if number == 5 else 0):
         found = [found]
     return found
 

@@ -28,6 +28,12 @@ from sympy_constrained.contact.geometry import numbers
 from sympy_constrained.numeric import compile_equations, simulate
 
 each_formulation = pytest.mark.parametrize('formulation', FORMULATIONS)
+# The augmented rows take much longer than the others.
+AUGMENTED = pytest.param('augmented', marks=pytest.mark.slow)
+two_formulations = pytest.mark.parametrize(
+    'formulation', ['explicit', AUGMENTED])
+three_formulations = pytest.mark.parametrize(
+    'formulation', ['explicit', 'kinematic', AUGMENTED])
 
 
 def closed(contact, scene, place, height, *guess):
@@ -136,7 +142,8 @@ def test_explicit_and_augmented_quantities_agree(make, rng):
     assert np.allclose(*found, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize('make', [ellipsoid, torus, ball])
+@pytest.mark.parametrize('make', [
+    torus, pytest.param(ellipsoid, marks=pytest.mark.slow)])
 def test_traces_of_rolling(make):
     """(23), and the difference of the geodesic curvatures."""
     scene, contact, values = on_plane(make, 'augmented')
@@ -289,7 +296,8 @@ def kane_arguments(scene, contact):
 
 
 @pytest.mark.parametrize('make, formulation', [
-    (ellipsoid, 'explicit'), (torus, 'explicit'), (ellipsoid, 'augmented')])
+    (ellipsoid, 'explicit'), pytest.param(
+        ellipsoid, 'augmented', marks=pytest.mark.slow)])
 def test_kanes_method(make, formulation):
     scene, contact, values = on_plane(make, formulation)
     expected = STATES[make]['turning'] + STATES[make]['acceleration']
@@ -321,8 +329,7 @@ def test_kanes_method_takes_more_coordinates_than_speeds():
     assert math.isclose(rates[scene.u[0]], 2*5/(7*1.5))
 
 
-@pytest.mark.parametrize('formulation', [
-    'explicit', pytest.param('augmented', marks=pytest.mark.slow)])
+@two_formulations
 def test_lagranges_methods(formulation):
     scene, contact, values = on_plane(ball, formulation, lagrange=True,
                                       force=(2, 0, 0))
@@ -342,7 +349,7 @@ def test_lagranges_methods(formulation):
     assert np.allclose(accelerations(scene, values), solution[count:count + 6])
 
 
-@pytest.mark.parametrize('formulation', ['explicit', 'augmented'])
+@two_formulations
 def test_other_methods(formulation):
     """By the normal force, which each has to find."""
     scene, contact, values = on_plane(ellipsoid, formulation, lagrange=True)
@@ -399,7 +406,7 @@ def test_reactions_of_methods_without_them_are_refused():
         other.contacts[0].slip_event(method, compile_equations(method), 0.5)
 
 
-@pytest.mark.parametrize('formulation', FORMULATIONS)
+@three_formulations
 def test_system(formulation):
     scene, contact, values = on_plane(ellipsoid, formulation)
     system = System(scene.N, scene.O)
@@ -422,7 +429,7 @@ def test_system(formulation):
 
 # -- several contacts, edges, vertices -----------------------------------
 
-@pytest.mark.parametrize('formulation', FORMULATIONS)
+@three_formulations
 def test_ball_in_a_groove(formulation):
     """Both contacts at rest: it turns about the line through them."""
     slope, k, m, r = 0.3, 0.4, 1.5, 0.3
@@ -450,7 +457,7 @@ def test_ball_in_a_groove(formulation):
     assert np.allclose(found[:3], [pull/m/(1 + 2*k), 0, 0], atol=1e-10)
 
 
-@pytest.mark.parametrize('formulation', FORMULATIONS)
+@three_formulations
 def test_axle_with_two_wheels(formulation):
     """Rigid wheels roll straight on; some of the six rows repeat others."""
     R, m, axial, pull = 0.3, 4, 0.2, 2.5
@@ -536,28 +543,29 @@ def test_crossing_edges():
     assert np.allclose(*found, rtol=0, atol=1e-10)
 
 
-def test_ball_on_cone_and_torus():
+@pytest.mark.parametrize('surface, height, parameters, normal', [
+    (lambda s: ConeSurface(s.P, s.O, 0.6, -s.N.z), -2.3,
+     (-0.37, 2.9), (0.77, 0.3, 0.56)),
+    pytest.param(lambda s: TorusSurface(s.P, s.O, 2, 0.5, s.N.z), 0.8,
+                 (0.37, 1.66), (-0.08, -0.03, 1), marks=pytest.mark.slow)],
+    ids=['cone', 'torus'])
+def test_ball_on_cone_and_torus(surface, height, parameters, normal):
     """Signed distances against charts, at closed contacts."""
-    for surface, height, parameters, normal in (
-            (lambda s: ConeSurface(s.P, s.O, 0.6, -s.N.z), -2.3,
-             (-0.37, 2.9), (0.77, 0.3, 0.56)),
-            (lambda s: TorusSurface(s.P, s.O, 2, 0.5, s.N.z), 0.8,
-             (0.37, 1.66), (-0.08, -0.03, 1))):
-        found = []
-        for formulation in ('explicit', 'augmented'):
-            scene = ball()
-            contact = scene.touch(surface(scene), scene.surface,
-                                  formulation=formulation)
-            angles = dict(zip(scene.q[3:], ANGLES))
-            values = scene.start(place=(1.8, 0.7, height), guess=(
-                *polar_guess(scene, angles, normal), *parameters))
-            found.append(np.array([
-                *accelerations(scene, values), *vector(
-                    values, scene.N, contact.tangents[0]),
-                *(number(x, values) for x in contact.trace_speeds()),
-                *(number(x, values) for x in contact.relative_curvature())],
-                float))
-        assert np.allclose(*found, rtol=0, atol=1e-9)
+    found = []
+    for formulation in ('explicit', 'augmented'):
+        scene = ball()
+        contact = scene.touch(surface(scene), scene.surface,
+                              formulation=formulation)
+        angles = dict(zip(scene.q[3:], ANGLES))
+        values = scene.start(place=(1.8, 0.7, height), guess=(
+            *polar_guess(scene, angles, normal), *parameters))
+        found.append(np.array([
+            *accelerations(scene, values), *vector(
+                values, scene.N, contact.tangents[0]),
+            *(number(x, values) for x in contact.trace_speeds()),
+            *(number(x, values) for x in contact.relative_curvature())],
+            float))
+    assert np.allclose(*found, rtol=0, atol=1e-9)
 
 
 def test_surface_of_revolution_and_general_surfaces():

@@ -339,7 +339,7 @@ def test_float_dimensions_leave_a_mechanism_mobile(anchors):
     assert len(method.independent_rows) == 2
 
 
-@pytest.mark.parametrize('unit', [1, 1000, 10**4])
+@pytest.mark.parametrize('unit', [1, 10**4])
 def test_the_unit_of_length_does_not_matter(unit):
     """A four-bar in Cartesian coordinates, its lengths as numbers."""
     r = dynamicsymbols('x1 y1 x2 y2')

@@ -80,7 +80,9 @@ def in_bowl(formulation, lagrange=False):
     return scene, scene.start(guess=(1.5, 2, 1.5, 1.5), place=(0.1, 0.2, -2))
 
 
-@pytest.mark.parametrize('make', [ball, torus, ellipsoid])
+@pytest.mark.parametrize('make', [
+    torus, *(pytest.param(make, marks=pytest.mark.slow)
+             for make in (ball, ellipsoid))])
 def test_three_formulations_give_the_same_motion(make):
     runs = [motion(on_plane(make, f)[::2], 5) for f in FORMULATIONS]
     for run in runs[1:]:
@@ -137,10 +139,13 @@ IN_BOWL = -1.9, 1.4, 1.9, 1.7
 
 
 @pytest.mark.parametrize('child, parent, guess, mode, formulation', [
-    (small, large, (1.5, 2, 1.5, 1.5), 'no_pivoting', 'augmented'),
+    pytest.param(small, large, (1.5, 2, 1.5, 1.5), 'no_pivoting', 'augmented',
+                 marks=pytest.mark.slow),
     (small, skew_dish, (1.5, 2, 0.1, 0.1), 'rolling', 'kinematic'),
-    (rim, large, (3, 1.5, 1.5), 'rolling', 'kinematic'),
-    (bowl, marble, IN_BOWL, 'rolling', 'kinematic')])
+    pytest.param(rim, large, (3, 1.5, 1.5), 'rolling', 'kinematic',
+                 marks=pytest.mark.slow),
+    pytest.param(bowl, marble, IN_BOWL, 'rolling', 'kinematic',
+                 marks=pytest.mark.slow)])
 def test_newton_and_euler(child, parent, guess, mode, formulation):
     """Both bodies move and spin, with mass centres off their surfaces'."""
     scene, contact, values = moving_pair(

@@ -15,7 +15,7 @@ from mpmath import mp
 from sympy import (
     Matrix, Rational, cos, diag, exp, eye, hessian, sin, sqrt, symbols,
     sympify)
-from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+from sympy.physics.mechanics import dynamicsymbols
 
 from kkt import (
     WORK, Reference, at, close, norm, number, rank, singular, solve, t)
@@ -263,13 +263,6 @@ def test_3_skate_of_routh_in_closed_form():
     ahead = motion[vx]*np.cos(s) + motion[vy]*np.sin(s)
     np.testing.assert_allclose(
         motion['lam1'], -1.2*(w*ahead + slope*np.sin(s)), atol=DIGITS)
-
-
-def upstream(case):
-    method = LagrangesMethod(case.L, case.q, hol_coneqs=case.hol or None,
-                             nonhol_coneqs=case.vel or None)
-    method.form_lagranges_equations()
-    return method
 
 
 # Scaling of the constraints
@@ -591,19 +584,6 @@ def test_variable_mass_obeys_meshcherskys_law(row, given):
 
 
 # Call shapes
-
-
-def test_routh_and_vacco_of_one_model():
-    case = skate()
-    again = RouthMethod.from_method(case.vacco)
-    assert isinstance(again, RouthMethod)
-    assert again.eom == case.routh.eom
-    forced = RouthMethod.from_method(braked_skate().vacco)
-    values = braked_skate().state(1)
-    assert close(at(forced.rhs(), values),
-                 at(braked_skate().routh.rhs(), values))
-    assert VaccoMethod.from_method(case.routh).eom == case.vacco.eom
-    assert RouthMethod.from_method(upstream(case)).eom == case.routh.eom
 
 
 @pytest.mark.parametrize('ignorable', [False, True])

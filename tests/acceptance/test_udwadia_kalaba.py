@@ -11,6 +11,7 @@ from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
 import ready
+from combinations import rotating
 from kkt import at, close, t
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
@@ -18,7 +19,7 @@ from sympy_constrained.errors import (
     MissingIngredientError)
 from sympy_constrained.models import MODELS
 
-solvers = pytest.mark.parametrize('solver', ['auto', 'schur', 'kkt', 'pinv'])
+SOLVERS = ('auto', 'schur', 'kkt', 'pinv')
 g, k, m, alpha, beta = symbols('g k m alpha beta', positive=True)
 length = symbols('l', positive=True)
 
@@ -40,8 +41,7 @@ def solved(name):
     return made, reference, values, reference.solve(values)
 
 
-@solvers
-@pytest.mark.parametrize('name', READY)
+@rotating('name, solver', READY, SOLVERS)
 def test_ready_models(name, solver):
     made, reference, values, exact = solved(name)
     method = made.form(UdwadiaKalabaMethod, solver=solver)
@@ -154,7 +154,7 @@ def test_a_weight_needs_mass_in_all_directions():
         method.acceleration
 
 
-@solvers
+@pytest.mark.parametrize('solver', SOLVERS)
 def test_a_weight_that_is_seen_too_late_not_to_be_definite(solver):
     x, y = dynamicsymbols('x y')
     k = symbols('k')                    # of unknown sign

@@ -51,9 +51,11 @@ def test_rates_are_the_compiled_ones(name):
             close(f(.3, at), compiled.rhs(.3, at, solver=solver))
 
 
-@pytest.mark.parametrize('name', ['four_bar', 'rolling_disc',
-                                  'driven_pendulum'])
+@pytest.mark.parametrize('name', [
+    'driven_pendulum', *(pytest.param(name, marks=pytest.mark.slow)
+                         for name in ('four_bar', 'rolling_disc'))])
 def test_motion(name):
+    """Others are in ``test_taylor``."""
     _, compiled, start = ready(name)
     system, pars = to_heyoka(compiled, x=start)
     run = hy.taylor_adaptive(system, start, pars=pars)

@@ -22,6 +22,7 @@ from sympy.physics.mechanics import (
     inertia)
 
 import ready
+from combinations import rotating
 from kkt import WORK, Reference, at, close, norm, number, rank, t
 from meshchersky import Exact, Meshchersky, fraction, particle
 from sympy_constrained import (
@@ -300,9 +301,6 @@ def burning():
 
 
 models = pytest.mark.parametrize('name', MODELS)
-GIVEN = {'servo'}
-CHETAEV = pytest.mark.parametrize('name', [
-    name for name in MODELS if name not in GIVEN])
 
 
 def accelerations(method, values):
@@ -478,35 +476,7 @@ def test_a_system_of_speeds_alone():
         Matrix([1, 0, 0]), Matrix([0, 1, 0]), zeros(3, 1)]
 
 
-# Gauss
-
-def measure(M, F, acceleration):
-    return (acceleration.T*(M*acceleration/2 - F))[0]
-
-
-@CHETAEV
-def test_gausss_measure_is_least(name):
-    """Among admissible accelerations, at the thrust of the true motion."""
-    model = MODELS[name]()
-    bodies = model.reread(loads=[]).M
-    plain, random = model.plain, Random(name)
-    for seed in SEEDS:
-        values = model.state(seed)
-        M, F, _, _ = plain.reference.matrices(values)
-        true = accelerations(model.method, values)
-        inertia_matrix = at(bodies, values)
-        F = F + (inertia_matrix - M)*true
-        B = at(model.method.hypersurface_basis, values)
-        for _ in range(3):
-            w = mp.matrix([number(fraction(random)) for _ in range(B.cols)])
-            step = B*w
-            least, more = (measure(inertia_matrix, F, e) for e in (
-                true, true + step))
-            square = (step.T*inertia_matrix*step)[0]/2
-            size = 1 + abs(least) + square
-            assert abs(more - least - square) < mp.mpf(10)**-45*size
-            assert square > 1e-6
-
+# Udwadia and Kalaba
 
 def constant(mass=m0):
     """Models that UdwadiaKalabaMethod takes, by order."""
@@ -821,8 +791,7 @@ def rolling_by_hand(mass):
                  O, [(C, -mass*g*N.z)])
 
 
-@pytest.mark.parametrize('form', FORMS)
-@pytest.mark.parametrize('mass', [m0, m], ids=['m', 'm(t)'])
+@rotating('mass, form', [m0, m], FORMS)
 def test_rolling_put_in_by_hand(mass, form):
     """Its velocity is no derivative of a position, so there is no T(q, q')
     that gives the motion; such forms say so."""

@@ -3,7 +3,7 @@ and knows the right answers.
 """
 import math
 from dataclasses import FrozenInstanceError
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,10 +23,15 @@ HEAVY = {'bicycle', 'bicycle_whole'}                    # upstream: seconds
 HEAVY_REFERENCE = HEAVY | {'rolling_disc_contact', 'pinned_top', 'heavy_top'}
 
 
-@lru_cache(maxsize=None)
+@cache
 def built(name):
     """A ready model, built once."""
     return MODELS[name]()
+
+
+@cache
+def formed(name):
+    return built(name).form(UdwadiaKalabaMethod)
 
 
 def named(names, heavy=HEAVY):
@@ -70,7 +75,7 @@ def test_parameters_and_inputs_cover_the_equations(name):
     assert free <= set(m.parameters)
     functions = set().union(*(x.atoms(AppliedUndef) for x in expressions if x))
     assert functions <= {*m.coordinates, *m.speeds, *m.inputs}
-    method = m.form(UdwadiaKalabaMethod)
+    method = formed(name)
     assert set(method.equations_of_motion.constants) <= set(m.parameters)
     # Nothing is given in vain, but for constants that drop out.
     assert set(m.inputs) == set(method.equations_of_motion.specifieds)
@@ -81,7 +86,7 @@ def test_everything_has_a_unit(name):
     m = built(name)
     names = {*m.coordinates, *m.speeds, *m.parameters, *m.inputs}
     assert names <= set(m.units)
-    rows = m.form(UdwadiaKalabaMethod).system.constraint_names
+    rows = formed(name).system.constraint_names
     assert {*rows, *(f'multiplier of {row}' for row in rows)} <= set(m.units)
     # Rates of coordinates and the answers agree with the units of symbols.
     for q in m.coordinates:
@@ -143,34 +148,20 @@ def test_known_answers_are_right(name):
     m = built(name)
     reference = ready.reference(m)
     admissible = ready.Admissible(m, reference)
-    for seed in (1, 2):
-        values = admissible(seed)
-        solution = reference.solve(values)
-        found = {u.diff(t): a
-                 for u, a in zip(reference.u, solution.acceleration)}
-        size = max(abs(a) for a in found.values()) + 1
-        for x, expression in m.accelerations.items():
-            answer = at(expression, values)[0]
-            assert abs(answer - found[x]) < number(1e-45)*size, x
-        if m.multipliers:
-            # Rows may be given twice; their joint force is unique.
-            A = at(reference.A, values)[:len(m.multipliers), :]
-            lam = at(Matrix(m.multipliers), values)
-            with mp.workdps(60):
-                assert close(A.T*lam, solution.forces, 1e-45, scale=1)
-
-
-@named([n for n in MODELS if n not in ready.UPSTREAM_REFUSES])
-def test_upstream_forms_what_it_does_not_refuse(name):
-    m = MODELS[name]()
-    method = m.form(UPSTREAM[m.shape])
-    assert isinstance(method, UPSTREAM[m.shape])
-    # Moved a little, for SymPy's tutorials start where LU divides by zero.
-    found = ready.upstream(method, {
-        **ready.constants(m), **ready.near_start(m, 3)})
-    assert np.isfinite(list(found.values())).all()
-    free = (method.mass_matrix.free_symbols | method.forcing.free_symbols)
-    assert free - {t} <= set(m.parameters)
+    values = admissible(1)
+    solution = reference.solve(values)
+    found = {u.diff(t): a
+             for u, a in zip(reference.u, solution.acceleration)}
+    size = max(abs(a) for a in found.values()) + 1
+    for x, expression in m.accelerations.items():
+        answer = at(expression, values)[0]
+        assert abs(answer - found[x]) < number(1e-45)*size, x
+    if m.multipliers:
+        # Rows may be given twice; their joint force is unique.
+        A = at(reference.A, values)[:len(m.multipliers), :]
+        lam = at(Matrix(m.multipliers), values)
+        with mp.workdps(60):
+            assert close(A.T*lam, solution.forces, 1e-45, scale=1)
 
 
 @named(sorted(ready.SYSTEMS), heavy=())

@@ -1,20 +1,21 @@
 """Blocks of steps in compiled code give the motion of single steps."""
 import warnings
+from functools import cache
 
+import exports
 import numpy as np
 import pytest
+from combinations import rotating
 from geometric_systems import DISC, disc
 from scipy.integrate import DOP853, RK23, RK45
 from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import UdwadiaKalabaMethod
-from sympy_constrained.models import model
 from sympy_constrained.numeric import (
-    Table, compile_equations, consistent_state, simulate)
+    Table, compile_equations, simulate)
 from sympy_constrained.numeric.integrate.blocks import Blocks, Interpolant
 from sympy_constrained.numeric.integrate.passage import PassageFinder
-from sympy_constrained.numeric.integrate.stepper import Run
 
 loop = pytest.importorskip('sympy_constrained.numeric.integrate.loop')
 
@@ -23,11 +24,7 @@ x, y = dynamicsymbols('x y')
 
 
 def ready(name):
-    given = model(name)
-    compiled = compile_equations(UdwadiaKalabaMethod(
-        **given.arguments, **given.extra), given.parameters)
-    return compiled, consistent_state(
-        compiled, given.start, fixed=given.fixed)
+    return exports.ready(name)[1:]
 
 
 def damped():
@@ -55,9 +52,14 @@ MODELS = {
             'heavy_top_quaternion')}}
 
 
+@cache
+def made(name):
+    return MODELS[name]()
+
+
 @pytest.fixture(params=MODELS)
 def case(request):
-    return MODELS[request.param]()
+    return made(request.param)
 
 
 @pytest.fixture
@@ -68,19 +70,6 @@ def one_by_one(monkeypatch):
             patch.setattr(Blocks, 'apply_to', lambda *_: False)
             return simulate(*arguments, **options)
     return run
-
-
-@pytest.fixture
-def single(monkeypatch):
-    """The times of steps that are made in Python."""
-    times, step = [], Run.step
-
-    def noted(run, solver):
-        times.append(solver.t)
-        return step(run, solver)
-
-    monkeypatch.setattr(Run, 'step', noted)
-    return times
 
 
 def same(found, wanted, tolerance):
@@ -99,9 +88,9 @@ def same(found, wanted, tolerance):
                                        wanted.energy).max()))
 
 
-@pytest.mark.parametrize('method', ['DOP853', 'RK45', 'RK23'])
-def test_the_motion_is_that_of_single_steps(case, method, one_by_one, single):
-    compiled, start = case
+@rotating('name, method', list(MODELS), ['DOP853', 'RK45', 'RK23'])
+def test_the_motion_is_that_of_single_steps(name, method, one_by_one, single):
+    compiled, start = made(name)
     options = {'rtol': 1e-6, 'atol': 1e-8, 't_eval': 21, 'method': method}
     found = simulate(compiled, 1, start, **options)
     assert not single
@@ -125,8 +114,7 @@ def test_steps_dense_output_and_time_backward(case, one_by_one, single):
             found.at(between), wanted.at(between), atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize('kind', ['cubic', 'monotone', 'linear', 'previous'])
-@pytest.mark.parametrize('end', [3, -3])
+@rotating('kind, end', ['cubic', 'monotone', 'linear', 'previous'], [3, -3])
 def test_tables_are_evaluated_in_the_loop(kind, end, one_by_one, single):
     """A force with many kinks, one that is smooth, and a moving row."""
     rough, smooth, place = dynamicsymbols('rough smooth place')

@@ -1,15 +1,16 @@
 """Derivatives of the equations, against differences with 50 digits."""
+import exports
 import mpmath
 import numpy as np
 import pytest
+from combinations import rotating
 from mechanisms import g, l, m, x, y
 from sympy import cos, sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import UnsupportedFeatureError
-from sympy_constrained.models import model
-from sympy_constrained.numeric import compile_equations, consistent_state
+from sympy_constrained.numeric import compile_equations
 from sympy_constrained.numeric.codegen.native import has_llvm
 
 MODELS = ['cartesian_pendulum', 'four_bar', 'rolling_disc', 'closed_chain',
@@ -19,11 +20,8 @@ BACKENDS = ['llvm']*has_llvm() + ['numpy']
 WEIGHTS, DIRECTION = 0.3, 1.1           # for entries that are cosines
 
 
-def ready(name, backend='auto', method=UdwadiaKalabaMethod, **options):
-    made = model(name, **options)
-    compiled = compile_equations(
-        made.form(method), made.parameters, made.inputs, backend=backend)
-    return compiled, consistent_state(compiled, dict(made.start), made.fixed)
+def ready(name, backend='auto', method=UdwadiaKalabaMethod, **size):
+    return exports.ready(name, method, backend=backend, **size)[1:]
 
 
 def precise_solution(compiled, values):
@@ -63,8 +61,7 @@ def assert_close(found, wanted, tolerance=1e-10):
                                atol=tolerance*max(size, 1))
 
 
-@pytest.mark.parametrize('backend', BACKENDS)
-@pytest.mark.parametrize('name', MODELS)
+@rotating('name, backend', MODELS, BACKENDS)
 def test_derivatives_equal_those_with_50_digits(name, backend):
     """By states and constants, and their products from both sides."""
     compiled, state = ready(name, backend)

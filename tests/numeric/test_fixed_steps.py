@@ -9,6 +9,7 @@ from sympy import cos, sin, symbols
 from sympy.physics.mechanics import (
     Particle, Point, ReferenceFrame, dynamicsymbols)
 
+from combinations import rotating
 from sympy_constrained import (
     ConstrainedDynamicsError, GibbsAppellMethod, MissingIngredientError,
     SimulationError, UdwadiaKalabaMethod, UnsupportedFeatureError, VaccoMethod,
@@ -74,9 +75,9 @@ def test_every_scheme_has_order_two(name, integrator):
     assert abs(order_of(name, integrator, (2, 4)) - 2) < 0.1
 
 
-@pytest.mark.parametrize('name, integrator', MEASURED)
-@pytest.mark.parametrize('order', [4, 6])
-def test_higher_orders(name, integrator, order):
+@rotating('pair, order', MEASURED, [4, 6])
+def test_higher_orders(pair, order):
+    name, integrator = pair
     measured = order_of(name, integrator, (1, 2), order=order)
     assert abs(measured - order) < 0.35
 
@@ -93,9 +94,9 @@ def test_discrete_gradient_keeps_the_energy(name):
     assert np.abs(motion.energy_error).max() < 1e-12
 
 
-@pytest.mark.parametrize('name, integrator', PAIRS)
-@pytest.mark.parametrize('order', [2, 4])
-def test_motion_runs_back(name, integrator, order):
+@rotating('pair, order', PAIRS, [2, 4])
+def test_motion_runs_back(pair, order):
+    name, integrator = pair
     system, compiled = made(name)
     there = run(name, integrator, 5, order=order)
     back = simulate(compiled, (5, 0), there.x[-1], integrator=integrator,

@@ -4,6 +4,7 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
+from exports import kept
 from mechanisms import g, l, m, t, x, y
 from sympy import sin, symbols
 from sympy.physics.mechanics import dynamicsymbols
@@ -11,7 +12,6 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy_constrained import UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     SimulationError, SingularEquationsError, UnsupportedFeatureError)
-from sympy_constrained.models import model
 from sympy_constrained.numeric import (
     Crossing, compile_equations, consistent_state, sensitivities, simulate)
 from sympy_constrained.numeric.integrate.crossing import CrossingFunction
@@ -29,11 +29,8 @@ CIRCLE = x**2 + y**2 - l**2
 
 
 def ready(name):
-    made = model(name)
-    compiled = compile_equations(
-        made.form(UdwadiaKalabaMethod), made.parameters)
-    return made, compiled, consistent_state(
-        compiled, dict(made.start), made.fixed)
+    made, _, compiled, start = kept(name)
+    return made, compiled, start.copy()
 
 
 def differences(value, size):

@@ -9,6 +9,7 @@ from sympy import Piecewise, exp, sin
 from sympy.physics.mechanics import (
     Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia)
 
+from combinations import rotating
 from sympy_constrained import RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import SimulationError
 from sympy_constrained.numeric import compile_equations, simulate
@@ -36,11 +37,9 @@ def end_of(motion):
 
 
 @pytest.mark.filterwarnings('ignore:The rank of the equations changed')
-@pytest.mark.parametrize('factors, start, backend', [
-    pytest.param(*case, backend, marks=[
-        pytest.mark.slow] if backend != 'llvm' and k > 2 else [])
-    for k, case in enumerate(FACTORS) for backend in BACKENDS])
-def test_a_row_that_vanishes_at_one_time(factors, start, backend):
+@rotating('case, backend', FACTORS, BACKENDS)
+def test_a_row_that_vanishes_at_one_time(case, backend):
+    factors, start = case
     compiled = compile_equations(model(factors), backend=backend)
     motion = simulate(compiled, (start, start + 2), [0]*3 + [1]*3)
     # x'' = 2/3 from the start
@@ -49,17 +48,19 @@ def test_a_row_that_vanishes_at_one_time(factors, start, backend):
 
 @pytest.mark.filterwarnings('ignore:The rank of the equations changed')
 @pytest.mark.parametrize('method, options', [
-    (RouthMethod, {'method': 'RK45'}), *((UdwadiaKalabaMethod, x) for x in (
-        {'method': 'RK45'}, {'method': 'Radau'}, {'stabilization': None},
-        {'stabilization': 'braun-goldfarb'}, {'t_eval': 21},
-        {'dense': True}))], ids=str)
+    (RouthMethod, {'method': 'RK45'}),
+    *((UdwadiaKalabaMethod, x) for x in (
+        {'method': 'RK45'}, {'method': 'Radau'}, {'t_eval': 21},
+        {'dense': True})),
+    *(pytest.param(UdwadiaKalabaMethod, {'stabilization': x},
+                   marks=pytest.mark.slow) for x in (None, 'braun-goldfarb'))],
+    ids=str)
 def test_a_rise_with_every_way_to_integrate(method, options):
     motion = simulate(model([T], method=method), 2, [0]*3 + [1]*3, **options)
     np.testing.assert_allclose(end_of(motion), 10/3, rtol=1e-6)
 
 
-@pytest.mark.parametrize('backend', BACKENDS)
-@pytest.mark.parametrize('factors', [[LATE], [LATE, 2*LATE], [LATE**2]])
+@rotating('factors, backend', [[LATE], [LATE, 2*LATE], [LATE**2]], BACKENDS)
 def test_a_row_that_begins_to_act_later(factors, backend):
     compiled = compile_equations(model(factors, LATE), backend=backend)
     with pytest.warns(UserWarning, match='rank of the equations changed'):

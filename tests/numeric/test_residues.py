@@ -2,12 +2,15 @@
 
 Reference: the multiplier system at 50 digits.
 """
+from itertools import product
+
 import numpy as np
 import pytest
 from mpmath import mp
 from sympy import Float, Matrix, Rational, cos, sqrt, symbols
 from sympy.physics.mechanics import dynamicsymbols
 
+from combinations import rotating
 from sympy_constrained import (
     GibbsAppellMethod, HamelEmbedding, LinearMappingMethod, RouthMethod,
     UdwadiaKalabaMethod, VaccoMethod)
@@ -32,10 +35,7 @@ METHODS = {
 
 
 BACKENDS = ['numpy', 'llvm']
-
-
-def marked(quick):
-    return [] if quick else [pytest.mark.slow]
+PLACES = [(1, 0), (0, 1), (1, 1)]
 
 
 def matrices(in_mass, in_rows, residues):
@@ -87,24 +87,18 @@ def checked(method, M, A, constants, backend, rtol=1e-9):
         assert (motion.rank == len(z)).all()
 
 
-@pytest.mark.parametrize('kind', RESIDUES)
-@pytest.mark.parametrize('places', [(1, 0), (0, 1), (1, 1)])
-@pytest.mark.parametrize('method, backend', [
-    pytest.param(method, backend, id=f'{method.__name__}-{backend}',
-                 marks=marked('llvm' == backend or k == 0))
-    for k, method in enumerate(METHODS) for backend in BACKENDS])
-def test_residues_change_nothing(method, places, kind, backend):
+@rotating('case, places, backend', list(product(RESIDUES, METHODS)), PLACES,
+          BACKENDS)
+def test_residues_change_nothing(case, places, backend):
+    kind, method = case
     M, A = matrices(*places, RESIDUES[kind])
     names = (M.free_symbols | A.free_symbols) & set(ANGLES)
     checked(method, M, A, dict.fromkeys(names, np.pi/2), backend)
 
 
-@pytest.mark.parametrize('value, backend', [
-    pytest.param(value, backend, marks=marked(backend == 'llvm' or k == 3))
-    for k, value in enumerate((1.57, 1.5707963, 1.57079632, 1.5707963267,
-                               1.570796326794, np.pi/2))
-    for backend in BACKENDS])
-@pytest.mark.parametrize('places', [(1, 0), (0, 1), (1, 1)])
+@rotating('value, places, backend', [
+    1.57, 1.5707963, 1.57079632, 1.5707963267, 1.570796326794, np.pi/2],
+    PLACES, BACKENDS)
 def test_tiny_entries_are_no_obstacle(places, value, backend):
     M, A = matrices(*places, RESIDUES['float'])
     names = (M.free_symbols | A.free_symbols) & set(ANGLES)
@@ -206,8 +200,8 @@ def spread():
             m: 1e-17, n: 1}, {m: 0}
 
 
-@pytest.mark.parametrize('case', [slopes, massless, related, spread])
-@pytest.mark.parametrize('backend', ['numpy', 'llvm'])
+@rotating('case, backend', [slopes, massless, related, spread],
+          ['numpy', 'llvm'])
 def test_an_earlier_decision_hides_nothing(case, backend):
     method, usual, hard = case()
 

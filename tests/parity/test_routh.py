@@ -35,11 +35,9 @@ REFUSED = {
     'heavy_top_quaternion': (UnsupportedFeatureError, '3 speeds'),
     'bead_on_circle': (TypeError, 'nonideal_forces'),
     'acceleration_level': (UnsupportedFeatureError, 'acceleration level')}
-REDUNDANT = {'parallel_cranks', 'coupler_on_cranks', 'duplicated_rows'}
 NONLINEAR = {'constant_speed_particle', 'appell_hamel'}
 TAKEN = [name for name in MODELS if name not in REFUSED]
 LAGRANGE = [name for name in TAKEN if name in ready.LAGRANGE]
-KANE = [name for name in TAKEN if name not in ready.LAGRANGE]
 
 
 # Calls of ``LagrangesMethod`` that the ready models do not have

@@ -25,7 +25,7 @@ from sympy_constrained import LinearMappingMethod
 from sympy_constrained.model import kinetics
 from sympy_constrained.graph import GraphBuilder
 
-QUICK, MANY = 12, 400
+QUICK, MANY = 6, 400
 seeds = pytest.mark.parametrize('seed', [pytest.param(
     seed, marks=[] if seed < QUICK else pytest.mark.slow)
     for seed in range(MANY)])
@@ -42,9 +42,11 @@ def test_every_method(seed):
     9952, 16200,        # undetermined where a quaternion has norm one only
     15898,              # a rounding residue is the only inertia about an axis
     16824,              # a position row is shared with one of velocities
-    20054,              # a residue beside no inertia determined a scale factor
+    # a residue beside no inertia determined a scale factor
+    pytest.param(20054, marks=pytest.mark.slow),
     22575,              # rows that unit quaternions make redundant
-    27570,              # a drive of a component of a unit quaternion
+    # a drive of a component of a unit quaternion
+    pytest.param(27570, marks=pytest.mark.slow),
     101341])            # a row of constants, written with sines that cancel
 def test_what_a_campaign_found(seed):
     found, how = drawn(seed)
@@ -60,7 +62,7 @@ def test_rewriting(seed):
     assert not rewriting(found, [PLAIN, how, writing(random, found)]), found
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, database=None,
+@settings(max_examples=4, deadline=None, derandomize=True, database=None,
           phases=[Phase.generate, Phase.shrink],
           suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
@@ -131,7 +133,9 @@ CASES = {
               Row('rate', i=0, j=1)), state=5)}
 
 
-@pytest.mark.parametrize('name', CASES)
+@pytest.mark.parametrize('name', [
+    'tree', 'disc', *(pytest.param(name, marks=pytest.mark.slow)
+                      for name in ('quaternion', 'own speeds'))])
 def test_the_reference_is_that_of_sympy(name):
     """Newton and Euler in numbers against derivatives of SymPy vectors."""
     found = CASES[name]
