@@ -30,7 +30,7 @@ from .stepper import Run
 from .tape import Tape
 from .taylor import Taylor
 
-__all__ = ['simulate']
+__all__ = ['simulate', 'output_times', 'time_span', 'check_sizes']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
             'Rodas5P': Rodas5P}
@@ -216,7 +216,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     compiled = compiled_with(events, model, constants, inputs)
     compiled.parameters()
     span = time_span(t_span)
-    times = _output_times(t_eval, span)
+    times = output_times(t_eval, span)
     kind = _stabilization_kind(compiled, stabilization, method)
     check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
                 max_step=max_step, max_steps=max_steps,
@@ -267,7 +267,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     trajectory = run.integrate(progress) if integrator else run.integrate(
         solver, progress, **options)
     fault = trajectory.success and not integrator and (
-        run.records.balance.fault(trajectory, rtol, atol))
+        run.records.fault(trajectory, rtol, atol))
     if fault:
         warn(fault, stacklevel=2)
     if adjoint:
@@ -376,7 +376,7 @@ def check_sizes(**values):
                ', or leave it out.'))
 
 
-def _output_times(t_eval, span):
+def output_times(t_eval, span):
     """All output times; None for the steps of the integrator."""
     if t_eval is None:
         return None
