@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import ConstrainedDynamicsError
 from ..linear.rank_decision import is_regular
-from ..manifold.consistent_state import mass_spectrum
+from ..manifold.consistent_state import check_consistent, mass_spectrum
 from ..outcome import Reason
 from ..tolerances import NEGATIVE, OUTGROWN
 from ..trajectory import ARRAYS, OPTIONAL
@@ -74,8 +74,10 @@ class Batch:
         """A :class:`.Run` like the others, None if there is none."""
         for k in {0, len(x)//2, len(x) - 1}:
             with suppress(ConstrainedDynamicsError, ArithmeticError):
-                return Run(self.compiled.with_values(self.p[k]), self.span,
-                           x[k], on_set=bool(self.compiled.residual_names))
+                compiled = self.compiled.with_values(self.p[k])
+                check_consistent(compiled, self.span[0], x[k])
+                return Run(compiled, self.span, x[k],
+                           on_set=bool(compiled.residual_names))
         return None
 
     def made(self, x, some, room):
