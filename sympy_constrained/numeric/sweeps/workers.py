@@ -18,7 +18,7 @@ from .jobs import Job, failure, pack, unpacked
 __all__ = ['make_runs']
 
 # Chunks per worker, so that all end together, and the largest chunk.
-CHUNKS, LARGEST = 8, 32
+CHUNKS, LARGEST = 8, 128
 # Seconds to wait for interrupted runs.
 GRACE = 2.
 # Chunks per process that are being worked on, or are about to be.
