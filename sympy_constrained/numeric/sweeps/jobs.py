@@ -23,6 +23,8 @@ __all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
 
 # Runs that are made together.
 TOGETHER = 256
+INTERRUPTED = {'error': Reason.INTERRUPTED.value,
+               'reason': Reason.INTERRUPTED.name}
 
 
 class Task(NamedTuple):
@@ -53,8 +55,13 @@ class Job:
         for k, task in enumerate(tasks):
             if k % TOGETHER == 0 and is_worth_it:
                 some = tasks[k:k + TOGETHER]
-                with suppress(Exception):       # `simulate` will raise it
+                try:
                     found = self._together(some)
+                except KeyboardInterrupt:
+                    yield task.index, INTERRUPTED
+                    break
+                except Exception:       # `simulate` will raise it
+                    found = {}
                 is_worth_it = 2*len(found) > len(some)
             fields = self._outcome(task, found.pop(task.index, None))
             yield task.index, fields
@@ -95,8 +102,7 @@ class Job:
         try:
             fields = self._fields(task, trajectory)
         except KeyboardInterrupt:
-            fields = {'error': Reason.INTERRUPTED.value,
-                      'reason': Reason.INTERRUPTED.name}
+            fields = INTERRUPTED
         except Exception as error:
             fields = failure(error)
         seconds = trajectory.statistics['seconds'] if trajectory else 0.
