@@ -42,7 +42,7 @@ PEERS ?= llvmlite CyRK pydy cython casadi pin drake exudyn mujoco \
 	diffrax heyoka
 INTEROP ?= pydy cython symbrim casadi jax heyoka numba cffi \
 	cyipopt
-OPTIONAL ?= pandas scikit-sundae solve-dae
+OPTIONAL ?= pandas scikit-sundae
 
 RUN = $(VENV)/bin/python
 PYTEST = -m pytest -n $(WORKERS) $(PYTEST_ARGS)

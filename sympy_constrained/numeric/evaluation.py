@@ -106,6 +106,13 @@ class Evaluator:
                 constants, 'constants', p))
         return result
 
+    def at_constants(self, p):
+        """The same equations with constants in order, which are not checked.
+        """
+        result = copy(self)
+        result._kept, result.p = self._kept, p
+        return result
+
     def variant(self, change):
         """Changed equations with the same inputs, kept for the next call.
 

@@ -115,6 +115,7 @@ class Names:
         self.kind = kind
         self.hint = hint
         self.labels = tuple(map(label, self.objects))
+        self._texts = tuple(map(str, self.objects))
         self.unused = {name for x in unused if x not in self.objects
                        for name in (x, label(x))}
         self._positions = {item: i for i, item in enumerate(self.objects)
@@ -136,8 +137,8 @@ class Names:
             return position
         text = key.strip() if isinstance(key, str) else str(key)
         if isinstance(key, str):
-            places = [i for i, item in enumerate(self.objects)
-                      if {key, text} & {self.labels[i], str(item)}]
+            places = [i for i, names in enumerate(zip(
+                self.labels, self._texts)) if key in names or text in names]
             if len(places) == 1:
                 return places[0]
             if places:
@@ -149,7 +150,7 @@ class Names:
 
     def _why_not(self, key, text):
         """Why an unknown key is not accepted, and the remedy."""
-        if text in map(str, self.objects):
+        if text in self._texts:
             return (f"has the name of a {self.kind} and is another symbol "
                     "(perhaps with other assumptions); use the one of the "
                     "model, or its name as a string")

@@ -34,7 +34,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Legendre, Polynomial
-from scipy.linalg import qr
 from sympy import Matrix
 
 from ..graph import Graph
@@ -42,11 +41,9 @@ from ..interop.casadi import functions
 from ..interop.exported import walk
 from ..numeric.codegen.instructions import program
 from ..numeric.codegen.native import arguments_of, slots, with_given
+from ..numeric.manifold.correction import independent
 
-__all__ = ['Node', 'Scheme', 'independent', 'interval', 'radau']
-
-# Rows of smaller pivots, relative to the largest one, are redundant.
-REDUNDANT = 1e-9
+__all__ = ['Node', 'Scheme', 'interval', 'radau']
 
 
 class Scheme(NamedTuple):
@@ -67,16 +64,6 @@ def radau(count):
         for j in range(count)]
     return Scheme(c, *(np.transpose([p.integ(k)(c) for p in values])
                        for k in (1, 2)))
-
-
-def independent(rows):
-    """Indices of independent rows of a matrix."""
-    if not rows.size:
-        return []
-    _, R, order = qr(rows.T, mode='economic', pivoting=True)
-    pivots = np.abs(np.diag(R))
-    count = np.sum(pivots > REDUNDANT*max(pivots.max(), 1.))
-    return sorted(order[:count].tolist())
 
 
 class Node:

@@ -9,8 +9,9 @@ from sympy import sympify
 from ..errors import ConstraintError, UnsupportedFeatureError
 from ..numeric.compiled import compile_equations
 from ..numeric.manifold.consistent_state import consistent_state
+from ..numeric.manifold.correction import independent
 from ..numeric.names import array, label, number
-from .collocation import Node, independent, interval
+from .collocation import Node, interval
 
 __all__ = ['Found', 'Problem']
 

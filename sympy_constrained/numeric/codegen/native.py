@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from threading import RLock
 
@@ -108,19 +108,24 @@ class Native(Generated):
     def __init__(self, graph, names, arguments, given):
         super().__init__(graph, names, arguments, given)
         # Evaluated a few times, as a rule, so compiled without effort.
-        self._code = NativeFunction(graph, self.names, arguments, given,
-                                    effort=0)
+        self._compiled = partial(NativeFunction, graph, self.names,
+                                 given=given, effort=0)
+        self._code = self._compiled(arguments)
         letters = [symbol.name[0] for symbol in arguments.values()]
         # Positions of the first constant, of the first input and of the end.
         self._p = 1 + letters.count('x')
         self._r = self._p + letters.count('p')
         self._end = len(letters)
 
-    def scalar(self, *values):
-        return self._named(self._one(values))
+    @cached_property
+    def _varied(self):
+        """The code with the constants as further states."""
+        return self._compiled({item: (
+            Symbol(f'x{self._p - 1 + int(x.name[1:])}')
+            if x.name[0] == 'p' else x) for item, x in self.arguments.items()})
 
-    def _one(self, values, state=None):
-        """All outputs of one state, which is number ``state`` of a batch."""
+    def scalar(self, *values):
+        """The outputs at numbers: name -> array ``(rows, columns)``."""
         work = np.empty(self._end + self.size)
         work[:self._end] = values
         start = address(work)
@@ -128,18 +133,15 @@ class Native(Generated):
         if self._code.function(
                 values[0], start + 8, start + 8*self._p, start + 8*self._r,
                 start + 8*self._end):
-            self._check(buffer, state)
-        return buffer
+            self._check(buffer)
+        return self._named(buffer)
 
     def batch(self, size, *values):
         t, x = values[0], values[1:self._p]
-        p, r = values[self._p:self._r], values[self._r:]
+        p, r, code = values[self._p:self._r], values[self._r:], self._code
         if any(map(np.ndim, p)):        # others for every state
-            rows = zip(*(np.broadcast_to(v, size) for v in values))
-            return self._named(np.reshape(
-                [self._one(row, i) for i, row in enumerate(rows)],
-                (size, self.size)))
-        buffer, _ = self._code.batch(size, t, x, p, r)
+            x, p, code = (*x, *p), (), self._varied
+        buffer, _ = code.batch(size, t, x, p, r)
         self._check(buffer)
         return self._named(buffer)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from time import perf_counter
-from warnings import warn
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ...errors import (
     ConstrainedDynamicsError, InconsistentConstraintsError,
     SingularEquationsError, UnsupportedFeatureError)
 from ..integrate.ends import COMPILING, Stop, cause_of
-from ..integrate.interrupt import Interruption
+from ..integrate.interrupt import Interruption, interrupted
 from ..integrate.rates import TROUBLE
 from ..integrate.records import Records
 from ..linear.rank_changes import CarriedRank
@@ -129,14 +128,7 @@ class FixedRun:
             self.record_last()
             return stop.reason, stop.message
         except KeyboardInterrupt:
-            message = f"The run was interrupted at t = {self.t:.6g}."
-            self.record_last()
-            try:
-                warn(f"{message} What was computed is returned.",
-                     stacklevel=4)
-            except UserWarning as warning:      # where warnings are errors
-                self.raised = warning
-            return Reason.INTERRUPTED, message
+            return interrupted(self)
         return Reason.END, Reason.END.value
 
     def _make_steps(self, progress):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..manifold.projection import distances
+from ..manifold.projection import norms_of
 
-__all__ = ['Balance']
+__all__ = ['Balance', 'TERMS']
 
+TERMS = 'absolute', 'relative', 'gradients', 'violations', 'distances'
 # Multiple of the tolerances that a step may add to an error.
 FACTOR = 10
 # The same for rounding, relative to the largest energy.
@@ -25,20 +26,21 @@ NOTHING = 1e-5
 
 
 class Balance:
-    """Errors and terms of the balances at the outputs of a run."""
+    """Errors and terms of the balances at outputs of a run."""
 
     def __init__(self, compiled):
         self.compiled = compiled
         columns = compiled.equations.graph.outputs['A'][1]
-        self.names = ('A', 'b') if compiled.has('A') and (
-            columns == len(compiled.u_index)) else ()
-        self.absolute = self.relative = 0.      # energy per tolerance
-        self._gradients, self._violations = [], []      # of the rows
+        self.has_rows = compiled.has('A') and columns == len(compiled.u_index)
+        self.levels = [name for name, _ in compiled.levels
+                       if compiled.has(name)]
+        self.names = (*(('A', 'b') if self.has_rows else ()), *(
+            f'{name}_jacobian' for name in self.levels))
 
-    def add(self, outputs, x, accelerations, forces):
-        """Take note of several outputs.
+    def terms(self, outputs, x, accelerations, forces, is_exact):
+        """Name -> array over outputs, zero for those that are not exact.
 
-        ``outputs`` are values of ``M``, ``Q`` and :attr:`names`.
+        ``outputs`` are values of ``M``, ``Q``, residuals and :attr:`names`.
         """
         compiled, M = self.compiled, outputs['M']
         u = x[:, compiled.u_index]
@@ -46,25 +48,27 @@ class Balance:
         loads = np.abs(outputs['Q'][..., 0]) + np.abs(forces)
         load = loads.sum(axis=1)
         length = np.abs(x[:, compiled.q_index]).max(axis=1, initial=0.)
-        self.absolute = (momenta.sum(axis=1) + load).max(
-            initial=self.absolute)
-        self.relative = ((momenta*np.abs(u)).sum(axis=1) + load*length).max(
-            initial=self.relative)
-        if not self.names:
-            return
-        A, b = np.abs(outputs['A']), outputs['b'][..., 0]
-        terms = outputs['A']*accelerations[:, None]
-        masses = np.abs(M.diagonal(axis1=1, axis2=2))
-        free = np.divide(loads, masses, out=np.abs(accelerations),
-                         where=masses > 0)
-        size = (np.abs(terms).sum(axis=2) + np.abs(b)
-                + NOTHING*product(A, free))     # where accelerations vanish
-        self._gradients.append(A.max(axis=2))
-        self._violations.append(np.abs(terms.sum(axis=2) - b)/(
-            size + NOTHING*size.max(axis=1, keepdims=True)
-            + np.finfo(float).tiny))
+        terms = {'absolute': momenta.sum(axis=1) + load,    # energy per atol
+                 'relative': (momenta*np.abs(u)).sum(axis=1) + load*length}
+        if self.has_rows:
+            A, b = np.abs(outputs['A']), outputs['b'][..., 0]
+            products = outputs['A']*accelerations[:, None]
+            masses = np.abs(M.diagonal(axis1=1, axis2=2))
+            free = np.divide(loads, masses, out=np.abs(accelerations),
+                             where=masses > 0)
+            size = (np.abs(products).sum(axis=2) + np.abs(b)
+                    + NOTHING*product(A, free))     # at rest
+            terms['gradients'] = A.max(axis=2)
+            terms['violations'] = np.abs(products.sum(axis=2) - b)/(
+                size + NOTHING*size.max(axis=1, keepdims=True)
+                + np.finfo(float).tiny)
+        terms = {name: np.where(is_exact, value.T, 0.).T
+                 for name, value in terms.items()}
+        return {**terms, 'distances': np.hstack([np.zeros((len(x), 0)), *(
+            np.abs(outputs[name][..., 0]/norms_of(
+                outputs[f'{name}_jacobian'])) for name in self.levels)])}
 
-    def fault(self, trajectory, rtol, atol):
+    def fault(self, trajectory, terms, rtol, atol):
         """A warning if a balance fails, else None.
 
         A motion that starts off the constraints has no balance.
@@ -76,20 +80,19 @@ class Balance:
         t, x = trajectory.t, trajectory.x
         drift = (absolute + relative*np.abs(x).max(initial=0.))*(
             1 + abs(t[-1] - t[0]))
-        start, end = (distances(self.compiled, t[k], x[k]).distances
-                      for k in (0, -1))
-        if start.max(initial=0.) > drift:
+        distances = terms['distances']
+        if distances[0].max(initial=0.) > drift:
             return None
-        return (self._row_fault(RESIDUAL + relative)
-                or self._residual_fault(end, drift)
-                or self._energy_fault(trajectory, relative, absolute))
+        return (self._row_fault(terms, RESIDUAL + relative)
+                or self._residual_fault(distances[-1], drift)
+                or self._energy_fault(trajectory, terms, relative, absolute))
 
-    def _energy_fault(self, trajectory, relative, absolute):
+    def _energy_fault(self, trajectory, terms, relative, absolute):
         if trajectory.energy_error is None:
             return None
         error = np.abs(trajectory.energy_error).max(initial=0.)
-        allowed = (absolute*(1 + self.absolute) + relative*(
-            self.relative + np.abs(trajectory.work).max(initial=0.))
+        allowed = (absolute*(1 + terms['absolute'].max()) + relative*(
+            terms['relative'].max() + np.abs(trajectory.work).max(initial=0.))
             + ROUNDING*np.abs(trajectory.energy).max(initial=0.))
         if error <= allowed:
             return None
@@ -102,11 +105,10 @@ class Balance:
             "smaller tolerances. If the error stays, compare the model with "
             "another method (`compare`), and do not trust the motion.")
 
-    def _row_fault(self, allowed):
-        if not self._violations:
+    def _row_fault(self, terms, allowed):
+        if not self.has_rows:
             return None
-        gradients, violations = map(np.concatenate, (
-            self._gradients, self._violations))
+        gradients, violations = terms['gradients'], terms['violations']
         largest = np.where(
             gradients > NOTHING*gradients.max(axis=0, initial=0.),
             violations, 0.).max(axis=0, initial=0.)

@@ -32,27 +32,22 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 from scipy.interpolate import BarycentricInterpolator
 from sympy import Dummy
 
-from ...errors import NotFiniteError
+from ...errors import MissingIngredientError, NotFiniteError
 from ...graph import Graph, jacobian
 from ..compiled import CompiledEquations, compile_equations
 from ..linear.solver import LinearSolver
 from ..manifold.correction import independent
 from ..names import label
 
-__all__ = ['DAEForm', 'DAEMethod', 'DAE_METHODS', 'dae_form']
+__all__ = ['DAEForm', 'IDA', 'dae_form']
 
 # The tolerance of multipliers in multiples of that of states.
 LOOSE = 1e4
-PACKAGES = {'IDA': ('scikit-sundae', 'sksundae.ida'),
-            'RadauDAE': ('solve-dae', 'solve_dae.integrate'),
-            'BDFDAE': ('solve-dae', 'solve_dae.integrate')}
-DAE_METHODS = dict.fromkeys(PACKAGES)
 # Nodes and weights of the integral of the power over a step.
 PLACES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
@@ -245,45 +240,65 @@ def dynamic_rows(equations, g, out, rows, z):
     return residual, [i in velocity for i in rows]
 
 
-# -- solvers with SciPy's interface -----------------------------------------
+# -- the solver -------------------------------------------------------------
 
-class DAEMethod:
-    """A method as a function that makes solvers like SciPy's."""
+class IDA:
+    """IDA of SUNDIALS, by scikit-sundae, with SciPy's interface.
 
-    def __init__(self, method, compiled):
-        package, module = PACKAGES[method]
-        try:
-            module = import_module(module)
-        except ImportError as error:
-            raise ImportError(
-                f"method={method!r} needs the package {package}, which is not "
-                f"installed. Install it (pip install {package}), or use "
-                "'Radau' of SciPy.") from error
-        self.solver = getattr(module, method)
-        self.kind = SundaeSolver if method == 'IDA' else SolveDaeSolver
-        self.compiled, self.form = compiled, None
-
-    def __call__(self, rates, t, y, t_bound, **options):
-        x = y[:len(self.compiled.states)]
-        self.form = self.form._at(t, x) if self.form else (
-            dae_form(self.compiled, x, t))
-        return self.kind(self.solver, self.form, rates, y, t_bound, options)
-
-
-class DAESolver:
-    """A solver of a package with SciPy's interface.
-
-    It also integrates the work, if ``y`` and ``rates`` contain it.
+    It also integrates the work, if ``y`` and ``rates`` contain it. The rates
+    keep the form for the next start.
     """
 
-    def __init__(self, solver, form, rates, y, t_bound, options):
-        self.form, self.rates, self.t_bound = form, rates, t_bound
+    def __init__(self, rates, t, y, t_bound, *, rtol, atol, max_step):
+        try:
+            from sksundae.ida import IDA as Solver
+        except ImportError as error:
+            raise MissingIngredientError(
+                "method='IDA' needs the package scikit-sundae, which is not "
+                "installed. Install it (pip install scikit-sundae), or use "
+                "'Radau' of SciPy.") from error
+        x = y[:len(rates.compiled.states)]
+        rates.form = self.form = form = rates.form._at(t, x) if (
+            rates.form) else dae_form(rates.compiled, x, t)
+        self.rates, self.t_bound = rates, t_bound
         self.t, self.y, self.status = form.t, y, 'running'
         self.step_size = None
         self.nfev = 0
         self.count = len(form.compiled.states)
-        atol = options['atol']*np.where(form.multiplier, LOOSE, 1.)
-        self.begin(solver, {**options, 'atol': atol})
+
+        def residual(t, y, yp, out):
+            out[:] = self.residual(t, y, yp)
+
+        def jacobian(t, y, yp, out, factor, matrix):
+            by_y, by_yp = form.jacobian(t, y, yp)
+            matrix[:] = by_y + factor*by_yp
+
+        self.solver = Solver(
+            residual, jacfn=jacobian, rtol=rtol,
+            atol=atol*np.where(form.multiplier, LOOSE, 1.),
+            max_step=0. if np.isinf(max_step) else float(max_step))
+        self.solver.init_step(form.t, form.y0, form.yp0)
+
+    def step(self):
+        step = self.solver.step(self.t_bound, method='onestep',
+                                tstop=self.t_bound)
+        t, y = float(np.ravel(step.t)[-1]), np.atleast_2d(step.y)[-1]
+        if not step.success:
+            self.status = 'failed'
+            return
+        self.accept(t, y.copy())
+        if t == self.t_bound:
+            self.status = 'finished'
+
+    def states(self, start, end):
+        """A polynomial of degree five, the largest of IDA, through its values.
+
+        The last node brings IDA back to its state.
+        """
+        times = nodes(start, end)
+        values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]
+                  for s in times]
+        return BarycentricInterpolator(times, values)
 
     def residual(self, t, y, yp):
         """The residual; nan, where it has no value, shortens the step."""
@@ -335,70 +350,3 @@ def nodes(start, end):
     """Times that determine a polynomial of degree five, the end as last."""
     places = np.cos(np.pi*np.arange(5, 0, -1)/5)
     return [*(start + end + (end - start)*places)/2, end]
-
-
-class SolveDaeSolver(DAESolver):
-    """For the classes of solve-dae."""
-
-    def begin(self, solver, options):
-        form = self.form
-        self.solver = solver(self.residual, form.t, form.y0, form.yp0,
-                             self.t_bound, jac=form.jacobian, **options)
-
-    def step(self):
-        self.solver.step()
-        self.status = self.solver.status
-        if self.status != 'failed':
-            self.accept(self.solver.t, self.solver.y)
-
-    def states(self, start, end):
-        """``t -> states`` in the last step."""
-        path = self.solver.dense_output()
-
-        def states(t):
-            values = path(t)            # with derivatives in some versions
-            return (values[0] if isinstance(values, tuple) else values)[
-                :self.count]
-
-        return states
-
-
-class SundaeSolver(DAESolver):
-    """For ``sksundae.ida.IDA``."""
-
-    def begin(self, solver, options):
-        form = self.form
-
-        def residual(t, y, yp, out):
-            out[:] = self.residual(t, y, yp)
-
-        def jacobian(t, y, yp, out, factor, matrix):
-            by_y, by_yp = form.jacobian(t, y, yp)
-            matrix[:] = by_y + factor*by_yp
-
-        max_step = options.pop('max_step')
-        self.solver = solver(
-            residual, jacfn=jacobian, **options,
-            max_step=0. if np.isinf(max_step) else float(max_step))
-        self.solver.init_step(form.t, form.y0, form.yp0)
-
-    def step(self):
-        step = self.solver.step(self.t_bound, method='onestep',
-                                tstop=self.t_bound)
-        t, y = float(np.ravel(step.t)[-1]), np.atleast_2d(step.y)[-1]
-        if not step.success:
-            self.status = 'failed'
-            return
-        self.accept(t, y.copy())
-        if t == self.t_bound:
-            self.status = 'finished'
-
-    def states(self, start, end):
-        """A polynomial of degree five, the largest of IDA, through its values.
-
-        The last node brings IDA back to its state.
-        """
-        times = nodes(start, end)
-        values = [np.atleast_2d(self.solver.step(s).y)[-1][:self.count]
-                  for s in times]
-        return BarycentricInterpolator(times, values)

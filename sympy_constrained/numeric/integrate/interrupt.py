@@ -4,8 +4,11 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager
+from warnings import warn
 
-__all__ = ['Interruption']
+from ..outcome import Reason
+
+__all__ = ['Interruption', 'interrupted']
 
 
 class Interruption:
@@ -48,3 +51,16 @@ class Interruption:
     def hold(self):
         """Raise nothing from now on."""
         self._is_held = True
+
+
+def interrupted(run):
+    """Reason and message of a run that the user ends; records its last state.
+    """
+    message = f"The run was interrupted at t = {run.t:.6g}."
+    run.record_last()
+    run.interruption.hold()
+    try:
+        warn(f"{message} What was computed is returned.", stacklevel=5)
+    except UserWarning as warning:      # where warnings are errors
+        run.raised = warning
+    return Reason.INTERRUPTED, message

@@ -30,8 +30,8 @@ from scipy.integrate import DOP853
 from ..manifold.projection import CLOSE, ROUNDING
 from .rodas import Rodas5P
 
-__all__ = ['Code', 'Tableau', 'make_steps', 'project_all', 'go_back',
-           'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
+__all__ = ['Code', 'Tableau', 'make_steps', 'make_runs', 'project_all',
+           'go_back', 'interpolant', 'tableau_of', 'FULL', 'END', 'TROUBLE']
 
 # Why the loop returns: all records are full, the end is reached, or the next
 # step is not ordinary.
@@ -497,8 +497,9 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     whose ``size`` outputs begin with them, of :class:`.Slopes` (for Rosenbrock
     methods) and of the projection; ``p`` contains the addresses of their
     constants. Accepted steps fill ``T``, ``Y``, ``F``,
-    their stages ``K`` and their distances from the constraints ``drift``;
-    outputs at ``times`` fill ``states``.
+    their stages ``K``, unless there is room for one step only, and their
+    distances from the constraints ``drift``; outputs at ``times`` fill
+    ``states``.
 
     Returns the reason, the numbers of steps, outputs and evaluations, and the
     size of the next step.
@@ -512,7 +513,8 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
     J, trail = np.empty((n, n + 1)), np.empty((2*NEWTON, n + 1))
     due = evaluations = piece = 0
     for step in range(len(drift)):
-        t, y, made, moved = T[step], Y[step], K[step], Y[step + 1]
+        t, y, moved = T[step], Y[step], Y[step + 1]
+        made = K[step % len(K)]
         rate[:] = F[step]
         if step and t == stops[piece]:
             piece += 1
@@ -563,6 +565,80 @@ def make_steps(code, slopes_code, correct_code, p, count, tables, sizes, z,
         if t_new == stops[-1]:
             return END, step + 1, due, evaluations, h
     return FULL, len(drift), due, evaluations, h
+
+
+@njit(nogil=True)
+def first_size(rates, tableau, rtol, atol, t, y, rate, left, trial, out):
+    """The size of the first step in the time ``left``, as in SciPy.
+
+    That is the algorithm of [1]_, section II.4.
+    """
+    n = len(y)
+    state = slope = bend = 0.
+    for i in range(n):
+        scale = atol + rtol*abs(y[i])
+        state += (y[i]/scale)**2/n
+        slope += (rate[i]/scale)**2/n
+    state, slope = np.sqrt(state), np.sqrt(slope)
+    h = abs(left)
+    h = min(1e-6 if min(state, slope) < 1e-5 else 0.01*state/slope, h)
+    for i in range(n):
+        trial[i] = y[i] + h*np.sign(left)*rate[i]
+    if is_bad(rates, t + h*np.sign(left), trial, out):
+        return 0.
+    for i in range(n):
+        bend += ((out[i] - rate[i])/(atol + rtol*abs(y[i])))**2/n
+    most = max(np.sqrt(bend)/h, slope)
+    other = (0.01/most)**-tableau.exponent if most > 1e-15 else max(
+        1e-6, 1e-3*h)
+    return min(100*h, other, abs(left))
+
+
+@njit(cache=True, nogil=True)
+def make_runs(code, slopes_code, correct_code, p, count, tables, sizes, z,
+              tableau, levels, size, rtol, atol, max_step, end, X,
+              constants, parameters, T, Y, F, drift, times, states, made):
+    """Make runs from the states ``X``.
+
+    ``constants`` are those of the rates of each run, ``parameters`` those of
+    the projection. The steps of all runs fill ``T``, ``Y``, ``F`` and
+    ``drift``, outputs ``states``; the other arguments are those of
+    :func:`make_steps`. ``made`` are by run the position of its first state and
+    the numbers of steps, none of a run that is not ordinary, and evaluations.
+
+    Returns how many runs there was room for.
+    """
+    t, n, at, p = T[0], X.shape[1], 0, p.copy()
+    K, trail = np.empty((1, len(tableau.c), n)), np.empty((2*NEWTON, n + 1))
+    trial, out = np.empty(n), np.empty(max(size, levels.sum()))
+    begins, ends = np.array([t]), np.array([end])
+    for i in range(len(X)):
+        p[0], p[2] = constants[i].ctypes.data, parameters[i].ctypes.data
+        rates = Machine(code, p[0], count, tables)
+        correct = Machine(correct_code, p[2], count, tables)
+        if at == len(drift):
+            return i
+        T[at] = t
+        made[i] = 0
+        if accepted(correct, t, X[i], levels, Y[at], out, trail) < 0 or (
+                np.abs(Y[at] - X[i]).max() > ROUNDING*size_of(X[i])) or (
+                is_bad(rates, t, Y[at], out)):
+            continue
+        F[at] = out[:n]
+        h = first_size(rates, tableau, rtol, atol, t, Y[at], F[at], end - t,
+                       trial, out)
+        if h == 0:
+            continue
+        reason, steps, _, evaluations, _ = make_steps(
+            code, slopes_code, correct_code, p, count, tables, sizes, z,
+            tableau, levels, size, rtol, atol, max_step, begins, ends, ends,
+            h, T[at:], Y[at:], F[at:], K, drift[at:], times, states[i])
+        if reason == FULL:
+            return i
+        if reason == END:
+            made[i, 0], made[i, 1], made[i, 2] = at, steps, evaluations + 2
+            at += steps + 1
+    return len(X)
 
 
 @njit(cache=True, nogil=True)

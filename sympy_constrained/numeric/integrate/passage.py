@@ -115,9 +115,9 @@ class PassageFinder:
 
     # -- reciprocal condition --------------------------------------------
 
-    def rows(self, t, x):
+    def rows(self, t, x, p=None):
         """The scaled constraint rows ``A``, shape (m, o)."""
-        return self._rows_of(self.compiled.evaluate(('W',), t, x)['W'])
+        return self._rows_of(self.compiled.evaluate(('W',), t, x, p)['W'])
 
     def _rows_of(self, W):
         part = ..., slice(self.motion, None), slice(None, self.motion)
@@ -175,7 +175,8 @@ class PassageFinder:
         largest = np.maximum.accumulate(np.maximum(largest, self.largest))
         ratio = least/largest
         usual = np.maximum.accumulate(np.maximum(ratio, self.usual))
-        is_open = self._open(t, y, rates, rows, least)
+        steps = np.arange(len(t) - 1)
+        is_open = np.isin(steps, self._open(steps, t, y, rates, rows, least))
         is_near = ratio[1:] < np.minimum(
             np.minimum(EDGE, SHARE*usual[1:]), ratio[:-1])
 
@@ -190,21 +191,37 @@ class PassageFinder:
 
         return accept, np.flatnonzero(is_near | is_open)
 
-    def _open(self, t, y, rates, rows, least):
-        """By step, whether a zero is not excluded, as in ``_candidates``.
+    def doubtful(self, begins, steps, t, y, rates, p, W):
+        """Which of several runs may meet singular configurations.
+
+        They begin with the states ``begins``; ``steps`` are the numbers of the
+        states before each step, ``p`` the constants at all states.
+        """
+        rows = self._rows_of(W)
+        least, largest = self.singular_values(rows, quickly)
+        is_near = np.minimum.reduceat(
+            least, begins) < EDGE*np.maximum.reduceat(largest, begins)
+        is_near[np.searchsorted(begins, self._open(
+            steps, t, y, rates, rows, least, p), 'right') - 1] = True
+        return is_near
+
+    def _open(self, k, t, y, rates, rows, least, p=None):
+        """Those of the steps ``k`` in which a zero is not excluded, as in
+        ``_candidates``.
 
         Cubics lead from state to state, and steps are halved all at once.
         """
         y, slopes, step = y[:, :self.size], rates[:, :self.size], np.diff(t)
-        k, begin, width = np.arange(len(step)), np.zeros(len(step)), 1.
-        ends = [(rows[:-1], least[:-1]), (rows[1:], least[1:])]
+        begin, width = np.zeros(len(k)), 1.
+        ends = [(rows[k], least[k]), (rows[k + 1], least[k + 1])]
         while len(k) and width > FINEST:
             width /= 2
             s, h = (begin + width)[:, None], step[k, None]
             d = y[k + 1] - y[k]
             at = y[k] + s*(d + (1 - s)*(
                 (1 - s)*(h*slopes[k] - d) - s*(h*slopes[k + 1] - d)))
-            middle = self.rows(t[k] + (s*h)[:, 0], at)
+            middle = self.rows(t[k] + (s*h)[:, 0], at,
+                               None if p is None else p[k])
             inner = self.singular_values(middle, quickly)[0]
             (first, low), (second, high) = ends
             change = sum(np.linalg.norm(part, axis=(1, 2)) for part in (
@@ -216,7 +233,7 @@ class PassageFinder:
                 [np.concatenate([x[some], z[some]]) for x, z in pair]
                 for pair in (zip(ends[0], (middle, inner)),
                              zip((middle, inner), ends[1]))]
-        return np.isin(np.arange(len(step)), k)
+        return k
 
     def forget(self, t):
         """Forget the states that were accepted before a time."""

@@ -98,7 +98,7 @@ def is_small(power, A, usual):
     return (np.abs(power) <= POWERLESS*np.abs(A)@usual).all()
 
 
-def energy_rates(compiled, t, x, rates):
+def energy_rates(compiled, t, x, rates, p=None):
     """Rate of the energy at states that change at these rates.
 
     None if the energy is unknown, calls Python inputs or has no gradient.
@@ -111,7 +111,8 @@ def energy_rates(compiled, t, x, rates):
     if gradient is None:
         return None
     try:
-        slopes = gradient(t, x)['gradient'][:, 0]
+        slopes = gradient(t, x, compiled.parameters(p, len(x)))[
+            'gradient'][:, 0]
     except ArithmeticError:             # at the edge of a domain
         return None
     return slopes[:, 0] + (slopes[:, 1:]*rates).sum(axis=1)

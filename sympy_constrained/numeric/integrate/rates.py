@@ -28,7 +28,7 @@ class Rates:
         self.work = Work(compiled, span, x)
         self.names = ('rates', 'W', 'r', *self.work.outputs)
         self.begin = np.append(x, 0.) if self.work.outputs else x
-        self.trouble = self.met = self.raised = None
+        self.trouble = self.met = self.raised = self.form = None
         self._quick = None, None        # a solver, and its compiled rates
 
     def __call__(self, t, y):

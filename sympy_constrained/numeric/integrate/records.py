@@ -34,9 +34,13 @@ class Records:
         ``is_exact`` are those that show errors of the equations. Where these
         give no ``rates``, they are given for one output.
         """
+        self._parts.append(self.columns(t, y, is_exact, rates))
+
+    def columns(self, t, y, is_exact=True, rates=None, p=None):
+        """The same as arrays by name; ``p`` may differ between outputs."""
         compiled, motion = self.compiled, self.compiled.motion
         x = y[:, :len(compiled.states)].copy()
-        outputs = compiled.evaluate(self.names, t, x)
+        outputs = compiled.evaluate(self.names, t, x, p)
         W, r = outputs['W'], outputs['r'][..., 0]
         if rates is None:
             z, rank, condition = self.rank.solve_outputs(W, r, t, x)
@@ -48,12 +52,8 @@ class Records:
         rates = np.hstack([outputs['rates'][..., 0], z[:, :motion]])
         accelerations = rates[:, compiled.u_index]
         forces = product(outputs['M'], accelerations) - outputs['Q'][..., 0]
-        some = slice(None) if is_exact.all() else is_exact
-        self.balance.add(
-            {name: value[some] for name, value in outputs.items()},
-            x[some], accelerations[some], forces[some])
         nothing = np.zeros((len(t), 1, 1))
-        self._parts.append({
+        return {
             't': t, 'x': x, 'rates': rates,
             'residuals': np.concatenate(
                 [outputs[name] for name in self.residuals], axis=1)[..., 0],
@@ -62,13 +62,22 @@ class Records:
                for name in ('energy', 'power')},
             'work': self.jumps + (
                 y[:, -1] if self.has_work else nothing[:, 0, 0]),
-            'rank': rank, 'condition': condition})
+            'rank': rank, 'condition': condition,
+            **self.balance.terms(outputs, x, accelerations, forces, is_exact)}
 
     def trajectory(self, **fields) -> Trajectory:
-        return assembled(self.compiled, self._parts, **fields)
+        if len(self._parts) > 1:
+            self._parts = [{
+                name: np.concatenate([part[name] for part in self._parts])
+                for name in self._parts[0]}]
+        return assembled(self.compiled, *self._parts, **fields)
+
+    def fault(self, trajectory, rtol, atol):
+        """A warning if a balance of the trajectory fails, else None."""
+        return self.balance.fault(trajectory, *self._parts, rtol, atol)
 
 
-def assembled(compiled, parts=(), **fields) -> Trajectory:
+def assembled(compiled, columns=None, p=None, **fields) -> Trajectory:
     """The trajectory of recorded outputs, possibly none."""
     widths = {'t': (), 'energy': (), 'work': (), 'power': (), 'rank': (),
               'condition': (), 'x': (len(compiled.states),),
@@ -76,9 +85,8 @@ def assembled(compiled, parts=(), **fields) -> Trajectory:
               'residuals': (len(compiled.residual_names),),
               'multipliers': (len(compiled.multiplier_names),),
               'constraint_forces': (len(compiled.u_index),)}
-    columns = {name: parts[0][name] if len(parts) == 1 else np.concatenate([
-        np.zeros((0, *width), int if name == 'rank' else float),
-        *(part[name] for part in parts)])
+    columns = {name: columns[name] if columns else np.zeros(
+        (0, *width), int if name == 'rank' else float)
         for name, width in widths.items()}
     has_energy, has_power = compiled.has('energy'), compiled.has('power')
     for name, is_known in (('energy', has_energy), ('power', has_power),
@@ -88,7 +96,7 @@ def assembled(compiled, parts=(), **fields) -> Trajectory:
     return Trajectory(
         **columns,
         energy_rate=energy_rates(
-            compiled, columns['t'], columns['x'], columns['rates']),
+            compiled, columns['t'], columns['x'], columns['rates'], p),
         states=tuple(compiled.states), speeds=tuple(compiled.equations.u),
         multiplier_names=tuple(compiled.multiplier_names),
         residual_names=compiled.residual_names,

@@ -22,7 +22,7 @@ from ..tolerances import CLOSE
 from ..outcome import Reason
 from ..trajectory import Trajectory
 from .crossing import compiled_with
-from .dae import DAE_METHODS, DAEMethod
+from .dae import IDA
 from .events import event_functions
 from .records import assembled
 from .rodas import Rodas5P
@@ -30,12 +30,12 @@ from .stepper import Run
 from .tape import Tape
 from .taylor import Taylor
 
-__all__ = ['simulate']
+__all__ = ['simulate', 'output_times', 'time_span', 'check_sizes']
 
 ONE_STEP = {'RK23': RK23, 'RK45': RK45, 'DOP853': DOP853, 'Radau': Radau,
             'Rodas5P': Rodas5P}
 MULTI_STEP = {'BDF': BDF, 'LSODA': LSODA}
-METHODS = {**ONE_STEP, **MULTI_STEP, **DAE_METHODS, 'taylor': Taylor}
+METHODS = {**ONE_STEP, **MULTI_STEP, 'IDA': IDA, 'taylor': Taylor}
 STABILIZATIONS = {'projection': 'projection', 'baumgarte': 'baumgarte',
                   'braun-goldfarb': 'feedback'}
 OTHER_UNITS = {'t', 'energy', 'work', 'power', 'length', 'force', 'moment'}
@@ -68,9 +68,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     residuals within a step
     (:mod:`~sympy_constrained.numeric.manifold.stabilization`).
 
-    The methods ``'IDA'``, ``'RadauDAE'`` and ``'BDFDAE'`` solve the
-    equations and the constraints together (:func:`.dae_form`);
-    ``'projection'`` then means that outputs are projected.
+    The method ``'IDA'`` solves the equations together with the constraints
+    (:func:`.dae_form`); with ``'projection'`` outputs are projected.
 
     The rank of the equations is decided at the start and watched at every
     step; a change gives a warning and an entry of
@@ -116,14 +115,13 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         Tolerances of the integrator.
     method : str
         ``'DOP853'``, ``'RK45'``, ``'RK23'``, or for stiff models
-        ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``,
-        ``'RadauDAE'``, ``'BDFDAE'``, or ``'taylor'`` for small tolerances.
+        ``'Rodas5P'``, ``'Radau'``, ``'BDF'``, ``'LSODA'``, ``'IDA'``, or
+        ``'taylor'`` for small tolerances.
         ``'Rodas5P'`` makes the steps of ``'Radau'`` where the equations have
         no machine code. ``'taylor'`` needs the package heyoka and rates
         without jumps and kinks; its order depends on the smaller tolerance.
         ``'BDF'`` and ``'LSODA'`` extrapolate past states and cannot be
-        projected. ``'IDA'`` needs the package scikit-sundae, the last two
-        need solve-dae.
+        projected. ``'IDA'`` needs the package scikit-sundae.
     stabilization : {'projection', 'baumgarte', 'braun-goldfarb', None} or pair
         A pair contains Baumgarte's gains ``(alpha, beta)``. ``'baumgarte'``
         uses ``alpha = beta = 1/(10*h)``, with the length ``h`` of the tenth
@@ -216,7 +214,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     compiled = compiled_with(events, model, constants, inputs)
     compiled.parameters()
     span = time_span(t_span)
-    times = _output_times(t_eval, span)
+    times = output_times(t_eval, span)
     kind = _stabilization_kind(compiled, stabilization, method)
     check_sizes(rtol=rtol, atol=atol, tolerance=tolerance,
                 max_step=max_step, max_steps=max_steps,
@@ -233,8 +231,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
         if text:
             warn(text, stacklevel=2)
     options = {'rtol': rtol, 'atol': atol, 'max_step': max_step}
-    is_dae = method in DAE_METHODS
-    solver = DAEMethod(method, compiled) if is_dae else METHODS[method]
+    solver = METHODS[method]
     gains = None
     try:
         if initial == 'project':
@@ -251,7 +248,8 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
             compiled, span, x, times, integrator, step, order, units=units,
             max_steps=max_steps) if integrator else Run(
             compiled, span, x, times, events, on_set=kind == 'projection',
-            moves=not is_dae, dense=dense, units=units, max_steps=max_steps,
+            moves=solver is not IDA, dense=dense, units=units,
+            max_steps=max_steps,
             feedback=Feedback(compiled) if kind == 'feedback' else None)
         if adjoint:
             run.tape = Tape.of(run, solver)
@@ -267,7 +265,7 @@ def simulate(model, t_span, start, *, constants=None, inputs=None,
     trajectory = run.integrate(progress) if integrator else run.integrate(
         solver, progress, **options)
     fault = trajectory.success and not integrator and (
-        run.records.balance.fault(trajectory, rtol, atol))
+        run.records.fault(trajectory, rtol, atol))
     if fault:
         warn(fault, stacklevel=2)
     if adjoint:
@@ -376,7 +374,7 @@ def check_sizes(**values):
                ', or leave it out.'))
 
 
-def _output_times(t_eval, span):
+def output_times(t_eval, span):
     """All output times; None for the steps of the integrator."""
     if t_eval is None:
         return None
@@ -439,7 +437,7 @@ def _stabilization_kind(compiled, stabilization, method):
             "`method` 'taylor' needs rates as expressions, and "
             f"{stabilization!r} adds numbers to them. Use 'DOP853', or leave "
             "`stabilization` out.")
-    if method in DAE_METHODS and kind != 'projection':
+    if method == 'IDA' and kind != 'projection':
         raise ValueError(
             f"`method` {method!r} solves the equations together with the "
             f"constraints, and {stabilization!r} changes equations that do "

@@ -6,7 +6,6 @@ and one long file.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from warnings import warn
 
 import numpy as np
 from scipy.integrate import BDF, OdeSolver, Radau
@@ -22,7 +21,7 @@ from .blocks import Blocks
 from .dense_output import DenseOutput, Piece
 from .ends import COMPILING, SLOW, Pace, Stop, cause_of
 from .events import Events
-from .interrupt import Interruption
+from .interrupt import Interruption, interrupted
 from .kinks import Kinks
 from .passage import Approach, PassageFinder
 from .rates import TROUBLE, Rates
@@ -99,21 +98,13 @@ class Run:
             self.record_last()
             return stop.reason, stop.message
         except KeyboardInterrupt:
-            message = f"The run was interrupted at t = {self.t:.6g}."
-            self.record_last()
-            self.interruption.hold()
-            self.rates.raised = None
-            try:
-                warn(f"{message} What was computed is returned.",
-                     stacklevel=4)
-            except UserWarning as warning:      # where warnings are errors
-                self.rates.raised = warning
-            return Reason.INTERRUPTED, message
+            self.raised = None
+            return interrupted(self)
         except Exception as error:
             if self.solver is None and isinstance(
                     error, ConstrainedDynamicsError):
                 raise                   # the integrator cannot be made
-            self.rates.raised = error
+            self.raised = error
             stop = self.stopped(
                 Reason.ERROR, f"{type(error).__name__}: {error}")
             self.record_last()
@@ -459,6 +450,10 @@ class Run:
     def raised(self):
         """An exception of a function of the user."""
         return self.rates.raised
+
+    @raised.setter
+    def raised(self, error):
+        self.rates.raised = error
 
     def failure(self):
         """The reason why the integrator gave up."""

@@ -82,20 +82,23 @@ def is_regular(compiled, solver, t, x, p):
     """Whether ``W``, scaled as by a solver, is far from singular here.
 
     Then it has full rank nearby, too. Rounding errors of the state, of
-    constants and time must be small beside the least singular value.
+    constants and time must be small relative to the least singular value.
+    For several states, rows of ``x`` and ``p``, it is an array.
     """
-    signs = np.where(np.arange(len(x) + len(p)) % 2, 1, -1)
+    n = x.shape[-1]
+    signs = np.where(np.arange(n + p.shape[-1]) % 2, 1, -1)
     with suppress(ArithmeticError, ValueError):     # a table may end here
         here = compiled.evaluate(('W',), t, x, p)['W']*solver.scale
         moved = compiled.evaluate(
             ('W',), t + LAST_DIGITS*abs(t),
-            x*(1 + ROUNDINGS*signs[:len(x)]),
-            p*(1 + LAST_DIGITS*signs[len(x):]))['W']*solver.scale
-        sigma = np.linalg.svd(here, compute_uv=False)
-        return bool(
-            len(sigma) and sigma[0] < len(sigma)*FAR
-            and sigma[-1] > max(1/FAR, FAR*np.abs(here - moved).max()))
-    return False
+            x*(1 + ROUNDINGS*signs[:n]),
+            p*(1 + LAST_DIGITS*signs[n:]))['W']*solver.scale
+        if here.size:
+            sigma = np.linalg.svd(here, compute_uv=False)
+            return (sigma[..., 0] < here.shape[-1]*FAR) & (
+                sigma[..., -1] > np.maximum(1/FAR, FAR*np.abs(
+                    here - moved).max(axis=(-2, -1))))
+    return np.zeros(x.shape[:-1], bool)
 
 
 def _neighbours(compiled, t, base, p, is_on_set):

@@ -144,13 +144,8 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
 
 def negative_mass(compiled, t, x):
     """A warning if a motion has negative kinetic energy, else None."""
-    M = compiled.evaluate(('M',), t, x)['M']
-    if M.shape != (len(compiled.u_index),)*2 or not len(M):
-        return None
-    diagonal = np.abs(M.diagonal())
-    scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max() or 1.))
-    values, vectors = np.linalg.eigh((M + M.T)/2*scale[:, None]*scale)
-    if values[0] > NEGATIVE:
+    values, vectors = mass_spectrum(compiled, t, x)
+    if values.min(initial=0.) > NEGATIVE:
         return None
     part = np.abs(vectors[:, 0])
     names = [compiled.names.labels[i] for i in compiled.u_index[
@@ -160,6 +155,21 @@ def negative_mass(compiled, t, x):
         f"{', '.join(names)} has negative kinetic energy at the start. "
         "Usually a mass or a moment of inertia has the wrong sign. Correct "
         "the constants, or the kinetic energy.")
+
+
+def mass_spectrum(compiled, t, x, p=None):
+    """Eigenvalues and eigenvectors of the mass matrix, scaled to a diagonal of
+    ones; empty without one for all speeds. Also for several states.
+    """
+    M = compiled.evaluate(('M',), t, x, p)['M']
+    if M.shape[-2:] != (len(compiled.u_index),)*2:
+        M = M[..., :0, :0]
+    diagonal = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+    largest = diagonal.max(axis=-1, initial=0., keepdims=True)
+    scale = 1/np.sqrt(np.where(diagonal > 0, diagonal, np.where(
+        largest > 0, largest, 1.)))
+    return np.linalg.eigh((M + np.swapaxes(M, -1, -2))/2
+                          * scale[..., None]*scale[..., None, :])
 
 
 def violations(compiled, found, tolerance):

@@ -203,6 +203,12 @@ class Fit:
                      if unknown[k]]
             message += (" The measurements do not determine "
                         f"{', '.join(names)}; see `undetermined`.")
+        moved = shooting.moved(motions)
+        if moved:
+            message += (" The `start` of a measurement does not satisfy the "
+                        "constraints and was moved: " + ', '.join(
+                            f"{name} by {far:.1g}"
+                            for name, far in moved.items()) + '.')
         if gap > CLOSED:
             message += (f" The segments have gaps of {gap:.1g} of the states."
                         " Give more segments, or a better guess.")

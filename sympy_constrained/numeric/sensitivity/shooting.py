@@ -34,9 +34,9 @@ from scipy.optimize import least_squares
 
 from ...errors import ConstrainedDynamicsError, ConstraintError
 from ..manifold.consistent_state import consistent_state, violations
-from ..manifold.projection import distances
+from ..manifold.projection import distances, size_of
 from ..outcome import Reason
-from ..tolerances import TOLERANCE
+from ..tolerances import TOLERANCE, TYPED
 from .sensitivities import Sensitivities, integrated, start_derivatives
 
 __all__ = ['Record', 'Shooting']
@@ -138,6 +138,16 @@ class Shooting:
                     f"{violations(compiled, found, TOLERANCE)[1]}. Correct it "
                     "with `consistent_state`, add states to `unknown`, or "
                     "name those that are known in `fixed`.")
+
+    def moved(self, motions):
+        """State -> how far constraints moved it from a given start."""
+        moved, names = {}, self.compiled.names.labels
+        for record, motion in zip(self.records, motions):
+            far = np.abs(motion.x[0] - record.start)
+            for k in np.flatnonzero(far > TYPED*size_of(record.start)):
+                if k not in self.places:
+                    moved[names[k]] = max(moved.get(names[k], 0.), far[k])
+        return moved
 
     def guess(self):
         """Values at the beginning."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -10,11 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import ConstrainedDynamicsError
 from ..compiled import CompiledEquations
+from ..integrate.batch import OPTIONS, Batch
+from ..integrate.simulate import simulate, time_span
+from ..manifold.consistent_state import consistent_state
 from ..outcome import Reason
 from ..trajectory import Trajectory
 
 __all__ = ['Job', 'Task', 'failure', 'pack', 'unpacked']
+
+# Runs that are made together.
+TOGETHER = 256
+INTERRUPTED = {'error': Reason.INTERRUPTED.value,
+               'reason': Reason.INTERRUPTED.name}
 
 
 class Task(NamedTuple):
@@ -36,27 +46,76 @@ class Job:
     t_span: Any = None
     start: Callable | None = None
 
-    def outcome(self, task) -> tuple[int, dict]:
-        """The index of a run, and fields of its :class:`.SweepRun`."""
+    def outcomes(self, tasks):
+        """The index of each run, and fields of its :class:`.SweepRun`.
+
+        The last one is that of a run which is interrupted.
+        """
+        found, is_worth_it = {}, True
+        for k, task in enumerate(tasks):
+            if k % TOGETHER == 0 and is_worth_it:
+                some = tasks[k:k + TOGETHER]
+                try:
+                    found = self._together(some)
+                except KeyboardInterrupt:
+                    yield task.index, INTERRUPTED
+                    break
+                except Exception:       # `simulate` will raise it
+                    found = {}
+                is_worth_it = 2*len(found) > len(some)
+            fields = self._outcome(task, found.pop(task.index, None))
+            yield task.index, fields
+            if fields['reason'] == Reason.INTERRUPTED.name:
+                break
+
+    def _together(self, tasks) -> dict:
+        """Index -> trajectory of runs that a compiled loop makes together."""
+        if self.run is not simulate or not self.options.keys() <= OPTIONS:
+            return {}
+        starts = []
+        for task in tasks:
+            with suppress(ConstrainedDynamicsError, ValueError):
+                starts.append((task.index, *self._start_of(task)))
+        index, x, p = zip(*starts)
+        batch = Batch(self.compiled, self.t_span, np.array(x), np.array(p),
+                      **self.options)
+        return {i: trajectory for i, trajectory in zip(
+            index, batch.trajectories) if trajectory is not None}
+
+    def _start_of(self, task):
+        """State and constants at the start of a run."""
+        p = self.compiled.parameters(task.p)
+        if self.start is None and self.options.get('initial') != 'project':
+            return task.start, p
+        compiled = self._equations(task)
+        x = self.start(compiled) if self.start else task.start
+        if self.options.get('initial') == 'project':
+            x = consistent_state(compiled, x, t=time_span(self.t_span)[0])
+        return compiled.names.vector(x, 'start'), p
+
+    def _equations(self, task):
+        return self.compiled if task.p is None else (
+            self.compiled.at_constants(task.p))
+
+    def _outcome(self, task, trajectory):
         begun = perf_counter()
         try:
-            fields = self._fields(task)
+            fields = self._fields(task, trajectory)
         except KeyboardInterrupt:
-            fields = {'error': Reason.INTERRUPTED.value,
-                      'reason': Reason.INTERRUPTED.name}
+            fields = INTERRUPTED
         except Exception as error:
             fields = failure(error)
-        return task.index, {'reason': 'END', 'error': None, **fields,
-                            'seconds': perf_counter() - begun}
+        seconds = trajectory.statistics['seconds'] if trajectory else 0.
+        return {'reason': 'END', 'error': None, **fields,
+                'seconds': perf_counter() - begun + seconds}
 
-    def _fields(self, task):
+    def _fields(self, task, result):
         """What became of a run; a failed ``quantity`` keeps the motion."""
-        compiled = self.compiled
-        if task.p is not None:
-            compiled = compiled.with_values(task.p)
-        start = self.start(compiled) if self.start else task.start
-        arguments = [x for x in (self.t_span, start) if x is not None]
-        result = self.run(compiled, *arguments, **self.options)
+        compiled = self._equations(task)
+        if result is None:
+            start = self.start(compiled) if self.start else task.start
+            arguments = [x for x in (self.t_span, start) if x is not None]
+            result = self.run(compiled, *arguments, **self.options)
         if not isinstance(result, Trajectory):
             return {'value': self.quantity(compiled, result)
                     if self.quantity else result}

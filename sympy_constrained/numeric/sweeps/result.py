@@ -16,7 +16,7 @@ __all__ = ['SweepResult', 'SweepRun']
 LISTED = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class SweepRun:
     """One run of a sweep.
 
@@ -173,7 +173,8 @@ class SweepResult:
             raise ValueError(
                 f"`path` is {str(path)!r}; a sweep is saved in a file with "
                 "the ending .npz.")
-        runs = [dict(vars(run)) for run in self.runs]
+        runs = [{name: getattr(run, name) for name in SweepRun.__slots__}
+                for run in self.runs]
         for run in runs:
             if run['value'] is not None:
                 run['value'] = np.asarray(run['value'])

@@ -13,13 +13,12 @@ from functools import partial
 from numbers import Integral
 from os import cpu_count
 
-from ..outcome import Reason
 from .jobs import Job, failure, pack, unpacked
 
 __all__ = ['make_runs']
 
 # Chunks per worker, so that all end together, and the largest chunk.
-CHUNKS, LARGEST = 8, 32
+CHUNKS, LARGEST = 8, 128
 # Seconds to wait for interrupted runs.
 GRACE = 2.
 # Chunks per process that are being worked on, or are about to be.
@@ -71,11 +70,8 @@ def check_workers(executor, chunk):
 
 def here(job, tasks, receive):
     """One after the other, up to an interrupt."""
-    for task in tasks:
-        outcome = job.outcome(task)
+    for outcome in job.outcomes(tasks):
         receive([outcome])
-        if outcome[1]['reason'] == Reason.INTERRUPTED.name:
-            break
 
 
 def run_chunk(job, tasks):
