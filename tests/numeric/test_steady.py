@@ -119,6 +119,54 @@ def test_the_family_of_circles_is_a_loop(bicycle, turns):
         assert np.abs(rates[1:]).max() < 1e-9*np.abs(motion.x).max()
 
 
+def test_the_number_of_steady_motions_is_proven(turns):
+    """Krawczyk's operator, in intervals; not at the branch point."""
+    proof = turns.motions[20].certificate()
+    assert proof.radius < 1e-8 and len(proof.held) == 2
+    assert proof.held[0] in ('q2', 'q5', 'u1', 'u3', 'u6')
+    assert proof.stability == 'unstable'
+    with pytest.raises(ConstrainedDynamicsError, match='families cross'):
+        turns.motions[0].certificate()
+
+
+def test_a_wrong_zero_is_not_proven(turns):
+    """A point that is no zero, though its derivatives are good."""
+    from dataclasses import replace
+    motion = turns.motions[20]
+    point = motion.point.copy()
+    point[1] += 1e-2
+    with pytest.raises(ConstrainedDynamicsError, match='proof'):
+        replace(motion, point=point).certificate()
+
+
+@pytest.mark.parametrize('place, proven', [(-1, 'stable'), (1, 'unstable')])
+@pytest.mark.parametrize('rows', [1, 2])
+def test_signs_of_eigenvalues_are_proven(place, proven, rows):
+    """Of a damped pendulum, also with a redundant row; multipliers too."""
+    c = symbols('c')
+    pendulum = UdwadiaKalabaMethod(
+        m*(x.diff()**2 + y.diff()**2)/2 - m*g*y, [x, y],
+        hol_coneqs=[x**2 + y**2 - l**2,
+                    (3 + y)*(x**2 + y**2) - 3*l**2 - l**2*y][:rows],
+        nonideal_forces=[-c*x.diff(), -c*y.diff()])
+    rest, = equilibria(pendulum, {x: 0.1, y: place}, constants={
+        m: 2, g: 9.81, l: 0.7, c: 3})
+    proof = rest.certificate()
+    assert proof.stability == rest.stability == proven
+    roots = np.roots([2, 3, -place*2*9.81/0.7])
+    for exact in roots:
+        assert any(abs(exact - value) <= radius + 1e-14
+                   for value, radius in proof.eigenvalues)
+    assert all(radius < 1e-6 for _, radius in proof.eigenvalues)
+
+
+def test_no_sign_is_proven_on_the_imaginary_axis():
+    pendulum = UdwadiaKalabaMethod(
+        m*l**2*x.diff()**2/2 + m*g*l*cosine(x), [x])
+    rest, = equilibria(pendulum, {x: 0.1}, constants={m: 2, g: 9.81, l: 0.7})
+    assert rest.certificate().stability is None
+
+
 # -- wheels and coins ------------------------------------------------------
 
 def rolling(A, C, with_path=False):

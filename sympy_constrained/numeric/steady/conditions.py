@@ -85,6 +85,7 @@ class Conditions:
             (*key, 'graph'), lambda: conditions_graph(compiled, cyclic, free))
         self._function = compiled.kept(key, lambda: compiled.group(
             graph, ('value', 'slopes'), compiled.multiplier_names))
+        self.graph = graph
 
     @property
     def symbols(self):
@@ -202,7 +203,9 @@ class Conditions:
 
 
 def conditions_graph(compiled, cyclic, free):
-    """The outputs ``value`` and ``slopes``, and names of the rows."""
+    """The outputs ``value``, ``slopes`` and ``inertia``, the part of W before
+    the accelerations; and names of the rows.
+    """
     equations = compiled.equations
     if compiled.called:
         raise UnsupportedFeatureError(
@@ -232,4 +235,6 @@ def conditions_graph(compiled, cyclic, free):
         *equations.labels[0]]
     return Graph.freeze(g, {
         'value': ([[x] for x in rows], 1),
-        'slopes': (jacobian(g, rows, by), len(by))}), labels
+        'slopes': (jacobian(g, rows, by), len(by)),
+        'inertia': ([row[:compiled.motion] for row in out['W']],
+                    compiled.motion)}), labels

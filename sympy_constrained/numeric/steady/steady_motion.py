@@ -188,6 +188,14 @@ class SteadyMotion:
         from .family import follow
         return follow(self, along, direction, **options)
 
+    def certificate(self):
+        """Proof that exactly one steady motion is near.
+
+        See :func:`~sympy_constrained.numeric.steady.certificate.certificate`.
+        """
+        from .certificate import certificate
+        return certificate(self)
+
 
 def steady_motions(model, near, *, fixed=(), cyclic=None, fill=None,
                    constants=None, inputs=None) -> tuple[SteadyMotion, ...]:
