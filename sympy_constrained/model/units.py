@@ -7,7 +7,7 @@ symbol.
 """
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, takewhile
 
 from sympy import (
     Abs, Add, Derivative, Function, Heaviside, MatrixBase, Mul, Piecewise,
@@ -21,6 +21,7 @@ from sympy.polys.matrices import DomainMatrix
 
 from .. import _compat
 from .kinematics import breadth_first
+from .loops import Loop
 
 __all__ = ['units_of']
 
@@ -36,6 +37,9 @@ GENERAL = {'t': 's', 'length': 'm', 'energy': 'J', 'work': 'J', 'power': 'W',
 ROWS = {'holonomic': (1, 'configuration_constraints', 'hol_coneqs'),
         'velocity-level': (0, 'velocity_constraints', 'nonhol_coneqs'),
         'acceleration-level': (-1, 'acceleration_constraints')}
+# Components of a loop, with units of the row and of its multiplier.
+LOOP = (('x', 'm', 'N'), ('y', 'm', 'N'), ('z', 'm', 'N'),
+        ('axis 1', '', 'N m'), ('axis 2', '', 'N m'))
 LISTS = ('kd_eqs', *chain(*(names for _, *names in ROWS.values())))
 
 
@@ -212,7 +216,15 @@ class Dimensions:
         """Yield names of rows and of their multipliers with units."""
         for kind, (rates, *names) in ROWS.items():
             rows = next((arguments[x] for x in names if arguments.get(x)), ())
-            for k, row in enumerate(rows):
+            loops = [row for row in rows if isinstance(row, Loop)]
+            for name, unit, force in ((f'{loop.label} {part}', *units)
+                                      for loop in loops
+                                      for part, *units in LOOP):
+                yield name, unit
+                yield f'multiplier of {name}', force
+            # numbers of rows after a loop depend on its rows
+            for k, row in enumerate(takewhile(
+                    lambda row: not isinstance(row, Loop), rows)):
                 dimension = self.value(row, exponents)
                 if dimension:
                     kg, m, s = dimension        # the rest of a watt

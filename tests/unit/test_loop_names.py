@@ -10,6 +10,8 @@ from sympy_constrained import Loop, RouthMethod, UdwadiaKalabaMethod
 from sympy_constrained.errors import (
     ConstraintError, InconsistentConstraintsError)
 from sympy_constrained.interop import to_source
+from sympy_constrained.model.call_signatures import arguments_of
+from sympy_constrained.model.units import units_of
 from sympy_constrained.numeric import compile_equations, simulate
 
 m, g, l, d, c = symbols('m g l d c')
@@ -47,6 +49,16 @@ def test_a_loop_names_its_rows():
     with pytest.raises(ConstraintError, match='Two loops have the name'):
         UdwadiaKalabaMethod.from_method(system, loops=[
             Loop(end, pin, name='a'), Loop(pin, end, name='a')])
+
+
+def test_units_of_the_rows_of_a_loop():
+    system, end, pin = two_bars()
+    units = units_of({**arguments_of(system)[1], 'configuration_constraints': [
+        end.pos_from(pin).dot(system.x), Loop(end, pin, name='pin'),
+        system.q[0]]})
+    assert units['multiplier of pin x'] == 'N' == units[
+        'multiplier of holonomic row 0']
+    assert 'holonomic row 2' not in units       # it is row 3 or 4
 
 
 def test_the_reaction_of_a_loop_is_one_force():
