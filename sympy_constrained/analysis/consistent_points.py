@@ -15,6 +15,7 @@ from sympy.core.function import AppliedUndef
 from ..errors import InconsistentConstraintsError
 from ..graph.calculus import gradient
 from ..model.build import kinematics_of
+from ..model.call_signatures import check_known
 from ..model.system import freeze
 from ..precision import DIGITS, precise
 
@@ -29,8 +30,6 @@ DEPENDENT = mp.mpf('1e-11')
 # own digits only.
 INEXACT, DEPENDENT_THERE = mp.mpf('1e-12'), mp.mpf('1e-6')
 ATTEMPTS, FEW, STEPS = 40, 4, 60
-# With smaller residuals rows may nearly repeat each other.
-CLOSE = mp.mpf('1e-6')
 
 
 def admissible_values(system, sample=None, seed=0):
@@ -47,7 +46,7 @@ def admissible_values(system, sample=None, seed=0):
     exact = not has_floats(system, sample)
     small = SETTLED if exact else INEXACT
     posed = with_rotations(system)
-    nearest, candidates = (mp.inf,), []
+    least, nearest, candidates = mp.inf, (), []
     with precise():
         for attempt in range(ATTEMPTS):
             values = random_values(system, sample, random, attempt + seed)
@@ -61,8 +60,8 @@ def admissible_values(system, sample=None, seed=0):
             if candidates and attempt >= FEW:
                 return most_regular(system, candidates)
             found, _ = residuals_at(posed, values, level, f'{level}_jacobian')
-            if norm(found) < nearest[0]:
-                nearest = norm(found), level, list(map(abs, found))
+            if norm(found) < least:
+                least, nearest = norm(found), (level, list(map(abs, found)))
     raise no_state(system, *nearest)
 
 
@@ -77,7 +76,7 @@ def move_onto(system, values, small, careful):
     return level, left
 
 
-def no_state(system, least, level='', remaining=()):
+def no_state(system, level='', remaining=()):
     """The error where no state satisfies the constraints."""
     if not level:
         return InconsistentConstraintsError(
@@ -93,11 +92,10 @@ def no_state(system, least, level='', remaining=()):
         f'{mp.nstr(x, 3)} in ' + (
             system.constraint_names[k] if k < count
             else 'the norm of Euler parameters') for k, x in worst.items())
-    repeat = 'nearly repeat each other, ' if least < CLOSE else ''
     return InconsistentConstraintsError(
         "No state was found that satisfies the constraints: the best of "
         f"{ATTEMPTS} attempts leaves a residual of {text}. The constraints "
-        f"may contradict each other, {repeat}or need special dimensions; "
+        "may contradict each other, or need special dimensions; "
         "correct them, or pass `sample={symbol: number, ...}` with values "
         "near a state that satisfies them.",
         rows=tuple(k for k in worst if k < count))
@@ -163,13 +161,8 @@ def check_sample(system, sample):
         raise TypeError(
             f"`sample` is {sample!r}. Give a dictionary of symbols and "
             "numbers.")
-    known = {*system.graph.inputs, *system.q, *system.u, system.t}
-    unknown = [str(x) for x in sample if x not in known]
-    if unknown:
-        raise ValueError(
-            f"`sample` has a value for {', '.join(unknown)}, which does not "
-            "occur in the model. Use its symbols, states and functions "
-            "themselves, not their names.")
+    check_known('sample', sample, (
+        *system.graph.inputs, *system.q, *system.u, system.t))
 
 
 def random_values(system, sample, random, attempt):

@@ -159,7 +159,7 @@ def fifty_digits(reference, _):
     if own:
         raise NotTried(f'not with `{own.pop()}`')
     if method.system.higher_rows or (
-            getattr(method, '_reaction', None) is not None):
+            getattr(method, '_reaction_matrix', None) is not None):
         raise NotTried('the reactions are not those of linear rows')
     rates, forces = zip(*map(reference.at_50_digits,
                              range(len(reference.states))))

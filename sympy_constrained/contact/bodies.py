@@ -3,6 +3,7 @@ from sympy.physics.mechanics import RigidBody, dynamicsymbols
 
 from .. import _compat
 from ..errors import ConstraintError, KinematicsError
+from ..model.kinematics import breadth_first
 from .geometry import ContactGeometryBase
 
 __all__ = ['centre_velocity', 'check_attached', 'check_connected',
@@ -69,19 +70,14 @@ def centre_velocity(body, frame):
     velocity = _compat.velocity(centre, frame)
     if velocity is not None:
         return velocity
-    reached, queue = {centre}, [centre]
-    for here in queue:
-        if _compat.velocity(here, frame) == 0:
-            velocity = centre.pos_from(here).dt(frame)
-            break
-        new = [x for x in _compat.positions(here) if x not in reached]
-        reached.update(new)
-        queue += new
-    else:
+    at_rest = next((x for x, _ in breadth_first([centre], _compat.positions)
+                    if _compat.velocity(x, frame) == 0), None)
+    if at_rest is None:
         raise KinematicsError(
             f"The velocity of {body.name} in {frame} is not known. Set that "
             "of its mass centre, which is zero for the ground, or locate it "
             f"from a point whose velocity is zero. If {frame} is not the "
             "inertial frame, pass that as `frame` of the contact.")
+    velocity = centre.pos_from(at_rest).dt(frame)
     centre.set_vel(frame, velocity)
     return velocity

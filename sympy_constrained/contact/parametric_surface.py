@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 from sympy import Dummy, Expr, ImmutableDenseMatrix, Matrix, hessian, sqrt
-from sympy.physics.mechanics import (
-    WrappingCylinder, WrappingSphere, dynamicsymbols)
+from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Dyadic, Vector
 
 from ..errors import UnsupportedFeatureError
@@ -80,22 +79,6 @@ class ParametricSurface(ContactGeometryBase):
             x and ImmutableDenseMatrix(x.xreplace(names))
             for x in (normal, first, axis))
 
-    @classmethod
-    def from_wrapping(cls, wrapping, frame, interior=False):
-        """The surface of a SymPy sphere, cylinder or cone for wrapping.
-
-        ``interior``: whether the other body touches it from inside.
-        """
-        from .surfaces import ConeSurface, CylinderSurface, SphereSurface
-        if isinstance(wrapping, WrappingSphere):
-            return SphereSurface(frame, wrapping.point, wrapping.radius,
-                                 interior)
-        if isinstance(wrapping, WrappingCylinder):
-            return CylinderSurface(frame, wrapping.point, wrapping.radius,
-                                   wrapping.axis, interior)
-        return ConeSurface(frame, wrapping.apex, wrapping.alpha,
-                           wrapping.axis)
-
     # -- differential geometry -------------------------------------------
 
     def normal(self) -> Vector:
@@ -147,11 +130,6 @@ class ParametricSurface(ContactGeometryBase):
         side = self.normal().cross(first)
         return Matrix([[vector(self.frame, self._first.diff(x)).dot(side)
                         for x in self.parameters]])
-
-    @property
-    def is_orthogonal(self) -> bool:
-        """Whether the parameter lines are orthogonal as written."""
-        return self.first_fundamental_form()[0, 1] == 0
 
     # -- signed distance -------------------------------------------------
 

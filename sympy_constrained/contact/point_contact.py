@@ -5,11 +5,11 @@ from functools import cached_property
 
 from sympy import Dummy, Expr, Function, Matrix
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
+from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Vector, cross
 
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..model.call_signatures import as_list, check_frame
+from ..model.call_signatures import as_list, check_choice, check_frame
 from .bodies import check_attached, check_connected, check_pair
 from .closest_points import ContactFinder, check_regular, row_spaces
 from .geometry import vanishes, vector
@@ -114,12 +114,8 @@ class PointContact(ContactKinematics, ContactReactions):
     def __init__(self, name, parent, child, parent_geometry, child_geometry,
                  frame=None, formulation='auto', mode='rolling',
                  contact_coordinates=None, contact_speeds=None):
-        for argument, value, allowed in (
-                ('formulation', formulation, FORMULATIONS),
-                ('mode', mode, MODES)):
-            if value not in allowed:
-                raise ValueError(f"`{argument}` is {value!r}. Choose one of "
-                                 f"{', '.join(map(repr, allowed))}.")
+        check_choice('formulation', formulation, FORMULATIONS)
+        check_choice('mode', mode, MODES)
         check_attached('parent', parent, parent_geometry)
         check_attached('child', child, child_geometry)
         check_pair(parent_geometry, child_geometry)
@@ -183,15 +179,6 @@ class PointContact(ContactKinematics, ContactReactions):
     def tangents(self) -> tuple[Vector, Vector]:
         """Unit tangents; the second is the normal times the first."""
         return self._pair.tangents
-
-    @cached_property
-    def contact_frame(self) -> ReferenceFrame:
-        """A frame with the tangents and the normal as axes."""
-        frame = ReferenceFrame(f'{self.name}_frame')
-        base = self.parent_geometry.frame
-        frame.orient_explicit(base, Matrix.hstack(*(
-            x.to_matrix(base) for x in (*self.tangents, self.normal))))
-        return frame
 
     @property
     def gap(self) -> Expr | None:

@@ -17,6 +17,7 @@ from .builder import (
 from .calculus import rebuilt
 from .compaction import compacted
 from .functions import own_functions
+from .matrix import GraphMatrix
 from .reading import SLOTS, read
 from .writing import assignments, nested, used_nodes
 
@@ -152,6 +153,12 @@ class Graph:
                 memo[k] = rebuilt(builder, node, of, self.templates)
         return builder, {name: [list(map(of, row)) for row in rows]
                          for name, (rows, _) in selected.items()}
+
+    def blocks(self, *names, builder=None):
+        """Outputs as a list of :class:`.GraphMatrix` on one builder."""
+        builder, out = self.load(builder, names)
+        return [GraphMatrix(builder, out[name], self.shape(name)[1])
+                for name in names]
 
     # -- what is in it ---------------------------------------------------
 

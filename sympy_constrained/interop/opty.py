@@ -7,6 +7,7 @@ from sympy import ImmutableDenseMatrix
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
+from ..model.call_signatures import check_choice
 from ..numeric.codegen.solution import select
 from .exported import Exported, loaded, renamed
 
@@ -102,9 +103,7 @@ def to_opty(model, level='acceleration', t=0., x=None, *, constants=None):
     FirstOrder
 
     """
-    if level not in LEVELS:
-        raise ValueError(
-            f"`level` is {level!r}. Choose one of {', '.join(LEVELS)}.")
+    check_choice('level', level, LEVELS)
     exported = Exported.of(model, t, x, constants)
     equations, n = exported.equations, exported.motion
     if equations.upper and level != 'acceleration':

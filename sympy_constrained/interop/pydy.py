@@ -5,6 +5,7 @@ from sympy import Matrix, diag, eye
 
 from ..errors import UnsupportedFeatureError
 from ..graph import Graph
+from ..model.call_signatures import check_choice, check_known
 from ..numeric.codegen.solution import SchurFactors, blocks, select
 from ..numeric.names import label
 from .exported import Exported, free_name, library, loaded, names_in, renamed
@@ -70,10 +71,7 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
         If the multipliers cannot be eliminated.
 
     """
-    if multipliers not in ('impulses', 'eliminate'):
-        raise ValueError(
-            f"`multipliers` is {multipliers!r}. Choose 'impulses' or "
-            "'eliminate'.")
+    check_choice('multipliers', multipliers, ('impulses', 'eliminate'))
     system = library('pydy.system', 'PyDy').System
     exported = Exported.of(model, t, x, None if x is None else constants)
     equations = OrdinaryEquations(exported, multipliers == 'impulses')
@@ -85,8 +83,11 @@ def to_pydy(model, t=0., x=None, *, multipliers='impulses', constants=None,
         kwargs['initial_conditions'] = {
             equations.names.get(state, state): value
             for state, value in kwargs['initial_conditions'].items()}
+    constants = constants or {}
+    check_known('constants', constants, (
+        *exported.equations.constants, *exported.equations.symbols))
     return system(equations, constants={
-        symbol: value for symbol, value in (constants or {}).items()
+        symbol: value for symbol, value in constants.items()
         if symbol in used}, **kwargs)
 
 

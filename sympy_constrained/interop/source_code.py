@@ -16,6 +16,7 @@ from sympy.printing.rust import RustCodePrinter
 from ..errors import UnsupportedFeatureError
 from ..numeric.codegen.native import with_given
 from ..numeric.inputs import parameter_name
+from ..numeric.names import Names
 from .exported import with_inputs
 from .source_templates import HEADER, JULIA, OCTAVE, RUST, C
 
@@ -131,9 +132,12 @@ class Source:
     def __init__(self, model, name, precision, constants, inputs):
         self.name, self.precision = name, precision
         equations, given = with_inputs(model, inputs)
-        values = dict(constants or {})
-        if getattr(model, 'p', None) is not None:
-            values = {**dict(zip(model.constants, model.p)), **values}
+        names = Names(equations.constants, 'constant',
+                      unused=equations.symbols)
+        known = getattr(model, 'p', None)
+        self.values = names.vector(
+            constants or {}, 'constants', [1.]*len(names) if known is None
+            else known)
         self.printer = self.made_printer()
         self.taken = {'W', 'r', 'z', 'f', 'i', 'real', name,
                       *'txpw', 'rates', 'lam', *self.printer.reserved_words}
@@ -143,8 +147,6 @@ class Source:
             for letter, items in (
                 ('x', equations.states), ('p', equations.constants),
                 ('w', [x for x in equations.specifieds if x not in given]))}
-        self.values = [float(values.get(x, values.get(str(x), 1)))
-                       for x in equations.constants]
         self.size = len(equations.unknowns)
         self.motion = self.size - len(equations.multipliers)
         self.read(with_given(equations.graph, OUTPUTS, given))
@@ -229,7 +231,7 @@ class Source:
             w_fields=block(f'real {x};' for x in inputs or ['_']),
             unused=block(f'(void){x};' for x in (
                 *'txpw', *states, *constants, *inputs)),
-            values=', '.join(map(repr, self.values or [0.])))
+            values=', '.join(map(repr, self.values.tolist() or [0.])))
 
     def files(self):
         """File name -> text."""

@@ -6,9 +6,11 @@ from sympy import Matrix, zeros
 from ..errors import UnsupportedFeatureError
 from ..graph import read, substitute
 from ..model.build import applied_forces, build_system
+from ..model.build_kane import speeds_of
 from ..model.call_signatures import as_list
 from .null_space import null_basis
 from .references import as_column, flat, inputs, written
+from .symbols import column
 
 __all__ = ['auxiliary_forces']
 
@@ -24,20 +26,20 @@ def auxiliary_forces(method):
     auxiliary = list(method._uaux)
     if not auxiliary:
         return zeros(0, 1), zeros(0, 1)
-    arguments, options = dict(method._arguments), dict(method._options)
+    arguments, options = dict(method._arguments), method._options
     dependent = as_list(arguments['u_dependent'], 'u_dependent')
     arguments.update(u_auxiliary=None, u_dependent=[*dependent, *auxiliary],
                      acceleration_constraints=None)
     if any(arguments[name] is not None for name in (
             'velocity_constraints', 'nonholonomic_constraints')):
         arguments['configuration_constraints'] = None
-    more = as_list(options.pop('generalized_forces', None),
-                   'generalized_forces')
-    for name in ('nonideal_forces', 'stabilization'):
-        options.pop(name, None)
+    more = as_list(options.get('generalized_forces'), 'generalized_forces')
+    more = [*(more or [0]*len(speeds_of(method._arguments))),
+            *[0]*len(auxiliary)]
     system = build_system(
         'kane', arguments, exchange=getattr(method, '_exchange', None),
-        generalized_forces=more and [*more, *[0]*len(auxiliary)], **options)
+        potential_energy=options.get('potential_energy'),
+        generalized_forces=more)
     given = [system.u.index(x) for x in dependent]
     M, Q, A = system.blocks('M', 'Q', 'A')
     if A.shape[0] != len(given):
@@ -50,10 +52,7 @@ def auxiliary_forces(method):
     g = M.builder
     columns = null_basis(A, given).T[-len(auxiliary):]
     applied = as_column(g, [read(g, x) for x in applied_forces(
-        system, method._potential)])
-    if more:
-        applied = applied + as_column(g, [
-            read(g, x) for x in [*more, *[0]*len(auxiliary)]])
+        system, method._potential) + column(more)])
     rates = as_column(g, inputs(g, [x.diff(system.t) for x in system.u]))
     inertia = Q - M @ rates - applied
     still = {g.input(x, dynamic=True): 0 for name in auxiliary

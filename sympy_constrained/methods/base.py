@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from inspect import signature
 from typing import overload
 
 from sympy import Expr
@@ -25,6 +24,7 @@ from ..model.call_signatures import (
     arguments_of, as_list, bind_arguments, lagrangian_call, own, shape_of)
 from ..model.potential import potential_of
 from ..precision import precise
+from .options import call_signature, options_of
 from .reactions import Reactions
 from .solution import has_multipliers, projected, solved
 from .symbols import column, fresh_symbols
@@ -98,20 +98,18 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
                  nonhol_coneqs=None, *, acceleration_constraints=None,
                  **options) -> None: ...
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = call_signature(cls)
+
     def __init__(self, *args, sample=None, loops=(), **kwargs):
         self._sample = sample
         self._options = {name: kwargs.pop(name) for name in self._accepts
                          if name in kwargs}
-        known = [*self._accepts, *(
-            name for init in (ConstrainedMethod.__init__, type(self).__init__)
-            for name, parameter in signature(init).parameters.items()
-            if parameter.kind == parameter.KEYWORD_ONLY)]
-        if self._takes_partition:
-            known.append('q_dependent')
-            if shape_of(args, kwargs) == 'lagrange':
-                self._named = kwargs.pop('q_dependent', None)
+        if self._takes_partition and shape_of(args, kwargs) == 'lagrange':
+            self._named = kwargs.pop('q_dependent', None)
         self._shape, self._arguments = bind_arguments(
-            type(self).__name__, args, kwargs, known)
+            type(self).__name__, args, kwargs, options_of(type(self)))
         self._read_without_speeds()
         if loops:
             name = ('configuration_constraints' if self._shape == 'kane'
@@ -210,8 +208,10 @@ class ConstrainedMethod(Reactions, SympyVocabulary, _compat.MethodBase):
 
     @property
     def _own(self):
-        """Keyword arguments that mean something for the same class only."""
-        return {}
+        """Keyword arguments that only this class has, by their attributes."""
+        own = options_of(type(self)).keys() - options_of(ConstrainedMethod)
+        return {name: getattr(self, f'_{name}') for name in own
+                if hasattr(self, f'_{name}')}
 
     @property
     def _special(self):

@@ -213,6 +213,14 @@ class Tree:
             return None
         return self._nearest(location)
 
+    def name_of(self, location):
+        """Name of the body on which a reaction acts, for a text."""
+        try:
+            body = self.carrier(location)
+        except KinematicsError:
+            return f'{location}'
+        return body.name if body else 'the ground'
+
     def _nearest(self, location):
         edges = _compat.positions if isinstance(location, Point) else (
             _compat.orientations)

@@ -27,6 +27,7 @@ from sympy.physics.vector import Point, ReferenceFrame, Vector
 from ..errors import (
     ConstraintError, MissingIngredientError, UnsupportedFeatureError)
 from ..graph import Graph, read, substitute
+from ..model.call_signatures import check_known
 from .body_balance import ZERO, Balance, Tree
 from .references import frozen
 
@@ -35,14 +36,17 @@ __all__ = ['JointReaction', 'JointReactions', 'joint_reactions']
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointReaction:
-    """Force and moment of a joint on its child, or of a constraint row.
+    """Force and moment of a joint on its child, of a loop or constraint row.
 
-    The force acts at ``location``, a Point, to which the moment refers; a
-    frame for a row that has a torque only. ``frame`` are the axes of numbers.
+    The force acts on ``body``, which is named, at ``location``, a Point, to
+    which the moment refers; a frame for a row that has a torque only. For a
+    loop the body is that of its ``point_a``. ``frame`` are the axes of
+    numbers.
     """
 
     name: str
     location: Point | ReferenceFrame
+    body: str
     frame: ReferenceFrame
     graph: Graph
 
@@ -61,11 +65,12 @@ class JointReaction:
         return Vector([(ImmutableDenseMatrix(self._numbers[3:]), self.frame)])
 
     def __repr__(self):
-        return f'<JointReaction {self.name} at {self.location}>'
+        return (f'<JointReaction {self.name} on {self.body} at '
+                f'{self.location}>')
 
 
 class JointReactions(dict):
-    """Name of a joint or constraint row -> :class:`JointReaction`.
+    """Name of a joint, loop or constraint row -> :class:`JointReaction`.
 
     Vectors are written when they are read. :meth:`function` compiles them
     without that, and ``simulate(..., reactions=...)`` gives their histories.
@@ -81,10 +86,10 @@ class JointReactions(dict):
         The derivatives of the speeds, inputs of the graph.
     """
 
-    def __init__(self, graph, frame, locations, accelerations):
+    def __init__(self, graph, frame, places, accelerations):
         super().__init__({
-            name: JointReaction(name, location, frame, graph)
-            for name, location in locations.items()})
+            name: JointReaction(name, *place, frame, graph)
+            for name, place in places.items()})
         self.graph, self.frame = graph, frame
         self.accelerations = tuple(accelerations)
 
@@ -129,23 +134,29 @@ def joint_reactions(method, joints, rows, frame, constants):
     acting = {k: [(location, balance.scaled(lam[k], direction))
                   for location, direction in loads]
               for k, loads in located.items()}
-    found, locations = {}, {}
+    tree, g = Tree(balance, joints), balance.g
+    names = dict(enumerate(system.constraint_names))
+    places = {}
+    for loop, rows in system.loops:     # their reactions are those of the pin
+        names |= dict.fromkeys(rows, loop.label)
+        places[loop.label] = loop.point_a, tree.name_of(loop.point_a)
+    found = {}
     for k, ((location, force), *_) in acting.items():
-        name = system.constraint_names[k]
-        locations[name] = location
-        found[name] = (*force, *ZERO) if isinstance(location, Point) else (
-            *ZERO, *force)
+        name, is_force = names[k], isinstance(location, Point)
+        places.setdefault(name, (location, tree.name_of(location)))
+        found[name] = g.added(found.get(name, (*ZERO, *ZERO)), (
+            *force, *ZERO) if is_force else (*ZERO, *force))
     if joints:
         check_located(system, balance.out['A'], located)
-        tree = Tree(balance, joints)
         balance.check_loads()
         found |= tree.reactions(chain(*acting.values()))
-        locations |= {x.name: x.child_point for x in tree.joints}
-    g = balance.g
+        places |= {x.name: (x.child_point, tree.name_of(x.child_point))
+                   for x in tree.joints}
+    check_known('constants', constants, (*g.inputs, *system.symbols))
     values = {read(g, x): read(g, value) for x, value in constants.items()}
     graph = frozen(g, **{name: substitute(g, numbers, values)
                          for name, numbers in found.items()})
-    return JointReactions(graph, balance.axes, locations,
+    return JointReactions(graph, balance.axes, places,
                           [x.diff(system.t) for x in system.u])
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ..graph import GraphMatrix
 from .base import ConstrainedMethod
 from .null_space import elimination, null_basis, null_space_solve
 from .symbols import column, fresh_symbols, named_symbols
@@ -42,10 +41,6 @@ class LagrangianMethod(ConstrainedMethod):
         super().__init__(*args, **kwargs)
         self._check_velocity_level('takes')
         self._multiplier_symbols        # complains at once
-
-    @property
-    def _own(self):
-        return {'multipliers': self._multipliers}
 
     @cached_property
     def _multiplier_symbols(self):
@@ -86,8 +81,6 @@ class LagrangianMethod(ConstrainedMethod):
                 return x, [-y for y in lam]
         return null_space_solve(g, W, A, self._pivots, right, b)
 
-    def _with_basis(self, graph, names):
-        """Outputs in a builder, and ``B`` with ``A*B = 0``."""
-        g, out = graph.load(None, {*names, 'A'})
-        A = GraphMatrix(g, out['A'], len(self._system.q))
-        return g, out, null_basis(A[self.independent_rows], self._pivots)
+    def _basis(self, A):
+        """``B`` with ``A*B = 0``."""
+        return null_basis(A[self.independent_rows], self._pivots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..errors import RedundantConstraintsError
-from ..graph import GraphMatrix, stack
+from ..graph import stack
 from ..graph.linalg import FullRankFactorization, lu_solve
 from .null_space import least_multipliers, null_basis
 from .references import as_column, flat, frozen, written
@@ -64,9 +64,8 @@ def projected(graph, equations, rows, pivots):
     ``rows`` are the independent ones of ``A``, and ``pivots()`` the columns
     to solve for.
     """
-    o, m = len(equations.u), len(equations.unknowns)
-    g, out = graph.load(None, ('W', 'r'))
-    W, r = GraphMatrix(g, out['W'], m), GraphMatrix(g, out['r'], 1)
+    W, r = graph.blocks('W', 'r')
+    g, o = W.builder, len(equations.u)
     D, d = W[:o, :o], r[:o]
     if not has_multipliers(equations):
         return frozen(g, mass=D, forcing=d)

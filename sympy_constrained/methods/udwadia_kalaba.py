@@ -6,13 +6,11 @@ from functools import cached_property, partial
 from sympy import Rational
 from sympy.physics.mechanics import KanesMethod
 
-from ..errors import (
-    InconsistentConstraintsError, MissingIngredientError,
-    UnsupportedFeatureError)
+from ..errors import MissingIngredientError, UnsupportedFeatureError
 from ..graph import GraphMatrix, block_matrix, read, stack
 from ..graph.linalg import (
     FullRankFactorization, ldl_factor, ldl_solve, lu_solve)
-from ..model.call_signatures import as_matrix
+from ..model.call_signatures import as_matrix, check_choice
 from ..model.equations import EquationsOfMotion
 from .base import ConstrainedMethod
 from .null_space import accelerations, elimination, null_space_solve
@@ -20,8 +18,6 @@ from .references import (
     as_column, columns, flat, frozen, inputs, written)
 
 __all__ = ['UdwadiaKalabaMethod']
-
-SOLVERS = ('auto', 'schur', 'kkt', 'pinv')
 
 
 @KanesMethod.register
@@ -56,7 +52,10 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     acceleration level. They may be redundant, and :math:`M` may be singular
     as long as :math:`M` and :math:`A` together determine the acceleration
     [2]_. Which rows are independent is decided where the constraints hold,
-    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed.
+    see :func:`.constraint_report`. No inverse or pseudo-inverse is formed:
+    closed forms are made by a Schur complement, of ``M + w*F^T*F`` if the mass
+    matrix is singular (U7), with the independent rows ``F`` of ``A = C*F``.
+    Multipliers of redundant rows are those of least norm.
 
     If the constraint forces do virtual work with generalized forces
     :math:`C` [3]_, the motion is that of :math:`Q + C`, and
@@ -104,13 +103,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     weight : Matrix (o, o), optional
         For servo constraints: the generalized control force that satisfies
         the constraints and minimises ``f^T*W*f``, (U8).
-    solver : 'auto', 'schur', 'kkt' or 'pinv'
-        How properties in closed form are solved: Schur complement (regular
-        mass matrix), the block system, or the full-rank factorisation
-        ``A = C*F`` that yields multipliers of least norm. The first two give
-        zero multipliers to redundant rows. 'auto' is a Schur complement, of
-        ``M + w*F^T*F`` if the mass matrix is singular (U7), with multipliers
-        of least norm for redundant rows.
     inconsistent : 'error' or 'least-squares'
         What to do with rows that no motion satisfies. The second is (U2) as
         it stands: least ``|A*u' - b|`` first, which depends on the scaling
@@ -131,16 +123,9 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
 
     _accepts = ConstrainedMethod._accepts + ('nonideal_forces',)
 
-    def __init__(self, *args, weight=None, solver='auto',
-                 inconsistent='error', **kwargs):
-        if solver not in SOLVERS:
-            raise ValueError(
-                f"`solver` is {solver!r}. Choose one of {SOLVERS}.")
-        if inconsistent not in ('error', 'least-squares'):
-            raise ValueError(
-                f"`inconsistent` is {inconsistent!r}. Choose 'error' or "
-                "'least-squares'.")
-        self._solver = solver
+    def __init__(self, *args, weight=None, inconsistent='error', **kwargs):
+        check_choice('inconsistent', inconsistent, (
+            'error', 'least-squares'))
         self._inconsistent = inconsistent
         self._weight = weight
         super().__init__(*args, **kwargs)
@@ -154,11 +139,6 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
                     f"`weight` is {self._weight}. It weighs the {o} "
                     "generalized forces; give a symmetric, positive definite "
                     f"matrix ({o}, {o}).")
-
-    @property
-    def _own(self):
-        return {'weight': self._weight, 'solver': self._solver,
-                'inconsistent': self._inconsistent}
 
     @property
     def _special(self):
@@ -207,7 +187,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
     def _solve(self):
         """Elimination of the independent rows ``F`` of ``A = C*F``.
 
-        (U2) holds with ``F`` and ``C^+*b``, for every ``b``; see ``solver``.
+        (U2) holds with ``F`` and ``C^+*b``, for every ``b``.
         """
         rows = self.independent_rows
         g, out = self.system.graph.load(None, ('M', 'Q', 'C', 'A', 'b'))
@@ -216,8 +196,7 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
         if not rows and not self._is_determined:
             return frozen(g, multipliers=[0]*len(A), ideal=[0]*len(C),
                           nonideal=C, constraint_forces=C)
-        factor = FullRankFactorization(g, A, F) if (
-            self._has_least_norm(len(A) - len(rows))) else None
+        factor = FullRankFactorization(g, A, F) if len(F) < len(A) else None
         least = factor and self._inconsistent == 'least-squares'
         right = factor.reduced(b) if least else [b[k] for k in rows]
         action = self._action(g, M, F)
@@ -235,38 +214,18 @@ class UdwadiaKalabaMethod(ConstrainedMethod):
             change, reaction = solution(C, [0]*len(rows))
             nonideal = total(C, forces(reaction))
             u, lam = total(u, change), total(lam, reaction)
-        known = dict(zip(rows, lam))
         return frozen(
             g, acceleration=u, ideal=ideal, nonideal=nonideal,
             constraint_forces=total(ideal, nonideal),
-            multipliers=factor.spread(lam) if factor
-            else [known.get(k, 0) for k in range(len(A))])
-
-    def _has_least_norm(self, redundant):
-        """Whether multipliers are those of least norm."""
-        if self._solver == 'pinv' or redundant and self._solver == 'auto':
-            return True
-        if self._inconsistent == 'least-squares' and redundant:
-            raise InconsistentConstraintsError(
-                f"solver={self._solver!r} drops redundant rows, so it cannot "
-                "satisfy contradicting ones in the least-squares sense. Use "
-                "solver='pinv'.")
-        return False
+            multipliers=factor.spread(lam) if factor else lam)
 
     def _solver_of(self, g, M, F, action):
         """A function ``(Q, b) -> (u', lam)`` for the independent rows."""
-        found = None
-        if self._solver != 'kkt':
-            regular = self._report.mass_is_regular
-            if not regular and (
-                    self._solver == 'schur' or self._weight is not None):
-                raise MissingIngredientError(
-                    "The mass matrix is singular, so it has no Schur "
-                    "complement. Use solver='auto' or 'kkt', without a "
-                    "weight.")
-            found = elimination(g, M, F, regular, action)
-        return found or partial(            # an indefinite M has other pivots
-            self._block_solve, g, M, F, action)
+        regular = self._report.mass_is_regular
+        if not regular and self._weight is not None:
+            raise no_weight()
+        return elimination(g, M, F, regular, action) or partial(
+            self._block_solve, g, M, F, action)     # M is indefinite
 
     def _block_solve(self, g, M, F, action, Q, b):
         """``(u', lam)`` of the block system (U4)."""

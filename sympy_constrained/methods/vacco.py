@@ -9,7 +9,7 @@ from sympy.physics.mechanics import KanesMethod
 from ..analysis.constraint_rank import constraint_report
 from ..analysis.zero_tests import vanishing
 from ..errors import MissingIngredientError, UnsupportedFeatureError
-from ..graph import GraphMatrix, block_matrix, substitute
+from ..graph import GraphMatrix, block_matrix, stack, substitute
 from ..model.equations import EquationsOfMotion
 from ..precision import precise
 from .lagrangian import LagrangianMethod
@@ -137,11 +137,10 @@ class VaccoMethod(LagrangianMethod):
 
     def equations(self, system):
         """(V); the states are ``q, u, mu``."""
-        g, out = self._varied.load(None, ('W', 'right', 'A', 'b'))
-        W, A = (GraphMatrix(g, out[name], len(system.u)) for name in 'WA')
+        W, A, right, b = self._varied.blocks('W', 'A', 'right', 'b')
         equations = EquationsOfMotion.from_speeds(
-            system, block_matrix([[W, A.T], [A, None]]),
-            GraphMatrix(g, out['right'] + out['b'], 1), self.lam_vec,
+            system, block_matrix([[W, A.T], [A, None]]), stack(right, b),
+            self.lam_vec,
             when_singular=(
                 "The regularity matrix B^T*W*B is singular there, or the "
                 "constraints lose rank: the vakonomic problem determines no "
@@ -212,18 +211,19 @@ class VaccoMethod(LagrangianMethod):
         along it, with ``S = B^T*Gamma`` (n - m, m). Other outputs are ``A``,
         ``Gamma`` (n, m) with Routh's accelerations, and these.
         """
-        g, out, B = self._with_basis(self._varied, ('Gamma', 'A'))
+        Gamma, A = self._varied.blocks('Gamma', 'A')
+        g = A.builder
+        B = self._basis(A)
         _, routh = self._routh.closed_form.load(
             g, ('acceleration', 'multipliers'))
         known = {g.input(x.diff(self._system.t), dynamic=True): value
                  for x, (value,) in zip(self._system.u,
                                         routh['acceleration'])}
         g.avoid(known)
-        gamma = GraphMatrix(g, [substitute(g, row, known)
-                                for row in out['Gamma']], len(out['A']))
+        Gamma = GraphMatrix(g, [substitute(g, row, known)
+                                for row in Gamma.rows], Gamma.shape[1])
         return frozen(
-            g, Gamma=gamma, S=B.T @ gamma,
-            A=GraphMatrix(g, out['A'], len(self._system.u)),
+            g, Gamma=Gamma, S=B.T @ Gamma, A=A,
             acceleration=flat(routh['acceleration']),
             multipliers=flat(routh['multipliers']))
 

@@ -134,23 +134,23 @@ class Variation:
     @cached_property
     def free_directions(self):
         """Columns ``B`` that span what ``A*B = 0`` allows, (n, n - rank)."""
-        g, _, B = self._method._with_basis(self.graph, ())
-        return written(g, B)
+        A, = self.graph.blocks('A')
+        return written(A.builder, self._method._basis(A))
 
     @cached_property
     def maggi_equations(self):
         """``B^T*(E(L) - Q)``, free of multipliers, shape (n - rank, 1)."""
         t, u = self._system.t, self._system.u
-        g, out, B = self._method._with_basis(self._system.graph, ('M', 'Q'))
-        z = as_column(g, inputs(g, [x.diff(t) for x in u]))
-        return written(g, B.T @ (GraphMatrix(g, out['M']) @ z
-                                 - GraphMatrix(g, out['Q'])))
+        M, Q, A = self._system.blocks('M', 'Q', 'A')
+        z = as_column(A.builder, inputs(A.builder, [x.diff(t) for x in u]))
+        return written(A.builder, self._method._basis(A).T @ (M @ z - Q))
 
     @cached_property
     def regularity_matrix(self):
         """``B^T*W*B``; singular where the motion is not determined."""
-        g, out, B = self._method._with_basis(self.graph, ('W',))
-        return written(g, B.T @ (GraphMatrix(g, out['W']) @ B))
+        W, A = self.graph.blocks('W', 'A')
+        B = self._method._basis(A)
+        return written(A.builder, B.T @ (W @ B))
 
 
 def vary(system, mu):

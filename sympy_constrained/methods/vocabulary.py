@@ -7,7 +7,7 @@ from sympy import ImmutableDenseMatrix, Matrix, diag, eye
 
 from .. import _compat
 from ..errors import ConstraintError
-from ..model.call_signatures import as_list, as_point
+from ..model.call_signatures import as_list, as_point, check_choice
 from .auxiliary import auxiliary_forces
 from .linearization import linearizer
 from .solution import linear_residual
@@ -232,15 +232,12 @@ class SympyVocabulary:
                 "The equations contain no multipliers to solve for, because "
                 "there are no constraints or the method eliminates them. "
                 "Give constraints, or read `constraint_forces`.")
+        check_choice('sol_type', sol_type, ('dict', 'Matrix'))
         values = as_point(op_point)
         moving = {k: v for k, v in values.items() if k.is_Derivative}
         found = self._eom_multipliers().subs(moving).subs(values)
-        if sol_type == 'Matrix':
-            return Matrix(found)
-        if sol_type == 'dict':
-            return dict(zip(self.lam_vec, found))
-        raise ValueError(
-            f"`sol_type` is {sol_type!r}. Choose 'dict' or 'Matrix'.")
+        return Matrix(found) if sol_type == 'Matrix' else dict(
+            zip(self.lam_vec, found))
 
     def _active_forces(self):
         """Applied forces in the rows of ``eom``."""

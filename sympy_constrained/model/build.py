@@ -22,10 +22,10 @@ from .constraint_order import replace_right_sides
 from .constraint_rows import (
     check_replacements, need_frame, nested_expression, rows_by_level,
     rows_by_order)
-from .constraints import constraint_blocks
+from .constraints import check_multiples, constraint_blocks
 from .kinematics import Kinematics
 from .kinetics import from_bodies
-from .loads import axes_of_vector, motion_of, parse_loads
+from .loads import parse_loads
 from .potential import potential_of
 from .system import ConstrainedSystem, freeze
 from .velocity_checks import check_velocities, prepare_points
@@ -105,7 +105,6 @@ def form(shape, arguments, composite, nonideal_forces, stabilization,
     add_constraints(kinematics, blocks, fields, stabilization,
                     None if exchange else shape)
     check_accelerations(kinematics, blocks, {*speeds}.difference(fields['u']))
-    check_functions(builder, fields)
     check_names(builder, fields)
     check_velocities(kinematics, bodies)
     drop_costly_power(builder, blocks)
@@ -166,15 +165,34 @@ def add_constraints(kinematics, blocks, fields, stabilization, shape):
     blocks.update(constraint_blocks(
         kinematics, *([row.ref for row in level] for level in rows.values()),
         stabilization))
+    names = [[row.label for row in level] for level in rows.values()]
+    check_multiples(kinematics, blocks, 'holonomic', names[0])
+    check_multiples(kinematics, blocks, 'velocity', [
+        *(f'The rate of {name}' for name in names[0]), *names[1]])
     if instead:
         check_replacements(fields, stabilization)
         blocks['replaced'] = replace_right_sides(
             kinematics, instead, blocks['b'])
+    fields['loops'] = rows_of_loops(rows['holonomic'])
     fields['geometry'] = tuple(
         (k, row.location) for k, row in enumerate(chain(*rows.values()))
         if row.location)
     fields.update((f'{level}_rows', tuple(row.expression for row in found))
                   for level, found in rows.items())
+
+
+def rows_of_loops(rows):
+    """Pairs of a loop and ``{row number: label}``."""
+    loops, parts = {}, {}
+    for k, row in enumerate(rows):
+        if row.loop:
+            name = row.loop.label
+            if loops.setdefault(name, row.loop) != row.loop:
+                raise ConstraintError(
+                    f"Two loops have the name `{name}`. Give one of them "
+                    "another `name`.")
+            parts.setdefault(name, {})[k] = row.label
+    return tuple((loops[name], parts[name]) for name in loops)
 
 
 def check_accelerations(kinematics, blocks, replaced):
@@ -198,25 +216,16 @@ def check_accelerations(kinematics, blocks, replaced):
 
 def nonideal(kinematics, forces):
     """Rows of the generalized forces ``C`` of non-ideal constraints."""
-    g, size = kinematics.builder, len(kinematics.u)
-    forces = as_list(forces, 'nonideal_forces')
-    total = [0]*size
+    forces, size = as_list(forces, 'nonideal_forces'), len(kinematics.u)
     if any(isinstance(x, tuple) or hasattr(x, 'to_loads') for x in forces):
-        for location, vector in parse_loads(forces):
-            need_frame(kinematics, 'a load of `nonideal_forces`')
-            axes = axes_of_vector(kinematics, vector)
-            motion = motion_of(kinematics, location, axes)
-            force = kinematics.measure(vector, axes)
-            for j, column in kinematics.columns(motion).items():
-                total[j] = g.add(total[j], g.dot(column, force))
-    elif forces:
-        if len(forces) != size:
-            raise ValueError(
-                f"`nonideal_forces` has {len(forces)} entries for {size} "
-                "speeds. Give one generalized force per speed, or a list of "
-                "loads.")
-        total = read_forces(g, forces, 'nonideal_forces')
-    return [[x] for x in total]
+        need_frame(kinematics, 'a load of `nonideal_forces`')
+        return from_bodies(kinematics, (), parse_loads(forces))['Q']
+    if forces and len(forces) != size:
+        raise ValueError(
+            f"`nonideal_forces` has {len(forces)} entries for {size} speeds. "
+            "Give one generalized force per speed, or a list of loads.")
+    return [[x] for x in read_forces(kinematics.builder, forces or [0]*size,
+                                     'nonideal_forces')]
 
 
 def read_forces(builder, forces, name):
@@ -248,20 +257,6 @@ def add_generalized(kinematics, blocks, forces, u):
         if blocks['power']:
             blocks['power'][0][0] = g.add(
                 blocks['power'][0][0], g.mul(force, kinematics.u[j]))
-
-
-def check_functions(builder, fields):
-    """Raise if a coordinate is a function of anything but time."""
-    states = {x.func for x in (*fields['q'], *fields['u'])
-              if isinstance(x, AppliedUndef)}
-    for template in builder.templates:
-        for function in template.atoms(AppliedUndef):
-            if function.func in states:
-                raise ConstrainedDynamicsError(
-                    f"The coordinate or speed `{function.func}` occurs at "
-                    f"another argument than {builder.time}. Delays are not "
-                    "supported; if the time was substituted, write the "
-                    "expression without it.")
 
 
 def check_names(builder, fields):

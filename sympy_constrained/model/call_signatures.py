@@ -21,8 +21,8 @@ from ..errors import (
 
 __all__ = ['arguments_of', 'bind_arguments', 'as_dictionary',
            'as_expressions', 'as_list', 'as_matrix', 'as_point',
-           'check_bodies', 'check_coordinates', 'check_frame',
-           'lagrangian_call']
+           'check_bodies', 'check_choice', 'check_coordinates', 'check_frame',
+           'check_known', 'lagrangian_call']
 
 
 def kane_shape(frame, q_ind, u_ind, kd_eqs=None, q_dependent=None,
@@ -259,13 +259,35 @@ def name_problems(label, names, functions, time):
         seen.add(x)
 
 
+def check_choice(argument, value, choices):
+    """Raise if an option has another value than one of some names."""
+    if value not in choices:
+        names = list(map(repr, choices))
+        raise ValueError(
+            f"`{argument}` is {value!r}. Choose " + (
+                ' or '.join(names) if len(names) == 2
+                else f"one of {', '.join(names)}") + '.')
+
+
+def check_known(argument, given, known):
+    """Raise if a dictionary has a key that does not occur in the model."""
+    unknown = [str(x) for x in given if x not in known]
+    if unknown:
+        near = get_close_matches(unknown[0], map(str, known), 1)
+        hint = f"Did you mean `{near[0]}`? " if near else ''
+        raise ValueError(
+            f"`{argument}` has a value for {', '.join(unknown)}, which does "
+            f"not occur in the model. {hint}Use its symbols, states and "
+            "functions themselves, not their names.")
+
+
 def check_frame(frame, remedy='Give the inertial ReferenceFrame.'):
     if not isinstance(frame, ReferenceFrame):
         raise TypeError(f"`frame` is {frame!r}. {remedy}")
 
 
 def check_bodies(bodies):
-    """Raise for what is no body, repeated bodies and negative inertia."""
+    """Raise for what is no body, and for repeated bodies."""
     problems = []
     for k, body in enumerate(bodies):
         if not isinstance(body, (RigidBody, Particle)):
@@ -277,30 +299,7 @@ def check_bodies(bodies):
             problems.append(
                 f"Body {k}, {body.name}, was given before, so its mass would "
                 "count twice. Remove the repetition.")
-        # the sign of sums of symbols is slow to find
-        negative = [x for x in inertias(body) if x.is_extended_negative
-                    and (x.is_number or not x.is_Add)]
-        if negative:
-            problems.append(
-                f"Body {k}, {body.name}, has the negative mass or moment of "
-                f"inertia {negative[0]}, and its energy would have no least "
-                "value. Correct the sign.")
     raise_problems(problems, ConstrainedDynamicsError)
-
-
-def inertias(body):
-    """The mass, and the central moments if they are in one frame."""
-    yield sympify(body.mass, strict=True)
-    central = getattr(body, 'central_inertia', None)
-    if len(frames_of(central)) == 1:
-        # those of a point mass about another point cancel to rounding
-        noise = 1e-12*max((abs(float(x)) for x, *_ in body.inertia[0].args
-                           if getattr(x, 'is_Float', False)), default=0)
-        moments = (sympify(number, strict=True)
-                   for number, one, other in central.args
-                   if one.args == other.args)
-        yield from (x for x in moments
-                    if not x.is_Float or abs(x) > noise)
 
 
 def frames_of(dyadic):

@@ -28,7 +28,8 @@ class Residual:
     """A constraint as the user gave it: its reference and expression.
 
     ``label`` is its name in messages; ``location`` has points or frames with
-    directions, if it was given geometrically.
+    directions, if it was given geometrically, and ``loop`` the loop that it
+    closes.
     """
 
     ref: int
@@ -36,6 +37,7 @@ class Residual:
     label: str
     location: Any = None
     order: int = 0
+    loop: Any = None
 
 
 def highest_derivative(expressions, functions):

@@ -27,8 +27,9 @@ def residuals_of(kinematics, level, fields):
         if isinstance(row, Loop):
             need_frame(kinematics, 'a loop')
             residuals += (
-                Residual(ref, nested_expression(g, ref), label, location)
-                for ref, location in closing_rows(kinematics, row))
+                Residual(ref, nested_expression(g, ref), f'{row.label} {part}',
+                         location, loop=row)
+                for ref, part, location in closing_rows(kinematics, row))
             continue
         if isinstance(row, tuple):
             ref, location = geometric_row(kinematics, row, label, level)

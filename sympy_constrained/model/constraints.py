@@ -16,10 +16,17 @@ from itertools import zip_longest
 from sympy import Expr, sympify
 from sympy.matrices import MatrixBase
 
-from ..errors import ConstraintError, raise_problems
+from ..errors import (
+    ConstraintError, InconsistentConstraintsError, raise_problems)
 from ..graph import gradient, jacobian, read, without
+from ..graph.builder import PRIME
 
-__all__ = ['constraint_blocks', 'stabilization_gains']
+__all__ = ['check_multiples', 'constraint_blocks', 'multiples',
+           'stabilization_gains']
+
+
+# Relative difference of constants that are floats.
+ROUNDING = 1e-9
 
 
 def stabilization_gains(stabilization, count):
@@ -80,14 +87,95 @@ def constraint_blocks(kinematics, holonomic, velocity, acceleration,
 
 def check_rows(kinematics, holonomic, velocity, residuals, rows):
     """Raise if rows do not belong to their level, or restrict nothing."""
-    count = len(residuals)
-    problems = {
-        **vanishing_rows(kinematics, rows, residuals, holonomic),
-        **level_problems(kinematics, holonomic, velocity),
-        **{k: not_linear(k - count, kinematics.speeds)
-           for k, (row, _) in enumerate(rows) if k >= count and not any(row)}}
-    raise_problems((problems[k] for k in sorted(problems)), ConstraintError,
-                   rows=tuple(sorted(problems)))
+    problems, first = {}, len(holonomic)
+    for k, (row, _) in enumerate(rows):
+        text = None
+        if k < first:
+            text = holonomic_problem(kinematics, k, row, residuals[k],
+                                     holonomic[k])
+        elif k < len(residuals):
+            text = velocity_problem(kinematics, k - first, row,
+                                    velocity[k - first])
+        elif not any(row):
+            text = (
+                f"Row {k - len(residuals)} of `acceleration_constraints` is "
+                "not linear in the rates of the speeds "
+                f"{list(kinematics.speeds)}, or contains none of them. "
+                "Acceleration constraints have the form A*u' = b; rewrite "
+                "the row.")
+        if text:
+            problems[k] = text
+    raise_problems(problems.values(), ConstraintError, rows=tuple(problems))
+
+
+def holonomic_problem(kinematics, k, row, phi, h):
+    """A sentence about a row that is not holonomic, or None."""
+    g = kinematics.builder
+    if g.depends_on(h, *kinematics.u) or kinematics.accelerations_in(h):
+        return (f"Row {k} of the holonomic constraints contains a speed or "
+                "the derivative of a coordinate. Holonomic constraints are "
+                "functions of the coordinates and time; give this row with "
+                "the nonholonomic or velocity constraints.")
+    # A row that the kinematics alone keep (the norm of a quaternion) is
+    # needed for consistent states.
+    if any(row) or not phi and any(gradient(g, h, kinematics.q)):
+        return None
+    return (f"Row {k} of the holonomic constraints does not depend on any "
+            "coordinate that moves with the speeds. It restricts nothing, "
+            "or it cannot hold; remove the row, or correct it.")
+
+
+def velocity_problem(kinematics, k, row, phi):
+    """A sentence about a row that is not of velocity level, or None."""
+    late = kinematics.accelerations_in(phi)
+    if late:
+        return (f"Row {k} of the velocity-level constraints contains "
+                f"{late[0]}. Constraints are given at velocity level; give "
+                "the integral of the row, pass it through "
+                "`acceleration_constraints` if it is linear in the rates of "
+                "the speeds, or use GibbsAppellMethod, which takes "
+                "constraints of any order.")
+    if any(row):
+        return None
+    return (f"Row {k} of the velocity-level constraints does not depend on "
+            "any speed. If it is a function of the coordinates, give it with "
+            "the holonomic constraints; else remove it.")
+
+
+def multiples(g, residuals, slopes, states):
+    """Yield ``j, i, rest`` for rows ``h_j = c*h_i + rest``.
+
+    ``slopes`` are the derivatives of the rows by some of the ``states``, on
+    which neither ``c`` nor ``rest`` depends.
+    """
+    groups = {}
+    for k, row in enumerate(slopes):
+        values = list(map(g.fingerprint, row))
+        size = pow(next(filter(None, values), 1), -1, PRIME)
+        groups.setdefault(tuple(x*size % PRIME for x in values), []).append(k)
+    for i, *others in groups.values():
+        column = next((j for j, x in enumerate(slopes[i]) if x), None)
+        for j in others if column is not None else ():
+            c = g.div(slopes[j][column], slopes[i][column])
+            rest = g.sub(residuals[j][0], g.mul(c, residuals[i][0]))
+            if rest and not any(gradient(g, c, states)
+                                + gradient(g, rest, states)):
+                yield j, i, rest
+
+
+def check_multiples(kinematics, blocks, level, names):
+    """Raise if a row is a multiple of another one plus a number."""
+    g, residuals = kinematics.builder, blocks[level]
+    for j, i, rest in multiples(g, residuals, blocks[f'{level}_jacobian'],
+                                kinematics.q + kinematics.u):
+        others = [g.bound[x] for x in g.symbols_of(rest)
+                  if x not in kinematics.states]
+        if not any(gradient(g, rest, others)) and abs(g.shadow(rest)) > (
+                ROUNDING*abs(g.shadow(residuals[j][0]))):
+            raise InconsistentConstraintsError(
+                f"{names[j]} is a multiple of {names[i]} plus a number that "
+                "is not zero, so no state satisfies both. Correct or drop "
+                "one of them.", rows=(i, j))
 
 
 def differentiated(kinematics, phi, h, gains):
@@ -102,13 +190,6 @@ def differentiated(kinematics, phi, h, gains):
     return row, g.sub(g.sub(right, damping), spring)
 
 
-def is_kept(kinematics, phi, h):
-    """Whether the kinematics alone keep a holonomic row."""
-    # Such a row (the norm of a quaternion) is needed for consistent states.
-    return h is not None and not phi and any(gradient(
-        kinematics.builder, h, kinematics.q))
-
-
 def without_speeds(kinematics, h):
     """A position residual, rebuilt if it has speeds that cancel."""
     g = kinematics.builder
@@ -116,53 +197,3 @@ def without_speeds(kinematics, h):
         return h
     rebuilt, = without(g, [h], kinematics.u)
     return h if rebuilt is None else rebuilt
-
-
-def level_problems(kinematics, holonomic, velocity):
-    """Row number -> sentence, for rows that do not belong to their level."""
-    g = kinematics.builder
-    problems = {}
-    for k, h in enumerate(holonomic):
-        if g.depends_on(h, *kinematics.u) or kinematics.accelerations_in(h):
-            problems[k] = (
-                f"Row {k} of the holonomic constraints contains a speed or "
-                "the derivative of a coordinate. Holonomic constraints are "
-                "functions of the coordinates and time; give this row with "
-                "the nonholonomic or velocity constraints.")
-    for k, phi in enumerate(velocity):
-        late = kinematics.accelerations_in(phi)
-        if late:
-            problems[len(holonomic) + k] = (
-                f"Row {k} of the velocity-level constraints contains "
-                f"{late[0]}. Constraints are given at velocity level; give "
-                "the integral of the row, pass it through "
-                "`acceleration_constraints` if it is linear in the rates of "
-                "the speeds, or use GibbsAppellMethod, which takes "
-                "constraints of any order.")
-    return problems
-
-
-def vanishing_rows(kinematics, rows, residuals, holonomic):
-    """Row number -> sentence, for rows without unknowns."""
-    problems = {}
-    for k, ((row, _), phi, h) in enumerate(zip_longest(
-            rows[:len(residuals)], residuals, holonomic)):
-        if any(row) or is_kept(kinematics, phi, h):
-            continue
-        problems[k] = (
-            f"Row {k} of the holonomic constraints does not depend on any "
-            "coordinate that moves with the speeds. It restricts nothing, "
-            "or it cannot hold; remove the row, or correct it."
-        ) if h is not None else (
-            f"Row {k - len(holonomic)} of the velocity-level constraints "
-            "does not depend on any speed. If it is a function of the "
-            "coordinates, give it with the holonomic constraints; else "
-            "remove it.")
-    return problems
-
-
-def not_linear(k, speeds):
-    return (
-        f"Row {k} of `acceleration_constraints` is not linear in the rates "
-        f"of the speeds {list(speeds)}, or contains none of them. "
-        "Acceleration constraints have the form A*u' = b; rewrite the row.")

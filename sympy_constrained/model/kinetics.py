@@ -118,7 +118,9 @@ def from_bodies(kinematics, bodies, loads, potential=0, composite=False,
     if route is not None:
         route.finish()
     for location, (axes, force) in applied.totals.items():
-        assembly.add_load(motion_of(kinematics, location, axes), force)
+        with located(f'Load at {location}'):
+            motion = motion_of(kinematics, location, axes)
+        assembly.add_load(motion, force)
     kinetic = assembly.energy
     add_potential(assembly, potential)
     blocks = assembly.blocks()
@@ -360,20 +362,14 @@ def from_lagrangian(kinematics, lagrangian, loads):
         ref = read(g, lagrangian)
     slopes = gradient(g, ref, kinematics.u + kinematics.q)
     momenta, forces = slopes[:len(kinematics.u)], slopes[len(kinematics.u):]
-    for k, (location, vector) in enumerate(loads):
-        axes = axes_of_vector(kinematics, vector)
-        with located(f'Load {k} at {location}'):
-            motion = motion_of(kinematics, location, axes)
-            force = kinematics.measure(vector, axes)
-        assembly.add_load(motion, force)
-    applied = [[force] for force in assembly.Q]
+    known = from_bodies(kinematics, (), loads)
     for j, momentum in enumerate(momenta):
         for k in range(j, len(momenta)):
             assembly.M[j][k] = kinematics.by_speed[k](momentum)
         assembly.Q[j] = g.add(
-            g.sub(forces[j], kinematics.bias(momentum)), assembly.Q[j])
+            g.sub(forces[j], kinematics.bias(momentum)), known['Q'][j][0])
     assembly.energy = g.sub(g.dot(momenta, kinematics.u), ref)
     explicit = g.sub(kinematics.bias(ref), g.dot(forces, kinematics.rates))
-    assembly.power = g.sub(assembly.power, explicit)
+    assembly.power = g.sub(known['power'][0][0], explicit)
     return {**assembly.blocks(), 'lagrangian': [[ref]],
-            'applied': applied}
+            'applied': known['Q']}

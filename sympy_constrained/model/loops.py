@@ -28,7 +28,9 @@ class Loop(NamedTuple):
     ``point_b`` to ``point_a``, and with an ``axis`` for two more, which keep
     the two directions of the axis together. Rows that vanish identically,
     as those out of the plane of a planar mechanism, are left out. The rows
-    have a place, so joint reactions and constraint loads know them.
+    have a place, so joint reactions and constraint loads know them: the
+    reaction of the loop is the force and the moment on the body of
+    ``point_a``, at this point.
 
     Cut a mechanism at a joint, describe the tree that is left, and give the
     joint as a loop. Nothing else is needed: no velocity of the end, and no
@@ -53,9 +55,11 @@ class Loop(NamedTuple):
     >>> end = two.masscenter.locatenew('end', l*two.x)
     >>> pin = ground.masscenter.locatenew('pin', d*ground.x)
     >>> method = UdwadiaKalabaMethod.from_method(
-    ...     system, loops=[Loop(end, pin)])
-    >>> method.holonomic_constraints.shape
-    (2, 1)
+    ...     system, loops=[Loop(end, pin, name='closing pin')])
+    >>> method.system.constraint_names
+    ('closing pin x', 'closing pin y')
+    >>> method.joint_reactions()['closing pin']
+    <JointReaction closing pin on c at end>
 
     Parameters
     ==========
@@ -67,32 +71,43 @@ class Loop(NamedTuple):
         For a pin: its axis as a vector fixed in the body of ``point_a`` and
         as one fixed in the body of ``point_b``. Without it the joint is a
         ball.
+    name : str, optional
+        The name of the loop in reactions, legends and messages; by default
+        that of its points.
 
     """
 
     point_a: Point
     point_b: Point
     axis: tuple[Vector, Vector] | None = None
+    name: str | None = None
+
+    @property
+    def label(self):
+        """The given name, or that of the points."""
+        return self.name or f'{self.point_a}-{self.point_b}'
 
 
 def closing_rows(kinematics, loop):
-    """Residuals of a loop, each with the places and directions of its force.
+    """Residuals of a loop, each with a label, and with the places and
+    directions of its force.
     """
     g, N = kinematics.builder, kinematics.frame
     gap = kinematics.offset(loop.point_b, loop.point_a, N)
-    for x, direction in zip(gap, N):
+    for x, direction, label in zip(gap, N, 'xyz'):
         if x:
-            yield x, ((loop.point_a, direction), (loop.point_b, -direction))
+            yield x, label, (
+                (loop.point_a, direction), (loop.point_b, -direction))
     if loop.axis is None:
         return
     one, other = map(single_frame, loop.axis)
     axis = kinematics.measure(loop.axis[1], N)
-    for across in perpendicular(loop.axis[0], one):
+    for k, across in enumerate(perpendicular(loop.axis[0], one)):
         across = kinematics.measure(across, N)
         x = g.dot(across, axis)
         if x:
             torque = Vector([(Matrix(nested(g, g.cross(across, axis))), N)])
-            yield x, ((one, torque), (other, -torque))
+            yield x, f'axis {k + 1}', ((one, torque), (other, -torque))
 
 
 def single_frame(axis):

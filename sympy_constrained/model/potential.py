@@ -5,6 +5,8 @@ from sympy import sympify
 from sympy.physics.mechanics import RigidBody
 
 from .. import _compat
+from .call_signatures import check_choice
+from .kinematics import breadth_first
 from .loads import parse_loads
 
 __all__ = ['potential_of']
@@ -18,10 +20,8 @@ def potential_of(bodies, choice, loads, warns=False):
     no mass and no length, such as ``g``; or, if it has none, a force acts at
     the mass centre.
     """
-    if choice not in (None, 'include', 'ignore'):
-        raise ValueError(
-            f"`potential_energy` is {choice!r}. Choose 'include' or "
-            "'ignore'.")
+    check_choice('potential_energy', choice or 'include', (
+        'include', 'ignore'))
     counted = [] if choice == 'ignore' else [
         body for body in bodies if body.potential_energy != 0]
     if choice is None and counted:
@@ -45,17 +45,16 @@ def is_given(body, bodies, loads):
 
 def constants_of_motion(bodies):
     """Symbols in masses, inertias and positions: those of inertia forces."""
-    found, points = set(), [body.masscenter for body in bodies]
+    found = set()
     for body in bodies:
         found |= sympify(body.mass, strict=True).free_symbols
         if isinstance(body, RigidBody):
             found |= {x for size, *_ in body.central_inertia.args
                       for x in sympify(size, strict=True).free_symbols}
-    for point in points:
-        for other, place in _compat.positions(point).items():
+    centers = dict.fromkeys(body.masscenter for body in bodies)
+    for point, _ in breadth_first(centers, _compat.positions):
+        for place in _compat.positions(point).values():
             found |= symbols_in(place)
-            if other not in points:
-                points.append(other)
     return found
 
 

@@ -7,16 +7,9 @@ from typing import Any
 
 from sympy import Expr
 
-from ..errors import UnsupportedFeatureError
-from ..graph import Graph, GraphBuilder, GraphMatrix, is_function_of, read
-from .call_signatures import as_expressions
-from .constraints import constraint_blocks
-from .kinematics import Kinematics
+from ..graph import Graph, is_function_of
 
 __all__ = ['ConstrainedSystem']
-
-CONSTRAINT_OUTPUTS = ('holonomic', 'velocity', 'holonomic_jacobian',
-                      'velocity_jacobian', 'A', 'b')
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +63,8 @@ class ConstrainedSystem:
         Those that are not linear in ``u'`` or of a higher order.
     masses, u_auxiliary : tuple
         Masses that are states; speeds that are zero.
+    loops : tuple
+        Pairs of a Loop and ``{row number: name}``.
     geometry : tuple
         Pairs of a row number and the ``(point or frame, Vector)`` on which
         the row acts, for rows that were given geometrically.
@@ -95,6 +90,7 @@ class ConstrainedSystem:
     holonomic_rows: tuple = ()
     velocity_rows: tuple = ()
     acceleration_rows: tuple = ()
+    loops: tuple = ()
     geometry: tuple = ()
     q_dependent: tuple = ()
     u_dependent: tuple = ()
@@ -121,8 +117,12 @@ class ConstrainedSystem:
         levels = (('holonomic', self.holonomic_rows),
                   ('velocity-level', self.velocity_rows),
                   ('acceleration-level', self.acceleration_rows))
-        return tuple(f'{level} row {k}' for level, rows in levels
-                     for k in range(len(rows)))
+        names = [f'{level} row {k}' for level, rows in levels
+                 for k in range(len(rows))]
+        for _, rows in self.loops:
+            for k, name in rows.items():
+                names[k] = name
+        return tuple(names)
 
     @cached_property
     def constants(self):
@@ -173,9 +173,7 @@ class ConstrainedSystem:
 
     def blocks(self, *names):
         """Outputs as a list of :class:`.GraphMatrix` on one new builder."""
-        builder, out = self.graph.load(None, names)
-        return [GraphMatrix(builder, out[name], self.graph.outputs[name][1])
-                for name in names]
+        return self.graph.blocks(*names)
 
     def __repr__(self):
         n, o, m = self.counts
@@ -202,55 +200,6 @@ class ConstrainedSystem:
                 if k not in dropped),
             geometry=tuple((kept.index(k), where)
                            for k, where in self.geometry if k in kept))
-
-    def with_constraints(self, holonomic=None, velocity=None,
-                         acceleration=None, stabilization=None):
-        """Return a system with other constraints and the same kinetics.
-
-        Residuals replace those of their level, None keeps them. For
-        ``stabilization`` see :func:`.stabilization_gains`; None keeps none.
-        """
-        if self.masses or self.higher_rows:
-            raise UnsupportedFeatureError(
-                "The system has masses that are states, or constraints of a "
-                "higher order. Create the method again with "
-                "the other constraints.")
-        given = {'holonomic': holonomic, 'velocity': velocity,
-                 'acceleration': acceleration}
-        rows = self._rows_instead(given)
-        builder = GraphBuilder(self.t)
-        for x in (*self.q, *self.u):
-            builder.input(x, dynamic=True)
-        _, outputs = self.graph.load(builder, [
-            name for name in self.graph.outputs
-            if name not in CONSTRAINT_OUTPUTS])
-        builder.at_states = None        # they satisfy the old constraints
-        kinematics = Kinematics(builder, self.frame, self.q, self.u,
-                                [rate for rate, in outputs['rates']])
-        if rows['acceleration']:
-            kinematics.declare_accelerations()
-        outputs.update(constraint_blocks(kinematics, *(
-            [read(builder, e) for e in level] for level in rows.values()),
-            stabilization))
-        return replace(
-            self, graph=freeze(builder, outputs, self.q, self.u),
-            geometry=tuple(self._kept_geometry(given, rows)),
-            stabilization=stabilization, unstated=(),
-            **{f'{level}_rows': found for level, found in rows.items()})
-
-    def _rows_instead(self, given):
-        return {level: getattr(self, f'{level}_rows') if residuals is None
-                else tuple(as_expressions(residuals, level))
-                for level, residuals in given.items()}
-
-    def _kept_geometry(self, given, rows):
-        """The geometry of levels that keep their rows."""
-        old = new = 0
-        for level, residuals in given.items():
-            end = old + len(getattr(self, f'{level}_rows'))
-            yield from ((k - old + new, where) for k, where in self.geometry
-                        if old <= k < end and residuals is None)
-            old, new = end, new + len(rows[level])
 
 
 def freeze(builder, outputs, q, u):

@@ -7,7 +7,7 @@ symbol.
 """
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, takewhile
 
 from sympy import (
     Abs, Add, Derivative, Function, Heaviside, MatrixBase, Mul, Piecewise,
@@ -20,6 +20,8 @@ from sympy.physics.vector import Dyadic, Vector
 from sympy.polys.matrices import DomainMatrix
 
 from .. import _compat
+from .kinematics import breadth_first
+from .loops import Loop
 
 __all__ = ['units_of']
 
@@ -35,6 +37,9 @@ GENERAL = {'t': 's', 'length': 'm', 'energy': 'J', 'work': 'J', 'power': 'W',
 ROWS = {'holonomic': (1, 'configuration_constraints', 'hol_coneqs'),
         'velocity-level': (0, 'velocity_constraints', 'nonhol_coneqs'),
         'acceleration-level': (-1, 'acceleration_constraints')}
+# Components of a loop, with units of the row and of its multiplier.
+LOOP = (('x', 'm', 'N'), ('y', 'm', 'N'), ('z', 'm', 'N'),
+        ('axis 1', '', 'N m'), ('axis 2', '', 'N m'))
 LISTS = ('kd_eqs', *chain(*(names for _, *names in ROWS.values())))
 
 
@@ -66,16 +71,7 @@ def units_of(arguments, known=None):
     for q in [x for x in states if x in exponents]:
         kg, m, s = exponents[q]
         result.setdefault(q.diff(), text((kg, m, s - 1), False, True))
-    for kind, (rates, *names) in ROWS.items():
-        rows = next((arguments[x] for x in names if arguments.get(x)), ())
-        for k, row in enumerate(rows):
-            dimension = found.value(row, exponents)
-            if dimension:
-                kg, m, s = dimension        # the rest of a watt
-                result[f'{kind} row {k}'] = text(dimension)
-                result[f'multiplier of {kind} row {k}'] = text(
-                    (1 - kg, 2 - m, rates - 3 - s))
-    return result
+    return {**result, **dict(found.rows_of(arguments, exponents))}
 
 
 def text(dimension, is_angle=False, moves=False):
@@ -109,36 +105,36 @@ class Dimensions:
 
     def read(self, arguments):
         """Collect the equations of a model."""
-        if 'Lagrangian' in arguments:
-            self.given(arguments['Lagrangian'], JOULE)
-        points, frames = [], []
+        self.given(arguments.get('Lagrangian', 0), JOULE)
+        loads, places = arguments.get('forcelist') or (), []
         for body in arguments.get('bodies') or ():
-            points.append(body.masscenter)
+            places.append(body.masscenter)
             self.given(body.mass, {'kg': 1})
             self.given(body.potential_energy, JOULE)
             if isinstance(body, RigidBody):
-                frames.append(body.frame)
+                places.append(body.frame)
                 self.given(body.central_inertia, {'kg': 1, 'm': 2})
-        for place, load in arguments.get('forcelist') or ():
-            at_point = isinstance(place, Point)
-            (points if at_point else frames).append(place)
-            self.given(load, NEWTON if at_point else JOULE)
-        for point in points:
-            for other, vector in _compat.positions(point).items():
-                self.given(vector, {'m': 1})
-                frames += [frame for _, frame in vector.args]
-                if other not in points:
-                    points.append(other)
-        for frame in frames:
-            for other, matrix in _compat.orientations(frame).items():
-                self.given(matrix, {})
-                if other not in frames:
-                    frames.append(other)
-            for velocity in _compat.angular_velocities(frame).values():
-                self.given(velocity, {'s': -1})
+        for place, load in loads:
+            places.append(place)
+            self.given(load, NEWTON if isinstance(place, Point) else JOULE)
+        self.read_places(dict.fromkeys(places))
         for row in chain(*(arguments.get(name) or () for name in LISTS)):
             for part in entries(row):
                 self.of(part)
+
+    def read_places(self, places):
+        """Collect those of all points and frames connected with some."""
+        frames = {x: None for x in places if not isinstance(x, Point)}
+        for point, _ in breadth_first(
+                [x for x in places if x not in frames], _compat.positions):
+            for vector in _compat.positions(point).values():
+                self.given(vector, {'m': 1})
+                frames.update((frame, None) for _, frame in vector.args)
+        for frame, _ in breadth_first([*frames], _compat.orientations):
+            for matrix in _compat.orientations(frame).values():
+                self.given(matrix, {})
+            for velocity in _compat.angular_velocities(frame).values():
+                self.given(velocity, {'s': -1})
 
     def given(self, item, dimension):
         """Say the dimension of an expression, vector, dyadic or matrix."""
@@ -215,6 +211,26 @@ class Dimensions:
             if not any(row[j + 1:count]):
                 found[symbols[j]] = tuple(-k for k in row[count:])
         return found
+
+    def rows_of(self, arguments, exponents):
+        """Yield names of rows and of their multipliers with units."""
+        for kind, (rates, *names) in ROWS.items():
+            rows = next((arguments[x] for x in names if arguments.get(x)), ())
+            loops = [row for row in rows if isinstance(row, Loop)]
+            for name, unit, force in ((f'{loop.label} {part}', *units)
+                                      for loop in loops
+                                      for part, *units in LOOP):
+                yield name, unit
+                yield f'multiplier of {name}', force
+            # numbers of rows after a loop depend on its rows
+            for k, row in enumerate(takewhile(
+                    lambda row: not isinstance(row, Loop), rows)):
+                dimension = self.value(row, exponents)
+                if dimension:
+                    kg, m, s = dimension        # the rest of a watt
+                    yield f'{kind} row {k}', text(dimension)
+                    yield f'multiplier of {kind} row {k}', text(
+                        (1 - kg, 2 - m, rates - 3 - s))
 
     def value(self, e, exponents):
         """The exponents of an expression, or None."""

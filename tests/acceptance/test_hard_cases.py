@@ -59,13 +59,12 @@ def test_singular_mass_where_a_natural_pivot_vanishes():
 
 
 METHODS = [(RouthMethod, {}), (VaccoMethod, {}), (LinearMappingMethod, {}),
-           (HamelEmbedding, {'q_dependent': [x]}), (GibbsAppellMethod, {})]
-SOLVERS = [(UdwadiaKalabaMethod, {'solver': solver})
-           for solver in ('auto', 'schur', 'kkt', 'pinv')]
+           (HamelEmbedding, {'q_dependent': [x]}), (GibbsAppellMethod, {}),
+           (UdwadiaKalabaMethod, {})]
 
 
 @pytest.mark.parametrize('rows', [[], [Z - X - Y], [Z - Y, 2*Z - 2*Y]])
-@pytest.mark.parametrize('method, options', [METHODS[0], *SOLVERS])
+@pytest.mark.parametrize('method, options', [METHODS[0], METHODS[-1]])
 def test_a_lagrangian_that_is_not_definite(method, options, rows):
     """Natural pivots of its mass matrix vanish, its determinant does not."""
     L = X*Y + m*Z**2/2 - k*x*y - g*z
@@ -78,7 +77,7 @@ def test_a_lagrangian_that_is_not_definite(method, options, rows):
         assert close(values_of(formed, name, values), Matrix(numbers))
 
 
-@pytest.mark.parametrize('method, options', METHODS + SOLVERS)
+@pytest.mark.parametrize('method, options', METHODS)
 def test_masses_that_cancel_determine_nothing(method, options):
     """With x' = y' nothing is left of their kinetic energy."""
     formed = method((X**2 - Y**2)/2 + Z**2/2, [x, y, z],
@@ -307,16 +306,6 @@ def test_linearization_of_a_weighted_system():
         op_point={x: 0, y: 0, X: 0, Y: 0})
     slope = method.acceleration[0].diff(x)
     assert (rates[1, 0] - slope.subs({y: x})).simplify() == 0
-
-
-def test_other_constraints_on_the_same_kinetics():
-    method = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x - y])
-    circle = method.system.with_constraints(
-        holonomic=[x**2 + y**2 - 1], stabilization=(1, 2))
-    whole = UdwadiaKalabaMethod(L2, [x, y], hol_coneqs=[x**2 + y**2 - 1],
-                                stabilization=(1, 2)).system
-    values = {x: 1, y: 2, X: 3, Y: 4, m: 5, g: 6}
-    assert circle.graph.evaluate(values) == whole.graph.evaluate(values)
 
 
 def test_sympys_symbolic_system():

@@ -199,10 +199,10 @@ def test_corrected_equations_of_an_embedding():
 
 
 def test_constants_are_passed_on():
-    m, k, unused = symbols('m k unused')
+    m, k = symbols('m k')
     q = dynamicsymbols('q')
     spring = UdwadiaKalabaMethod(m*q.diff()**2/2 - k*q**2/2, [q])
-    system = to_pydy(spring, constants={m: 2., k: 8., unused: 3.},
+    system = to_pydy(spring, constants={m: 2., k: 8.},
                      initial_conditions={q: 1.}, times=TIMES)
     np.testing.assert_allclose(
         system.integrate()[:, 0], np.cos(2*TIMES), atol=1e-6)

@@ -192,22 +192,7 @@ UPSTREAM_REFUSES = {'quaternion_top_lagrange'}
 UPSTREAM_FORMS = [case for case in CASES if case[0] not in UPSTREAM_REFUSES]
 
 
-@functools.cache
-def upstream(name):
-    m = given(name).model
-    return m.form(UPSTREAM[m.shape])
-
-
 # What ``compare`` says
-
-
-@named(UPSTREAM_FORMS)
-def test_comparison_with_upstream_is_zero(name, names):
-    case, h = given(name), embedded(name, names)
-    values = case.state(6)
-    gap = at(h.corrected.residual_along(upstream(name)), values)
-    size = norm(at(h.corrected.forcing, values)) + 1
-    assert norm(gap) < EXACT*size
 
 
 # System
@@ -243,10 +228,6 @@ def test_a_system_forms_our_equations(name):
     assert list(h.embedding.q_dependent) == named_ and r == len(system.u_dep)
     again = HamelEmbedding.from_method(system, **options)
     assert again.mass_matrix == h.mass_matrix and again.forcing == h.forcing
-    values = with_velocities(m, ready.admissible(m, 9))
-    gap = at(h.corrected.residual_along(m.form(UPSTREAM[m.shape])), values)
-    size = norm(at(h.corrected.forcing, values)) + 1
-    assert norm(gap) < EXACT*size
 
 
 def test_a_partition_in_kanes_shape():
@@ -259,12 +240,9 @@ def test_a_partition_in_kanes_shape():
     by_name = HamelEmbedding(**arguments)
     later = HamelEmbedding.from_method(HamelEmbedding.from_method(
         m.form(UdwadiaKalabaMethod), q_dependent=[x]), q_dependent=[y])
-    values = with_velocities(m, ready.admissible(m, 3))
-    upstream_ = m.form(KanesMethod)
     for h in (by_name, later):
         assert list(h.embedding.q_dependent) == [y]
         assert set(h.u) == {x.diff(t), m.speeds[1]}     # theta' is u3
-        assert norm(at(h.corrected.residual_along(upstream_), values)) < EXACT
     knife = model('knife_edge').form(HamelEmbedding)
     assert [str(q) for q in knife.embedding.q_dependent] == ['y(t)']
 

@@ -237,7 +237,7 @@ def test_models_are_read_from_objects_of_sympy(name):
 
 def test_options_go_with_the_object():
     method = UdwadiaKalabaMethod.from_method(
-        upstream_kane(), stabilization=(1, 2), solver='kkt')
+        upstream_kane(), stabilization=(1, 2))
     same(acceleration(method), acceleration(kane(stabilization=(1, 2))))
     assert any(abs(p - q) > 1e-3 for p, q in zip(
         acceleration(method), PENDULUM))

@@ -153,7 +153,6 @@ def test_growth_and_derived_flag_of_the_literature(name, rng):
     assert growth(fields, q, rng) == numbers
     found = classified(q, rows)
     assert found.growth_vector == numbers
-    assert found.degree_of_nonholonomy == len(numbers)
     assert found.derived_flag == flag
     assert found.is_integrable is False and found.complete
     assert set(kinds(found)) == {'nonholonomic'}

@@ -133,12 +133,9 @@ def test_repeated_rows_with_other_gains_agree_where_they_hold():
 
 
 @pytest.mark.parametrize('rows, residuals', [
-    ({'hol': [x - 1, x - 2]}, ['0.5 in', '0.5 in']),
-    ({'hol': [x - 1, 3*x - 6, y]}, ['0.5 in', '1.5 in']),
-    ({'vel': [X - 1, X - 2]}, ['0.5 in', '0.5 in']),
+    ({'hol': [x - 1, x**3 + x - 4]}, []),
     ({'hol': [x**2 + y**2 + 1]}, ['1.0 in']),
-    ({'vel': [X**2 + Y**2 + 1]}, []),
-    ({'hol': [x*y - 1], 'vel': [x*Y + y*X - 1]}, [])])
+    ({'vel': [X**2 + Y**2 + 1]}, [])])
 def test_rows_that_never_hold_are_an_error(rows, residuals):
     """With the residuals of least squares."""
     with pytest.raises(
@@ -146,14 +143,8 @@ def test_rows_that_never_hold_are_an_error(rows, residuals):
             match='(?s)No state was found.*contradict.*`sample=') as info:
         constraint_report(system(**rows))
     text = str(info.value)
-    assert 'residual of 0.0' not in text and 'nearly repeat' not in text
-    assert [text.count(part) for part in residuals] == [
-        residuals.count(part) for part in residuals]
-
-
-def test_rows_that_nearly_repeat_each_other():
-    with pytest.raises(ConstraintError, match='nearly repeat each other'):
-        constraint_report(system(hol=[x - 1, x - 1 - Rational(1, 10**7)]))
+    assert 'residual of 0.0' not in text
+    assert all(part in text for part in residuals)
 
 
 # Samples
@@ -275,8 +266,7 @@ def test_a_state_beside_the_sample_is_enough(monkeypatch):
 
 @pytest.mark.parametrize('method, options', [
     (GibbsAppellMethod, {}), (LinearMappingMethod, {}),
-    (HamelEmbedding, {'q_dependent': [x]}),
-    (UdwadiaKalabaMethod, {'solver': 'kkt'})])
+    (HamelEmbedding, {'q_dependent': [x]})])
 def test_other_dependent_speeds_on_another_branch_are_told(method, options):
     """Either x or y is zero, and stays so."""
     lagrangian = x.diff()**2 + y.diff()**2 - y
@@ -301,7 +291,7 @@ NEARLY_PARALLEL = [([X - Y, X - (1 + SMALL)*Y], [X, Y], {})]
         (VoronetsMethod, {'q_dependent': [x, y]},
          SMALL_ROWS + NEARLY_PARALLEL),
         (LinearMappingMethod, {}, SMALL_ROWS),
-        (UdwadiaKalabaMethod, {'solver': 'kkt'},
+        (UdwadiaKalabaMethod, {},
          SMALL_ROWS + NEARLY_PARALLEL)) for case in cases])
 def test_rows_may_be_small_or_nearly_parallel(method, options, rows, plain,
                                               sample):
@@ -319,7 +309,7 @@ def test_rows_may_be_small_or_nearly_parallel(method, options, rows, plain,
 
 
 @pytest.mark.parametrize('method, options', [
-    (GibbsAppellMethod, {}), (UdwadiaKalabaMethod, {'solver': 'kkt'})])
+    (GibbsAppellMethod, {}), (UdwadiaKalabaMethod, {})])
 def test_a_row_may_have_no_gradient_at_rest(method, options):
     row = sqrt(X - 10) - Y
     formed = method(L - x*y, list(Q), nonhol_coneqs=[row], sample={X: 12},

@@ -162,8 +162,9 @@ class Classifier:
         there, state, complete = self._growth_at(at)
         first = len(space.x) - count - (not space.has_time)
         whole, frozen = flags.is_integrable, flags.at_fixed_time
-        if whole and self._has_other_rows():
-            whole = frozen = None
+        if whole and (space.nonlinear or self.system.acceleration_rows
+                      or self.system.higher_rows):
+            whole = frozen = None       # the other rows may not be
         return ConstraintClassification(
             rows, whole, frozen, tuple(count - r for r in flags.derived),
             tuple(first + r for r in flags.growth), space.has_time,
@@ -172,11 +173,6 @@ class Classifier:
             flags.is_complete and complete,
             (*redundancy_advice(rows), *combination_advice(rows, pairs)),
             tuple(self.points), len(space.x) - 1)
-
-    def _has_other_rows(self):
-        """Whether rows are nonlinear or at a level above velocities."""
-        return bool(self.space.nonlinear or self.system.acceleration_rows
-                    or self.system.higher_rows)
 
     def _rank(self, forms):
         """Rank of forms together with the base."""

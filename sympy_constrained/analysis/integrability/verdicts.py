@@ -142,11 +142,6 @@ class ConstraintClassification:
                      if c.integral is not None)
 
     @property
-    def degree_of_nonholonomy(self):
-        """Length of the growth vector; 1 if all can be integrated."""
-        return len(self.growth_vector)
-
-    @property
     def wrong_slot(self):
         """Sentences about rows that could be given as holonomic ones."""
         rows = [row for row in self.rows

@@ -12,9 +12,10 @@ from sympy.physics.mechanics import KanesMethod
 
 from ...analysis.constraint_rank import constraint_report
 from ...errors import UnsupportedFeatureError
-from ...graph import GraphMatrix, block_matrix, stack
+from ...graph import block_matrix, stack
 from ...model.build import build_system
-from ...model.call_signatures import as_dictionary, as_expressions
+from ...model.call_signatures import (
+    as_dictionary, as_expressions, check_choice)
 from ...model.equations import EquationsOfMotion
 from ...model.variable_mass import MassExchange
 from ...precision import precise
@@ -139,13 +140,13 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     def __init__(self, *args, reaction_matrix=None, anchors=None,
                  mass_rates=None, **kwargs):
-        self._exchange = MassExchange(
-            as_dictionary(anchors, 'anchors'),
-            as_dictionary(mass_rates, 'mass_rates'))
-        self._reaction = reaction_matrix
+        self._anchors = as_dictionary(anchors, 'anchors')
+        self._mass_rates = as_dictionary(mass_rates, 'mass_rates')
+        self._exchange = MassExchange(self._anchors, self._mass_rates)
+        self._reaction_matrix = reaction_matrix
         super().__init__(*args, **kwargs)
         if reaction_matrix is not None:
-            self._reaction = checked_reaction(
+            self._reaction_matrix = checked_reaction(
                 reaction_matrix, len(self.u), len(self.constraint_orders))
             self._directions            # checks the entries
 
@@ -161,16 +162,9 @@ class GibbsAppellMethod(ConstrainedMethod):
                 "order, which `simulate` keeps by projection. Omit it.")
 
     @property
-    def _own(self):
-        return {'anchors': self._exchange.anchors,
-                'mass_rates': self._exchange.rates,
-                'reaction_matrix': self._reaction}
-
-    @property
     def _special(self):
-        return {'anchors': self._exchange.anchors,
-                'mass_rates': self._exchange.rates,
-                'reaction_matrix': self._reaction is not None,
+        return {'anchors': self._anchors, 'mass_rates': self._mass_rates,
+                'reaction_matrix': self._reaction_matrix is not None,
                 'constraints of a higher order': self._system.higher_rows,
                 'variable masses': self._shape == 'kane' and any(
                     sympify(body.mass, strict=True).diff(self._system.t) != 0
@@ -207,7 +201,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         if self._is_higher:
             check_gradients(self.system, report, self._names,
                             self._sample or {})
-        if self._reaction is not None:
+        if self._reaction_matrix is not None:
             self._check_independent(
                 "each has its own reaction in `reaction_matrix`",
                 "Leave the row and its column out.", report)
@@ -233,14 +227,14 @@ class GibbsAppellMethod(ConstrainedMethod):
 
     @cached_property
     def _directions(self):
-        return constraint_directions(self._system, self._reaction)
+        return constraint_directions(self._system, self._reaction_matrix)
 
     @cached_property
     def _hypersurface(self):
         rows = self.independent_rows
         return Hypersurface(
             self.system, self._directions, rows,
-            self._report if rows else None, self._reaction is None)
+            self._report if rows else None, self._reaction_matrix is None)
 
     @property
     def _pivots(self):
@@ -329,8 +323,7 @@ class GibbsAppellMethod(ConstrainedMethod):
                 system, self._directions, self.constraint_orders,
                 self._names, tuple(self.lam_vec))
         M, Q, A, b = system.blocks('M', 'Q', 'A', 'b')
-        _, out = self._directions.load(M.builder, ('W',))
-        W = GraphMatrix(M.builder, out['W'], A.shape[0])
+        W, = self._directions.blocks('W', builder=M.builder)
         return EquationsOfMotion.from_speeds(
             system, block_matrix([[M, -W], [A, None]]), stack(Q, b),
             self.lam_vec)
@@ -366,7 +359,7 @@ class GibbsAppellMethod(ConstrainedMethod):
         return self._rates.col_join(solved)
 
     def _check_reactions(self):
-        if self._reaction is not None:
+        if self._reaction_matrix is not None:
             raise UnsupportedFeatureError(
                 "With a `reaction_matrix` the generalized reaction is "
                 "`reaction_matrix*lam`, which is not in the directions of "
@@ -411,8 +404,5 @@ class GibbsAppellMethod(ConstrainedMethod):
         UnsupportedFeatureError
             If the form does not apply to the model, with the reason.
         """
-        if form not in FORMS:
-            raise ValueError(
-                f"`form` is {form!r}. Choose one of "
-                f"{', '.join(map(repr, FORMS))}.")
+        check_choice('form', form, FORMS)
         return self._forms.form(form)

@@ -139,22 +139,19 @@ class Hypersurface:
     def projection(self):
         """Graph with ``A`` (independent rows), ``basis`` ``B`` and
         ``projector`` ``Z``."""
-        g, out = self.directions.load()
-        p = len(self.system.u)
-        A = GraphMatrix(g, out['A'], p)[self.rows]
+        A, W = self.directions.blocks('A', 'W')
+        A = A[self.rows]
         B = Z = null_basis(A, self.dependent)
         if not self.is_ideal and self.rows:
-            W = GraphMatrix(g, out['W'])[:, self.rows]
-            Z = null_basis(W.T, self.reacting)
-        return frozen(g, A=A, basis=B, projector=Z)
+            Z = null_basis(W[:, self.rows].T, self.reacting)
+        return frozen(A.builder, A=A, basis=B, projector=Z)
 
     def _blocks(self):
         """``M``, ``Q``, ``b``, ``A``, ``B`` and ``Z`` on one builder."""
         M, Q, b = self.system.blocks('M', 'Q', 'b')
-        _, out = self.projection.load(M.builder)
         return M, Q, b[[k for k in self.rows if k < b.shape[0]]], *(
-            GraphMatrix(M.builder, out[name], columns)
-            for name, (_, columns) in self.projection.outputs.items())
+            self.projection.blocks('A', 'basis', 'projector',
+                                   builder=M.builder))
 
     # -- projected equations ---------------------------------------------
 

@@ -143,10 +143,6 @@ class HamelEmbedding(EmbeddedMethod):
         super().__init__(*args, **kwargs)
         self._dependent                 # complains at once
 
-    @property
-    def _own(self):
-        return {'project_loads': self._project_loads}
-
     # -- the partition ---------------------------------------------------
 
     @cached_property

@@ -42,11 +42,8 @@ class Validity:
         reasons = ' and '.join(FAULTS[fault] for fault in self.faults)
         if self.holds is None:
             verdict = 'not decided'
-        elif not self.holds:
-            return f'{names} dependent: wrong, because of {reasons}' if (
-                self.discrepancy) else f'{names} dependent: {reasons}'
-        elif self.faults:
-            return f'{names} dependent: right, {reasons} cancel'
+        elif self.holds:
+            verdict = f'right, {reasons} cancel' if reasons else 'right'
         else:
-            verdict = 'right'
+            verdict = 'wrong, because of '*bool(self.discrepancy) + reasons
         return f'{names} dependent: {verdict}'

@@ -5,14 +5,10 @@ from functools import cached_property
 
 from sympy.physics.mechanics import KanesMethod
 
-from ...errors import ConstraintError, UnsupportedFeatureError
-from ...graph import gradient, substitute, time_derivative
 from ...graph.linalg import solve
-from ...model.equations import EquationsOfMotion
-from ..base import ConstrainedMethod
 from ..null_space import accelerations, reduced_equations
 from ..partition import dependent_positions, named_coordinates
-from ..references import columns, flat, frozen, inputs, written
+from ..references import columns, frozen
 from .embedded_equations import EmbeddedMethod
 
 __all__ = ['VoronetsMethod']
@@ -106,58 +102,3 @@ class VoronetsMethod(EmbeddedMethod):
         return frozen(
             g, acceleration=u, constraint_forces=forces,
             multipliers=solve(g, columns(out['A1'], len(first)), first))
-
-    def residual_along(self, other):
-        """Return ``Psi*q2'' - H`` along the motion of another method, (p, 1).
-
-        Zero where the constraints hold if the other method agrees. That may be
-        of SymPy with its equations formed, or ``EquationsOfMotion``.
-        """
-        equations = EquationsOfMotion.from_method(other) if not isinstance(
-            other, EquationsOfMotion) else other
-        q, others, name = self._system.q, self._others, type(other).__name__
-        if set(equations.q) != set(q):
-            raise ValueError(
-                f"{name} has the coordinates {list(equations.q)}, not "
-                f"{list(q)}. Compare methods of the same model.")
-        if len(equations.u) not in (len(q), len(others)):
-            raise UnsupportedFeatureError(
-                f"{name} has {len(equations.u)} speeds for {len(q)} "
-                "coordinates, so its speeds do not follow from the "
-                "velocities. Compare accelerations numerically.")
-        g, out = equations.graph.load(None, ('rates', 'W', 'r'))
-        _, mine = self._embedding.load(g, ('rates', 'Psi_true', 'H'))
-        speeds = inputs(g, equations.u)
-        rates = dict(zip(equations.q, flat(out['rates'])))
-        chosen = range(len(q)) if len(speeds) == len(q) else others
-        theirs = [rates[q[i]] for i in chosen]
-        known = substitute(g, theirs, dict.fromkeys(speeds, 0))
-        value = solve(
-            g, [gradient(g, rate, speeds) for rate in theirs],
-            [g.sub(mine['rates'][i][0], x) for i, x in zip(chosen, known)])
-        moving = accelerations_of(other, equations, g, out)
-        if value is None or moving is None:
-            raise ConstraintError(
-                f"The equations of {name} are singular, because of redundant "
-                "rows or dependent speeds. Compare accelerations "
-                "numerically.")
-        along = time_derivative(g, {
-            **{g.input(x, dynamic=True): rate for x, rate in rates.items()},
-            **dict(zip(speeds, moving))})
-        g.avoid(set(speeds) - {abs(x) for x in value})
-        second = substitute(g, [along(rates[q[i]]) for i in others],
-                            dict(zip(speeds, value)))
-        return written(g, [
-            g.sub(g.dot(row, second), right) for row, (right,) in zip(
-                mine['Psi_true'], mine['H'])])
-
-
-def accelerations_of(other, equations, g, out):
-    """References of ``u'`` of other equations; None if singular."""
-    if isinstance(other, ConstrainedMethod):    # rows may be redundant
-        _, solved = other.closed_form.load(g, ('acceleration',))
-        return flat(solved['acceleration'])
-    z = solve(g, out['W'], flat(out['r']))
-    unknowns = list(equations.unknowns)
-    return z and [z[unknowns.index(x.diff(equations.t))]
-                  for x in equations.u]

@@ -11,7 +11,8 @@ from ...analysis.consistent_points import norm, orthonormal_rows
 from ...analysis.zero_tests import values_at, vanishing
 from ...errors import ConstraintError
 from ...model.build import build_system
-from ...model.call_signatures import as_expressions, as_list, as_matrix
+from ...model.call_signatures import (
+    as_expressions, as_list, as_matrix, check_choice)
 from ...precision import precise
 from ..base import ConstrainedMethod
 from ..null_space import accelerations, reduced_equations
@@ -142,11 +143,9 @@ class LinearMappingMethod(ConstrainedMethod):
 
     def __init__(self, *args, us=None, mapping=None, inverse_mapping=None,
                  completion='given', **kwargs):
-        if completion not in ('given', 'orthogonal'):
-            raise ValueError(
-                f"`completion` is {completion!r}. Choose 'given' or "
-                "'orthogonal'.")
-        self._us, self._mapping, self._inverse = us, mapping, inverse_mapping
+        check_choice('completion', completion, ('given', 'orthogonal'))
+        self._us, self._mapping = us, mapping
+        self._inverse_mapping = inverse_mapping
         self._completion = completion
         super().__init__(*args, **kwargs)
         given = [name for name, x in (
@@ -170,12 +169,8 @@ class LinearMappingMethod(ConstrainedMethod):
 
     @property
     def _own(self):
-        found = {'us': self._us, 'mapping': self._mapping,
-                 'inverse_mapping': self._inverse,
-                 'completion': self._completion}
-        if self._shape == 'lagrange':
-            found['q_dependent'] = self._named
-        return found
+        return super()._own | (
+            {'q_dependent': self._named} if self._shape == 'lagrange' else {})
 
     # -- the mapping -----------------------------------------------------
 
@@ -203,8 +198,8 @@ class LinearMappingMethod(ConstrainedMethod):
                     f"quasi-velocities, or {o} with those of the "
                     f"{o - p} constraints last.")
             return FreeRows('rows', rows, orthogonal)
-        if self._inverse is not None:
-            matrix = as_matrix(self._inverse, 'inverse_mapping')
+        if self._inverse_mapping is not None:
+            matrix = as_matrix(self._inverse_mapping, 'inverse_mapping')
             if matrix.shape not in ((o, p), (o, o)):
                 raise ConstraintError(
                     f"`inverse_mapping` has shape {matrix.shape}. Give "
@@ -241,7 +236,7 @@ class LinearMappingMethod(ConstrainedMethod):
         system, p = self._system, self._count
         if self._us is None:
             if (self._shape == 'kane' and self._mapping is None
-                    and self._inverse is None
+                    and self._inverse_mapping is None
                     and (not system.counts[2] or system.u_dependent)):
                 return column(x for i, x in enumerate(system.u)
                               if i not in self._dependent)

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import ConstraintError
+from ...errors import ConstraintError, InconsistentConstraintsError
+from ...graph import Graph
+from ...model.constraints import multiples
 from ..compiled import compile_equations
 from ..names import number
 from ..tolerances import NEGATIVE, OFFSETS, PART, TOLERANCE
@@ -92,6 +94,7 @@ def consistent_state(compiled, guess, fixed=(), t=0., p=None, fill=None,
     result = _from_guess(compiled, t, start, p, free)
     if result.is_within(TOLERANCE):
         return result.x
+    check_contradictions(compiled, t, result.x, p)
     rows, text = violations(compiled, result, TOLERANCE)
     held = ', '.join(names.labels[i] for i in sorted(held))
     cause = f" while {held} keep their values" if held else ""
@@ -122,6 +125,27 @@ def _from_guess(compiled, t, start, p, free):
     return best
 
 
+def check_contradictions(compiled, t, x, p):
+    """Raise if, with these constants, rows differ by a number only."""
+    levels = 'holonomic', 'velocity'
+    g, out = compiled.equations.graph.load(None, [
+        *levels, *(f'{level}_jacobian' for level in levels)])
+    states = [g.input(y) for y in compiled.states]
+    names = list(compiled.residual_names)
+    for level in levels:
+        for j, i, rest in multiples(
+                g, out[level], out[f'{level}_jacobian'], states):
+            size = compiled.output(Graph.freeze(
+                g, {'x': ([[rest]], 1)}), 'x')(t, x, p).item()
+            if abs(size) > TOLERANCE:
+                raise InconsistentConstraintsError(
+                    f"{names[j]} is a multiple of {names[i]} plus {size:g}, "
+                    "with these constants, so no state satisfies both. "
+                    "Correct the constants, or drop one of the rows.",
+                    rows=(names[i], names[j]))
+        del names[:len(out[level])]
+
+
 def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     """The :class:`.Correction` of a state that satisfies the constraints.
 
@@ -133,6 +157,7 @@ def check_consistent(compiled, t, x, p=None, tolerance=TOLERANCE):
     found = distances(compiled, t, x, p)
     if found.is_within(tolerance):
         return found
+    check_contradictions(compiled, t, x, p)
     rows, text = violations(compiled, found, tolerance)
     raise ConstraintError(
         f"The initial state violates {len(rows)} constraint"
