@@ -12,9 +12,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..numeric.names import label
 from ..numeric.progress import Progress
-from .labels import in_unit, unit_of, with_units
-from .positions import finer
-from .scene_items import SceneItems
+from ..scene.labels import in_unit, unit_of, with_units
+from ..scene.positions import finer
+from ..scene.scene_items import SceneItems
 
 __all__ = ['animate', 'plot_snapshots']
 

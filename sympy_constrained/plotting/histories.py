@@ -8,9 +8,9 @@ import numpy as np
 
 from ..numeric.names import Names, label
 from ..numeric.tolerances import TOLERANCE
-from .labels import (
+from ..scene.labels import (
     COLORS, in_unit, paths_of, rows_of, tex, unit_of, visible, with_units)
-from .positions import system_of
+from ..scene.positions import system_of
 
 __all__ = ['plot', 'plot_states', 'plot_residuals', 'plot_energy',
            'plot_power', 'plot_phase', 'plot_constraint_forces',

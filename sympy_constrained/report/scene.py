@@ -25,10 +25,10 @@ from ..model.kinetics import axes_of_body, measure_dyadic
 from ..model.loads import parse_loads
 from ..numeric.codegen.native import with_given
 from ..numeric.names import number
-from ..plotting.positions import Positions, system_of
-from ..plotting.scene_items import (
+from ..scene.positions import Positions, system_of
+from ..scene.scene_items import (
     located_bodies, named_lines, named_places, seeds)
-from ..plotting.wireframes import unknown
+from ..scene.wireframes import unknown
 
 __all__ = ['Scene']
 

@@ -29,8 +29,8 @@ from sympy_constrained.numeric import (                     # noqa: E402
 from sympy_constrained.numeric.names import label           # noqa: E402
 from sympy_constrained.numeric.sweeps.result import SweepRun   # noqa: E402
 from sympy_constrained.plotting.animation import frame_times   # noqa: E402
-from sympy_constrained.plotting.labels import COLORS        # noqa: E402
-from sympy_constrained.plotting.wireframes import wireframe    # noqa: E402
+from sympy_constrained.scene.labels import COLORS        # noqa: E402
+from sympy_constrained.scene.wireframes import wireframe    # noqa: E402
 
 
 @pytest.fixture(autouse=True)
