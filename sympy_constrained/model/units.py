@@ -114,10 +114,14 @@ class Dimensions:
         points, frames = [], []
         for body in arguments.get('bodies') or ():
             points.append(body.masscenter)
+            is_rigid = isinstance(body, RigidBody)
+            if is_rigid:
+                frames.append(body.frame)
+            if is_ground(body, arguments.get('frame')):
+                continue
             self.given(body.mass, {'kg': 1})
             self.given(body.potential_energy, JOULE)
-            if isinstance(body, RigidBody):
-                frames.append(body.frame)
+            if is_rigid:
                 self.given(body.central_inertia, {'kg': 1, 'm': 2})
         for place, load in arguments.get('forcelist') or ():
             at_point = isinstance(place, Point)
@@ -226,6 +230,12 @@ class Dimensions:
                 for base in BASES}
         return tuple(sum(k*{**unit, **exponents}[x][i]
                          for x, k in form.items()) for i in range(3))
+
+
+def is_ground(body, frame):
+    """Whether a body is fixed in a frame: no equation has its mass."""
+    return getattr(body, 'frame', None) == frame is not None and (
+        _compat.velocity(body.masscenter, frame) == 0)
 
 
 def combined(*forms):

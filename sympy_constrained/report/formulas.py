@@ -214,7 +214,8 @@ def equation_rows(equations, method):
              f'sympy_constrained, page <code>theory/{page}</code>.'
              if tag else '')
     return (f'<p>States: {len(equations.states)}; unknowns: '
-            f'{len(equations.unknowns)}; operations: {count}.{where}</p>{html}')
+            f'{len(equations.unknowns)}; operations: {count}.{where}</p>'
+            f'{html}')
 
 
 def comparison_table(found):

@@ -46,8 +46,8 @@ class Scene:
     """
 
     def __init__(self, functions, model, points=(), lines=(), contacts=(),
-                 surfaces=(), springs=(), view=None, up=None, origin=None, frame=None,
-                 constants=None):
+                 surfaces=(), springs=(), view=None, up=None, origin=None,
+                 frame=None, constants=None):
         compiled = functions.compiled
         points, lines = named_places(points), named_lines(lines)
         springs = named_lines(springs)

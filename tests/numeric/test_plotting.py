@@ -113,6 +113,27 @@ def test_forces_and_multipliers(motion):
         *names, 'event']
 
 
+def test_rounding_errors_are_drawn_as_zero_or_not_at_all(motion):
+    """Forces of 10 leave moments of 1e-14."""
+    count = len(motion.t)
+    noise = 1e-14*np.sin(np.arange(3.*count)).reshape(count, 3)
+    run = replaced(motion, reactions={
+        'pin': np.hstack([10 + noise, noise])})
+    panel, = plotting.plot_reactions(run).axes
+    assert panel.get_ylabel().startswith('force')
+    _, axes = plt.subplots(2)
+    plotting.plot_reactions(run, ax=axes)
+    assert not np.any([line.get_ydata() for line in axes[1].lines[:3]])
+    both = replaced(motion, reactions={'pin': np.hstack([10 + noise, 1e-3*(
+        1 + noise)])})
+    assert len(plotting.plot_reactions(both).axes) == 2
+    columns = np.hstack([10 + noise[:, :1], noise[:, :1]])
+    run = replaced(motion, multipliers=columns, multiplier_names=('a', 'b'))
+    _, ax = plt.subplots()
+    plotting.plot_multipliers(run, ax, [1])
+    assert not ax.lines[0].get_ydata().any()
+
+
 def test_multipliers_of_redundant_rows_have_least_norm(motion, pendulum):
     ax, = plotting.plot_multipliers(motion).axes
     assert ax.get_ylabel() == 'multiplier of\nleast norm'
