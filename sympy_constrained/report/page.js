@@ -111,7 +111,8 @@ function frame(now) {
 function show() {
   view.draw();
   const {t, energy, force} = DATA.units;
-  const lines = [['time', `${motion.t.toFixed(2)} ${t}`]];
+  const digits = Math.max(2, 2 - Math.floor(Math.log10(speed)));
+  const lines = [['time', `${motion.t.toFixed(digits)} ${t}`]];
   if (isFinite(energy0)) lines.push(
     [DATA.energy, measured(motion.energy(), energy)]);
   if (DATA.work) lines.push(
@@ -160,9 +161,9 @@ function chart(canvas, columns) {
     c.stroke();
     c.fillText(short(v), left - 6, Y(v) + 4);
   }
-  c.fillText(`t = ${end.toFixed(1)} ${DATA.units.t}`, w - 6, h - 3);
+  c.fillText(`t = ${measured(end, DATA.units.t)}`, w - 6, h - 3);
   c.textAlign = 'left';
-  c.fillText(Math.abs(begin).toFixed(1), left, h - 3);
+  c.fillText(short(begin), left, h - 3);
   columns.forEach((k, i) => {
     c.strokeStyle = tone(COLORS[i % COLORS.length], 1);
     c.lineWidth = 1.6;
@@ -303,7 +304,7 @@ $('chart-name').innerHTML = DATA.qindex.slice(0, 8).map((i, k) =>
   `<b style="color:${tone(COLORS[k % COLORS.length], 1)}">${
     inUnit(DATA.states[i])}</b>`).join(' &ensp; ');
 $('energy-name').textContent = inUnit({
-  math: `change of ${DATA.energy}${DATA.work ? ' less the work,' : ''}`,
+  math: `change of ${DATA.energy}${DATA.work ? ' less the work' : ''}`,
   unit: DATA.units.energy});
 $('arrows').textContent = {
   reactions: 'Arrows: joint reactions.',
