@@ -18,6 +18,7 @@ dark.addEventListener('change', event => { paint(event.matches); show(); });
 const short = x => !isFinite(x) ? '–' : Math.abs(x) >= 1e4 || (
   x && Math.abs(x) < 1e-3) ? x.toExponential(2) : String(+x.toPrecision(4));
 
+const rounded = (x, size) => Math.abs(x) > 1e-12*Math.abs(size) ? x : 0;
 const measured = (x, unit) => short(x) + (unit ? ` ${unit}` : '');
 const inUnit = ({math, unit}) => math + (unit ? ` in ${unit}` : '');
 
@@ -115,8 +116,8 @@ function show() {
   const lines = [['time', `${motion.t.toFixed(digits)} ${t}`]];
   if (isFinite(energy0)) lines.push(
     [DATA.energy, measured(motion.energy(), energy)]);
-  if (DATA.work) lines.push(
-    ['work', measured(motion.x[DATA.x.length], energy)]);
+  if (DATA.work) lines.push(['work', measured(rounded(
+    motion.x[DATA.x.length], motion.energy()), energy)]);
   if (DATA.rows) lines.push(['residual', motion.residual.toExponential(1)]);
   if (DATA.scene.forces && view.showForces && view.strongest) lines.push(
     ['largest force', measured(view.strongest, force)]);
@@ -218,9 +219,8 @@ const tellStart = DATA.states.map((name, i) => slider(
     })) start.set(motion.x.subarray(0, start.length));
     else start.set(old);
     reset();
-    const noise = 1e-12*largest(start);
     start.forEach((x, k) => {
-      if (k !== i) tellStart[k](Math.abs(x) > noise ? x : 0);
+      if (k !== i) tellStart[k](rounded(x, largest(start)));
     });
   }));
 

@@ -88,7 +88,7 @@ for name, place, angle in ('front', l, phi), ('rear', -l, -phi):
     no_slip.append(hub.vel(N).dot(wheels.y))
 snakeboard = UdwadiaKalabaMethod(
     Lagrangian(N, *bodies), q, nonhol_coneqs=no_slip,
-    hol_coneqs=[psi - psi_d, phi - phi_d], bodies=bodies, frame=N)
+    hol_coneqs=[psi - psi_d, phi - phi_d], frame=N)
 
 # Three gaits, from the same equations.
 
